@@ -1,0 +1,106 @@
+// What the bench sends: bodies of realistic size, all different, made from a seed.
+
+export interface Scenario {
+  readonly name: string
+  readonly path: string
+  readonly connections: number
+  readonly bodies: readonly string[]
+  /** Facts the store holds before the first round. */
+  readonly preload: number
+  /** The ratio to the echo ceiling this is held to, where there is one. */
+  readonly goal?: number
+  /** The 99th percentile in milliseconds this is held to, where there is one. */
+  readonly goal_p99_ms?: number
+}
+
+const WORDS = (
+  'agent memory billing invoice customer prefers email weekly report travel Rome Berlin office ' +
+  'meeting Tuesday morning contract renewal discount shipping address dog garden piano lesson ' +
+  'allergy peanut flight window seat hotel budget team manager launch deadline review ticket'
+).split(' ')
+
+/** A small linear congruential generator: the same texts in every run. */
+function random(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+function sentence(next: () => number, words: number): string {
+  return Array.from({ length: words }, () => WORDS[Math.floor(next() * WORDS.length)]).join(' ')
+}
+
+const BODIES = 2_000
+
+function make(seed: number, one: (next: () => number, index: number) => unknown): string[] {
+  const next = random(seed)
+  return Array.from({ length: BODIES }, (_, index) => JSON.stringify(one(next, index)))
+}
+
+const fact = (next: () => number, index: number) => ({
+  content: `${sentence(next, 18)} ${index}-${Math.floor(next() * 1e9)}`,
+  options: { metadata: { session_id: `s${index % 50}` } },
+})
+
+export const preloadItems = (count: number): object[] => {
+  const next = random(7)
+  return Array.from({ length: count }, (_, index) => fact(next, index))
+}
+
+const decision = (next: () => number, index: number) => ({
+  store_id: 'default',
+  model_id: 'model-1',
+  session_id: `s${index % 50}`,
+  query: `${sentence(next, 14)}?`,
+  retrieved_refs: [1, 2, 3],
+  retrieved_contents: [sentence(next, 16), sentence(next, 16), sentence(next, 16)],
+  retrieved_scores: [0.9, 0.7, 0.4],
+  output: `${sentence(next, 40)}.`,
+  token_count: 180,
+  latency_ms: 412.5,
+})
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'decision log',
+    path: '/v1/decisions/log',
+    connections: 32,
+    bodies: make(1, decision),
+    preload: 100,
+    goal: 0.35,
+  },
+  {
+    name: 'write',
+    path: '/v1/stores/default/write',
+    connections: 32,
+    bodies: make(2, fact),
+    preload: 0,
+    goal: 0.3,
+  },
+  {
+    name: 'write_batch of 100',
+    path: '/v1/stores/default/write_batch',
+    connections: 8,
+    bodies: make(3, (next, i) => ({
+      items: Array.from({ length: 100 }, (_, k) => fact(next, i * 100 + k)),
+    })).slice(0, 200),
+    preload: 0,
+  },
+  {
+    name: 'retrieve, 1k facts',
+    path: '/v1/stores/default/retrieve',
+    connections: 8,
+    bodies: make(4, (next) => ({ query: sentence(next, 6), budget_tokens: 512 })),
+    preload: 1_000,
+  },
+  {
+    name: 'retrieve, 10k facts',
+    path: '/v1/stores/default/retrieve',
+    connections: 8,
+    bodies: make(5, (next) => ({ query: sentence(next, 6), budget_tokens: 512 })),
+    preload: 10_000,
+    goal_p99_ms: 15,
+  },
+]

@@ -1,0 +1,57 @@
+// All commands, in the order the help shows them.
+
+import type { CommandEntry } from '../command.ts'
+
+// `verify` must work where no service is installed to trust: nothing else is loaded with it.
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'serve',
+    summary: 'run the service',
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  {
+    name: 'demo',
+    summary: 'a narrated run: remember, decide, erase, prove',
+    load: async () => (await import('./demo.ts')).demo,
+  },
+  {
+    name: 'verify',
+    summary: 'check certificates, proofs and records offline',
+    load: async () => (await import('./verify.ts')).verify,
+  },
+  {
+    name: 'fsck',
+    summary: 're-derive the log and open every seal, live and read-only',
+    load: async () => (await import('./fsck.ts')).fsck,
+  },
+  {
+    name: 'tenant',
+    summary: 'create, list, rotate the key or show the usage of tenants',
+    load: async () => (await import('./tenant.ts')).tenant,
+  },
+  {
+    name: 'export',
+    summary: 'write a memory store to a file',
+    load: async () => (await import('./export.ts')).exportStore,
+  },
+  {
+    name: 'import',
+    summary: 'read memories from a file into a store',
+    load: async () => (await import('./import.ts')).importStore,
+  },
+  {
+    name: 'backup',
+    summary: 'copy data and keyring while the service runs',
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  {
+    name: 'restore',
+    summary: 'put a backup back and replay the erasures since',
+    load: async () => (await import('./restore.ts')).restore,
+  },
+  {
+    name: 'key',
+    summary: 'list, rotate or retire signing keys; rotate the master key',
+    load: async () => (await import('./key.ts')).key,
+  },
+]

@@ -1,0 +1,53 @@
+// custos serve: runs the service until it is told to stop.
+
+import {
+  type Environment,
+  LOCAL_TENANT,
+  parseConfig,
+  readEnvironment,
+  SETTINGS,
+  settingsHelp,
+  startService,
+} from '@custos/server'
+import { readArguments, requirePositionals } from '../arguments.ts'
+import type { Command } from '../command.ts'
+
+export const serve: Command = {
+  usage: '[options]',
+  help: `Settings come from flags or from the environment; flags win. Secrets have no flag.\n\n${settingsHelp()}`,
+  run: runServe,
+}
+
+async function runServe(args: readonly string[]): Promise<number> {
+  const config = parseConfig({ ...readEnvironment(), ...readFlags(args) })
+  const service = await startService(config)
+  console.log(`custos listens on ${service.url}`)
+  if (config.auth === 'local')
+    console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)
+  console.log(`data in ${config.data_dir}; API explorer at ${service.url}/docs`)
+  await stopSignal()
+  await service.stop()
+  return 0
+}
+
+function readFlags(args: readonly string[]): Environment {
+  const flagged = SETTINGS.filter(({ flag }) => flag !== '')
+  const { values, positionals } = readArguments(
+    args,
+    Object.fromEntries(flagged.map(({ flag }) => [flag, { type: 'string' as const }])),
+  )
+  requirePositionals(positionals)
+  const given = flagged.filter(({ flag }) => values[flag] !== undefined)
+  return Object.fromEntries(given.map(({ name, flag }) => [name, String(values[flag])]))
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const)
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(130))
+        resolve()
+      })
+  })
+}

@@ -1,0 +1,98 @@
+// custos tenant: tenants of a running service, with the operator's credential.
+
+import { readArguments, requirePositionals } from '../arguments.ts'
+import { type Command, UsageError } from '../command.ts'
+import { CLIENT_HELP, CLIENT_OPTIONS, openClient, type ServiceClient } from '../service-client.ts'
+import { formatTable } from '../table.ts'
+
+export const tenant: Command = {
+  usage: 'create NAME [--plan PLAN] | list | rotate-key ID | usage ID [--period PERIOD]',
+  help: `  create      a new tenant; its key is shown this once
+  list        every tenant, oldest first
+  rotate-key  revokes the tenant's keys at once and shows a new one
+  usage       operations and bytes of current_month (default) or previous_month
+
+  --plan PLAN starter (default), pro or enterprise
+${CLIENT_HELP}`,
+  run: runTenant,
+}
+
+interface Tenant {
+  readonly tenant_id: string
+  readonly name: string
+  readonly plan: string
+  readonly created_at: string
+}
+
+async function runTenant(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readArguments(args, {
+    ...CLIENT_OPTIONS,
+    plan: { type: 'string' },
+    period: { type: 'string' },
+  })
+  const [verb, ...rest] = positionals
+  const verbs: Record<string, (client: ServiceClient) => Promise<void>> = {
+    create: (client) => create(client, rest, values.plan),
+    list: (client) => list(client, rest),
+    'rotate-key': (client) => rotateKey(client, rest),
+    usage: (client) => usage(client, rest, values.period),
+  }
+  const act = Object.hasOwn(verbs, verb ?? '') ? verbs[verb ?? ''] : undefined
+  if (!act) throw new UsageError('expected create, list, rotate-key or usage')
+  await act(openClient(values, 'operator'))
+  return 0
+}
+
+const pathOf = (id: string | undefined): string =>
+  `/v1/cloud/tenants/${encodeURIComponent(id ?? '')}`
+
+async function create(
+  client: ServiceClient,
+  rest: readonly string[],
+  plan: string | undefined,
+): Promise<void> {
+  requirePositionals(rest, 'NAME')
+  const made = await client.json<Tenant & { api_key: string }>('/v1/cloud/tenants', {
+    method: 'POST',
+    json: { name: rest[0], ...(plan === undefined ? {} : { plan }) },
+  })
+  console.log(`tenant ${made.tenant_id} (${made.name}, ${made.plan})`)
+  console.log(`api key ${made.api_key}`)
+  console.log('the key is not shown again')
+}
+
+async function list(client: ServiceClient, rest: readonly string[]): Promise<void> {
+  requirePositionals(rest)
+  const tenants = await client.json<Tenant[]>('/v1/cloud/tenants')
+  const rows = tenants.map((t) => [t.tenant_id, t.name, t.plan, t.created_at])
+  console.log(formatTable([['tenant', 'name', 'plan', 'created'], ...rows]))
+}
+
+async function rotateKey(client: ServiceClient, rest: readonly string[]): Promise<void> {
+  requirePositionals(rest, 'ID')
+  const path = `${pathOf(rest[0])}/rotate-key`
+  const { api_key, revoked } = await client.json<{ api_key: string; revoked: number }>(path, {
+    method: 'POST',
+  })
+  console.log(`api key ${api_key}`)
+  console.log(`${revoked} keys revoked; the new one is not shown again`)
+}
+
+async function usage(
+  client: ServiceClient,
+  rest: readonly string[],
+  period: string | undefined,
+): Promise<void> {
+  requirePositionals(rest, 'ID')
+  const query = period === undefined ? '' : `?period=${encodeURIComponent(period)}`
+  const used = await client.json<{
+    period_start: string
+    period_end: string
+    total_bytes: number
+    operations: Record<string, number>
+  }>(`${pathOf(rest[0])}/usage${query}`)
+  console.log(`from ${used.period_start} to ${used.period_end}`)
+  const rows = Object.entries(used.operations).sort(([a], [b]) => (a < b ? -1 : 1))
+  console.log(formatTable([['operation', 'count'], ...rows]))
+  console.log(`${used.total_bytes} bytes written`)
+}

@@ -1,0 +1,32 @@
+// Options of the commands that work on a data directory, and the configuration they make.
+
+import { type Config, parseConfig, readEnvironment } from '@custos/server'
+
+export const DATA_OPTIONS = {
+  'data-dir': { type: 'string' },
+  origin: { type: 'string' },
+  'ledger-copy': { type: 'string' },
+} as const
+
+export const DATA_HELP = `  --data-dir DIR, CUSTOS_DATA_DIR
+      directory of the database and the keyring (default: ./custos-data)
+  --origin NAME, CUSTOS_ORIGIN
+      origin of checkpoints, where the service is run with one
+  CUSTOS_MASTER_KEY
+      master key of the keyring, where it is not kept in the data directory`
+
+export const LEDGER_HELP = `  --ledger-copy FILE, CUSTOS_LEDGER_COPY
+      second copy of the erasure ledger, where the service is run with one`
+
+type DataValues = Readonly<Partial<Record<keyof typeof DATA_OPTIONS, string>>>
+
+/** What `serve` would use with the same flags and environment. Throws ConfigError. */
+export function readDataConfig(values: DataValues): Config {
+  const flags = {
+    CUSTOS_DATA_DIR: values['data-dir'],
+    CUSTOS_ORIGIN: values.origin,
+    CUSTOS_LEDGER_COPY: values['ledger-copy'],
+  }
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
+  return parseConfig({ ...readEnvironment(), ...Object.fromEntries(given) })
+}

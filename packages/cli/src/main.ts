@@ -1,0 +1,62 @@
+// The custos command: picks a subcommand and turns failures into one line and a status.
+
+import { type CommandEntry, CommandError, UsageError } from './command.ts'
+import { commands } from './commands/index.ts'
+
+function usage(): string {
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`)
+  return `usage: custos COMMAND [arguments]\n\n${lines.join('\n')}\n\ncustos COMMAND --help tells more.`
+}
+
+async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<number> {
+  try {
+    const command = await entry.load()
+    const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+    if (options.includes('--help') || options.includes('-h')) {
+      console.log(`usage: custos ${entry.name} ${command.usage}\n\n${command.help}`)
+      return 0
+    }
+    return await command.run(args)
+  } catch (error) {
+    return report(entry.name, error)
+  }
+}
+
+async function report(name: string, error: unknown): Promise<number> {
+  if (error instanceof UsageError) {
+    console.error(`custos ${name}: ${error.message}`)
+    return 2
+  }
+  if (!(error instanceof Error) || !(await isExpected(error))) throw error
+  console.error(`custos ${name}: ${error.message}`)
+  return 1
+}
+
+async function isExpected(error: Error): Promise<boolean> {
+  // A file that is missing, a port in use: the system's own line says it best.
+  if (error instanceof CommandError || ('code' in error && 'syscall' in error)) return true
+  // Loaded already by the command that threw one of these.
+  const { ConfigError, DataDirHeld, KeyringError, OfflineError, SchemaTooNew } = await import(
+    '@custos/server'
+  )
+  const expected = [ConfigError, DataDirHeld, KeyringError, OfflineError, SchemaTooNew]
+  return expected.some((kind) => error instanceof kind)
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name, ...args] = argv
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    console.log(usage())
+    return name === undefined ? 2 : 0
+  }
+  if (name === '--version') {
+    console.log((await import('@custos/server')).VERSION)
+    return 0
+  }
+  const entry = commands.find((known) => known.name === name)
+  if (entry) return runCommand(entry, args)
+  console.error(`custos: no command "${name}"\n\n${usage()}`)
+  return 2
+}
+
+process.exitCode = await main(process.argv.slice(2))

@@ -1,0 +1,104 @@
+// Talks to a running service over HTTP; an error answer becomes one line.
+
+import { CLIENT_SETTINGS, readClientEnvironment, settingsHelp } from '@custos/server'
+import { CommandError, UsageError } from './command.ts'
+
+export const CLIENT_OPTIONS = { url: { type: 'string' } } as const
+
+export const CLIENT_HELP = settingsHelp(CLIENT_SETTINGS)
+
+export interface ClientRequest {
+  readonly method?: string
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as it is, of type `type`. */
+  readonly stream?: ReadableStream<Uint8Array>
+  readonly type?: string
+}
+
+export interface ServiceClient {
+  readonly url: string
+  /** A 2xx answer, its body unread. Throws CommandError for anything else. */
+  send(path: string, request?: ClientRequest): Promise<Response>
+  /** The parsed body. The caller states its shape: the service's contract is the other side. */
+  json<T>(path: string, request?: ClientRequest): Promise<T>
+}
+
+/** @param role whose key is used: that of the operator, or of a tenant */
+export function openClient(
+  options: { url?: string | undefined; key?: string },
+  role: 'operator' | 'tenant',
+): ServiceClient {
+  const env = readClientEnvironment()
+  const url = baseUrl(options.url ?? env.CUSTOS_URL ?? 'http://127.0.0.1:8420')
+  const key = options.key ?? (role === 'operator' ? env.CUSTOS_OPERATOR_KEY : env.CUSTOS_API_KEY)
+  if (role === 'operator' && key === undefined)
+    throw new UsageError('set CUSTOS_OPERATOR_KEY to the operator credential of the service')
+  const send = (path: string, request: ClientRequest = {}) =>
+    sendRequest(`${url}${path}`, key, request)
+  return {
+    url,
+    send,
+    async json<T>(path: string, request?: ClientRequest) {
+      // The contract of the operation called.
+      return (await (await send(path, request)).json()) as T
+    },
+  }
+}
+
+function baseUrl(text: string): string {
+  const parsed = URL.canParse(text) ? new URL(text) : null
+  if (parsed && ['http:', 'https:'].includes(parsed.protocol)) return text.replace(/\/+$/, '')
+  throw new UsageError('the address of the service must be an http or https URL')
+}
+
+async function sendRequest(
+  url: string,
+  key: string | undefined,
+  { method = 'GET', json, stream, type = 'application/json' }: ClientRequest,
+): Promise<Response> {
+  const body = stream ?? (json === undefined ? undefined : JSON.stringify(json))
+  const response = await reach(url, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': type }),
+    },
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+  })
+  if (response.ok) return response
+  throw new CommandError(await refusalLine(response))
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    const { origin } = new URL(url)
+    throw new CommandError(`no answer from ${origin}: ${causeOf(error)}`)
+  }
+}
+
+// fetch says "fetch failed" and keeps the reason in its cause.
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason'
+  const cause: unknown = error.cause
+  if (cause instanceof Error) return cause.message || ('code' in cause ? String(cause.code) : '')
+  return error.message
+}
+
+async function refusalLine(response: Response): Promise<string> {
+  const text = await response.text()
+  return `${response.status} ${detailOf(text) ?? response.statusText}`
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const { detail, title } = JSON.parse(text)
+    if (typeof detail === 'string') return detail
+    if (!Array.isArray(detail)) return title
+    return detail.map(({ loc, msg }) => `${[loc].flat().join('.')}: ${msg}`).join('; ')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,17 @@
+// The face of the contract package.
+
+export * from './common.ts'
+export * from './decisions.ts'
+export * from './erasure.ts'
+export * from './events.ts'
+export * from './gcrumbs.ts'
+export * from './jobs.ts'
+export * from './keys.ts'
+export * from './limits.ts'
+export * from './memory.ts'
+export * from './monitoring.ts'
+export * from './operation.ts'
+export * from './platform.ts'
+export * from './refusals.ts'
+export * from './scopes.ts'
+export * from './tenants.ts'

@@ -1,0 +1,25 @@
+// Declared limits. Each is enforced at its edge and tested at min-1, min, max and max+1.
+
+export const limits = {
+  body_bytes: 8 * 1024 * 1024,
+  import_bytes: 1024 * 1024 * 1024,
+  import_line_bytes: 1024 * 1024,
+  verify_body_bytes: 4 * 1024 * 1024,
+  json_depth: 32,
+  batch_items: 1_000,
+  content_bytes: 256 * 1024,
+  query_bytes: 256 * 1024,
+  metadata_bytes: 16 * 1024,
+  metadata_depth: 8,
+  budget_tokens: 2 ** 30,
+  budget_tokens_default: 1_024,
+  refs_per_decision: 1_000,
+  label_chars: 256,
+  namespace_chars: 128,
+  name_chars: 200,
+  keys_per_tenant: 1_000,
+  idempotency_key_chars: 255,
+  page: { min: 1, max: 1_000, default: 100 },
+  erasure_page: { min: 1, max: 500, default: 50 },
+  store_delete_facts_per_transaction: 500,
+} as const

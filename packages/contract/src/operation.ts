@@ -1,0 +1,78 @@
+// What an operation is: the one description that routes, validation, OpenAPI and tests derive from.
+
+import type { Static, TSchema } from 'typebox'
+import type { COMMON_REFUSALS, RefusalCode } from './refusals.ts'
+import type { Scope } from './scopes.ts'
+
+/**
+ * Who may call.
+ * - `public`: no credential
+ * - `tenant`: a tenant credential with the scope
+ * - `operator`: a platform operator only
+ * - `operator_or_self`: an operator, or the tenant named by `{tenant_id}` with the scope
+ * - `either`: an operator or any tenant credential with the scope
+ */
+export type Access = 'public' | 'tenant' | 'operator' | 'operator_or_self' | 'either'
+
+export interface OperationSpec {
+  /** `slice.verb`: also the log name, metric label and SDK path. */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Path template with `{name}` parameters, without a trailing slash. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  readonly access: Access
+  /** Required for `tenant`, `operator_or_self` and `either` unless any tenant key will do. */
+  readonly scope?: Scope
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly body?: TSchema
+  /** A body that may be left out or empty: `{}` is validated instead. */
+  readonly body_optional?: true
+  /** NDJSON bodies reach the handler as a byte stream. */
+  readonly body_type?: 'application/json' | 'application/x-ndjson'
+  readonly status: 200 | 201 | 202
+  readonly reply: TSchema
+  /** NDJSON replies are streams; their schema describes one line. */
+  readonly reply_type?: 'application/json' | 'application/x-ndjson'
+  /** Refusals beyond the common ones. */
+  readonly refuses: readonly RefusalCode[]
+  /** Honours the Idempotency-Key header. */
+  readonly idempotent?: true
+  /** The largest body in bytes, where it differs from the general limit. */
+  readonly body_bytes_max?: number
+}
+
+export type Operation<S extends OperationSpec = OperationSpec> = S
+
+/** Declares an operation, keeping the literal types of its schemas and refusals. */
+export function operation<const S extends OperationSpec>(spec: S): S {
+  return spec
+}
+
+type StaticOf<T> = T extends TSchema ? Static<T> : undefined
+
+/** What a handler receives, typed from the schemas. */
+export interface InputOf<S extends OperationSpec> {
+  readonly params: StaticOf<S['params']>
+  readonly query: StaticOf<S['query']>
+  readonly body: S['body_type'] extends 'application/x-ndjson'
+    ? AsyncIterable<Uint8Array>
+    : StaticOf<S['body']>
+}
+
+/** A reply that is streamed line by line. */
+export interface StreamReply {
+  readonly stream: AsyncIterable<string>
+  /** File name of the download, when the reply is one. */
+  readonly filename?: string
+}
+
+export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
+  ? StreamReply
+  : Static<S['reply']>
+
+export type RefusalOf<S extends OperationSpec> =
+  | S['refuses'][number]
+  | (typeof COMMON_REFUSALS)[number]

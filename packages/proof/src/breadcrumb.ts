@@ -1,0 +1,115 @@
+// Breadcrumbs: the entries of a tenant's log, and the links between them.
+import { canonicalBytes, type JsonObject } from './canonical.ts'
+import type { Sha256 } from './digest.ts'
+import { toHex } from './encoding.ts'
+import { leafHash } from './merkle.ts'
+import { findMisfit, isCount, isObject, isText, orNull } from './shape.ts'
+
+/** One entry, exactly as it is shown everywhere. `created_at` is RFC 3339. */
+export type Breadcrumb = {
+  /** 64 hex: the RFC 6962 leaf hash of the rest. */
+  readonly breadcrumb_id: string
+  readonly tenant_id: string
+  /** From 0, without gaps; also the position in the tree. */
+  readonly seq: number
+  readonly event_type: string
+  readonly subject: string | null
+  readonly payload: JsonObject
+  /** `breadcrumb_id` of the entry before, or GENESIS_PREV_ID. */
+  readonly prev_id: string
+  readonly created_at: string
+}
+
+export type UnnamedBreadcrumb = Omit<Breadcrumb, 'breadcrumb_id'>
+
+export const GENESIS_PREV_ID = '0'.repeat(64)
+
+/** The leaf's data: RFC 8785 bytes of the breadcrumb without `breadcrumb_id`. */
+export function breadcrumbLeaf(b: UnnamedBreadcrumb): Uint8Array {
+  const { tenant_id, seq, event_type, subject, payload, prev_id, created_at } = b
+  return canonicalBytes({ tenant_id, seq, event_type, subject, payload, prev_id, created_at })
+}
+
+/** Hex of the RFC 6962 leaf hash. */
+export function breadcrumbId(b: UnnamedBreadcrumb, hash?: Sha256): string {
+  return toHex(leafHash(breadcrumbLeaf(b), hash))
+}
+
+const SHAPE = {
+  breadcrumb_id: isText,
+  tenant_id: isText,
+  seq: isCount,
+  event_type: isText,
+  subject: orNull(isText),
+  payload: isObject,
+  prev_id: isText,
+  created_at: isText,
+}
+
+/** Exactly the eight fields: one more would be shown without being under the hash. */
+export function isBreadcrumb(value: unknown): value is Breadcrumb {
+  return (
+    isObject(value) &&
+    Object.keys(value).length === Object.keys(SHAPE).length &&
+    findMisfit(value, SHAPE) === null
+  )
+}
+
+export type BreadcrumbProblem =
+  | 'malformed'
+  | 'id_mismatch'
+  | 'prev_id_mismatch'
+  | 'seq_gap'
+  | 'tenant_mismatch'
+
+export type BreadcrumbsVerdict =
+  | { readonly ok: true; readonly count: number }
+  | { readonly ok: false; readonly index: number; readonly reason: BreadcrumbProblem }
+
+export type BreadcrumbsOptions = {
+  readonly hash?: Sha256
+  /** The entry before the first of the list, when the caller has it; it is taken as right. */
+  readonly after?: Pick<Breadcrumb, 'breadcrumb_id' | 'tenant_id' | 'seq'>
+}
+
+/**
+ * Checks a run of entries in ascending order: every id, link and number, one tenant throughout.
+ * A run may start anywhere; its first link is checked when it is the genesis or `after` is given.
+ * Names the first failure by its position in the list. Never throws.
+ */
+export function verifyBreadcrumbs(
+  list: readonly unknown[],
+  options: BreadcrumbsOptions = {},
+): BreadcrumbsVerdict {
+  let previous = options.after
+  for (const [index, crumb] of list.entries()) {
+    if (!isBreadcrumb(crumb)) return { ok: false, index, reason: 'malformed' }
+    const reason = findProblem(crumb, previous, options.hash)
+    if (reason !== null) return { ok: false, index, reason }
+    previous = crumb
+  }
+  return { ok: true, count: list.length }
+}
+
+function findProblem(
+  crumb: Breadcrumb,
+  previous: BreadcrumbsOptions['after'],
+  hash: Sha256 | undefined,
+): BreadcrumbProblem | null {
+  if (previous !== undefined) {
+    if (crumb.tenant_id !== previous.tenant_id) return 'tenant_mismatch'
+    if (crumb.seq !== previous.seq + 1) return 'seq_gap'
+    if (crumb.prev_id !== previous.breadcrumb_id) return 'prev_id_mismatch'
+  }
+  if (crumb.seq === 0 && crumb.prev_id !== GENESIS_PREV_ID) return 'prev_id_mismatch'
+  return matchesId(crumb, hash) ? null : 'id_mismatch'
+}
+
+function matchesId(crumb: Breadcrumb, hash: Sha256 | undefined): boolean {
+  try {
+    return crumb.breadcrumb_id === breadcrumbId(crumb, hash)
+  } catch {
+    // No canonical form (a lone surrogate, endless nesting): no id can be right.
+    return false
+  }
+}

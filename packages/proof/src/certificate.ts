@@ -1,0 +1,158 @@
+// Erasure certificates: what one says, what of it is signed, and how to check it offline.
+import type { JsonObject } from './canonical.ts'
+import { sha256 } from './digest.ts'
+import { concatBytes, toBase64, toHex, utf8 } from './encoding.ts'
+import type { PublishedKey } from './keys.ts'
+import { findMisfit, isCount, isObject, isText, isTextList, optional, orNull } from './shape.ts'
+import { signedBytes, withoutFields } from './signature.ts'
+import {
+  checkSignature,
+  conclude,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+export type ErasureOutcome = 'erased' | 'already_absent' | 'nothing_found'
+
+/** The signed statement. Times are RFC 3339. */
+export type ErasureStatement = {
+  readonly certificate_id: string
+  readonly tenant_id: string
+  /** Null only on the certificate of a redaction, which has a `decision_id` and no fact. */
+  readonly fact_ref: number | null
+  readonly decision_id?: string
+  readonly store_id: string | null
+  /**
+   * `already_absent`: known only from decision records, now scrubbed. `nothing_found`: no trace of
+   * the fact; signed, but never stored as the fact's certificate.
+   */
+  readonly outcome: ErasureOutcome
+  /** Hex SHA-256 of salt ‖ content; see `contentHash`. */
+  readonly fact_content_hash: string | null
+  /** Sink to the status observed there after the erasure. */
+  readonly coverage: Readonly<Record<string, string>>
+  readonly scrubbed_decision_ids: readonly string[]
+  readonly redactions: readonly {
+    readonly decision_id: string
+    readonly field: string
+    readonly count: number
+  }[]
+  /** The pass over every read path that followed. */
+  readonly verification: {
+    readonly ran_at: string
+    readonly paths: readonly { readonly path: string; readonly result: string }[]
+  }
+  /** What is not claimed. */
+  readonly limits: readonly string[]
+  readonly legal_basis: string
+  readonly requested_by: string | null
+  readonly erasure_requested_at: string
+  readonly erasure_completed_at: string
+  /** Sequence number of the log entry that records the erasure; null when there is none. */
+  readonly log_seq: number | null
+}
+
+/**
+ * A certificate as shown. `signed_bytes`, `signature` and `public_key` are base64. The last five
+ * fields are notes of one answer, outside the signature.
+ */
+export type ErasureCertificate = ErasureStatement & {
+  readonly signed_bytes: string
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
+  readonly verified?: boolean
+  readonly content_salt?: string
+  readonly deleted?: boolean
+  readonly memory_deleted?: boolean
+  readonly decision_records_scrubbed?: number
+}
+
+/**
+ * Shown beside a certificate, not part of the signed record: the salt is shown once and then
+ * destroyed, `verified` is the server's own finding, `deleted` says which request did the work,
+ * `memory_deleted` and `decision_records_scrubbed` say the same in older clients' words.
+ * Any other field added to a certificate breaks its signature.
+ */
+export const UNSIGNED_CERTIFICATE_FIELDS: ReadonlySet<string> = new Set([
+  'content_salt',
+  'verified',
+  'deleted',
+  'memory_deleted',
+  'decision_records_scrubbed',
+])
+
+/** The message of a certificate's signature. Throws ProofError `not_canonical`. */
+export function certificateBytes(certificate: ErasureStatement | JsonObject): Uint8Array {
+  return signedBytes('erasure', withoutFields(certificate, UNSIGNED_CERTIFICATE_FIELDS))
+}
+
+/**
+ * Hex SHA-256(salt ‖ UTF-8 content). Whoever kept the content and the salt of the first answer can
+ * show what was erased; nobody can guess a short fact from the certificate alone.
+ */
+export function contentHash(salt: Uint8Array, content: string): string {
+  return toHex(sha256(concatBytes(salt, utf8(content))))
+}
+
+const SHAPE = {
+  certificate_id: isText,
+  tenant_id: isText,
+  fact_ref: orNull(isCount),
+  decision_id: optional(isText),
+  store_id: orNull(isText),
+  outcome: isText,
+  fact_content_hash: orNull(isText),
+  coverage: isObject,
+  scrubbed_decision_ids: isTextList,
+  redactions: Array.isArray,
+  verification: isObject,
+  limits: isTextList,
+  legal_basis: isText,
+  requested_by: orNull(isText),
+  erasure_requested_at: isText,
+  erasure_completed_at: isText,
+  log_seq: orNull(isCount),
+}
+
+/**
+ * Checks a certificate against the published keys: the signed bytes follow from the record, the
+ * signature is over them, the key is listed for erasures and was valid when the erasure completed.
+ * It proves who said what, and when; not that the statement is true. Never throws.
+ */
+export async function verifyCertificate(
+  certificate: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(certificate)) return malformed('certificate', 'not an object')
+  const misfit = findMisfit(certificate, SHAPE)
+  if (misfit !== null) return malformed('certificate', misfit)
+  const message = tryBytes(certificate)
+  if (message === null) return malformed('certificate', 'no canonical form')
+
+  const findings = startFindings()
+  const shown = certificate['signed_bytes'] ?? null
+  if (shown !== null) {
+    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  }
+  const claim = {
+    message,
+    signature: certificate['signature'],
+    public_key: certificate['public_key'],
+    key_id: certificate['key_id'],
+    purpose: 'erasure',
+    at: String(certificate['erasure_completed_at']),
+  }
+  await checkSignature(findings, claim, keys)
+  return conclude('certificate', findings)
+}
+
+function tryBytes(certificate: JsonObject): Uint8Array | null {
+  try {
+    return certificateBytes(certificate)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,101 @@
+// Typed envelopes around what can be verified, and their recognition in bare JSON.
+import { isObject } from './shape.ts'
+
+/** What `verifyEnvelope` takes. The contents are unread: they are what is being judged. */
+export type Envelope =
+  | { readonly type: 'breadcrumbs'; readonly breadcrumbs: unknown }
+  | { readonly type: 'epoch'; readonly epoch: unknown }
+  | { readonly type: 'proof'; readonly proof: unknown }
+  | {
+      readonly type: 'consistency'
+      readonly from: unknown
+      readonly to: unknown
+      readonly path: unknown
+    }
+  | { readonly type: 'certificate'; readonly certificate: unknown }
+  | { readonly type: 'decision'; readonly decision: unknown }
+  | { readonly type: 'memory'; readonly memory: unknown }
+  | { readonly type: 'record'; readonly kind: unknown; readonly record: unknown }
+  | { readonly type: 'list'; readonly items: readonly unknown[] }
+
+export type EnvelopeType = Envelope['type']
+
+const REQUIRED: Readonly<Record<EnvelopeType, readonly string[]>> = {
+  breadcrumbs: ['breadcrumbs'],
+  epoch: ['epoch'],
+  proof: ['proof'],
+  consistency: ['from', 'to', 'path'],
+  certificate: ['certificate'],
+  decision: ['decision'],
+  memory: ['memory'],
+  record: ['kind', 'record'],
+  list: ['items'],
+}
+
+/** Whether `value` names a known type and has its fields; their contents are not looked at. */
+export function isEnvelope(value: unknown): value is Envelope {
+  if (!isObject(value)) return false
+  const type = value['type']
+  if (typeof type !== 'string' || !Object.hasOwn(REQUIRED, type)) return false
+  // The line above makes `type` one of REQUIRED's own keys.
+  const fields = REQUIRED[type as EnvelopeType]
+  return (
+    fields.every((field) => Object.hasOwn(value, field)) && (type !== 'list' || hasItems(value))
+  )
+}
+
+function hasItems(value: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(value['items'])
+}
+
+/**
+ * Recognises an answer of the API as it was saved: a certificate, epoch, inclusion proof,
+ * consistency proof, breadcrumb, decision, memory; an array or a page of these; an envelope.
+ * Null for anything else.
+ */
+export function detectEnvelope(json: unknown): Envelope | null {
+  if (isEnvelope(json)) return json
+  if (Array.isArray(json)) return detectList(json)
+  return isObject(json) ? (detectRecord(json) ?? detectPage(json)) : null
+}
+
+type Bare = Readonly<Record<string, unknown>>
+
+function has(value: Bare, ...fields: readonly string[]): boolean {
+  return fields.every((field) => Object.hasOwn(value, field))
+}
+
+// Certificates before decisions: a redaction certificate has a decision_id too.
+function detectRecord(json: Bare): Envelope | null {
+  if (looksLikeBreadcrumb(json)) return { type: 'breadcrumbs', breadcrumbs: [json] }
+  if (has(json, 'certificate_id', 'outcome')) return { type: 'certificate', certificate: json }
+  if (has(json, 'included', 'breadcrumb_seq')) return { type: 'proof', proof: json }
+  if (isObject(json['from']) && isObject(json['to']) && has(json, 'path')) {
+    return { type: 'consistency', from: json['from'], to: json['to'], path: json['path'] }
+  }
+  if (has(json, 'epoch_number', 'checkpoint')) return { type: 'epoch', epoch: json }
+  if (has(json, 'decision_id', 'query', 'timestamp')) return { type: 'decision', decision: json }
+  if (has(json, 'content', 'source')) return { type: 'memory', memory: json }
+  if (isObject(json['decision'])) return detectRecord(json['decision'])
+  return null
+}
+
+// The pages of the API carry their items under the plural of the record's name.
+function detectPage(json: Bare): Envelope | null {
+  const pages = ['breadcrumbs', 'epochs', 'certificates', 'decisions', 'memories', 'items']
+  const name = pages.find((page) => Array.isArray(json[page]))
+  const items = name === undefined ? null : json[name]
+  return Array.isArray(items) ? detectList(items) : null
+}
+
+function detectList(items: readonly unknown[]): Envelope | null {
+  if (items.length === 0) return null
+  if (items.every(looksLikeBreadcrumb)) return { type: 'breadcrumbs', breadcrumbs: items }
+  const envelopes = items.map((item) => (isObject(item) ? detectRecord(item) : null))
+  return envelopes.includes(null) ? null : { type: 'list', items: envelopes }
+}
+
+// By its name only, so that a damaged breadcrumb is judged and not merely unrecognised.
+function looksLikeBreadcrumb(value: unknown): boolean {
+  return isObject(value) && has(value, 'breadcrumb_id', 'prev_id')
+}

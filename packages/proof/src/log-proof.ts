@@ -1,0 +1,267 @@
+// Proofs about a tenant's log: epochs, inclusion, consistency.
+import { type Breadcrumb, breadcrumbId, isBreadcrumb, verifyBreadcrumbs } from './breadcrumb.ts'
+import type { Json, JsonObject } from './canonical.ts'
+import type { Sha256 } from './digest.ts'
+import { equalBytes, fromHex, readHex, toHex } from './encoding.ts'
+import { findKey, type PublishedKey } from './keys.ts'
+import { verifyConsistency, verifyInclusion } from './merkle-path.ts'
+import { type Checkpoint, parseCheckpoint, signaturesBy, verifyCheckpoint } from './note.ts'
+import { findMisfit, isCount, isObject, isText, isTextList, optional } from './shape.ts'
+import { parseTlogProof } from './tlog-proof.ts'
+import {
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+/** A signed tree head as shown. Hashes are hex, `checkpoint` is the whole signed note. */
+export type Epoch = {
+  readonly epoch_number: number
+  readonly tree_size: number
+  readonly root_hash: string
+  readonly checkpoint: string
+  readonly consistency?: {
+    readonly from_epoch: number | null
+    readonly path: readonly string[]
+  } | null
+  readonly created_at: string
+}
+
+/** An entry shown to be in an epoch. Hashes are hex, the path runs from the leaf's sibling up. */
+export type InclusionProof = {
+  readonly included: true
+  readonly breadcrumb_seq: number
+  readonly epoch_number: number
+  readonly breadcrumb: Breadcrumb
+  readonly leaf_hash: string
+  readonly audit_path: readonly string[]
+  readonly tree_size: number
+  readonly root_hash: string
+  readonly checkpoint: string
+  readonly tlog_proof: string
+}
+
+/** `hash`: a faster SHA-256, where the caller has one. */
+export type LogContext = { readonly keys: readonly PublishedKey[]; readonly hash?: Sha256 }
+
+/** Checks ids, links and numbers of a run of breadcrumbs. */
+export function verifyBreadcrumbList(value: unknown, context: LogContext): Verdict {
+  if (!Array.isArray(value)) return malformed('breadcrumbs', 'not a list')
+  if (value.length === 0) return malformed('breadcrumbs', 'an empty list')
+  const findings = startFindings()
+  const { hash } = context
+  const verdict = verifyBreadcrumbs(value, hash === undefined ? {} : { hash })
+  const detail = verdict.ok ? undefined : `${verdict.reason} at index ${verdict.index}`
+  record(findings, 'breadcrumbs', verdict.ok, detail)
+  findings.notChecked.push('inclusion: a list alone does not show that a signed log holds it')
+  return conclude('breadcrumbs', findings)
+}
+
+const EPOCH_SHAPE = {
+  epoch_number: isCount,
+  tree_size: isCount,
+  root_hash: isText,
+  checkpoint: isText,
+  created_at: optional(isText),
+}
+
+/** Checks that an epoch is what its checkpoint says, signed by a published checkpoint key. */
+export async function verifyEpoch(epoch: unknown, context: LogContext): Promise<Verdict> {
+  const misfit = isObject(epoch) ? findMisfit(epoch, EPOCH_SHAPE) : 'not an object'
+  if (!isObject(epoch) || misfit !== null) return malformed('epoch', misfit ?? '')
+  const findings = startFindings()
+  await checkHead(findings, epoch, context.keys)
+  if (isObject(epoch['consistency']) && isCount(epoch['consistency']['from_epoch'])) {
+    findings.notChecked.push('consistency: needs the earlier epoch too')
+  }
+  return conclude('epoch', findings)
+}
+
+const PROOF_SHAPE = {
+  ...EPOCH_SHAPE,
+  breadcrumb_seq: isCount,
+  leaf_hash: isText,
+  audit_path: isTextList,
+  tlog_proof: optional(isText),
+}
+
+/** Checks entry, path, root and signature of an inclusion proof, and that its parts agree. */
+export async function verifyInclusionProof(proof: unknown, context: LogContext): Promise<Verdict> {
+  if (!isObject(proof)) return malformed('proof', 'not an object')
+  if (proof['included'] === false) {
+    const findings = startFindings()
+    record(findings, 'included', false, 'the epoch ends before the entry')
+    return conclude('proof', findings)
+  }
+  const misfit = findMisfit(proof, PROOF_SHAPE)
+  const path = readPath(proof['audit_path'])
+  if (misfit !== null) return malformed('proof', misfit)
+  if (path === null) return malformed('proof', 'audit_path')
+  const crumb: unknown = proof['breadcrumb']
+  if (!isBreadcrumb(crumb)) return malformed('proof', 'breadcrumb')
+
+  const findings = startFindings()
+  const leaf = checkLeaf(findings, proof, crumb, context.hash)
+  const claim = {
+    leafHash: leaf,
+    index: Number(proof['breadcrumb_seq']),
+    size: Number(proof['tree_size']),
+    path,
+    root: readHex(proof['root_hash']) ?? new Uint8Array(0),
+    ...(context.hash === undefined ? {} : { hash: context.hash }),
+  }
+  record(findings, 'inclusion', verifyInclusion(claim), 'the path does not lead to the root')
+  checkAliases(findings, proof)
+  checkText(findings, proof, path)
+  await checkHead(findings, proof, context.keys)
+  return conclude('proof', findings)
+}
+
+/** Checks that the epoch `to` extends the epoch `from`, both of them signed and of one log. */
+export async function verifyEpochConsistency(
+  envelope: { readonly from: unknown; readonly to: unknown; readonly path: unknown },
+  context: LogContext,
+): Promise<Verdict> {
+  const { from, to } = envelope
+  if (!isObject(from) || findMisfit(from, EPOCH_SHAPE) !== null) {
+    return malformed('consistency', 'from')
+  }
+  if (!isObject(to) || findMisfit(to, EPOCH_SHAPE) !== null) return malformed('consistency', 'to')
+  const path = readPath(envelope.path)
+  if (path === null) return malformed('consistency', 'path')
+
+  const findings = startFindings()
+  const older = await checkHead(findings, from, context.keys, 'from.')
+  const newer = await checkHead(findings, to, context.keys, 'to.')
+  if (older !== null && newer !== null) {
+    record(findings, 'origin', older.origin === newer.origin, 'two different logs')
+    const claim = {
+      from: older.size,
+      fromRoot: older.root,
+      to: newer.size,
+      toRoot: newer.root,
+      path,
+      ...(context.hash === undefined ? {} : { hash: context.hash }),
+    }
+    record(
+      findings,
+      'consistency',
+      verifyConsistency(claim),
+      'the later does not extend the earlier',
+    )
+  }
+  return conclude('consistency', findings)
+}
+
+// The checkpoint is the signed truth; what is shown around it must repeat it exactly.
+async function checkHead(
+  findings: Findings,
+  head: JsonObject,
+  keys: readonly PublishedKey[],
+  prefix = '',
+): Promise<Checkpoint | null> {
+  const text = String(head['checkpoint'])
+  const checkpoint = tryParse(() => parseCheckpoint(text))
+  if (checkpoint === null) {
+    record(findings, `${prefix}checkpoint`, false, 'not a signed checkpoint')
+    return null
+  }
+  const sameSize = head['tree_size'] === checkpoint.size
+  record(findings, `${prefix}tree_size`, sameSize, 'not that of the checkpoint')
+  const sameRoot = head['root_hash'] === toHex(checkpoint.root)
+  record(findings, `${prefix}root_hash`, sameRoot, 'not that of the checkpoint')
+  for (const [alias, field] of [
+    ['merkle_root', 'root_hash'],
+    ['n_leaves', 'tree_size'],
+  ] as const) {
+    const agrees = head[alias] === undefined || head[alias] === head[field]
+    if (!agrees) record(findings, `${prefix}${alias}`, false, `differs from ${field}`)
+  }
+  await checkSigner(findings, checkpoint, { text, at: head['created_at'], keys, prefix })
+  return checkpoint
+}
+
+// A note names its key by hash only, so the signer is looked for in the published list.
+async function checkSigner(
+  findings: Findings,
+  checkpoint: Checkpoint,
+  given: { text: string; at: Json | undefined; keys: readonly PublishedKey[]; prefix: string },
+): Promise<void> {
+  const signer = given.keys.find((key) => {
+    const publicKey = readHex(key.public_key)
+    return publicKey !== null && signaturesBy(checkpoint, publicKey).length > 0
+  })
+  if (signer === undefined) {
+    record(findings, `${given.prefix}signature`, false, 'by no published key')
+    record(findings, `${given.prefix}key_known`, false, 'unknown_key')
+    return
+  }
+  const { ok } = await verifyCheckpoint(given.text, { publicKey: fromHex(signer.public_key) })
+  record(findings, `${given.prefix}signature`, ok, 'does not match the checkpoint')
+  const key = findKey(given.keys, {
+    key_id: signer.key_id,
+    public_key: signer.public_key,
+    purpose: 'checkpoint',
+    ...(isText(given.at) ? { at: given.at } : {}),
+  })
+  const known = !isText(key)
+  record(findings, `${given.prefix}key_known`, known, isText(key) ? key : undefined)
+  if (ok && known && !findings.validWith.includes(signer.key_id)) {
+    findings.validWith.push(signer.key_id)
+  }
+}
+
+function checkLeaf(
+  findings: Findings,
+  proof: JsonObject,
+  crumb: Breadcrumb,
+  hash: Sha256 | undefined,
+): Uint8Array {
+  const id = tryParse(() => breadcrumbId(crumb, hash))
+  record(findings, 'breadcrumb_id', id === crumb.breadcrumb_id, 'not the hash of the breadcrumb')
+  record(findings, 'leaf_hash', id === proof['leaf_hash'], 'not the hash of the breadcrumb')
+  const sameSeq = crumb.seq === proof['breadcrumb_seq']
+  record(findings, 'breadcrumb_seq', sameSeq, 'not that of the breadcrumb')
+  return id === null ? new Uint8Array(0) : fromHex(id)
+}
+
+// Older clients read these names; a different value under them would be a second truth.
+function checkAliases(findings: Findings, proof: JsonObject): void {
+  if (proof['leaf'] !== undefined && proof['leaf'] !== proof['leaf_hash']) {
+    record(findings, 'leaf', false, 'differs from leaf_hash')
+  }
+  const [alias, path] = [proof['proof'], proof['audit_path']]
+  if (isTextList(alias) && isTextList(path) && alias.join() !== path.join()) {
+    record(findings, 'proof', false, 'differs from audit_path')
+  }
+}
+
+function checkText(findings: Findings, proof: JsonObject, path: readonly Uint8Array[]): void {
+  const text = proof['tlog_proof'] ?? null
+  if (!isText(text)) return
+  const parsed = tryParse(() => parseTlogProof(text))
+  const agrees =
+    parsed !== null &&
+    parsed.index === proof['breadcrumb_seq'] &&
+    parsed.checkpoint === proof['checkpoint'] &&
+    parsed.path.length === path.length &&
+    parsed.path.every((hash, i) => equalBytes(hash, path[i] ?? new Uint8Array(0)))
+  record(findings, 'tlog_proof', agrees, 'differs from the proof beside it')
+}
+
+function readPath(value: unknown): Uint8Array[] | null {
+  if (!isTextList(value)) return null
+  const path = value.map(readHex).filter((hash) => hash?.length === 32)
+  return path.length === value.length ? path.filter((hash) => hash !== null) : null
+}
+
+function tryParse<T>(parse: () => T): T | null {
+  try {
+    return parse()
+  } catch {
+    return null
+  }
+}

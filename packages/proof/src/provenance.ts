@@ -1,0 +1,58 @@
+// Memory provenance: the signature a memory carries in its `source` (GMP).
+import { factId } from './digest.ts'
+import { readBase64, toHex } from './encoding.ts'
+import type { PublishedKey } from './keys.ts'
+import { isObject, isText, orNull } from './shape.ts'
+import {
+  checkSignature,
+  conclude,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+/** The provenance of one memory on the wire. `signature` and `public_key` are base64. */
+export type MemorySource = {
+  readonly write_id: string
+  readonly written_at: string
+  /** Hex of the public key. */
+  readonly written_by: string | null
+  readonly signature: string | null
+  readonly public_key: string | null
+  readonly key_id?: string
+}
+
+/**
+ * Checks that the memory's content and tenant value, exactly as shown, are what a published
+ * provenance key signed: the 16 bytes of `factId(content, tenant_id)`. Never throws.
+ */
+export async function verifyMemory(
+  memory: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(memory)) return malformed('memory', 'not an object')
+  const { content, tenant_id = null, source } = memory
+  if (!isText(content)) return malformed('memory', 'content')
+  if (!orNull(isText)(tenant_id)) return malformed('memory', 'tenant_id')
+  if (!isObject(source)) return malformed('memory', 'source')
+
+  const findings = startFindings()
+  const writtenBy = source['written_by'] ?? null
+  if (writtenBy !== null) {
+    const publicKey = readBase64(source['public_key'])
+    const same = publicKey !== null && writtenBy === toHex(publicKey)
+    record(findings, 'written_by', same, 'names another key')
+  }
+  const { written_at } = source
+  const claim = {
+    message: factId(content, isText(tenant_id) ? tenant_id : null),
+    signature: source['signature'],
+    public_key: source['public_key'],
+    key_id: source['key_id'],
+    purpose: 'provenance',
+    ...(isText(written_at) ? { at: written_at } : {}),
+  }
+  await checkSignature(findings, claim, keys)
+  return conclude('memory', findings)
+}

@@ -1,0 +1,85 @@
+// Ed25519 signatures under a domain: what is signed, and how it is checked.
+import { canonicalize, type Json, type JsonObject } from './canonical.ts'
+import { sha256 } from './digest.ts'
+import { toHex, utf8 } from './encoding.ts'
+
+/**
+ * The kinds of record signed under a domain of their own, so a signature over one can never stand
+ * for another. A change to what a kind signs needs a new version in the domain string.
+ */
+export const SIGNED_KINDS = ['erasure', 'key_list'] as const
+export type SignedKind = (typeof SIGNED_KINDS)[number]
+
+/** Fields that carry or repeat the signature and so cannot be under it. */
+const UNSIGNED_FIELDS: ReadonlySet<string> = new Set([
+  'signature',
+  'public_key',
+  'key_id',
+  'signed_bytes',
+])
+
+/**
+ * The message of a domain signature: UTF-8 `custos/<kind>/v1`, byte 0x0A, RFC 8785 bytes of the
+ * record without `signature`, `public_key`, `key_id` and `signed_bytes`.
+ * Throws ProofError `not_canonical` when the record has no canonical form.
+ */
+export function signedBytes(kind: SignedKind, record: JsonObject): Uint8Array {
+  return utf8(`custos/${kind}/v1\n${canonicalize(withoutFields(record, UNSIGNED_FIELDS))}`)
+}
+
+/** A copy of `record` without the named fields. */
+export function withoutFields(record: JsonObject, fields: ReadonlySet<string>): JsonObject {
+  // Without a prototype, so that a field called __proto__ stays a field and is signed as one.
+  const kept: Record<string, Json> = Object.create(null)
+  for (const [key, value] of Object.entries(record)) if (!fields.has(key)) kept[key] = value
+  return kept
+}
+
+/**
+ * Ed25519 (RFC 8032) through WebCrypto, in Node and in browsers. A key that is not 32 bytes, a
+ * signature that is not 64 or an invalid point is `false`, never an error.
+ */
+export async function verifyEd25519(
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> {
+  if (publicKey.length !== 32 || signature.length !== 64) return false
+  // Copies, because WebCrypto takes no view on a shared buffer.
+  const [rawKey, rawMessage, rawSignature] = [publicKey, message, signature].map(
+    (bytes) => new Uint8Array(bytes),
+  )
+  if (!rawKey || !rawMessage || !rawSignature) return false
+  const algorithm = { name: 'Ed25519' }
+  // Where the platform has no Ed25519 nothing could ever be verified: that must be heard.
+  await requireEd25519()
+  try {
+    const key = await crypto.subtle.importKey('raw', rawKey, algorithm, false, ['verify'])
+    return await crypto.subtle.verify(algorithm, key, rawSignature, rawMessage)
+  } catch {
+    return false
+  }
+}
+
+let ed25519Present: Promise<unknown> | undefined
+
+// RFC 8032 7.1 test 1's key: imports wherever Ed25519 exists at all.
+const KNOWN_KEY = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'
+
+function requireEd25519(): Promise<unknown> {
+  ed25519Present ??= crypto.subtle.importKey(
+    'raw',
+    Uint8Array.from({ length: 32 }, (_, i) =>
+      Number.parseInt(KNOWN_KEY.slice(2 * i, 2 * i + 2), 16),
+    ),
+    { name: 'Ed25519' },
+    false,
+    ['verify'],
+  )
+  return ed25519Present
+}
+
+/** The short name of a key: the first 16 hex characters of SHA-256 of the 32 raw bytes. */
+export function keyIdOf(publicKey: Uint8Array): string {
+  return toHex(sha256(publicKey)).slice(0, 16)
+}

@@ -1,0 +1,102 @@
+// What a verification found: named checks, and the signature check every record shares.
+import { readBase64, toHex } from './encoding.ts'
+import { findKey, type KeyPurpose, type PublishedKey } from './keys.ts'
+import { isText } from './shape.ts'
+import { verifyEd25519 } from './signature.ts'
+
+export type Check = { readonly name: string; readonly ok: boolean; readonly detail?: string }
+
+/**
+ * `valid` holds when every check does. What could not be judged from the document alone is named
+ * in `not_checked`, never counted as passed. `valid_with` names the published keys that signed.
+ */
+export type Verdict = {
+  readonly valid: boolean
+  readonly type: string
+  readonly checks: readonly Check[]
+  readonly not_checked: readonly string[]
+  readonly valid_with: readonly string[]
+  /** The first failure in words; absent when valid. */
+  readonly reason?: string
+}
+
+/** A verdict being gathered. */
+export type Findings = {
+  readonly checks: Check[]
+  readonly notChecked: string[]
+  readonly validWith: string[]
+}
+
+export function startFindings(): Findings {
+  return { checks: [], notChecked: [], validWith: [] }
+}
+
+/** Records one check; `detail` is kept only when it fails. Returns `ok`. */
+export function record(findings: Findings, name: string, ok: boolean, detail?: string): boolean {
+  findings.checks.push(ok || detail === undefined ? { name, ok } : { name, ok, detail })
+  return ok
+}
+
+/** No checks at all is not valid: nothing was shown. */
+export function conclude(type: string, findings: Findings): Verdict {
+  const { checks, notChecked } = findings
+  const failed = checks.find((check) => !check.ok)
+  const shared = { type, checks, not_checked: notChecked, valid_with: findings.validWith }
+  if (failed === undefined && checks.length > 0) return { valid: true, ...shared }
+  const reason = failed === undefined ? 'nothing to check' : reasonOf(failed)
+  return { valid: false, ...shared, reason }
+}
+
+function reasonOf(check: Check): string {
+  return check.detail === undefined ? check.name : `${check.name}: ${check.detail}`
+}
+
+/** The verdict on what cannot be read as the type it is said to be. */
+export function malformed(type: string, detail: string): Verdict {
+  const findings = startFindings()
+  record(findings, 'malformed', false, detail)
+  return conclude(type, findings)
+}
+
+/** A signature as a record carries it: base64 values, still unread. */
+export type SignatureClaim = {
+  readonly message: Uint8Array
+  readonly signature: unknown
+  readonly public_key: unknown
+  readonly key_id: unknown
+  readonly purpose: KeyPurpose
+  /** RFC 3339 moment the key must have been valid at. */
+  readonly at?: string
+}
+
+/**
+ * Two separate checks: `signature` (the bytes are signed by the key in the record) and `key_known`
+ * (that key is published for this purpose and time). Only both together mean anything: anyone can
+ * sign with a key of their own.
+ */
+export async function checkSignature(
+  findings: Findings,
+  claim: SignatureClaim,
+  keys: readonly PublishedKey[],
+): Promise<void> {
+  const [signature, publicKey] = [readBase64(claim.signature), readBase64(claim.public_key)]
+  if (signature === null || publicKey === null) {
+    const absent = (claim.signature ?? null) === null || (claim.public_key ?? null) === null
+    record(findings, 'signature', false, absent ? 'unsigned' : 'not base64')
+    return
+  }
+  const signed = await verifyEd25519(publicKey, claim.message, signature)
+  record(findings, 'signature', signed, 'does not match the record')
+  const key = findKey(keys, {
+    public_key: toHex(publicKey),
+    purpose: claim.purpose,
+    ...(isText(claim.key_id) ? { key_id: claim.key_id } : {}),
+    ...(claim.at === undefined ? {} : { at: claim.at }),
+  })
+  if (isText(key)) {
+    record(findings, 'key_known', false, key)
+    return
+  }
+  record(findings, 'key_known', true)
+  if (signed) findings.validWith.push(key.key_id)
+}

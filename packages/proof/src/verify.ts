@@ -1,0 +1,108 @@
+// The offline verifier: one entrance for everything that can be checked.
+import { verifyCertificate } from './certificate.ts'
+import { verifyDecision } from './decision.ts'
+import { toBase64 } from './encoding.ts'
+import { type Envelope, isEnvelope } from './envelope.ts'
+import { readKeys } from './keys.ts'
+import {
+  type LogContext,
+  verifyBreadcrumbList,
+  verifyEpoch,
+  verifyEpochConsistency,
+  verifyInclusionProof,
+} from './log-proof.ts'
+import { verifyMemory } from './provenance.ts'
+import { isObject, isText } from './shape.ts'
+import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
+import {
+  checkSignature,
+  conclude,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+/**
+ * Judges a typed envelope against the published keys. Input is never trusted and never makes it
+ * throw: what cannot be read is not valid, with the reason. Rejects only where the platform itself
+ * has no Ed25519.
+ */
+export async function verifyEnvelope(envelope: unknown, context: LogContext): Promise<Verdict> {
+  if (!isEnvelope(envelope)) return malformed('unknown', 'not an envelope of a known type')
+  const trusted = { ...context, keys: readKeys(context.keys) }
+  if (envelope.type === 'list') return verifyList(envelope.items, trusted)
+  return verifyOne(envelope, trusted)
+}
+
+function verifyOne(
+  envelope: Exclude<Envelope, { type: 'list' }>,
+  context: LogContext,
+): Promise<Verdict> | Verdict {
+  switch (envelope.type) {
+    case 'breadcrumbs':
+      return verifyBreadcrumbList(envelope.breadcrumbs, context)
+    case 'epoch':
+      return verifyEpoch(envelope.epoch, context)
+    case 'proof':
+      return verifyInclusionProof(envelope.proof, context)
+    case 'consistency':
+      return verifyEpochConsistency(envelope, context)
+    case 'certificate':
+      return verifyCertificate(envelope.certificate, context.keys)
+    case 'decision':
+      return verifyDecision(envelope.decision, context.keys)
+    case 'memory':
+      return verifyMemory(envelope.memory, context.keys)
+    case 'record':
+      return verifyRecord(envelope.kind, envelope.record, context)
+  }
+}
+
+// One check for each item, so that a page of a thousand stays readable.
+async function verifyList(items: readonly unknown[], context: LogContext): Promise<Verdict> {
+  const findings = startFindings()
+  for (const [i, item] of items.entries()) {
+    if (!isEnvelope(item) || item.type === 'list') {
+      record(findings, `items[${i}]`, false, 'not a record of a known type')
+      continue
+    }
+    const verdict = await verifyOne(item, context)
+    record(findings, `items[${i}] ${verdict.type}`, verdict.valid, verdict.reason)
+    addNew(findings.notChecked, verdict.not_checked)
+    addNew(findings.validWith, verdict.valid_with)
+  }
+  return conclude('list', findings)
+}
+
+function addNew(list: string[], more: readonly string[]): void {
+  for (const text of more) if (!list.includes(text)) list.push(text)
+}
+
+/** A record signed under the domain of its kind, by the key whose purpose has the kind's name. */
+async function verifyRecord(kind: unknown, value: unknown, context: LogContext): Promise<Verdict> {
+  if (!isSignedKind(kind)) return malformed('record', 'kind')
+  // A certificate has rules of its own about what stands outside the signature.
+  if (kind === 'erasure') return verifyCertificate(value, context.keys)
+  if (!isObject(value)) return malformed('record', 'not an object')
+  const findings = startFindings()
+  let message: Uint8Array
+  try {
+    message = signedBytes(kind, value)
+  } catch {
+    return malformed('record', 'no canonical form')
+  }
+  const shown = value['signed_bytes'] ?? null
+  if (shown !== null) {
+    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  }
+  const at = value['issued_at'] ?? value['created_at']
+  const { signature, public_key, key_id } = value
+  const claim = { message, signature, public_key, key_id, purpose: kind }
+  await checkSignature(findings, isText(at) ? { ...claim, at } : claim, context.keys)
+  return conclude('record', findings)
+}
+
+function isSignedKind(kind: unknown): kind is SignedKind {
+  return SIGNED_KINDS.some((known) => known === kind)
+}

@@ -1,0 +1,21 @@
+// Copies the database in a thread of its own, so that the command can tell how far it is.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { SqliteConnection } from '../platform/db/sqlite-connection.ts'
+
+export interface BackupTask {
+  readonly from: string
+  /** An empty file, already private. */
+  readonly to: string
+}
+
+// Posted by backup.ts only.
+const { from, to } = workerData as BackupTask
+const connection = new SqliteConnection(from, 'read')
+try {
+  // One snapshot, without the free pages that may still hold what was deleted.
+  connection.run('VACUUM INTO ?', [to])
+  parentPort?.postMessage('done')
+} finally {
+  connection.close()
+}

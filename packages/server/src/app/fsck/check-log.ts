@@ -1,0 +1,60 @@
+// The log: re-derived whole, then read for what it says the other tables must hold.
+
+import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
+import type { Check, Found, LogSummary } from './finding.ts'
+import { listRecords } from './fsck.sql.ts'
+
+const CHUNK = 1_000
+
+/** Every entry, link, stored node, checkpoint and the head, against the keys and the keyring. */
+export async function* checkLog(check: Check): AsyncGenerator<Found> {
+  const { kernel, db, keys, signed, counts } = check
+  const origin = kernel.settings.origin
+  const verdict = await verifyLog(db, { from: UNVERIFIED, keys, origin, signed })
+  counts.entries = verdict.tree_size
+  counts.epochs = verdict.epochs_verified
+  if (verdict.status !== 'tampered') return
+  const { at_seq, epoch_number, reason = 'tampered' } = verdict
+  const hint = reason === 'epoch_wrong_origin' ? ' (does --origin name the one served?)' : ''
+  yield {
+    kind: 'log',
+    id: epoch_number === undefined ? `entry ${at_seq ?? 0}` : `epoch ${epoch_number}`,
+    what: `${reason.replaceAll('_', ' ')}${hint}`,
+  }
+}
+
+/** Fills `check.log`; an entry that does not read was a finding of checkLog already. */
+export async function summariseLog(check: Check): Promise<void> {
+  for (let first = 0; ; first += CHUNK) {
+    const rows = await listRecords(check.db, first, first + CHUNK)
+    for (const { seq, record } of rows) summarise(check.log, seq, parseRecord(record))
+    check.progress(`log entry ${first + rows.length}`)
+    if (rows.length < CHUNK) return
+  }
+}
+
+interface Entry {
+  readonly event_type?: unknown
+  readonly subject?: unknown
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+export function parseRecord(record: string): Entry {
+  try {
+    const parsed: unknown = JSON.parse(record)
+    // Fields are read one by one below, each for what it may be.
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Entry) : {}
+  } catch {
+    return {}
+  }
+}
+
+function summarise(log: LogSummary, seq: number, entry: Entry): void {
+  const { event_type, subject, payload = {} } = entry
+  if (event_type === 'memory.written') log.written.set(seq, Number(payload['count']))
+  if (event_type === 'memory.superseded') log.written.set(seq, 1)
+  if (event_type === 'memory.erased') log.erased.set(Number(payload['ref']), seq)
+  if (event_type === 'decision.logged') log.decisions += 1
+  if (event_type === 'erasure.certified')
+    log.certified.set(String(subject), { seq, digest: String(payload['digest']) })
+}

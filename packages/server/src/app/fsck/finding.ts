@@ -1,0 +1,68 @@
+// What a check works with and what it reports: ids and numbers, never content.
+
+import type { PublishedKey } from '@custos/proof'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+
+export interface Finding {
+  readonly tenant_id: string
+  readonly kind: 'log' | 'store' | 'fact' | 'validity' | 'tombstone' | 'decision' | 'certificate'
+  /** Ref, seq or id of the row. */
+  readonly id: string
+  /** What does not hold. */
+  readonly what: string
+}
+
+export type Found = Omit<Finding, 'tenant_id'>
+
+/** What the ledger held when the snapshot was taken. */
+export interface LedgerState {
+  readonly state: 'requested' | 'completed'
+  /** The certificate as the ledger keeps it; null until completed. */
+  readonly certificate: string | null
+}
+
+export interface LastSigned {
+  readonly generation: number
+  readonly tree_size: number
+}
+
+/** Rows counted on the way. */
+export interface Counts {
+  entries: number
+  epochs: number
+  stores: number
+  facts: number
+  tombstones: number
+  decisions: number
+  certificates: number
+}
+
+/** One tenant on one snapshot. */
+export interface Check {
+  readonly kernel: Kernel
+  readonly db: TenantDb
+  readonly keys: readonly PublishedKey[]
+  /** Read before the snapshot: what it says is done must be in the snapshot. */
+  readonly ledger: ReadonlyMap<string, LedgerState>
+  readonly signed: LastSigned | null
+  /** What the log says there is. */
+  readonly log: LogSummary
+  readonly counts: Counts
+  progress(text: string): void
+}
+
+export interface LogSummary {
+  /** Facts that each writing entry speaks of; entries are taken out once accounted for. */
+  readonly written: Map<number, number>
+  /** The newest `memory.erased` entry of a ref; taken out once its tombstone was seen. */
+  readonly erased: Map<number, number>
+  /** Digest and seq of each `erasure.certified` entry, by certificate. */
+  readonly certified: Map<string, { seq: number; digest: string }>
+  decisions: number
+}
+
+export const subjectKey = (kind: string, subject: string): string => `${kind} ${subject}`
+
+/** A finding about each of these would say no more than the first thousand do. */
+export const FINDINGS_MAX = 1_000

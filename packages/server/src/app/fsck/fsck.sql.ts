@@ -1,0 +1,121 @@
+// SQL of the consistency check: rows in key order, in pages, on one snapshot.
+
+import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
+
+const IN_MAX = 500
+
+export const listRecords = (db: TenantDb, first: number, end: number) =>
+  db.all(
+    from(db, 'breadcrumbs')
+      .select(['seq', 'record'])
+      .where('seq', '>=', first)
+      .where('seq', '<', end)
+      .orderBy('seq'),
+  )
+
+export const findRecord = (db: TenantDb, seq: number) =>
+  db.first(from(db, 'breadcrumbs').select('record').where('seq', '=', seq))
+
+export const listStoreRows = (db: TenantDb) =>
+  db.all(from(db, 'stores').select(['store_id', 'secret_no', 'sealed', 'state']))
+
+export const listFactRows = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'facts')
+      .select(['ref', 'store_id', 'namespace', 'written_seq', 'written_us', 'state', 'sealed'])
+      .where('ref', '>', after)
+      .orderBy('ref')
+      .limit(limit),
+  )
+
+/** Refs of facts with their stores, without the sealed bytes. */
+export const listFactPlaces = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'facts')
+      .select(['ref', 'store_id', 'written_seq'])
+      .where('ref', '>', after)
+      .orderBy('ref')
+      .limit(limit),
+  )
+
+export const listTombstoneRows = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'tombstones')
+      .select(['ref', 'store_id', 'written_seq', 'erased_seq', 'certificate_id'])
+      .where('ref', '>', after)
+      .orderBy('ref')
+      .limit(limit),
+  )
+
+export const countTombstonesByEntry = (db: TenantDb) =>
+  db.all(
+    from(db, 'tombstones')
+      .select((e) => ['written_seq', e.fn.countAll<number>().as('count')])
+      .where('written_seq', 'is not', null)
+      .groupBy('written_seq'),
+  )
+
+export const listValidityRows = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'validity')
+      .select([
+        'ref',
+        'store_id',
+        'from_seq',
+        'until_seq',
+        'valid_from_us',
+        'valid_until_us',
+        'superseded_by',
+      ])
+      .where('ref', '>', after)
+      .orderBy('ref')
+      .orderBy('from_seq')
+      .limit(limit),
+  )
+
+/** Those of `refs` that are a fact or a tombstone. */
+export async function listKnownRefs(db: TenantDb, refs: readonly number[]): Promise<Set<number>> {
+  const known = new Set<number>()
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const chunk = refs.slice(at, at + IN_MAX)
+    const rows = [
+      ...(await db.all(from(db, 'facts').select('ref').where('ref', 'in', chunk))),
+      ...(await db.all(from(db, 'tombstones').select('ref').where('ref', 'in', chunk))),
+    ]
+    for (const { ref } of rows) known.add(ref)
+  }
+  return known
+}
+
+export const listCertificateRows = (db: TenantDb, after: string, limit: number) =>
+  db.all(
+    from(db, 'certificates')
+      .select([
+        'certificate_id',
+        'subject_kind',
+        'subject',
+        'stands',
+        'outcome',
+        'log_seq',
+        'record',
+      ])
+      .where('certificate_id', '>', after)
+      .orderBy('certificate_id')
+      .limit(limit),
+  )
+
+export const findCertificateSubject = (db: TenantDb, certificate_id: string) =>
+  db.first(
+    from(db, 'certificates')
+      .select(['subject_kind', 'subject', 'stands'])
+      .where('certificate_id', '=', certificate_id),
+  )
+
+export const findStandingRecord = (db: TenantDb, kind: string, subject: string) =>
+  db.first(
+    from(db, 'certificates')
+      .select('record')
+      .where('subject_kind', '=', kind)
+      .where('subject', '=', subject)
+      .where('stands', '=', 1),
+  )

@@ -1,0 +1,87 @@
+// Brings restored data up to what the keyring knows, and tells what that changed.
+
+import type { Config } from '../../config/config.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { reconcileErasures } from '../../slices/erasure/index.ts'
+import { findHead, reconcileLog } from '../../slices/gcrumbs/index.ts'
+import { openKernel } from '../open-kernel.ts'
+import { countCertificates, countTombstones } from './restore.sql.ts'
+
+export interface RestoredTenant {
+  readonly tenant_id: string
+  readonly generation: number
+  /** The log goes on under a new origin from here. */
+  readonly continued: boolean
+  /** Erasures since the backup that have been applied again. */
+  readonly erased_again: number
+  readonly certificates_returned: number
+}
+
+/**
+ * The reconciliation of a start, without serving. `keyring_restored`: the keyring may not know
+ * the newest checkpoint that was signed, so every log goes on under a new origin.
+ */
+export async function reconcileRestored(
+  config: Config,
+  { keyring_restored }: { keyring_restored: boolean },
+): Promise<RestoredTenant[]> {
+  const open = await openKernel({ ...config, log_level: 'error' })
+  try {
+    const { kernel } = open
+    const before = await statesOf(kernel)
+    await reconcileErasures(kernel)
+    if (keyring_restored) await continueAll(kernel, before)
+    return differences(before, await statesOf(kernel))
+  } finally {
+    await open.close()
+  }
+}
+
+interface State {
+  readonly generation: number
+  readonly size: number
+  readonly tombstones: number
+  readonly certificates: number
+}
+
+async function statesOf(kernel: Kernel): Promise<Map<string, State>> {
+  const states = new Map<string, State>()
+  for (const tenant_id of await kernel.keyring.listTenants())
+    states.set(tenant_id, await kernel.db.read(tenant_id, stateOf))
+  return states
+}
+
+async function stateOf(db: TenantDb): Promise<State> {
+  const head = await findHead(db)
+  return {
+    generation: head?.generation ?? 0,
+    size: head?.size ?? 0,
+    tombstones: await countTombstones(db),
+    certificates: await countCertificates(db),
+  }
+}
+
+async function continueAll(kernel: Kernel, before: ReadonlyMap<string, State>): Promise<void> {
+  for (const [tenant_id, { generation }] of before) {
+    const now = await kernel.db.read(tenant_id, stateOf)
+    if (now.generation === generation && now.size > 0)
+      await reconcileLog(kernel, tenant_id, { certificates_missing: true })
+  }
+}
+
+function differences(
+  before: ReadonlyMap<string, State>,
+  after: ReadonlyMap<string, State>,
+): RestoredTenant[] {
+  return [...after].map(([tenant_id, now]) => {
+    const then = before.get(tenant_id)
+    return {
+      tenant_id,
+      generation: now.generation,
+      continued: now.generation !== (then?.generation ?? 0),
+      erased_again: now.tombstones - (then?.tombstones ?? 0),
+      certificates_returned: now.certificates - (then?.certificates ?? 0),
+    }
+  })
+}

@@ -1,0 +1,121 @@
+// Restores a backup: prepared and checked aside, put in place, the erasures since replayed.
+
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config/config.ts'
+import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
+import { syncDirectory } from '../../platform/keys/durable-file.ts'
+import { restoreFileKeyring } from '../../platform/keys/keyring-backup.ts'
+import { loadMasterKey } from '../../platform/keys/master-key.ts'
+import { OfflineError } from '../offline-error.ts'
+import { carryOver } from './carry-over.ts'
+import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
+import { requireKinship } from './require-kinship.ts'
+import { openStage, removeStages, settleDatabase, stageData } from './stage.ts'
+
+export interface RestoreOptions {
+  readonly data: string
+  /** Absent: the keyring in the directory stays, the normal case: it is the newer one. */
+  readonly keyring?: string
+  /** Replaces data that is there. */
+  readonly force: boolean
+  progress?(done: number, total: number): void
+}
+
+export interface Restored {
+  readonly tenants: readonly RestoredTenant[]
+  /** Ledger and checkpoints of the keyring that was replaced live on in the restored one. */
+  readonly carried_over: boolean
+}
+
+/**
+ * Until the files are exchanged the directory is as it was; an interrupted restore is run again.
+ * Throws OfflineError, KeyringError or DataDirHeld, each with one line.
+ */
+export async function runRestore(config: Config, options: RestoreOptions): Promise<Restored> {
+  const dir = config.data_dir
+  for (const file of [options.data, options.keyring])
+    if (file !== undefined && !existsSync(file)) throw new OfflineError(`${file} is missing`)
+  const master_key = requireMasterKey(config)
+  const lock = lockDataDir(dir)
+  try {
+    requireRoom(dir, options)
+    removeStages(dir)
+    const stage = openStage(dir)
+    await stageData(options.data, stage, options.progress ?? (() => {}))
+    if (options.keyring !== undefined)
+      return await restoreBoth(config, { stage, keyring: options.keyring, master_key })
+    await requireKinship(databasePath(stage), { dir: join(dir, 'keyring'), master_key })
+    settleDatabase(databasePath(stage))
+    putData(dir, stage)
+  } finally {
+    removeStages(dir)
+    lock.unlock()
+  }
+  const tenants = await reconcileRestored(config, { keyring_restored: false })
+  return { tenants, carried_over: true }
+}
+
+interface Both {
+  readonly stage: string
+  readonly keyring: string
+  readonly master_key: Buffer
+}
+
+// All of it happens in the stage, so that nothing is served between the files and the replay.
+async function restoreBoth(
+  config: Config,
+  { stage, keyring, master_key }: Both,
+): Promise<Restored> {
+  const dir = config.data_dir
+  const to = join(stage, 'keyring')
+  await restoreFileKeyring({ from: keyring, dir: to })
+  await requireKinship(databasePath(stage), { dir: to, master_key })
+  const ledger_file = join(stage, 'ledger.ndjson')
+  const carried = await carryOver({ from: join(dir, 'keyring'), to, master_key, ledger_file })
+  const staged = { ...config, data_dir: stage, master_key: master_key.toString('hex') }
+  const keyring_restored = carried === 'no'
+  const tenants = await reconcileRestored(staged, { keyring_restored })
+  settleDatabase(databasePath(stage))
+  putKeyring(dir, stage)
+  putData(dir, stage)
+  return { tenants, carried_over: carried === 'yes' }
+}
+
+function requireMasterKey(config: Config): Buffer {
+  const { data_dir, master_key } = config
+  if (master_key === null && !existsSync(join(data_dir, 'master.key')))
+    throw new OfflineError(
+      `the master key of the backup is needed: put it at ${join(data_dir, 'master.key')} ` +
+        'or set CUSTOS_MASTER_KEY',
+    )
+  return loadMasterKey({ given: master_key ?? undefined, data_dir }).key
+}
+
+function requireRoom(dir: string, { keyring, force }: RestoreOptions): void {
+  const held = (name: string) => existsSync(join(dir, name))
+  if (keyring === undefined && !held('keyring/keyring.db'))
+    throw new OfflineError(`${dir} has no keyring: give that of the backup with --keyring`)
+  if (force) return
+  const taken = held('custos.db') ? 'custos.db' : keyring !== undefined && occupant(dir)
+  if (taken) throw new OfflineError(`${dir} holds ${taken}: --force replaces data that is there`)
+}
+
+/** Anything but the key that has to be there and what a restore itself leaves. */
+const occupant = (dir: string): string | undefined =>
+  readdirSync(dir).find((name) => !/^(master\.key|custos\.lock.*|restore-[0-9a-f]{12})$/.test(name))
+
+// The log of the old database would be read into the new one: it goes first.
+function putData(dir: string, stage: string): void {
+  const to = databasePath(dir)
+  for (const suffix of ['-wal', '-shm']) rmSync(`${to}${suffix}`, { force: true })
+  renameSync(databasePath(stage), to)
+  syncDirectory(dir)
+}
+
+function putKeyring(dir: string, stage: string): void {
+  const to = join(dir, 'keyring')
+  if (existsSync(to)) renameSync(to, join(stage, 'replaced'))
+  renameSync(join(stage, 'keyring'), to)
+  syncDirectory(dir)
+}

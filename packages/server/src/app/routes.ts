@@ -1,0 +1,49 @@
+// Joins the contract's groups with the slices' handlers. A missing handler does not compile.
+
+import type { OperationSpec } from '@custos/contract'
+import * as contract from '@custos/contract'
+import type { Handler, HandlersOf } from '../platform/call.ts'
+import { decisionsHandlers } from '../slices/decisions/index.ts'
+import {
+  decisionErasureHandlers,
+  erasureHandlers,
+  memoryErasureHandlers,
+} from '../slices/erasure/index.ts'
+import { gcrumbsHandlers } from '../slices/gcrumbs/index.ts'
+import { jobsHandlers } from '../slices/jobs/index.ts'
+import { memoryHandlers } from '../slices/memory/index.ts'
+import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
+import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
+
+export interface Route {
+  readonly operation: OperationSpec
+  readonly handler: Handler<OperationSpec>
+}
+
+function bind<C extends Readonly<Record<string, OperationSpec>>>(
+  group: C,
+  handlers: HandlersOf<C>,
+): Route[] {
+  return Object.entries(group).map(([verb, operation]) => ({
+    operation,
+    // The types of each pair agree by HandlersOf; here they are only carried together.
+    handler: handlers[verb as keyof C] as unknown as Handler<OperationSpec>,
+  }))
+}
+
+/** Every operation of the service, in the order the API explorer lists them. */
+export function allRoutes(): Route[] {
+  return [
+    ...bind(contract.platform, platformHandlers),
+    ...bind(contract.memory, memoryHandlers),
+    ...bind(contract.memoryErasure, memoryErasureHandlers),
+    ...bind(contract.decisions, decisionsHandlers),
+    ...bind(contract.decisionErasure, decisionErasureHandlers),
+    ...bind(contract.erasure, erasureHandlers),
+    ...bind(contract.gcrumbs, gcrumbsHandlers),
+    ...bind(contract.jobs, jobsHandlers),
+    ...bind(contract.tenants, tenantsHandlers),
+    ...bind(contract.keys, keysHandlers),
+    ...bind(contract.monitoring, monitoringHandlers),
+  ]
+}

@@ -1,0 +1,112 @@
+// Turns settings into a configuration, or says in one line which value is wrong.
+
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { LogLevel } from '../platform/logger.ts'
+import type { Environment, SettingName } from './env.ts'
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly data_dir: string
+  readonly auth: 'local' | 'required'
+  readonly operator_key: string | null
+  /** 64 hex digits. */
+  readonly master_key: string | null
+  /** Null: `custos/<instance id>`. */
+  readonly origin: string | null
+  readonly ledger_copy: string | null
+  readonly allowed_hosts: readonly string[]
+  readonly epoch_seconds: number
+  readonly index_bytes_max: number
+  readonly log_level: LogLevel
+}
+
+/** A setting that cannot be used; its message is one clear line. */
+export class ConfigError extends Error {}
+
+const LOG_LEVELS: readonly string[] = ['silent', 'error', 'warn', 'info']
+
+export function parseConfig(env: Environment): Config {
+  const host = env.CUSTOS_HOST ?? '127.0.0.1'
+  return {
+    host,
+    port: integer(env, 'CUSTOS_PORT', 8420, { min: 0, max: 65_535 }),
+    data_dir: resolve(env.CUSTOS_DATA_DIR ?? './custos-data'),
+    auth: authMode(env, host),
+    operator_key: operatorKey(env),
+    master_key: masterKey(env),
+    origin: origin(env),
+    ledger_copy: env.CUSTOS_LEDGER_COPY ? resolve(env.CUSTOS_LEDGER_COPY) : null,
+    allowed_hosts: list(env.CUSTOS_ALLOWED_HOSTS),
+    epoch_seconds: integer(env, 'CUSTOS_EPOCH_SECONDS', 3_600, { min: 0, max: 86_400 * 365 }),
+    index_bytes_max:
+      integer(env, 'CUSTOS_INDEX_MB', 512, { min: 16, max: 1_048_576 }) * 1024 * 1024,
+    log_level: logLevel(env),
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1' || host === '[::1]') return true
+  return isIP(host) === 4 && host.startsWith('127.')
+}
+
+function authMode(env: Environment, host: string): 'local' | 'required' {
+  const given = env.CUSTOS_AUTH
+  if (given === undefined) return isLoopback(host) ? 'local' : 'required'
+  if (given === 'local' || given === 'required') return given
+  throw wrong('CUSTOS_AUTH', 'must be local or required')
+}
+
+function operatorKey(env: Environment): string | null {
+  const given = env.CUSTOS_OPERATOR_KEY
+  if (given === undefined) return null
+  if (given.length < 24) throw wrong('CUSTOS_OPERATOR_KEY', 'must have 24 characters or more')
+  return given
+}
+
+function masterKey(env: Environment): string | null {
+  const given = env.CUSTOS_MASTER_KEY
+  if (given === undefined) return null
+  if (!/^[0-9a-fA-F]{64}$/.test(given)) throw wrong('CUSTOS_MASTER_KEY', 'must be 64 hex digits')
+  return given
+}
+
+function origin(env: Environment): string | null {
+  const given = env.CUSTOS_ORIGIN
+  if (given === undefined) return null
+  // A note's key name: no spaces, no plus sign (C2SP signed-note).
+  if (!/^[!-*,-~]{1,200}$/.test(given))
+    throw wrong('CUSTOS_ORIGIN', 'must be printable ASCII without spaces or "+"')
+  return given
+}
+
+function logLevel(env: Environment): LogLevel {
+  const given = env.CUSTOS_LOG_LEVEL ?? 'info'
+  if (!LOG_LEVELS.includes(given))
+    throw wrong('CUSTOS_LOG_LEVEL', `must be one of ${LOG_LEVELS.join(', ')}`)
+  // Checked against the list above.
+  return given as LogLevel
+}
+
+function integer(
+  env: Environment,
+  name: SettingName,
+  fallback: number,
+  bounds: { min: number; max: number },
+): number {
+  const given = env[name]
+  if (given === undefined) return fallback
+  const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
+  if (value >= bounds.min && value <= bounds.max) return value
+  throw wrong(name, `must be a whole number from ${bounds.min} to ${bounds.max}`)
+}
+
+const list = (text: string | undefined): string[] =>
+  (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+
+// The value itself may be a secret: only the name and the rule are shown.
+const wrong = (name: SettingName, rule: string) => new ConfigError(`${name} ${rule}`)

@@ -1,0 +1,211 @@
+// One operation on the wire: authenticate, authorize, read, validate, handle, answer, log.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type InputOf, limits, type OperationSpec, type StreamReply } from '@custos/contract'
+import type { Handler, Principal } from '../platform/call.ts'
+import type { Kernel } from '../platform/kernel.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { readMeter } from '../slices/tenants/index.ts'
+import { answerHeaders, JSON_TYPE, sendStream, sendText } from './answer.ts'
+import { ANONYMOUS, type Authenticator } from './authenticate.ts'
+import { authorize } from './authorize.ts'
+import { HttpCall, type Keyed } from './call.ts'
+import { Coercion } from './coerce.ts'
+import { compileDefaults } from './defaults.ts'
+import { parseJsonBody, refuseSigningKey } from './json-body.ts'
+import { hasBody, readBody, streamBody } from './read-body.ts'
+import { asRefusal, renderRefusal } from './render-refusal.ts'
+import { type RequestIds, requestIds } from './request-id.ts'
+import { Shape, validationDetail } from './validation.ts'
+
+export interface Route {
+  readonly operation: OperationSpec
+  readonly handler: Handler<OperationSpec>
+}
+
+export interface Arrived {
+  readonly raw: IncomingMessage
+  readonly params: unknown
+  readonly query: unknown
+}
+
+const NDJSON_TYPE = 'application/x-ndjson'
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]+$/
+const EMPTY = Buffer.alloc(0)
+
+/** Text parameters of one place: coerced, defaulted and validated. */
+class Parameters {
+  readonly #coercion: Coercion
+  readonly #fill: ((value: unknown) => void) | null
+  readonly #shape: Shape
+
+  constructor(schema: NonNullable<OperationSpec['query']>, where: string) {
+    this.#coercion = new Coercion(schema, where)
+    this.#fill = compileDefaults(schema)
+    this.#shape = new Shape(schema, where)
+  }
+
+  parse(given: unknown): Record<string, unknown> {
+    const values = this.#coercion.apply(given)
+    this.#fill?.(values)
+    this.#shape.assert(values)
+    return values
+  }
+}
+
+/** What is known of a request while it runs; the log line is made of it. */
+interface Trace {
+  readonly request_id: string
+  readonly started_ms: number
+  principal: Principal
+  tenant_id: string
+}
+
+export class Endpoint {
+  readonly #operation: OperationSpec
+  readonly #handler: Handler<OperationSpec>
+  readonly #kernel: Kernel
+  readonly #authenticator: Authenticator
+  readonly #requestIds: RequestIds
+  readonly #params: Parameters | null
+  readonly #query: Parameters | null
+  readonly #body: Shape | null
+  readonly #fillBody: ((value: unknown) => void) | null
+  readonly #bodyType: string
+  readonly #bodyBytesMax: number
+
+  constructor({ operation, handler }: Route, kernel: Kernel, authenticator: Authenticator) {
+    this.#operation = operation
+    this.#handler = handler
+    this.#kernel = kernel
+    this.#authenticator = authenticator
+    this.#requestIds = requestIds(kernel)
+    this.#params = operation.params ? new Parameters(operation.params, 'path') : null
+    this.#query = operation.query ? new Parameters(operation.query, 'query') : null
+    this.#body = operation.body ? new Shape(operation.body, 'body') : null
+    this.#fillBody = compileDefaults(operation.body)
+    this.#bodyType = operation.body_type ?? 'application/json'
+    this.#bodyBytesMax = operation.body_bytes_max ?? limits.body_bytes
+  }
+
+  async serve(arrived: Arrived, response: ServerResponse): Promise<void> {
+    const trace: Trace = {
+      request_id: this.#requestIds.of(arrived.raw.headers['x-request-id']),
+      started_ms: performance.now(),
+      principal: ANONYMOUS,
+      tenant_id: '',
+    }
+    let status: number = this.#operation.status
+    try {
+      await this.#answer(arrived, response, trace)
+    } catch (error) {
+      status = this.#refuse(error, response, trace)
+    }
+    this.#log(status, trace)
+  }
+
+  async #answer(arrived: Arrived, response: ServerResponse, trace: Trace): Promise<void> {
+    const operation = this.#operation
+    const { headers } = arrived.raw
+    if (operation.access !== 'public') {
+      const found = this.#authenticator.find(headers)
+      trace.principal = found instanceof Promise ? await found : found
+    }
+    const params = this.#params?.parse(arrived.params) ?? {}
+    trace.tenant_id = authorize(operation, trace.principal, params)
+    const query = this.#query?.parse(arrived.query) ?? {}
+    const { body, bytes } = await this.#readBody(arrived.raw)
+    const call = new HttpCall({
+      kernel: this.#kernel,
+      operation,
+      request_id: trace.request_id,
+      principal: trace.principal,
+      tenant_id: trace.tenant_id,
+      keyed: keyedBy(operation, headers['idempotency-key'], { params, query, bytes }),
+    })
+    // Validated above against the schemas that type the handler's input.
+    const input = { params, query, body } as InputOf<OperationSpec>
+    const reply: unknown = await this.#handler(call, input)
+
+    // What an operator looks up is not the tenant's use.
+    if (!call.wrote && trace.principal.tenant_id !== '')
+      readMeter(this.#kernel).count(trace.tenant_id, operation.id)
+    const answering = answerHeaders(trace.request_id, operation.reply_type ?? JSON_TYPE)
+    if (call.replayed) answering['idempotency-replayed'] = 'true'
+    if (operation.reply_type === NDJSON_TYPE)
+      // A handler of an NDJSON operation does not compile with any other reply.
+      return sendStream(response, answering, reply as StreamReply)
+    sendText(response, operation.status, answering, JSON.stringify(reply))
+  }
+
+  async #readBody(raw: IncomingMessage): Promise<{ body: unknown; bytes: Buffer }> {
+    const announced = hasBody(raw)
+    if (announced && (this.#body || this.#bodyType === NDJSON_TYPE || this.#authenticator.isLocal))
+      this.#assertMediaType(raw)
+    if (this.#bodyType === NDJSON_TYPE)
+      return { body: streamBody(raw, this.#bodyBytesMax), bytes: EMPTY }
+    if (this.#body === null) return { body: undefined, bytes: EMPTY }
+    const bytes = await readBody(raw, this.#bodyBytesMax)
+    if (bytes.length === 0 && !this.#operation.body_optional)
+      throw validationDetail(['body'], 'Field required', 'missing')
+    const body = bytes.length === 0 ? {} : parseJsonBody(bytes)
+    refuseSigningKey(body)
+    this.#fillBody?.(body)
+    this.#body.assert(body)
+    return { body, bytes }
+  }
+
+  #assertMediaType({ headers, method }: IncomingMessage): void {
+    const encoding = headers['content-encoding'] ?? 'identity'
+    const type = mediaType(headers['content-type'])
+    const allowed =
+      this.#body || method === 'GET' ? [this.#bodyType] : [this.#bodyType, NDJSON_TYPE]
+    if (encoding === 'identity' && allowed.includes(type)) return
+    throw new Refusal('unsupported_media_type', `The body must be ${this.#bodyType}`)
+  }
+
+  #refuse(error: unknown, response: ServerResponse, { request_id }: Trace): number {
+    const refusal = asRefusal(error, this.#kernel.logger, request_id)
+    // The stream was cut off: its status line is out and says 200.
+    if (response.headersSent) return 500
+    const { status, headers, text } = renderRefusal(refusal, request_id)
+    sendText(response, status, headers, text)
+    return status
+  }
+
+  #log(status: number, { request_id, started_ms, principal, tenant_id }: Trace): void {
+    this.#kernel.logger.info('request', {
+      method: this.#operation.method,
+      operation: this.#operation.id,
+      status,
+      ms: Math.round((performance.now() - started_ms) * 100) / 100,
+      request_id,
+      key_id: principal.key_id,
+      tenant_id: tenant_id === '' ? principal.tenant_id : tenant_id,
+    })
+  }
+}
+
+function mediaType(header: string | undefined): string {
+  if (header === undefined) return ''
+  const end = header.indexOf(';')
+  return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase()
+}
+
+function keyedBy(
+  operation: OperationSpec,
+  header: string | string[] | undefined,
+  { params, query, bytes }: { params: unknown; query: unknown; bytes: Buffer },
+): Keyed | null {
+  if (!operation.idempotent || header === undefined) return null
+  const key = String(header)
+  if (key.length > limits.idempotency_key_chars || !IDEMPOTENCY_KEY.test(key))
+    throw validationDetail(
+      ['header', 'idempotency-key'],
+      `must be 1 to ${limits.idempotency_key_chars} visible ASCII characters`,
+      'string_pattern_mismatch',
+    )
+  // The same body sent to another store is another request.
+  const target = Buffer.from(`${JSON.stringify([params, query])}\n`)
+  return { key, content: Buffer.concat([target, bytes]) }
+}

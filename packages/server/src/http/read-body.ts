@@ -1,0 +1,65 @@
+// Takes a request's bytes off the connection, never more than allowed.
+
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../platform/refusal.ts'
+
+const EMPTY = Buffer.alloc(0)
+
+/** Whether the headers announce a body. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+}
+
+/** The whole body; refuses `body_too_large` as soon as that is known. */
+export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  if (!hasBody(raw)) return Promise.resolve(EMPTY)
+  if (announced(raw) > bytesMax) return Promise.reject(tooLarge(bytesMax))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let ended = false
+    raw.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= bytesMax) chunks.push(chunk)
+      else reject(tooLarge(bytesMax))
+    })
+    raw.on('end', () => {
+      ended = true
+      const [first] = chunks
+      resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks))
+    })
+    raw.on('error', () => reject(cutOff()))
+    raw.on('close', () => {
+      if (!ended) reject(cutOff())
+    })
+  })
+}
+
+/** The body chunk by chunk, at the reader's pace. */
+export async function* streamBody(
+  raw: IncomingMessage,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  if (announced(raw) > bytesMax) throw tooLarge(bytesMax)
+  let bytes = 0
+  try {
+    // Destroying the request on an early end would cut the connection before the answer.
+    for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      yield chunk
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : cutOff()
+  } finally {
+    raw.resume()
+  }
+}
+
+const announced = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0)
+
+const tooLarge = (bytesMax: number) =>
+  new Refusal('body_too_large', `The body may have ${bytesMax} bytes at most`)
+
+const cutOff = () => new Refusal('bad_request', 'The body ended before it was complete')

@@ -1,0 +1,60 @@
+// Turns what ended a request into its answer: problem+json (RFC 9457) or the validation list.
+
+import { refusals } from '@custos/contract'
+import { KeyringError } from '../platform/keys/keyring-error.ts'
+import type { Logger } from '../platform/logger.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
+
+export interface Rendered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** The refusal an error stands for; anything unforeseen is logged and says nothing. */
+export function asRefusal(error: unknown, logger: Logger, request_id: string): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof KeyringError && error.code === 'no_signing_key')
+    return new Refusal('no_signing_key', undefined, { retry_after_s: 60 })
+  logger.error('request.failed', { request_id, ...describe(error) })
+  return new Refusal('internal', 'The request failed; the log has the reason under this id')
+}
+
+// The message may quote what a caller sent: only the kind and the frames are logged.
+function describe(error: unknown): { error: string; code?: string; stack?: string } {
+  if (!(error instanceof Error)) return { error: typeof error }
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  return { error: error.name, ...code, stack: frames.slice(0, 12).join('\n') }
+}
+
+export function renderRefusal(refusal: Refusal, request_id: string): Rendered {
+  const { code, extras, status } = refusal
+  const list = isValidation(refusal)
+  const headers = answerHeaders(request_id, list ? JSON_TYPE : PROBLEM_TYPE)
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="custos"'
+  if (extras.retry_after_s !== undefined)
+    headers['retry-after'] = Math.max(1, Math.ceil(extras.retry_after_s))
+  Object.assign(headers, extras.headers)
+  const body = list
+    ? { detail: detailList(refusal), error: code, request_id }
+    : {
+        ...extras.members,
+        type: `/errors/${code}`,
+        title: refusals[code].title,
+        status,
+        detail: extras.detail ?? refusal.message,
+        error: code,
+        request_id,
+      }
+  return { status, headers, text: JSON.stringify(body) }
+}
+
+const isValidation = ({ code }: Refusal): boolean =>
+  code === 'validation' || code === 'malformed_json'
+
+function detailList({ extras, message }: Refusal): unknown {
+  if (Array.isArray(extras.detail)) return extras.detail
+  return [{ loc: ['body'], msg: message, type: 'value_error' }]
+}

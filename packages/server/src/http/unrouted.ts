@@ -1,0 +1,95 @@
+// Answers for requests that reach no operation: unknown paths, methods, bad URLs, broken HTTP.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { OperationSpec, RefusalCode } from '@custos/contract'
+import type { Kernel } from '../platform/kernel.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { sendText } from './answer.ts'
+import { renderRefusal } from './render-refusal.ts'
+import { requestIds } from './request-id.ts'
+
+interface Pattern {
+  readonly method: string
+  readonly path: RegExp
+}
+
+/** Finds the methods a path has, for 405 and its Allow header. */
+export class KnownPaths {
+  readonly #patterns: readonly Pattern[]
+
+  constructor(operations: readonly Pick<OperationSpec, 'method' | 'path'>[]) {
+    this.#patterns = operations.map(({ method, path }) => ({
+      method,
+      path: new RegExp(`^${escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')}/?$`),
+    }))
+  }
+
+  methodsOf(url: string): string[] {
+    const path = url.split(/[?#;]/, 1)[0] ?? ''
+    const found = this.#patterns.filter((pattern) => pattern.path.test(path))
+    return [...new Set(found.map(({ method }) => method))].sort()
+  }
+
+  refusalFor(url: string): Refusal {
+    const allowed = this.methodsOf(url)
+    if (allowed.length === 0) return new Refusal('route_not_found')
+    const headers = { allow: allowed.join(', ') }
+    return new Refusal('method_not_allowed', undefined, { headers })
+  }
+}
+
+const escapeText = (path: string): string => path.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+/** Sends a refusal outside an operation; the path is not logged, it may hold anything. */
+export function sendUnrouted(
+  kernel: Kernel,
+  { method = '', headers }: IncomingMessage,
+  response: ServerResponse,
+  refusal: Refusal,
+): void {
+  const request_id = requestIds(kernel).of(headers['x-request-id'])
+  const rendered = renderRefusal(refusal, request_id)
+  sendText(response, rendered.status, rendered.headers, rendered.text)
+  kernel.logger.info('request', { method, operation: 'none', status: rendered.status, request_id })
+}
+
+/** The framework's own complaints under our codes. */
+export function refusalOfFramework(error: { statusCode?: number | undefined }): Refusal {
+  const codes: Readonly<Record<number, RefusalCode>> = {
+    404: 'route_not_found',
+    413: 'body_too_large',
+    415: 'unsupported_media_type',
+  }
+  const code = codes[error.statusCode ?? 0] ?? 'bad_request'
+  return new Refusal(code)
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, reason: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+}
+
+/** Answers what could not be parsed as HTTP, as far as the socket still takes it. */
+export function answerClientError(error: { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, reason] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request']
+  const body = JSON.stringify({
+    type: '/errors/bad_request',
+    title: reason,
+    status,
+    detail: 'The request could not be read as HTTP',
+    error: 'bad_request',
+    request_id: null,
+  })
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    'content-type: application/problem+json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

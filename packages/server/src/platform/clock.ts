@@ -1,0 +1,70 @@
+// The one clock of a process: strictly increasing microseconds since the Unix epoch.
+
+export interface Clock {
+  /** Microseconds since 1970-01-01T00:00:00Z; every call returns more than the last. */
+  now(): number
+}
+
+/** Times outside this range do not fit 2^53 microseconds. */
+export const TIME_MIN_US = Date.UTC(1700, 0, 1) * 1000
+export const TIME_MAX_US = Date.UTC(2255, 0, 1) * 1000
+
+/**
+ * The system clock, never repeating and never going back, also not behind `floor_us`:
+ * the newest time a previous run of this data has used.
+ */
+export function systemClock(floor_us = 0): Clock & { raise(us: number): void } {
+  let last = floor_us
+  return {
+    now() {
+      const wall = Math.floor((performance.timeOrigin + performance.now()) * 1000)
+      last = wall > last ? wall : last + 1
+      return last
+    },
+    raise(us) {
+      if (us > last) last = us
+    },
+  }
+}
+
+/** RFC 3339 in UTC with exactly six fractional digits and `Z`. */
+export function formatTime(us: number): string {
+  const ms = Math.floor(us / 1000)
+  const rest = String(us - ms * 1000).padStart(3, '0')
+  return `${new Date(ms).toISOString().slice(0, -1)}${rest}Z`
+}
+
+const RFC3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})$/
+
+/**
+ * Microseconds of an RFC 3339 time, or null: naive times (no offset), impossible dates and
+ * times outside 1700..2254 are all null. Digits beyond the sixth are cut off.
+ */
+export function parseTime(text: string): number | null {
+  const match = RFC3339.exec(text)
+  if (!match) return null
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
+  const parts = [year, month, day, hour, minute, second].map(Number)
+  const ms = dateMs(parts)
+  if (ms === null) return null
+  const us = ms * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0')) - offsetUs(zone)
+  return us >= TIME_MIN_US && us < TIME_MAX_US ? us : null
+}
+
+function dateMs(parts: number[]): number | null {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
+  if (hour > 23 || minute > 59 || second > 59) return null
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  date.setUTCHours(hour, minute, second)
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null
+  return date.getTime()
+}
+
+function offsetUs(zone: string): number {
+  if (zone === 'Z' || zone === 'z') return 0
+  const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number)
+  const us = (hours * 60 + minutes) * 60_000_000
+  return zone.startsWith('-') ? -us : us
+}

@@ -1,0 +1,39 @@
+// The checkpointer's thread: looks at the size of the WAL and moves it into the database.
+
+import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+
+interface Task {
+  readonly path: string
+  readonly passive: number
+  readonly truncate: number
+}
+
+// Given by startCheckpointer only.
+const task = workerData as Task
+const db = new DatabaseSync(task.path, { timeout: 2_000 })
+db.exec('PRAGMA synchronous = FULL')
+db.exec('PRAGMA secure_delete = ON')
+db.exec('PRAGMA wal_autocheckpoint = 0')
+
+function walBytes(): number {
+  return statSync(`${task.path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function look(): void {
+  const bytes = walBytes()
+  if (bytes < task.passive) return
+  try {
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    if (bytes >= task.truncate) db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // Busy readers or a full disk: the next look tries again.
+  }
+}
+
+parentPort?.on('message', (message: 'look' | 'stop') => {
+  if (message === 'look') return look()
+  db.close()
+  parentPort?.close()
+})

@@ -1,0 +1,119 @@
+// SQL of the control tables, which belong to no tenant: tenants and credentials.
+
+import { builder } from './builder.ts'
+import type { Tables } from './tables.ts'
+import type { TenantDb, Tx } from './tenant-db.ts'
+
+export type TenantRow = Tables['tenants']
+export type CredentialRow = Tables['credentials']
+export type CredentialInfo = Omit<CredentialRow, 'key_hash'>
+
+const TENANT = ['tenant_id', 'name', 'plan', 'created_us'] as const
+const CREDENTIAL = [
+  'key_id',
+  'tenant_id',
+  'class',
+  'name',
+  'prefix',
+  'scopes',
+  'allowed_stores',
+  'max_trust_tier',
+  'created_us',
+  'expires_us',
+  'revoked_us',
+] as const
+
+/** A tenant is made once; a second attempt changes nothing and returns 0. */
+export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
+  tx.run(
+    builder
+      .insertInto('tenants')
+      .values(tenant)
+      .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
+  )
+
+export const findTenant = (db: TenantDb, tenant_id: string): Promise<TenantRow | undefined> =>
+  db.first(builder.selectFrom('tenants').select(TENANT).where('tenant_id', '=', tenant_id))
+
+/** Oldest first. */
+export const listTenants = (db: TenantDb): Promise<TenantRow[]> =>
+  db.all(builder.selectFrom('tenants').select(TENANT).orderBy('created_us').orderBy('tenant_id'))
+
+export async function listTenantIds(db: TenantDb): Promise<string[]> {
+  const query = builder.selectFrom('tenants').select('tenant_id').orderBy('tenant_id')
+  return (await db.all(query)).map(({ tenant_id }) => tenant_id)
+}
+
+export const insertCredential = (tx: Tx, credential: CredentialRow): Promise<number> =>
+  tx.run(builder.insertInto('credentials').values(credential))
+
+export const findCredential = (
+  db: TenantDb,
+  key_hash: Uint8Array,
+): Promise<CredentialInfo | undefined> =>
+  db.first(
+    builder.selectFrom('credentials').select(CREDENTIAL).where('key_hash', '=', key_hash).limit(1),
+  )
+
+export const findCredentialById = (
+  db: TenantDb,
+  owner: string | null,
+  key_id: string,
+): Promise<CredentialInfo | undefined> =>
+  db.first(owned(owner).select(CREDENTIAL).where('key_id', '=', key_id))
+
+/** The credentials of a tenant, or of the platform (`null`), oldest first. */
+export const listCredentials = (
+  db: TenantDb,
+  owner: string | null,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<CredentialInfo[]> =>
+  db.all(
+    owned(owner)
+      .select(CREDENTIAL)
+      .orderBy('created_us')
+      .orderBy('key_id')
+      .limit(limit)
+      .offset(offset),
+  )
+
+export async function countLiveCredentials(db: TenantDb, owner: string): Promise<number> {
+  const query = owned(owner)
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('revoked_us', 'is', null)
+  return Number((await db.first(query))?.count ?? 0)
+}
+
+/** Revokes what is not revoked yet; the number of credentials it changed. */
+export const revokeCredential = (
+  tx: Tx,
+  owner: string | null,
+  { key_id, revoked_us }: { key_id: string; revoked_us: number },
+): Promise<number> => tx.run(revoke(owner, revoked_us).where('key_id', '=', key_id))
+
+export const revokeCredentialsOfClass = (
+  tx: Tx,
+  owner: string | null,
+  { credential_class, revoked_us }: { credential_class: string; revoked_us: number },
+): Promise<number> => tx.run(revoke(owner, revoked_us).where('class', '=', credential_class))
+
+/** The newest time any log holds: the clock of the next run starts behind it. */
+export async function lastLogTime(db: TenantDb): Promise<number> {
+  const query = builder.selectFrom('chain_heads').select((e) => e.fn.max('last_us').as('last_us'))
+  return Number((await db.first(query))?.last_us ?? 0)
+}
+
+const owned = (owner: string | null) =>
+  owner === null
+    ? builder.selectFrom('credentials').where('tenant_id', 'is', null)
+    : builder.selectFrom('credentials').where('tenant_id', '=', owner)
+
+const revoke = (owner: string | null, revoked_us: number) => {
+  const query = builder
+    .updateTable('credentials')
+    .set({ revoked_us })
+    .where('revoked_us', 'is', null)
+  return owner === null
+    ? query.where('tenant_id', 'is', null)
+    : query.where('tenant_id', '=', owner)
+}

@@ -1,0 +1,48 @@
+// The lock of a data directory.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { DataDirHeld, lockDataDir } from './data-dir.ts'
+
+const freshDir = () => mkdtempSync(join(tmpdir(), 'custos-lock-'))
+
+test('a second holder is refused with one line and can lock once the first lets go', () => {
+  const dir = freshDir()
+  const first = lockDataDir(dir)
+  assert.throws(() => lockDataDir(dir), DataDirHeld)
+  first.unlock()
+  lockDataDir(dir).unlock()
+  rmSync(dir, { recursive: true })
+})
+
+test('a process that is killed leaves no lock behind', async () => {
+  const dir = freshDir()
+  const module = new URL('./data-dir.ts', import.meta.url).href
+  const script = `
+    const { lockDataDir } = await import(${JSON.stringify(module)})
+    lockDataDir(${JSON.stringify(dir)})
+    console.log('held')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  await once(child.stdout, 'data')
+  assert.throws(() => lockDataDir(dir), DataDirHeld)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  lockDataDir(dir).unlock()
+  rmSync(dir, { recursive: true })
+})
+
+test('files that are not ours are left alone', () => {
+  const dir = freshDir()
+  writeFileSync(join(dir, 'notes.txt'), 'mine')
+  lockDataDir(dir).unlock()
+  assert.deepEqual(readdirSync(dir).sort(), ['custos.lock', 'notes.txt'])
+  rmSync(dir, { recursive: true })
+})

@@ -1,0 +1,27 @@
+// What an engine offers: units of work and snapshots, one tenant at a time.
+
+import type { TenantDb, Tx } from './tenant-db.ts'
+
+/** The tenant id of work on the control tables that belongs to no tenant. */
+export const PLATFORM = ''
+
+export interface DatabaseStats {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly commits: number
+  readonly units: number
+  readonly queued: number
+}
+
+export interface Database {
+  /** Where a worker thread can open the same data for reading. */
+  readonly path: string
+  /**
+   * Runs a unit of work. Resolves when it is durable; a throw rolls this unit back alone.
+   * The unit awaits nothing but its own queries, and may be run again.
+   */
+  transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T>
+  /** Reads on one committed snapshot. */
+  read<T>(tenant_id: string, look: (db: TenantDb) => Promise<T>): Promise<T>
+  stats(): DatabaseStats
+  close(): Promise<void>
+}

@@ -1,0 +1,245 @@
+// The first schema: control tables, log, memory, decisions, erasure and bookkeeping.
+
+import type { TableSpec } from '../schema.ts'
+
+const control: TableSpec[] = [
+  {
+    name: 'tenants',
+    columns: { tenant_id: 'text', name: 'text', plan: 'text', created_us: 'int' },
+    primary_key: ['tenant_id'],
+  },
+  {
+    name: 'credentials',
+    columns: {
+      key_hash: 'blob',
+      key_id: 'text',
+      tenant_id: 'text?',
+      class: 'text',
+      name: 'text',
+      prefix: 'text',
+      scopes: 'text',
+      allowed_stores: 'text',
+      max_trust_tier: 'text?',
+      created_us: 'int',
+      expires_us: 'int?',
+      revoked_us: 'int?',
+    },
+    primary_key: ['key_hash'],
+    unique: [{ columns: ['key_id'] }],
+    indexes: [{ columns: ['tenant_id', 'created_us'] }],
+  },
+  {
+    name: 'jobs',
+    columns: {
+      job_id: 'text',
+      tenant_id: 'text',
+      kind: 'text',
+      state: 'text',
+      payload: 'text',
+      progress_done: 'int',
+      progress_total: 'int',
+      attempts: 'int',
+      error: 'text?',
+      created_us: 'int',
+      updated_us: 'int',
+      lease_until_us: 'int',
+    },
+    primary_key: ['job_id'],
+    indexes: [{ columns: ['state', 'lease_until_us'] }, { columns: ['tenant_id', 'created_us'] }],
+  },
+  {
+    name: 'leases',
+    columns: { name: 'text', holder: 'text', until_us: 'int' },
+    primary_key: ['name'],
+  },
+]
+
+const log: TableSpec[] = [
+  {
+    name: 'chain_heads',
+    columns: {
+      tenant_id: 'text',
+      generation: 'int',
+      size: 'int',
+      frontier: 'blob',
+      last_id: 'blob',
+      last_us: 'int',
+    },
+    primary_key: ['tenant_id'],
+  },
+  {
+    name: 'breadcrumbs',
+    columns: { tenant_id: 'text', seq: 'int', breadcrumb_id: 'blob', record: 'text' },
+    primary_key: ['tenant_id', 'seq'],
+    clustered: true,
+  },
+  {
+    name: 'chain_nodes',
+    columns: { tenant_id: 'text', height: 'int', idx: 'int', hash: 'blob' },
+    primary_key: ['tenant_id', 'height', 'idx'],
+    clustered: true,
+  },
+  {
+    name: 'epochs',
+    columns: {
+      tenant_id: 'text',
+      epoch_number: 'int',
+      generation: 'int',
+      tree_size: 'int',
+      root_hash: 'blob',
+      checkpoint: 'text',
+      created_us: 'int',
+    },
+    primary_key: ['tenant_id', 'epoch_number'],
+  },
+]
+
+const memory: TableSpec[] = [
+  {
+    name: 'stores',
+    columns: {
+      tenant_id: 'text',
+      store_id: 'text',
+      secret_no: 'int',
+      sealed: 'blob',
+      capabilities: 'text',
+      tokenizer: 'text',
+      state: 'text',
+      head_seq: 'int',
+      created_us: 'int',
+    },
+    primary_key: ['tenant_id', 'store_id'],
+  },
+  {
+    name: 'facts',
+    columns: {
+      tenant_id: 'text',
+      ref: 'int',
+      store_id: 'text',
+      namespace: 'text?',
+      written_seq: 'int',
+      written_us: 'int',
+      token_count: 'int',
+      state: 'int',
+      sealed: 'blob',
+    },
+    primary_key: ['tenant_id', 'ref'],
+    indexes: [
+      { columns: ['tenant_id', 'store_id', 'ref'] },
+      { columns: ['tenant_id', 'store_id', 'written_seq'] },
+      { columns: ['tenant_id', 'state'], where: 'state = 1' },
+    ],
+  },
+  {
+    name: 'validity',
+    columns: {
+      tenant_id: 'text',
+      store_id: 'text',
+      ref: 'int',
+      from_seq: 'int',
+      until_seq: 'int?',
+      valid_from_us: 'int',
+      valid_until_us: 'int?',
+      predecessor: 'int?',
+      superseded_by: 'int?',
+    },
+    primary_key: ['tenant_id', 'ref', 'from_seq'],
+    clustered: true,
+    indexes: [
+      { columns: ['tenant_id', 'store_id', 'from_seq'] },
+      { columns: ['tenant_id', 'store_id', 'until_seq'], where: 'until_seq is not null' },
+    ],
+  },
+  {
+    name: 'tombstones',
+    columns: {
+      tenant_id: 'text',
+      ref: 'int',
+      store_id: 'text?',
+      written_seq: 'int?',
+      erased_seq: 'int',
+      erased_us: 'int',
+      certificate_id: 'text?',
+    },
+    primary_key: ['tenant_id', 'ref'],
+    indexes: [{ columns: ['tenant_id', 'store_id', 'erased_seq'] }],
+  },
+]
+
+const decisions: TableSpec[] = [
+  {
+    name: 'decisions',
+    columns: {
+      tenant_id: 'text',
+      seq: 'int',
+      decision_id: 'blob',
+      logged_us: 'int',
+      store_id: 'text',
+      model_id: 'text',
+      session_label: 'blob?',
+      secret_no: 'int',
+      token_count: 'int?',
+      latency_ms: 'real?',
+      memory_seq: 'int',
+      sealed: 'blob',
+    },
+    primary_key: ['tenant_id', 'seq'],
+    unique: [{ columns: ['tenant_id', 'decision_id'] }],
+    indexes: [
+      { columns: ['tenant_id', 'store_id', 'seq'] },
+      { columns: ['tenant_id', 'session_label', 'seq'], where: 'session_label is not null' },
+    ],
+  },
+  {
+    name: 'decision_facts',
+    columns: { tenant_id: 'text', ref: 'int', decision_seq: 'int', bound: 'int' },
+    primary_key: ['tenant_id', 'ref', 'decision_seq'],
+    clustered: true,
+  },
+]
+
+const rest: TableSpec[] = [
+  {
+    name: 'certificates',
+    columns: {
+      tenant_id: 'text',
+      certificate_id: 'text',
+      subject_kind: 'text',
+      subject: 'text',
+      stands: 'int',
+      outcome: 'text',
+      completed_us: 'int',
+      log_seq: 'int',
+      record: 'text',
+    },
+    primary_key: ['tenant_id', 'certificate_id'],
+    unique: [{ columns: ['tenant_id', 'subject_kind', 'subject'], where: 'stands = 1' }],
+    indexes: [{ columns: ['tenant_id', 'completed_us'] }],
+  },
+  {
+    name: 'usage',
+    columns: { tenant_id: 'text', period: 'text', operation: 'text', count: 'int', bytes: 'int' },
+    primary_key: ['tenant_id', 'period', 'operation'],
+    clustered: true,
+  },
+  {
+    name: 'idempotency',
+    columns: {
+      tenant_id: 'text',
+      key_label: 'blob',
+      operation: 'text',
+      status: 'int',
+      ids: 'text',
+      body_mac: 'text',
+      body_day: 'int',
+      created_us: 'int',
+    },
+    primary_key: ['tenant_id', 'key_label'],
+    indexes: [{ columns: ['tenant_id', 'created_us'] }],
+  },
+]
+
+export const foundation = {
+  name: '0001-foundation',
+  tables: [...control, ...log, ...memory, ...decisions, ...rest],
+}

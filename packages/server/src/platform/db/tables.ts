@@ -1,0 +1,146 @@
+// The tables of the data database. Times are microseconds, flags 0/1, documents JSON text.
+
+export interface Tables {
+  // control tables: reached only through control.sql.ts
+  tenants: { tenant_id: string; name: string; plan: string; created_us: number }
+  credentials: {
+    key_hash: Uint8Array
+    key_id: string
+    tenant_id: string | null
+    class: string
+    name: string
+    prefix: string
+    scopes: string
+    allowed_stores: string
+    max_trust_tier: string | null
+    created_us: number
+    expires_us: number | null
+    revoked_us: number | null
+  }
+  jobs: {
+    job_id: string
+    tenant_id: string
+    kind: string
+    state: string
+    payload: string
+    progress_done: number
+    progress_total: number
+    attempts: number
+    error: string | null
+    created_us: number
+    updated_us: number
+    lease_until_us: number
+  }
+  leases: { name: string; holder: string; until_us: number }
+
+  // the log
+  chain_heads: {
+    tenant_id: string
+    generation: number
+    size: number
+    frontier: Uint8Array
+    last_id: Uint8Array
+    last_us: number
+  }
+  breadcrumbs: { tenant_id: string; seq: number; breadcrumb_id: Uint8Array; record: string }
+  chain_nodes: { tenant_id: string; height: number; idx: number; hash: Uint8Array }
+  epochs: {
+    tenant_id: string
+    epoch_number: number
+    generation: number
+    tree_size: number
+    root_hash: Uint8Array
+    checkpoint: string
+    created_us: number
+  }
+
+  // memory
+  stores: {
+    tenant_id: string
+    store_id: string
+    secret_no: number
+    sealed: Uint8Array
+    capabilities: string
+    tokenizer: string
+    state: string
+    head_seq: number
+    created_us: number
+  }
+  facts: {
+    tenant_id: string
+    ref: number
+    store_id: string
+    namespace: string | null
+    written_seq: number
+    written_us: number
+    token_count: number
+    state: number
+    sealed: Uint8Array
+  }
+  validity: {
+    tenant_id: string
+    store_id: string
+    ref: number
+    from_seq: number
+    until_seq: number | null
+    valid_from_us: number
+    valid_until_us: number | null
+    predecessor: number | null
+    superseded_by: number | null
+  }
+  tombstones: {
+    tenant_id: string
+    ref: number
+    store_id: string | null
+    written_seq: number | null
+    erased_seq: number
+    erased_us: number
+    certificate_id: string | null
+  }
+
+  // decisions
+  decisions: {
+    tenant_id: string
+    seq: number
+    decision_id: Uint8Array
+    logged_us: number
+    store_id: string
+    model_id: string
+    session_label: Uint8Array | null
+    secret_no: number
+    token_count: number | null
+    latency_ms: number | null
+    memory_seq: number
+    sealed: Uint8Array
+  }
+  decision_facts: { tenant_id: string; ref: number; decision_seq: number; bound: number }
+
+  // erasure
+  certificates: {
+    tenant_id: string
+    certificate_id: string
+    subject_kind: string
+    subject: string
+    stands: number
+    outcome: string
+    completed_us: number
+    log_seq: number
+    record: string
+  }
+
+  // per tenant bookkeeping
+  usage: { tenant_id: string; period: string; operation: string; count: number; bytes: number }
+  idempotency: {
+    tenant_id: string
+    key_label: Uint8Array
+    operation: string
+    status: number
+    ids: string
+    body_mac: string
+    body_day: number
+    created_us: number
+  }
+}
+
+export type ControlTable = 'tenants' | 'credentials' | 'jobs' | 'leases'
+export type TenantTable = Exclude<keyof Tables, ControlTable>

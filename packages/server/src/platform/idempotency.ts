@@ -1,0 +1,130 @@
+// Idempotency-Key: one unit of work per key, replayed from its rows for a retry.
+
+import { timingSafeEqual } from 'node:crypto'
+import type { Once, ReplayIds } from './call.ts'
+import { listTenantIds } from './db/control.sql.ts'
+import { PLATFORM } from './db/database.ts'
+import {
+  deleteRecord,
+  deleteRecordsBefore,
+  findOldestRecord,
+  findRecord,
+  type IdempotencyRow,
+  insertRecord,
+} from './db/idempotency.sql.ts'
+import type { Tx } from './db/tenant-db.ts'
+import type { Kernel } from './kernel.ts'
+import { KeyringError } from './keys/keyring-error.ts'
+import { Refusal } from './refusal.ts'
+
+const HOUR_US = 3_600_000_000
+const DAY_US = 24 * HOUR_US
+
+/** How long a key answers with its first result. */
+export const IDEMPOTENCY_US = 48 * HOUR_US
+
+const DAYS_KEPT = IDEMPOTENCY_US / DAY_US
+const ATTEMPTS_MAX = 5
+
+/** The record in the unit is not the one that was compared before it. */
+class RecordChanged extends Error {}
+
+export interface KeyedRequest {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly operation: string
+  readonly status: number
+  /** The header's value. */
+  readonly key: string
+  /** What must be the same for a replay: parameters and raw body. */
+  readonly content: Uint8Array
+}
+
+export interface OnceResult<T> {
+  readonly reply: T
+  readonly replayed: boolean
+}
+
+/**
+ * Runs the unit at most once per key and tenant within 48 h. Refuses `idempotency_key_reused`
+ * when the key came with another operation, other parameters or another body.
+ */
+export async function runOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptOnce(request, unit)
+    } catch (error) {
+      if (!(error instanceof RecordChanged) || attempt === ATTEMPTS_MAX) throw error
+    }
+  }
+}
+
+// MACs are made outside the unit: a unit of work awaits nothing but its own queries.
+async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> {
+  const { kernel, tenant_id } = request
+  const tenant = await kernel.keyring.tenant(tenant_id)
+  const key_label = Buffer.from(tenant.label(`idempotency-key\n${request.key}`), 'hex')
+  const seen = await kernel.db.read(tenant_id, (db) => findRecord(db, key_label))
+  const live = seen !== undefined && (await compare(request, seen))
+  const now = kernel.clock.now()
+  const { mac, day } = await kernel.keyring.bodyMac(request.content, Math.floor(now / DAY_US))
+
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const found = await findRecord(tx, key_label)
+    if (found?.created_us !== seen?.created_us) throw new RecordChanged()
+    if (found && live) {
+      return { reply: await unit.replay(tx, parseIds(found.ids)), replayed: true }
+    }
+    if (found) await deleteRecord(tx, key_label)
+    const { reply, ids } = await unit.run(tx)
+    await insertRecord(tx, {
+      key_label,
+      operation: request.operation,
+      status: request.status,
+      ids: JSON.stringify(ids),
+      body_mac: mac,
+      body_day: day,
+      created_us: tx.now(),
+    })
+    return { reply, replayed: false }
+  })
+}
+
+// Written by insertRecord above, from an object.
+const parseIds = (text: string): ReplayIds => JSON.parse(text) as ReplayIds
+
+// Whether the record still counts; refuses when it was made by another request.
+async function compare(request: KeyedRequest, row: IdempotencyRow): Promise<boolean> {
+  const { kernel, content, operation } = request
+  if (row.created_us < kernel.clock.now() - IDEMPOTENCY_US) return false
+  const mac = await macOfDay(kernel, content, row.body_day)
+  if (mac === null) return false
+  if (equal(mac, row.body_mac) && row.operation === operation) return true
+  throw new Refusal('idempotency_key_reused')
+}
+
+async function macOfDay(kernel: Kernel, content: Uint8Array, day: number): Promise<string | null> {
+  try {
+    return (await kernel.keyring.bodyMac(content, day)).mac
+  } catch (error) {
+    if (error instanceof KeyringError && error.code === 'day_key_dropped') return null
+    throw error
+  }
+}
+
+const equal = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
+/** For the timer: deletes records older than 48 h and destroys the keys of their days. */
+export async function sweepIdempotency(kernel: Kernel, now_us: number): Promise<number> {
+  const oldest = now_us - IDEMPOTENCY_US
+  let deleted = 0
+  for (const tenant_id of await kernel.db.read(PLATFORM, listTenantIds)) {
+    const first = await kernel.db.read(tenant_id, findOldestRecord)
+    if (first === undefined || first.created_us >= oldest) continue
+    const sweep = (tx: Tx) => deleteRecordsBefore(tx, oldest)
+    deleted += await kernel.db.transact(tenant_id, sweep)
+  }
+  await kernel.keyring.dropDayKeys(Math.floor(now_us / DAY_US) - DAYS_KEPT)
+  return deleted
+}

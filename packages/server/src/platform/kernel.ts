@@ -1,0 +1,49 @@
+// What every slice stands on, made once per process by the composition root.
+
+import type { Clock } from './clock.ts'
+import type { Database } from './db/database.ts'
+import type { Embedder } from './embed/embedder.ts'
+import type { Ids } from './ids.ts'
+import type { JobQueue } from './jobs/queue.ts'
+import type { Keyring } from './keys/keyring.ts'
+import type { Logger } from './logger.ts'
+import type { Tokenizer, TokenizerName } from './tokens/tokenizer.ts'
+
+export interface KernelSettings {
+  /** Origin of checkpoints, without tenant. */
+  readonly origin: string
+  readonly version: string
+  readonly auth: 'local' | 'required'
+  readonly default_tokenizer: TokenizerName
+  readonly index_bytes_max: number
+  readonly index_wait_ms: number
+}
+
+export interface Kernel {
+  readonly settings: KernelSettings
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly db: Database
+  readonly keyring: Keyring
+  readonly jobs: JobQueue
+  readonly embedder: Embedder
+  tokenizer(name: TokenizerName): Promise<Tokenizer>
+  /** A named point that crash tests stop at; does nothing in service. */
+  step(name: string): void | Promise<void>
+}
+
+/**
+ * State a slice keeps in memory for one kernel (an index, a cache), made on first use.
+ * Two kernels in one process, as in tests, never share it.
+ */
+export function perKernel<T>(make: (kernel: Kernel) => T): (kernel: Kernel) => T {
+  const made = new WeakMap<Kernel, T>()
+  return (kernel) => {
+    const known = made.get(kernel)
+    if (known !== undefined) return known
+    const fresh = make(kernel)
+    made.set(kernel, fresh)
+    return fresh
+  }
+}

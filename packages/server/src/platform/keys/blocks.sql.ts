@@ -1,0 +1,55 @@
+// Which slots hold which numbers of a tenant.
+
+import type { SecretKind } from './keyring.ts'
+import type { KeyringDb } from './keyring-db.ts'
+
+/** Numbers `first … first+count-1` lie in slots `slot … slot+count-1`. */
+export interface BlockRow {
+  readonly first: number
+  readonly count: number
+  readonly slot: number
+}
+
+export function insertBlock(
+  db: KeyringDb,
+  tenant_id: string,
+  kind: SecretKind,
+  row: BlockRow,
+): void {
+  const { first, count, slot } = row
+  db.run('INSERT INTO secret_blocks VALUES (?, ?, ?, ?, ?)', tenant_id, kind, first, count, slot)
+}
+
+/** Blocks that start at `from` or later, ascending. */
+export function listBlocks(
+  db: KeyringDb,
+  tenant_id: string,
+  kind: SecretKind,
+  from: number,
+): BlockRow[] {
+  return db.all<BlockRow>(
+    `SELECT first, count, slot FROM secret_blocks
+     WHERE tenant_id = ? AND kind = ? AND first >= ? ORDER BY first`,
+    tenant_id,
+    kind,
+    from,
+  )
+}
+
+/** The highest number in `[first, end)` whose destruction the ledger orders. */
+export function lastLedgerNumber(
+  db: KeyringDb,
+  tenant_id: string,
+  kind: SecretKind,
+  range: { first: number; end: number },
+): number | undefined {
+  return db.get<{ number: number }>(
+    `SELECT number FROM ledger_secrets
+     WHERE tenant_id = ? AND kind = ? AND number >= ? AND number < ?
+     ORDER BY number DESC LIMIT 1`,
+    tenant_id,
+    kind,
+    range.first,
+    range.end,
+  )?.number
+}

@@ -1,0 +1,47 @@
+// Writing files so that they are there, whole, after a power cut.
+
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+
+export const PRIVATE_FILE = 0o600
+export const PRIVATE_DIRECTORY = 0o700
+
+/** `write` may be short (disk nearly full, a signal): goes on until all of `bytes` is out. */
+export function writeFully(fd: number, bytes: Uint8Array, position: number | null): void {
+  let done = 0
+  while (done < bytes.length) {
+    const at = position === null ? null : position + done
+    done += writeSync(fd, bytes, done, bytes.length - done, at)
+  }
+}
+
+/** A new file, readable by the owner only; fails if it exists. */
+export function writeFileDurably(path: string, bytes: Uint8Array): void {
+  const fd = openSync(path, 'wx', PRIVATE_FILE)
+  try {
+    writeFully(fd, bytes, null)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Flushes an existing file. */
+export function syncFile(path: string): void {
+  const fd = openSync(path, 'r+')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Makes a created, renamed or linked name durable. Windows has no such call and needs none. */
+export function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,175 @@
+// What the rest of the server may ask of a keyring, whatever engine keeps it.
+
+import type { KeyObject } from 'node:crypto'
+import type { PublishedKey } from './published-key.ts'
+
+export type SecretKind = 'fact' | 'decision'
+
+/** One key per purpose: a signature made for one can never be passed off as another. */
+export type SigningPurpose = 'decision' | 'provenance' | 'checkpoint' | 'erasure'
+
+/** Numbers `first … first+count-1`, each with a 32-byte secret that is already durable. */
+export interface SecretBlock {
+  readonly first: number
+  readonly count: number
+  /** A copy of the 32 bytes; `secret_destroyed` when an erasure has taken it since. */
+  secretAt(number: number): Buffer
+}
+
+/** The keys of one tenant. Secrets are 32 bytes; derived keys are 256-bit. */
+export interface TenantKeys {
+  readonly tenant_id: string
+  /** SHA-256(`custos/fact-key/v1` ‖ 0x0A ‖ tenant key ‖ secret). */
+  factKey(secret: Buffer): KeyObject
+  /**
+   * SHA-256(`custos/decision-key/v1` ‖ 0x0A ‖ tenant key ‖ 16 id bytes ‖ secrets), the secrets
+   * in the order given: destroying any one of them destroys the key.
+   */
+  decisionKey(decision_id: string, secrets: readonly Buffer[]): KeyObject
+  /** Lower hex HMAC-SHA256 of the UTF-8 text under the tenant's label salt. */
+  label(text: string): string
+}
+
+export interface Signer {
+  readonly key_id: string
+  /** 32 bytes. */
+  readonly public_key: Buffer
+  /** Ed25519 (RFC 8032), 64 bytes; `signing_key_retired` once the key is. */
+  sign(message: Uint8Array): Buffer
+}
+
+export interface StoredCheckpoint {
+  readonly generation: number
+  readonly epoch_number: number
+  readonly tree_size: number
+  /** Lower hex. */
+  readonly root_hash: string
+  /** The signed note, as text. */
+  readonly checkpoint: string
+}
+
+/** The newest checkpoint of each tenant's log, outside the database it vouches for. */
+export interface CheckpointStore {
+  last(tenant_id: string): Promise<StoredCheckpoint | null>
+  /**
+   * Durable before it resolves. `checkpoint_conflict` for an older generation, a smaller tree
+   * of the same generation, or another root at the same size.
+   */
+  save(tenant_id: string, checkpoint: StoredCheckpoint): Promise<void>
+  list(): Promise<(StoredCheckpoint & { readonly tenant_id: string })[]>
+}
+
+export interface SecretRef {
+  readonly kind: SecretKind
+  readonly number: number
+}
+
+export interface NewLedgerEntry {
+  readonly tenant_id: string
+  readonly subject_kind: SecretKind
+  /** The fact's ref in decimal, or the decision's id. */
+  readonly subject: string
+  readonly store_id: string | null
+  readonly requested_us: number
+  /** JSON; no content and no salt: it outlives what it erases. */
+  readonly plan: unknown
+  /**
+   * The secrets this erasure destroys, also on a restored keyring. Absent: the one whose
+   * number is the subject, when the subject is a decimal number; otherwise none.
+   */
+  readonly destroys?: readonly SecretRef[]
+}
+
+export interface LedgerEntry extends NewLedgerEntry {
+  readonly ledger_id: number
+  readonly destroys: readonly SecretRef[]
+  readonly state: 'requested' | 'completed'
+  readonly completed_us: number | null
+  readonly certificate: unknown
+}
+
+export interface LedgerCompletion {
+  readonly ledger_id: number
+  readonly certificate: unknown
+  readonly completed_us: number
+}
+
+/** What has been erased, kept apart from the data so that no restored backup can forget it. */
+export interface ErasureLedger {
+  /**
+   * Durable here and in the ledger copy before it resolves; one transaction for all entries.
+   * A subject already in the ledger answers its existing row.
+   */
+  request(entries: readonly NewLedgerEntry[]): Promise<LedgerEntry[]>
+  /** Durable here and in the copy; a completed row keeps its first certificate. */
+  complete(done: readonly LedgerCompletion[]): Promise<void>
+  find(tenant_id: string, kind: SecretKind, subject: string): Promise<LedgerEntry | null>
+  listRequested(): Promise<LedgerEntry[]>
+  /** Rows with `ledger_id > after`, ascending. */
+  list(tenant_id: string, options: { after: number; limit: number }): Promise<LedgerEntry[]>
+  countCompleted(tenant_id: string): Promise<number>
+}
+
+export interface BodyMac {
+  readonly day: number
+  /** Lower hex HMAC-SHA256. */
+  readonly mac: string
+}
+
+export interface Keyring {
+  /** 32 hex characters, made when the keyring was first opened. */
+  readonly instance_id: string
+  /** Ledger rows that opening added or completed from the ledger copy. */
+  readonly merged_from_copy: number
+
+  /** Idempotent. */
+  createTenant(tenant_id: string): Promise<void>
+  hasTenant(tenant_id: string): Promise<boolean>
+  /** Ascending. */
+  listTenants(): Promise<string[]>
+  /** `tenant_key_missing` when the tenant was never created here. */
+  tenant(tenant_id: string): Promise<TenantKeys>
+
+  /**
+   * The next numbers of this tenant and kind: at least `at_least`, never one that was handed
+   * out before or that the ledger names, even after a crash. Durable before it resolves.
+   */
+  reserve(
+    tenant_id: string,
+    kind: SecretKind,
+    options: { at_least: number; count?: number },
+  ): Promise<SecretBlock>
+  /** null: destroyed, or never made. Asking for thousands at once is cheap. */
+  secrets(
+    tenant_id: string,
+    kind: SecretKind,
+    numbers: readonly number[],
+  ): Promise<Map<number, Buffer | null>>
+  /** Overwritten on disk and gone from memory before it resolves; idempotent. */
+  destroySecrets(tenant_id: string, kind: SecretKind, numbers: readonly number[]): Promise<void>
+
+  /** The current key of the purpose; `no_signing_key` when it was retired without successor. */
+  signer(purpose: SigningPurpose): Signer
+  /** Every key there ever was, retired ones included, by `valid_from`. */
+  publishedKeys(): PublishedKey[]
+  /** A new current key from `at` on; the old one is retired at `at` and its seed dropped. */
+  rotateSigningKey(purpose: SigningPurpose, at: string): Promise<PublishedKey>
+  /** Leaves the purpose without a key until the next rotation. */
+  retireSigningKey(purpose: SigningPurpose, at: string): Promise<void>
+  /** Wraps everything again under `next` (32 bytes) in one transaction. */
+  rotateMasterKey(next: Buffer): Promise<void>
+
+  /** HMAC under the key of a day (days since 1970-01-01); `day_key_dropped` for old days. */
+  bodyMac(body: Uint8Array, day: number): Promise<BodyMac>
+  /** false when the MAC is another's or the day's key is gone. */
+  verifyBodyMac(body: Uint8Array, day: number, mac: string): Promise<boolean>
+  /** Destroys the keys of days before `before_day`; how many. */
+  dropDayKeys(before_day: number): Promise<number>
+
+  readonly ledger: ErasureLedger
+  readonly checkpoints: CheckpointStore
+
+  /** One file, useless without the master key; see `restoreFileKeyring`. */
+  backupTo(path: string): Promise<void>
+  close(): void
+}

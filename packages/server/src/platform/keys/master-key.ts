@@ -1,0 +1,67 @@
+// Where the master key comes from: the operator, or a file made on the first start.
+
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncDirectory, writeFileDurably } from './durable-file.ts'
+import { KeyringError } from './keyring-error.ts'
+import { KEY_BYTES } from './wrap.ts'
+
+export interface MasterKey {
+  readonly key: Buffer
+  /** True when this call made the key: the operator should be told once. */
+  readonly generated: boolean
+}
+
+const FILE = 'master.key'
+const HEX = /^[0-9a-fA-F]{64}$/
+
+/**
+ * The key given (64 hex digits), else that of `<data_dir>/master.key`, else a new one written
+ * there with mode 0600. Never a new one beside a keyring that needs the old: that would end
+ * in an unreadable keyring, so it is `master_key_missing`.
+ */
+export function loadMasterKey(options: {
+  given?: string | undefined
+  data_dir: string
+}): MasterKey {
+  const { given, data_dir } = options
+  if (given !== undefined) return { key: parseMasterKey(given, 'the given'), generated: false }
+  const path = join(data_dir, FILE)
+  if (existsSync(path)) return { key: readKeyFile(path), generated: false }
+  if (existsSync(join(data_dir, 'keyring', 'keyring.db')))
+    throw new KeyringError(
+      'master_key_missing',
+      `${data_dir} has a keyring but no ${FILE}, and no master key was given`,
+    )
+  return generateKeyFile(data_dir, path)
+}
+
+function parseMasterKey(text: string, whose: string): Buffer {
+  if (!HEX.test(text))
+    throw new KeyringError('bad_master_key', `${whose} master key is not 64 hex digits`)
+  return Buffer.from(text, 'hex')
+}
+
+function readKeyFile(path: string): Buffer {
+  return parseMasterKey(readFileSync(path, 'utf8').trim(), `${path}: the`)
+}
+
+// Written whole beside its place and then linked there: a crash leaves no half a key, and of
+// two first starts at once one wins and the other uses the winner's key.
+function generateKeyFile(data_dir: string, path: string): MasterKey {
+  mkdirSync(data_dir, { recursive: true, mode: 0o700 })
+  const key = randomBytes(KEY_BYTES)
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    writeFileDurably(draft, Buffer.from(`${key.toString('hex')}\n`))
+    linkSync(draft, path)
+  } catch (error) {
+    if (!existsSync(path)) throw error
+    return { key: readKeyFile(path), generated: false }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncDirectory(data_dir)
+  return { key, generated: true }
+}

@@ -1,0 +1,76 @@
+// Sealing bytes: AES-256-GCM with a random nonce in front and the tag behind.
+
+import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto'
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+export const SEAL_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
+
+/** The bytes were not sealed under this key and this associated data, or were changed. */
+export class SealError extends Error {
+  constructor() {
+    super('sealed bytes do not open under this key')
+    this.name = 'SealError'
+  }
+}
+
+// Random nonces are drawn from the system in one call per 256 seals: the call costs more
+// than the encryption of a short text.
+const pool = Buffer.alloc(NONCE_BYTES * 256)
+let poolUsed = pool.length
+
+function takeNonce(into: Buffer): void {
+  if (poolUsed === pool.length) {
+    randomFillSync(pool)
+    poolUsed = 0
+  }
+  pool.copy(into, 0, poolUsed, poolUsed + NONCE_BYTES)
+  poolUsed += NONCE_BYTES
+}
+
+/** nonce (12) ‖ ciphertext ‖ tag (16). NIST SP 800-38D; `key` is 256 bits. */
+export function seal(key: KeyObject, aad: Uint8Array, plaintext: Uint8Array): Buffer {
+  const nonce = Buffer.allocUnsafe(NONCE_BYTES)
+  takeNonce(nonce)
+  return sealWithNonce({ key, aad, nonce }, plaintext)
+}
+
+/** The plaintext, or SealError; what did not authenticate is never returned. */
+export function open(key: KeyObject, aad: Uint8Array, sealed: Uint8Array): Buffer {
+  if (sealed.length < SEAL_OVERHEAD_BYTES) throw new SealError()
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  return openWithNonce({ key, aad, nonce }, sealed.subarray(NONCE_BYTES))
+}
+
+export interface SealInputs {
+  readonly key: KeyObject
+  readonly aad: Uint8Array
+  /** 12 bytes. */
+  readonly nonce: Uint8Array
+}
+
+/** For published vectors only: a nonce used twice under one key gives both texts away. */
+export function sealWithNonce({ key, aad, nonce }: SealInputs, plaintext: Uint8Array): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(aad)
+  const body = cipher.update(plaintext)
+  cipher.final()
+  return Buffer.concat([nonce, body, cipher.getAuthTag()])
+}
+
+/** `body` is ciphertext ‖ tag. */
+export function openWithNonce({ key, aad, nonce }: SealInputs, body: Uint8Array): Buffer {
+  if (body.length < TAG_BYTES) throw new SealError()
+  const end = body.length - TAG_BYTES
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(aad)
+  decipher.setAuthTag(body.subarray(end))
+  const plaintext = decipher.update(body.subarray(0, end))
+  try {
+    decipher.final()
+  } catch {
+    plaintext.fill(0)
+    throw new SealError()
+  }
+  return plaintext
+}

@@ -1,0 +1,44 @@
+// Ed25519 signing keys: making one, and signing with it.
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import { KEY_BYTES } from './wrap.ts'
+
+// RFC 8410 section 7: the fixed head of a PKCS#8 Ed25519 key; the 32-byte seed follows.
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+export interface SigningKey {
+  readonly key_id: string
+  readonly public_key: Buffer
+  readonly private_key: KeyObject
+}
+
+export function newSeed(): Buffer {
+  return randomBytes(KEY_BYTES)
+}
+
+/** The key of a 32-byte seed (RFC 8032 section 5.1.5). */
+export function signingKeyOf(seed: Buffer): SigningKey {
+  const der = Buffer.concat([PKCS8_HEAD, seed])
+  const private_key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  der.fill(0)
+  const spki = createPublicKey(private_key).export({ format: 'der', type: 'spki' })
+  const public_key = Buffer.from(spki.subarray(spki.length - KEY_BYTES))
+  return { key_id: keyIdOf(public_key), public_key, private_key }
+}
+
+/** First 16 bytes of SHA-256(public key), lower hex: the key names itself. */
+export function keyIdOf(public_key: Uint8Array): string {
+  return createHash('sha256').update(public_key).digest('hex').slice(0, 32)
+}
+
+/** 64 bytes, deterministic. */
+export function signWith(key: SigningKey, message: Uint8Array): Buffer {
+  return sign(null, message, key.private_key)
+}

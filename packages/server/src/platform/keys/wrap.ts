@@ -1,0 +1,55 @@
+// Wrapping stored keys under the master key, each bound to what it is a key of.
+
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import { KeyringError } from './keyring-error.ts'
+import { open, SealError, seal } from './seal.ts'
+
+export const KEY_BYTES = 32
+
+/** What a wrapped value is; part of the associated data, so that rows cannot be swapped. */
+export type WrapKind = 'master-check' | 'tenant-key' | 'label-salt' | 'signing-seed' | 'mac-root'
+
+export interface Wrapped {
+  readonly kind: WrapKind
+  /** The tenant, key id or instance the value belongs to. */
+  readonly owner: string
+}
+
+/** The master key in use; replaced as a whole when it is rotated. */
+export interface MasterHolder {
+  key: KeyObject
+}
+
+export function masterKeyObject(master_key: Buffer): KeyObject {
+  if (master_key.length !== KEY_BYTES)
+    throw new KeyringError('bad_master_key', 'the master key must be 32 bytes (64 hex digits)')
+  return createSecretKey(master_key)
+}
+
+export function wrap(master: KeyObject, what: Wrapped, value: Uint8Array): Buffer {
+  return seal(master, associatedData(what), value)
+}
+
+/** `keyring_damaged`: the master key is checked at open, so the row itself is at fault. */
+export function unwrap(master: KeyObject, what: Wrapped, wrapped: Uint8Array): Buffer {
+  try {
+    return open(master, associatedData(what), wrapped)
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    throw new KeyringError('keyring_damaged', `the ${what.kind} of ${what.owner} does not open`)
+  }
+}
+
+export function opens(master: KeyObject, what: Wrapped, wrapped: Uint8Array): boolean {
+  try {
+    open(master, associatedData(what), wrapped)
+    return true
+  } catch (error) {
+    if (error instanceof SealError) return false
+    throw error
+  }
+}
+
+function associatedData({ kind, owner }: Wrapped): Buffer {
+  return Buffer.from(`custos/keyring-wrap/v1\n${kind}\n${owner}`)
+}

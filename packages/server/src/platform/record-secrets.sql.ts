@@ -1,0 +1,23 @@
+// SQL of record secrets: the highest number the data already uses.
+
+import { from, type TenantDb } from './db/tenant-db.ts'
+
+const NEWEST_DECISIONS = 2_048
+
+/**
+ * The highest record secret number among all stores and the newest decisions; 0 for none.
+ * Numbers rise with the log, so that the newest decisions stand for all of them; a redaction
+ * gives an older decision a newer number, which the caller's margin covers.
+ */
+export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
+  const newest = await db.all(
+    from(db, 'decisions').select('secret_no').orderBy('seq', 'desc').limit(NEWEST_DECISIONS),
+  )
+  const stores = await db.first(
+    from(db, 'stores').select((e) => e.fn.max('secret_no').as('highest')),
+  )
+  return newest.reduce(
+    (highest, row) => Math.max(highest, row.secret_no),
+    Number(stores?.highest ?? 0),
+  )
+}

@@ -1,0 +1,103 @@
+// Checks stored decisions against themselves and the log: for `custos fsck`, live and read-only.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { verifyDecision } from '@custos/proof'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { SealError } from '../../platform/keys/seal.ts'
+import { type DecisionRow, findLoggedRecord, listDecisions } from './decisions.sql.ts'
+import { recordDigestOf } from './identity.ts'
+import { BeingErased, hex, openAndResolve, type ResolvedDecision } from './open.ts'
+import { showResolved } from './reads.ts'
+
+export interface DecisionFault {
+  readonly decision_id: string
+  readonly log_seq: number
+  /** What does not hold, in words; no content. */
+  readonly fault: string
+}
+
+export interface DecisionsChecked {
+  readonly checked: number
+  readonly faults: readonly DecisionFault[]
+}
+
+const CHUNK_ROWS = 50
+
+/**
+ * Opens every seal and re-derives identity, signature and digest. A record that was scrubbed has
+ * no salt any more: there the digest on the log is compared with the one it carries.
+ */
+export async function checkDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  onProgress: (checked: number) => void = () => {},
+): Promise<DecisionsChecked> {
+  const faults: DecisionFault[] = []
+  let checked = 0
+  for (let after_seq = -1; ; ) {
+    const rows = await kernel.db.read(tenant_id, async (db) => {
+      const wanted = { order: 'asc', limit: CHUNK_ROWS } as const
+      const found = await listDecisions(db, { after_seq }, wanted)
+      for (const row of found) {
+        const fault = await faultOf(kernel, db, row)
+        if (fault === null) continue
+        faults.push({ decision_id: hex(row.decision_id), log_seq: row.seq, fault })
+      }
+      return found
+    })
+    checked += rows.length
+    onProgress(checked)
+    const last = rows.at(-1)
+    if (!last || rows.length < CHUNK_ROWS) return { checked, faults }
+    after_seq = last.seq
+    await nextTurn()
+  }
+}
+
+async function faultOf(kernel: Kernel, db: TenantDb, row: DecisionRow): Promise<string | null> {
+  try {
+    const [opened] = await openAndResolve(kernel, db, [row])
+    return opened ? await mismatch(kernel, db, opened) : 'cannot be read'
+  } catch (error) {
+    if (error instanceof BeingErased) return 'a secret of its key has been destroyed'
+    if (error instanceof SealError) return 'the seal does not open'
+    throw error
+  }
+}
+
+async function mismatch(
+  kernel: Kernel,
+  db: TenantDb,
+  opened: ResolvedDecision,
+): Promise<string | null> {
+  const { row, head, document, decision_id } = opened
+  if (row.secret_no !== head.secret_no) return 'secret_no differs from the sealed head'
+  const logged = await findLoggedRecord(db, row.seq)
+  if (logged?.subject !== decision_id) return 'the log has another entry at its place'
+  if (logged.payload.record_digest !== document.record_digest)
+    return 'the digest differs from the one on the log'
+  if (
+    document.commitment_salt !== null &&
+    digestOf(db.tenant_id, opened) !== document.record_digest
+  )
+    return 'the record does not give the digest on the log'
+  const shown = showResolved(db.tenant_id, opened)
+  const verdict = await verifyDecision(shown, kernel.keyring.publishedKeys())
+  return verdict.valid ? null : (verdict.reason ?? 'the signature does not hold')
+}
+
+function digestOf(tenant_id: string, opened: ResolvedDecision): string {
+  const { row, decision_id, document, contents } = opened
+  const { timestamp } = showResolved(tenant_id, opened)
+  const { store_id, model_id, token_count, latency_ms, memory_seq } = row
+  const { query, output, session_id, parameters, refs, scores } = document
+  const salt = Buffer.from(document.commitment_salt ?? '', 'base64')
+  return recordDigestOf(
+    {
+      ...{ decision_id, tenant_id, store_id, session_id, model_id, timestamp, query, output },
+      ...{ parameters, refs, scores, contents, token_count, latency_ms, memory_seq },
+    },
+    salt,
+  )
+}

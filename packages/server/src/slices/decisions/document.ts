@@ -1,0 +1,131 @@
+// Pure: the sealed document of a decision, and the clear head that says which keys open it.
+
+import type { KeyObject } from 'node:crypto'
+import type { JsonObject } from '@custos/contract'
+import { open, seal } from '../../platform/keys/seal.ts'
+
+/** Text was replaced by the marker `count` times; `ref` is the fact, null for the whole text. */
+export interface RedactionNote {
+  readonly field: string
+  readonly count: number
+  readonly ref: number | null
+}
+
+/** Everything of a decision that a person may be named in, and what goes with it. */
+export interface DecisionDocument {
+  readonly query: string
+  readonly output: string
+  readonly session_id: string | null
+  readonly parameters: JsonObject | null
+  readonly refs: readonly number[]
+  /** Empty, or one for each ref; `true` is the stored fact's own content, kept only there. */
+  readonly contents: readonly (string | true)[]
+  readonly scores: readonly number[]
+  /** Distinct refs, ascending, that were facts of the tenant when the decision was logged. */
+  readonly known: readonly number[]
+  /** Distinct refs, ascending, that had been erased before. */
+  readonly gone: readonly number[]
+  /** Refs whose content has been removed from this document. */
+  readonly scrubbed: readonly number[]
+  readonly redactions: readonly RedactionNote[]
+  /**
+   * Base64, 32 bytes: what the commitments of the digest were made with. null once anything was
+   * removed: with it and the digest on the log, a guess at the removed text could be confirmed.
+   */
+  readonly commitment_salt: string | null
+  readonly record_digest: string
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
+}
+
+/** Readable without a key: it says which secrets make the key. */
+export interface SealedHead {
+  /** Number of the decision's own secret; the row's `secret_no` is a copy. */
+  readonly secret_no: number
+  /** Grows each time the document is sealed again. */
+  readonly revision: number
+  /** Refs, ascending, of the facts whose secrets are part of the key. */
+  readonly bound: readonly number[]
+}
+
+export interface SealedDocument {
+  readonly head: SealedHead
+  /** nonce ‖ ciphertext ‖ tag */
+  readonly box: Uint8Array
+}
+
+const VERSION = 1
+const HEAD_BYTES = 15
+const REF_BYTES = 8
+
+/**
+ * version u8 (=1) ‖ revision u32 ‖ secret_no u64 ‖ count u16 ‖ count refs u64 ‖ box, numbers
+ * big-endian.
+ */
+function encodeHead({ secret_no, revision, bound }: SealedHead): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES + bound.length * REF_BYTES)
+  head.writeUInt8(VERSION, 0)
+  head.writeUInt32BE(revision, 1)
+  head.writeBigUInt64BE(BigInt(secret_no), 5)
+  head.writeUInt16BE(bound.length, 13)
+  bound.forEach((ref, i) => {
+    head.writeBigUInt64BE(BigInt(ref), HEAD_BYTES + i * REF_BYTES)
+  })
+  return head
+}
+
+/** Splits what the `sealed` column holds. */
+export function readSealed(sealed: Uint8Array): SealedDocument {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+  if (bytes.length < HEAD_BYTES || bytes.readUInt8(0) !== VERSION)
+    throw new Error('a sealed decision of an unknown version')
+  const count = bytes.readUInt16BE(13)
+  const bound = Array.from({ length: count }, (_, i) =>
+    Number(bytes.readBigUInt64BE(HEAD_BYTES + i * REF_BYTES)),
+  )
+  const [revision, secret_no] = [bytes.readUInt32BE(1), Number(bytes.readBigUInt64BE(5))]
+  return {
+    head: { secret_no, revision, bound },
+    box: bytes.subarray(HEAD_BYTES + count * REF_BYTES),
+  }
+}
+
+/** Whose document it is: associated data, so that no sealed row can stand in for another. */
+export interface DocumentOwner {
+  readonly tenant_id: string
+  readonly decision_id: string
+}
+
+const associatedData = ({ tenant_id, decision_id }: DocumentOwner, head: SealedHead): Buffer =>
+  Buffer.from(
+    JSON.stringify([
+      'decision',
+      tenant_id,
+      decision_id,
+      head.secret_no,
+      head.revision,
+      ...head.bound,
+    ]),
+  )
+
+export interface SealInput {
+  readonly owner: DocumentOwner
+  readonly head: SealedHead
+  readonly key: KeyObject
+}
+
+/** The bytes of the `sealed` column. */
+export function sealDocument({ owner, head, key }: SealInput, document: DecisionDocument): Buffer {
+  const box = seal(key, associatedData(owner, head), Buffer.from(JSON.stringify(document)))
+  return Buffer.concat([encodeHead(head), box])
+}
+
+/** Throws SealError when the key is not this document's or the bytes were changed. */
+export function openDocument(input: SealInput, box: Uint8Array): DecisionDocument {
+  const plaintext = open(input.key, associatedData(input.owner, input.head), box)
+  // Authenticated and written by sealDocument above.
+  const document = JSON.parse(plaintext.toString()) as DecisionDocument
+  plaintext.fill(0)
+  return document
+}

@@ -1,0 +1,31 @@
+// The face of the decision trail: handlers, and what an erasure needs of it.
+
+import type { decisions } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import { exportDecisions } from './export.ts'
+import { log } from './log.ts'
+import { get, list, stats } from './reads.ts'
+import { replay } from './replay.ts'
+import { scrub } from './scrub.ts'
+
+export { checkDecisions, type DecisionFault, type DecisionsChecked } from './check.ts'
+export { applyScrub, planScrub, readBackScrubbed, type ScrubbedDecision } from './plan-scrub.ts'
+export { type Probed, probeDecisions } from './probe.ts'
+export { probeRedaction } from './probe-redaction.ts'
+export {
+  applyRedaction,
+  type DecisionRedaction,
+  type PlannedRedaction,
+  planRedaction,
+} from './redact.ts'
+export { MARKER } from './redaction.ts'
+
+export const decisionsHandlers = {
+  log,
+  list,
+  stats,
+  export: exportDecisions,
+  get,
+  replay,
+  scrub,
+} satisfies HandlersOf<typeof decisions>

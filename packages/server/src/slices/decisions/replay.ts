@@ -1,0 +1,85 @@
+// GET /v1/decisions/{decision_id}/replay: the decision against the memory as it was known then.
+
+import type { DecisionReplay, decisions, FactUsed } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { factStates, findStore, memoryStateAt } from '../memory/index.ts'
+import { type DecisionRow, listSuperseded } from './decisions.sql.ts'
+import { openAndResolve, type ResolvedDecision, whenSettled } from './open.ts'
+import { findVisible, showResolved } from './reads.ts'
+
+const MEMORIES_MAX = 1_000
+
+export const replay: Handler<typeof decisions.replay> = async (call, { params }) => {
+  const replayed = await whenSettled(() =>
+    call.read(async (db) => {
+      const row = await findVisible(db, call.principal, params.decision_id)
+      return row && replayRow(call.kernel, db, row)
+    }),
+  )
+  return replayed ?? call.refuse('decision_not_found')
+}
+
+/** Everything on the snapshot of `db`. */
+export async function replayRow(
+  kernel: Kernel,
+  db: TenantDb,
+  row: DecisionRow,
+): Promise<DecisionReplay | undefined> {
+  const [opened] = await openAndResolve(kernel, db, [row])
+  if (!opened) return undefined
+  const { memories, truncated } = await memoryThen(kernel, db, row)
+  const facts = await statesOf(db, opened)
+  return {
+    decision: showResolved(db.tenant_id, opened),
+    memory_state: memories,
+    memory_state_truncated: truncated,
+    facts_used: factsUsed(opened, facts),
+    facts_since_deleted: erasedSince(opened, facts),
+    memory_seq: row.memory_seq,
+    memory_state_at_decision: memories,
+  }
+}
+
+// A store_id is the caller's label: what is not a store of the tenant has no memory to show.
+async function memoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
+  const { store_id, memory_seq } = row
+  if (!(await findStore(db, store_id))) return { memories: [], truncated: false }
+  const { memories, next } = await memoryStateAt(kernel, db, store_id, memory_seq, {
+    limit: MEMORIES_MAX,
+    at_us: logged_us,
+    at_us: row.logged_us,
+  })
+  return { memories, truncated: next !== null }
+}
+
+type States = ReadonlyMap<number, FactUsed['state']>
+
+/** Refs that were no facts when the decision was logged never become any. */
+async function statesOf(db: TenantDb, { document }: ResolvedDecision): Promise<States> {
+  const { known, gone } = document
+  const now = known.length === 0 ? new Map() : await factStates(db, known)
+  const superseded = new Set(known.length === 0 ? [] : await listSuperseded(db, known))
+  const states = new Map<number, FactUsed['state']>()
+  for (const ref of gone) states.set(ref, 'erased')
+  for (const ref of known) {
+    const live = now.get(ref) === 'live'
+    states.set(ref, live ? (superseded.has(ref) ? 'superseded' : 'live') : 'erased')
+  }
+  return states
+}
+
+const factsUsed = ({ document, contents }: ResolvedDecision, states: States): FactUsed[] =>
+  document.refs.map((ref, i) => ({
+    ref,
+    content: contents[i] ?? null,
+    score: document.scores[i] ?? null,
+    state: states.get(ref) ?? 'unknown',
+  }))
+
+const erasedSince = ({ document }: ResolvedDecision, states: States): number[] => {
+  const known = new Set(document.known)
+  const refs = [...new Set(document.refs)]
+  return refs.filter((ref) => known.has(ref) && states.get(ref) === 'erased')
+}

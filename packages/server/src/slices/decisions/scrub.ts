@@ -1,0 +1,28 @@
+// DELETE /v1/decisions/scrub/{fact_ref}: a fact becomes the marker wherever decisions used it.
+
+import type { decisions } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import { openFacts } from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
+import { applyScrub, planScrubWhere } from './plan-scrub.ts'
+import { isVisible } from './which.ts'
+
+// The fact itself stays. Doing it again finds nothing left to replace.
+export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
+  const { kernel, tenant_id, principal } = call
+  const { fact_ref } = params
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const facts = await call.read((db) => openFacts(kernel, db, [fact_ref]))
+    const content = facts.get(fact_ref)?.content ?? null
+    const scrubbed = await planScrubWhere(kernel, tenant_id, {
+      subjects: [{ ref: fact_ref, content }],
+      asked: (row) => isVisible(principal, row),
+    })
+    const decision_ids = await call.transact((tx) => {
+      meter(tx, 'decisions.scrub')
+      return applyScrub(tx, { refs: [fact_ref], scrubbed })
+    })
+    return { fact_ref, decisions_affected: decision_ids.length, decision_ids }
+  })
+}

@@ -1,0 +1,168 @@
+// Step 7: certificates are signed, verified and stored; the ledger rows are completed with them.
+
+import type { ErasureOutcome, ErasureStatement } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { setTombstoneCertificate } from '../memory/index.ts'
+import {
+  certificateDigest,
+  readRecord,
+  type StoredCertificate,
+  signStatement,
+} from './certificate.ts'
+import { findStanding, insertCertificate } from './certificates.sql.ts'
+import { limitsOf } from './claims.ts'
+import type { Observation } from './observe-facts.ts'
+import type { FactPlan, Pending, Reasons } from './plan.ts'
+import type { Known } from './plan-facts.ts'
+import { passed } from './steps.ts'
+
+export interface Proven {
+  readonly pending: readonly Pending[]
+  /** Stored by a run that ended before the ledger was told. */
+  readonly certified: ReadonlyMap<number, StoredCertificate>
+  readonly observed: ReadonlyMap<number, Observation>
+  readonly seqs: ReadonlyMap<number, number>
+  readonly known: ReadonlyMap<number, Known>
+}
+
+export async function certifyFacts(
+  kernel: Kernel,
+  tenant_id: string,
+  proven: Proven,
+): Promise<Map<number, StoredCertificate>> {
+  const certificates = new Map(proven.certified)
+  const fresh: StoredCertificate[] = []
+  const completed_us = kernel.clock.now()
+  for (const { entry, plan } of proven.pending) {
+    const observed = proven.observed.get(plan.ref)
+    if (certificates.has(plan.ref) || !observed) continue
+    const statement = factStatement(tenant_id, plan, {
+      observed,
+      requested_us: entry.requested_us,
+      completed_us,
+      log_seq: proven.seqs.get(plan.ref) ?? null,
+      limits: limitsOf({
+        engine: kernel.db.stats().engine,
+        kind: 'fact',
+        outcome: plan.outcome,
+        with_words: proven.known.has(plan.ref),
+      }),
+    })
+    const certificate = await signStatement(kernel, statement)
+    certificates.set(plan.ref, certificate)
+    fresh.push(certificate)
+  }
+  await kernel.db.transact(tenant_id, async (tx) => {
+    for (const certificate of fresh) await storeFactCertificate(tx, certificate, completed_us)
+  })
+  await passed(kernel, '7-main')
+  await kernel.keyring.ledger.complete(completions(proven.pending, certificates, completed_us))
+  await passed(kernel, '7')
+  return certificates
+}
+
+function completions(
+  pending: readonly Pending[],
+  certificates: ReadonlyMap<number, StoredCertificate>,
+  completed_us: number,
+) {
+  return pending.flatMap(({ entry, plan }) => {
+    const certificate = certificates.get(plan.ref)
+    return certificate ? [{ ledger_id: entry.ledger_id, certificate, completed_us }] : []
+  })
+}
+
+export interface StatementParts {
+  readonly observed: Observation
+  readonly requested_us: number
+  readonly completed_us: number
+  /** null: nothing was erased, so no log entry records it. */
+  readonly log_seq: number | null
+  readonly limits: readonly string[]
+}
+
+/** What is said of a subject; nothing_found has no plan in the ledger but the same fields. */
+export type FactSubject = Reasons & {
+  readonly certificate_id: string
+  readonly ref: number
+  readonly store_id: string | null
+  readonly outcome: ErasureOutcome
+  readonly fact_content_hash: string | null
+  readonly redactions: FactPlan['redactions']
+}
+
+export function factStatement(
+  tenant_id: string,
+  subject: FactSubject,
+  { observed, requested_us, completed_us, log_seq, limits }: StatementParts,
+): ErasureStatement {
+  return {
+    certificate_id: subject.certificate_id,
+    tenant_id,
+    fact_ref: subject.ref,
+    store_id: subject.store_id,
+    outcome: subject.outcome,
+    fact_content_hash: subject.fact_content_hash,
+    coverage: observed.coverage,
+    scrubbed_decision_ids: observed.scrubbed_decision_ids,
+    redactions: subject.redactions,
+    verification: { ran_at: observed.ran_at, paths: observed.paths },
+    limits,
+    legal_basis: subject.legal_basis,
+    requested_by: subject.requested_by,
+    erasure_requested_at: formatTime(requested_us),
+    erasure_completed_at: formatTime(completed_us),
+    log_seq,
+  }
+}
+
+/** Stores a certificate of a fact with its log entry; one for nothing_found never stands. */
+export async function storeFactCertificate(
+  tx: Tx,
+  certificate: StoredCertificate,
+  completed_us: number,
+): Promise<void> {
+  const { certificate_id, outcome, fact_ref } = certificate
+  const stands = outcome !== 'nothing_found'
+  const { seq } = await appendCrumb(tx, {
+    event_type: 'erasure.certified',
+    subject: certificate_id,
+    payload: {
+      subject_kind: 'fact',
+      ref: fact_ref,
+      outcome,
+      scrubbed: certificate.scrubbed_decision_ids.length,
+      digest: certificateDigest(certificate),
+    },
+  })
+  await insertCertificate(tx, {
+    certificate_id,
+    subject_kind: 'fact',
+    subject: stands ? String(fact_ref) : '',
+    stands: stands ? 1 : 0,
+    outcome,
+    completed_us,
+    log_seq: seq,
+    record: JSON.stringify(certificate),
+  })
+  if (stands && fact_ref !== null) await setTombstoneCertificate(tx, fact_ref, certificate_id)
+}
+
+/** Certificates that are stored although their ledger rows still say requested. */
+export async function findCertified(
+  kernel: Kernel,
+  tenant_id: string,
+  pending: readonly Pending[],
+): Promise<Map<number, StoredCertificate>> {
+  const found = new Map<number, StoredCertificate>()
+  await kernel.db.read(tenant_id, async (db) => {
+    for (const { plan } of pending) {
+      const row = await findStanding(db, 'fact', String(plan.ref))
+      if (row) found.set(plan.ref, readRecord(row.record))
+    }
+  })
+  return found
+}

@@ -1,0 +1,28 @@
+// memory.delete: the erasure of a memory, reached through its store.
+
+import type { memoryErasure } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import { requireCapability, writeTarget } from '../memory/index.ts'
+import { eraseFact } from './erase-fact.ts'
+import { reasonsOf } from './plan.ts'
+
+export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
+  call,
+  { params, body },
+) => {
+  const { ref } = body
+  const { store_id } = params
+  const { settings } = await writeTarget(call.kernel, call.tenant_id, store_id)
+  requireCapability(settings, 'hard_delete', call.operation.id)
+  const request = {
+    ref,
+    store_id,
+    allowed_stores: call.principal.allowed_stores,
+    facts_only: true,
+    operation: call.operation.id,
+  }
+  const answer = await eraseFact(call, request, reasonsOf(body))
+  if (answer === null) return { deleted: false, ref }
+  const { deleted, certificate } = answer
+  return { deleted, erasure_certificate_id: certificate.certificate_id, ref }
+}

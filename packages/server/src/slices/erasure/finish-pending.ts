@@ -1,0 +1,79 @@
+// Finishes erasures whose ledger rows say requested: a crash or a failure has left them halfway.
+
+import type { Kernel } from '../../platform/kernel.ts'
+import type { LedgerEntry, SecretKind } from '../../platform/keys/keyring.ts'
+import { applyPlans } from './apply-plans.ts'
+import { finishFacts } from './finish-facts.ts'
+import { applyRedactionPlan, finishRedaction } from './finish-redaction.ts'
+import { type FactPlan, type Pending, type PendingRedaction, readPlan } from './plan.ts'
+
+export interface PendingResult {
+  /** Refs certified by this run. */
+  readonly facts: ReadonlySet<number>
+  /** `fact:<ref>` and `decision:<id>` of what is still not certified. */
+  readonly unfinished: ReadonlySet<string>
+}
+
+const NOTHING: PendingResult = { facts: new Set(), unfinished: new Set() }
+
+/**
+ * Every new erasure begins here: a later plan is made from what the earlier ones left, so their
+ * documents must be in place first. The caller holds the tenant's erasure turn.
+ */
+export async function finishPending(kernel: Kernel, tenant_id: string): Promise<PendingResult> {
+  const requested = await kernel.keyring.ledger.listRequested()
+  const entries = requested.filter((entry) => entry.tenant_id === tenant_id)
+  if (entries.length === 0) return NOTHING
+  for (const entry of entries) await destroyAgain(kernel, entry)
+  const { facts, redactions } = await applyInOrder(kernel, tenant_id, entries)
+
+  const { certificates } = await finishFacts(kernel, tenant_id, {
+    pending: facts,
+    known: new Map(),
+  })
+  const unfinished = new Set(entries.map(subjectOf))
+  for (const { entry, plan } of facts)
+    if (certificates.has(plan.ref)) unfinished.delete(subjectOf(entry))
+  for (const redaction of redactions)
+    if (await finishRedaction(kernel, tenant_id, redaction))
+      unfinished.delete(subjectOf(redaction.entry))
+  return { facts: new Set(certificates.keys()), unfinished }
+}
+
+/**
+ * All plans are in place before any is verified: until then a decision may stand sealed under a
+ * secret that another plan's erasure has destroyed.
+ */
+async function applyInOrder(
+  kernel: Kernel,
+  tenant_id: string,
+  entries: readonly LedgerEntry[],
+): Promise<{ facts: Pending[]; redactions: PendingRedaction[] }> {
+  const facts: Pending[] = []
+  const redactions: PendingRedaction[] = []
+  let run: FactPlan[] = []
+  for (const entry of entries) {
+    const plan = readPlan(entry.plan)
+    if (plan.kind === 'fact') {
+      facts.push({ entry, plan })
+      run.push(plan)
+      continue
+    }
+    await applyPlans(kernel, tenant_id, run)
+    run = []
+    await applyRedactionPlan(kernel, tenant_id, plan)
+    redactions.push({ entry, plan })
+  }
+  await applyPlans(kernel, tenant_id, run)
+  return { facts, redactions }
+}
+
+const subjectOf = (entry: LedgerEntry): string => `${entry.subject_kind}:${entry.subject}`
+
+async function destroyAgain(kernel: Kernel, entry: LedgerEntry): Promise<void> {
+  const kinds: readonly SecretKind[] = ['fact', 'decision']
+  for (const kind of kinds) {
+    const numbers = entry.destroys.flatMap((ref) => (ref.kind === kind ? [ref.number] : []))
+    await kernel.keyring.destroySecrets(entry.tenant_id, kind, numbers)
+  }
+}

@@ -1,0 +1,97 @@
+// The plan of an erasure, as the ledger keeps it: all that is needed to finish, no content, no salt.
+
+import assert from 'node:assert/strict'
+import Type, { type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { LedgerEntry } from '../../platform/keys/keyring.ts'
+
+/** A decision as it will read afterwards: ciphertext that the destroyed secret has no part in. */
+const Scrubbed = Type.Object({
+  decision_id: Type.String(),
+  decision_seq: Type.Integer(),
+  sealed: Type.String(),
+  redactions: Type.Array(Type.Object({ field: Type.String(), count: Type.Integer() })),
+})
+
+const reasons = {
+  legal_basis: Type.String(),
+  requested_by: Type.Union([Type.String(), Type.Null()]),
+}
+
+const FactPlan = Type.Object({
+  version: Type.Literal(1),
+  kind: Type.Literal('fact'),
+  certificate_id: Type.String(),
+  ref: Type.Integer(),
+  store_id: Type.Union([Type.String(), Type.Null()]),
+  outcome: Type.Enum(['erased', 'already_absent']),
+  fact_content_hash: Type.Union([Type.String(), Type.Null()]),
+  scrubbed: Type.Array(Scrubbed),
+  /** Decisions that used this fact; their documents may stand in another plan of the batch. */
+  decision_ids: Type.Array(Type.String()),
+  redactions: Type.Array(
+    Type.Object({ decision_id: Type.String(), field: Type.String(), count: Type.Integer() }),
+  ),
+  ...reasons,
+})
+export type FactPlan = Static<typeof FactPlan>
+
+const RedactionPlan = Type.Object({
+  version: Type.Literal(1),
+  kind: Type.Literal('decision'),
+  certificate_id: Type.String(),
+  redaction: Type.Object({
+    decision_id: Type.String(),
+    decision_seq: Type.Integer(),
+    sealed: Type.String(),
+    old_secret_no: Type.Integer(),
+    new_secret_no: Type.Integer(),
+    redactions: Type.Array(Type.Object({ field: Type.String(), count: Type.Integer() })),
+  }),
+  /** Over query ‖ 0x1F ‖ output. */
+  content_hash: Type.String(),
+  ...reasons,
+})
+export type RedactionPlan = Static<typeof RedactionPlan>
+
+export type Plan = FactPlan | RedactionPlan
+
+/** A plan whose ledger row is durable: from here the erasure can only be finished. */
+export interface Pending {
+  readonly entry: LedgerEntry
+  readonly plan: FactPlan
+}
+
+export interface PendingRedaction {
+  readonly entry: LedgerEntry
+  readonly plan: RedactionPlan
+}
+
+const factPlans = Compile(FactPlan)
+const redactionPlans = Compile(RedactionPlan)
+
+/** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
+export function readPlan(value: unknown): Plan {
+  if (factPlans.Check(value)) return value
+  assert(redactionPlans.Check(value), 'a ledger row carries a plan this version does not know')
+  return value
+}
+
+/** Who asked and why, as it will stand in the certificate. */
+export interface Reasons {
+  readonly legal_basis: string
+  readonly requested_by: string | null
+}
+
+const DEFAULTS: Reasons = {
+  legal_basis: 'GDPR Article 17 — Right to Erasure',
+  requested_by: 'data_subject',
+}
+
+export const reasonsOf = (given: {
+  readonly legal_basis?: string | null
+  readonly requested_by?: string | null
+}): Reasons => ({
+  legal_basis: given.legal_basis ?? DEFAULTS.legal_basis,
+  requested_by: given.requested_by ?? DEFAULTS.requested_by,
+})

@@ -1,0 +1,53 @@
+// Before serving: erasures that a crash cut off are finished or undone, restored data catches up.
+
+import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { reconcileLog } from '../gcrumbs/index.ts'
+import { unmarkErasing } from '../memory/index.ts'
+import { finishPending } from './finish-pending.ts'
+import { needsReplay, removeKeylessStores, replayLedger } from './replay-ledger.ts'
+import { listErasing } from './subjects.sql.ts'
+
+/**
+ * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
+ * into it, then finishes or undoes what was in progress. Run before listening.
+ */
+export async function reconcileErasures(kernel: Kernel): Promise<void> {
+  for (const tenant_id of await kernel.keyring.listTenants()) {
+    const missing = await needsReplay(kernel, tenant_id)
+    const log = await reconcileLog(kernel, tenant_id, { certificates_missing: missing })
+    if (!missing && log === 'intact') continue
+    await inErasureTurn(kernel, tenant_id, async () => {
+      await replayLedger(kernel, tenant_id)
+      await removeKeylessStores(kernel, tenant_id)
+    })
+    kernel.logger.warn('erasure.ledger_replayed', { tenant_id })
+  }
+  await recoverErasures(kernel)
+}
+
+/**
+ * Finishes every requested erasure from its plan; a fact marked without a ledger row is shown
+ * again. Also safe while serving. A failure is logged and leaves the fact hidden: the next
+ * erasure of the tenant and the next start try again.
+ */
+export async function recoverErasures(kernel: Kernel): Promise<void> {
+  for (const tenant_id of await kernel.keyring.listTenants()) {
+    try {
+      await inErasureTurn(kernel, tenant_id, () => recoverTenant(kernel, tenant_id))
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : 'unknown'
+      kernel.logger.error('erasure.recovery_failed', { tenant_id, reason })
+    }
+  }
+}
+
+async function recoverTenant(kernel: Kernel, tenant_id: string): Promise<void> {
+  await finishPending(kernel, tenant_id)
+  const marked = await kernel.db.read(tenant_id, listErasing)
+  const undone: number[] = []
+  for (const { ref } of marked)
+    if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
+  if (undone.length === 0) return
+  await kernel.db.transact(tenant_id, (tx) => unmarkErasing(tx, undone))
+}

@@ -1,0 +1,124 @@
+// decisions.redact: a decision's own text is erased like a memory, certificate included.
+
+import type { decisionErasure } from '@custos/contract'
+import { contentHash } from '@custos/proof'
+import type { Call, Handler } from '../../platform/call.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { planRedaction } from '../decisions/index.ts'
+import { meter } from '../tenants/index.ts'
+import { erasureSigner, readRecord, type StoredCertificate } from './certificate.ts'
+import { findStanding } from './certificates.sql.ts'
+import { type Answer, UnprovenErasure } from './erase-fact.ts'
+import { finishPending } from './finish-pending.ts'
+import { finishRedaction } from './finish-redaction.ts'
+import { showAnswer } from './issue.ts'
+import { type PendingRedaction, type Reasons, type RedactionPlan, reasonsOf } from './plan.ts'
+import { passed } from './steps.ts'
+import { findDecisionStore } from './subjects.sql.ts'
+
+type RedactCall = Call<(typeof decisionErasure)['redact']>
+
+export const redact: Handler<(typeof decisionErasure)['redact']> = async (
+  call,
+  { params, body },
+) => {
+  const { kernel, tenant_id } = call
+  erasureSigner(kernel)
+  const answer = await inErasureTurn(kernel, tenant_id, async (): Promise<Answer> => {
+    const requested_us = kernel.clock.now()
+    const { unfinished } = await finishPending(kernel, tenant_id)
+    if (unfinished.has(`decision:${params.decision_id}`)) throw new UnprovenErasure()
+    const { certificate, certificate_id } = await beginOnce(call, params.decision_id)
+    if (certificate) {
+      const deleted = certificate.certificate_id === certificate_id
+      return { certificate, deleted, content_salt: null }
+    }
+    const request = { ...reasonsOf(body), requested_us, certificate_id }
+    return redactNow(kernel, tenant_id, params.decision_id, request)
+  })
+  return { ...(await showAnswer(kernel, answer)) }
+}
+
+interface Begun {
+  readonly certificate: StoredCertificate | null
+  /** Minted for this request, or recorded by the first run of its idempotency key. */
+  readonly certificate_id: string
+}
+
+function beginOnce(call: RedactCall, decision_id: string): Promise<Begun> {
+  const look = async (tx: Tx, certificate_id: string): Promise<Begun> => {
+    meter(tx, call.operation.id)
+    const row = await findDecisionStore(tx, decision_id)
+    const { allowed_stores } = call.principal
+    if (!row || (allowed_stores.length > 0 && !allowed_stores.includes(row.store_id)))
+      return call.refuse('decision_not_found')
+    const standing = await findStanding(tx, 'decision', decision_id)
+    return { certificate: standing ? readRecord(standing.record) : null, certificate_id }
+  }
+  const minted = call.kernel.ids.hex(16)
+  return call.once({
+    run: async (tx) => ({ reply: await look(tx, minted), ids: { certificate_id: minted } }),
+    replay: (tx, ids) => look(tx, String(ids['certificate_id'])),
+  })
+}
+
+interface RedactRequest extends Reasons {
+  readonly requested_us: number
+  readonly certificate_id: string
+}
+
+async function redactNow(
+  kernel: Kernel,
+  tenant_id: string,
+  decision_id: string,
+  { requested_us, certificate_id, legal_basis, requested_by }: RedactRequest,
+): Promise<Answer> {
+  await passed(kernel, '1')
+  const planned = await planRedaction(kernel, tenant_id, decision_id)
+  if (!planned) throw new Error('the decision is gone although decisions are never removed')
+  const content_salt = kernel.ids.hex(32)
+  const plan: RedactionPlan = {
+    version: 1,
+    kind: 'decision',
+    certificate_id,
+    redaction: {
+      ...planned.plan,
+      redactions: planned.plan.redactions.map((done) => ({ ...done })),
+    },
+    content_hash: contentHash(Buffer.from(content_salt, 'hex'), planned.hash_input),
+    legal_basis,
+    requested_by,
+  }
+  await passed(kernel, '2')
+  const pending = await requestRedaction(kernel, tenant_id, { plan, requested_us })
+  const certificate = await finishRedaction(kernel, tenant_id, pending)
+  if (!certificate) throw new UnprovenErasure()
+  return { certificate, deleted: true, content_salt }
+}
+
+/** Step 3: from here the redaction can only be finished. */
+async function requestRedaction(
+  kernel: Kernel,
+  tenant_id: string,
+  { plan, requested_us }: { plan: RedactionPlan; requested_us: number },
+): Promise<PendingRedaction> {
+  const { old_secret_no, decision_id } = plan.redaction
+  const [entry] = await kernel.keyring.ledger.request([
+    {
+      tenant_id,
+      subject_kind: 'decision',
+      subject: decision_id,
+      store_id: null,
+      requested_us,
+      plan,
+      destroys: [{ kind: 'decision', number: old_secret_no }],
+    },
+  ])
+  if (!entry) throw new Error('the ledger answered no row for a request')
+  await passed(kernel, '3-ledger')
+  await kernel.keyring.destroySecrets(tenant_id, 'decision', [old_secret_no])
+  await passed(kernel, '3')
+  return { entry, plan }
+}

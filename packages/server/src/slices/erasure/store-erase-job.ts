@@ -1,0 +1,107 @@
+// The job behind a store's deletion: erases its facts in transactions of at most 500, then the row.
+
+import { limits } from '@custos/contract'
+import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { findStore, forget, listRefsOfStore, markErasing, removeStoreRow } from '../memory/index.ts'
+import { erasureSigner } from './certificate.ts'
+import { eraseMarked } from './erase.ts'
+import { UnprovenErasure } from './erase-fact.ts'
+import { finishPending } from './finish-pending.ts'
+import { type Reasons, reasonsOf } from './plan.ts'
+import type { Marked } from './plan-facts.ts'
+import { countFactsOf } from './subjects.sql.ts'
+
+export const STORE_ERASE = 'store.erase'
+
+interface StoreErasure {
+  readonly store_id: string
+  /** Number of the secret the store's own description is sealed with. */
+  readonly secret_no: number
+  readonly facts: number
+  readonly reasons: Reasons
+}
+
+/** Payloads are written by delete-store.ts only. */
+function readPayload(payload: Readonly<Record<string, unknown>>): StoreErasure {
+  const { store_id, secret_no, facts, legal_basis, requested_by } = payload
+  return {
+    store_id: String(store_id),
+    secret_no: Number(secret_no),
+    facts: Number(facts),
+    reasons: reasonsOf({
+      legal_basis: typeof legal_basis === 'string' ? legal_basis : null,
+      requested_by: typeof requested_by === 'string' ? requested_by : null,
+    }),
+  }
+}
+
+/** Safe to run again from the start: what is erased is no longer listed. */
+export const storeEraser =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const { tenant_id } = context.job
+    const erasure = readPayload(context.job.payload)
+    for (;;) {
+      if (context.stopping) return
+      const left = await eraseBatch(kernel, tenant_id, erasure)
+      if (left === 0) break
+      await report(kernel, context, erasure)
+    }
+    await removeStore(kernel, tenant_id, erasure)
+    await context.progress(erasure.facts, erasure.facts)
+  }
+
+async function report(
+  kernel: Kernel,
+  { job, progress }: JobContext,
+  erasure: StoreErasure,
+): Promise<void> {
+  const left = await kernel.db.read(job.tenant_id, (db) => countFactsOf(db, erasure.store_id))
+  await progress(Math.max(0, erasure.facts - left), erasure.facts)
+}
+
+/** Facts erased; 0 when none is left. */
+async function eraseBatch(
+  kernel: Kernel,
+  tenant_id: string,
+  { store_id, reasons }: StoreErasure,
+): Promise<number> {
+  erasureSigner(kernel)
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    await finishPending(kernel, tenant_id)
+    const refs = await kernel.db.read(tenant_id, (db) =>
+      listRefsOfStore(db, store_id, -1, limits.store_delete_facts_per_transaction),
+    )
+    if (refs.length === 0) return 0
+    await kernel.db.transact(tenant_id, (tx) => markErasing(tx, refs))
+    const marked = refs.map(
+      (ref): Marked => ({ ref, store_id, outcome: 'erased', certificate_id: kernel.ids.hex(16) }),
+    )
+    const done = await eraseMarked(kernel, tenant_id, { marked, reasons, requested_us })
+    if (done.unproven.length > 0) throw new UnprovenErasure()
+    return refs.length
+  })
+}
+
+// The row goes first: a store without its secret could not be shown any more.
+async function removeStore(
+  kernel: Kernel,
+  tenant_id: string,
+  { store_id, secret_no, facts }: StoreErasure,
+): Promise<void> {
+  await kernel.db.transact(tenant_id, async (tx) => {
+    if (!(await findStore(tx, store_id))) return
+    await removeStoreRow(tx, store_id)
+    await appendCrumb(tx, {
+      event_type: 'store.deleted',
+      subject: store_id,
+      payload: { facts },
+    })
+  })
+  await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
+  forget(kernel, tenant_id, store_id, [])
+}

@@ -1,0 +1,137 @@
+// Epochs: checkpoints of a tenant's log in C2SP form, signed once per origin and size.
+
+import type { Epoch } from '@custos/contract'
+import {
+  assembleNote,
+  decodeFrontier,
+  formatCheckpointBody,
+  frontierRoot,
+  noteKeyHash,
+} from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { sha256 } from './append.ts'
+import {
+  type EpochRow,
+  findEpochBefore,
+  findHead,
+  findLastEpoch,
+  type HeadRow,
+  insertEpoch,
+} from './chain.sql.ts'
+import { prefixPath } from './tree.ts'
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** `<origin>/<tenant_id>[/<generation>]` (design 6). */
+export function originOf(kernel: Kernel, tenant_id: string, generation: number): string {
+  const base = `${kernel.settings.origin}/${tenant_id}`
+  return generation === 0 ? base : `${base}/${generation}`
+}
+
+/** The epoch as shown: the row, its origin and the proof from the epoch before it. */
+export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Promise<Epoch> {
+  const before = await findEpochBefore(db, row)
+  const root = hex(row.root_hash)
+  const consistency = before && {
+    from_epoch: before.epoch_number,
+    from_size: before.tree_size,
+    path: (await prefixPath(db, before.tree_size, row.tree_size)).map(hex),
+  }
+  return {
+    epoch_number: row.epoch_number,
+    generation: row.generation,
+    origin: originOf(kernel, db.tenant_id, row.generation),
+    tree_size: row.tree_size,
+    root_hash: root,
+    checkpoint: row.checkpoint,
+    consistency: consistency ?? null,
+    created_at: formatTime(row.created_us),
+    merkle_root: root,
+    n_leaves: row.tree_size,
+  }
+}
+
+const rolls = perKernel(() => new Map<string, Promise<unknown>>())
+
+/** Rolls of one tenant run one after another. */
+export function rollEpoch(kernel: Kernel, tenant_id: string): Promise<Epoch> {
+  const waiting = rolls(kernel)
+  const before = waiting.get(tenant_id) ?? Promise.resolve()
+  const roll = before.then(
+    () => rollNow(kernel, tenant_id),
+    () => rollNow(kernel, tenant_id),
+  )
+  waiting.set(tenant_id, roll)
+  const forget = () => {
+    if (waiting.get(tenant_id) === roll) waiting.delete(tenant_id)
+  }
+  roll.then(forget, forget)
+  return roll
+}
+
+// Only rows that are already durable are signed, and the keyring knows of a signature before
+// anybody else does: no crash can make a second tree for one origin and size.
+async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
+  const [head, last] = await kernel.db.read(tenant_id, async (db) => [
+    await findHead(db),
+    await findLastEpoch(db),
+  ])
+  if (!head || head.size === 0) throw new Refusal('chain_empty')
+  if (last && last.generation === head.generation && last.tree_size === head.size)
+    return show(kernel, tenant_id, last, false)
+  const epoch = await signHead(kernel, tenant_id, { head, last_number: last?.epoch_number ?? 0 })
+  await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, epoch))
+  return show(kernel, tenant_id, epoch, true)
+}
+
+async function signHead(
+  kernel: Kernel,
+  tenant_id: string,
+  { head, last_number }: { head: HeadRow; last_number: number },
+): Promise<EpochRow> {
+  const { generation, size: tree_size } = head
+  const root_hash = frontierRoot(decodeFrontier(head.frontier), sha256)
+  const checkpoint = signCheckpoint(kernel, {
+    origin: originOf(kernel, tenant_id, generation),
+    size: tree_size,
+    root: root_hash,
+  })
+  const stored = await kernel.keyring.checkpoints.last(tenant_id)
+  const again = stored?.generation === generation && stored.tree_size === tree_size
+  const epoch_number = again
+    ? stored.epoch_number
+    : Math.max(last_number, stored?.epoch_number ?? 0) + 1
+  await kernel.keyring.checkpoints.save(tenant_id, {
+    generation,
+    epoch_number,
+    tree_size,
+    root_hash: hex(root_hash),
+    checkpoint,
+  })
+  const created_us = kernel.clock.now()
+  return { epoch_number, generation, tree_size, root_hash, checkpoint, created_us }
+}
+
+function signCheckpoint(
+  kernel: Kernel,
+  tree: { origin: string; size: number; root: Uint8Array },
+): string {
+  const signer = kernel.keyring.signer('checkpoint')
+  const body = formatCheckpointBody(tree)
+  const signature = signer.sign(Buffer.from(body))
+  const keyHash = noteKeyHash(tree.origin, signer.public_key)
+  return assembleNote(body, [{ name: tree.origin, keyHash, signature }])
+}
+
+async function show(
+  kernel: Kernel,
+  tenant_id: string,
+  row: EpochRow,
+  rolled: boolean,
+): Promise<Epoch> {
+  const epoch = await kernel.db.read(tenant_id, (db) => showEpoch(kernel, db, row))
+  return { ...epoch, rolled }
+}

@@ -1,0 +1,27 @@
+// The face of the log: appending for other slices, handlers for the HTTP layer.
+
+import type { gcrumbs } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import * as reads from './reads.ts'
+
+export { appendCrumb, type ChainHead, loadHead, nextSeq, sha256 } from './append.ts'
+export { findHead } from './chain.sql.ts'
+export { originOf, rollEpoch } from './epochs.ts'
+export { reconcileLog } from './restore.ts'
+export { seqAt } from './seq-at.ts'
+export { verifyChain } from './verify.ts'
+export { UNVERIFIED, verifyLog } from './verify-log.ts'
+
+export const gcrumbsHandlers = {
+  public_key: reads.publicKey,
+  verify_key: reads.verifyKey,
+  roll: reads.roll,
+  breadcrumbs: reads.breadcrumbs,
+  epochs: reads.epochs,
+  epoch: reads.epoch,
+  proof: reads.proof,
+  consistency: reads.consistency,
+  verify: reads.verify,
+  verify_envelope: reads.verifyAny,
+  stats: reads.stats,
+} satisfies HandlersOf<typeof gcrumbs>

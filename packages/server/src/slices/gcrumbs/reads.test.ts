@@ -1,0 +1,140 @@
+// The chain's operations over HTTP.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { parseTlogProof, verifyEnvelope } from '@custos/proof'
+import { startTestService, type TestService } from '../../testing/harness.ts'
+
+let service: TestService
+let key: string
+let tenant_id: string
+
+before(async () => {
+  service = await startTestService()
+  const tenant = await service.createTenant('chain')
+  key = tenant.api_key
+  tenant_id = tenant.tenant_id
+})
+
+after(() => service.stop())
+
+const get = (path: string) => service.request('GET', `/v1/gcrumbs/${path}`, { key })
+const roll = () => service.request('POST', '/v1/gcrumbs/roll', { key })
+
+async function write(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const body = { content: `fact ${i}` }
+    const { status } = await service.request('POST', '/v1/stores/default/write', { body, key })
+    assert.equal(status, 200)
+  }
+}
+
+const keys = async () => (await service.request('GET', '/v1/gcrumbs/public_key')).body.keys
+
+test("gcrumbs.public_key and gcrumbs.verify_key publish the log's key to anybody", async () => {
+  const list = await service.request('GET', '/v1/gcrumbs/public_key')
+  assert.equal(list.status, 200)
+  const purposes = list.body.keys.map((k: { purpose: string }) => k.purpose).sort()
+  assert.deepEqual(purposes, ['checkpoint', 'decision', 'erasure', 'provenance'])
+  const one = await service.request('GET', '/v1/gcrumbs/verify/key')
+  assert.equal(one.body.public_key_hex, list.body.public_key)
+  assert.equal(Buffer.from(one.body.public_key_b64, 'base64').toString('hex'), list.body.public_key)
+})
+
+test('gcrumbs.roll signs once for one tree and gcrumbs.epochs lists what was signed', async () => {
+  await write(3)
+  const first = await roll()
+  assert.equal(first.status, 200, first.text)
+  assert.equal(first.body.rolled, true)
+  const again = await roll()
+  assert.deepEqual([again.body.epoch_number, again.body.rolled], [first.body.epoch_number, false])
+  const list = await get('epochs')
+  assert.equal(Object.keys(list.body)[0], 'epochs')
+  assert.equal(list.body.epochs.at(-1).checkpoint, first.body.checkpoint)
+  const verdict = await verifyEnvelope({ type: 'epoch', epoch: first.body }, { keys: await keys() })
+  assert.equal(verdict.valid, true, JSON.stringify(verdict))
+})
+
+test('gcrumbs.breadcrumbs pages through the whole log and the list verifies offline', async () => {
+  await write(5)
+  const seen: unknown[] = []
+  let path: string | null = 'breadcrumbs?limit=4'
+  while (path !== null) {
+    const { body } = await get(path)
+    seen.push(...body.breadcrumbs)
+    path = body.next_cursor === null ? null : `breadcrumbs?limit=4&cursor=${body.next_cursor}`
+  }
+  const total = (await get('stats')).body.total_breadcrumbs
+  assert.equal(seen.length, total)
+  const verdict = await verifyEnvelope({ type: 'breadcrumbs', breadcrumbs: seen }, { keys: [] })
+  assert.equal(
+    verdict.checks.every((check) => check.ok),
+    true,
+    JSON.stringify(verdict),
+  )
+  assert.equal((await get('breadcrumbs?cursor=nonsense')).status, 422)
+})
+
+test('gcrumbs.proof proves each entry offline and says so when the epoch ends before it', async () => {
+  const { body: epoch } = await roll()
+  for (const seq of [0, 1, epoch.tree_size - 1]) {
+    const { body } = await get(`epochs/${epoch.epoch_number}/proof?seq=${seq}`)
+    assert.equal(body.included, true)
+    assert.equal(parseTlogProof(body.tlog_proof).index, seq)
+    const verdict = await verifyEnvelope({ type: 'proof', proof: body }, { keys: await keys() })
+    assert.equal(verdict.valid, true, JSON.stringify(verdict))
+    const forged = { ...body, breadcrumb: { ...body.breadcrumb, subject: 'other' } }
+    const refused = await verifyEnvelope({ type: 'proof', proof: forged }, { keys: await keys() })
+    assert.equal(refused.valid, false)
+  }
+  const beyond = await get(`epochs/${epoch.epoch_number}/proof?seq=${epoch.tree_size}`)
+  assert.deepEqual([beyond.status, beyond.body.included], [200, false])
+  assert.equal((await get(`epochs/${epoch.epoch_number}/proof`)).status, 422)
+  assert.equal((await get(`epochs/${epoch.epoch_number}/proof?seq=-1`)).status, 422)
+})
+
+test('gcrumbs.epoch and gcrumbs.consistency prove that an epoch extends an earlier one', async () => {
+  await roll()
+  await write(2)
+  const { body: to } = await roll()
+  const from = to.epoch_number - 1
+  const { body } = await get(`epochs/${to.epoch_number}/consistency?from=${from}`)
+  const earlier = await get(`epochs/${from}`)
+  const verdict = await verifyEnvelope(
+    { type: 'consistency', from: earlier.body, to, path: body.path },
+    { keys: await keys() },
+  )
+  assert.equal(verdict.valid, true, JSON.stringify(verdict))
+  assert.deepEqual(to.consistency.path, body.path)
+  assert.equal((await get('epochs/999')).body.error, 'epoch_not_found')
+  assert.equal((await get(`epochs/${from}/consistency?from=${to.epoch_number}`)).status, 422)
+})
+
+test('gcrumbs.verify answers intact for the own log, also in full', async () => {
+  const { body } = await get('verify?full=true')
+  assert.equal(body.status, 'intact')
+  assert.equal(body.from_seq, 0)
+  const stats = (await get('stats')).body
+  assert.equal(body.tree_size, stats.total_breadcrumbs)
+  assert.equal(body.epochs_verified, stats.total_epochs)
+})
+
+test('gcrumbs.verify_envelope checks for anybody what they hold, and never fails on junk', async () => {
+  const { body: epoch } = await roll()
+  const verify = (body: unknown) => service.request('POST', '/v1/gcrumbs/verify', { body })
+  const good = await verify({ type: 'epoch', epoch })
+  assert.deepEqual([good.status, good.body.valid], [200, true])
+  for (const junk of [{}, { type: 'epoch' }, { type: 'nothing' }, { receipts: [] }]) {
+    const answer = await verify(junk)
+    assert.deepEqual([answer.status, answer.body.valid], [200, false])
+  }
+  assert.equal((await verify([])).status, 422)
+})
+
+test('gcrumbs.stats counts entries and epochs of the own tenant only', async () => {
+  const other = await service.createTenant('other')
+  const { body } = await service.request('GET', '/v1/gcrumbs/stats', { key: other.api_key })
+  assert.deepEqual([body.total_breadcrumbs, body.total_epochs, body.last_epoch], [1, 0, null])
+  const own = await get('breadcrumbs')
+  assert(own.body.breadcrumbs.every((c: { tenant_id: string }) => c.tenant_id === tenant_id))
+})

@@ -1,0 +1,88 @@
+// Recognises a restored log and continues it under a new origin (design 5, Backups).
+
+import { decodeFrontier, frontierRoot } from '@custos/proof'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
+import { appendCrumb, raiseGeneration, sha256 } from './append.ts'
+import { findEpoch, findHead, insertEpoch } from './chain.sql.ts'
+import { rollEpoch } from './epochs.ts'
+import { treeRoot } from './tree.ts'
+
+/**
+ * Compares the log with the last checkpoint the keyring holds. A log that does not extend it, or
+ * that lacks a certificate, was restored from a backup: it continues under the next generation,
+ * whose first entry carries the last checkpoint of the old one. Run before serving.
+ */
+export async function reconcileLog(
+  kernel: Kernel,
+  tenant_id: string,
+  options: { certificates_missing: boolean },
+): Promise<'intact' | 'restored'> {
+  const stored = await kernel.keyring.checkpoints.last(tenant_id)
+  const fits = await kernel.db.read(tenant_id, (db) => extendsCheckpoint(db, stored))
+  if (fits && !options.certificates_missing) {
+    if (stored) await republish(kernel, tenant_id, stored)
+    return 'intact'
+  }
+  await continueRestored(kernel, tenant_id, stored)
+  kernel.logger.warn('log.restored', { tenant_id })
+  await rollEpoch(kernel, tenant_id)
+  return 'restored'
+}
+
+async function extendsCheckpoint(db: TenantDb, stored: StoredCheckpoint | null): Promise<boolean> {
+  if (!stored) return true
+  const head = await findHead(db)
+  if (!head || head.generation < stored.generation || head.size < stored.tree_size) return false
+  // A later generation was opened on purpose, and its first entry names this checkpoint.
+  if (head.generation > stored.generation) return true
+  if (head.size === stored.tree_size)
+    return sameRoot(stored, frontierRoot(decodeFrontier(head.frontier), sha256))
+  return sameRoot(stored, await treeRoot(db, stored.tree_size))
+}
+
+const sameRoot = (stored: StoredCheckpoint, root: Uint8Array): boolean =>
+  stored.root_hash === Buffer.from(root).toString('hex')
+
+// A crash between signing and storing leaves an epoch only the keyring knows.
+async function republish(
+  kernel: Kernel,
+  tenant_id: string,
+  stored: StoredCheckpoint,
+): Promise<void> {
+  const known = await kernel.db.read(tenant_id, (db) => findEpoch(db, stored.epoch_number))
+  if (known) return
+  await kernel.db.transact(tenant_id, (tx) =>
+    insertEpoch(tx, {
+      epoch_number: stored.epoch_number,
+      generation: stored.generation,
+      tree_size: stored.tree_size,
+      root_hash: Buffer.from(stored.root_hash, 'hex'),
+      checkpoint: stored.checkpoint,
+      created_us: tx.now(),
+    }),
+  )
+}
+
+async function continueRestored(
+  kernel: Kernel,
+  tenant_id: string,
+  stored: StoredCheckpoint | null,
+): Promise<void> {
+  await kernel.db.transact(tenant_id, async (tx) => {
+    const head = await findHead(tx)
+    const generation = Math.max(head?.generation ?? 0, stored?.generation ?? 0) + 1
+    await raiseGeneration(tx, generation)
+    await appendCrumb(tx, {
+      event_type: 'log.restored',
+      subject: tenant_id,
+      payload: {
+        generation,
+        epoch_number: stored?.epoch_number ?? 0,
+        tree_size: stored?.tree_size ?? 0,
+        root_hash: stored?.root_hash ?? null,
+      },
+    })
+  })
+}

@@ -1,0 +1,78 @@
+// POST /v1/stores: a store with its capabilities, tokenizer and sealed description.
+
+import { limits, type memory, type Store } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { meter } from '../tenants/index.ts'
+import { chooseCapabilities, parseCapabilities } from './capabilities.ts'
+import { openDescriptions, type StoreDescription } from './store-description.ts'
+import { settingsOf } from './store-settings.ts'
+import { findStore, type StoreRow } from './stores.sql.ts'
+import { createStore as insertStore, prepareStore } from './write-target.ts'
+
+const STORE_ID_BYTES = 6
+
+/** A store as replies show it. */
+export function showStore(row: StoreRow, { name, backend, labels }: StoreDescription): Store {
+  const settings = settingsOf(row)
+  return {
+    store_id: row.store_id,
+    name: name ?? row.store_id,
+    backend: backend ?? 'custos',
+    labels,
+    capabilities: parseCapabilities(row.capabilities),
+    tokenizer: settings.tokenizer,
+    created_at: formatTime(row.created_us),
+    state: row.state === 'active' ? 'active' : 'deleting',
+  }
+}
+
+export const createStore: Handler<typeof memory.create_store> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const labels = body.labels ?? {}
+  if (Buffer.byteLength(JSON.stringify(labels)) > limits.metadata_bytes)
+    throw new Refusal('rejected', `labels have ${limits.metadata_bytes} bytes at most`)
+  const settings = {
+    store_id: kernel.ids.hex(STORE_ID_BYTES),
+    tokenizer: body.tokenizer ?? kernel.settings.default_tokenizer,
+    capabilities: chooseCapabilities(body.capabilities),
+  }
+  const description = { name: body.name ?? null, backend: body.backend ?? null, labels }
+  const store = await prepareStore(kernel, tenant_id, settings, description)
+
+  const store_id = await call.once<string>({
+    async run(tx) {
+      await insertStore(tx, store)
+      meter(tx, call.operation.id)
+      return { reply: settings.store_id, ids: { store_id: settings.store_id } }
+    },
+    // Written by run above.
+    replay: async (_, ids) => String(ids['store_id']),
+  })
+  return (await loadStore(kernel, tenant_id, store_id)) ?? goneSince(store_id)
+}
+
+async function loadStore(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+): Promise<Store | null> {
+  const row = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+  if (!row) return null
+  const [description] = await openDescriptions(kernel, tenant_id, [row])
+  return description ? showStore(row, description) : null
+}
+
+/** A retry that asks for a store deleted since learns its id and nothing else. */
+const goneSince = (store_id: string): Store => ({
+  store_id,
+  name: store_id,
+  backend: 'custos',
+  labels: {},
+  capabilities: [],
+  tokenizer: 'o200k_base',
+  created_at: null,
+  state: 'deleted',
+})

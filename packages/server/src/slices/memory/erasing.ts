@@ -1,0 +1,120 @@
+// What erasure asks of this slice: marks, tombstones, forgetting, and a look whether it is gone.
+
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { closeGap } from './chain-repair.ts'
+import {
+  changeStates,
+  deleteFact,
+  ERASING,
+  findFact,
+  findStates,
+  findTombstones,
+  insertTombstone,
+  LIVE,
+  updateTombstoneCertificate,
+} from './facts.sql.ts'
+import { pageMemories } from './memory-reads.ts'
+import { openFacts } from './opened-fact.ts'
+import { advanceStore } from './store-heads.ts'
+import { storeIndexes } from './store-indexes.ts'
+import { findStore } from './stores.sql.ts'
+import { findCurrent } from './validity.sql.ts'
+
+export type FactState = 'live' | 'erasing' | 'erased'
+
+/** States of those refs that are or were facts; a ref that never was is absent. */
+export async function factStates(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, FactState>> {
+  const states = new Map<number, FactState>()
+  for (const { ref } of await findTombstones(db, refs)) states.set(ref, 'erased')
+  for (const { ref, state } of await findStates(db, refs))
+    states.set(ref, state === ERASING ? 'erasing' : 'live')
+  return states
+}
+
+/** Hides facts from every read from this commit on; which of them were live. */
+export const markErasing = (tx: Tx, refs: readonly number[]) =>
+  changeStates(tx, refs, { before: LIVE, after: ERASING })
+
+/** Shows them again: an erasure that was given up before anything was destroyed. */
+export const unmarkErasing = (tx: Tx, refs: readonly number[]) =>
+  changeStates(tx, refs, { before: ERASING, after: LIVE })
+
+export interface Burial {
+  readonly ref: number
+  readonly store_id: string
+  readonly certificate_id: string | null
+  /** Log position of the erasure. */
+  readonly seq: number
+}
+
+/** Replaces the fact's row by a tombstone and repairs its version chain. */
+export async function entomb(
+  tx: Tx,
+  { ref, store_id, certificate_id, seq }: Burial,
+): Promise<{ predecessor: number | null }> {
+  const fact = await findFact(tx, ref)
+  const version = await findCurrent(tx, ref)
+  await deleteFact(tx, ref)
+  await insertTombstone(tx, {
+    ref,
+    store_id,
+    written_seq: fact?.written_seq ?? null,
+    erased_seq: seq,
+    erased_us: tx.now(),
+    certificate_id,
+  })
+  const predecessor = version ? await closeGap(tx, version, seq) : null
+  await advanceStore(tx, store_id, seq)
+  return { predecessor }
+}
+
+export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
+  updateTombstoneCertificate(tx, ref, certificate_id)
+
+/** Drops facts from what this process holds in memory; no refs: the whole store. */
+export function forget(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+  refs: readonly number[],
+): void {
+  if (refs.length === 0) storeIndexes(kernel).drop(tenant_id, store_id)
+  else storeIndexes(kernel).forget(tenant_id, store_id, refs)
+}
+
+export interface Probe {
+  readonly ref: number
+  readonly store_id: string | null
+}
+
+const NEIGHBOURS = 8
+
+/** Looks for the fact on every path of this slice that could show it. */
+export async function probeAbsent(
+  kernel: Kernel,
+  tenant_id: string,
+  { ref, store_id }: Probe,
+): Promise<{ path: string; result: string }[]> {
+  const found = await kernel.db.read(tenant_id, async (db) => {
+    const byRef = (await openFacts(kernel, db, [ref])).has(ref)
+    const store = store_id === null ? undefined : await findStore(db, store_id)
+    if (!store || store_id === null) return { byRef, listed: false, store: undefined }
+    // Lists, audits and exports share one page function: the page around the ref is what they show.
+    const page = await pageMemories(kernel, db, store_id, { after: ref - 1, limit: NEIGHBOURS })
+    return { byRef, listed: page.memories.some((memory) => memory.ref === ref), store }
+  })
+  const { store } = found
+  const indexed = store && storeIndexes(kernel).has(tenant_id, store.store_id, ref)
+  const result = (present: boolean) => (present ? 'present' : 'absent')
+  return [
+    { path: 'memory.memory', result: result(found.byRef) },
+    { path: 'memory.memories', result: result(found.listed) },
+    { path: 'memory.audit', result: result(found.listed) },
+    { path: 'memory.export', result: result(found.listed) },
+    { path: 'memory.retrieve', result: result(indexed === true) },
+  ]
+}

@@ -1,0 +1,176 @@
+// POST /v1/stores/{store_id}/import: memories with their refs, times and version chains.
+
+import { limits, type memory } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { meter } from '../tenants/index.ts'
+import { reviseValidity } from './chain-repair.ts'
+import { findTombstones } from './facts.sql.ts'
+import { type ImportedFact, importRefused, readImport } from './import-lines.ts'
+import { insertFacts } from './insert-facts.ts'
+import { type PreparedFact, prepareWithRefs } from './prepare-facts.ts'
+import { type RefSecret, refStock } from './ref-stock.ts'
+import { storeIndexes } from './store-indexes.ts'
+import { enterStore, type WriteTarget, writeTarget } from './write-target.ts'
+
+type Import = typeof memory.import
+
+const CHUNK = 500
+
+/** Numbers of one import: which ref of the file became which ref here. */
+interface Progress {
+  imported: number
+  log_seq: number | null
+  readonly newByOld: Map<number, number>
+  /** Successors still to come, by their ref in the file. */
+  readonly waiting: Map<number, number[]>
+}
+
+export const importStore: Handler<Import> = async (call, { params, body }) => {
+  const { kernel, tenant_id } = call
+  const target = await writeTarget(kernel, tenant_id, params.store_id)
+  kernel.keyring.signer('provenance')
+  const progress: Progress = {
+    imported: 0,
+    log_seq: null,
+    newByOld: new Map(),
+    waiting: new Map(),
+  }
+  try {
+    // What fits is read to its end first, so that a bad line changes nothing.
+    let held: ImportedFact[] = []
+    let bytes = 0
+    let streaming = false
+    for await (const fact of readImport(tenant_id, body)) {
+      held.push(fact)
+      bytes += fact.bytes
+      streaming ||= bytes > limits.body_bytes
+      if (!streaming || held.length < CHUNK) continue
+      await takeAll(call, target, held, progress)
+      held = []
+    }
+    await assertNoneErased(call, held)
+    await takeAll(call, target, held, progress)
+  } catch (error) {
+    throw withProgress(error, progress)
+  }
+  const { imported, log_seq, newByOld } = progress
+  const changed = [...newByOld].filter(([from, to]) => from !== to)
+  return { imported, refs_mapped: changed.map(([from, to]) => ({ from, to })), log_seq }
+}
+
+/** A refusal in the middle of a large import says what was kept. */
+function withProgress(error: unknown, { imported }: Progress): unknown {
+  if (!(error instanceof Refusal) || error.code !== 'import_refused') return error
+  const members = { ...error.extras.members, imported }
+  return new Refusal('import_refused', error.message, { ...error.extras, members })
+}
+
+async function takeAll(
+  call: Call<Import>,
+  target: WriteTarget,
+  facts: readonly ImportedFact[],
+  progress: Progress,
+): Promise<void> {
+  for (let at = 0; at < facts.length; at += CHUNK)
+    await takeChunk(call, target, facts.slice(at, at + CHUNK), progress)
+}
+
+async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact[]): Promise<void> {
+  const refs = facts.flatMap(({ ref }) => (ref === null ? [] : [ref]))
+  const erased = await call.read((db) => findTombstones(db, refs))
+  const gone = new Set(erased.map(({ ref }) => ref))
+  const bad = facts.find(({ ref }) => ref !== null && gone.has(ref))
+  if (bad) throw importRefused(bad.line, 'this memory has been erased and is not taken back')
+}
+
+async function takeChunk(
+  call: Call<Import>,
+  target: WriteTarget,
+  facts: readonly ImportedFact[],
+  progress: Progress,
+): Promise<void> {
+  const { kernel, tenant_id } = call
+  await assertNoneErased(call, facts)
+  const refs = await claimRefs(call, facts, progress)
+  const author = { tenant_id, principal: call.principal.key_id }
+  const drafts = facts.map(({ draft }) => draft)
+  const prepared = await prepareWithRefs(kernel, author, target.settings, { drafts, refs })
+  const pairs = facts.flatMap((imported, i) => {
+    const fact = prepared[i]
+    return fact ? [{ imported, fact }] : []
+  })
+  progress.log_seq = await call.transact((tx) => insertChunk(call, tx, { target, pairs, progress }))
+  progress.imported += facts.length
+}
+
+/** The ref of the file where no fact ever had it here, else a new one. */
+async function claimRefs(
+  call: Call<Import>,
+  facts: readonly ImportedFact[],
+  { newByOld }: Progress,
+): Promise<RefSecret[]> {
+  const stock = refStock(call.kernel)(call.tenant_id)
+  const taken: RefSecret[] = []
+  for (const [i, { ref, line }] of facts.entries()) {
+    if (ref !== null && newByOld.has(ref)) throw importRefused(line, `the ref ${ref} stands twice`)
+    const claimed = ref === null ? null : await stock.claim(ref, facts.length - i)
+    const [own = claimed] = claimed ? [] : await stock.take(1)
+    if (!own) throw new Error('the stock gives a ref for each fact')
+    taken.push(own)
+    if (ref !== null) newByOld.set(ref, own.ref)
+  }
+  return taken
+}
+
+interface Chunk {
+  readonly target: WriteTarget
+  readonly pairs: readonly { imported: ImportedFact; fact: PreparedFact }[]
+  readonly progress: Progress
+}
+
+async function insertChunk(
+  call: Call<Import>,
+  tx: Tx,
+  { target, pairs, progress }: Chunk,
+): Promise<number> {
+  const head = await enterStore(call.kernel, tx, target)
+  const inserts = pairs.map(({ imported, fact }) => ({
+    fact,
+    interval: {
+      valid_from_us: imported.valid_from_us ?? imported.draft.original_written_us ?? null,
+      valid_until_us: imported.valid_until_us,
+    },
+  }))
+  const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
+  for (const pair of pairs) await linkVersions(tx, pair, log_seq, progress)
+  for (const { fact } of pairs) meter(tx, call.operation.id, fact.bytes)
+  const { tenant_id } = tx
+  // Chains reach back into earlier chunks: the next read builds the index from the rows.
+  tx.afterCommit(() => storeIndexes(call.kernel).drop(tenant_id, head.store_id))
+  return log_seq
+}
+
+/** Links a fact to the successor it names and to predecessors that named it. */
+async function linkVersions(
+  tx: Tx,
+  { imported, fact }: { imported: ImportedFact; fact: PreparedFact },
+  seq: number,
+  { newByOld, waiting }: Progress,
+): Promise<void> {
+  const before = imported.ref === null ? [] : (waiting.get(imported.ref) ?? [])
+  for (const predecessor of before) await link(tx, predecessor, fact.ref, seq)
+  if (imported.ref !== null) waiting.delete(imported.ref)
+  const { superseded_by } = imported
+  if (superseded_by === null) return
+  const successor = newByOld.get(superseded_by)
+  // A ref claimed in this chunk may not be inserted yet: it is linked when its turn comes.
+  if (successor !== undefined && successor < fact.ref) return link(tx, fact.ref, successor, seq)
+  waiting.set(superseded_by, [...(waiting.get(superseded_by) ?? []), fact.ref])
+}
+
+async function link(tx: Tx, predecessor: number, successor: number, seq: number): Promise<void> {
+  await reviseValidity(tx, predecessor, seq, { superseded_by: successor })
+  await reviseValidity(tx, successor, seq, { predecessor })
+}

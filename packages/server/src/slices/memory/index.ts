@@ -1,0 +1,53 @@
+// The face of the memory slice: its handlers, and what decisions and erasure ask of memory.
+
+import type { memory } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import { createStore } from './create-store.ts'
+import { importStore } from './import.ts'
+import { audit, exportStore, getMemory, listMemories } from './memory-reads.ts'
+import { retrieve } from './retrieve.ts'
+import { capabilities, flush, getStore, ingestionStats, listStores, stats } from './store-reads.ts'
+import { supersede } from './supersede.ts'
+import { write } from './write.ts'
+import { writeBatch } from './write-batch.ts'
+
+export { requireCapability } from './capabilities.ts'
+export {
+  entomb,
+  type FactState,
+  factStates,
+  forget,
+  markErasing,
+  probeAbsent,
+  setTombstoneCertificate,
+  unmarkErasing,
+} from './erasing.ts'
+export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
+export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
+export { listRefsOfStore } from './facts.sql.ts'
+export { type OpenedFact, openFacts, openForErasure } from './opened-fact.ts'
+export { type FactDocument, openFact } from './sealed-fact.ts'
+export { type FactDocument, openFact } from './sealed-fact.ts'
+export { type MemoryState, memoryStateAt } from './state-at.ts'
+export { markStoreDeleting, removeStoreRow } from './store-heads.ts'
+export { findStore } from './stores.sql.ts'
+export { writeTarget } from './write-target.ts'
+
+export const memoryHandlers = {
+  list_stores: listStores,
+  create_store: createStore,
+  get_store: getStore,
+  capabilities,
+  write,
+  write_batch: writeBatch,
+  supersede,
+  retrieve,
+  audit,
+  flush,
+  ingestion_stats: ingestionStats,
+  stats,
+  memories: listMemories,
+  memory: getMemory,
+  export: exportStore,
+  import: importStore,
+} satisfies HandlersOf<typeof memory>

@@ -1,0 +1,106 @@
+// Facts with their seals opened, and the memory objects they are shown as.
+
+import type { Memory } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { ERASING, type FactRow, findFacts, LIVE } from './facts.sql.ts'
+import { wireTenant } from './namespace.ts'
+import { type FactDocument, openFact } from './sealed-fact.ts'
+
+export interface OpenedFact extends FactRow {
+  readonly content: string
+  readonly metadata: FactDocument['metadata']
+  readonly document: FactDocument
+  readonly vector: Int8Array
+}
+
+/** Opens rows; a row in another state, or whose secret is destroyed, is left out. */
+export async function openRows(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly FactRow[],
+  states: readonly number[] = [LIVE],
+): Promise<OpenedFact[]> {
+  const seen = rows.filter((row) => states.includes(row.state))
+  if (seen.length === 0) return []
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const refs = seen.map((row) => row.ref)
+  const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
+  const opened: OpenedFact[] = []
+  for (const row of seen) {
+    const secret = secrets.get(row.ref)
+    if (!secret) continue
+    const owner = { tenant_id, store_id: row.store_id, ref: row.ref, secret }
+    const { document, vector } = openFact(keys, owner, row.sealed)
+    const { content, metadata } = document
+    opened.push({ ...row, content, metadata, document, vector })
+  }
+  return opened
+}
+
+/** Live facts by ref, whatever their store. */
+export const openFacts = (kernel: Kernel, db: TenantDb, refs: readonly number[]) =>
+  openByRef(kernel, db, refs, [LIVE])
+
+/** Also those whose erasure is under way. */
+export const openForErasure = (kernel: Kernel, db: TenantDb, refs: readonly number[]) =>
+  openByRef(kernel, db, refs, [LIVE, ERASING])
+
+async function openByRef(
+  kernel: Kernel,
+  db: TenantDb,
+  refs: readonly number[],
+  states: readonly number[],
+): Promise<Map<number, OpenedFact>> {
+  const rows = await findFacts(db, refs)
+  const opened = await openRows(kernel, db.tenant_id, rows, states)
+  return new Map(opened.map((fact) => [fact.ref, fact]))
+}
+
+interface ShownKey {
+  readonly hex: string
+  readonly base64: string
+}
+
+/** Public keys in the encodings memories show, by key id; keys are only ever added. */
+const shownKeys = perKernel(() => new Map<string, ShownKey>())
+
+function keyOf(kernel: Kernel, key_id: string): ShownKey {
+  const known = shownKeys(kernel).get(key_id)
+  if (known) return known
+  const found = kernel.keyring.publishedKeys().find((key) => key.key_id === key_id)
+  const hex = found?.public_key ?? ''
+  const key = { hex, base64: Buffer.from(hex, 'hex').toString('base64') }
+  if (found) shownKeys(kernel).set(key_id, key)
+  return key
+}
+
+/** The memory object of interface and GMP; `source` is never null. */
+export function showMemory(kernel: Kernel, tenant_id: string, fact: OpenedFact): Memory {
+  const { document } = fact
+  const written_at = formatTime(fact.written_us)
+  const key = keyOf(kernel, document.signer_key_id)
+  const original = document.original_written_us
+  return {
+    ref: fact.ref,
+    content: fact.content,
+    metadata: fact.metadata,
+    written_at,
+    valid_from: formatTime(fact.valid_from_us),
+    valid_until: fact.valid_until_us === null ? null : formatTime(fact.valid_until_us),
+    tenant_id: wireTenant(tenant_id, fact.namespace),
+    superseded_by: fact.superseded_by,
+    source: {
+      write_id: document.write_id,
+      written_at,
+      written_by: key.hex,
+      signature: document.signature,
+      public_key: key.base64,
+      key_id: document.signer_key_id,
+      principal: document.principal,
+      ...(original === undefined ? {} : { original_written_at: formatTime(original) }),
+    },
+    token_count: fact.token_count,
+  }
+}

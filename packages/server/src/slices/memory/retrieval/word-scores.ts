@@ -1,0 +1,129 @@
+// Scores the visible facts of a partition by a query's terms: their own, and their neighbours'.
+import { contribution, inverseFrequency, lent } from './bm25.ts'
+import type { Partition } from './partition.ts'
+import { NO_SLOT, SessionChains } from './session-chains.ts'
+import { SlotList } from './slot-list.ts'
+
+/** How far a term carries in a conversation: an answer is within two turns of its question. */
+const NEIGHBOURS = 2
+
+/** The integer scores of one search, by slot, in score units. */
+export interface WordScores {
+  readonly lexical: Float64Array
+  readonly neighbour: Float64Array
+  /** The visible slots with a score, each once. */
+  readonly matched: SlotList
+}
+
+/**
+ * BM25 over each fact's own words, plus, for each term a fact lacks, half of the best contribution
+ * among the two visible facts before and the two after it in its session.
+ */
+export function scoreWords(
+  partition: Partition,
+  terms: readonly string[],
+  visible: Uint8Array,
+): WordScores {
+  const search = new WordSearch(partition, visible)
+  for (const term of terms) search.addTerm(term)
+  return search
+}
+
+class WordSearch implements WordScores {
+  readonly lexical: Float64Array
+  readonly neighbour: Float64Array
+  readonly matched: SlotList
+  readonly #partition: Partition
+  readonly #visible: Uint8Array
+  readonly #chains: SessionChains
+  /** Of the current term only: what each slot contributes itself, and what it is lent. */
+  readonly #own: Float64Array
+  readonly #lent: Float64Array
+  readonly #owners: SlotList
+  readonly #borrowers: SlotList
+
+  constructor(partition: Partition, visible: Uint8Array) {
+    this.#partition = partition
+    this.#visible = visible
+    this.#chains = new SessionChains(partition, visible)
+    this.lexical = new Float64Array(visible.length)
+    this.neighbour = new Float64Array(visible.length)
+    this.#own = new Float64Array(visible.length)
+    this.#lent = new Float64Array(visible.length)
+    this.matched = new SlotList(visible.length)
+    this.#owners = new SlotList(visible.length)
+    this.#borrowers = new SlotList(visible.length)
+  }
+
+  addTerm(term: string): void {
+    this.#addOwn(term)
+    this.#lendAround()
+    this.#addLent()
+    for (let at = 0; at < this.#owners.size; at++) this.#own[this.#owners.at(at)] = 0
+    this.#owners.clear()
+    this.#borrowers.clear()
+  }
+
+  /** Adds the term's contribution to every visible fact that has it: the owners. */
+  #addOwn(term: string): void {
+    const list = this.#partition.findPostings(term)
+    if (list === undefined) return
+    const { averageLength, columns, size } = this.#partition
+    const weight = inverseFrequency(size, list.size)
+    for (let at = 0; at < list.size; at++) {
+      const slot = list.pairs[at * 2] ?? 0
+      if (this.#visible[slot] === 0) continue
+      const frequency = list.pairs[at * 2 + 1] ?? 0
+      const relativeLength = (columns.lengths[slot] ?? 0) / averageLength
+      const own = contribution(weight, frequency, relativeLength)
+      // A term that nearly every one of very many facts has is worth less than one unit: nothing.
+      if (own === 0) continue
+      this.#markMatched(slot)
+      this.#own[slot] = own
+      this.lexical[slot] = (this.lexical[slot] ?? 0) + own
+      this.#owners.push(slot)
+    }
+  }
+
+  /** Notes for each fact near an owner, and not one itself, the best that one lends it. */
+  #lendAround(): void {
+    const { before, after } = this.#chains
+    for (let at = 0; at < this.#owners.size; at++) {
+      const slot = this.#owners.at(at)
+      this.#chains.link(slot)
+      const share = lent(this.#own[slot] ?? 0)
+      let earlier = before[slot] ?? NO_SLOT
+      let later = after[slot] ?? NO_SLOT
+      for (let distance = 1; distance <= NEIGHBOURS; distance++) {
+        if (earlier !== NO_SLOT) {
+          this.#lend(earlier, share)
+          earlier = before[earlier] ?? NO_SLOT
+        }
+        if (later !== NO_SLOT) {
+          this.#lend(later, share)
+          later = after[later] ?? NO_SLOT
+        }
+      }
+    }
+  }
+
+  #lend(slot: number, share: number): void {
+    if (share === 0 || this.#own[slot] !== 0) return
+    const best = this.#lent[slot] ?? 0
+    if (best === 0) this.#borrowers.push(slot)
+    if (share > best) this.#lent[slot] = share
+  }
+
+  #addLent(): void {
+    for (let at = 0; at < this.#borrowers.size; at++) {
+      const slot = this.#borrowers.at(at)
+      this.#markMatched(slot)
+      this.neighbour[slot] = (this.neighbour[slot] ?? 0) + (this.#lent[slot] ?? 0)
+      this.#lent[slot] = 0
+    }
+  }
+
+  #markMatched(slot: number): void {
+    if (this.lexical[slot] === 0 && this.neighbour[slot] === 0) this.matched.push(slot)
+  }
+}

@@ -1,0 +1,79 @@
+// Stores inside a commit: read once, their log positions written once for all of its units.
+
+import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
+import {
+  deleteStore,
+  findStore,
+  insertStore,
+  type StoreRow,
+  updateHead,
+  updateStoreState,
+} from './stores.sql.ts'
+
+export interface StoreHead {
+  readonly store_id: string
+  readonly capabilities: string
+  readonly tokenizer: string
+  readonly state: string
+  /** Position of the last log entry that changed the store. */
+  readonly head_seq: number
+  /** What the row says until the commit. */
+  readonly saved_seq: number
+}
+
+type Heads = ReadonlyMap<string, StoreHead>
+
+const slot: SharedSlot<Heads> = {
+  name: 'memory.stores',
+  async flush(tx, heads) {
+    for (const { store_id, head_seq, saved_seq } of heads.values())
+      if (head_seq !== saved_seq) await updateHead(tx, store_id, head_seq)
+  },
+}
+
+/** The store as this commit sees it. */
+export async function loadHead(tx: Tx, store_id: string): Promise<StoreHead | undefined> {
+  const known = tx.shared.get(slot)?.get(store_id)
+  if (known) return known
+  const row = await findStore(tx, store_id)
+  return row && keep(tx, { ...row, saved_seq: row.head_seq })
+}
+
+export async function addStore(tx: Tx, row: StoreRow): Promise<StoreHead> {
+  await insertStore(tx, row)
+  return keep(tx, { ...row, saved_seq: row.head_seq })
+}
+
+/** Every unit that changes a store sets the position of its log entry: indexes go by it. */
+export async function advanceStore(tx: Tx, store_id: string, seq: number): Promise<void> {
+  const head = await loadHead(tx, store_id)
+  if (head) keep(tx, { ...head, head_seq: seq })
+}
+
+/** From here the store takes no write and shows nothing; its facts are still there. */
+export async function markStoreDeleting(
+  tx: Tx,
+  store_id: string,
+): Promise<'marked' | 'already' | 'unknown'> {
+  const head = await loadHead(tx, store_id)
+  if (!head) return 'unknown'
+  if (head.state === 'deleting') return 'already'
+  await updateStoreState(tx, store_id, 'deleting')
+  keep(tx, { ...head, state: 'deleting' })
+  return 'marked'
+}
+
+/** Removes the row. Facts must be gone before; versions and tombstones stay. */
+export async function removeStoreRow(tx: Tx, store_id: string): Promise<void> {
+  await deleteStore(tx, store_id)
+  const heads = new Map(tx.shared.get(slot))
+  heads.delete(store_id)
+  tx.shared.set(slot, heads)
+}
+
+function keep(tx: Tx, head: StoreHead): StoreHead {
+  const heads = new Map(tx.shared.get(slot))
+  heads.set(head.store_id, head)
+  tx.shared.set(slot, heads)
+  return head
+}

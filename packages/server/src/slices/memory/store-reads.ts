@@ -1,0 +1,109 @@
+// Reads of stores: lists, one store, capabilities, numbers; and the flush barrier.
+
+import type { memory, Store } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { pageOf } from '../../platform/page.ts'
+import { showStore } from './create-store.ts'
+import { openDescriptions } from './store-description.ts'
+import { storeIndexes } from './store-indexes.ts'
+import { DEFAULT_STORE, defaultSettings, readableStore } from './store-settings.ts'
+import {
+  countFacts,
+  countStore,
+  findStore,
+  listStores as findStores,
+  sumFactBytes,
+} from './stores.sql.ts'
+
+type Op<K extends keyof typeof memory> = (typeof memory)[K]
+
+/** Above this many facts a sum over every row would slow the list down. */
+const BYTES_COUNTED_MAX = 20_000
+
+/** `default` before its first write: an empty store with the default settings. */
+const unwritten = (kernel: Kernel): Store => ({
+  ...defaultSettings(kernel),
+  capabilities: [...defaultSettings(kernel).capabilities],
+  name: DEFAULT_STORE,
+  backend: 'custos',
+  labels: {},
+  created_at: null,
+  state: 'active',
+})
+
+export const listStores: Handler<Op<'list_stores'>> = (call, { query }) =>
+  call.read(async (db) => {
+    const allowed = call.principal.allowed_stores
+    const page = pageOf(query, 100)
+    const rows = await findStores(db, { ...page, allowed })
+    const descriptions = await openDescriptions(call.kernel, db.tenant_id, rows)
+    const stores = rows.flatMap((row, i) => {
+      const description = descriptions[i]
+      return description ? [showStore(row, description)] : []
+    })
+    const fact_count = await countFacts(db, allowed)
+    const total_bytes = fact_count <= BYTES_COUNTED_MAX ? await sumFactBytes(db, allowed) : null
+    return { ...page.envelope('stores', stores), tenant_stats: { fact_count, total_bytes } }
+  })
+
+export const getStore: Handler<Op<'get_store'>> = (call, { params }) =>
+  call.read(async (db) => {
+    const row = await findStore(db, params.store_id)
+    if (!row) {
+      if (params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
+      return { ...unwritten(call.kernel), state: 'active' as const, facts: 0 }
+    }
+    const [description] = await openDescriptions(call.kernel, db.tenant_id, [row])
+    if (!description) return call.refuse('store_not_found')
+    const facts = await countFacts(db, [row.store_id])
+    const shown = { ...showStore(row, description), facts }
+    if (row.state === 'active') return { ...shown, state: 'active' as const }
+    return { ...shown, state: 'deleting' as const, deletion: { facts_left: facts } }
+  })
+
+export const capabilities: Handler<Op<'capabilities'>> = (call, { params }) =>
+  call.read(async (db) => {
+    const store = await readableStore(call.kernel, db, params.store_id)
+    return { capabilities: [...store.capabilities] }
+  })
+
+// Every answered write is durable and visible already; an empty unit of work waits for those that
+// were accepted and not yet answered.
+export const flush: Handler<Op<'flush'>> = async (call, { params }) => {
+  const row = await call.read((db) => findStore(db, params.store_id))
+  if (row?.state === 'deleting') return call.refuse('store_deleting')
+  if (!row && params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
+  await call.kernel.db.transact(call.tenant_id, async () => {})
+  return {}
+}
+
+function ingestion(call: Call) {
+  const { commits, units, queued } = call.kernel.db.stats()
+  return {
+    batching_enabled: true as const,
+    pending: queued,
+    total_submitted: units + queued,
+    total_committed: units,
+    total_batches: commits,
+    avg_batch_size: commits === 0 ? 0 : Math.round((units / commits) * 100) / 100,
+  }
+}
+
+export const ingestionStats: Handler<Op<'ingestion_stats'>> = (call, { params }) =>
+  call.read(async (db) => {
+    await readableStore(call.kernel, db, params.store_id)
+    return ingestion(call)
+  })
+
+export const stats: Handler<Op<'stats'>> = (call, { params }) =>
+  call.read(async (db) => {
+    const { store_id } = await readableStore(call.kernel, db, params.store_id)
+    return { store_id, ...(await numbers(call, db, store_id)), ...ingestion(call) }
+  })
+
+async function numbers(call: Call, db: TenantDb, store_id: string) {
+  const counted = await countStore(db, store_id, call.kernel.clock.now())
+  return { ...counted, index: storeIndexes(call.kernel).peek(db.tenant_id, store_id) }
+}

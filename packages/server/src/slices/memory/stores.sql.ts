@@ -1,0 +1,133 @@
+// SQL of stores: their rows, and the numbers a list or a summary shows.
+
+import { sql } from 'kysely'
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../platform/db/tenant-db.ts'
+
+export type StoreRow = Omit<Tables['stores'], 'tenant_id'>
+
+const COLUMNS = [
+  'store_id',
+  'secret_no',
+  'sealed',
+  'capabilities',
+  'tokenizer',
+  'state',
+  'head_seq',
+  'created_us',
+] as const
+
+const storeStatement = statement<{ store_id: string }>()((k, p) =>
+  k
+    .selectFrom('stores')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id),
+)
+
+/** The row of a store in any state; `default` has none before its first write. */
+export const findStore = (db: TenantDb, store_id: string): Promise<StoreRow | undefined> =>
+  db.firstOf(storeStatement, { store_id })
+
+export const insertStore = (tx: Tx, row: StoreRow) => tx.run(insertInto(tx, 'stores', row))
+
+const headStatement = statement<{ store_id: string; head_seq: number }>()((k, p) =>
+  k
+    .updateTable('stores')
+    .set({ head_seq: p.head_seq })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id),
+)
+
+export const updateHead = (tx: Tx, store_id: string, head_seq: number) =>
+  tx.runOf(headStatement, { store_id, head_seq })
+
+export const updateStoreState = (tx: Tx, store_id: string, state: string) =>
+  tx.run(update(tx, 'stores').set({ state }).where('store_id', '=', store_id))
+
+export const deleteStore = (tx: Tx, store_id: string) =>
+  tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+
+export interface StorePage {
+  readonly limit: number
+  readonly offset: number
+  /** Empty: every store. */
+  readonly allowed: readonly string[]
+}
+
+/** Oldest first. */
+export function listStores(db: TenantDb, { limit, offset, allowed }: StorePage) {
+  const all = from(db, 'stores').select(COLUMNS)
+  const seen = allowed.length === 0 ? all : all.where('store_id', 'in', allowed)
+  return db.all(seen.orderBy('created_us').orderBy('store_id').limit(limit).offset(offset))
+}
+
+export async function countFacts(db: TenantDb, stores: readonly string[]): Promise<number> {
+  const all = from(db, 'facts').select((e) => e.fn.countAll<number>().as('count'))
+  const seen = stores.length === 0 ? all : all.where('store_id', 'in', stores)
+  return Number((await db.first(seen))?.count ?? 0)
+}
+
+/** Bytes of sealed facts; reads every row, so ask only where there are few. */
+export async function sumFactBytes(db: TenantDb, stores: readonly string[]): Promise<number> {
+  const bytes = sql<number>`coalesce(sum(length(sealed)), 0)`.as('bytes')
+  const all = from(db, 'facts').select(bytes)
+  const seen = stores.length === 0 ? all : all.where('store_id', 'in', stores)
+  return Number((await db.first(seen))?.bytes ?? 0)
+}
+
+export interface StoreNumbers {
+  readonly facts: number
+  readonly current: number
+  readonly superseded: number
+  readonly tokens: number
+  readonly erased: number
+}
+
+export async function countStore(
+  db: TenantDb,
+  store_id: string,
+  at_us: number,
+): Promise<StoreNumbers> {
+  const facts = await db.first(
+    from(db, 'facts')
+      .select((e) => [
+        e.fn.countAll<number>().as('facts'),
+        sql<number>`coalesce(sum(token_count), 0)`.as('tokens'),
+      ])
+      .where('store_id', '=', store_id)
+      .where('state', '=', 0),
+  )
+  const versions = await db.first(
+    from(db, 'validity')
+      .select([
+        sql<number>`coalesce(sum(case when valid_from_us <= ${at_us} and
+          (valid_until_us is null or valid_until_us > ${at_us}) then 1 else 0 end), 0)`.as(
+          'current',
+        ),
+        sql<number>`count(superseded_by)`.as('superseded'),
+      ])
+      .where('store_id', '=', store_id)
+      .where('until_seq', 'is', null),
+  )
+  const tombstones = await db.first(
+    from(db, 'tombstones')
+      .select((e) => e.fn.countAll<number>().as('erased'))
+      .where('store_id', '=', store_id),
+  )
+  return {
+    facts: Number(facts?.facts ?? 0),
+    tokens: Number(facts?.tokens ?? 0),
+    current: Number(versions?.current ?? 0),
+    superseded: Number(versions?.superseded ?? 0),
+    erased: Number(tombstones?.erased ?? 0),
+  }
+}

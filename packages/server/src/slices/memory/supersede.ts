@@ -1,0 +1,161 @@
+// POST /v1/stores/{store_id}/supersede: compare-and-set on the open head of a version chain.
+
+import type { memory, Superseded } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { meter } from '../tenants/index.ts'
+import { requireCapability } from './capabilities.ts'
+import { findDuplicates } from './duplicates.ts'
+import { commitmentsRoot } from './fact-identity.ts'
+import { ERASING, type FactRow, findFact } from './facts.sql.ts'
+import { insertFacts, insertPrepared } from './insert-facts.ts'
+import { readNamespace } from './namespace.ts'
+import { type PreparedFact, prepareFacts } from './prepare-facts.ts'
+import { advanceStore, type StoreHead } from './store-heads.ts'
+import { storeIndexes } from './store-indexes.ts'
+import { closeVersion, findCurrent, insertValidity } from './validity.sql.ts'
+import { readWrite } from './write-request.ts'
+import { enterStore, StoreChanged, untilStable, writeTarget } from './write-target.ts'
+import { type Outcome, showWritten, showWrittenAgain, type WrittenIds } from './written.ts'
+
+interface SupersededIds extends WrittenIds {
+  readonly known: boolean
+}
+
+type Supersede = typeof memory.supersede
+
+export const supersede: Handler<Supersede> = (call, { params, body }) =>
+  untilStable(async () => {
+    const { kernel, tenant_id, operation } = call
+    const target = await writeTarget(kernel, tenant_id, params.store_id)
+    const { settings } = target
+    requireCapability(settings, 'supersession_chain', operation.id)
+    const where = { operation: operation.id, loc: ['body'] }
+    const intent = readWrite(tenant_id, settings, body, where)
+
+    const seen = await kernel.db.read(tenant_id, (db) => findFact(db, body.old_ref))
+    const asked = readNamespace(tenant_id, body.options ?? undefined)
+    const known = isVersionOf(seen, { ...params, asked, given: namesNamespace(body.options) })
+    // A successor stays where its predecessor is unless it says otherwise.
+    const draft = known && seen ? { ...intent.draft, namespace: seen.namespace } : intent.draft
+    const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
+    const author = { tenant_id, principal: call.principal.key_id }
+    const [fact] = await prepareFacts(kernel, author, settings, [draft])
+    if (!fact) throw new Error('one draft makes one fact')
+
+    const outcome = await call.once<Outcome<Superseded, SupersededIds>>({
+      async run(tx) {
+        const head = await enterStore(kernel, tx, target)
+        const old = await findFact(tx, body.old_ref)
+        if ((old === undefined) !== (seen === undefined)) throw new StoreChanged()
+        const interval = { valid_from_us: intent.valid_from_us, valid_until_us: null }
+        const log_seq =
+          known && old
+            ? await linkSuccessor(call, tx, { head, old, fact, interval })
+            : (await insertFacts(kernel, tx, head, [{ fact, interval }])).log_seq
+        meter(tx, operation.id, fact.bytes)
+        const ids = {
+          ref: fact.ref,
+          duplicate_of,
+          log_seq,
+          token_count: fact.token_count,
+          known,
+        }
+        return {
+          reply: { fresh: { ...showWritten(fact, ids), ...about(body.old_ref, known) } },
+          ids,
+        }
+      },
+      // Written by run above.
+      replay: async (_, ids) => ({ again: ids as SupersededIds }),
+    })
+    if ('fresh' in outcome) return outcome.fresh
+    const { again } = outcome
+    return { ...(await showAgain(kernel, tenant_id, again)), ...about(body.old_ref, again.known) }
+  })
+
+const showAgain = (kernel: Kernel, tenant_id: string, ids: SupersededIds) =>
+  showWrittenAgain(kernel, tenant_id, ids)
+
+const about = (old_ref: number, known: boolean) =>
+  known ? { old_ref } : { old_ref, warning: 'unknown_ref' as const }
+
+const namesNamespace = (options: { tenant_id?: unknown; namespace?: unknown } | null | undefined) =>
+  typeof options?.tenant_id === 'string' || typeof options?.namespace === 'string'
+
+// A ref of another store or namespace is as unknown as one that never was.
+function isVersionOf(
+  fact: FactRow | undefined,
+  where: { store_id: string; asked: string | null; given: boolean },
+): boolean {
+  if (!fact || fact.store_id !== where.store_id) return false
+  return !where.given || fact.namespace === where.asked
+}
+
+interface Link {
+  readonly head: StoreHead
+  readonly old: FactRow
+  readonly fact: PreparedFact
+  readonly interval: { readonly valid_from_us: number | null; readonly valid_until_us: null }
+}
+
+/** Closes the old version at the instant the new one begins. Returns the log position. */
+async function linkSuccessor(
+  call: Call<Supersede>,
+  tx: Tx,
+  { head, old, fact, interval }: Link,
+): Promise<number> {
+  if (old.state === ERASING) return call.refuse('erasing')
+  if (old.superseded_by !== null || old.valid_until_us !== null) return refuseClosed(call, tx, old)
+  const current = await findCurrent(tx, old.ref)
+  if (!current) throw new Error('a live fact has a current version')
+  const { store_id } = head
+  const seq = await nextSeq(tx)
+  const now_us = tx.now()
+  const valid_from_us = interval.valid_from_us ?? now_us
+  if (valid_from_us <= old.valid_from_us) return call.refuse('order_inverted')
+
+  const at = { seq, now_us, predecessor: old.ref }
+  const timed = { valid_from_us, valid_until_us: null }
+  const fresh = await insertPrepared(tx, store_id, { fact, interval: timed }, at)
+  await closeVersion(tx, current, seq)
+  await insertValidity(tx, {
+    ...current,
+    from_seq: seq,
+    until_seq: null,
+    valid_until_us: valid_from_us,
+    superseded_by: fact.ref,
+  })
+  await appendCrumb(tx, {
+    event_type: 'memory.superseded',
+    subject: store_id,
+    payload: {
+      ref: fact.ref,
+      old_ref: old.ref,
+      commitments_root: commitmentsRoot([fact.commitment]),
+    },
+  })
+  await advanceStore(tx, store_id, seq)
+  const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
+  const closed = [{ ref: old.ref, valid_until_us: valid_from_us }]
+  tx.afterCommit(() => storeIndexes(call.kernel).feed({ ...change, facts: [fresh], closed }))
+  return seq
+}
+
+async function refuseClosed(call: Call<Supersede>, tx: Tx, old: FactRow): Promise<never> {
+  const head = await findChainHead(tx, old)
+  return call.refuse('superseded', `the current version is ${head}`, { members: { head } })
+}
+
+/** Follows the chain to its open end. */
+async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
+  let head = { ref: from.ref, superseded_by: from.superseded_by }
+  while (head.superseded_by !== null) {
+    const next = await findCurrent(db, head.superseded_by)
+    if (!next) break
+    head = next
+  }
+  return head.ref
+}

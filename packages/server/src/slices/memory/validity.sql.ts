@@ -1,0 +1,152 @@
+// SQL of validity: when a fact holds, as versions that are only ever added to.
+
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type ValidityRow = Omit<Tables['validity'], 'tenant_id'>
+
+const COLUMNS = [
+  'store_id',
+  'ref',
+  'from_seq',
+  'until_seq',
+  'valid_from_us',
+  'valid_until_us',
+  'predecessor',
+  'superseded_by',
+] as const
+
+const insertStatement = statement<ValidityRow>()((k, p) =>
+  k.insertInto('validity').values({
+    tenant_id: p.tenant_id,
+    store_id: p.store_id,
+    ref: p.ref,
+    from_seq: p.from_seq,
+    until_seq: p.until_seq,
+    valid_from_us: p.valid_from_us,
+    valid_until_us: p.valid_until_us,
+    predecessor: p.predecessor,
+    superseded_by: p.superseded_by,
+  }),
+)
+
+export const insertValidity = (tx: Tx, row: ValidityRow) => tx.runOf(insertStatement, row)
+
+const currentStatement = statement<{ ref: number }>()((k, p) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref)
+    .where('until_seq', 'is', null),
+)
+
+/** The version that holds on record now. */
+export const findCurrent = (db: TenantDb, ref: number): Promise<ValidityRow | undefined> =>
+  db.firstOf(currentStatement, { ref })
+
+const atStatement = statement<{ ref: number; seq: number }>()((k, p) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref)
+    .where('from_seq', '<=', p.seq)
+    .orderBy('from_seq', 'desc')
+    .limit(1),
+)
+
+/** The newest version on record at log position `seq`. */
+export const findVersionAt = (
+  db: TenantDb,
+  ref: number,
+  seq: number,
+): Promise<ValidityRow | undefined> => db.firstOf(atStatement, { ref, seq })
+
+const closeStatement = statement<{ ref: number; from_seq: number; until_seq: number }>()((k, p) =>
+  k
+    .updateTable('validity')
+    .set({ until_seq: p.until_seq })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref)
+    .where('from_seq', '=', p.from_seq),
+)
+
+/** The one change a version ever sees: it stops being the current one. */
+export const closeVersion = (tx: Tx, version: ValidityRow, until_seq: number) =>
+  tx.runOf(closeStatement, { ref: version.ref, from_seq: version.from_seq, until_seq })
+
+/** A version born at this same log position has never been on record: it is set right in place. */
+export const amendVersion = (tx: Tx, { ref, from_seq, ...values }: ValidityRow) =>
+  tx.run(update(tx, 'validity').set(values).where('ref', '=', ref).where('from_seq', '=', from_seq))
+
+/** Refs and intervals that changed after log position `seq`, as they stand now. */
+export const listChangedSince = (db: TenantDb, store_id: string, seq: number) =>
+  db.all(
+    from(db, 'validity')
+      .select(['ref', 'valid_from_us', 'valid_until_us'])
+      .where('store_id', '=', store_id)
+      .where('from_seq', '>', seq)
+      .where('until_seq', 'is', null),
+  )
+
+export interface KnownPage {
+  readonly seq: number
+  readonly after: { readonly from_seq: number; readonly ref: number }
+  readonly limit: number
+}
+
+const knownStatement = statement<{
+  store_id: string
+  seq: number
+  after_seq: number
+  after_ref: number
+  limit: number
+}>()((k, p) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('from_seq', '>=', p.after_seq)
+    .where('from_seq', '<=', p.seq)
+    .where((e) => e.or([e('from_seq', '>', p.after_seq), e('ref', '>', p.after_ref)]))
+    .where((e) => e.or([e('until_seq', 'is', null), e('until_seq', '>', p.seq)]))
+    .orderBy('from_seq')
+    .orderBy('ref')
+    .limit(p.limit),
+)
+
+/** Versions of a store that were on record at log position `seq`, in pages. */
+export const listKnown = (
+  db: TenantDb,
+  store_id: string,
+  { seq, after, limit }: KnownPage,
+): Promise<ValidityRow[]> =>
+  db.allOf(knownStatement, {
+    store_id,
+    seq,
+    after_seq: after.from_seq,
+    after_ref: after.ref,
+    limit,
+  })
+
+/** Versions on record at `seq` that held at `at_us`, by ref, from `after` on. */
+export const listStateAt = (
+  db: TenantDb,
+  store_id: string,
+  at: { seq: number; at_us: number; after: number; limit: number },
+): Promise<ValidityRow[]> =>
+  db.all(
+    from(db, 'validity')
+      .select(COLUMNS)
+      .where('store_id', '=', store_id)
+      .where('ref', '>', at.after)
+      .where('from_seq', '<=', at.seq)
+      .where((e) => e.or([e('until_seq', 'is', null), e('until_seq', '>', at.seq)]))
+      .where('valid_from_us', '<=', at.at_us)
+      .where((e) => e.or([e('valid_until_us', 'is', null), e('valid_until_us', '>', at.at_us)]))
+      .orderBy('ref')
+      .limit(at.limit),
+  )

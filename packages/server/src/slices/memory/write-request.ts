@@ -1,0 +1,31 @@
+// Reads a write request: namespace, valid time, limits and what the store offers for them.
+
+import type { WriteRequest } from '@custos/contract'
+import { parseTime } from '../../platform/clock.ts'
+import { requireCapability } from './capabilities.ts'
+import { readNamespace } from './namespace.ts'
+import { checkLimits, type FactDraft } from './prepare-facts.ts'
+import type { StoreSettings } from './store-settings.ts'
+
+export interface WriteIntent {
+  readonly draft: FactDraft
+  /** Null: from the moment of the write. A store without bi_temporal takes no other (GMP 2.3). */
+  readonly valid_from_us: number | null
+}
+
+/** Refuses `capability_not_supported`, `rejected` and `validation`. */
+export function readWrite(
+  tenant_id: string,
+  store: StoreSettings,
+  request: WriteRequest,
+  where: { readonly operation: string; readonly loc: readonly (string | number)[] },
+): WriteIntent {
+  const { options } = request
+  const namespace = readNamespace(tenant_id, options ?? undefined)
+  if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
+  const draft = { content: request.content, metadata: options?.metadata ?? {}, namespace }
+  checkLimits(draft, where.loc)
+  const given = store.capabilities.includes('bi_temporal') ? options?.valid_from : null
+  // The schema's timestamp format has accepted it already.
+  return { draft, valid_from_us: given ? parseTime(given) : null }
+}

@@ -1,0 +1,8 @@
+// The face of the monitoring slice.
+
+import type { monitoring as contract } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import { stats } from './stats.ts'
+
+export { platformHandlers } from './probes.ts'
+export const monitoringHandlers: HandlersOf<typeof contract> = { stats }

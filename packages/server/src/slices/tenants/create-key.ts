@@ -1,0 +1,112 @@
+// Issues a scoped key: never more than the caller has.
+
+import {
+  type keys as contract,
+  DEFAULT_SCOPES,
+  type InputOf,
+  limits,
+  type Scope,
+  scopeCovers,
+  TRUST_TIERS,
+} from '@custos/contract'
+import type { Call, Handler, Principal } from '../../platform/call.ts'
+import { formatTime, parseTime } from '../../platform/clock.ts'
+import { countLiveCredentials, findCredentialById } from '../../platform/db/control.sql.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { issueKey } from './credentials.ts'
+import { meter } from './usage.ts'
+
+type CreateCall = Call<typeof contract.create>
+type Wanted = InputOf<typeof contract.create>['body']
+
+export const createKey: Handler<typeof contract.create> = async (call, { body }) => {
+  const { kernel, principal } = call
+  const credentialClass = body.class ?? 'service'
+  const scopes = grantedScopes(call, credentialClass, body.scopes)
+  const allowed_stores = grantedStores(call, body.allowed_stores)
+  const expires_us = expiry(call, body.expires_at ?? null)
+
+  return call.transact(async (tx) => {
+    if ((await countLiveCredentials(tx, tx.tenant_id)) >= limits.keys_per_tenant)
+      return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
+    const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
+    const max_trust_tier = grantedTier(call, own?.max_trust_tier ?? null, body.max_trust_tier)
+    const granted = {
+      name: body.name ?? '',
+      class: credentialClass,
+      scopes,
+      allowed_stores,
+      max_trust_tier,
+    }
+    const ends_us = earlier(expires_us, restrictedUntil(principal, own?.expires_us ?? null))
+    const issued = await issueKey(kernel, tx, {
+      ...granted,
+      tenant_id: tx.tenant_id,
+      expires_us: ends_us,
+    })
+    await recordCreated(tx, call.operation.id, { key_id: issued.key_id, class: credentialClass })
+    return {
+      key_id: issued.key_id,
+      api_key: issued.api_key,
+      prefix: issued.prefix,
+      ...granted,
+      created_at: formatTime(issued.created_us),
+      expires_at: ends_us === null ? null : formatTime(ends_us),
+    }
+  })
+}
+
+async function recordCreated(tx: Tx, operation: string, key: { key_id: string; class: string }) {
+  meter(tx, operation)
+  await appendCrumb(tx, { event_type: 'tenant.key_created', subject: key.key_id, payload: key })
+}
+
+function grantedScopes(
+  call: CreateCall,
+  credentialClass: 'tenant' | 'read_only' | 'service',
+  wanted: readonly Scope[] | undefined,
+): Scope[] {
+  const scopes = [...new Set(wanted ?? DEFAULT_SCOPES[credentialClass])]
+  const lacking = scopes.find((scope) => !scopeCovers(call.principal.scopes, scope))
+  if (lacking) return call.refuse('scope_missing', `the caller cannot grant ${lacking}`)
+  if (credentialClass === 'read_only' && scopes.some((scope) => !scope.endsWith(':read')))
+    return call.refuse('rejected', 'a read_only key has read scopes only')
+  return scopes
+}
+
+function grantedStores(call: CreateCall, wanted: readonly string[] | undefined): string[] {
+  const own = call.principal.allowed_stores
+  if (own.length === 0) return [...new Set(wanted ?? [])]
+  const stores = wanted === undefined || wanted.length === 0 ? own : wanted
+  if (stores.some((store) => !own.includes(store)))
+    return call.refuse('scope_missing', 'the caller cannot grant stores it may not use')
+  return [...new Set(stores)]
+}
+
+function expiry(call: CreateCall, expires_at: string | null): number | null {
+  if (expires_at === null) return null
+  const expires_us = parseTime(expires_at)
+  if (expires_us === null || expires_us <= call.kernel.clock.now())
+    return call.refuse('rejected', 'expires_at must be a time in the future')
+  return expires_us
+}
+
+/** A key that ends must not prolong itself through another one. */
+const restrictedUntil = ({ kind }: Principal, own_us: number | null) =>
+  kind === 'tenant' ? own_us : null
+
+const earlier = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b)
+
+function grantedTier(
+  call: CreateCall,
+  own: string | null,
+  wanted: Wanted['max_trust_tier'],
+): (typeof TRUST_TIERS)[number] | null {
+  const ceiling = TRUST_TIERS.find((tier) => tier === own) ?? null
+  if (ceiling === null) return wanted ?? null
+  const tier = wanted ?? ceiling
+  if (TRUST_TIERS.indexOf(tier) <= TRUST_TIERS.indexOf(ceiling)) return tier
+  return call.refuse('scope_missing', 'the caller cannot grant a higher trust tier than its own')
+}

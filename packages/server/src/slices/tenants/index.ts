@@ -1,0 +1,17 @@
+// The face of the tenants slice: handlers, credentials for the edge, usage for other slices.
+
+export { hashApiKey, isApiKey, mintApiKey } from './api-key.ts'
+export { type Credential, findByKey, type IssuedKey, issueKey } from './credentials.ts'
+export { keysHandlers } from './keys.ts'
+export { createOperatorKey, revokeOperatorKey } from './operator-keys.ts'
+export { ensureTenant, LOCAL_TENANT, provisionTenant, showTenant } from './provision.ts'
+export { tenantsHandlers } from './tenants.ts'
+export {
+  addUsages,
+  calendarMonth,
+  flushReadMeter,
+  loadUsage,
+  meter,
+  type ReadMeter,
+  readMeter,
+} from './usage.ts'

@@ -1,0 +1,85 @@
+// Makes tenants: their keys, their row, the first entry of their log.
+
+import { DEFAULT_SCOPES } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import { findTenant, insertTenant, type TenantRow } from '../../platform/db/control.sql.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { issueKey } from './credentials.ts'
+
+/** The tenant of local mode. */
+export const LOCAL_TENANT = 'local'
+
+export const FIRST_KEY_NAME = 'default'
+
+type Plan = 'starter' | 'pro' | 'enterprise' | 'local'
+
+/** A new tenant and its first key; the operator's `tenants.create` and the CLI use it. */
+export async function provisionTenant(
+  kernel: Kernel,
+  wanted: { name?: string | undefined; plan: Plan },
+): Promise<{ tenant: TenantRow; api_key: string }> {
+  const tenant_id = kernel.ids.hex(16)
+  // Before the row: a tenant without keys could not seal; keys without a tenant are only unused.
+  await kernel.keyring.createTenant(tenant_id)
+
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const tenant = tenantRow(tx, { name: wanted.name ?? tenant_id, plan: wanted.plan })
+    await insertTenant(tx, tenant)
+    const { api_key } = await issueKey(kernel, tx, {
+      tenant_id,
+      class: 'tenant',
+      name: FIRST_KEY_NAME,
+      scopes: DEFAULT_SCOPES.tenant,
+    })
+    await appendCreated(kernel, tx, wanted.plan)
+    return { tenant, api_key }
+  })
+}
+
+/** Makes the tenant if it is missing, without a key: local mode needs none. Idempotent. */
+export async function ensureTenant(
+  kernel: Kernel,
+  { tenant_id = LOCAL_TENANT, plan = 'local' }: { tenant_id?: string; plan?: Plan } = {},
+): Promise<void> {
+  await kernel.keyring.createTenant(tenant_id)
+  const known = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
+  if (known) return
+  await kernel.db.transact(tenant_id, async (tx) => {
+    const inserted = await insertTenant(tx, tenantRow(tx, { name: tenant_id, plan }))
+    if (inserted > 0) await appendCreated(kernel, tx, plan)
+  })
+}
+
+const tenantRow = (tx: Tx, { name, plan }: { name: string; plan: Plan }): TenantRow => ({
+  tenant_id: tx.tenant_id,
+  name,
+  plan,
+  created_us: tx.now(),
+})
+
+async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> {
+  const current = kernel.keyring.publishedKeys().filter((key) => key.retired_at === null)
+  await appendCrumb(tx, {
+    event_type: 'tenant.created',
+    subject: tx.tenant_id,
+    payload: {
+      plan,
+      signing_keys: current.map(({ purpose, key_id }) => ({ purpose, key_id })),
+    },
+  })
+}
+
+/** A tenant as every reply shows it. */
+export function showTenant({ tenant_id, name, plan, created_us }: TenantRow) {
+  return {
+    tenant_id,
+    id: tenant_id,
+    name,
+    plan,
+    created_at: formatTime(created_us),
+    // Not enforced until billing exists, so none is claimed.
+    limits: { max_memories: null, max_stores: null, max_requests_per_minute: null },
+  }
+}

@@ -1,0 +1,71 @@
+// Rotates a tenant's key: the old one is refused and the new one valid from the same commit.
+
+import { type tenants as contract, DEFAULT_SCOPES } from '@custos/contract'
+import type { Handler, Principal } from '../../platform/call.ts'
+import {
+  type CredentialInfo,
+  findCredentialById,
+  findTenant,
+} from '../../platform/db/control.sql.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { issueKey, type NewCredential, revokeClass, revokeKey } from './credentials.ts'
+import { FIRST_KEY_NAME } from './provision.ts'
+import { meter } from './usage.ts'
+
+export const rotateKey: Handler<typeof contract.rotate_key> = (call) =>
+  call.transact(async (tx) => {
+    const { kernel, principal } = call
+    if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
+
+    const { revoked, fresh } = isRestricted(principal)
+      ? await replaceOwn(kernel, tx, principal)
+      : await replaceTenantKeys(kernel, tx)
+    const { key_id, api_key } = await issueKey(kernel, tx, fresh)
+
+    meter(tx, call.operation.id)
+    await appendCrumb(tx, {
+      event_type: 'tenant.key_rotated',
+      subject: key_id,
+      payload: { key_id, revoked },
+    })
+    return { tenant_id: tx.tenant_id, key_id, api_key, new_api_key: api_key, revoked }
+  })
+
+// A restricted key that could issue an unrestricted one would be no restriction.
+const isRestricted = ({ kind, scopes, allowed_stores }: Principal): boolean =>
+  kind === 'tenant' && (!scopes.includes('*') || allowed_stores.length > 0)
+
+async function replaceTenantKeys(kernel: Kernel, tx: Tx) {
+  const revoked = await revokeClass(kernel, tx, {
+    owner: tx.tenant_id,
+    credential_class: 'tenant',
+  })
+  const fresh: NewCredential = {
+    tenant_id: tx.tenant_id,
+    class: 'tenant',
+    name: FIRST_KEY_NAME,
+    scopes: DEFAULT_SCOPES.tenant,
+  }
+  return { revoked, fresh }
+}
+
+async function replaceOwn(kernel: Kernel, tx: Tx, principal: Principal) {
+  const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
+  const done = await revokeKey(kernel, tx, { owner: tx.tenant_id, key_id: principal.key_id })
+  // Revoked since it was authenticated: two rotations by one key must not leave two keys.
+  if (!done) throw new Refusal('unauthenticated')
+  return { revoked: 1, fresh: copyOf(principal, own) }
+}
+
+const copyOf = (principal: Principal, own: CredentialInfo | undefined): NewCredential => ({
+  tenant_id: principal.tenant_id,
+  class: principal.class === 'local' ? 'tenant' : principal.class,
+  name: own?.name ?? FIRST_KEY_NAME,
+  scopes: principal.scopes,
+  allowed_stores: principal.allowed_stores,
+  max_trust_tier: own?.max_trust_tier ?? null,
+  expires_us: own?.expires_us ?? null,
+})

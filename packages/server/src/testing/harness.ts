@@ -1,0 +1,110 @@
+// A real service for tests: loopback, a free port, a fresh data directory, all stopped at the end.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Service, startService } from '../app/start.ts'
+import { type Config, parseConfig } from '../config/config.ts'
+import type { Kernel } from '../platform/kernel.ts'
+
+export const OPERATOR_KEY = 'operator-key-for-tests-0123456789'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The parsed body, or undefined when it is not JSON. Tests read it freely. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape
+  readonly body: any
+}
+
+export interface RequestOptions {
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly raw?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+  readonly key?: string
+}
+
+export interface TestService {
+  readonly kernel: Kernel
+  readonly url: string
+  readonly data_dir: string
+  readonly operator_key: string
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  createTenant(name?: string): Promise<{ tenant_id: string; api_key: string }>
+  /** Stops the service and removes its directory unless told to keep it. */
+  stop(options?: { keep?: boolean }): Promise<void>
+}
+
+export interface TestOptions {
+  readonly data_dir?: string
+  readonly config?: Partial<Config>
+  readonly step?: (name: string) => void | Promise<void>
+}
+
+/** `required` auth with a bootstrap operator key, unless the options say otherwise. */
+export async function startTestService(options: TestOptions = {}): Promise<TestService> {
+  const data_dir = options.data_dir ?? mkdtempSync(join(tmpdir(), 'custos-test-'))
+  const config: Config = {
+    ...parseConfig({
+      CUSTOS_PORT: '0',
+      CUSTOS_DATA_DIR: data_dir,
+      CUSTOS_AUTH: 'required',
+      CUSTOS_OPERATOR_KEY: OPERATOR_KEY,
+      CUSTOS_LOG_LEVEL: 'silent',
+      CUSTOS_EPOCH_SECONDS: '0',
+    }),
+    ...options.config,
+  }
+  const service = await startService(config, options.step ? { step: options.step } : {})
+  return asTestService(service, data_dir)
+}
+
+function asTestService(service: Service, data_dir: string): TestService {
+  const request: TestService['request'] = (method, path, options = {}) =>
+    send(`${service.url}${path}`, method, options)
+  return {
+    kernel: service.kernel,
+    url: service.url,
+    data_dir,
+    operator_key: OPERATOR_KEY,
+    request,
+    async createTenant(name = 'test') {
+      const { status, body, text } = await request('POST', '/v1/cloud/tenants', {
+        body: { name },
+        key: OPERATOR_KEY,
+      })
+      if (status !== 201) throw new Error(`tenant not created: ${status} ${text}`)
+      return body
+    },
+    async stop({ keep = false } = {}) {
+      await service.stop()
+      if (!keep) rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function send(url: string, method: string, options: RequestOptions): Promise<Answer> {
+  const headers = new Headers(options.headers)
+  if (options.key !== undefined) headers.set('authorization', `Bearer ${options.key}`)
+  const payload =
+    options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+  if (payload !== undefined && !headers.has('content-type'))
+    headers.set('content-type', 'application/json')
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(payload === undefined ? {} : { body: payload }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: parse(text) }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,95 @@
+// Files: their names, their first lines, and whether anything reaches them.
+
+import { dirname, join, normalize } from 'node:path/posix'
+import ts from 'typescript'
+import { isExempt, isTest, isTestSupport } from './architecture.ts'
+import { type Code, type Finding, type Project, visit } from './project.ts'
+
+const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(ts|js|mjs)$/
+const VAGUE = /(^|-)(utils?|helpers?|common|manager|service|misc)$/
+
+export function checkNames(project: Project): Finding[] {
+  const findings: Finding[] = []
+  for (const path of project.code.keys()) {
+    const parts = path.split('/')
+    const name = parts.at(-1) ?? ''
+    const at = { path, line: 1, rule: 'file-name' }
+    if (!KEBAB.test(name))
+      findings.push({ ...at, message: `${name} is not kebab-case`, use: 'words-with-hyphens.ts' })
+    const vague = parts.map((part) => part.replace(/\..*$/, '')).find((part) => VAGUE.test(part))
+    if (vague && !isExempt(project.architecture, 'file-name', path))
+      findings.push({ ...at, message: `${vague} says nothing`, use: 'what the file is about' })
+  }
+  return findings
+}
+
+/** The first line of a code file says what the file is for. */
+export function checkFirstLines({ code }: Project): Finding[] {
+  const findings: Finding[] = []
+  for (const { path, text } of code.values()) {
+    const [first = '', second = ''] = text.split('\n', 2)
+    const line = first.startsWith('#!') ? second : first
+    if (/^(\/\/|\/\*\*?) ?\S/.test(line)) continue
+    const message = 'the first line does not say what the file is for'
+    findings.push({ path, line: 1, rule: 'first-line', message, use: '// What this is.' })
+  }
+  return findings
+}
+
+/**
+ * Files no entry reaches. Product entries are what the package.json files name; tests and tools
+ * are entries for themselves, so a product file that only tests use is dead as well.
+ */
+export function checkReach(project: Project): Finding[] {
+  const named = namedInManifests(project)
+  const product = reach(project, [...named])
+  const tests = [...project.code.keys()].filter((path) => isTest(path))
+  const tools = [...project.code.keys()].filter((path) => /^(bench|test)\/[^/]+\.ts$/.test(path))
+  const all = reach(project, [...named, ...tests, ...tools])
+  const findings: Finding[] = []
+  for (const path of project.code.keys()) {
+    if (isExempt(project.architecture, 'dead-file', path)) continue
+    const own = path.startsWith('packages/') && !isTestSupport(path) && !isTest(path)
+    if (own ? product.has(path) : all.has(path)) continue
+    const message = all.has(path) ? 'only tests reach this file' : 'nothing reaches this file'
+    findings.push({ path, line: 1, rule: 'dead-file', message, use: 'it, or delete it' })
+  }
+  return findings
+}
+
+/** Code files that a package.json names in its scripts, exports or bin. */
+function namedInManifests({ code, texts }: Project): Set<string> {
+  const named = new Set<string>()
+  for (const [path, text] of texts) {
+    if (!/(^|\/)package\.json$/.test(path)) continue
+    for (const [word] of text.matchAll(/[\w./-]+\.(ts|js|mjs)\b/g)) {
+      const target = normalize(join(dirname(path), word))
+      if (code.has(target)) named.add(target)
+    }
+  }
+  return named
+}
+
+function reach(project: Project, entries: readonly string[]): Set<string> {
+  const reached = new Set<string>()
+  const queue = [...entries]
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const code = project.code.get(path)
+    if (!code || reached.has(path)) continue
+    reached.add(path)
+    queue.push(...referred(project, code))
+  }
+  return reached
+}
+
+/** Files a file imports, or names in a string: workers and child processes start that way. */
+function* referred({ code }: Project, { path, ast, imports }: Code): Generator<string> {
+  for (const { target } of imports) if (target !== undefined) yield target
+  const names: string[] = []
+  visit(ast, (node) => {
+    if (ts.isStringLiteralLike(node) && /\.(ts|js|mjs)$/.test(node.text)) names.push(node.text)
+  })
+  for (const name of names)
+    for (const target of [normalize(join(dirname(path), name)), normalize(name)])
+      if (code.has(target)) yield target
+}

@@ -1,0 +1,152 @@
+// A key limited to some stores: nothing of the others shows or changes, in any operation.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import { exampleOf } from './examples.ts'
+import { operations } from './testing/table.ts'
+import { assertRefusal, newTenant, type Tenant } from './testing/tenant.ts'
+import { fillStore, GHOSTS, type Ids } from './testing/world.ts'
+
+const OWN = 'ownword'
+const HIDDEN = 'hiddenword'
+
+let service: TestService
+let owner: Tenant
+let limited: Tenant
+let own: Ids
+let hidden: Ids
+let untouched: string
+
+before(async () => {
+  service = await startTestService()
+  owner = await newTenant(service)
+  const { tenant_id } = owner
+  own = { ...GHOSTS, tenant_id, ...(await fillStore(owner, OWN)) }
+  hidden = { ...GHOSTS, tenant_id, ...(await fillStore(owner, HIDDEN)) }
+  await owner.ok('gcrumbs.roll')
+  limited = await owner.withKey({ class: 'tenant', scopes: ['*'], allowed_stores: [own.store_id] })
+  untouched = await hiddenState()
+})
+
+after(() => service.stop())
+
+async function hiddenState(): Promise<string> {
+  const { store_id, decision_id, certificate_id } = hidden
+  const texts = [
+    await owner.ask('memory.audit', { params: { store_id } }),
+    await owner.ask('decisions.get', { params: { decision_id } }),
+    await owner.ask('erasure.get', { params: { certificate_id } }),
+  ].map(({ text }) => text)
+  return texts.join('\n')
+}
+
+// The log is proven as a whole: its entries cannot be left out, and say ids and digests only.
+const SHOWS_STORE_IDS = new Set(['gcrumbs.breadcrumbs', 'gcrumbs.proof'])
+
+describe('a key limited to one store', () => {
+  for (const operation of operations) {
+    if (operation.access === 'public' || operation.access === 'operator') continue
+    if (operation.id === 'tenants.rotate_key') continue
+    test(`${operation.id} shows nothing of another store`, async () => {
+      const sent = exampleOf(operation.id, hidden)
+      const answer = await limited.ask(operation.id, sent)
+      if (operation.path.includes('{store_id}'))
+        assertRefusal(answer, 'store_not_found', operation.id)
+      const given = JSON.stringify([sent.params ?? null, sent.body ?? null])
+      const marks = [HIDDEN, hidden.decision_id, hidden.certificate_id]
+      if (!SHOWS_STORE_IDS.has(operation.id)) marks.push(hidden.store_id)
+      for (const mark of marks)
+        if (!given.includes(mark)) assert.ok(!answer.text.includes(mark), answer.text)
+    })
+  }
+})
+
+test('what is not of its stores is not found one by one', async () => {
+  const { decision_id, certificate_id, old_ref, erased_ref, store_id } = hidden
+  const refusals = [
+    ['decisions.get', { params: { decision_id } }, 'decision_not_found'],
+    ['decisions.replay', { params: { decision_id } }, 'decision_not_found'],
+    ['decisions.redact', { params: { decision_id }, body: {} }, 'decision_not_found'],
+    ['erasure.get', { params: { certificate_id } }, 'certificate_not_found'],
+    ['erasure.verify', { params: { certificate_id } }, 'certificate_not_found'],
+    ['erasure.by_fact', { params: { fact_ref: erased_ref } }, 'certificate_not_found'],
+    ['erasure.issue', { body: { fact_ref: old_ref } }, 'memory_not_found'],
+    ['erasure.issue', { body: { fact_ref: erased_ref } }, 'memory_not_found'],
+    [
+      'decisions.log',
+      { body: { store_id, model_id: 'm', query: 'q', output: 'o' } },
+      'store_not_found',
+    ],
+    ['memory.memory', { params: { store_id: own.store_id, ref: old_ref } }, 'memory_not_found'],
+  ] as const
+  for (const [id, sent, code] of refusals) assertRefusal(await limited.ask(id, sent), code, id)
+})
+
+test('refs of another store reach nothing through its own store', async () => {
+  const params = { store_id: own.store_id }
+  const deleted = await limited.ok('memory.delete', { params, body: { ref: hidden.ref } })
+  assert.deepEqual([deleted.deleted, deleted.erasure_certificate_id], [false, undefined])
+  const written = await limited.ok('memory.supersede', {
+    params,
+    body: { old_ref: hidden.ref, content: `${OWN} again` },
+  })
+  assert.equal(written.warning, 'unknown_ref')
+  const scrubbed = await limited.ok('decisions.scrub', { params: { fact_ref: hidden.ref } })
+  assert.equal(scrubbed.decisions_affected, 0)
+  const logged = await limited.ok('decisions.log', {
+    body: {
+      store_id: own.store_id,
+      model_id: 'm',
+      query: 'q',
+      output: 'o',
+      retrieved_refs: [hidden.old_ref, hidden.ref],
+    },
+  })
+  const { decision_id } = logged
+  const { text } = await limited.ask('decisions.replay', { params: { decision_id } })
+  assert.ok(!text.includes(HIDDEN), text)
+})
+
+test('lists and totals count its own stores only', async () => {
+  const { stores } = await limited.ok('memory.list_stores')
+  assert.deepEqual(
+    stores.map((store: { store_id: string }) => store.store_id),
+    [own.store_id],
+  )
+  const { decisions } = await limited.ok('decisions.list', { query: { limit: 1000 } })
+  assert.ok(decisions.length > 0)
+  for (const decision of decisions) assert.equal(decision.store_id, own.store_id)
+  const other = { query: { store_id: hidden.store_id } }
+  assert.deepEqual((await limited.ok('decisions.list', other)).decisions, [])
+  assert.equal((await limited.ok('decisions.stats')).stores_used, 1)
+  const { text } = await limited.ask('decisions.export')
+  for (const line of text.trimEnd().split('\n'))
+    assert.equal(JSON.parse(line).store_id, own.store_id)
+  const { certificates } = await limited.ok('erasure.list')
+  for (const certificate of certificates) assert.equal(certificate.store_id, own.store_id)
+  assert.equal((await limited.ok('erasure.stats')).total, certificates.length)
+})
+
+test('it cannot make itself or another key less limited', async () => {
+  const wider = [
+    { allowed_stores: [own.store_id, hidden.store_id] },
+    { allowed_stores: [hidden.store_id] },
+  ]
+  for (const body of wider)
+    assertRefusal(await limited.ask('keys.create', { body }), 'scope_missing', 'wider')
+  const child = await limited.ok('keys.create', { body: { allowed_stores: [] } })
+  assert.deepEqual(child.allowed_stores, [own.store_id])
+  const twin = await limited.withKey({ class: 'tenant', scopes: ['*'] })
+  const params = { tenant_id: owner.tenant_id }
+  const rotated = await twin.ok('tenants.rotate_key', { params })
+  const key = (await owner.ok('keys.list')).keys.find(
+    (known: { key_id: string }) => known.key_id === rotated.key_id,
+  )
+  assert.deepEqual(key.allowed_stores, [own.store_id])
+  assert.equal((await owner.ask('memory.list_stores')).status, 200, 'the owner keeps its key')
+})
+
+test('after all of this the other store is as it was', async () => {
+  assert.equal(await hiddenState(), untouched)
+})

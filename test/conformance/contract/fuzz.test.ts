@@ -1,0 +1,21 @@
+// Two thousand random requests from one seed: never a 5xx, never a reply outside its schema.
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { startTestService } from '../../../packages/server/src/testing/harness.ts'
+import { fuzz } from './testing/fuzz.ts'
+import { buildWorld } from './testing/world.ts'
+
+test('2,000 random bodies are taken or refused as the contract says, and the log stays whole', async (t) => {
+  const service = await startTestService()
+  try {
+    const world = await buildWorld(service)
+    const tally = await fuzz(service, world, { count: 2_000, seed: 8_420 })
+    t.diagnostic(`${tally.accepted} accepted, ${tally.refused} refused`)
+    assert.ok(tally.accepted > 100 && tally.refused > 100, JSON.stringify(tally))
+    const { status } = await world.tenant.ok('gcrumbs.verify', { query: { full: true } })
+    assert.equal(status, 'intact')
+  } finally {
+    await service.stop()
+  }
+})

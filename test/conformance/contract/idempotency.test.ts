@@ -1,0 +1,134 @@
+// Idempotency-Key on every operation that honours it: one effect, one answer, whatever happens.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import { exampleOf } from './examples.ts'
+import { difference, rowCounts } from './testing/rows.ts'
+import { operations, type Sent } from './testing/table.ts'
+import { type Answer, assertRefusal, Tenant } from './testing/tenant.ts'
+import { buildWorld, type World } from './testing/world.ts'
+
+const TWINS = 50
+const idempotent = operations.filter((operation) => operation.idempotent)
+
+let service: TestService
+
+before(async () => {
+  service = await startTestService()
+})
+
+after(() => service.stop())
+
+const keyed = (sent: Sent, key: string): Sent => ({
+  ...sent,
+  headers: { ...sent.headers, 'idempotency-key': key },
+})
+
+/** An answer without what is shown in the first one only. */
+function comparable({ status, body }: Answer): unknown {
+  const { content_salt: _, ...rest } = body
+  return { status, body: rest }
+}
+
+/** What the requests did, as rows by table, and their answers. */
+async function effectOf(world: World, id: string, count: number) {
+  const sent = keyed(exampleOf(id, world.ids), 'one-key')
+  const before = rowCounts(service)
+  const ask = () => world.tenant.ask(id, sent)
+  const answers = await Promise.all(Array.from({ length: count }, ask))
+  return { answers, rows: difference(before, rowCounts(service)) }
+}
+
+describe('many requests with one key', () => {
+  for (const { id, status } of idempotent)
+    test(`${id} has the effect of one request and answers all ${TWINS} alike`, async () => {
+      const once = await effectOf(await buildWorld(service), id, 1)
+      const many = await effectOf(await buildWorld(service), id, TWINS)
+      const [first] = many.answers
+      assert.ok(first)
+      for (const answer of many.answers) {
+        assert.equal(answer.status, status, answer.text)
+        assert.deepEqual(comparable(answer), comparable(first))
+      }
+      const fresh = many.answers.filter(({ headers }) => !headers.has('idempotency-replayed'))
+      assert.equal(fresh.length, 1, 'one answer is not a replay')
+      assert.deepEqual(many.rows, once.rows)
+      assert.equal(once.rows['idempotency'], 1)
+    })
+})
+
+describe('a key that was used', () => {
+  for (const { id } of idempotent)
+    test(`${id} refuses it for another body and for another operation`, async () => {
+      const world = await buildWorld(service)
+      const sent = exampleOf(id, world.ids)
+      await world.tenant.ok(id, keyed(sent, 'used'))
+      const body = { ...Object(sent.body), unrelated: 1 }
+      const before = rowCounts(service)
+      const changed = await world.tenant.ask(id, keyed({ ...sent, body }, 'used'))
+      assertRefusal(changed, 'idempotency_key_reused', id)
+      const otherId = id === 'memory.write' ? 'memory.create_store' : 'memory.write'
+      const elsewhere = keyed(exampleOf(otherId, world.ids), 'used')
+      const other = await world.tenant.ask(otherId, elsewhere)
+      assertRefusal(other, 'idempotency_key_reused', `${id}, then ${otherId}`)
+      assert.deepEqual(difference(before, rowCounts(service)), {})
+    })
+})
+
+test('the same key, content and operation for another store is another request', async () => {
+  const { tenant, ids } = await buildWorld(service)
+  const { store_id } = await tenant.ok('memory.create_store', { body: {} })
+  const body = { content: 'same' }
+  await tenant.ok('memory.write', keyed({ params: { store_id: ids.store_id }, body }, 'k'))
+  const other = await tenant.ask('memory.write', keyed({ params: { store_id }, body }, 'k'))
+  assertRefusal(other, 'idempotency_key_reused', 'memory.write')
+})
+
+test('a refused request does not use up its key', async () => {
+  const { tenant, ids } = await buildWorld(service)
+  const params = { store_id: ids.store_id }
+  const bad = { params, body: { content: 'x', options: { valid_from: 'never' } } }
+  assertRefusal(await tenant.ask('memory.write', keyed(bad, 'k')), 'validation', 'memory.write')
+  const closed = { params, body: { old_ref: ids.old_ref, content: 'x' } }
+  const refused = await tenant.ask('memory.supersede', keyed(closed, 'k'))
+  assertRefusal(refused, 'superseded', 'memory.supersede')
+  await tenant.ok('memory.write', keyed({ params, body: { content: 'x' } }, 'k'))
+})
+
+test('every operation replays its answer after a restart, with no further effect', async () => {
+  const first = await startTestService()
+  const done = new Map<string, { world: World; sent: Sent; answer: Answer }>()
+  try {
+    for (const { id } of idempotent) {
+      const world = await buildWorld(first)
+      const sent = keyed(exampleOf(id, world.ids), 'kept')
+      done.set(id, { world, sent, answer: await world.tenant.ask(id, sent) })
+    }
+  } finally {
+    await first.stop({ keep: true })
+  }
+  const again = await startTestService({ data_dir: first.data_dir })
+  try {
+    const before = rowCounts(again)
+    for (const [id, { world, sent, answer }] of done) {
+      const replayed = await new Tenant(again, world.tenant).ask(id, sent)
+      assert.deepEqual(comparable(replayed), comparable(answer), id)
+      assert.equal(replayed.headers.get('idempotency-replayed'), 'true', id)
+    }
+    assert.deepEqual(difference(before, rowCounts(again)), {})
+  } finally {
+    await again.stop()
+  }
+})
+
+test('a replayed write of a memory erased since says so and brings nothing back', async () => {
+  const { tenant, ids } = await buildWorld(service)
+  const params = { store_id: ids.store_id }
+  const sent = keyed({ params, body: { content: 'a telling phrase' } }, 'gone')
+  const { ref } = await tenant.ok('memory.write', sent)
+  await tenant.ok('memory.delete', { params, body: { ref } })
+  const replayed = await tenant.ok('memory.write', sent)
+  assert.deepEqual([replayed.ref, replayed.status, replayed.content_hash], [ref, 'erased', null])
+  assert.ok(!JSON.stringify(replayed).includes('telling'))
+})

@@ -1,0 +1,226 @@
+// Every refusal an operation declares is provoked, by a request or by a state of the service.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { COMMON_REFUSALS, type RefusalCode, refusals } from '@custos/contract'
+import { formatTime } from '../../../packages/server/src/platform/clock.ts'
+import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import { exampleOf } from './examples.ts'
+import { type Provoke, provoking } from './refusals.ts'
+import { type Gate, makeGate } from './testing/gate.ts'
+import { runSql } from './testing/rows.ts'
+import { operations } from './testing/table.ts'
+import { assertRefusal, newTenant, send, Tenant } from './testing/tenant.ts'
+import { buildWorld, type World, waitForJob } from './testing/world.ts'
+
+/** Refusals of a state that the whole service, or a part of it, is in. */
+const IN_STATE: Readonly<Record<string, readonly string[]>> = {
+  store_deleting: [
+    'memory.write',
+    'memory.write_batch',
+    'memory.supersede',
+    'memory.flush',
+    'memory.import',
+    'memory.delete',
+  ],
+  erasing: ['memory.supersede'],
+  no_signing_key: [
+    'memory.write',
+    'memory.write_batch',
+    'memory.supersede',
+    'memory.import',
+    'memory.delete',
+    'memory.delete_store',
+    'decisions.log',
+    'decisions.redact',
+    'erasure.issue',
+    'gcrumbs.public_key',
+    'gcrumbs.verify_key',
+    'gcrumbs.roll',
+  ],
+  index_building: ['memory.retrieve'],
+  chain_empty: ['gcrumbs.roll'],
+  tenant_not_found: ['tenants.current_usage'],
+}
+
+const inState = Object.entries(IN_STATE).flatMap(([code, ids]) => ids.map((id) => `${id} ${code}`))
+
+test('every declared refusal of every operation has a case, and no case is left over', () => {
+  const declared = operations.flatMap(({ id, refuses }) => refuses.map((code) => `${id} ${code}`))
+  const cases = new Set([...Object.keys(provoking), ...inState])
+  assert.deepEqual(
+    declared.filter((pair) => !cases.has(pair)),
+    [],
+    'declared, but not provoked',
+  )
+  // Refused before the handler is reached, wherever a key is honoured.
+  const byEdge = new Set(
+    operations
+      .filter(({ idempotent }) => idempotent)
+      .map(({ id }) => `${id} idempotency_key_reused`),
+  )
+  const known = new Set([...declared, ...byEdge])
+  assert.deepEqual(
+    [...cases].filter((pair) => !known.has(pair)),
+    [],
+    'provoked, but not declared',
+  )
+})
+
+function codeOf(pair: string): { id: string; code: RefusalCode } {
+  const [id = '', code = ''] = pair.split(' ')
+  assert.ok(code in refusals, code)
+  // Just checked to be a key of the table.
+  return { id, code: code as RefusalCode }
+}
+
+describe('a declared refusal', () => {
+  let service: TestService
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+
+  for (const [pair, provoke] of Object.entries<Provoke>(provoking))
+    test(`${pair} is answered to the request that provokes it`, async () => {
+      const answer = await provoke(await buildWorld(service))
+      assertRefusal(answer, codeOf(pair).code, pair)
+    })
+
+  test('gcrumbs.roll answers chain_empty when the log has no entry', async () => {
+    const tenant = await newTenant(service)
+    runSql(service, 'DELETE FROM chain_heads WHERE tenant_id = ?', tenant.tenant_id)
+    assertRefusal(await tenant.ask('gcrumbs.roll'), 'chain_empty', 'gcrumbs.roll')
+  })
+
+  test('tenants.current_usage answers tenant_not_found when the tenant is gone', async () => {
+    const tenant = await newTenant(service)
+    runSql(service, 'DELETE FROM tenants WHERE tenant_id = ?', tenant.tenant_id)
+    const answer = await tenant.ask('tenants.current_usage')
+    assertRefusal(answer, 'tenant_not_found', 'tenants.current_usage')
+  })
+
+  test('the members a GMP client reads stand at the top level', async () => {
+    const provoke = provoking['memory.audit capability_not_supported']
+    assert.ok(provoke)
+    const { body } = await provoke(await buildWorld(service))
+    assert.equal(body.capability, 'audit')
+    assert.equal(body.operation, 'memory.audit')
+  })
+
+  test('memory.supersede names the current head of what was superseded', async () => {
+    const world = await buildWorld(service)
+    const provoke = provoking['memory.supersede superseded']
+    assert.ok(provoke)
+    const { body } = await provoke(world)
+    assert.equal(body.head, world.ids.ref)
+  })
+})
+
+describe('while an erasure is under way', () => {
+  let gate: Gate
+  let service: TestService
+  let world: World
+  before(async () => {
+    gate = makeGate()
+    service = await startTestService({ step: gate.step })
+    world = await buildWorld(service)
+  })
+  after(async () => {
+    gate.release()
+    await service.stop()
+  })
+
+  test('a store that is being deleted refuses writes and is not found by reads', async () => {
+    const { tenant, ids } = world
+    const { store_id } = await tenant.ok('memory.create_store', { body: {} })
+    const params = { store_id }
+    await tenant.ok('memory.write', { params, body: { content: 'soon gone' } })
+    const held = gate.hold('erasure:1')
+    const { job_id } = await tenant.ok('memory.delete_store', { params })
+    await held
+    for (const id of IN_STATE['store_deleting'] ?? []) {
+      const answer = await tenant.ask(id, exampleOf(id, { ...ids, store_id }))
+      assertRefusal(answer, 'store_deleting', id)
+    }
+    for (const id of ['memory.audit', 'memory.memories', 'memory.retrieve', 'memory.export']) {
+      const answer = await tenant.ask(id, exampleOf(id, { ...ids, store_id }))
+      assertRefusal(answer, 'store_not_found', id)
+    }
+    const again = await tenant.ok('memory.delete_store', { params })
+    assert.equal(again.job_id, job_id)
+    gate.release()
+    await waitForJob(tenant, job_id)
+  })
+
+  test('memory.supersede answers erasing for a memory that is being erased', async () => {
+    const { tenant, ids } = world
+    const held = gate.hold('erasure:1')
+    const issued = tenant.ask('erasure.issue', { body: { fact_ref: ids.ref } })
+    await held
+    const params = { store_id: ids.store_id }
+    const body = { old_ref: ids.ref, content: 'too late' }
+    const answer = await tenant.ask('memory.supersede', { params, body })
+    gate.release()
+    assert.equal((await issued).status, 200)
+    assertRefusal(answer, 'erasing', 'memory.supersede')
+  })
+})
+
+test('memory.retrieve answers index_building with Retry-After until the index is there', async () => {
+  const first = await startTestService()
+  const { tenant, ids } = await buildWorld(first)
+  await first.stop({ keep: true })
+  const service = await startTestService({ data_dir: first.data_dir })
+  try {
+    // No patience at all: the first request finds the index being built.
+    const settings: { index_wait_ms: number } = service.kernel.settings
+    const patience = settings.index_wait_ms
+    settings.index_wait_ms = 0
+    const again = new Tenant(service, tenant)
+    const answer = await again.ask('memory.retrieve', exampleOf('memory.retrieve', ids))
+    assertRefusal(answer, 'index_building', 'memory.retrieve')
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+    settings.index_wait_ms = patience
+    await again.ok('memory.retrieve', exampleOf('memory.retrieve', ids))
+  } finally {
+    await service.stop()
+  }
+})
+
+test('without signing keys nothing is signed, written or erased: 503 no_signing_key', async () => {
+  const service = await startTestService()
+  try {
+    const { tenant, ids } = await buildWorld(service)
+    const { keyring, clock } = service.kernel
+    const retire = async () => {
+      for (const purpose of ['decision', 'provenance', 'checkpoint', 'erasure'] as const)
+        await keyring.retireSigningKey(purpose, formatTime(clock.now()))
+    }
+    await tenant.ok('memory.write', exampleOf('memory.write', ids))
+    await retire()
+    for (const id of IN_STATE['no_signing_key'] ?? []) {
+      const answer = await send(service, id, exampleOf(id, ids), { key: tenant.api_key })
+      assertRefusal(answer, 'no_signing_key', id)
+    }
+    await tenant.ok('memory.memory', exampleOf('memory.memory', ids))
+    await tenant.ok('decisions.get', exampleOf('decisions.get', ids))
+  } finally {
+    await service.stop()
+  }
+})
+
+test('every refusal code belongs to an operation, to every operation or to the edge', () => {
+  const declared = new Set<string>([
+    ...operations.flatMap(({ refuses }) => refuses),
+    ...COMMON_REFUSALS,
+    'route_not_found',
+    'method_not_allowed',
+    'operator_required',
+    'tenant_required',
+  ])
+  assert.deepEqual(
+    Object.keys(refusals).filter((code) => !declared.has(code)),
+    [],
+  )
+})

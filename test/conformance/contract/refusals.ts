@@ -1,0 +1,191 @@
+// For every refusal an operation declares, a request that provokes it.
+
+import { limits, type RefusalCode } from '@custos/contract'
+import { exampleOf } from './examples.ts'
+import type { Sent } from './testing/table.ts'
+import type { Answer, Tenant } from './testing/tenant.ts'
+import { GHOSTS, type Ids, type World } from './testing/world.ts'
+
+/** Provokes a refusal in a tenant with one of everything. */
+export type Provoke = (world: World) => Promise<Answer>
+
+const ghostly =
+  (id: string): Provoke =>
+  ({ tenant }) =>
+    tenant.ask(id, exampleOf(id, GHOSTS))
+
+const asking =
+  (id: string, request: (ids: Ids) => Sent): Provoke =>
+  ({ tenant, ids }) =>
+    tenant.ask(id, request(ids))
+
+const inStore =
+  (id: string, body: (ids: Ids) => unknown): Provoke =>
+  ({ tenant, ids }) =>
+    tenant.ask(id, { params: { store_id: ids.store_id }, body: body(ids) })
+
+/** The operation in a store that offers nothing. */
+const inBareStore =
+  (id: string, sent: Sent): Provoke =>
+  async ({ tenant }) => {
+    const { store_id } = await tenant.ok('memory.create_store', { body: { capabilities: [] } })
+    return tenant.ask(id, { ...sent, params: { store_id } })
+  }
+
+/** The same key for two different requests. */
+const reused =
+  (id: string): Provoke =>
+  async ({ tenant, ids }) => {
+    const headers = { 'idempotency-key': 'reused' }
+    await tenant.ok('memory.create_store', { body: { name: 'first' }, headers })
+    return tenant.ask(id, { ...exampleOf(id, ids), headers })
+  }
+
+const LONG = 'x'.repeat(limits.content_bytes + 1)
+const BAD_CURSOR = { cursor: 'not-a-cursor' }
+
+const NOT_FOUND: readonly (readonly [string, RefusalCode])[] = [
+  'memory.get_store',
+  'memory.capabilities',
+  'memory.write',
+  'memory.write_batch',
+  'memory.supersede',
+  'memory.retrieve',
+  'memory.audit',
+  'memory.flush',
+  'memory.ingestion_stats',
+  'memory.stats',
+  'memory.memories',
+  'memory.memory',
+  'memory.export',
+  'memory.import',
+  'memory.delete',
+  'memory.delete_store',
+].map((id) => [id, 'store_not_found'] as const)
+
+const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
+  ...NOT_FOUND,
+  ['decisions.get', 'decision_not_found'],
+  ['decisions.replay', 'decision_not_found'],
+  ['decisions.redact', 'decision_not_found'],
+  ['erasure.get', 'certificate_not_found'],
+  ['erasure.verify', 'certificate_not_found'],
+  ['erasure.by_fact', 'certificate_not_found'],
+  ['gcrumbs.epoch', 'epoch_not_found'],
+  ['gcrumbs.proof', 'epoch_not_found'],
+  ['gcrumbs.consistency', 'epoch_not_found'],
+  ['jobs.get', 'job_not_found'],
+  ['keys.revoke', 'key_not_found'],
+  ['tenants.get', 'tenant_not_found'],
+  ['tenants.rotate_key', 'tenant_not_found'],
+  ['tenants.usage', 'tenant_not_found'],
+]
+
+const REUSED = [
+  'memory.create_store',
+  'memory.write',
+  'memory.write_batch',
+  'memory.supersede',
+  'memory.delete',
+  'decisions.log',
+  'decisions.redact',
+  'erasure.issue',
+  'gcrumbs.roll',
+]
+
+const ghostCases: [string, Provoke][] = GHOST_CASES.map(([id, code]) => [
+  `${id} ${code}`,
+  ghostly(id),
+])
+const reusedCases: [string, Provoke][] = REUSED.map((id) => [
+  `${id} idempotency_key_reused`,
+  reused(id),
+])
+
+async function limitedTo({ tenant, ids }: World): Promise<Tenant> {
+  return tenant.withKey({ allowed_stores: [ids.store_id] })
+}
+
+/** Cases by `operation code`. */
+export const provoking: Readonly<Record<string, Provoke>> = {
+  ...Object.fromEntries(ghostCases),
+  ...Object.fromEntries(reusedCases),
+
+  'memory.list_stores rejected': asking('memory.list_stores', () => ({ query: BAD_CURSOR })),
+  'memory.create_store rejected': asking('memory.create_store', () => ({
+    body: { capabilities: ['cryptographic_provenance'] },
+  })),
+  'memory.write rejected': inStore('memory.write', () => ({ content: LONG })),
+  'memory.write_batch rejected': inStore('memory.write_batch', () => ({
+    items: [{ content: 'short' }, { content: LONG }],
+  })),
+  'memory.supersede rejected': inStore('memory.supersede', ({ ref }) => ({
+    old_ref: ref,
+    content: LONG,
+  })),
+  'memory.retrieve rejected': inStore('memory.retrieve', () => ({ query: LONG })),
+  'memory.audit rejected': asking('memory.audit', ({ store_id }) => ({
+    params: { store_id },
+    query: BAD_CURSOR,
+  })),
+  'memory.memories rejected': asking('memory.memories', ({ store_id }) => ({
+    params: { store_id },
+    query: BAD_CURSOR,
+  })),
+  'memory.write capability_not_supported': inBareStore('memory.write', {
+    body: { content: 'x', options: { tenant_id: 'team' } },
+  }),
+  'memory.write_batch capability_not_supported': inBareStore('memory.write_batch', {
+    body: { items: [{ content: 'x', options: { namespace: 'team' } }] },
+  }),
+  'memory.supersede capability_not_supported': inBareStore('memory.supersede', {
+    body: { old_ref: 1, content: 'x' },
+  }),
+  'memory.retrieve capability_not_supported': inBareStore('memory.retrieve', {
+    body: { query: 'x', as_of: '2026-01-01T00:00:00Z' },
+  }),
+  'memory.audit capability_not_supported': inBareStore('memory.audit', {}),
+  'memory.delete capability_not_supported': inBareStore('memory.delete', { body: { ref: 1 } }),
+  'memory.supersede superseded': inStore('memory.supersede', ({ old_ref }) => ({
+    old_ref,
+    content: 'too late',
+  })),
+  'memory.supersede order_inverted': inStore('memory.supersede', ({ ref }) => ({
+    old_ref: ref,
+    content: 'too early',
+    options: { valid_from: '2001-01-01T00:00:00Z' },
+  })),
+  'memory.memory memory_not_found': asking('memory.memory', ({ store_id, erased_ref }) => ({
+    params: { store_id, ref: erased_ref },
+  })),
+  'memory.import import_refused': asking('memory.import', ({ store_id, erased_ref }) => ({
+    params: { store_id },
+    raw: `{"content":"back again","ref":${erased_ref}}\n`,
+    headers: { 'content-type': 'application/x-ndjson' },
+  })),
+
+  'decisions.log lengths_differ': asking('decisions.log', ({ store_id }) => ({
+    body: { store_id, model_id: 'm', query: 'q', output: 'o', retrieved_scores: [1] },
+  })),
+  'decisions.log rejected': asking('decisions.log', ({ store_id }) => ({
+    body: { store_id, model_id: 'm', query: 'q', output: 'o', memory_seq: 1_000_000 },
+  })),
+  'decisions.log store_not_found': async (world) =>
+    (await limitedTo(world)).ask('decisions.log', {
+      body: { store_id: 'another', model_id: 'm', query: 'q', output: 'o' },
+    }),
+  'decisions.list rejected': asking('decisions.list', () => ({ query: BAD_CURSOR })),
+  'erasure.list rejected': asking('erasure.list', () => ({ query: BAD_CURSOR })),
+  'erasure.issue memory_not_found': asking('erasure.issue', ({ ref }) => ({
+    body: { fact_ref: ref, store_id: 'another' },
+  })),
+  'gcrumbs.breadcrumbs rejected': asking('gcrumbs.breadcrumbs', () => ({ query: BAD_CURSOR })),
+  'gcrumbs.epochs rejected': asking('gcrumbs.epochs', () => ({ query: BAD_CURSOR })),
+  'gcrumbs.consistency rejected': asking('gcrumbs.consistency', ({ epoch_number }) => ({
+    params: { epoch_number: epoch_number - 1 },
+    query: { from: epoch_number },
+  })),
+  'keys.create rejected': asking('keys.create', () => ({
+    body: { class: 'read_only', scopes: ['memory:write'] },
+  })),
+}

@@ -1,0 +1,21 @@
+// The declared bounds of whole-number parameters, read from the schemas.
+
+import type { OperationSpec } from '@custos/contract'
+import { operations } from './table.ts'
+import { objectOf } from './wrong.ts'
+
+export interface Bound {
+  readonly operation: OperationSpec
+  readonly name: string
+  readonly min: number
+  readonly max: number
+}
+
+/** Every integer query parameter with both bounds. */
+export const queryBounds: readonly Bound[] = operations.flatMap((operation) =>
+  Object.entries(objectOf(objectOf(operation.query)['properties'])).flatMap(([name, schema]) => {
+    const { type, minimum, maximum } = objectOf(schema)
+    if (type !== 'integer' || typeof minimum !== 'number' || typeof maximum !== 'number') return []
+    return [{ operation, name, min: minimum, max: maximum }]
+  }),
+)

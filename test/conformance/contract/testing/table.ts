@@ -1,0 +1,62 @@
+// The operation table as the sweeps walk it: every operation, and requests made from it.
+
+import assert from 'node:assert/strict'
+import type { OperationSpec } from '@custos/contract'
+import * as contract from '@custos/contract'
+
+/** What one request of an operation carries. */
+export interface Sent {
+  readonly params?: Readonly<Record<string, string | number>>
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly raw?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Every operation of the contract, whichever group it is in. */
+export const operations: readonly OperationSpec[] = Object.values(contract).flatMap((group) =>
+  isRecord(group) ? Object.values(group).filter(isOperation) : [],
+)
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isOperation(value: unknown): value is OperationSpec {
+  return isRecord(value) && typeof value['id'] === 'string' && 'refuses' in value
+}
+
+const byId = new Map(operations.map((operation) => [operation.id, operation]))
+
+export function operationOf(id: string): OperationSpec {
+  const operation = byId.get(id)
+  assert.ok(operation, `the contract has no operation ${id}`)
+  return operation
+}
+
+/** The path of a request, without a trailing slash. */
+export function pathOf(operation: OperationSpec, { params = {} }: Sent): string {
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name]
+    assert.ok(value !== undefined, `${operation.id} needs ${name}`)
+    return encodeURIComponent(value)
+  })
+}
+
+/** The query text of a request with its question mark, or nothing. */
+export function queryOf({ query = {} }: Sent): string {
+  const pairs = Object.entries(query).map(([name, value]): [string, string] => [name, `${value}`])
+  const text = new URLSearchParams(pairs).toString()
+  return text === '' ? '' : `?${text}`
+}
+
+const PATTERNS = operations.map(({ method, path }) => ({
+  method,
+  path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}))
+
+/** The methods some operation has on a concrete path. */
+export function methodsOn(path: string): ReadonlySet<string> {
+  return new Set(PATTERNS.filter((known) => known.path.test(path)).map(({ method }) => method))
+}

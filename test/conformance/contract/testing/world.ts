@@ -1,0 +1,114 @@
+// A tenant with one of everything, and the ids by which its things can be asked for.
+
+import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
+import { newTenant, type Tenant } from './tenant.ts'
+
+export interface Ids {
+  readonly tenant_id: string
+  readonly store_id: string
+  /** A current memory with a superseded version before it. */
+  readonly ref: number
+  readonly old_ref: number
+  readonly erased_ref: number
+  readonly decision_id: string
+  readonly certificate_id: string
+  readonly epoch_number: number
+  readonly seq: number
+  readonly job_id: string
+  readonly key_id: string
+}
+
+/** Well-formed ids of things that no tenant ever has. */
+export const GHOSTS: Ids = {
+  tenant_id: 'ffffffffffffffffffffffffffffffff',
+  store_id: 'ffffffffffff',
+  ref: 900_001,
+  old_ref: 900_000,
+  erased_ref: 900_002,
+  decision_id: 'ffffffffffffffffffffffffffffffff',
+  certificate_id: 'ffffffffffffffffffffffffffffffff',
+  epoch_number: 900_001,
+  seq: 900_000,
+  job_id: 'ffffffffffffffffffffffff',
+  key_id: 'ffffffffffffffffffffffff',
+}
+
+export interface World {
+  readonly tenant: Tenant
+  readonly ids: Ids
+  /** A word in every text the tenant ever sent. */
+  readonly word: string
+}
+
+export async function buildWorld(service: TestService): Promise<World> {
+  const tenant = await newTenant(service)
+  const word = `canary${service.kernel.ids.hex(8)}`
+  const filled = await fillStore(tenant, word)
+  const job_id = await deleteOneStore(tenant, word)
+  const { key_id } = await tenant.ok('keys.create', { body: { name: word } })
+  await tenant.ok('gcrumbs.roll')
+  await tenant.ok('memory.write', {
+    params: { store_id: filled.store_id },
+    body: { content: `${word} likes rain` },
+  })
+  const { epoch_number, tree_size } = await tenant.ok('gcrumbs.roll')
+  assert.ok(epoch_number >= 2 && tree_size > 2)
+  const { tenant_id } = tenant
+  return { tenant, word, ids: { ...filled, tenant_id, epoch_number, seq: 1, job_id, key_id } }
+}
+
+/** A store with memories of every state, a decision over them and a certificate. */
+export async function fillStore(tenant: Tenant, word: string) {
+  const { store_id } = await tenant.ok('memory.create_store', {
+    body: { name: `${word} notes`, labels: { owner: word } },
+  })
+  const params = { store_id }
+  const write = async (content: string): Promise<number> =>
+    (
+      await tenant.ok('memory.write', {
+        params,
+        body: { content, options: { metadata: { subject: word } } },
+      })
+    ).ref
+  const old_ref = await write(`${word} lives in Lisbon`)
+  const { ref } = await tenant.ok('memory.supersede', {
+    params,
+    body: { old_ref, content: `${word} lives in Porto` },
+  })
+  const erased_ref = await write(`${word} owns a blue bicycle`)
+  const { decision_id } = await tenant.ok('decisions.log', {
+    body: {
+      store_id,
+      model_id: `${word}-model`,
+      session_id: `${word}-session`,
+      query: `where does ${word} live`,
+      output: `${word} lives in Porto`,
+      retrieved_refs: [ref, erased_ref],
+      retrieved_contents: [`${word} lives in Porto`, `${word} owns a blue bicycle`],
+      retrieved_scores: [0.9, 0.1],
+    },
+  })
+  const { certificate_id } = await tenant.ok('erasure.issue', { body: { fact_ref: erased_ref } })
+  return { store_id, ref, old_ref, erased_ref, decision_id, certificate_id }
+}
+
+async function deleteOneStore(tenant: Tenant, word: string): Promise<string> {
+  const { store_id } = await tenant.ok('memory.create_store', { body: { name: word } })
+  const params = { store_id }
+  await tenant.ok('memory.write', { params, body: { content: `${word} was here` } })
+  const { job_id } = await tenant.ok('memory.delete_store', { params })
+  await waitForJob(tenant, job_id)
+  return job_id
+}
+
+export async function waitForJob(tenant: Tenant, job_id: string): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    const { state, error } = await tenant.ok('jobs.get', { params: { job_id } })
+    assert.notEqual(state, 'failed', `the job failed: ${error}`)
+    if (state === 'done') return
+    await delay(10)
+  }
+  assert.fail('the job did not end')
+}

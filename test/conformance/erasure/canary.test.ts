@@ -1,0 +1,174 @@
+// The canary sweep: what was erased is readable nowhere, and nothing is ever stored in clear.
+
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '../../crash/testing/client.ts'
+import { readEverything } from '../../crash/testing/read-everything.ts'
+import { OPERATOR_KEY } from '../../crash/testing/server-process.ts'
+import { Stage } from '../../crash/testing/stage.ts'
+import { exampleOf } from '../contract/examples.ts'
+import { operations, pathOf, queryOf } from '../contract/testing/table.ts'
+import { GHOSTS, type Ids } from '../contract/testing/world.ts'
+import { CANARY, Canaries, encodingsIn, hitsUnder } from './testing/canaries.ts'
+import { isKeptHeader, KEPT_LABELS } from './testing/kept-labels.ts'
+import { sendBroken, sendParameters } from './testing/send-wrongly.ts'
+import { type Made, sendEverywhere } from './testing/senders.ts'
+import { textPlaces } from './testing/text-places.ts'
+
+interface Sweep {
+  readonly stage: Stage
+  readonly canaries: Canaries
+  readonly made: Made
+  /** Everything the processes wrote on their standard streams. */
+  readonly outputs: string[]
+}
+
+const operatorOf = ({ server }: Stage) => new Client(server.url, OPERATOR_KEY)
+
+/** Starts a new process and keeps what the one before said. */
+async function restart({ stage, outputs }: Sweep): Promise<void> {
+  outputs.push(stage.server.output)
+  await stage.start()
+}
+
+async function sendAll(sweep: Sweep): Promise<void> {
+  const { stage, canaries, made } = sweep
+  const parts = { client: stage.client, operator: operatorOf(stage), canaries }
+  await sendEverywhere({ ...parts, made })
+  const refused = [...(await sendParameters(parts)), ...(await sendBroken(parts))]
+  for (const text of refused) assert.deepEqual(canaries.foundIn(text), [], text)
+}
+
+/** Every place has its canary or is on the list of labels, and the list has no other. */
+function assertEveryPlaceSent({ canaries }: Sweep): void {
+  const places = operations.flatMap((operation) =>
+    textPlaces(operation).map((place) => `${operation.id} ${place}`),
+  )
+  const missing = places.filter((place) => !canaries.places.has(place))
+  assert.deepEqual(missing, [], 'text places without a canary')
+  for (const place of Object.keys(KEPT_LABELS)) assert.ok(places.includes(place), place)
+  assert.ok(places.some(isKeptHeader))
+}
+
+function assertNotInClear({ stage, outputs }: Sweep, when: string): void {
+  assert.deepEqual(hitsUnder(stage.dir), [], `in clear in files, ${when}`)
+  const said = [...outputs, stage.server.output].join('\n')
+  assert.deepEqual(encodingsIn(Buffer.from(said)), [], `in clear in the log, ${when}`)
+}
+
+/** What is public or goes to people who may not see content holds none at any time. */
+async function assertNotOnTheLog({ stage, canaries }: Sweep): Promise<void> {
+  const { client } = stage
+  const texts = [
+    JSON.stringify(await client.all('/v1/gcrumbs/breadcrumbs', 'breadcrumbs')),
+    JSON.stringify(await client.all('/v1/gcrumbs/epochs', 'epochs')),
+    JSON.stringify(await client.all('/v1/erasure', 'certificates')),
+    (await operatorOf(stage).ask('GET', '/metrics')).text,
+    (await operatorOf(stage).ask('GET', '/v1/monitoring/stats')).text,
+  ]
+  for (const text of texts) assert.deepEqual(canaries.foundIn(text), [])
+}
+
+async function eraseAll({ stage, made }: Sweep): Promise<void> {
+  const { client } = stage
+  for (const fact_ref of [...made.refs, ...made.labels])
+    await client.ok('POST', '/v1/erasure/issue', { body: { fact_ref } })
+  for (const decision_id of made.decisions)
+    await client.ok('POST', `/v1/decisions/${decision_id}/redact`, { body: {} })
+  for (const store_id of made.stores) {
+    await client.ok('DELETE', `/v1/stores/${store_id}`)
+    for (let waits = 0; waits < 500; waits += 1) {
+      if ((await client.ask('GET', `/v1/stores/${store_id}`)).status === 404) break
+      await delay(10)
+    }
+  }
+}
+
+/** Every operation that reads, with what there is: no answer shows a canary. */
+async function assertReadableNowhere(sweep: Sweep, when: string): Promise<void> {
+  const { stage, canaries, made } = sweep
+  const { client } = stage
+  const everything = await readEverything(client, `${CANARY} river walks`)
+  assert.deepEqual(canaries.foundIn(everything), [], `readable, ${when}`)
+  for (const store_id of [...made.stores, 'default'])
+    for (const decision_id of made.decisions)
+      for (const ref of made.refs.slice(0, 2)) {
+        const ids: Ids = { ...GHOSTS, store_id, decision_id, ref, epoch_number: 1, seq: 1 }
+        await assertReadsEmpty(sweep, ids, when)
+      }
+}
+
+async function assertReadsEmpty({ stage, canaries }: Sweep, ids: Ids, when: string) {
+  for (const operation of operations) {
+    const reads = operation.method === 'GET' || operation.id === 'memory.retrieve'
+    if (!reads || operation.access === 'operator') continue
+    const { id, method } = operation
+    const { body, ...rest } = exampleOf(id, ids)
+    const sent = body === undefined ? {} : { body: { ...Object(body), query: `${CANARY} river` } }
+    const path = `${pathOf(operation, rest)}${queryOf(rest)}`
+    const { status, text } = await stage.client.ask(method, path, sent)
+    assert.ok(status < 500, `${id}: ${text}`)
+    assert.deepEqual(canaries.foundIn(text), [], `${id} shows it, ${when}`)
+  }
+}
+
+function backUp({ dir, options }: Stage, entries: readonly string[], way: 'out' | 'back'): void {
+  const backup = join(dir, 'backup')
+  mkdirSync(backup, { recursive: true })
+  const [from, to] = way === 'out' ? [options.data_dir, backup] : [backup, options.data_dir]
+  for (const entry of entries) {
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(join(to, `${entry}${suffix}`), { recursive: true, force: true })
+    cpSync(join(from, entry), join(to, entry), { recursive: true })
+  }
+}
+
+const ENTRIES = ['custos.db', 'keyring']
+
+async function prepared(t: TestContext): Promise<Sweep> {
+  const stage = new Stage(t, { log_level: 'info' })
+  await stage.start()
+  const made: Made = { stores: [], refs: [], decisions: [], labels: [] }
+  return { stage, canaries: new Canaries(), made, outputs: [] }
+}
+
+test('no text sent through any operation is in clear in any file, log line, chain or refusal', async (t) => {
+  const sweep = await prepared(t)
+  await sendAll(sweep)
+  assertEveryPlaceSent(sweep)
+  t.diagnostic(`${sweep.canaries.places.size} canaries`)
+  await assertNotOnTheLog(sweep)
+  assertNotInClear(sweep, 'live')
+  await sweep.stage.server.killed()
+  await restart(sweep)
+  assertNotInClear(sweep, 'killed and started again')
+  await sweep.stage.server.stop()
+  assertNotInClear(sweep, 'stopped')
+})
+
+test('what was erased is readable nowhere: at once, restarted, restored from a backup', async (t) => {
+  const sweep = await prepared(t)
+  const { stage } = sweep
+  await sendAll(sweep)
+  const found = sweep.canaries.foundIn(await readEverything(stage.client, CANARY))
+  assert.ok(found.length >= 10, 'the reads do show what is not erased')
+  await stage.server.stop()
+  backUp(stage, ENTRIES, 'out')
+  await restart(sweep)
+  await eraseAll(sweep)
+  await assertReadableNowhere(sweep, 'erased')
+  await stage.server.killed()
+  await restart(sweep)
+  await assertReadableNowhere(sweep, 'restarted')
+  for (const entries of [['custos.db'], ENTRIES]) {
+    await stage.server.stop()
+    backUp(stage, entries, 'back')
+    await restart(sweep)
+    await assertReadableNowhere(sweep, `with ${entries.join(' and ')} restored`)
+    await assertNotOnTheLog(sweep)
+    assertNotInClear(sweep, `with ${entries.join(' and ')} restored`)
+  }
+})

@@ -1,0 +1,89 @@
+// Canaries: texts that stand nowhere else, and the search for them in bytes of any encoding.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+/** Every canary begins with it, so that one search finds them all. */
+export const CANARY = 'Xqcanary'
+/** What is a caller's own label, or an answer to the caller, and is kept by design. */
+const LABEL = 'Xqlabel'
+
+export class Canaries {
+  /** Canary by `operation place`. */
+  readonly #sent = new Map<string, string>()
+  #count = 0
+
+  /** A new canary for a place; it is noted as sent. */
+  mark(operation: string, place: string): string {
+    return this.#new(CANARY, `${operation} ${place}`)
+  }
+
+  label(operation: string, place: string): string {
+    return this.#new(LABEL, `${operation} ${place}`)
+  }
+
+  get places(): ReadonlySet<string> {
+    return new Set(this.#sent.keys())
+  }
+
+  /** The places whose canaries are in the text. */
+  foundIn(text: string): string[] {
+    const lower = text.toLowerCase()
+    if (!lower.includes(CANARY.toLowerCase())) return []
+    const found = [...this.#sent].filter(([, canary]) => lower.includes(canary.toLowerCase()))
+    return found.length > 0 ? found.map(([place]) => place) : ['a canary cut short']
+  }
+
+  #new(prefix: string, place: string): string {
+    this.#count += 1
+    const canary = `${prefix}${String(this.#count).padStart(4, '0')}z`
+    this.#sent.set(place, canary)
+    return canary
+  }
+}
+
+// A base64 text shows a word in one of three ways, by where it begins; the cut ends are dropped.
+const base64Forms = [0, 1, 2].map((shift) => {
+  const text = Buffer.from(`${'.'.repeat(shift)}${CANARY}`).toString('base64')
+  return text.slice(shift === 0 ? 0 : shift + 1, -4)
+})
+
+const hex = Buffer.from(CANARY).toString('hex')
+
+/** Forms searched for as they are; letters in other cases are found in the lowered bytes. */
+const FORMS: readonly (readonly [string, Buffer])[] = [
+  ...base64Forms.map((form) => ['base64', Buffer.from(form)] as const),
+  ...base64Forms.map(
+    (form) => ['base64url', Buffer.from(form.replaceAll('+', '-').replaceAll('/', '_'))] as const,
+  ),
+  ['hex', Buffer.from(hex)],
+  ['HEX', Buffer.from(hex.toUpperCase())],
+]
+const LOWERED: readonly (readonly [string, Buffer])[] = [
+  ['utf-8', Buffer.from(CANARY.toLowerCase())],
+  ['utf-16le', Buffer.from(CANARY.toLowerCase(), 'utf16le')],
+  ['utf-16be', Buffer.from(CANARY.toLowerCase(), 'utf16le').swap16()],
+]
+
+/** The encodings in which a canary stands in the bytes. */
+export function encodingsIn(bytes: Buffer): string[] {
+  const lowered = Buffer.from(bytes)
+  for (let i = 0; i < lowered.length; i += 1) {
+    const byte = lowered[i] ?? 0
+    if (byte >= 0x41 && byte <= 0x5a) lowered[i] = byte + 0x20
+  }
+  return [
+    ...FORMS.filter(([, form]) => bytes.includes(form)),
+    ...LOWERED.filter(([, form]) => lowered.includes(form)),
+  ].map(([name]) => name)
+}
+
+/** `file: encoding` of every hit in the files under the directory. */
+export function hitsUnder(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(dir, name))
+    .filter((path) => statSync(path).isFile())
+    .flatMap((path) =>
+      encodingsIn(readFileSync(path)).map((encoding) => `${relative(dir, path)}: ${encoding}`),
+    )
+}

@@ -1,0 +1,207 @@
+// Sends a canary through every text of every operation's body; what it made is erased afterwards.
+
+import type { Answer, Client } from '../../../crash/testing/client.ts'
+import type { Canaries } from './canaries.ts'
+
+/** What was made with canaries in it. */
+export interface Made {
+  readonly stores: string[]
+  readonly refs: number[]
+  readonly decisions: string[]
+  /** Refs that only decisions name. */
+  readonly labels: number[]
+}
+
+export interface SendParts {
+  readonly client: Client
+  readonly operator: Client
+  readonly canaries: Canaries
+  readonly made: Made
+}
+
+const UNKNOWN_REF = 800_001
+
+/** Marks for the places of one operation. */
+function marks({ canaries }: SendParts, operation: string) {
+  return {
+    text: (place: string) => `${canaries.mark(operation, place)} walks by the river`,
+    word: (place: string) => canaries.mark(operation, place),
+    label: (place: string) => canaries.label(operation, place),
+    json: (place: string) => {
+      const word = canaries.mark(operation, `${place}{}`)
+      return { [word]: { nested: [word, `${word}Upper`] } }
+    },
+    headers: () => ({ 'idempotency-key': canaries.mark(operation, 'headers.idempotency-key') }),
+  }
+}
+
+export async function sendEverywhere(parts: SendParts): Promise<void> {
+  await createStore(parts)
+  await writeMemories(parts)
+  await importMemories(parts)
+  await retrieve(parts)
+  await logDecisions(parts)
+  await erase(parts)
+  await platform(parts)
+}
+
+async function createStore(parts: SendParts): Promise<void> {
+  const { text, word, json, headers } = marks(parts, 'memory.create_store')
+  const body = { name: text('body.name'), backend: word('body.backend'), labels: json('body.labels') }
+  const sent = { body, headers: headers() }
+  parts.made.stores.push((await parts.client.ok('POST', '/v1/stores', sent)).store_id)
+}
+
+function optionsOf(parts: SendParts, operation: string, at: string) {
+  const { label, json } = marks(parts, operation)
+  return {
+    namespaced: { tenant_id: label(`${at}.tenant_id`) },
+    plain: { metadata: json(`${at}.metadata`) },
+    also: { namespace: label(`${at}.namespace`) },
+  }
+}
+
+async function writeMemories(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const path = `/v1/stores/${made.stores[0]}`
+  const write = marks(parts, 'memory.write')
+  const { namespaced, plain, also } = optionsOf(parts, 'memory.write', 'body.options')
+  const content = write.text('body.content')
+  for (const options of [plain, namespaced, also]) {
+    const headers = options === plain ? write.headers() : {}
+    const sent = { body: { content, options }, headers }
+    made.refs.push((await client.ok('POST', `${path}/write`, sent)).ref)
+  }
+
+  const batch = marks(parts, 'memory.write_batch')
+  const item = optionsOf(parts, 'memory.write_batch', 'body.items[].options')
+  const items = [
+    { content: batch.text('body.items[].content'), options: item.plain },
+    { content: 'In a namespace', options: item.namespaced },
+    { content: 'In another namespace', options: item.also },
+  ]
+  const batched = { body: { items }, headers: batch.headers() }
+  made.refs.push(...(await client.ok('POST', `${path}/write_batch`, batched)).refs)
+
+  const next = marks(parts, 'memory.supersede')
+  const options = optionsOf(parts, 'memory.supersede', 'body.options')
+  const body = {
+    old_ref: made.refs[0],
+    content: next.text('body.content'),
+    options: options.plain,
+  }
+  const sent = { body, headers: next.headers() }
+  made.refs.push((await client.ok('POST', `${path}/supersede`, sent)).ref)
+  for (const more of [options.namespaced, options.also]) {
+    const body = { old_ref: UNKNOWN_REF, content: 'A plain write', options: more }
+    made.refs.push((await client.ok('POST', `${path}/supersede`, { body })).ref)
+  }
+}
+
+async function importMemories(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const { text, label, json } = marks(parts, 'memory.import')
+  const path = `/v1/stores/${made.stores[0]}`
+  const before = new Set(await refsOf(client, path))
+  const lines = [
+    { content: text('body.content'), metadata: json('body.metadata') },
+    { content: 'Imported into a namespace', tenant_id: label('body.tenant_id') },
+    { content: 'Imported into another', namespace: label('body.namespace') },
+  ]
+  await client.raw('POST', `${path}/import`, {
+    raw: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    type: 'application/x-ndjson',
+  })
+  made.refs.push(...(await refsOf(client, path)).filter((ref) => !before.has(ref)))
+}
+
+const refsOf = async (client: Client, path: string): Promise<number[]> =>
+  (await client.all(`${path}/memories`, 'memories')).map(({ ref }) => ref)
+
+async function retrieve(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const { text, word, json } = marks(parts, 'memory.retrieve')
+  const path = `/v1/stores/${made.stores[0]}/retrieve`
+  const bodies = [
+    { query: text('body.query'), options: { metadata: json('body.options.metadata') } },
+    { query: 'river', options: { tenant_id: word('body.options.tenant_id') } },
+    { query: 'river', options: { namespace: word('body.options.namespace') } },
+    { query: 'river', tenant_id: word('body.tenant_id') },
+    { query: 'river', namespace: word('body.namespace') },
+  ]
+  for (const body of bodies) await client.ok('POST', path, { body })
+}
+
+async function logDecisions(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const { text, word, label, json, headers } = marks(parts, 'decisions.log')
+  const log = async (body: unknown, headers = {}) => {
+    const { decision_id } = await client.ok('POST', '/v1/decisions/log', { body, headers })
+    made.decisions.push(decision_id)
+  }
+  const [ref = 0] = made.refs
+  const contents = [text('body.retrieved_contents[]'), 'of a ref that is no memory']
+  const common = { retrieved_refs: [ref, UNKNOWN_REF], retrieved_contents: contents }
+  const first = {
+    ...common,
+    store_id: made.stores[0],
+    model_id: label('body.model_id'),
+    query: text('body.query'),
+    output: text('body.output'),
+    session_id: word('body.session_id'),
+    parameters: json('body.parameters'),
+  }
+  await log(first, headers())
+  const store_id = label('body.store_id')
+  const model_id = 'model-a'
+  await log({ ...common, store_id, model_id, query: 'q', raw_output: text('body.raw_output') })
+  made.labels.push(UNKNOWN_REF)
+}
+
+async function erase(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const path = `/v1/stores/${made.stores[0]}`
+  const write = async () => {
+    const body = { content: 'To be erased at once' }
+    return (await client.ok('POST', `${path}/write`, { body })).ref
+  }
+  const reasons = ({ label }: ReturnType<typeof marks>) => ({
+    legal_basis: label('body.legal_basis'),
+    requested_by: label('body.requested_by'),
+  })
+  const remove = marks(parts, 'memory.delete')
+  const removed = { body: { ref: await write(), ...reasons(remove) }, headers: remove.headers() }
+  await client.ok('POST', `${path}/delete`, removed)
+
+  const issue = marks(parts, 'erasure.issue')
+  const body = {
+    fact_ref: await write(),
+    ...reasons(issue),
+    fact_content: issue.text('body.fact_content*'),
+    memory_deleted: issue.text('body.memory_deleted*'),
+  }
+  await client.ok('POST', '/v1/erasure/issue', { body, headers: issue.headers() })
+  const elsewhere = { fact_ref: await write(), store_id: issue.word('body.store_id') }
+  await client.ask('POST', '/v1/erasure/issue', { body: elsewhere })
+  made.refs.push(elsewhere.fact_ref)
+
+  const redact = marks(parts, 'decisions.redact')
+  const decision = { store_id: made.stores[0], model_id: 'model-a', query: 'q', output: 'o' }
+  const { decision_id } = await client.ok('POST', '/v1/decisions/log', { body: decision })
+  const sent = { body: reasons(redact), headers: redact.headers() }
+  await client.ok('POST', `/v1/decisions/${decision_id}/redact`, sent)
+}
+
+async function platform(parts: SendParts): Promise<Answer | undefined> {
+  const { client, operator } = parts
+  const roll = marks(parts, 'gcrumbs.roll')
+  await client.ok('POST', '/v1/gcrumbs/roll', { body: {}, headers: roll.headers() })
+  const verify = marks(parts, 'gcrumbs.verify_envelope')
+  const envelope = { type: 'record', kind: 'erasure', record: verify.json('body') }
+  await client.ok('POST', '/v1/gcrumbs/verify', { body: envelope })
+  const tenant = { name: marks(parts, 'tenants.create').label('body.name') }
+  await operator.ok('POST', '/v1/cloud/tenants', { body: tenant })
+  const { label } = marks(parts, 'keys.create')
+  const allowed_stores = [label('body.allowed_stores[]')]
+  return client.ok('POST', '/v1/keys', { body: { name: label('body.name'), allowed_stores } })
+}

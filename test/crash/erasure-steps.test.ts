@@ -1,0 +1,81 @@
+// kill -9 at every named step of an erasure: the next start undoes it or completes it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fsck } from './testing/command-line.ts'
+import { isInterrupted, type Scenario, scenarios } from './testing/erasures.ts'
+import { Stage } from './testing/stage.ts'
+
+/** Before the plan is durable the content can still be read: from there back, nothing happened. */
+const UNDONE = new Set(['erasure:1', 'erasure:2'])
+const RECOVERED = ['erasure:4', 'erasure:5', 'erasure:6', 'erasure:7-main', 'erasure:7']
+
+/** The steps one erasure passes, in order, each once. */
+async function stepsOf(stage: Stage, scenario: Scenario): Promise<string[]> {
+  const subject = await scenario.prepare(stage.client, 'dry')
+  const before = stage.server.steps.length
+  await subject.erase(stage.client)
+  assert.equal(await subject.outcome(stage.client), 'complete')
+  return [...new Set(stage.server.steps.slice(before))]
+}
+
+for (const scenario of scenarios) {
+  test(`killed at any step, the erasure of ${scenario.name} is undone or completed`, async (t) => {
+    const stage = new Stage(t)
+    await stage.start()
+    const steps = await stepsOf(stage, scenario)
+    t.diagnostic(steps.join(' '))
+    assert.ok(steps.length >= 8 && steps[0] === 'erasure:1' && steps.at(-1) === 'erasure:7')
+    for (const [i, step] of steps.entries()) {
+      const subject = await scenario.prepare(stage.client, `s${i}`)
+      await stage.server.arm([{ name: step, how: 'kill' }])
+      assert.ok(await isInterrupted(() => subject.erase(stage.client)), step)
+      await stage.died()
+      const client = await stage.start()
+      const undone = UNDONE.has(step) && scenario.name !== 'a store'
+      assert.equal(await subject.outcome(client), undone ? 'undone' : 'complete', step)
+      await subject.again(client)
+    }
+    const verdict = await stage.client.ok('GET', '/v1/gcrumbs/verify?full=true')
+    assert.equal(verdict.status, 'intact')
+    await stage.server.stop()
+    await fsck(stage.options)
+  })
+}
+
+test('killed again at any step of the recovery, an erasure is completed by a later start', async (t) => {
+  const stage = new Stage(t)
+  await stage.start()
+  for (const [i, scenario] of scenarios.entries()) {
+    const subject = await scenario.prepare(stage.client, `r${i}`)
+    await stage.server.arm([{ name: 'erasure:3-ledger', how: 'kill' }])
+    assert.ok(await isInterrupted(() => subject.erase(stage.client)))
+    await stage.died()
+    for (const fatal of RECOVERED) {
+      stage.spawn(fatal)
+      await stage.died()
+    }
+    const client = await stage.start()
+    assert.equal(await subject.outcome(client), 'complete')
+    await subject.again(client)
+  }
+  await stage.server.stop()
+  await fsck(stage.options)
+})
+
+test('killed while a failed erasure is being undone, the memory is as it was', async (t) => {
+  const stage = new Stage(t)
+  const [scenario] = scenarios
+  assert.ok(scenario)
+  await stage.start()
+  const subject = await scenario.prepare(stage.client, 'undo')
+  await stage.server.arm([
+    { name: 'erasure:2', how: 'fail' },
+    { name: 'erasure:undo', how: 'kill' },
+  ])
+  assert.ok(await isInterrupted(() => subject.erase(stage.client)))
+  await stage.died()
+  const client = await stage.start()
+  assert.equal(await subject.outcome(client), 'undone')
+  await subject.again(client)
+})

@@ -1,0 +1,34 @@
+// Run as a process of its own by the crash tests: the real service, which fails or ends itself
+// with SIGKILL at the named points it was told to. It tells its parent every point it passes.
+
+import { parseConfig, readEnvironment, startService } from '@custos/server'
+import type { Point, Told } from './server-process.ts'
+
+const [, , fatal = ''] = process.argv
+let points: readonly Point[] = [{ name: fatal, how: 'kill' }]
+
+const tell = (told: Told): void => {
+  process.send?.(told)
+}
+
+process.on('message', (given) => {
+  // Sent by ServerProcess.arm only.
+  points = given as readonly Point[]
+  tell({ kind: 'armed' })
+})
+// The parent is gone: so is whoever would have stopped this process.
+process.on('disconnect', () => process.exit(0))
+
+const service = await startService(parseConfig(readEnvironment()), {
+  step(name) {
+    const point = points.find((known) => known.name === name)
+    if (point?.how === 'kill') process.kill(process.pid, 'SIGKILL')
+    tell({ kind: 'step', name })
+    if (point?.how === 'fail') throw new Error(`failed at ${name}`)
+  },
+})
+tell({ kind: 'listening', url: service.url })
+process.once('SIGTERM', async () => {
+  await service.stop()
+  process.exit(0)
+})
