@@ -11,7 +11,8 @@ export function commitCeiling(seconds: number, { batch = 32, bytes = 1_200 } = {
   const db = new DatabaseSync(join(dir, 'raw.db'))
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
   db.exec(
-    'create table rows (tenant_id text, seq integer, body blob, primary key (tenant_id, seq)) strict',
+    'create table rows (tenant_id text, seq integer, body blob, ' +
+      'primary key (tenant_id, seq)) strict',
   )
   const insert = db.prepare('insert into rows values (?, ?, ?)')
   const body = Buffer.alloc(bytes, 7)

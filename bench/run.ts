@@ -56,18 +56,17 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** The first URL the child prints. */
-async function urlOf(child: ChildProcess): Promise<string> {
-  let seen = ''
-  for await (const chunk of child.stdout ?? []) {
-    seen += chunk
-    const match = /http:\/\/127\.0\.0\.1:\d+/.exec(seen)
-    if (match) {
-      child.stdout?.resume()
-      return match[0]
-    }
-  }
-  throw new Error('the server ended before it listened')
+/** The first URL the child prints; what it prints later is read and dropped. */
+function urlOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      seen += chunk
+      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(seen)
+      if (match) resolve(match[0])
+    })
+    child.once('exit', () => reject(new Error('the server ended before it listened')))
+  })
 }
 
 async function fire(url: string, scenario: Scenario, seconds: number): Promise<Round> {
@@ -185,7 +184,8 @@ try {
     results.push(await measure(scenario, echoUrl))
     process.stderr.write(`${scenario.name} done\n`)
   }
-  const machine = `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`
+  const model = cpus()[0]?.model.trim() ?? 'unknown'
+  const machine = `${cpus().length} x ${model}, Node ${process.version}`
   console.log(`${machine}; ${ROUNDS} rounds of ${SECONDS} s, echo and target in turn`)
   console.log(`raw engine: ${ceiling} durable rows/s at 32 rows a commit\n\n${table(results)}`)
   const out = values.out ?? join(root, 'bench', 'results', `${values.engine}.json`)

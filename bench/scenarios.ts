@@ -13,11 +13,19 @@ export interface Scenario {
   readonly goal_p99_ms?: number
 }
 
-const WORDS = (
-  'agent memory billing invoice customer prefers email weekly report travel Rome Berlin office ' +
-  'meeting Tuesday morning contract renewal discount shipping address dog garden piano lesson ' +
-  'allergy peanut flight window seat hotel budget team manager launch deadline review ticket'
+const SYLLABLES = (
+  'ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu ' +
+  'ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo vu'
 ).split(' ')
+
+const VOCABULARY = 8_000
+
+/** Word number `rank`: three syllables, so that no two are alike. */
+function word(rank: number): string {
+  const base = SYLLABLES.length
+  const digits = [rank % base, Math.floor(rank / base) % base, Math.floor(rank / base ** 2)]
+  return digits.map((digit) => SYLLABLES[digit % base]).join('')
+}
 
 /** A small linear congruential generator: the same texts in every run. */
 function random(seed: number): () => number {
@@ -28,8 +36,11 @@ function random(seed: number): () => number {
   }
 }
 
+// Words are drawn as people use them, the n-th most common in proportion to 1/n (Zipf): a few are
+// in most facts, most are in few.
 function sentence(next: () => number, words: number): string {
-  return Array.from({ length: words }, () => WORDS[Math.floor(next() * WORDS.length)]).join(' ')
+  const draw = () => Math.floor(VOCABULARY ** next())
+  return Array.from({ length: words }, () => word(draw())).join(' ')
 }
 
 const BODIES = 2_000

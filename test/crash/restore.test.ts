@@ -189,7 +189,10 @@ test('without a ledger copy an old keyring revives what it held: a limit certifi
   const story = await eraseAndRestore(stage, ['custos.db', 'keyring'])
   const [issued] = story.certificates
   const limits: string[] = issued?.limits ?? []
-  assert.ok(limits.some((limit) => /keyring/i.test(limit)), limits.join('\n'))
+  assert.ok(
+    limits.some((limit) => /keyring/i.test(limit)),
+    limits.join('\n'),
+  )
   const client = await stage.start()
   const path = `/v1/stores/${story.store_id}/memories/${story.refs[0]}`
   assert.equal((await client.ok('GET', path)).content, ERASED)

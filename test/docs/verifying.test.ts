@@ -7,14 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
+import { detectEnvelope, verifyEnvelope } from '@custos/proof'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
 import { blocksOf, readPage } from './testing/page.ts'
 
 const LINES_MAX = 20
 const TIMEOUT_MS = 20_000
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape, altered at will
-type Answer = any
+/** Answers of every shape, altered at will. */
+type Answer = Awaited<ReturnType<TestService['request']>>['body']
 
 interface Run {
   readonly status: number | null
@@ -156,8 +157,11 @@ test('an auditor refuses a certificate in which any signed field was changed', a
     signature: (c) =>
       (c.signature = `${c.signature.startsWith('A') ? 'B' : 'A'}${c.signature.slice(1)}`),
   }
-  for (const [what, alter] of Object.entries(alterations))
-    await refuses(signatures(altered(issued, alter)), what)
+  await Promise.all(
+    Object.entries(alterations).map(([what, alter]) =>
+      refuses(signatures(altered(issued, alter)), what),
+    ),
+  )
 })
 
 test('an auditor trusts the published keys of the right purpose and time only', async () => {
@@ -202,11 +206,13 @@ test('an auditor checks the signature of every checkpoint, alone and inside a pr
 
 test('an auditor follows the path of every entry to the signed root', async () => {
   assert.ok(last.tree_size > 8)
-  for (let seq = 0; seq < last.tree_size; seq += 1) {
+  const seqs = Array.from({ length: last.tree_size }, (_, seq) => seq)
+  const follow = async (seq: number) => {
     const proof = await ask('GET', `/v1/gcrumbs/epochs/${last.epoch_number}/proof?seq=${seq}`)
     const holds = new RegExp(`^holds in ${last.origin} at size ${last.tree_size}$`)
     await accepts(python('paths.py', proof), holds)
   }
+  await Promise.all(seqs.map(follow))
 })
 
 test('an auditor refuses an inclusion proof in which anything was changed', async () => {
@@ -221,8 +227,11 @@ test('an auditor refuses an inclusion proof in which anything was changed', asyn
     'another payload': (p) => (p.breadcrumb.payload.count = 7),
     'another tree': (p) => (p.checkpoint = p.checkpoint.replace(/\n\d+\n/, '\n5\n')),
   }
-  for (const [what, alter] of Object.entries(alterations))
-    await refuses(python('paths.py', altered(proof, alter)), what)
+  await Promise.all(
+    Object.entries(alterations).map(([what, alter]) =>
+      refuses(python('paths.py', altered(proof, alter)), what),
+    ),
+  )
 })
 
 test('an auditor accepts that one checkpoint extends another, and nothing else', async () => {
@@ -238,13 +247,34 @@ test('an auditor accepts that one checkpoint extends another, and nothing else',
     },
     'another log': (p) => (p.from_checkpoint = `x${p.from_checkpoint}`),
   }
-  for (const [what, alter] of Object.entries(alterations))
-    await refuses(python('paths.py', altered(proof, alter)), what)
+  await Promise.all(
+    Object.entries(alterations).map(([what, alter]) =>
+      refuses(python('paths.py', altered(proof, alter)), what),
+    ),
+  )
+})
+
+test('the offline verifier recognises every document of the page and agrees', async () => {
+  const { decisions } = await ask('GET', '/v1/decisions')
+  const documents = {
+    certificate: issued,
+    decision: decisions[0],
+    epoch: last,
+    proof: await ask('GET', '/v1/gcrumbs/epochs/2/proof?seq=3'),
+    consistency: await ask('GET', '/v1/gcrumbs/epochs/2/consistency?from=1'),
+  }
+  for (const [type, document] of Object.entries(documents)) {
+    const verdict = await verifyEnvelope(detectEnvelope(document), { keys: keys.keys })
+    assert.deepEqual([verdict.type, verdict.valid], [type, true], verdict.reason)
+  }
+  const turned = altered(documents.consistency, (p) => (p.path[0] = flipped(p.path[0])))
+  assert.equal((await verifyEnvelope(detectEnvelope(turned), { keys: keys.keys })).valid, false)
 })
 
 test('the digest on the log and the salted hash are what the page computes', async () => {
-  const one = (words: string) =>
-    blocksOf(readPage('docs/verifying.md')).find((b) => b.text.includes(words))?.text ?? ''
+  const page = blocksOf(readPage('docs/verifying.md'))
+  const shellBlocks = page.filter(({ language }) => language === 'sh')
+  const one = (words: string) => shellBlocks.find((block) => block.text.includes(words))?.text ?? ''
   writeFileSync(join(dir, 'certificate.json'), JSON.stringify(issued))
   const shell = (command: string, ...args: string[]) =>
     spawnSync('bash', ['-c', command, 'bash', ...args], { cwd: dir, encoding: 'utf8' })

@@ -5,7 +5,8 @@ import { commands } from './commands/index.ts'
 
 function usage(): string {
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`)
-  return `usage: custos COMMAND [arguments]\n\n${lines.join('\n')}\n\ncustos COMMAND --help tells more.`
+  const head = 'usage: custos COMMAND [arguments]'
+  return `${head}\n\n${lines.join('\n')}\n\ncustos COMMAND --help tells more.`
 }
 
 async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<number> {

@@ -15,7 +15,7 @@ import {
   Ref,
   Timestamp,
 } from './common.ts'
-import { erasureReasons } from './erasure.ts'
+import { erasureReasons, IssuedCertificate } from './erasure.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
@@ -235,14 +235,17 @@ export const decisionErasure = {
     id: 'decisions.redact',
     method: 'POST',
     path: '/v1/decisions/{decision_id}/redact',
-    summary: 'Erases query, output and parameters of a decision and certifies it',
+    summary: 'Erases all text of a decision that is no stored memory, and certifies it',
+    description:
+      'Query, output, parameters, session id and contents that are not of a stored memory; the ' +
+      'memories it used are erased one by one.',
     access: 'tenant',
     scope: 'erasure:execute',
     params: DecisionParams,
     body: Type.Object(erasureReasons),
     body_optional: true,
     status: 200,
-    reply: JsonObject,
+    reply: IssuedCertificate,
     refuses: ['decision_not_found', 'no_signing_key'],
     idempotent: true,
   }),

@@ -92,8 +92,8 @@ export const erasure = {
       'Repeating it answers the first certificate with deleted:false. A ref that only decision ' +
       'records name has their contents scrubbed (already_absent); one that nothing names is ' +
       'certified as nothing_found. With store_id, the memory must be in that store. fact_content ' +
-      'and memory_deleted are accepted for older clients and ignored: what was stored and whether ' +
-      'it is gone is observed here.',
+      'and memory_deleted are accepted for older clients and ignored: what was stored ' +
+      'and whether it is gone is observed here.',
     access: 'tenant',
     scope: 'erasure:execute',
     body: Type.Object({

@@ -9,6 +9,23 @@ export * from './jobs.ts'
 export * from './keys.ts'
 export * from './limits.ts'
 export * from './memory.ts'
+export {
+  CAPABILITIES,
+  type Capability,
+  ExportHeader,
+  IMPORT_LINES_MAX,
+  ImportLine,
+  Memory,
+  MemorySource,
+  RankedMemory,
+  RetrieveRequest,
+  Store,
+  Superseded,
+  TOKENIZERS,
+  type WriteOptions,
+  WriteRequest,
+  Written,
+} from './memory-records.ts'
 export * from './monitoring.ts'
 export * from './operation.ts'
 export * from './platform.ts'

@@ -32,7 +32,6 @@ export const refusals = {
   epoch_not_found: { status: 404, title: 'No such epoch' },
   job_not_found: { status: 404, title: 'No such job' },
   // state
-  store_exists: { status: 409, title: 'A store with this id exists' },
   store_deleting: { status: 409, title: 'The store is being deleted' },
   superseded: { status: 409, title: 'The memory has been superseded' },
   erasing: { status: 409, title: 'The memory is being erased' },

@@ -73,11 +73,23 @@ function detectRecord(json: Bare): Envelope | null {
   if (isObject(json['from']) && isObject(json['to']) && has(json, 'path')) {
     return { type: 'consistency', from: json['from'], to: json['to'], path: json['path'] }
   }
+  if (has(json, 'from_checkpoint', 'to_checkpoint', 'path')) return flatConsistency(json)
   if (has(json, 'epoch_number', 'checkpoint')) return { type: 'epoch', epoch: json }
   if (has(json, 'decision_id', 'query', 'timestamp')) return { type: 'decision', decision: json }
   if (has(json, 'content', 'source')) return { type: 'memory', memory: json }
   if (isObject(json['decision'])) return detectRecord(json['decision'])
   return null
+}
+
+// The answer of the API names both epochs side by side.
+function flatConsistency(json: Bare): Envelope {
+  const epoch = (side: 'from' | 'to') => ({
+    epoch_number: json[`${side}_epoch`],
+    tree_size: json[`${side}_size`],
+    root_hash: json[`${side}_root`],
+    checkpoint: json[`${side}_checkpoint`],
+  })
+  return { type: 'consistency', from: epoch('from'), to: epoch('to'), path: json['path'] }
 }
 
 // The pages of the API carry their items under the plural of the record's name.

@@ -113,6 +113,7 @@ test('answers of the API are recognised as they were saved', () => {
     [older, 'epoch'],
     [proof, 'proof'],
     [{ from: older, to: newer, path }, 'consistency'],
+    [{ from_checkpoint: 'a', to_checkpoint: 'b', path }, 'consistency'],
     [log, 'breadcrumbs'],
     [log[0], 'breadcrumbs'],
     [{ breadcrumbs: log, count: 3 }, 'breadcrumbs'],

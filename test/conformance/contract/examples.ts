@@ -107,7 +107,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'tenants.usage': (ids) => ({ ...tenant(ids), query: { period: 'current_month' } }),
   'tenants.current_usage': nothing,
 
-  'keys.create': () => ({ body: { name: 'reader', class: 'read_only' } }),
+  'keys.create': () => ({ body: { name: 'deputy', scopes: ['keys:admin'] } }),
   'keys.list': () => ({ query: { limit: 10, offset: 0 } }),
   'keys.revoke': ({ key_id }) => ({ params: { key_id } }),
 

@@ -170,6 +170,9 @@ describe('while an erasure is under way', () => {
 test('memory.retrieve answers index_building with Retry-After until the index is there', async () => {
   const first = await startTestService()
   const { tenant, ids } = await buildWorld(first)
+  const items = Array.from({ length: 1_000 }, (_, i) => ({ content: `thing ${i} of many` }))
+  for (let batch = 0; batch < 3; batch += 1)
+    await tenant.ok('memory.write_batch', { params: { store_id: ids.store_id }, body: { items } })
   await first.stop({ keep: true })
   const service = await startTestService({ data_dir: first.data_dir })
   try {

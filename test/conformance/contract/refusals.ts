@@ -1,6 +1,6 @@
 // For every refusal an operation declares, a request that provokes it.
 
-import { limits, type RefusalCode } from '@custos/contract'
+import type { RefusalCode } from '@custos/contract'
 import { exampleOf } from './examples.ts'
 import type { Sent } from './testing/table.ts'
 import type { Answer, Tenant } from './testing/tenant.ts'
@@ -41,7 +41,8 @@ const reused =
     return tenant.ask(id, { ...exampleOf(id, ids), headers })
   }
 
-const LONG = 'x'.repeat(limits.content_bytes + 1)
+/** Two names for one thing that disagree. */
+const TWO = { tenant_id: 'red', namespace: 'blue' }
 const BAD_CURSOR = { cursor: 'not-a-cursor' }
 
 const NOT_FOUND: readonly (readonly [string, RefusalCode])[] = [
@@ -115,15 +116,16 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'memory.create_store rejected': asking('memory.create_store', () => ({
     body: { capabilities: ['cryptographic_provenance'] },
   })),
-  'memory.write rejected': inStore('memory.write', () => ({ content: LONG })),
+  'memory.write rejected': inStore('memory.write', () => ({ content: 'x', options: TWO })),
   'memory.write_batch rejected': inStore('memory.write_batch', () => ({
-    items: [{ content: 'short' }, { content: LONG }],
+    items: [{ content: 'x' }, { content: 'x', options: TWO }],
   })),
   'memory.supersede rejected': inStore('memory.supersede', ({ ref }) => ({
     old_ref: ref,
-    content: LONG,
+    content: 'x',
+    options: TWO,
   })),
-  'memory.retrieve rejected': inStore('memory.retrieve', () => ({ query: LONG })),
+  'memory.retrieve rejected': inStore('memory.retrieve', () => ({ query: 'x', options: TWO })),
   'memory.audit rejected': asking('memory.audit', ({ store_id }) => ({
     params: { store_id },
     query: BAD_CURSOR,

@@ -8,8 +8,8 @@ import { formatBytes, startProgress } from '../progress.ts'
 
 export const backup: Command = {
   usage: 'DIR [options]',
-  help: `Writes custos-<time>.data and custos-<time>.keyring into DIR, readable by you only, while the
-service runs or is stopped. Keep the two in different places: each is useless without the other.
+  help: `Writes custos-<time>.data and custos-<time>.keyring into DIR, readable by you only, while
+the service runs or is stopped. Keep the two in different places: each is useless without the other.
 The master key is in neither; keep it in a third.
 
 ${DATA_HELP}`,

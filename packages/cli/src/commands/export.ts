@@ -12,8 +12,8 @@ import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../service-client.ts'
 
 export const exportStore: Command = {
   usage: 'STORE [-o FILE] [options]',
-  help: `Writes a header line and every memory of the store, superseded ones included, one JSON object a
-line. custos import and custos verify read it.
+  help: `Writes a header line and every memory of the store, superseded ones included, one JSON
+object a line. custos import and custos verify read it.
 
   -o, --output FILE   default: standard output
 ${CLIENT_HELP}`,
@@ -32,7 +32,12 @@ async function runExport(args: readonly string[]): Promise<number> {
   if (!body) throw new CommandError('the service sent no body')
   const counter = countLines('export')
   try {
-    await receive(Readable.fromWeb(body).pipe(counter.stream), values.output)
+    await receive([Readable.fromWeb(body), counter.stream], values.output)
+  } catch (error) {
+    // How fetch says that the connection ended before the body did.
+    if (error instanceof TypeError)
+      throw new CommandError('the export was cut off: nothing is kept')
+    throw error
   } finally {
     counter.end()
   }
@@ -45,11 +50,15 @@ async function runExport(args: readonly string[]): Promise<number> {
 
 // Under another name until it is whole: a stream that was cut off leaves no file to mistake for
 // an export.
-async function receive(stream: Readable, output: string | undefined): Promise<void> {
-  if (output === undefined) return pipeline(stream, process.stdout, { end: false })
+async function receive(
+  [from, through]: readonly [Readable, Transform],
+  output: string | undefined,
+): Promise<void> {
+  if (output === undefined) return pipeline(from, through, process.stdout, { end: false })
   const draft = `${output}.${randomBytes(4).toString('hex')}`
   try {
-    await pipeline(stream, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }))
+    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true })
+    await pipeline(from, through, file)
     await rename(draft, output)
   } finally {
     await rm(draft, { force: true })

@@ -1,6 +1,6 @@
 // custos import: memories from NDJSON into a store, streamed.
 
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { readArguments, requirePositionals } from '../arguments.ts'
 import type { Command } from '../command.ts'
@@ -26,7 +26,7 @@ async function runImport(args: readonly string[]): Promise<number> {
   requirePositionals(positionals, 'STORE', 'FILE')
   const [store = '', file = ''] = positionals
   const client = openClient(values, 'tenant')
-  const source = file === '-' ? process.stdin : createReadStream(file)
+  const source = file === '-' ? process.stdin : (await open(file)).createReadStream()
   const counter = countLines('import')
   // pipe() does not carry a failed read over.
   source.once('error', (error: Error) => counter.stream.destroy(error))

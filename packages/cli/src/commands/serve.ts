@@ -14,12 +14,16 @@ import type { Command } from '../command.ts'
 
 export const serve: Command = {
   usage: '[options]',
-  help: `Settings come from flags or from the environment; flags win. Secrets have no flag.\n\n${settingsHelp()}`,
+  help: `Settings come from flags or from the environment; flags win. Secrets have no flag.
+
+${settingsHelp()}`,
   run: runServe,
 }
 
 async function runServe(args: readonly string[]): Promise<number> {
   const config = parseConfig({ ...readEnvironment(), ...readFlags(args) })
+  // Whoever reads the first lines and leaves (`| head`) must not stop the service.
+  process.stdout.on('error', () => {})
   const service = await startService(config)
   console.log(`custos listens on ${service.url}`)
   if (config.auth === 'local')

@@ -1,4 +1,4 @@
-// Recognises what a file holds: an answer of the API, many of them, a checkpoint or a proof as text.
+// Recognises what a file holds: answers of the API, a checkpoint or a proof as text.
 
 import { detectEnvelope, type Envelope } from '@custos/proof'
 

@@ -1,4 +1,4 @@
-// Opens the data directory: lock, keyring, schema, engine. Used by the service and by offline tools.
+// Opens the data directory: lock, keyring, schema, engine. For the service and offline tools.
 
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'

@@ -1,13 +1,16 @@
-// Work by the clock: checkpoints when there is something new, old idempotency records.
+// Work by the clock: checkpoints when there is something new, old idempotency records, and
+// erasures that failed half-way.
 
 import { listTenants } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
 import { sweepIdempotency } from '../platform/idempotency.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
 
 const SWEEP_MS = 600_000
+const RECOVER_MS = 60_000
 
 export interface Timers {
   stop(): Promise<void>
@@ -27,6 +30,7 @@ export function startTimers(kernel: Kernel, options: { epoch_seconds: number }):
   }
   if (options.epoch_seconds > 0)
     every(options.epoch_seconds * 1_000, 'timer.epochs_failed', () => rollAll(kernel))
+  every(RECOVER_MS, 'timer.recovery_failed', () => recoverErasures(kernel))
   every(SWEEP_MS, 'timer.sweep_failed', async () => {
     await sweepIdempotency(kernel, kernel.clock.now())
   })

@@ -2,6 +2,7 @@
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Kernel } from '../platform/kernel.ts'
+import { Refusal } from '../platform/refusal.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
 import { Authenticator, type AuthOptions } from './authenticate.ts'
 import { Endpoint, type Route } from './endpoint.ts'
@@ -42,6 +43,8 @@ function createFastify(kernel: Kernel): FastifyInstance {
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
     genReqId: () => '',
+    // Node would answer with an empty body.
+    http: { requireHostHeader: false },
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: PARAM_CHARS_MAX,
@@ -53,6 +56,12 @@ function createFastify(kernel: Kernel): FastifyInstance {
     clientErrorHandler: answerClientError,
   })
   server.server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    if (raw.headers.host !== undefined || raw.httpVersion === '1.0') return done()
+    reply.hijack()
+    const refusal = new Refusal('bad_request', 'A request must name its host (RFC 9112, 3.2)')
+    sendUnrouted(kernel, raw, reply.raw, refusal)
+  })
   return server
 }
 

@@ -174,6 +174,8 @@ export class Endpoint {
   }
 
   #log(status: number, { request_id, started_ms, principal, tenant_id }: Trace): void {
+    // What an operator asked for and is no tenant is a caller's text: not for the log.
+    const known = tenant_id !== '' && status !== 404
     this.#kernel.logger.info('request', {
       method: this.#operation.method,
       operation: this.#operation.id,
@@ -181,7 +183,7 @@ export class Endpoint {
       ms: Math.round((performance.now() - started_ms) * 100) / 100,
       request_id,
       key_id: principal.key_id,
-      tenant_id: tenant_id === '' ? principal.tenant_id : tenant_id,
+      tenant_id: known ? tenant_id : principal.tenant_id,
     })
   }
 }

@@ -6,8 +6,7 @@ const NEWEST_DECISIONS = 2_048
 
 /**
  * The highest record secret number among all stores and the newest decisions; 0 for none.
- * Numbers rise with the log, so that the newest decisions stand for all of them; a redaction
- * gives an older decision a newer number, which the caller's margin covers.
+ * Numbers rise with the log, so that the newest decisions stand for all of them.
  */
 export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
   const newest = await db.all(

@@ -1,4 +1,4 @@
-// A tenant with a store and an agent that writes, decides and erases: what erasure tests start from.
+// A tenant with a store, and an agent that writes, decides and erases: the start of erasure tests.
 
 import assert from 'node:assert/strict'
 import { type Answer, startTestService, type TestOptions, type TestService } from './harness.ts'

@@ -82,7 +82,7 @@ function mutate(body: unknown, { way, how, value }: Change): unknown {
     return body.toSpliced(index, how === 'add' ? 0 : 1, value)
   }
   const object: Record<string, unknown> = { ...body }
-  if (how === 'add') return { ...object, [`k${String(value).slice(0, 20)}`]: value }
+  if (how === 'add') return { ...object, [`k${JSON.stringify(value)?.slice(0, 20)}`]: value }
   if (at === undefined) return body
   if (way.length > 1)
     return { ...object, [at]: mutate(object[at], { way: way.slice(1), how, value }) }

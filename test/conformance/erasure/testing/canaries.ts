@@ -26,11 +26,13 @@ export class Canaries {
     return new Set(this.#sent.keys())
   }
 
-  /** The places whose canaries are in the text. */
+  /** The places whose canaries are in the text; labels do not count. */
   foundIn(text: string): string[] {
     const lower = text.toLowerCase()
     if (!lower.includes(CANARY.toLowerCase())) return []
-    const found = [...this.#sent].filter(([, canary]) => lower.includes(canary.toLowerCase()))
+    const found = [...this.#sent].filter(
+      ([, canary]) => canary.startsWith(CANARY) && lower.includes(canary.toLowerCase()),
+    )
     return found.length > 0 ? found.map(([place]) => place) : ['a canary cut short']
   }
 

@@ -47,7 +47,11 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
 
 async function createStore(parts: SendParts): Promise<void> {
   const { text, word, json, headers } = marks(parts, 'memory.create_store')
-  const body = { name: text('body.name'), backend: word('body.backend'), labels: json('body.labels') }
+  const body = {
+    name: text('body.name'),
+    backend: word('body.backend'),
+    labels: json('body.labels'),
+  }
   const sent = { body, headers: headers() }
   parts.made.stores.push((await parts.client.ok('POST', '/v1/stores', sent)).store_id)
 }

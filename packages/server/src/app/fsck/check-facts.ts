@@ -2,10 +2,12 @@
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { TOKENIZERS } from '@custos/contract'
 import { factId, isValidAt, type PublishedKey } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { SealError } from '../../platform/keys/seal.ts'
+import type { Tokenizer } from '../../platform/tokens/tokenizer.ts'
 import {
   commitmentOf,
   commitmentsRoot,
@@ -14,7 +16,7 @@ import {
 } from '../../slices/memory/index.ts'
 import { parseRecord } from './check-log.ts'
 import type { Check, Found } from './finding.ts'
-import { countTombstonesByEntry, findRecord, listFactRows } from './fsck.sql.ts'
+import { countTombstonesByEntry, findRecord, listFactRows, listStoreRows } from './fsck.sql.ts'
 
 const CHUNK = 500
 const ERASING = 1
@@ -35,12 +37,13 @@ export async function* checkFacts(check: Check): AsyncGenerator<Found> {
     if (written_seq !== null) erased.set(written_seq, count)
   const groups = new Map<number, Group>()
   const keys = await check.kernel.keyring.tenant(db.tenant_id)
+  const tokenizers = await loadTokenizers(check)
   for (let after = -1; ; ) {
     const rows = await listFactRows(db, after, CHUNK)
     const secrets = await secretsOf(check, rows)
     for (const row of rows) {
       const opened = open(keys, row, secrets.get(row.ref) ?? null)
-      yield* problemsOf(check, row, opened)
+      yield* problemsOf(check, row, { opened, tokenizers })
       yield* addToGroup(check, row, { opened, groups, erased })
     }
     counts.facts += rows.length
@@ -55,6 +58,16 @@ export async function* checkFacts(check: Check): AsyncGenerator<Found> {
     if (found !== count)
       yield { kind: 'log', id: `entry ${seq}`, what: `speaks of ${count} facts, ${found} are here` }
   }
+}
+
+/** The counter of each store, loaded only when there is something to count. */
+async function loadTokenizers({ kernel, db }: Check): Promise<Map<string, Tokenizer>> {
+  const loaded = new Map<string, Tokenizer>()
+  for (const { store_id, tokenizer } of await listStoreRows(db)) {
+    const name = TOKENIZERS.find((known) => known === tokenizer)
+    if (name) loaded.set(store_id, await kernel.tokenizer(name))
+  }
+  return loaded
 }
 
 const secretsOf = ({ kernel, db }: Check, rows: readonly FactRow[]) =>
@@ -77,7 +90,11 @@ function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): Opened {
   }
 }
 
-function* problemsOf(check: Check, row: FactRow, opened: Opened): Generator<Found> {
+function* problemsOf(
+  check: Check,
+  row: FactRow,
+  { opened, tokenizers }: { opened: Opened; tokenizers: ReadonlyMap<string, Tokenizer> },
+): Generator<Found> {
   const found = (what: string): Found => ({ kind: 'fact', id: String(row.ref), what })
   if (opened === 'sealed_shut') yield found('the seal does not open')
   // Being erased: its secret goes before its row does, and the next start finishes it.
@@ -87,6 +104,9 @@ function* problemsOf(check: Check, row: FactRow, opened: Opened): Generator<Foun
     const id = Buffer.from(factId(opened.content, tenantValue(check, row)))
     if (id.toString('hex') !== opened.fact_id)
       yield found('its id does not follow from its content')
+    const counter = tokenizers.get(row.store_id)
+    if (counter && counter.count(opened.content) !== row.token_count)
+      yield found('its tokens are miscounted')
     const problem = signatureProblem(check.keys, row, opened, id)
     if (problem) yield found(problem)
   }

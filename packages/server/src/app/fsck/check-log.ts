@@ -2,7 +2,7 @@
 
 import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
 import type { Check, Found, LogSummary } from './finding.ts'
-import { listRecords } from './fsck.sql.ts'
+import { findEpochCheckpoint, listRecords } from './fsck.sql.ts'
 
 const CHUNK = 1_000
 
@@ -13,6 +13,11 @@ export async function* checkLog(check: Check): AsyncGenerator<Found> {
   const verdict = await verifyLog(db, { from: UNVERIFIED, keys, origin, signed })
   counts.entries = verdict.tree_size
   counts.epochs = verdict.epochs_verified
+  if (signed) {
+    const epoch = await findEpochCheckpoint(db, signed.epoch_number)
+    if (epoch?.checkpoint !== signed.checkpoint)
+      yield { kind: 'log', id: `epoch ${signed.epoch_number}`, what: 'is not the one signed' }
+  }
   if (verdict.status !== 'tampered') return
   const { at_seq, epoch_number, reason = 'tampered' } = verdict
   const hint = reason === 'epoch_wrong_origin' ? ' (does --origin name the one served?)' : ''

@@ -3,6 +3,7 @@
 import type { PublishedKey } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 
 export interface Finding {
   readonly tenant_id: string
@@ -20,11 +21,6 @@ export interface LedgerState {
   readonly state: 'requested' | 'completed'
   /** The certificate as the ledger keeps it; null until completed. */
   readonly certificate: string | null
-}
-
-export interface LastSigned {
-  readonly generation: number
-  readonly tree_size: number
 }
 
 /** Rows counted on the way. */
@@ -45,7 +41,8 @@ export interface Check {
   readonly keys: readonly PublishedKey[]
   /** Read before the snapshot: what it says is done must be in the snapshot. */
   readonly ledger: ReadonlyMap<string, LedgerState>
-  readonly signed: LastSigned | null
+  /** The newest checkpoint the keyring has seen signed. */
+  readonly signed: StoredCheckpoint | null
   /** What the log says there is. */
   readonly log: LogSummary
   readonly counts: Counts

@@ -16,13 +16,25 @@ export const listRecords = (db: TenantDb, first: number, end: number) =>
 export const findRecord = (db: TenantDb, seq: number) =>
   db.first(from(db, 'breadcrumbs').select('record').where('seq', '=', seq))
 
+export const findEpochCheckpoint = (db: TenantDb, epoch_number: number) =>
+  db.first(from(db, 'epochs').select('checkpoint').where('epoch_number', '=', epoch_number))
+
 export const listStoreRows = (db: TenantDb) =>
-  db.all(from(db, 'stores').select(['store_id', 'secret_no', 'sealed', 'state']))
+  db.all(from(db, 'stores').select(['store_id', 'secret_no', 'sealed', 'state', 'tokenizer']))
 
 export const listFactRows = (db: TenantDb, after: number, limit: number) =>
   db.all(
     from(db, 'facts')
-      .select(['ref', 'store_id', 'namespace', 'written_seq', 'written_us', 'state', 'sealed'])
+      .select([
+        'ref',
+        'store_id',
+        'namespace',
+        'written_seq',
+        'written_us',
+        'token_count',
+        'state',
+        'sealed',
+      ])
       .where('ref', '>', after)
       .orderBy('ref')
       .limit(limit),

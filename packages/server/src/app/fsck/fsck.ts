@@ -19,7 +19,6 @@ import {
   FINDINGS_MAX,
   type Finding,
   type Found,
-  type LastSigned,
   type LedgerState,
   subjectKey,
 } from './finding.ts'
@@ -98,7 +97,7 @@ async function look(
         db,
         keys: kernel.keyring.publishedKeys(),
         ledger,
-        signed: lastSigned(signed),
+        signed,
         log: { written: new Map(), erased: new Map(), certified: new Map(), decisions: 0 },
         counts: noCounts(),
         progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
@@ -110,9 +109,6 @@ async function look(
     snapshots.release()
   }
 }
-
-const lastSigned = (signed: LastSigned | null): LastSigned | null =>
-  signed && { generation: signed.generation, tree_size: signed.tree_size }
 
 const noCounts = (): Counts => ({
   entries: 0,
@@ -144,24 +140,41 @@ async function readLedger({ kernel }: ReadOnlyKernel, tenant_id: string) {
   }
 }
 
+type Run = (check: Check) => AsyncGenerator<Found>
+
+const CHECKS: readonly (readonly [Found['kind'], Run])[] = [
+  ['log', checkLog],
+  ['store', (check) => checkStores({ ...check, keyring: check.kernel.keyring })],
+  ['fact', checkFacts],
+  ['validity', checkValidity],
+  ['tombstone', checkTombstones],
+  ['decision', checkAllDecisions],
+  ['certificate', checkCertificates],
+]
+
 async function gather(check: Check): Promise<Finding[]> {
   const findings: Finding[] = []
   await summariseLog(check)
-  const checks = [
-    checkLog,
-    (check: Check) => checkStores({ ...check, keyring: check.kernel.keyring }),
-    checkFacts,
-    checkValidity,
-    checkTombstones,
-    checkAllDecisions,
-    checkCertificates,
-  ]
-  for (const run of checks)
-    for await (const found of run(check)) {
+  for (const [kind, run] of CHECKS)
+    for await (const found of guarded(kind, run(check))) {
       findings.push({ tenant_id: check.db.tenant_id, ...found })
       if (findings.length >= FINDINGS_MAX) return findings
     }
   return findings
+}
+
+// Rows that nothing of ours could have written may break a reader in ways it does not expect: the
+// other checks go on. The name only: a message may quote what could not be read.
+async function* guarded(
+  kind: Found['kind'],
+  findings: AsyncGenerator<Found>,
+): AsyncGenerator<Found> {
+  try {
+    yield* findings
+  } catch (error) {
+    const name = error instanceof Error ? error.name : 'unknown'
+    yield { kind, id: '-', what: `the check could not go on: ${name}` }
+  }
 }
 
 async function* checkAllDecisions(check: Check): AsyncGenerator<Found> {

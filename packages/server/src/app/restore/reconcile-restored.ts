@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { reconcileErasures } from '../../slices/erasure/index.ts'
-import { findHead, reconcileLog } from '../../slices/gcrumbs/index.ts'
+import { findHead } from '../../slices/gcrumbs/index.ts'
 import { openKernel } from '../open-kernel.ts'
 import { countCertificates, countTombstones } from './restore.sql.ts'
 
@@ -30,8 +30,12 @@ export async function reconcileRestored(
   try {
     const { kernel } = open
     const before = await statesOf(kernel)
-    await reconcileErasures(kernel)
-    if (keyring_restored) await continueAll(kernel, before)
+    // The same pair may have been restored before, and that copy may have signed under the next
+    // generation: the moment of this restore sets it apart from all earlier ones.
+    await reconcileErasures(
+      kernel,
+      keyring_restored ? { generation_floor: kernel.clock.now() } : {},
+    )
     return differences(before, await statesOf(kernel))
   } finally {
     await open.close()
@@ -59,14 +63,6 @@ async function stateOf(db: TenantDb): Promise<State> {
     size: head?.size ?? 0,
     tombstones: await countTombstones(db),
     certificates: await countCertificates(db),
-  }
-}
-
-async function continueAll(kernel: Kernel, before: ReadonlyMap<string, State>): Promise<void> {
-  for (const [tenant_id, { generation }] of before) {
-    const now = await kernel.db.read(tenant_id, stateOf)
-    if (now.generation === generation && now.size > 0)
-      await reconcileLog(kernel, tenant_id, { certificates_missing: true })
   }
 }
 

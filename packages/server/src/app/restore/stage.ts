@@ -23,7 +23,7 @@ import { OfflineError } from '../offline-error.ts'
 
 const PREFIX = 'restore-'
 
-/** A fresh folder on the file system of the data directory, so that files can be moved out of it. */
+/** On the file system of the data directory, so that files can be moved out of it. */
 export function openStage(data_dir: string): string {
   mkdirSync(data_dir, { recursive: true, mode: PRIVATE_DIRECTORY })
   const stage = join(data_dir, `${PREFIX}${randomBytes(6).toString('hex')}`)

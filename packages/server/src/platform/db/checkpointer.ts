@@ -1,5 +1,6 @@
 // Keeps the write-ahead log short from a worker thread, so that no COMMIT pays for a checkpoint.
 
+import { statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 const PASSIVE_BYTES = 2 * 1024 * 1024
@@ -13,16 +14,15 @@ export interface Checkpointer {
   stop(): Promise<void>
 }
 
+/** The thread is started when the log first grows long: a service at rest does without it. */
 export function startCheckpointer(path: string): Checkpointer {
-  const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
-    workerData: { path, passive: PASSIVE_BYTES, truncate: TRUNCATE_BYTES },
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-  })
-  worker.unref()
+  let worker: Worker | undefined
   let dirty = false
   const timer = setInterval(() => {
     if (!dirty) return
     dirty = false
+    if (walBytes(path) < PASSIVE_BYTES) return
+    worker ??= startWorker(path)
     worker.postMessage('look')
   }, EVERY_MS)
   timer.unref()
@@ -32,11 +32,25 @@ export function startCheckpointer(path: string): Checkpointer {
     },
     async stop() {
       clearInterval(timer)
-      // From here on the process waits for it.
+      if (!worker) return
+      // Without a reference the process could end before the worker has closed its connection.
       worker.ref()
-      const ended = new Promise((resolve) => worker.once('exit', resolve))
+      const ended = new Promise((resolve) => worker?.once('exit', resolve))
       worker.postMessage('stop')
       await ended
     },
   }
+}
+
+function startWorker(path: string): Worker {
+  const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
+    workerData: { path, passive: PASSIVE_BYTES, truncate: TRUNCATE_BYTES },
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  })
+  worker.unref()
+  return worker
+}
+
+function walBytes(path: string): number {
+  return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -83,6 +83,10 @@ export const leaseJob = (tx: Tx, job_id: string, now_us: number, until_us: numbe
       .where('lease_until_us', '<', now_us),
   )
 
+/** Jobs somebody holds are due at once. */
+export const releaseLeases = (tx: Tx) =>
+  tx.run(builder.updateTable('jobs').set({ lease_until_us: 0 }).where('state', '=', 'running'))
+
 export interface JobChange {
   state: string
   progress_done: number

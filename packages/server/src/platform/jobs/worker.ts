@@ -8,6 +8,7 @@ import {
   insertJob,
   type JobRow,
   leaseJob,
+  releaseLeases,
   updateJob,
 } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
@@ -39,6 +40,7 @@ export class JobWorker implements JobQueue {
   #timer: NodeJS.Timeout | undefined
   #current: Promise<void> | undefined
   #stopping = false
+  #started = false
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -101,6 +103,7 @@ export class JobWorker implements JobQueue {
   async #drain(): Promise<void> {
     const { db, clock, logger } = this.#parts
     try {
+      await this.#takeOver()
       while (!this.#stopping) {
         const row = await db.read(PLATFORM, (r) => findDueJob(r, clock.now()))
         if (!row) return
@@ -109,6 +112,14 @@ export class JobWorker implements JobQueue {
     } catch (error) {
       logger.error('jobs.poll_failed', { reason: error instanceof Error ? error.name : 'unknown' })
     }
+  }
+
+  // One process at a time works on embedded data: a lease found at its start is a dead one's.
+  async #takeOver(): Promise<void> {
+    const { db } = this.#parts
+    if (this.#started) return
+    if (db.stats().engine === 'sqlite') await db.transact(PLATFORM, releaseLeases)
+    this.#started = true
   }
 
   async #takeUp(job: Job): Promise<void> {

@@ -185,7 +185,7 @@ test('a torn last line is cut off; an unreadable line before it stops the start'
   await assert.rejects(open(), { code: 'ledger_copy_damaged' })
 })
 
-test('a new copy gets what the ledger holds; lines of another keyring change nothing', async (t) => {
+test('a new copy gets what the ledger holds; another keyring’s lines change nothing', async (t) => {
   const [dir, other] = [tempDirectory(t), tempDirectory(t)]
   const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
   const foreign = await openKeyring(t, { dir: other, ledger_copy })
@@ -208,4 +208,24 @@ test('a new copy gets what the ledger holds; lines of another keyring change not
   cpSync(ledger_copy, fresh)
   await openKeyring(t, { dir, ledger_copy: fresh })
   assert.equal(linesOf(fresh).length, 3)
+})
+
+test('two keyrings that append to one copy keep each other’s lines', async (t) => {
+  const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
+  const one = await openKeyring(t, { dir: tempDirectory(t), ledger_copy })
+  const two = await openKeyring(t, { dir: tempDirectory(t), ledger_copy })
+  for (const subject of ['1', '2']) {
+    await one.ledger.request([erasureOf(subject)])
+    await two.ledger.request([erasureOf(subject)])
+  }
+  const lines = linesOf(ledger_copy).map((line) => JSON.parse(line))
+  assert.deepEqual(
+    lines.map((line) => [line.instance_id === one.instance_id, line.subject]),
+    [
+      [true, '1'],
+      [false, '1'],
+      [true, '2'],
+      [false, '2'],
+    ],
+  )
 })

@@ -4,8 +4,8 @@ import type {
   ErasureLedger,
   LedgerCompletion,
   LedgerEntry,
+  LedgerSubjectKind,
   NewLedgerEntry,
-  SecretKind,
 } from './keyring.ts'
 import type { KeyringDb } from './keyring-db.ts'
 import { KeyringError, requireInteger } from './keyring-error.ts'
@@ -54,7 +54,11 @@ export class FileLedger implements ErasureLedger {
     })
   }
 
-  async find(tenant_id: string, kind: SecretKind, subject: string): Promise<LedgerEntry | null> {
+  async find(
+    tenant_id: string,
+    kind: LedgerSubjectKind,
+    subject: string,
+  ): Promise<LedgerEntry | null> {
     return findEntry(this.#db, tenant_id, kind, subject) ?? null
   }
 

@@ -64,10 +64,13 @@ export interface SecretRef {
   readonly number: number
 }
 
+/** What is erased. A store's own entry ends without a certificate: its facts have theirs. */
+export type LedgerSubjectKind = SecretKind | 'store'
+
 export interface NewLedgerEntry {
   readonly tenant_id: string
-  readonly subject_kind: SecretKind
-  /** The fact's ref in decimal, or the decision's id. */
+  readonly subject_kind: LedgerSubjectKind
+  /** The fact's ref in decimal, the decision's id, or the store's id and secret number. */
   readonly subject: string
   readonly store_id: string | null
   readonly requested_us: number
@@ -103,10 +106,11 @@ export interface ErasureLedger {
   request(entries: readonly NewLedgerEntry[]): Promise<LedgerEntry[]>
   /** Durable here and in the copy; a completed row keeps its first certificate. */
   complete(done: readonly LedgerCompletion[]): Promise<void>
-  find(tenant_id: string, kind: SecretKind, subject: string): Promise<LedgerEntry | null>
+  find(tenant_id: string, kind: LedgerSubjectKind, subject: string): Promise<LedgerEntry | null>
   listRequested(): Promise<LedgerEntry[]>
   /** Rows with `ledger_id > after`, ascending. */
   list(tenant_id: string, options: { after: number; limit: number }): Promise<LedgerEntry[]>
+  /** Of facts and decisions: each has its certificate. */
   countCompleted(tenant_id: string): Promise<number>
 }
 

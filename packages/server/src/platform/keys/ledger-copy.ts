@@ -28,8 +28,9 @@ export class LedgerCopy {
   readonly #path: string
   readonly #instance_id: string
   readonly #fd: number
-  // Bytes that are whole lines; what follows them is the rest of a write that failed.
-  #size = 0
+  // Where a write of ours failed and could not be taken back yet. Nothing else is ever cut off:
+  // another keyring may be appending to the same file.
+  #torn: number | undefined
 
   private constructor(path: string, instance_id: string, fd: number) {
     this.#path = path
@@ -56,43 +57,46 @@ export class LedgerCopy {
   *read(): Generator<CopiedEntry> {
     let number = 0
     let end = 0
+    let torn = false
     for (const { text, next, whole } of linesOf(this.#fd)) {
       number += 1
       const line = parseLine(text)
       if (line) {
         if (!whole) this.#endLine()
         if (line.instance_id === this.#instance_id) yield line.entry
-      } else if (whole) {
+      } else if (!whole) {
+        torn = true
+      } else {
         throw new KeyringError('ledger_copy_damaged', `${this.#path}: line ${number} is damaged`)
       }
       if (line) end = whole ? next : next + 1
     }
-    this.#size = end
-    this.#cutTail()
+    if (torn) this.#cut(end)
   }
 
   /** Durable when it returns; on failure nothing of it stays. The size to `rewind` to. */
   append(entries: readonly LedgerEntry[]): number {
-    const before = this.#size
+    if (this.#torn !== undefined) this.rewind(this.#torn)
+    const before = fstatSync(this.#fd).size
     if (entries.length === 0) return before
     const bytes = Buffer.from(entries.map((entry) => this.#lineOf(entry)).join(''))
     try {
-      this.#cutTail()
+      if (this.#torn !== undefined) throw new Error('an earlier failed write is still there')
       writeFully(this.#fd, bytes, null)
       fsyncSync(this.#fd)
     } catch (error) {
-      this.rewind(before)
+      this.rewind(this.#torn ?? before)
       throw new KeyringError('ledger_copy_failed', `${this.#path} cannot be written`, error)
     }
-    this.#size = before + bytes.length
     return before
   }
 
   /** Takes back what was appended since; if that fails too, the next append does it first. */
   rewind(size: number): void {
-    this.#size = size
+    this.#torn = size
     try {
-      this.#cutTail()
+      this.#cut(size)
+      this.#torn = undefined
     } catch {
       // The error that led here is the one to report.
     }
@@ -107,9 +111,8 @@ export class LedgerCopy {
     return `${JSON.stringify({ ...head, ...entry })}\n`
   }
 
-  #cutTail(): void {
-    if (fstatSync(this.#fd).size === this.#size) return
-    ftruncateSync(this.#fd, this.#size)
+  #cut(size: number): void {
+    ftruncateSync(this.#fd, size)
     fsyncSync(this.#fd)
   }
 
@@ -169,7 +172,7 @@ function isEntry(entry: Record<string, unknown>): entry is Record<string, unknow
   const { tenant_id, subject_kind, subject, state, requested_us, completed_us, destroys } = entry
   return (
     typeof tenant_id === 'string' &&
-    isKind(subject_kind) &&
+    (isKind(subject_kind) || subject_kind === 'store') &&
     typeof subject === 'string' &&
     Number.isSafeInteger(requested_us) &&
     (state === 'completed' ? Number.isSafeInteger(completed_us) : state === 'requested') &&

@@ -3,8 +3,8 @@
 import type {
   LedgerCompletion,
   LedgerEntry,
+  LedgerSubjectKind,
   NewLedgerEntry,
-  SecretKind,
   SecretRef,
 } from './keyring.ts'
 import type { KeyringDb } from './keyring-db.ts'
@@ -12,7 +12,7 @@ import type { KeyringDb } from './keyring-db.ts'
 interface Row {
   readonly ledger_id: number
   readonly tenant_id: string
-  readonly subject_kind: SecretKind
+  readonly subject_kind: LedgerSubjectKind
   readonly subject: string
   readonly store_id: string | null
   readonly destroys: string
@@ -28,6 +28,7 @@ const DECIMAL = /^(0|[1-9]\d{0,15})$/
 /** What `destroys` stands for when it is left out. */
 export function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
   if (entry.destroys) return entry.destroys
+  if (entry.subject_kind === 'store') return []
   const number = DECIMAL.test(entry.subject) ? Number(entry.subject) : -1
   const named = number >= 0 && Number.isSafeInteger(number)
   return named ? [{ kind: entry.subject_kind, number }] : []
@@ -36,7 +37,7 @@ export function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
 export function findEntry(
   db: KeyringDb,
   tenant_id: string,
-  kind: SecretKind,
+  kind: LedgerSubjectKind,
   subject: string,
 ): LedgerEntry | undefined {
   const row = db.get<Row>(
@@ -116,7 +117,8 @@ export function listAllEntries(db: KeyringDb, page: { after: number; limit: numb
 
 export function countCompletedEntries(db: KeyringDb, tenant_id: string): number {
   const row = db.get<{ n: number }>(
-    `SELECT count(*) AS n FROM ledger WHERE tenant_id = ? AND state = 'completed'`,
+    `SELECT count(*) AS n FROM ledger
+     WHERE tenant_id = ? AND state = 'completed' AND subject_kind <> 'store'`,
     tenant_id,
   )
   return row?.n ?? 0

@@ -1,7 +1,7 @@
 // secrets.slots: a flat file of 32-byte secrets, each destroyed by overwriting it in place.
 //
 // Layout, big-endian:
-//   slot 0        header: "custslot" (8) ‖ version u32 (=1) ‖ slot size u32 (=32) ‖ instance id (16)
+//   slot 0        header: "custslot" (8) ‖ version u32 (1) ‖ slot size u32 (32) ‖ instance id (16)
 //   slot n >= 1   bytes 32n … 32n+31: one secret, or 32 zeros: destroyed, or not yet used
 // Slots are handed out upwards and never again; which slot is whose stands in keyring.db. The
 // file grows by zeros ahead of use, so that writing a secret changes no file metadata and the

@@ -167,6 +167,10 @@ export const updateSealed = (
   change: { sealed: Uint8Array; secret_no: number },
 ) => tx.run(update(tx, 'decisions').set(change).where('seq', '=', seq))
 
+/** A filter by session no longer finds the decision. */
+export const clearSession = (tx: Tx, seq: number) =>
+  tx.run(update(tx, 'decisions').set({ session_label: null }).where('seq', '=', seq))
+
 export async function unbindUses(
   tx: Tx,
   decision_seq: number,

@@ -39,9 +39,12 @@ export interface DecisionDocument {
   readonly key_id: string
 }
 
+/** A redacted decision has no text of its own left, and no secret of its own. */
+export const NO_SECRET = 0
+
 /** Readable without a key: it says which secrets make the key. */
 export interface SealedHead {
-  /** Number of the decision's own secret; the row's `secret_no` is a copy. */
+  /** Number of the decision's own secret, or NO_SECRET; the row's `secret_no` is a copy. */
   readonly secret_no: number
   /** Grows each time the document is sealed again. */
   readonly revision: number

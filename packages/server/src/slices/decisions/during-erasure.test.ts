@@ -1,7 +1,7 @@
 // Decisions while a fact they name is being erased: hidden at once, logs wait, nothing is lost.
 
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { type TestContext } from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { MARKER } from './redaction.ts'
 
@@ -18,7 +18,7 @@ interface Stopped {
 }
 
 /** An erasure that stands still after `step` until told to go. */
-async function stopAfter(step: string): Promise<Stopped> {
+async function stopAfter(t: TestContext, step: string): Promise<Stopped> {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>()
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
   const scene = await openScene({
@@ -27,6 +27,10 @@ async function stopAfter(step: string): Promise<Stopped> {
       arrive()
       return gate
     },
+  })
+  t.after(() => {
+    go()
+    return scene.stop()
   })
   const ref = await scene.write(CONTENT)
   const used = { retrieved_refs: [ref], retrieved_contents: [CONTENT] }
@@ -40,18 +44,17 @@ async function stopAfter(step: string): Promise<Stopped> {
   return { scene, ref, decision_id, issuing, go }
 }
 
-test('from its mark on, the fact is hidden in decisions that refer to it', async () => {
-  const { scene, decision_id, issuing, go } = await stopAfter('1')
+test('from its mark on, the fact is hidden in decisions that refer to it', async (t) => {
+  const { scene, decision_id, issuing, go } = await stopAfter(t, '1')
   const { body } = await scene.api('GET', `/v1/decisions/${decision_id}`)
   assert.deepEqual(body.retrieved_contents, [MARKER])
   go()
   assert.equal((await issuing).status, 200)
-  await scene.stop()
 })
 
 for (const step of ['1', '3'])
-  test(`a log that names the fact after step ${step} waits and stores the marker`, async () => {
-    const { scene, ref, issuing, go } = await stopAfter(step)
+  test(`a log that names the fact after step ${step} waits and stores the marker`, async (t) => {
+    const { scene, ref, issuing, go } = await stopAfter(t, step)
     const logging = scene.api('POST', '/v1/decisions/log', {
       store_id: scene.store_id,
       model_id: 'm',
@@ -70,11 +73,10 @@ for (const step of ['1', '3'])
     const { status, body } = await logging
     assert.equal(status, 200)
     assert.deepEqual(body.retrieved_contents, [MARKER])
-    await scene.stop()
   })
 
-test('reads wait while a secret is gone and the text not yet replaced', async () => {
-  const { scene, decision_id, issuing, go } = await stopAfter('3')
+test('reads wait while a secret is gone and the text not yet replaced', async (t) => {
+  const { scene, decision_id, issuing, go } = await stopAfter(t, '3')
   const reads = [
     `/v1/decisions/${decision_id}`,
     '/v1/decisions',
@@ -88,15 +90,15 @@ test('reads wait while a secret is gone and the text not yet replaced', async ()
     assert.ok(!text.includes(CONTENT))
     assert.ok(text.includes(MARKER))
   }
-  await scene.stop()
 })
 
-test('decisions logged throughout an erasure all end without the fact', async () => {
+test('decisions logged throughout an erasure all end without the fact', async (t) => {
   const scene = await openScene()
+  t.after(() => scene.stop())
   const ref = await scene.write(CONTENT)
   const log = (i: number) =>
     scene.decide({
-      query: `query ${i}`,
+      query: i < 100 ? CONTENT : `${CONTENT} ${i}`,
       output: 'o',
       retrieved_refs: [ref],
       retrieved_contents: [CONTENT],
@@ -109,5 +111,4 @@ test('decisions logged throughout an erasure all end without the fact', async ()
   const { decisions } = (await scene.api('GET', '/v1/decisions')).body
   assert.equal(decisions.length, ids.length)
   for (const { retrieved_contents } of decisions) assert.deepEqual(retrieved_contents, [MARKER])
-  await scene.stop()
 })

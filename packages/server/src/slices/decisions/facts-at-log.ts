@@ -3,8 +3,20 @@
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { factStates, openFacts } from '../memory/index.ts'
-import { BeingErased, present, whenSettled } from './open.ts'
+import type { NewDecision } from './log-request.ts'
+import { BeingErased } from './open.ts'
 import { MARKER } from './redaction.ts'
+
+type Named = Pick<NewDecision, 'refs' | 'contents'>
+
+/** What the unit of work cannot wait for. */
+export interface PreparedFacts {
+  /** Distinct refs of the record, ascending. */
+  readonly refs: readonly number[]
+  readonly secrets: ReadonlyMap<number, Buffer | null>
+  /** What is stored under the refs; null when the request gave no contents to compare. */
+  readonly stored: ReadonlyMap<number, string> | null
+}
 
 export interface FactsAtLog {
   /** Distinct refs of the record, ascending. */
@@ -13,69 +25,59 @@ export interface FactsAtLog {
   readonly bound: readonly number[]
   readonly secrets: readonly Buffer[]
   readonly gone: readonly number[]
-  /** What is stored under the refs, where the request gave contents to compare. */
-  readonly stored: ReadonlyMap<number, string>
 }
 
-const NONE: FactsAtLog = { refs: [], bound: [], secrets: [], gone: [], stored: new Map() }
-
-/** Waits, at most 5 s, until no fact among the refs is being erased. */
-export async function loadFactsAtLog(
+export async function prepareFacts(
   kernel: Kernel,
   tenant_id: string,
-  { refs, contents }: { refs: readonly number[]; contents: readonly string[] },
-): Promise<FactsAtLog> {
-  if (refs.length === 0) return NONE
+  { refs, contents }: Named,
+): Promise<PreparedFacts> {
+  if (refs.length === 0) return { refs, secrets: new Map(), stored: null }
   const distinct = [...new Set(refs)].sort((a, b) => a - b)
-  return whenSettled(async () => {
-    const found = await kernel.db.read(tenant_id, async (db) => {
-      const states = await settledStates(db, distinct)
-      const bound = distinct.filter((ref) => states.get(ref) === 'live')
-      const opened =
-        contents.length === 0 || bound.length === 0
-          ? new Map<number, { content: string }>()
-          : await openFacts(kernel, db, bound)
-      const gone = distinct.filter((ref) => states.get(ref) === 'erased')
-      return { bound, gone, opened }
-    })
-    const { bound, gone, opened } = found
-    const secrets = await kernel.keyring.secrets(tenant_id, 'fact', bound)
-    const stored = new Map([...opened].map(([ref, fact]) => [ref, fact.content] as const))
-    return {
-      refs: distinct,
-      bound,
-      secrets: bound.map((ref) => present(secrets.get(ref))),
-      gone,
-      stored,
-    }
-  })
+  const stored = contents.length === 0 ? null : await storedTexts(kernel, tenant_id, distinct)
+  const secrets = await kernel.keyring.secrets(tenant_id, 'fact', distinct)
+  return { refs: distinct, secrets, stored }
 }
 
-async function settledStates(db: TenantDb, refs: readonly number[]) {
+async function storedTexts(kernel: Kernel, tenant_id: string, refs: readonly number[]) {
+  const opened = await kernel.db.read(tenant_id, (db) => openFacts(kernel, db, refs))
+  return new Map([...opened].map(([ref, { content }]) => [ref, content] as const))
+}
+
+/**
+ * The facts as the unit of work finds them. Throws BeingErased when one is being erased, or
+ * appeared since they were prepared: then prepare again.
+ */
+export async function settleFacts(db: TenantDb, prepared: PreparedFacts): Promise<FactsAtLog> {
+  const { refs, stored } = prepared
+  if (refs.length === 0) return { refs, bound: [], secrets: [], gone: [] }
   const states = await factStates(db, refs)
-  for (const state of states.values()) if (state === 'erasing') throw new BeingErased()
-  return states
+  const [bound, secrets, gone] = [[] as number[], [] as Buffer[], [] as number[]]
+  for (const ref of refs) {
+    const state = states.get(ref)
+    if (state === 'erasing') throw new BeingErased()
+    if (state === 'erased') gone.push(ref)
+    const secret = prepared.secrets.get(ref)
+    // A live fact whose secret was lost with a keyring can no longer be read: a label like others.
+    if (state !== 'live' || !secret) continue
+    if (stored !== null && !stored.has(ref)) throw new BeingErased()
+    bound.push(ref)
+    secrets.push(secret)
+  }
+  return { refs, bound, secrets, gone }
 }
 
-/** Whether the unit of work still sees what was prepared for. */
-export async function isUnchanged(db: TenantDb, facts: FactsAtLog): Promise<boolean> {
-  if (facts.refs.length === 0) return true
-  const states = await factStates(db, facts.refs)
-  if (states.size !== facts.bound.length + facts.gone.length) return false
-  const are = (refs: readonly number[], state: string) =>
-    refs.every((ref) => states.get(ref) === state)
-  return are(facts.bound, 'live') && are(facts.gone, 'erased')
+/** Contents as the record shows them: what arrives for an erased ref is the marker. */
+export function contentsToShow({ refs, contents }: Named, { gone }: FactsAtLog): string[] {
+  if (gone.length === 0) return [...contents]
+  return contents.map((content, i) => (gone.includes(refs[i] ?? -1) ? MARKER : content))
 }
 
-/** Contents as kept: a reference where they equal the stored fact, the marker where it is gone. */
+/** Contents as they are kept: a reference where they equal the stored fact they are bound to. */
 export function contentsToKeep(
-  { refs, contents }: { refs: readonly number[]; contents: readonly string[] },
-  facts: FactsAtLog,
+  shown: readonly string[],
+  refs: readonly number[],
+  { stored }: PreparedFacts,
 ): (string | true)[] {
-  const gone = new Set(facts.gone)
-  return contents.map((content, i) => {
-    const ref = refs[i] ?? -1
-    if (gone.has(ref)) return MARKER
-    return facts.stored.get(ref) === content ? true : content
-  })
+  return shown.map((content, i) => (stored?.get(refs[i] ?? -1) === content ? true : content))
 }

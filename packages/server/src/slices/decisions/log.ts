@@ -10,19 +10,22 @@ import { recordSecrets } from '../../platform/record-secrets.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { insertDecision, insertUses } from './decisions.sql.ts'
-import { isUnchanged, loadFactsAtLog } from './facts-at-log.ts'
+import { prepareFacts, settleFacts } from './facts-at-log.ts'
 import { readLogRequest } from './log-request.ts'
-import { type BuiltDecision, buildDecision, identify, type Prepared } from './new-decision.ts'
+import {
+  type BuiltDecision,
+  buildDecision,
+  identify,
+  type Placed,
+  type Prepared,
+} from './new-decision.ts'
+import { whenSettled } from './open.ts'
 import { findShown } from './reads.ts'
 import { showDecision } from './show.ts'
 
-const ATTEMPTS_MAX = 20
 const CLASHES_MAX = 8
 /** An older identity is made anew: reads by time rely on the log's time being near. */
 const IDENTITY_US_MAX = 30_000_000
-
-/** The facts named are no longer what the unit was prepared for. */
-class FactsChanged extends Error {}
 
 type Outcome =
   | { readonly kind: 'logged'; readonly decision: Decision }
@@ -38,12 +41,13 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
     call.refuse('rejected', `memory_seq is beyond the log, which has ${size} entries`)
 
   const logOnce = async (): Promise<Outcome> => {
-    const facts = await loadFactsAtLog(kernel, tenant_id, given)
+    const named = await prepareFacts(kernel, tenant_id, given)
     const identity = identify({ kernel, tenant_id, given, signer })
-    const prepared = { kernel, tenant_id, given, facts, keys, signer, own, identity }
+    const prepared = { kernel, tenant_id, given, named, keys, signer, own, identity }
     return call.once(unitOf(prepared, beyond))
   }
-  const outcome = await untilUnchanged(logOnce)
+  // A log that names a fact being erased waits until it is known to be gone.
+  const outcome = await whenSettled(logOnce)
   if (outcome.kind === 'logged') return outcome.decision
   return (await findShown(kernel, tenant_id, outcome.decision_id)) ?? call.refuse('unavailable')
 }
@@ -57,23 +61,13 @@ function findSigner(kernel: Kernel): Signer | undefined {
   }
 }
 
-async function untilUnchanged(attempt: () => Promise<Outcome>): Promise<Outcome> {
-  for (let attempts = 1; ; attempts += 1) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!(error instanceof FactsChanged) || attempts === ATTEMPTS_MAX) throw error
-    }
-  }
-}
-
 function unitOf(prepared: Prepared, beyond: (size: number) => never): Once<Outcome> {
   return {
     async run(tx) {
-      if (!(await isUnchanged(tx, prepared.facts))) throw new FactsChanged()
+      const facts = await settleFacts(tx, prepared.named)
       const seq = await nextSeq(tx)
       if ((prepared.given.memory_seq ?? 0) > seq) beyond(seq)
-      const decision = await append(tx, prepared, seq)
+      const decision = await append(tx, { ...prepared, facts, seq })
       return {
         reply: { kind: 'logged', decision },
         ids: { decision_id: decision.decision_id },
@@ -86,9 +80,9 @@ function unitOf(prepared: Prepared, beyond: (size: number) => never): Once<Outco
   }
 }
 
-async function append(tx: Tx, prepared: Prepared, seq: number): Promise<Decision> {
-  const { given, facts, keys, tenant_id } = prepared
-  const { row, document, contents } = await insertUnderFreshId(tx, prepared, seq)
+async function append(tx: Tx, placed: Placed): Promise<Decision> {
+  const { given, facts, keys, tenant_id, seq } = placed
+  const { row, document, contents } = await insertUnderFreshId(tx, placed)
   const bound = new Set(facts.bound)
   await insertUses(
     tx,
@@ -111,13 +105,13 @@ async function append(tx: Tx, prepared: Prepared, seq: number): Promise<Decision
 }
 
 // A clash of ids takes the next microsecond, as the clock never gives one twice.
-async function insertUnderFreshId(tx: Tx, prepared: Prepared, seq: number): Promise<BuiltDecision> {
-  let { identity } = prepared
-  if (tx.now() - identity.logged_us > IDENTITY_US_MAX) identity = identify(prepared)
+async function insertUnderFreshId(tx: Tx, placed: Placed): Promise<BuiltDecision> {
+  let { identity } = placed
+  if (tx.now() - identity.logged_us > IDENTITY_US_MAX) identity = identify(placed)
   for (let clashes = 0; clashes < CLASHES_MAX; clashes += 1) {
-    const inserted = buildDecision({ ...prepared, identity }, seq)
+    const inserted = buildDecision({ ...placed, identity })
     if ((await insertDecision(tx, inserted.row)) === 'inserted') return inserted
-    identity = identify(prepared)
+    identity = identify(placed)
   }
   throw new Error('no free decision id')
 }

@@ -7,10 +7,14 @@ import type { Signer, TenantKeys } from '../../platform/keys/keyring.ts'
 import type { RecordSecret } from '../../platform/record-secrets.ts'
 import type { DecisionRow } from './decisions.sql.ts'
 import { type DecisionDocument, sealDocument } from './document.ts'
-import { contentsToKeep, type FactsAtLog } from './facts-at-log.ts'
+import {
+  contentsToKeep,
+  contentsToShow,
+  type FactsAtLog,
+  type PreparedFacts,
+} from './facts-at-log.ts'
 import { decisionIdBytes, recordDigestOf } from './identity.ts'
 import type { NewDecision } from './log-request.ts'
-import { MARKER } from './redaction.ts'
 
 const SALT_BYTES = 32
 const SALTS_AT_ONCE = 256
@@ -28,11 +32,17 @@ export interface Prepared {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly given: NewDecision
-  readonly facts: FactsAtLog
+  readonly named: PreparedFacts
   readonly keys: TenantKeys
   readonly signer: Signer
   readonly own: RecordSecret
   readonly identity: Identity
+}
+
+/** What the unit of work adds: the facts as it finds them, and its place on the log. */
+export interface Placed extends Prepared {
+  readonly facts: FactsAtLog
+  readonly seq: number
 }
 
 export interface BuiltDecision {
@@ -54,17 +64,11 @@ export function identify(
   return { id, decision_id: id.toString('hex'), logged_us, timestamp, signature }
 }
 
-/** `seq`: the place on the log that the decision takes. */
-export function buildDecision(
-  { given, facts, keys, ...rest }: Prepared,
-  seq: number,
-): BuiltDecision {
-  const { tenant_id, own, identity } = rest
+export function buildDecision(placed: Placed): BuiltDecision {
+  const { tenant_id, given, facts, keys, own, identity, seq } = placed
   const memory_seq = given.memory_seq ?? seq
-  const document = documentOf({ given, facts, keys, ...rest }, memory_seq)
-  const contents = document.contents.map((content, i) =>
-    content === true ? (given.contents[i] ?? MARKER) : content,
-  )
+  const contents = contentsToShow(given, facts)
+  const document = documentOf(placed, contents, memory_seq)
   const key = keys.decisionKey(identity.decision_id, [own.secret, ...facts.secrets])
   const sealed = sealDocument(
     {
@@ -92,14 +96,11 @@ export function buildDecision(
 }
 
 function documentOf(
-  { tenant_id, given, facts, signer, identity }: Prepared,
+  { tenant_id, given, named, facts, signer, identity }: Placed,
+  contents: readonly string[],
   memory_seq: number,
 ): DecisionDocument {
   const salt = takeSalt()
-  const gone = new Set(facts.gone)
-  const contents = given.contents.map((content, i) =>
-    gone.has(given.refs[i] ?? -1) ? MARKER : content,
-  )
   const { decision_id, timestamp } = identity
   const committed = { ...given, contents, memory_seq, decision_id, tenant_id, timestamp }
   return {
@@ -108,7 +109,7 @@ function documentOf(
     session_id: given.session_id,
     parameters: given.parameters,
     refs: given.refs,
-    contents: contentsToKeep(given, facts),
+    contents: contentsToKeep(contents, given.refs, named),
     scores: given.scores,
     known: facts.bound,
     gone: facts.gone,

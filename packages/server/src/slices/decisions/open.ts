@@ -6,14 +6,22 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { openFacts } from '../memory/index.ts'
 import type { DecisionRow } from './decisions.sql.ts'
-import { type DecisionDocument, openDocument, readSealed, type SealedHead } from './document.ts'
+import {
+  type DecisionDocument,
+  NO_SECRET,
+  openDocument,
+  readSealed,
+  type SealedHead,
+} from './document.ts'
 import { MARKER } from './redaction.ts'
 
 export interface OpenedDecision {
   readonly row: DecisionRow
   readonly decision_id: string
   readonly head: SealedHead
-  /** The decision's own secret, then those of the bound facts in their order. */
+  /** The decision's own secret; none once it is redacted. */
+  readonly own: readonly Buffer[]
+  /** Those of the bound facts, in their order. */
   readonly secrets: readonly Buffer[]
   readonly document: DecisionDocument
 }
@@ -56,10 +64,10 @@ export async function openRows(
 ): Promise<OpenedDecision[]> {
   const sealed = rows.map((row) => ({ row, ...readSealed(row.sealed) }))
   const keys = await kernel.keyring.tenant(tenant_id)
-  const own = await kernel.keyring.secrets(
+  const owns = await kernel.keyring.secrets(
     tenant_id,
     'decision',
-    sealed.map(({ head }) => head.secret_no),
+    sealed.flatMap(({ head }) => ownNumber(head)),
   )
   const bound = [...new Set(sealed.flatMap(({ head }) => head.bound))]
   const facts =
@@ -68,14 +76,16 @@ export async function openRows(
       : await kernel.keyring.secrets(tenant_id, 'fact', bound)
   return sealed.map(({ row, head, box }) => {
     const decision_id = hex(row.decision_id)
-    const secrets = [own.get(head.secret_no), ...head.bound.map((ref) => facts.get(ref))].map(
-      present,
-    )
-    const key = keys.decisionKey(decision_id, secrets)
+    const own = ownNumber(head).map((number) => present(owns.get(number)))
+    const secrets = head.bound.map((ref) => present(facts.get(ref)))
+    const key = keys.decisionKey(decision_id, [...own, ...secrets])
     const document = openDocument({ owner: { tenant_id, decision_id }, head, key }, box)
-    return { row, decision_id, head, secrets, document }
+    return { row, decision_id, head, own, secrets, document }
   })
 }
+
+const ownNumber = ({ secret_no }: SealedHead): number[] =>
+  secret_no === NO_SECRET ? [] : [secret_no]
 
 /** The secret, or BeingErased. */
 export function present(secret: Buffer | null | undefined): Buffer {

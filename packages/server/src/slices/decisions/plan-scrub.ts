@@ -98,10 +98,9 @@ async function reseal(
   { document, redactions }: ScrubbedDocument,
   without: readonly number[],
 ): Promise<ScrubbedDecision> {
-  const { row, decision_id, head, secrets } = opened
+  const { row, decision_id, head, own, secrets } = opened
   const gone = new Set(without)
-  const [own, ...ofFacts] = secrets
-  const kept = ofFacts.filter((_, i) => !gone.has(head.bound[i] ?? -1))
+  const kept = secrets.filter((_, i) => !gone.has(head.bound[i] ?? -1))
   const keys = await kernel.keyring.tenant(tenant_id)
   const sealed = sealDocument(
     {
@@ -111,7 +110,7 @@ async function reseal(
         revision: head.revision + 1,
         bound: head.bound.filter((ref) => !gone.has(ref)),
       },
-      key: keys.decisionKey(decision_id, own ? [own, ...kept] : kept),
+      key: keys.decisionKey(decision_id, [...own, ...kept]),
     },
     document,
   )

@@ -29,15 +29,16 @@ export async function probeRedaction(
     }),
   )
   return [
-    { path: 'GET /v1/decisions/{decision_id}', result: resultOf(got) },
-    { path: 'GET /v1/decisions', result: resultOf(read?.listed) },
-    { path: 'GET /v1/decisions/export', result: resultOf(read?.exported) },
-    { path: 'GET /v1/decisions/{decision_id}/replay', result: resultOf(read?.replayed) },
+    { path: 'decisions.get', result: resultOf(got) },
+    { path: 'decisions.list', result: resultOf(read?.listed) },
+    { path: 'decisions.export', result: resultOf(read?.exported) },
+    { path: 'decisions.replay', result: resultOf(read?.replayed) },
   ]
 }
 
 function resultOf(decision: Decision | undefined): 'absent' | 'scrubbed' | 'present' {
   if (!decision) return 'absent'
-  const { query, output, parameters } = decision
-  return query === MARKER && output === MARKER && parameters === null ? 'scrubbed' : 'present'
+  const { query, output, parameters, session_id } = decision
+  const shown = [parameters, session_id].some((value) => value !== null)
+  return query === MARKER && output === MARKER && !shown ? 'scrubbed' : 'present'
 }

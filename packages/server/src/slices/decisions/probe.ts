@@ -18,13 +18,15 @@ export interface Probed {
 }
 
 const PATHS = {
-  get: 'GET /v1/decisions/{decision_id}',
-  list: 'GET /v1/decisions',
-  export: 'GET /v1/decisions/export',
-  replay: 'GET /v1/decisions/{decision_id}/replay',
+  get: 'decisions.get',
+  list: 'decisions.list',
+  export: 'decisions.export',
+  replay: 'decisions.replay',
 } as const
 
 type Path = keyof typeof PATHS
+
+const ALL_PATHS = ['get', 'list', 'export', 'replay'] as const
 
 /** Looks at every decision that used the ref; `content` is compared and goes no further. */
 export async function probeDecisions(
@@ -33,13 +35,19 @@ export async function probeDecisions(
   subject: Subject,
 ): Promise<Probed[]> {
   const present = new Set<Path>()
+  const stores = new Set<string>()
   for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
-    for (const { row, decision_id } of chunk)
-      for (const [path, showsIt] of Object.entries(
-        await probeOne({ kernel, tenant_id, row, decision_id }, subject),
-      ))
-        if (showsIt) present.add(path as Path)
-  return (Object.keys(PATHS) as Path[]).map((path) => ({
+    for (const { row, decision_id, document } of chunk) {
+      // What a caller says after the erasure is no copy the service kept; contents still count.
+      const later = document.gone.includes(subject.ref)
+      const sought = later ? { ref: subject.ref, content: null } : subject
+      // The memory is the same for every decision of a store: looked at once.
+      const memory = !stores.has(row.store_id)
+      stores.add(row.store_id)
+      const probing = { kernel, tenant_id, row, decision_id, memory }
+      for (const path of await pathsShowing(probing, sought)) present.add(path)
+    }
+  return ALL_PATHS.map((path) => ({
     path: PATHS[path],
     result: present.has(path) ? 'present' : 'absent',
   }))
@@ -50,18 +58,19 @@ interface Probing {
   readonly tenant_id: string
   readonly row: DecisionRow
   readonly decision_id: string
+  readonly memory: boolean
 }
 
-async function probeOne(
-  { kernel, tenant_id, row, decision_id }: Probing,
+async function pathsShowing(
+  { kernel, tenant_id, row, decision_id, memory }: Probing,
   subject: Subject,
-): Promise<Record<Path, boolean>> {
+): Promise<Path[]> {
   const got = await findShown(kernel, tenant_id, decision_id)
   const { listed, exported, replayed } = await whenSettled(() =>
     kernel.db.read(tenant_id, async (db) => ({
       listed: await oneOf(kernel, db, row.seq, 'desc'),
       exported: await oneOf(kernel, db, row.seq, 'asc'),
-      replayed: await replayRow(kernel, db, row),
+      replayed: await replayRow(kernel, db, row, { memory }),
     })),
   )
   const shows = (decision: Decision | undefined) =>
@@ -72,12 +81,13 @@ async function probeOne(
   const used = (replayed?.facts_used ?? []).some(
     ({ ref, content }) => ref === subject.ref && content !== null && content !== MARKER,
   )
-  return {
+  const found = {
     get: shows(got),
     list: shows(listed),
     export: shows(exported),
     replay: shows(replayed?.decision) || remembered || used,
   }
+  return ALL_PATHS.filter((path) => found[path])
 }
 
 /** The decision at `seq` through the page that list (desc) and export (asc) are made of. */

@@ -1,11 +1,10 @@
-// Removing a decision's own text: planned under a new secret, so that the old one can be destroyed.
+// Removing a decision's own text, and with it the secret that copies of the text are sealed under.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { recordSecrets } from '../../platform/record-secrets.ts'
-import { findDecision, updateSealed } from './decisions.sql.ts'
-import { type DecisionDocument, readSealed, sealDocument } from './document.ts'
-import { openRows, whenSettled } from './open.ts'
+import { clearSession, findDecision, updateSealed } from './decisions.sql.ts'
+import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from './document.ts'
+import { type OpenedDecision, openRows, whenSettled } from './open.ts'
 import { findRow } from './reads.ts'
 import { MARKER } from './redaction.ts'
 import type { FieldCount } from './scrub-document.ts'
@@ -18,7 +17,6 @@ export interface DecisionRedaction {
   readonly sealed: string
   /** Record secret to destroy: with it goes every copy of the text. */
   readonly old_secret_no: number
-  readonly new_secret_no: number
   readonly redactions: readonly FieldCount[]
 }
 
@@ -30,8 +28,11 @@ export interface PlannedRedaction {
 }
 
 /**
- * The decision with the marker in place of query and output, and without parameters. Changes
- * nothing. undefined: no such decision. Hold the tenant's erasure turn until it is applied.
+ * The decision with the marker in place of query and output, without parameters, without contents
+ * that are of no bound memory, and without its session, whose id may be a person's. What is left
+ * needs no secret of its own: one made now would be missing from an older keyring that replays
+ * this. Changes nothing. undefined: no such decision. Hold the tenant's erasure turn until it is
+ * applied.
  */
 export async function planRedaction(
   kernel: Kernel,
@@ -44,16 +45,15 @@ export async function planRedaction(
   })
   if (!opened) return undefined
   const { row, head, secrets, document } = opened
-  const fresh = await recordSecrets(kernel).take(tenant_id)
   const keys = await kernel.keyring.tenant(tenant_id)
-  const redactions = redactionsOf(document)
+  const { left, redactions } = withoutText(opened)
   const sealed = sealDocument(
     {
       owner: { tenant_id, decision_id },
-      head: { secret_no: fresh.secret_no, revision: head.revision + 1, bound: head.bound },
-      key: keys.decisionKey(decision_id, [fresh.secret, ...secrets.slice(1)]),
+      head: { secret_no: NO_SECRET, revision: head.revision + 1, bound: head.bound },
+      key: keys.decisionKey(decision_id, secrets),
     },
-    withoutText(document, redactions),
+    left,
   )
   return {
     plan: {
@@ -61,7 +61,6 @@ export async function planRedaction(
       decision_seq: row.seq,
       sealed: sealed.toString('base64'),
       old_secret_no: head.secret_no,
-      new_secret_no: fresh.secret_no,
       redactions,
     },
     store_id: row.store_id,
@@ -69,25 +68,34 @@ export async function planRedaction(
   }
 }
 
-function redactionsOf({ query, output, parameters }: DecisionDocument): FieldCount[] {
-  return [
-    ...(query === MARKER ? [] : [{ field: 'query', count: 1 }]),
-    ...(output === MARKER ? [] : [{ field: 'output', count: 1 }]),
-    ...(parameters === null ? [] : [{ field: 'parameters', count: 1 }]),
-  ]
+function withoutText({ document, head }: OpenedDecision): {
+  left: DecisionDocument
+  redactions: FieldCount[]
+} {
+  const { query, output, parameters, session_id, refs } = document
+  const bound = new Set(head.bound)
+  const isOwn = (content: string | true, i: number) =>
+    typeof content === 'string' && content !== MARKER && !bound.has(refs[i] ?? -1)
+  const own = document.contents.filter(isOwn).length
+  const redactions = [
+    { field: 'query', count: query === MARKER ? 0 : 1 },
+    { field: 'output', count: output === MARKER ? 0 : 1 },
+    { field: 'parameters', count: parameters === null ? 0 : 1 },
+    { field: 'session_id', count: session_id === null ? 0 : 1 },
+    { field: 'retrieved_contents', count: own },
+  ].filter(({ count }) => count > 0)
+  const left = {
+    ...document,
+    query: MARKER,
+    output: MARKER,
+    parameters: null,
+    session_id: null,
+    contents: document.contents.map((content, i) => (isOwn(content, i) ? MARKER : content)),
+    commitment_salt: null,
+    redactions: [...document.redactions, ...redactions.map((done) => ({ ...done, ref: null }))],
+  }
+  return { left, redactions }
 }
-
-const withoutText = (
-  document: DecisionDocument,
-  redactions: readonly FieldCount[],
-): DecisionDocument => ({
-  ...document,
-  query: MARKER,
-  output: MARKER,
-  parameters: null,
-  commitment_salt: null,
-  redactions: [...document.redactions, ...redactions.map((done) => ({ ...done, ref: null }))],
-})
 
 /**
  * Stores a planned redaction; needs no key. false: the decision is not in these data, or is
@@ -101,6 +109,7 @@ export async function applyRedaction(tx: Tx, plan: DecisionRedaction): Promise<b
   // A newer document stays, unless it needs the secret that is about to go.
   const newer = revision >= readSealed(sealed).head.revision
   if (newer && secret_no !== plan.old_secret_no) return false
-  await updateSealed(tx, row.seq, { sealed, secret_no: plan.new_secret_no })
+  await updateSealed(tx, row.seq, { sealed, secret_no: NO_SECRET })
+  await clearSession(tx, row.seq)
   return true
 }

@@ -21,15 +21,16 @@ export const replay: Handler<typeof decisions.replay> = async (call, { params })
   return replayed ?? call.refuse('decision_not_found')
 }
 
-/** Everything on the snapshot of `db`. */
+/** Everything on the snapshot of `db`; without `memory`, the memory state is left out. */
 export async function replayRow(
   kernel: Kernel,
   db: TenantDb,
   row: DecisionRow,
+  { memory }: { memory: boolean } = { memory: true },
 ): Promise<DecisionReplay | undefined> {
   const [opened] = await openAndResolve(kernel, db, [row])
   if (!opened) return undefined
-  const { memories, truncated } = await memoryThen(kernel, db, row)
+  const { memories, truncated } = memory ? await memoryThen(kernel, db, row) : NO_MEMORY
   const facts = await statesOf(db, opened)
   return {
     decision: showResolved(db.tenant_id, opened),
@@ -42,13 +43,16 @@ export async function replayRow(
   }
 }
 
+const NO_MEMORY = { memories: [], truncated: false }
+
 // A store_id is the caller's label: what is not a store of the tenant has no memory to show.
 async function memoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
   const { store_id, memory_seq } = row
-  if (!(await findStore(db, store_id))) return { memories: [], truncated: false }
-  const { memories, next } = await memoryStateAt(kernel, db, store_id, memory_seq, {
+  if (!(await findStore(db, store_id))) return NO_MEMORY
+  const { memories, next } = await memoryStateAt(kernel, db, {
+    store_id,
+    seq: memory_seq,
     limit: MEMORIES_MAX,
-    at_us: logged_us,
     at_us: row.logged_us,
   })
   return { memories, truncated: next !== null }

@@ -90,6 +90,11 @@ describe('scrubDocument', () => {
     assert.deepEqual(after?.scrubbed, [5, 6])
   })
 
+  it('finds nothing to do where the ref had been erased before the decision', () => {
+    const later = { ...document, query: 'q', parameters: null, refs: [5], contents: [MARKER] }
+    assert.equal(scrubDocument({ ...later, gone: [5] }, [{ ref: 5, content: FACT }]), null)
+  })
+
   it('marks a record that names a ref without its content as scrubbed, with no redaction', () => {
     const bare = { ...document, query: 'q', parameters: null, contents: [] }
     const after = scrubDocument(bare, [{ ref: 5, content: FACT }])
@@ -100,10 +105,12 @@ describe('scrubDocument', () => {
 
 describe('isScrubbed', () => {
   it('holds only when the record says so and every position shows the marker', () => {
-    const done = { refs: [5, 6, 5], scrubbed: [5] }
+    const done = { refs: [5, 6, 5], scrubbed: [5], gone: [] }
     assert.equal(isScrubbed(done, [MARKER, 'x', MARKER], 5), true)
     assert.equal(isScrubbed(done, [], 5), true)
     assert.equal(isScrubbed(done, [MARKER, 'x', 'y'], 5), false)
     assert.equal(isScrubbed({ ...done, scrubbed: [] }, [MARKER, 'x', MARKER], 5), false)
+    const later = { refs: [5], scrubbed: [], gone: [5] }
+    assert.equal(isScrubbed(later, [MARKER], 5), true)
   })
 })

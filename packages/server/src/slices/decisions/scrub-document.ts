@@ -66,7 +66,7 @@ function removeSubject(document: DecisionDocument, subject: Subject): DecisionDo
   const notes = [...counts]
     .filter(([, times]) => times > 0)
     .map(([field, times]): RedactionNote => ({ field, count: times, ref: subject.ref }))
-  const before = document.scrubbed.includes(subject.ref)
+  const before = wasRemoved(document, subject.ref)
   if (before && notes.length === 0) return document
   return {
     ...document,
@@ -95,10 +95,17 @@ function countsByField(notes: readonly RedactionNote[]): FieldCount[] {
   return [...counts].map(([field, count]) => ({ field, count }))
 }
 
-/** Whether the record shows nothing of the ref any more. */
+// Erased before the decision was logged: nothing of it was ever kept.
+const wasRemoved = ({ scrubbed, gone }: Removed, ref: number): boolean =>
+  scrubbed.includes(ref) || gone.includes(ref)
+
+type Removed = Pick<DecisionDocument, 'scrubbed' | 'gone'>
+
+/** Whether the record, with the contents it shows, has nothing of the ref any more. */
 export const isScrubbed = (
-  { refs, scrubbed }: Pick<DecisionDocument, 'refs' | 'scrubbed'>,
+  document: Removed & Pick<DecisionDocument, 'refs'>,
   contents: readonly string[],
   ref: number,
 ): boolean =>
-  scrubbed.includes(ref) && contents.every((text, i) => refs[i] !== ref || text === MARKER)
+  wasRemoved(document, ref) &&
+  contents.every((text, i) => document.refs[i] !== ref || text === MARKER)

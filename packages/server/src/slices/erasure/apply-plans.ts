@@ -56,7 +56,11 @@ export async function replaceRow(
   const seq = await nextSeq(tx)
   let predecessor: number | null = null
   if (row_store_id === null) await insertBareTombstone(tx, { ref, store_id, seq, us: tx.now() })
-  else ({ predecessor } = await entomb(tx, { ref, store_id: row_store_id, certificate_id, seq }))
+  else {
+    // The tombstone names its certificate once there is one.
+    const burial = { ref, store_id: row_store_id, certificate_id: null, seq }
+    predecessor = (await entomb(tx, burial)).predecessor
+  }
   await appendCrumb(tx, {
     event_type: 'memory.erased',
     subject: certificate_id,

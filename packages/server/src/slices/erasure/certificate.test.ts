@@ -77,7 +77,7 @@ test('a certificate signed with a key of another purpose or no listed key is ref
   assert.equal((await verifyCertificate(certificate, disguised)).valid, false)
 })
 
-test('the public verifier of the log accepts the certificate and refuses an altered one', async () => {
+test('the public verifier accepts the certificate and refuses an altered one', async () => {
   const send = (body: unknown) => scene.service.request('POST', '/v1/gcrumbs/verify', { body })
   const good = await send({ type: 'certificate', certificate })
   assert.equal(good.status, 200)

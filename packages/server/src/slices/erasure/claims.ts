@@ -3,24 +3,24 @@
 import type { DatabaseStats } from '../../platform/db/database.ts'
 
 const HEAPS =
-  'Memory of running processes: a text handled shortly before may lie in a heap, swap area or core ' +
-  'dump until it is reused.'
+  'Memory of running processes: a text handled shortly before may lie in a heap, swap area or ' +
+  'core dump until it is reused.'
 const KEYRING_COPIES =
   'Copies of the keyring made before this erasure still hold the destroyed secret until they are ' +
   'started with the erasure ledger or deleted; copies of the data alone cannot be read.'
 const OUTSIDE =
   'Copies made outside the service: exports, answers already given, logs and prompts of callers.'
 const PARAPHRASE =
-  'Queries and outputs of decisions are redacted where they repeat the text word for word; a ' +
-  'paraphrase or a summary of it is not recognised.'
+  'Decisions that name the memory are redacted where they repeat its text word for word; a ' +
+  'paraphrase is not recognised, and decisions that do not name it are not searched.'
 const CALLER_LABELS =
   'Labels callers chose (store and model ids of decisions, who asked and on what basis) are kept.'
 const DECISION_IDS =
-  'A decision id is a hash, fixed by the interface, over tenant, store, model, query and time: who ' +
-  'guesses a redacted query exactly can confirm the guess.'
+  'A decision id is a hash, fixed by the interface, over tenant, store, model, query and time: ' +
+  'who guesses a redacted query exactly can confirm the guess.'
 const PG_LOG =
-  'On PostgreSQL the write-ahead log and backups of the keyring database keep the destroyed secret ' +
-  'until they are recycled.'
+  'On PostgreSQL the write-ahead log and backups of the keyring database keep the destroyed ' +
+  'secret until they are recycled.'
 const WITHOUT_WORDS =
   'Read paths were checked by number, without the text, which could no longer be read when the ' +
   'erasure was finished.'

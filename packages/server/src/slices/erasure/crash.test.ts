@@ -7,6 +7,7 @@ import { ERASURE_STEPS } from './steps.ts'
 
 const CONTENT = 'Ravi Subramanian has account 4417-2290'
 const UNDONE = new Set(['erasure:1', 'erasure:2'])
+const fateOf = (at: string): string => (UNDONE.has(at) ? 'undoes' : 'finishes')
 
 /** Every named point from `at` on throws: nothing after it happens, as if the process were gone. */
 function cutAt(at: string): { step: (name: string) => void; arm(): void } {
@@ -29,7 +30,7 @@ async function decisionTexts(scene: Scene): Promise<string> {
 
 for (const name of ERASURE_STEPS) {
   const at = `erasure:${name}`
-  test(`cut off after step ${name}: the next start ${UNDONE.has(at) ? 'undoes' : 'finishes'} it`, async () => {
+  test(`cut off after step ${name}: the next start ${fateOf(at)} it`, async () => {
     const cut = cutAt(at)
     const first = await openScene({ step: cut.step })
     const old = await first.write('An older version, kept')
@@ -73,7 +74,7 @@ for (const name of ERASURE_STEPS) {
   })
 }
 
-test('a failure after the plan is durable is finished by the next request, not by a restart', async () => {
+test('a failure after the plan is durable is finished by the next request', async () => {
   const cut = cutAt('erasure:3')
   let broken = true
   const scene = await openScene({

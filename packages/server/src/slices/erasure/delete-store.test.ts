@@ -27,7 +27,7 @@ async function jobEnd(scene: Scene, job_id: string): Promise<{ state: string; se
   return { state: 'running', seen }
 }
 
-test('memory.delete_store erases 1,200 memories in steps, certifies each and removes the store', async () => {
+test('memory.delete_store erases and certifies 1,200 memories, then the store', async () => {
   const scene = await openScene()
   try {
     await fill(scene)
@@ -87,6 +87,38 @@ test('a store deletion cut off between two transactions goes on after the next s
     assert.equal((await again.api('GET', `/v1/stores/${first.store_id}`)).status, 404)
   } finally {
     await again.stop()
+  }
+})
+
+test('while a store is being deleted, memory.delete in it is refused with 409', async () => {
+  let release = () => {}
+  let reached = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const arrived = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  const scene = await openScene({
+    step: async (name) => {
+      if (name !== 'erasure:1') return
+      reached()
+      await held
+    },
+  })
+  try {
+    const ref = await scene.write('One memory')
+    const path = `/v1/stores/${scene.store_id}`
+    const { job_id } = (await scene.api('DELETE', path)).body
+    await arrived
+    const refused = await scene.api('POST', `${path}/delete`, { ref })
+    assert.equal(refused.status, 409)
+    assert.equal(refused.body.error, 'store_deleting')
+    release()
+    assert.equal((await jobEnd(scene, job_id)).state, 'done')
+  } finally {
+    release()
+    await scene.stop()
   }
 })
 

@@ -24,7 +24,7 @@ async function chain(label: string): Promise<[number, number, number]> {
 
 const memory = async (ref: number) => (await scene.api('GET', `${store}/memories/${ref}`)).body
 
-test('memory.delete erases and names the certificate; twice it is deleted:false with the same one', async () => {
+test('memory.delete erases and names the certificate, the same one twice', async () => {
   const ref = await scene.write('Delete me through the store')
   const first = await remove(ref)
   assert.equal(first.status, 200, first.text)
@@ -126,4 +126,22 @@ test('a whole chain can be deleted, and superseding what is gone is a plain writ
   })
   assert.equal(status, 200)
   assert.equal((await memory(body.ref)).superseded_by, null)
+})
+
+test('memory.delete replays under its key and never reaches a later memory', async () => {
+  const ref = await scene.write('Deleted once under a key')
+  const send = (body: unknown, key: string) =>
+    scene.api('POST', `${store}/delete`, body, { 'idempotency-key': key })
+  const first = await send({ ref }, 'delete-once')
+  const replayed = await send({ ref }, 'delete-once')
+  assert.deepEqual(replayed.body, first.body)
+  const other = await send({ ref: ref + 1 }, 'delete-once')
+  assert.equal(other.status, 409)
+  assert.equal(other.body.error, 'idempotency_key_reused')
+
+  const next = ref + 1
+  assert.equal((await send({ ref: next }, 'before-it-exists')).body.deleted, false)
+  assert.equal(await scene.write('Written after the first try'), next)
+  assert.equal((await send({ ref: next }, 'before-it-exists')).body.deleted, false)
+  assert.equal((await memory(next)).content, 'Written after the first try')
 })

@@ -2,7 +2,7 @@
 
 import type { memoryErasure } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { requireCapability, writeTarget } from '../memory/index.ts'
+import { findStore, requireCapability, writeTarget } from '../memory/index.ts'
 import { eraseFact } from './erase-fact.ts'
 import { reasonsOf } from './plan.ts'
 
@@ -12,6 +12,10 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
 ) => {
   const { ref } = body
   const { store_id } = params
+  const store = await call.read((db) => findStore(db, store_id))
+  if (store?.state === 'deleting') return call.refuse('store_deleting')
+  // `default` has no row before its first write; any other store without one does not exist.
+  if (!store && store_id !== 'default') return call.refuse('store_not_found')
   const { settings } = await writeTarget(call.kernel, call.tenant_id, store_id)
   requireCapability(settings, 'hard_delete', call.operation.id)
   const request = {

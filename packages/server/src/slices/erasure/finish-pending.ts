@@ -5,12 +5,19 @@ import type { LedgerEntry, SecretKind } from '../../platform/keys/keyring.ts'
 import { applyPlans } from './apply-plans.ts'
 import { finishFacts } from './finish-facts.ts'
 import { applyRedactionPlan, finishRedaction } from './finish-redaction.ts'
-import { type FactPlan, type Pending, type PendingRedaction, readPlan } from './plan.ts'
+import { finishStore } from './finish-store.ts'
+import {
+  type FactPlan,
+  type Pending,
+  type PendingRedaction,
+  type PendingStore,
+  readPlan,
+} from './plan.ts'
 
 export interface PendingResult {
   /** Refs certified by this run. */
   readonly facts: ReadonlySet<number>
-  /** `fact:<ref>` and `decision:<id>` of what is still not certified. */
+  /** `fact:<ref>`, `decision:<id>` and `store:…` of what is still not finished. */
   readonly unfinished: ReadonlySet<string>
 }
 
@@ -25,7 +32,7 @@ export async function finishPending(kernel: Kernel, tenant_id: string): Promise<
   const entries = requested.filter((entry) => entry.tenant_id === tenant_id)
   if (entries.length === 0) return NOTHING
   for (const entry of entries) await destroyAgain(kernel, entry)
-  const { facts, redactions } = await applyInOrder(kernel, tenant_id, entries)
+  const { facts, redactions, stores } = await applyInOrder(kernel, tenant_id, entries)
 
   const { certificates } = await finishFacts(kernel, tenant_id, {
     pending: facts,
@@ -37,7 +44,15 @@ export async function finishPending(kernel: Kernel, tenant_id: string): Promise<
   for (const redaction of redactions)
     if (await finishRedaction(kernel, tenant_id, redaction))
       unfinished.delete(subjectOf(redaction.entry))
+  for (const store of stores)
+    if (await finishStore(kernel, tenant_id, store)) unfinished.delete(subjectOf(store.entry))
   return { facts: new Set(certificates.keys()), unfinished }
+}
+
+interface Applied {
+  readonly facts: Pending[]
+  readonly redactions: PendingRedaction[]
+  readonly stores: PendingStore[]
 }
 
 /**
@@ -48,9 +63,10 @@ async function applyInOrder(
   kernel: Kernel,
   tenant_id: string,
   entries: readonly LedgerEntry[],
-): Promise<{ facts: Pending[]; redactions: PendingRedaction[] }> {
+): Promise<Applied> {
   const facts: Pending[] = []
   const redactions: PendingRedaction[] = []
+  const stores: PendingStore[] = []
   let run: FactPlan[] = []
   for (const entry of entries) {
     const plan = readPlan(entry.plan)
@@ -59,13 +75,17 @@ async function applyInOrder(
       run.push(plan)
       continue
     }
+    if (plan.kind === 'store') {
+      stores.push({ entry, plan })
+      continue
+    }
     await applyPlans(kernel, tenant_id, run)
     run = []
     await applyRedactionPlan(kernel, tenant_id, plan)
     redactions.push({ entry, plan })
   }
   await applyPlans(kernel, tenant_id, run)
-  return { facts, redactions }
+  return { facts, redactions, stores }
 }
 
 const subjectOf = (entry: LedgerEntry): string => `${entry.subject_kind}:${entry.subject}`

@@ -130,7 +130,7 @@ test('twenty requests at once for one memory give one certificate and delete onc
   assert.equal(answers.filter(({ body }) => body.deleted).length, 1)
 })
 
-test('a ref only decision records name is certified as already_absent, its contents scrubbed', async () => {
+test('a ref only decisions name is already_absent and its contents are scrubbed', async () => {
   const ref = 900_001
   const decision_id = await scene.decide({
     query: 'q',
@@ -159,7 +159,7 @@ test('a ref only decision records name is certified as already_absent, its conte
   assert.deepEqual(stored.retrieved_contents, [MARKER], 'contents that arrive later are refused')
 })
 
-test('a ref nothing names is certified as nothing_found and never as the memory certificate', async () => {
+test('a ref nothing names is nothing_found, never the memory certificate', async () => {
   const ref = 900_002
   const { status, body } = await scene.issue(ref)
   assert.equal(status, 200)
@@ -197,7 +197,7 @@ test('with store_id, a memory of another store is refused and stays', async () =
   assert.equal((await scene.issue(ref, { store_id: scene.store_id })).body.deleted, true)
 })
 
-test('a credential limited to other stores can neither erase nor see, and learns nothing', async () => {
+test('a credential limited to other stores can neither erase nor see', async () => {
   const ref = await scene.write('Out of reach of the limited key')
   const other = (await scene.api('POST', '/v1/stores', {})).body.store_id
   const { body: limited } = await scene.api('POST', '/v1/keys', {
@@ -223,7 +223,7 @@ test('a credential limited to other stores can neither erase nor see, and learns
   assert.equal((await as('GET', '/v1/erasure/stats')).body.total, 0)
 })
 
-test('one idempotency key: same body, same answer without the salt; other body, nothing happens', async () => {
+test('one idempotency key: the same body replays, another body does nothing', async () => {
   const [ref, other] = [await scene.write('First of two'), await scene.write('Second of two')]
   const headers = { 'idempotency-key': 'erase-first' }
   const send = (fact_ref: number) => scene.api('POST', '/v1/erasure/issue', { fact_ref }, headers)

@@ -1,5 +1,6 @@
 // Step 6: looks for an erased fact on every path that could show it, and reports what is found.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ErasureOutcome } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
@@ -33,6 +34,8 @@ const GONE: ReadonlySet<string> = new Set([
   'none',
 ])
 
+const TURN_EVERY = 8
+
 export interface Subject {
   readonly ref: number
   readonly store_id: string | null
@@ -49,12 +52,13 @@ export async function observeFacts(
   const look = await observeRows(kernel, tenant_id, subjects)
   for (const subject of subjects) {
     const { ref, store_id } = subject
+    // A batch has hundreds of facts; other requests are answered in between.
+    if (observed.size % TURN_EVERY === TURN_EVERY - 1) await nextTurn()
     const words = known.get(ref)?.content ?? null
     const { rows, uses } = look(subject)
-    const probed = { ref, store_id, content_probe: { query: words ?? '' } }
     const paths = [
       ...rows,
-      ...(await probeAbsent(kernel, tenant_id, probed)),
+      ...(await probeAbsent(kernel, tenant_id, { ref, store_id })),
       ...(await probeDecisions(kernel, tenant_id, { ref, content: words })),
     ]
     const scrubbed = await readBackScrubbed(kernel, tenant_id, uses, ref)
@@ -72,12 +76,12 @@ export async function observeFacts(
 const coverageOf = (paths: readonly ProbedPath[], scrubbed: readonly string[]) => ({
   data: resultOf(paths, 'data'),
   keyring: resultOf(paths, 'keyring'),
-  index: resultOf(paths, 'index'),
+  index: resultOf(paths, 'memory.retrieve'),
   decisions: scrubbed.length > 0 ? 'scrubbed' : 'none',
 })
 
 const resultOf = (paths: readonly ProbedPath[], path: string): string =>
-  paths.find((probed) => probed.path === path)?.result ?? 'absent'
+  paths.find((probed) => probed.path === path)?.result ?? 'not_checked'
 
 interface Look {
   readonly rows: ProbedPath[]

@@ -1,4 +1,4 @@
-// The plan of an erasure, as the ledger keeps it: all that is needed to finish, no content, no salt.
+// The plan of an erasure, as the ledger keeps it: enough to finish it, no content, no salt.
 
 import assert from 'node:assert/strict'
 import Type, { type Static } from 'typebox'
@@ -45,7 +45,6 @@ const RedactionPlan = Type.Object({
     decision_seq: Type.Integer(),
     sealed: Type.String(),
     old_secret_no: Type.Integer(),
-    new_secret_no: Type.Integer(),
     redactions: Type.Array(Type.Object({ field: Type.String(), count: Type.Integer() })),
   }),
   /** Over query ‖ 0x1F ‖ output. */
@@ -54,7 +53,18 @@ const RedactionPlan = Type.Object({
 })
 export type RedactionPlan = Static<typeof RedactionPlan>
 
-export type Plan = FactPlan | RedactionPlan
+/** A store's own description goes with its secret once its facts are erased. */
+const StorePlan = Type.Object({
+  version: Type.Literal(1),
+  kind: Type.Literal('store'),
+  store_id: Type.String(),
+  secret_no: Type.Integer(),
+  /** Facts there were when the deletion was asked for. */
+  facts: Type.Integer(),
+})
+export type StorePlan = Static<typeof StorePlan>
+
+export type Plan = FactPlan | RedactionPlan | StorePlan
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
 export interface Pending {
@@ -67,12 +77,19 @@ export interface PendingRedaction {
   readonly plan: RedactionPlan
 }
 
+export interface PendingStore {
+  readonly entry: LedgerEntry
+  readonly plan: StorePlan
+}
+
 const factPlans = Compile(FactPlan)
 const redactionPlans = Compile(RedactionPlan)
+const storePlans = Compile(StorePlan)
 
 /** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
 export function readPlan(value: unknown): Plan {
   if (factPlans.Check(value)) return value
+  if (storePlans.Check(value)) return value
   assert(redactionPlans.Check(value), 'a ledger row carries a plan this version does not know')
   return value
 }

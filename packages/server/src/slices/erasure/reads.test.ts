@@ -19,7 +19,7 @@ test('erasure.stats of a tenant without certificates counts nothing', async () =
   assert.equal(body.first_erasure, null)
 })
 
-test('erasure.get, erasure.by_fact and erasure.list show the certificate as it was issued', async () => {
+test('erasure.get, erasure.by_fact and erasure.list show what was issued', async () => {
   const ref = await scene.write('The key is under the third flowerpot')
   const issued = (await scene.issue(ref)).body
   const got = await scene.api('GET', `/v1/erasure/${issued.certificate_id}`)

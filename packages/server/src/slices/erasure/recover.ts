@@ -5,22 +5,27 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { reconcileLog } from '../gcrumbs/index.ts'
 import { unmarkErasing } from '../memory/index.ts'
 import { finishPending } from './finish-pending.ts'
-import { needsReplay, removeKeylessStores, replayLedger } from './replay-ledger.ts'
+import { removeDeletedStores } from './finish-store.ts'
+import { needsReplay, replayLedger } from './replay-ledger.ts'
 import { listErasing } from './subjects.sql.ts'
 
 /**
  * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
  * into it, then finishes or undoes what was in progress. Run before listening.
+ * `generation_floor`: for a restored keyring, see reconcileLog.
  */
-export async function reconcileErasures(kernel: Kernel): Promise<void> {
+export async function reconcileErasures(
+  kernel: Kernel,
+  options: { generation_floor?: number } = {},
+): Promise<void> {
   for (const tenant_id of await kernel.keyring.listTenants()) {
     const missing = await needsReplay(kernel, tenant_id)
-    const log = await reconcileLog(kernel, tenant_id, { certificates_missing: missing })
-    if (!missing && log === 'intact') continue
-    await inErasureTurn(kernel, tenant_id, async () => {
-      await replayLedger(kernel, tenant_id)
-      await removeKeylessStores(kernel, tenant_id)
+    const log = await reconcileLog(kernel, tenant_id, {
+      certificates_missing: missing,
+      ...options,
     })
+    if (!missing && log === 'intact') continue
+    await inErasureTurn(kernel, tenant_id, () => replayLedger(kernel, tenant_id))
     kernel.logger.warn('erasure.ledger_replayed', { tenant_id })
   }
   await recoverErasures(kernel)
@@ -44,6 +49,7 @@ export async function recoverErasures(kernel: Kernel): Promise<void> {
 
 async function recoverTenant(kernel: Kernel, tenant_id: string): Promise<void> {
   await finishPending(kernel, tenant_id)
+  await removeDeletedStores(kernel, tenant_id)
   const marked = await kernel.db.read(tenant_id, listErasing)
   const undone: number[] = []
   for (const { ref } of marked)

@@ -76,7 +76,7 @@ test('an unknown decision and a decision of another tenant are the same 404', as
   assert.equal((await scene.api('GET', `/v1/decisions/${id}`)).body.query, QUERY)
 })
 
-test('a memory used by a redacted decision can still be erased, and the other way round', async () => {
+test('a memory of a redacted decision can be erased, and the other way round', async () => {
   const content = 'Pavel Dvorak has two loans'
   const ref = await scene.write(content)
   const used = {
@@ -93,6 +93,34 @@ test('a memory used by a redacted decision can still be erased, and the other wa
   const redacted = (await redact(after)).body
   assert.equal(redacted.verified, true)
   assert.ok(!(await scene.api('GET', '/v1/decisions/export')).text.includes('two loans'))
+})
+
+test('decisions.redact honours an idempotency key and refuses it for another body', async () => {
+  const id = await decide()
+  const headers = { 'idempotency-key': 'redact-once' }
+  const send = (body: unknown) => scene.api('POST', `/v1/decisions/${id}/redact`, body, headers)
+  const first = await send({})
+  const replayed = await send({})
+  assert.equal(replayed.body.certificate_id, first.body.certificate_id)
+  assert.equal(replayed.body.deleted, true)
+  assert.equal(replayed.body.content_salt, undefined)
+  const refused = await send({ legal_basis: 'another' })
+  assert.equal(refused.status, 409)
+  assert.equal(refused.body.error, 'idempotency_key_reused')
+})
+
+test('without a signing key a decision is not redacted', async () => {
+  const own = await openScene()
+  try {
+    const id = await own.decide({ query: QUERY, output: OUTPUT })
+    await own.service.kernel.keyring.retireSigningKey('erasure', '2030-01-01T00:00:00.000000Z')
+    const refused = await own.api('POST', `/v1/decisions/${id}/redact`, {})
+    assert.equal(refused.status, 503)
+    assert.equal(refused.body.error, 'no_signing_key')
+    assert.equal((await own.api('GET', `/v1/decisions/${id}`)).body.query, QUERY)
+  } finally {
+    await own.stop()
+  }
 })
 
 for (const at of ['erasure:2', 'erasure:3-ledger', 'erasure:3', 'erasure:4', 'erasure:7-main']) {

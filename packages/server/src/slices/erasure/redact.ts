@@ -38,7 +38,7 @@ export const redact: Handler<(typeof decisionErasure)['redact']> = async (
     const request = { ...reasonsOf(body), requested_us, certificate_id }
     return redactNow(kernel, tenant_id, params.decision_id, request)
   })
-  return { ...(await showAnswer(kernel, answer)) }
+  return showAnswer(kernel, answer)
 }
 
 interface Begun {

@@ -1,17 +1,15 @@
 // After a restore: brings the erasures the ledger remembers into data from before them.
 
-import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
-import { forget, removeStoreRow } from '../memory/index.ts'
+import { forget } from '../memory/index.ts'
 import { applyPlans, scrub } from './apply-plans.ts'
 import type { StoredCertificate } from './certificate.ts'
 import { countStanding, findStanding } from './certificates.sql.ts'
 import { storeFactCertificate } from './certify-facts.ts'
 import { applyRedactionPlan, storeRedactionCertificate } from './finish-redaction.ts'
 import { type FactPlan, readPlan } from './plan.ts'
-import { countFactsOf, findTombstones, listStoreSecrets } from './subjects.sql.ts'
+import { findTombstones } from './subjects.sql.ts'
 
 const PAGE = 200
 
@@ -46,6 +44,8 @@ async function isMissing(
   tenant_id: string,
   { subject_kind, subject, state }: LedgerEntry,
 ): Promise<boolean> {
+  // Rows of deleted stores are found by their secrets, once their facts are gone.
+  if (subject_kind === 'store') return false
   return kernel.db.read(tenant_id, async (db) => {
     if (await findStanding(db, subject_kind, subject)) return false
     if (state === 'completed') return true
@@ -55,6 +55,8 @@ async function isMissing(
 
 async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry): Promise<void> {
   const plan = readPlan(entry.plan)
+  const { subject_kind, subject } = entry
+  if (plan.kind === 'store' || subject_kind === 'store') return
   if (plan.kind === 'fact') await replayFact(kernel, tenant_id, plan)
   else await applyRedactionPlan(kernel, tenant_id, plan)
   if (entry.state !== 'completed') return
@@ -62,7 +64,7 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
   const certificate = entry.certificate as StoredCertificate
   const completed_us = entry.completed_us ?? kernel.clock.now()
   await kernel.db.transact(tenant_id, async (tx) => {
-    if (await findStanding(tx, entry.subject_kind, entry.subject)) return
+    if (await findStanding(tx, subject_kind, subject)) return
     if (plan.kind === 'fact') await storeFactCertificate(tx, certificate, completed_us)
     else await storeRedactionCertificate(tx, certificate, completed_us)
   })
@@ -72,22 +74,4 @@ async function replayFact(kernel: Kernel, tenant_id: string, plan: FactPlan): Pr
   await applyPlans(kernel, tenant_id, [plan])
   await kernel.db.transact(tenant_id, (tx) => scrub(tx, [plan]))
   if (plan.store_id !== null) forget(kernel, tenant_id, plan.store_id, [plan.ref])
-}
-
-/** Empty stores whose own secret is gone were deleted after the backup: their rows go again. */
-export async function removeKeylessStores(kernel: Kernel, tenant_id: string): Promise<void> {
-  const stores = await kernel.db.read(tenant_id, listStoreSecrets)
-  const numbers = stores.map(({ secret_no }) => secret_no)
-  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', numbers)
-  for (const { store_id, secret_no } of stores) {
-    if ((secrets.get(secret_no) ?? null) !== null) continue
-    await kernel.db.transact(tenant_id, (tx) => removeEmptyStore(tx, store_id))
-  }
-}
-
-async function removeEmptyStore(tx: Tx, store_id: string): Promise<void> {
-  if ((await countFactsOf(tx, store_id)) > 0) return
-  await removeStoreRow(tx, store_id)
-  const payload = { facts: 0 }
-  await appendCrumb(tx, { event_type: 'store.deleted', subject: store_id, payload })
 }

@@ -4,17 +4,20 @@ import { limits } from '@custos/contract'
 import { inErasureTurn } from '../../platform/erasure-turn.ts'
 import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
-import { findStore, forget, listRefsOfStore, markErasing, removeStoreRow } from '../memory/index.ts'
+import { listRefsOfStore, markErasing } from '../memory/index.ts'
 import { erasureSigner } from './certificate.ts'
 import { eraseMarked } from './erase.ts'
 import { UnprovenErasure } from './erase-fact.ts'
 import { finishPending } from './finish-pending.ts'
+import { finishStore, requestStore } from './finish-store.ts'
 import { type Reasons, reasonsOf } from './plan.ts'
 import type { Marked } from './plan-facts.ts'
 import { countFactsOf } from './subjects.sql.ts'
 
 export const STORE_ERASE = 'store.erase'
+
+/** Below the limit on purpose: a unit of this size keeps other writers waiting under 0.1 s. */
+const FACTS_PER_BATCH = Math.min(200, limits.store_delete_facts_per_transaction)
 
 interface StoreErasure {
   readonly store_id: string
@@ -74,7 +77,7 @@ async function eraseBatch(
     const requested_us = kernel.clock.now()
     await finishPending(kernel, tenant_id)
     const refs = await kernel.db.read(tenant_id, (db) =>
-      listRefsOfStore(db, store_id, -1, limits.store_delete_facts_per_transaction),
+      listRefsOfStore(db, store_id, -1, FACTS_PER_BATCH),
     )
     if (refs.length === 0) return 0
     await kernel.db.transact(tenant_id, (tx) => markErasing(tx, refs))
@@ -87,21 +90,13 @@ async function eraseBatch(
   })
 }
 
-// The row goes first: a store without its secret could not be shown any more.
 async function removeStore(
   kernel: Kernel,
   tenant_id: string,
   { store_id, secret_no, facts }: StoreErasure,
 ): Promise<void> {
-  await kernel.db.transact(tenant_id, async (tx) => {
-    if (!(await findStore(tx, store_id))) return
-    await removeStoreRow(tx, store_id)
-    await appendCrumb(tx, {
-      event_type: 'store.deleted',
-      subject: store_id,
-      payload: { facts },
-    })
+  await inErasureTurn(kernel, tenant_id, async () => {
+    const plan = { version: 1, kind: 'store', store_id, secret_no, facts } as const
+    await finishStore(kernel, tenant_id, await requestStore(kernel, tenant_id, plan))
   })
-  await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
-  forget(kernel, tenant_id, store_id, [])
 }

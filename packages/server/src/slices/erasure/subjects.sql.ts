@@ -19,7 +19,7 @@ export const findTombstones = (db: TenantDb, refs: readonly number[]) =>
     ),
   )
 
-/** For a ref without a row here: it is kept out of use, and contents arriving for it are refused. */
+/** For a ref without a row: it is kept out of use, and contents arriving for it are refused. */
 export const insertBareTombstone = (
   tx: Tx,
   { ref, store_id, seq, us }: { ref: number; store_id: string | null; seq: number; us: number },

@@ -128,7 +128,7 @@ export async function raiseGeneration(tx: Tx, generation: number): Promise<void>
   tx.shared.set(chainSlot, { ...head, generation })
 }
 
-/** The sequence number the next breadcrumb of this unit will get: the transaction time of its rows. */
+/** The seq the next breadcrumb of this unit will get: the transaction time of its rows. */
 export async function nextSeq(tx: Tx): Promise<number> {
   return (await loadHead(tx)).frontier.size
 }

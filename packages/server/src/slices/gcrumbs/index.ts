@@ -3,6 +3,7 @@
 import type { gcrumbs } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
 import * as reads from './reads.ts'
+import { roll } from './roll.ts'
 
 export { appendCrumb, type ChainHead, loadHead, nextSeq, sha256 } from './append.ts'
 export { findHead } from './chain.sql.ts'
@@ -15,7 +16,7 @@ export { UNVERIFIED, verifyLog } from './verify-log.ts'
 export const gcrumbsHandlers = {
   public_key: reads.publicKey,
   verify_key: reads.verifyKey,
-  roll: reads.roll,
+  roll,
   breadcrumbs: reads.breadcrumbs,
   epochs: reads.epochs,
   epoch: reads.epoch,

@@ -14,7 +14,7 @@ import {
   listCrumbs,
   listEpochs,
 } from './chain.sql.ts'
-import { rollEpoch, showEpoch } from './epochs.ts'
+import { showEpoch } from './epochs.ts'
 import { auditPath, prefixPath } from './tree.ts'
 import { verifyChain } from './verify.ts'
 
@@ -49,9 +49,6 @@ export const verifyKey: Handler<Op<'verify_key'>> = async (call) => {
     key_id: signer.key_id,
   }
 }
-
-// Rolling again is a repeat by itself: with nothing new the same epoch is answered.
-export const roll: Handler<Op<'roll'>> = (call) => rollEpoch(call.kernel, call.tenant_id)
 
 export const breadcrumbs: Handler<Op<'breadcrumbs'>> = (call, { query }) =>
   call.read(async (db) => {

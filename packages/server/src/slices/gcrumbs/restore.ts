@@ -13,19 +13,26 @@ import { treeRoot } from './tree.ts'
  * Compares the log with the last checkpoint the keyring holds. A log that does not extend it, or
  * that lacks a certificate, was restored from a backup: it continues under the next generation,
  * whose first entry carries the last checkpoint of the old one. Run before serving.
+ * `generation_floor`: the keyring itself is from a backup, so checkpoints it has not heard of may
+ * have been signed; a log with entries goes on above this generation in any case.
  */
 export async function reconcileLog(
   kernel: Kernel,
   tenant_id: string,
-  options: { certificates_missing: boolean },
+  options: { certificates_missing: boolean; generation_floor?: number },
 ): Promise<'intact' | 'restored'> {
   const stored = await kernel.keyring.checkpoints.last(tenant_id)
-  const fits = await kernel.db.read(tenant_id, (db) => extendsCheckpoint(db, stored))
+  const fits = await kernel.db.read(
+    tenant_id,
+    async (db) =>
+      (await extendsCheckpoint(db, stored)) &&
+      (options.generation_floor === undefined || !(await findHead(db))),
+  )
   if (fits && !options.certificates_missing) {
     if (stored) await republish(kernel, tenant_id, stored)
     return 'intact'
   }
-  await continueRestored(kernel, tenant_id, stored)
+  await continueRestored(kernel, tenant_id, { stored, floor: options.generation_floor ?? 0 })
   kernel.logger.warn('log.restored', { tenant_id })
   await rollEpoch(kernel, tenant_id)
   return 'restored'
@@ -68,11 +75,11 @@ async function republish(
 async function continueRestored(
   kernel: Kernel,
   tenant_id: string,
-  stored: StoredCheckpoint | null,
+  { stored, floor }: { stored: StoredCheckpoint | null; floor: number },
 ): Promise<void> {
   await kernel.db.transact(tenant_id, async (tx) => {
     const head = await findHead(tx)
-    const generation = Math.max(head?.generation ?? 0, stored?.generation ?? 0) + 1
+    const generation = Math.max(head?.generation ?? 0, stored?.generation ?? 0, floor) + 1
     await raiseGeneration(tx, generation)
     await appendCrumb(tx, {
       event_type: 'log.restored',

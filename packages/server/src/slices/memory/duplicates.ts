@@ -2,6 +2,7 @@
 
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { findStates, LIVE } from './facts.sql.ts'
 import type { FactDraft } from './prepare-facts.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { findStore } from './stores.sql.ts'
@@ -18,10 +19,26 @@ export async function findDuplicates(
   const now_us = kernel.clock.now()
   try {
     const index = await storeIndexes(kernel).current(tenant_id, store_id, store.head_seq)
-    return drafts.map(({ content, namespace }) => index.duplicateOf(content, namespace, now_us))
+    const found = drafts.map(({ content, namespace }) =>
+      index.duplicateOf(content, namespace, now_us),
+    )
+    return await withoutHidden(kernel, tenant_id, found)
   } catch (error) {
     // A write does not wait for a large index; its answer then reports no duplicate.
     if (error instanceof Refusal && error.code === 'index_building') return drafts.map(() => null)
     throw error
   }
+}
+
+/** A fact whose erasure is under way is named to nobody. */
+async function withoutHidden(
+  kernel: Kernel,
+  tenant_id: string,
+  found: readonly (number | null)[],
+): Promise<(number | null)[]> {
+  const refs = found.filter((ref) => ref !== null)
+  if (refs.length === 0) return [...found]
+  const rows = await kernel.db.read(tenant_id, (db) => findStates(db, refs))
+  const live = new Set(rows.flatMap(({ ref, state }) => (state === LIVE ? [ref] : [])))
+  return found.map((ref) => (ref !== null && live.has(ref) ? ref : null))
 }

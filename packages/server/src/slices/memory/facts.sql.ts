@@ -207,10 +207,20 @@ const TOMBSTONE_COLUMNS = [
   'certificate_id',
 ] as const
 
+const tombstoneStatement = statement<{ ref: number }>()((k, p) =>
+  k
+    .selectFrom('tombstones')
+    .select(TOMBSTONE_COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref),
+)
+
 export const findTombstones = (db: TenantDb, refs: readonly number[]): Promise<TombstoneRow[]> =>
-  inChunks(refs, (chunk) =>
-    db.all(from(db, 'tombstones').select(TOMBSTONE_COLUMNS).where('ref', 'in', chunk)),
-  )
+  refs.length <= FEW
+    ? eachOf(refs, (ref) => db.firstOf(tombstoneStatement, { ref }))
+    : inChunks(refs, (chunk) =>
+        db.all(from(db, 'tombstones').select(TOMBSTONE_COLUMNS).where('ref', 'in', chunk)),
+      )
 
 /** Refs erased from a store after log position `seq`. */
 export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
@@ -221,10 +231,23 @@ export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
       .where('erased_seq', '>', seq),
   )
 
-export const findStates = (db: TenantDb, refs: readonly number[]) =>
-  inChunks(refs, (chunk) =>
-    db.all(from(db, 'facts').select(['ref', 'state']).where('ref', 'in', chunk)),
-  )
+const stateStatement = statement<{ ref: number }>()((k, p) =>
+  k
+    .selectFrom('facts')
+    .select(['ref', 'state'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref),
+)
+
+export const findStates = (
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<{ ref: number; state: number }[]> =>
+  refs.length <= FEW
+    ? eachOf(refs, (ref) => db.firstOf(stateStatement, { ref }))
+    : inChunks(refs, (chunk) =>
+        db.all(from(db, 'facts').select(['ref', 'state']).where('ref', 'in', chunk)),
+      )
 
 /**
  * The highest ref that a fact of the tenant has or had; 0 for none. Tombstones of refs that only
@@ -238,6 +261,21 @@ export async function findHighestRef(db: TenantDb): Promise<number> {
       .where('written_seq', 'is not', null),
   )
   return Math.max(Number(fact?.ref ?? 0), Number(tombstone?.ref ?? 0))
+}
+
+/** Up to here prepared look-ups one by one beat a query that is compiled for each call. */
+const FEW = 8
+
+async function eachOf<T>(
+  refs: readonly number[],
+  look: (ref: number) => Promise<T | undefined>,
+): Promise<T[]> {
+  const found: T[] = []
+  for (const ref of refs) {
+    const row = await look(ref)
+    if (row !== undefined) found.push(row)
+  }
+  return found
 }
 
 async function inChunks<T>(

@@ -5,6 +5,7 @@ import { Compile } from 'typebox/compile'
 import { parseTime } from '../../platform/clock.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { readNamespace } from './namespace.ts'
+import { plainJsonProblem } from './plain-json.ts'
 import { checkLimits, type FactDraft } from './prepare-facts.ts'
 
 export interface ImportedFact {
@@ -13,6 +14,7 @@ export interface ImportedFact {
   readonly draft: FactDraft
   readonly ref: number | null
   readonly superseded_by: number | null
+  /** When it began, or at least was written; null: from the moment of the import. */
   readonly valid_from_us: number | null
   readonly valid_until_us: number | null
   readonly bytes: number
@@ -43,8 +45,15 @@ export async function* readImport(
 }
 
 function parseLine(text: string, number: number): unknown {
-  if (text.includes('\0') || text.includes('\\u0000') || !text.isWellFormed())
-    throw importRefused(number, 'U+0000 and broken Unicode are not taken')
+  const value = parse(text, number)
+  const problem = plainJsonProblem(value)
+  if (problem !== null) throw importRefused(number, problem)
+  if (typeof value === 'object' && value !== null && 'signing_key' in value)
+    throw importRefused(number, 'private keys are never accepted in a request')
+  return value
+}
+
+function parse(text: string, number: number): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -76,14 +85,22 @@ function toFact(
       draft,
       ref: value.ref ?? null,
       superseded_by: value.superseded_by ?? null,
-      valid_from_us: us(value.valid_from),
-      valid_until_us: us(value.valid_until),
+      ...interval(at.number, us(value.valid_from) ?? original, us(value.valid_until)),
       bytes: at.bytes,
     }
   } catch (error) {
-    if (error instanceof Refusal) throw importRefused(at.number, reasonOf(error))
+    if (error instanceof Refusal && error.code !== 'import_refused')
+      throw importRefused(at.number, reasonOf(error))
     throw error
   }
+}
+
+function interval(number: number, valid_from_us: number | null, valid_until_us: number | null) {
+  if (valid_until_us !== null && valid_from_us === null)
+    throw importRefused(number, 'valid_until needs valid_from or written_at')
+  if (valid_until_us !== null && valid_until_us <= (valid_from_us ?? 0))
+    throw importRefused(number, 'valid_until must come after valid_from')
+  return { valid_from_us, valid_until_us }
 }
 
 function reasonOf(refusal: Refusal): string {
@@ -102,34 +119,40 @@ function foreignNamespace(tenant_id: string, value: ImportLine): string | null {
   return slash === -1 ? null : readNamespace(tenant_id, { namespace: wire.slice(slash + 1) })
 }
 
+const LINE_FEED = 0x0a
+
+// Cut as bytes and decoded line by line, so that the line that is not UTF-8 can be named.
 async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
-  let number = 0
+  let rest: Uint8Array[] = []
+  let [bytes, number] = [0, 1]
   for await (const chunk of body) {
-    rest += decode(decoder, chunk, number + 1)
-    const lines = rest.split('\n')
-    rest = lines.pop() ?? ''
-    for (const text of lines) {
+    let start = 0
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      assertBounded(bytes + end - start, number)
+      yield decode([...rest, chunk.subarray(start, end)], number)
+      rest = []
+      bytes = 0
       number += 1
-      yield bounded(text, number)
+      start = end + 1
     }
-    bounded(rest, number + 1)
+    rest.push(chunk.subarray(start))
+    bytes += chunk.length - start
+    assertBounded(bytes, number)
   }
-  rest += decode(decoder, undefined, number + 1)
-  if (rest !== '') yield bounded(rest, number + 1)
+  if (bytes > 0) yield decode(rest, number)
 }
 
-function decode(decoder: InstanceType<typeof TextDecoder>, chunk: Uint8Array | undefined, number: number): string {
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decode(pieces: readonly Uint8Array[], number: number): string {
   try {
-    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
+    return utf8.decode(Buffer.concat(pieces))
   } catch {
     throw importRefused(number, 'not UTF-8')
   }
 }
 
-function bounded(text: string, number: number): string {
-  if (text.length > limits.import_line_bytes)
-    throw importRefused(number, `a line has ${limits.import_line_bytes} characters at most`)
-  return text
+function assertBounded(bytes: number, number: number): void {
+  if (bytes > limits.import_line_bytes)
+    throw importRefused(number, `a line has ${limits.import_line_bytes} bytes at most`)
 }

@@ -8,11 +8,14 @@ import { meter } from '../tenants/index.ts'
 import { reviseValidity } from './chain-repair.ts'
 import { findTombstones } from './facts.sql.ts'
 import { type ImportedFact, importRefused, readImport } from './import-lines.ts'
+import { ImportLinks } from './import-links.ts'
 import { insertFacts } from './insert-facts.ts'
 import { type PreparedFact, prepareWithRefs } from './prepare-facts.ts'
 import { type RefSecret, refStock } from './ref-stock.ts'
 import { storeIndexes } from './store-indexes.ts'
-import { enterStore, type WriteTarget, writeTarget } from './write-target.ts'
+import type { StoreSettings } from './store-settings.ts'
+import { findCurrent } from './validity.sql.ts'
+import { enterStore, untilStable, type WriteTarget, writeTarget } from './write-target.ts'
 
 type Import = typeof memory.import
 
@@ -23,8 +26,8 @@ interface Progress {
   imported: number
   log_seq: number | null
   readonly newByOld: Map<number, number>
-  /** Successors still to come, by their ref in the file. */
-  readonly waiting: Map<number, number[]>
+  /** Predecessors, by the ref their successor has in the file. */
+  readonly waiting: Map<number, number>
 }
 
 export const importStore: Handler<Import> = async (call, { params, body }) => {
@@ -39,10 +42,13 @@ export const importStore: Handler<Import> = async (call, { params, body }) => {
   }
   try {
     // What fits is read to its end first, so that a bad line changes nothing.
+    const links = new ImportLinks()
     let held: ImportedFact[] = []
     let bytes = 0
     let streaming = false
     for await (const fact of readImport(tenant_id, body)) {
+      const problem = notOffered(target.settings, fact) ?? links.add(fact)
+      if (problem !== null) throw importRefused(fact.line, problem)
       held.push(fact)
       bytes += fact.bytes
       streaming ||= bytes > limits.body_bytes
@@ -58,6 +64,14 @@ export const importStore: Handler<Import> = async (call, { params, body }) => {
   const { imported, log_seq, newByOld } = progress
   const changed = [...newByOld].filter(([from, to]) => from !== to)
   return { imported, refs_mapped: changed.map(([from, to]) => ({ from, to })), log_seq }
+}
+
+function notOffered({ capabilities }: StoreSettings, fact: ImportedFact): string | null {
+  if (fact.draft.namespace !== null && !capabilities.includes('multi_tenant'))
+    return 'the store does not offer multi_tenant'
+  if (fact.superseded_by !== null && !capabilities.includes('supersession_chain'))
+    return 'the store does not offer supersession_chain'
+  return null
 }
 
 /** A refusal in the middle of a large import says what was kept. */
@@ -101,7 +115,10 @@ async function takeChunk(
     const fact = prepared[i]
     return fact ? [{ imported, fact }] : []
   })
-  progress.log_seq = await call.transact((tx) => insertChunk(call, tx, { target, pairs, progress }))
+  progress.log_seq = await untilStable(async () => {
+    const current = await writeTarget(kernel, tenant_id, target.settings.store_id)
+    return call.transact((tx) => insertChunk(call, tx, { target: current, pairs, progress }))
+  })
   progress.imported += facts.length
 }
 
@@ -113,8 +130,7 @@ async function claimRefs(
 ): Promise<RefSecret[]> {
   const stock = refStock(call.kernel)(call.tenant_id)
   const taken: RefSecret[] = []
-  for (const [i, { ref, line }] of facts.entries()) {
-    if (ref !== null && newByOld.has(ref)) throw importRefused(line, `the ref ${ref} stands twice`)
+  for (const [i, { ref }] of facts.entries()) {
     const claimed = ref === null ? null : await stock.claim(ref, facts.length - i)
     const [own = claimed] = claimed ? [] : await stock.take(1)
     if (!own) throw new Error('the stock gives a ref for each fact')
@@ -138,10 +154,7 @@ async function insertChunk(
   const head = await enterStore(call.kernel, tx, target)
   const inserts = pairs.map(({ imported, fact }) => ({
     fact,
-    interval: {
-      valid_from_us: imported.valid_from_us ?? imported.draft.original_written_us ?? null,
-      valid_until_us: imported.valid_until_us,
-    },
+    interval: imported,
   }))
   const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
   for (const pair of pairs) await linkVersions(tx, pair, log_seq, progress)
@@ -159,18 +172,22 @@ async function linkVersions(
   seq: number,
   { newByOld, waiting }: Progress,
 ): Promise<void> {
-  const before = imported.ref === null ? [] : (waiting.get(imported.ref) ?? [])
-  for (const predecessor of before) await link(tx, predecessor, fact.ref, seq)
-  if (imported.ref !== null) waiting.delete(imported.ref)
+  const before = imported.ref === null ? undefined : waiting.get(imported.ref)
+  if (before !== undefined) await link(tx, before, fact.ref, seq)
   const { superseded_by } = imported
   if (superseded_by === null) return
   const successor = newByOld.get(superseded_by)
-  // A ref claimed in this chunk may not be inserted yet: it is linked when its turn comes.
-  if (successor !== undefined && successor < fact.ref) return link(tx, fact.ref, successor, seq)
-  waiting.set(superseded_by, [...(waiting.get(superseded_by) ?? []), fact.ref])
+  if (successor !== undefined) return link(tx, fact.ref, successor, seq)
+  waiting.set(superseded_by, fact.ref)
 }
 
+/** The predecessor ends where its successor begins, unless it ended before. */
 async function link(tx: Tx, predecessor: number, successor: number, seq: number): Promise<void> {
-  await reviseValidity(tx, predecessor, seq, { superseded_by: successor })
+  const [old, next] = [await findCurrent(tx, predecessor), await findCurrent(tx, successor)]
+  // Erased or superseded by others between two chunks: what they did stands.
+  if (!old || !next || old.superseded_by !== null || next.predecessor !== null) return
+  if (next.valid_from_us <= old.valid_from_us) return
+  const valid_until_us = Math.min(old.valid_until_us ?? next.valid_from_us, next.valid_from_us)
+  await reviseValidity(tx, predecessor, seq, { superseded_by: successor, valid_until_us })
   await reviseValidity(tx, successor, seq, { predecessor })
 }

@@ -23,10 +23,8 @@ export {
   unmarkErasing,
 } from './erasing.ts'
 export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
-export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
 export { listRefsOfStore } from './facts.sql.ts'
 export { type OpenedFact, openFacts, openForErasure } from './opened-fact.ts'
-export { type FactDocument, openFact } from './sealed-fact.ts'
 export { type FactDocument, openFact } from './sealed-fact.ts'
 export { type MemoryState, memoryStateAt } from './state-at.ts'
 export { markStoreDeleting, removeStoreRow } from './store-heads.ts'

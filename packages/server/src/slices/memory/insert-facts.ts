@@ -2,9 +2,10 @@
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
 import { commitmentsRoot } from './fact-identity.ts'
 import { insertFact, LIVE } from './facts.sql.ts'
+import { countCommitted } from './ingestion.ts'
 import type { PreparedFact } from './prepare-facts.ts'
 import { advanceStore, type StoreHead } from './store-heads.ts'
 import { type FreshFact, storeIndexes } from './store-indexes.ts'
@@ -62,13 +63,9 @@ export async function insertFacts(
   facts: readonly NewFact[],
 ): Promise<{ log_seq: number }> {
   const { store_id } = head
-  const seq = await nextSeq(tx)
-  const now_us = tx.now()
-  const fresh: FreshFact[] = []
-  for (const fact of facts)
-    fresh.push(await insertPrepared(tx, store_id, fact, { seq, now_us, predecessor: null }))
   const refs = facts.map(({ fact }) => fact.ref)
-  await appendCrumb(tx, {
+  // A fact is written when its log entry is: `known_at` its time finds it on record.
+  const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.written',
     subject: store_id,
     payload: {
@@ -78,9 +75,13 @@ export async function insertFacts(
       commitments_root: commitmentsRoot(facts.map(({ fact }) => fact.commitment)),
     },
   })
+  const fresh: FreshFact[] = []
+  for (const fact of facts)
+    fresh.push(await insertPrepared(tx, store_id, fact, { seq, now_us, predecessor: null }))
   await advanceStore(tx, store_id, seq)
   const { tenant_id } = tx
   const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
   tx.afterCommit(() => storeIndexes(kernel).feed({ ...change, facts: fresh, closed: [] }))
+  countCommitted(kernel, tx, store_id, facts.length)
   return { log_seq: seq }
 }

@@ -67,18 +67,26 @@ function readCursor(cursor: string): number {
 
 const EMPTY: Page = { memories: [], next: null }
 
-// GMP asks for everything in one answer; a limit turns it into pages.
-export const audit: Handler<Op<'audit'>> = (call, { params, query }) =>
-  call.read(async (db) => {
-    const store = await readableStore(call.kernel, db, params.store_id)
+// GMP asks for everything in one answer; a limit turns it into pages. Each chunk is read on its own
+// snapshot: a long audit holds up neither other readers nor the checkpoints of the database.
+export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
+  const { kernel } = call
+  const start = await call.read(async (db) => {
+    const store = await readableStore(kernel, db, params.store_id)
     requireCapability(store, 'audit', call.operation.id)
-    const after = await startOf(db, store.store_id, query)
-    const limit = query.limit ?? Number.MAX_SAFE_INTEGER
-    const page =
-      after === null ? EMPTY : await pageMemories(call.kernel, db, store.store_id, { after, limit })
-    const { memories, next } = page
-    return { memories, count: memories.length, next_cursor: writeCursor(next) }
+    return startOf(db, store.store_id, query)
   })
+  const limit = query.limit ?? Number.MAX_SAFE_INTEGER
+  const memories: Memory[] = []
+  let next = start
+  while (next !== null && memories.length < limit) {
+    const chunk = { after: next, limit: Math.min(CHUNK, limit - memories.length) }
+    const page: Page = await call.read((db) => pageMemories(kernel, db, params.store_id, chunk))
+    for (const shown of page.memories) memories.push(shown)
+    next = page.next
+  }
+  return { memories, count: memories.length, next_cursor: writeCursor(next) }
+}
 
 export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>
   call.read(async (db) => {

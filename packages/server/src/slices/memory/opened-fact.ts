@@ -4,8 +4,11 @@ import type { Memory } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { SealError } from '../../platform/keys/seal.ts'
 import { ERASING, type FactRow, findFacts, LIVE } from './facts.sql.ts'
 import { wireTenant } from './namespace.ts'
+import { makePacer } from './pacer.ts'
 import { type FactDocument, openFact } from './sealed-fact.ts'
 
 export interface OpenedFact extends FactRow {
@@ -15,12 +18,19 @@ export interface OpenedFact extends FactRow {
   readonly vector: Int8Array
 }
 
+export interface OpenOptions {
+  /** Rows in another state are left out; live ones only when not given. */
+  readonly states?: readonly number[]
+  /** Told of a row that was changed, which is then left out; without it, SealError is thrown. */
+  readonly onBroken?: (ref: number) => void
+}
+
 /** Opens rows; a row in another state, or whose secret is destroyed, is left out. */
 export async function openRows(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly FactRow[],
-  states: readonly number[] = [LIVE],
+  { states = [LIVE], onBroken }: OpenOptions = {},
 ): Promise<OpenedFact[]> {
   const seen = rows.filter((row) => states.includes(row.state))
   if (seen.length === 0) return []
@@ -28,15 +38,34 @@ export async function openRows(
   const refs = seen.map((row) => row.ref)
   const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
   const opened: OpenedFact[] = []
+  const pace = makePacer()
   for (const row of seen) {
     const secret = secrets.get(row.ref)
     if (!secret) continue
-    const owner = { tenant_id, store_id: row.store_id, ref: row.ref, secret }
-    const { document, vector } = openFact(keys, owner, row.sealed)
-    const { content, metadata } = document
-    opened.push({ ...row, content, metadata, document, vector })
+    const fact = openRow(keys, tenant_id, row, secret)
+    if (fact instanceof SealError && !onBroken) throw fact
+    if (fact instanceof SealError) onBroken?.(row.ref)
+    else opened.push(fact)
+    await pace()
   }
   return opened
+}
+
+function openRow(
+  keys: TenantKeys,
+  tenant_id: string,
+  row: FactRow,
+  secret: Buffer,
+): OpenedFact | SealError {
+  const owner = { tenant_id, store_id: row.store_id, ref: row.ref, secret }
+  try {
+    const { document, vector } = openFact(keys, owner, row.sealed)
+    const { content, metadata } = document
+    return { ...row, content, metadata, document, vector }
+  } catch (error) {
+    if (error instanceof SealError) return error
+    throw error
+  }
 }
 
 /** Live facts by ref, whatever their store. */
@@ -54,7 +83,7 @@ async function openByRef(
   states: readonly number[],
 ): Promise<Map<number, OpenedFact>> {
   const rows = await findFacts(db, refs)
-  const opened = await openRows(kernel, db.tenant_id, rows, states)
+  const opened = await openRows(kernel, db.tenant_id, rows, { states })
   return new Map(opened.map((fact) => [fact.ref, fact]))
 }
 

@@ -2,9 +2,12 @@
 
 import { type JsonObject, limits } from '@custos/contract'
 import type { Kernel } from '../../platform/kernel.ts'
+import type { Signer, TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import type { Tokenizer } from '../../platform/tokens/tokenizer.ts'
 import { commitmentOf, factIdBytes } from './fact-identity.ts'
 import { wireTenant } from './namespace.ts'
+import { makePacer } from './pacer.ts'
 import { type RefSecret, refStock } from './ref-stock.ts'
 import { sealFact, spaceOf } from './sealed-fact.ts'
 import type { StoreSettings } from './store-settings.ts'
@@ -41,7 +44,7 @@ export function checkLimits(draft: FactDraft, loc: readonly (string | number)[])
   if (Buffer.byteLength(draft.content) > limits.content_bytes)
     throw tooLong([...loc, 'content'], `content has ${limits.content_bytes} bytes at most`)
   const where = [...loc, 'options', 'metadata']
-  if (depthOf(draft.metadata) > limits.metadata_depth)
+  if (isDeeper(draft.metadata, limits.metadata_depth))
     throw tooLong(where, `metadata is nested ${limits.metadata_depth} levels at most`)
   if (Buffer.byteLength(JSON.stringify(draft.metadata)) > limits.metadata_bytes)
     throw tooLong(where, `metadata has ${limits.metadata_bytes} bytes at most`)
@@ -50,11 +53,11 @@ export function checkLimits(draft: FactDraft, loc: readonly (string | number)[])
 const tooLong = (loc: readonly (string | number)[], msg: string): Refusal =>
   new Refusal('validation', undefined, { detail: [{ loc, msg, type: 'too_long' }] })
 
-function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  let deepest = 0
-  for (const member of Object.values(value)) deepest = Math.max(deepest, depthOf(member))
-  return deepest + 1
+/** Never recurses beyond `levels`: an import's line is not bounded by the body parser. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
 /** Takes refs for the drafts, in their order, and prepares each. */
@@ -68,6 +71,9 @@ export async function prepareFacts(
   return prepareWithRefs(kernel, author, store, { drafts, refs })
 }
 
+/** Texts embedded by one call: between them other requests are answered. */
+const SLICE = 32
+
 /** The same with refs already taken, one for each draft. */
 export async function prepareWithRefs(
   kernel: Kernel,
@@ -75,42 +81,71 @@ export async function prepareWithRefs(
   store: StoreSettings,
   { drafts, refs }: { drafts: readonly FactDraft[]; refs: readonly RefSecret[] },
 ): Promise<PreparedFact[]> {
-  const tokenizer = await kernel.tokenizer(store.tokenizer)
-  const keys = await kernel.keyring.tenant(author.tenant_id)
-  const vectors = await kernel.embedder.embed(drafts.map((draft) => draft.content))
-  const signer = kernel.keyring.signer('provenance')
-  const space = spaceOf(kernel.embedder)
-  return drafts.map((draft, i) => {
-    const [taken, vector] = [refs[i], vectors[i]]
-    if (!taken || !vector) throw new Error('a draft lacks its ref or vector')
-    const id = factIdBytes(draft.content, wireTenant(author.tenant_id, draft.namespace))
-    const salt = Buffer.from(kernel.ids.hex(32), 'hex')
-    const document = {
-      content: draft.content,
-      metadata: draft.metadata,
-      write_id: kernel.ids.hex(16),
-      fact_id: id.toString('hex'),
-      signature: signer.sign(id).toString('base64'),
-      signer_key_id: signer.key_id,
-      principal: author.principal,
-      commitment_salt: salt.toString('hex'),
-      ...(draft.original_written_us === undefined
-        ? {}
-        : { original_written_us: draft.original_written_us }),
-      space,
+  const maker: Maker = {
+    kernel,
+    author,
+    store_id: store.store_id,
+    tokenizer: await kernel.tokenizer(store.tokenizer),
+    keys: await kernel.keyring.tenant(author.tenant_id),
+    signer: kernel.keyring.signer('provenance'),
+  }
+  const facts: PreparedFact[] = []
+  const pace = makePacer()
+  for (let at = 0; at < drafts.length; at += SLICE) {
+    const slice = drafts.slice(at, at + SLICE)
+    const vectors = await kernel.embedder.embed(slice.map((draft) => draft.content))
+    for (const [i, draft] of slice.entries()) {
+      const [taken, vector] = [refs[at + i], vectors[i]]
+      if (!taken || !vector) throw new Error('a draft lacks its ref or vector')
+      facts.push(prepareOne(maker, draft, taken, vector))
+      await pace()
     }
-    const owner = { tenant_id: author.tenant_id, store_id: store.store_id, ...taken }
-    return {
-      ref: taken.ref,
-      namespace: draft.namespace,
-      sealed: sealFact(keys, owner, { document, vector }),
-      token_count: tokenizer.count(draft.content),
-      commitment: commitmentOf(draft.content, salt),
-      content_hash: document.fact_id,
-      content: draft.content,
-      metadata: draft.metadata,
-      vector,
-      bytes: Buffer.byteLength(draft.content),
-    }
-  })
+  }
+  return facts
+}
+
+interface Maker {
+  readonly kernel: Kernel
+  readonly author: Author
+  readonly store_id: string
+  readonly tokenizer: Tokenizer
+  readonly keys: TenantKeys
+  readonly signer: Signer
+}
+
+function prepareOne(
+  { kernel, author, store_id, tokenizer, keys, signer }: Maker,
+  draft: FactDraft,
+  taken: RefSecret,
+  vector: Int8Array,
+): PreparedFact {
+  const { tenant_id } = author
+  const { content, metadata, namespace, original_written_us } = draft
+  const id = factIdBytes(content, wireTenant(tenant_id, namespace))
+  const content_hash = id.toString('hex')
+  const salt = Buffer.from(kernel.ids.hex(32), 'hex')
+  const document = {
+    content,
+    metadata,
+    write_id: kernel.ids.hex(16),
+    fact_id: content_hash,
+    signature: signer.sign(id).toString('base64'),
+    signer_key_id: signer.key_id,
+    principal: author.principal,
+    commitment_salt: salt.toString('hex'),
+    ...(original_written_us === undefined ? {} : { original_written_us }),
+    space: spaceOf(kernel.embedder),
+  }
+  return {
+    ref: taken.ref,
+    namespace,
+    sealed: sealFact(keys, { tenant_id, store_id, ...taken }, { document, vector }),
+    token_count: tokenizer.count(content),
+    commitment: commitmentOf(content, salt),
+    content_hash,
+    content,
+    metadata,
+    vector,
+    bytes: Buffer.byteLength(content),
+  }
 }

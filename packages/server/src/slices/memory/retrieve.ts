@@ -1,19 +1,22 @@
 // POST /v1/stores/{store_id}/retrieve: the best memories within a token budget.
 
 import { limits, type memory, type RankedMemory, type RetrieveRequest } from '@custos/contract'
+import type { Static } from 'typebox'
 import type { Call, Handler } from '../../platform/call.ts'
 import { parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findHead, seqAt } from '../gcrumbs/index.ts'
 import { requireCapability } from './capabilities.ts'
 import { readNamespace } from './namespace.ts'
-import { openFacts, showMemory } from './opened-fact.ts'
+import { type OpenedFact, openFacts, showMemory } from './opened-fact.ts'
+import { makePacer } from './pacer.ts'
 import { packWithinBudget } from './retrieval/pack.ts'
-import type { Ranked, SearchRequest, Validity } from './retrieval/store-index.ts'
+import type { Ranked, SearchRequest } from './retrieval/search-request.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { type ReadableStore, readableStore } from './store-settings.ts'
-import { listKnown } from './validity.sql.ts'
+import { listKnown, type ValidityRow } from './validity.sql.ts'
 
 type Retrieve = typeof memory.retrieve
 
@@ -21,28 +24,90 @@ type Retrieve = typeof memory.retrieve
 const CANDIDATES_MIN = 256
 const CANDIDATES_MAX = 100_000
 const KNOWN_PAGE = 1_000
+/** Looks at a store that keeps moving while its index is brought to where it was. */
+const ATTEMPTS_MAX = 16
 
 export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
-  const { kernel } = call
+  const { kernel, tenant_id } = call
   const wish = readWish(body)
-  const { store, log_seq } = await call.read(async (db) => ({
-    store: await readableStore(kernel, db, params.store_id),
-    log_seq: await lastSeq(db),
-  }))
+  const [vector = null] = await kernel.embedder.embed([wish.query])
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const answer = await call.read((db) =>
+      answerFrom(call, db, params.store_id, { ...wish, vector }),
+    )
+    if (answer.reply) return answer.reply
+    await storeIndexes(kernel).current(tenant_id, params.store_id, answer.behind)
+  }
+  return call.refuse('index_building', undefined, { retry_after_s: 1 })
+}
+
+type Answer =
+  | { readonly reply: Static<Retrieve['reply']> }
+  /** The index does not stand where the snapshot does: it is brought there first. */
+  | { readonly reply?: undefined; readonly behind: number }
+
+// Store, validity and rows are of one snapshot, and the index is used only where it stands there
+// too: no answer shows half of a supersession.
+async function answerFrom(
+  call: Call<Retrieve>,
+  db: TenantDb,
+  store_id: string,
+  wish: Wish & { vector: Int8Array | null },
+): Promise<Answer> {
+  const { kernel, tenant_id } = call
+  const store = await readableStore(kernel, db, store_id)
   const namespace = gate(call, store, wish)
+  const log_seq = await lastSeq(db)
+  const known = wish.known_at_us === null ? null : await knownAt(db, store_id, wish.known_at_us)
 
-  const ranked = store.row ? await search(call, store, { ...wish, namespace }) : []
-  const { packed, dropped } = packWithinBudget(ranked, wish.budget_tokens)
-
-  const memories = await call.read((db) => show(call, db, store.store_id, packed))
-  const last = packed.at(-1)
+  let ranked: Ranked[] = []
+  if (store.row) {
+    const { head_seq } = store.row
+    const index = storeIndexes(kernel).at(tenant_id, store_id, head_seq)
+    if (!index) return { behind: head_seq }
+    ranked = index.search(searchRequest(kernel, { ...wish, namespace, visible: known }))
+  }
+  const { memories, dropped } = await pack(call, db, ranked, { store_id, ...wish, known })
   return {
-    memories,
-    tokens_used: memories.reduce((sum, { token_count }) => sum + token_count, 0),
-    budget_tokens: wish.budget_tokens,
-    dropped: last ? dropped.filter((item) => isBefore(item, last)).length : dropped.length,
-    log_seq,
-    tokenizer: store.tokenizer,
+    reply: {
+      memories,
+      tokens_used: memories.reduce((sum, { token_count }) => sum + token_count, 0),
+      budget_tokens: wish.budget_tokens,
+      dropped,
+      log_seq,
+      tokenizer: store.tokenizer,
+    },
+  }
+}
+
+interface Packing {
+  readonly store_id: string
+  readonly budget_tokens: number
+  readonly known: ReadonlyMap<number, ValidityRow> | null
+}
+
+/** Fills the budget with what can be shown: a memory being erased takes no room from others. */
+async function pack(
+  call: Call<Retrieve>,
+  db: TenantDb,
+  ranked: readonly Ranked[],
+  { store_id, budget_tokens, known }: Packing,
+): Promise<{ memories: RankedMemory[]; dropped: number }> {
+  const facts = new Map<number, OpenedFact>()
+  const hidden = new Set<number>()
+  for (;;) {
+    const visible = hidden.size === 0 ? ranked : ranked.filter(({ ref }) => !hidden.has(ref))
+    const { packed, dropped } = packWithinBudget(visible, budget_tokens)
+    const missing = packed.flatMap(({ ref }) => (facts.has(ref) ? [] : [ref]))
+    for (const [ref, fact] of await openFacts(call.kernel, db, missing)) facts.set(ref, fact)
+    const gone = missing.filter((ref) => facts.get(ref)?.store_id !== store_id)
+    if (gone.length > 0) {
+      for (const ref of gone) hidden.add(ref)
+      continue
+    }
+    const last = packed.at(-1)
+    const passed = last ? dropped.filter((item) => isBefore(item, last)) : dropped
+    return { memories: show(call, packed, { facts, known }), dropped: passed.length }
   }
 }
 
@@ -94,64 +159,53 @@ function gate(call: Call<Retrieve>, store: ReadableStore, wish: Wish): string | 
 const lastSeq = async (db: TenantDb): Promise<number> =>
   Math.max(0, ((await findHead(db))?.size ?? 0) - 1)
 
-async function search(
-  call: Call<Retrieve>,
-  store: ReadableStore,
-  wish: Wish & { namespace: string | null },
-): Promise<Ranked[]> {
-  const { kernel, tenant_id } = call
-  const head_seq = store.row?.head_seq ?? 0
-  const index = await storeIndexes(kernel).current(tenant_id, store.store_id, head_seq)
-  const [vector = null] = await kernel.embedder.embed([wish.query])
-  const visible = wish.known_at_us === null ? null : await knownAt(call, store, wish.known_at_us)
+function searchRequest(
+  kernel: Kernel,
+  wish: Wish & {
+    vector: Int8Array | null
+    namespace: string | null
+    visible: SearchRequest['visible']
+  },
+): SearchRequest {
+  const { query, vector, namespace, filter, visible } = wish
   const most = Math.min(Math.max(wish.budget_tokens, CANDIDATES_MIN), CANDIDATES_MAX)
-  const request: SearchRequest = {
-    query: wish.query,
-    vector,
-    namespace: wish.namespace,
-    at_us: wish.as_of_us ?? wish.known_at_us ?? kernel.clock.now(),
-    filter: wish.filter,
-    visible,
-    limit: Math.min(wish.top_k, most),
-    min_score: null,
-  }
-  return index.search(request)
+  const at_us = wish.as_of_us ?? wish.known_at_us ?? kernel.clock.now()
+  const limit = Math.min(wish.top_k, most)
+  return { query, vector, namespace, at_us, filter, visible, limit, min_score: null }
 }
 
 /** Validity of the store's facts as it was on record at a time: the log maps it to a position. */
 async function knownAt(
-  call: Call<Retrieve>,
-  { store_id }: ReadableStore,
-  us: number,
-): Promise<Map<number, Validity>> {
-  return call.read(async (db) => {
-    const known = new Map<number, Validity>()
-    const seq = await seqAt(db, us)
-    let after = { from_seq: -1, ref: -1 }
-    for (;;) {
-      const rows = await listKnown(db, store_id, { seq, after, limit: KNOWN_PAGE })
-      for (const row of rows) known.set(row.ref, row)
-      const last = rows.at(-1)
-      if (!last || rows.length < KNOWN_PAGE) return known
-      after = { from_seq: last.from_seq, ref: last.ref }
-    }
-  })
-}
-
-async function show(
-  call: Call<Retrieve>,
   db: TenantDb,
   store_id: string,
+  us: number,
+): Promise<Map<number, ValidityRow>> {
+  const known = new Map<number, ValidityRow>()
+  const seq = await seqAt(db, us)
+  const pace = makePacer()
+  let after = { from_seq: -1, ref: -1 }
+  for (;;) {
+    const rows = await listKnown(db, store_id, { seq, after, limit: KNOWN_PAGE })
+    for (const row of rows) known.set(row.ref, row)
+    const last = rows.at(-1)
+    if (!last || rows.length < KNOWN_PAGE) return known
+    after = { from_seq: last.from_seq, ref: last.ref }
+    await pace()
+  }
+}
+
+/** With `known`, intervals and successors are shown as they were on record then. */
+function show(
+  { kernel, tenant_id }: Call<Retrieve>,
   packed: readonly Ranked[],
-): Promise<RankedMemory[]> {
-  const refs = packed.map(({ ref }) => ref)
-  const facts = await openFacts(call.kernel, db, refs)
+  { facts, known }: { facts: ReadonlyMap<number, OpenedFact>; known: Packing['known'] },
+): RankedMemory[] {
   return packed.flatMap(({ ref, score, parts }) => {
     const fact = facts.get(ref)
-    // Erased since it was ranked: the row is the truth.
-    if (!fact || fact.store_id !== store_id) return []
-    const shown = showMemory(call.kernel, call.tenant_id, fact)
-    return [{ ...shown, score, score_parts: { ...parts } }]
+    if (!fact) return []
+    const { valid_from_us, valid_until_us, superseded_by } = known?.get(ref) ?? fact
+    const shown = { ...fact, valid_from_us, valid_until_us, superseded_by }
+    return [{ ...showMemory(kernel, tenant_id, shown), score, score_parts: { ...parts } }]
   })
 }
 

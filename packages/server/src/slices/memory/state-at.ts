@@ -24,15 +24,23 @@ export interface StatePage {
   readonly next: number | null
 }
 
+export interface StateRequest {
+  readonly store_id: string
+  /** Log position: what was on record then. */
+  readonly seq: number
+  /** What was valid then. */
+  readonly at_us: number
+  readonly limit: number
+  /** The ref to go on after. */
+  readonly after?: number
+}
+
 /** Facts of a store on record and current at `seq`, in the order of refs. */
 export async function memoryStateAt(
   kernel: Kernel,
   db: TenantDb,
-  store_id: string,
-  seq: number,
-  options: { readonly limit: number; readonly after?: number; readonly at_us?: number },
+  { store_id, seq, at_us, limit, after = -1 }: StateRequest,
 ): Promise<StatePage> {
-  const { limit, after = -1, at_us = kernel.clock.now() } = options
   const versions = await listStateAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
   const shown = versions.slice(0, limit)
   const facts = await openFacts(

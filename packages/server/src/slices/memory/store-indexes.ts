@@ -3,16 +3,18 @@
 import { randomBytes } from 'node:crypto'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { listErasedSince, listFactsSince } from './facts.sql.ts'
+import { ERASING, type FactRow, LIVE, listErasedSince, listFactsSince } from './facts.sql.ts'
 import { type OpenedFact, openRows } from './opened-fact.ts'
 import { makePacer } from './pacer.ts'
 import { StoreIndex } from './retrieval/store-index.ts'
+import { spaceOf } from './sealed-fact.ts'
 import { findStore } from './stores.sql.ts'
 import { listChangedSince } from './validity.sql.ts'
 
 const CHUNK = 500
 const RETRY_AFTER_S = 1
 const CATCH_UPS_MAX = 3
+const EVICT_EVERY = 1_024
 /** Before the first entry of any log: everything is newer. */
 const NEVER = -1
 
@@ -26,17 +28,19 @@ interface Entry {
 }
 
 /** A fact that has just been committed, as the index takes it. */
-export type FreshFact = Pick<
-  OpenedFact,
-  | 'ref'
-  | 'namespace'
-  | 'content'
-  | 'metadata'
-  | 'valid_from_us'
-  | 'valid_until_us'
-  | 'token_count'
-  | 'vector'
->
+export interface FreshFact
+  extends Pick<
+    OpenedFact,
+    | 'ref'
+    | 'namespace'
+    | 'content'
+    | 'metadata'
+    | 'valid_from_us'
+    | 'valid_until_us'
+    | 'token_count'
+  > {
+  readonly vector: Int8Array | null
+}
 
 /** What one committed unit changed in a store. */
 export interface StoreChange {
@@ -56,6 +60,7 @@ export class StoreIndexes {
   readonly #entries = new Map<string, Entry>()
   readonly #fingerprintKey = randomBytes(32)
   #uses = 0
+  #fed = 0
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
@@ -80,6 +85,12 @@ export class StoreIndexes {
     return entry.index
   }
 
+  /** The index if it stands exactly at `head_seq`: what a snapshot with that head may use. */
+  at(tenant_id: string, store_id: string, head_seq: number): StoreIndex | undefined {
+    const entry = this.#entries.get(keyOf(tenant_id, store_id))
+    return entry && !entry.building && entry.index.head_seq === head_seq ? entry.index : undefined
+  }
+
   /** Takes over a committed change without reading it back, when nothing lies between. */
   feed(change: StoreChange): void {
     const entry = this.#entries.get(keyOf(change.tenant_id, change.store_id))
@@ -87,6 +98,11 @@ export class StoreIndexes {
     for (const fact of change.facts) entry.index.put(fact)
     for (const { ref, valid_until_us } of change.closed) entry.index.close(ref, valid_until_us)
     entry.index.head_seq = change.to_seq
+    // What grows by writes alone is held to the limit too.
+    this.#fed += change.facts.length
+    if (this.#fed < EVICT_EVERY) return
+    this.#fed = 0
+    this.#evict(entry)
   }
 
   /** Drops facts at once, also from a build that has already read them. */
@@ -141,7 +157,7 @@ export class StoreIndexes {
       const rows = await db.read(tenant_id, (r) =>
         listFactsSince(r, store_id, { seq, after, limit: CHUNK }),
       )
-      for (const fact of await openRows(this.#kernel, tenant_id, rows)) {
+      for (const fact of await this.#open(tenant_id, rows)) {
         if (!forgotten.has(fact.ref)) index.put(fact)
         await pace()
       }
@@ -158,6 +174,21 @@ export class StoreIndexes {
     for (const ref of [...erased.map((row) => row.ref), ...forgotten]) index.remove(ref)
     forgotten.clear()
     index.head_seq = store?.head_seq ?? seq
+  }
+
+  // Facts being erased are indexed too: reads look at the row's state, and an erasure that is
+  // given up leaves the index complete. Vectors of another space are left out.
+  async #open(tenant_id: string, rows: readonly FactRow[]): Promise<FreshFact[]> {
+    const space = spaceOf(this.#kernel.embedder)
+    const states = [LIVE, ERASING]
+    const opened = await openRows(this.#kernel, tenant_id, rows, {
+      states,
+      onBroken: (ref) => this.#kernel.logger.error('memory.seal_broken', { tenant_id, ref }),
+    })
+    return opened.map((fact) => {
+      const { document, vector } = fact
+      return document.space === space ? { ...fact, vector } : { ...fact, vector: null }
+    })
   }
 
   #evict(keep: Entry): void {

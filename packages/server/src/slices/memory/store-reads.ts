@@ -5,7 +5,9 @@ import type { Call, Handler } from '../../platform/call.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
+import { meter } from '../tenants/index.ts'
 import { showStore } from './create-store.ts'
+import { ingestionOf } from './ingestion.ts'
 import { openDescriptions } from './store-description.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { DEFAULT_STORE, defaultSettings, readableStore } from './store-settings.ts'
@@ -75,32 +77,32 @@ export const flush: Handler<Op<'flush'>> = async (call, { params }) => {
   const row = await call.read((db) => findStore(db, params.store_id))
   if (row?.state === 'deleting') return call.refuse('store_deleting')
   if (!row && params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
-  await call.kernel.db.transact(call.tenant_id, async () => {})
+  await call.transact(async (tx) => meter(tx, call.operation.id))
   return {}
 }
 
-function ingestion(call: Call) {
-  const { commits, units, queued } = call.kernel.db.stats()
+function ingestion({ kernel, tenant_id }: Call, store_id: string) {
+  const { pending, committed, batches } = ingestionOf(kernel, tenant_id, store_id)
   return {
     batching_enabled: true as const,
-    pending: queued,
-    total_submitted: units + queued,
-    total_committed: units,
-    total_batches: commits,
-    avg_batch_size: commits === 0 ? 0 : Math.round((units / commits) * 100) / 100,
+    pending,
+    total_submitted: committed + pending,
+    total_committed: committed,
+    total_batches: batches,
+    avg_batch_size: batches === 0 ? 0 : Math.round((committed / batches) * 100) / 100,
   }
 }
 
 export const ingestionStats: Handler<Op<'ingestion_stats'>> = (call, { params }) =>
   call.read(async (db) => {
     await readableStore(call.kernel, db, params.store_id)
-    return ingestion(call)
+    return ingestion(call, params.store_id)
   })
 
 export const stats: Handler<Op<'stats'>> = (call, { params }) =>
   call.read(async (db) => {
     const { store_id } = await readableStore(call.kernel, db, params.store_id)
-    return { store_id, ...(await numbers(call, db, store_id)), ...ingestion(call) }
+    return { store_id, ...(await numbers(call, db, store_id)), ...ingestion(call, store_id) }
   })
 
 async function numbers(call: Call, db: TenantDb, store_id: string) {

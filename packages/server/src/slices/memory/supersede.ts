@@ -1,15 +1,16 @@
 // POST /v1/stores/{store_id}/supersede: compare-and-set on the open head of a version chain.
 
 import type { memory, Superseded } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
+import type { Call, Handler, Once } from '../../platform/call.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { requireCapability } from './capabilities.ts'
 import { findDuplicates } from './duplicates.ts'
 import { commitmentsRoot } from './fact-identity.ts'
 import { ERASING, type FactRow, findFact } from './facts.sql.ts'
+import { countCommitted, whileIngesting } from './ingestion.ts'
 import { insertFacts, insertPrepared } from './insert-facts.ts'
 import { readNamespace } from './namespace.ts'
 import { type PreparedFact, prepareFacts } from './prepare-facts.ts'
@@ -45,7 +46,7 @@ export const supersede: Handler<Supersede> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const outcome = await call.once<Outcome<Superseded, SupersededIds>>({
+    const once: Once<Outcome<Superseded, SupersededIds>> = {
       async run(tx) {
         const head = await enterStore(kernel, tx, target)
         const old = await findFact(tx, body.old_ref)
@@ -70,7 +71,9 @@ export const supersede: Handler<Supersede> = (call, { params, body }) =>
       },
       // Written by run above.
       replay: async (_, ids) => ({ again: ids as SupersededIds }),
-    })
+    }
+    const store = { tenant_id, ...params }
+    const outcome = await whileIngesting(kernel, store, 1, () => call.once(once))
     if ('fresh' in outcome) return outcome.fresh
     const { again } = outcome
     return { ...(await showAgain(kernel, tenant_id, again)), ...about(body.old_ref, again.known) }
@@ -108,27 +111,11 @@ async function linkSuccessor(
   { head, old, fact, interval }: Link,
 ): Promise<number> {
   if (old.state === ERASING) return call.refuse('erasing')
-  if (old.superseded_by !== null || old.valid_until_us !== null) return refuseClosed(call, tx, old)
+  if (old.superseded_by !== null) return refuseClosed(call, tx, old)
   const current = await findCurrent(tx, old.ref)
   if (!current) throw new Error('a live fact has a current version')
   const { store_id } = head
-  const seq = await nextSeq(tx)
-  const now_us = tx.now()
-  const valid_from_us = interval.valid_from_us ?? now_us
-  if (valid_from_us <= old.valid_from_us) return call.refuse('order_inverted')
-
-  const at = { seq, now_us, predecessor: old.ref }
-  const timed = { valid_from_us, valid_until_us: null }
-  const fresh = await insertPrepared(tx, store_id, { fact, interval: timed }, at)
-  await closeVersion(tx, current, seq)
-  await insertValidity(tx, {
-    ...current,
-    from_seq: seq,
-    until_seq: null,
-    valid_until_us: valid_from_us,
-    superseded_by: fact.ref,
-  })
-  await appendCrumb(tx, {
+  const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.superseded',
     subject: store_id,
     payload: {
@@ -137,10 +124,27 @@ async function linkSuccessor(
       commitments_root: commitmentsRoot([fact.commitment]),
     },
   })
+  const valid_from_us = interval.valid_from_us ?? now_us
+  if (valid_from_us <= old.valid_from_us) return call.refuse('order_inverted')
+
+  const at = { seq, now_us, predecessor: old.ref }
+  const timed = { valid_from_us, valid_until_us: null }
+  const fresh = await insertPrepared(tx, store_id, { fact, interval: timed }, at)
+  // An imported version may have ended before its successor begins: then a gap remains.
+  const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
+  await closeVersion(tx, current, seq)
+  await insertValidity(tx, {
+    ...current,
+    from_seq: seq,
+    until_seq: null,
+    valid_until_us,
+    superseded_by: fact.ref,
+  })
   await advanceStore(tx, store_id, seq)
   const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
-  const closed = [{ ref: old.ref, valid_until_us: valid_from_us }]
+  const closed = [{ ref: old.ref, valid_until_us }]
   tx.afterCommit(() => storeIndexes(call.kernel).feed({ ...change, facts: [fresh], closed }))
+  countCommitted(call.kernel, tx, store_id, 1)
   return seq
 }
 
@@ -149,12 +153,12 @@ async function refuseClosed(call: Call<Supersede>, tx: Tx, old: FactRow): Promis
   return call.refuse('superseded', `the current version is ${head}`, { members: { head } })
 }
 
-/** Follows the chain to its open end. */
+/** Follows the chain to its open end; each link begins later, so that it has one. */
 async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
-  let head = { ref: from.ref, superseded_by: from.superseded_by }
+  let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
   while (head.superseded_by !== null) {
     const next = await findCurrent(db, head.superseded_by)
-    if (!next) break
+    if (!next || next.valid_from_us <= head.valid_from_us) break
     head = next
   }
   return head.ref

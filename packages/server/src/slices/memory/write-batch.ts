@@ -1,9 +1,10 @@
 // POST /v1/stores/{store_id}/write_batch: all contents or none, one entry in the log.
 
 import type { memory } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
 import { findDuplicates } from './duplicates.ts'
+import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
 import { prepareFacts } from './prepare-facts.ts'
 import { readWrite } from './write-request.ts'
@@ -36,7 +37,7 @@ export const writeBatch: Handler<typeof memory.write_batch> = (call, { params, b
     const facts = await prepareFacts(kernel, author, target.settings, drafts)
     const refs = facts.map((fact) => fact.ref)
 
-    return call.once<BatchIds>({
+    const once: Once<BatchIds> = {
       async run(tx) {
         const head = await enterStore(kernel, tx, target)
         const bytes = facts.reduce((sum, fact) => sum + fact.bytes, 0)
@@ -52,5 +53,7 @@ export const writeBatch: Handler<typeof memory.write_batch> = (call, { params, b
       },
       // Refs, positions and nothing else: the answer is what was kept.
       replay: async (_, ids) => ids as BatchIds,
-    })
+    }
+    const store = { tenant_id, ...params }
+    return whileIngesting(kernel, store, facts.length, () => call.once(once))
   })

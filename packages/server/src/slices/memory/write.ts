@@ -1,9 +1,10 @@
 // POST /v1/stores/{store_id}/write: remembers one content.
 
 import type { memory, Written } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
 import { findDuplicates } from './duplicates.ts'
+import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
 import { prepareFacts } from './prepare-facts.ts'
 import { readWrite } from './write-request.ts'
@@ -23,7 +24,7 @@ export const write: Handler<typeof memory.write> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const outcome = await call.once<Outcome<Written, WrittenIds>>({
+    const once: Once<Outcome<Written, WrittenIds>> = {
       async run(tx) {
         const head = await enterStore(kernel, tx, target)
         const interval = { valid_from_us, valid_until_us: null }
@@ -35,7 +36,9 @@ export const write: Handler<typeof memory.write> = (call, { params, body }) =>
       },
       // Written by run above.
       replay: async (_, ids) => ({ again: ids as WrittenIds }),
-    })
+    }
+    const store = { tenant_id, ...params }
+    const outcome = await whileIngesting(kernel, store, 1, () => call.once(once))
     if ('fresh' in outcome) return outcome.fresh
     return showWrittenAgain(kernel, tenant_id, outcome.again)
   })

@@ -21,6 +21,7 @@ export interface Opening {
   readonly dir: string
   readonly master_key?: Buffer
   readonly ledger_copy?: string
+  readonly read_only?: boolean
 }
 
 /** Opens, and closes when the test ends. */

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { analyse } from './analysis.ts'
-import { type IndexedFact, type SearchRequest, StoreIndex } from './store-index.ts'
+import type { IndexedFact, SearchRequest } from './search-request.ts'
+import { StoreIndex } from './store-index.ts'
 
 const WORDS = ['oslo', 'rome', 'coffee', 'tea', 'holiday', 'paint', 'May 2023', '東京', 'the', 'w']
 const KEY = new Uint8Array(32)

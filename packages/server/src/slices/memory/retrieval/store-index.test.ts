@@ -1,7 +1,8 @@
 // The store index: what a search may see, how it orders, and what stays the same in every index.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type IndexedFact, type SearchRequest, StoreIndex } from './store-index.ts'
+import type { IndexedFact, SearchRequest } from './search-request.ts'
+import { StoreIndex } from './store-index.ts'
 
 const KEY = new Uint8Array(32).fill(7)
 

@@ -4,8 +4,6 @@ import { Partition } from './partition.ts'
 import { rank } from './ranking.ts'
 import type { IndexedFact, Ranked, SearchRequest } from './search-request.ts'
 
-export type { IndexedFact, Ranked, ScoreParts, SearchRequest, Validity } from './search-request.ts'
-
 /**
  * An index holds no content: words, numbers, vectors and keyed fingerprints, and of a removed fact
  * nothing at all. Results depend on the set of facts alone: an index fed write by write and one

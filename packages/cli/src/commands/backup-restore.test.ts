@@ -1,0 +1,289 @@
+// Backups while the service works, and restores that neither revive nor fork anything.
+
+import assert from 'node:assert/strict'
+import { copyFileSync, cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { searchFiles } from '../demo/search-files.ts'
+import { type Ran, runCustos, tempDirectory } from '../testing/run.ts'
+import { type LocalService, serveLocally, writeSome } from '../testing/serve-locally.ts'
+
+interface Pair {
+  readonly data: string
+  readonly keyring: string
+}
+
+async function backUp(data_dir: string): Promise<Pair> {
+  const dir = join(tempDirectory(), 'backups')
+  const ran = await runCustos(['backup', dir, '--data-dir', data_dir])
+  assert.equal(ran.status, 0, ran.stderr)
+  const find = (end: string) =>
+    join(dir, readdirSync(dir).find((name) => name.endsWith(end)) ?? 'missing')
+  return { data: find('.data'), keyring: find('.keyring') }
+}
+
+/** A directory with nothing but the master key, as after the loss of a machine. */
+function freshDirectory(of: LocalService): string {
+  const dir = join(tempDirectory(), 'restored')
+  mkdirSync(dir)
+  copyFileSync(join(of.data_dir, 'master.key'), join(dir, 'master.key'))
+  return dir
+}
+
+const restore = (dir: string, ...args: readonly string[]): Promise<Ran> =>
+  runCustos(['restore', '--data-dir', dir, ...args])
+
+async function assertSound(data_dir: string): Promise<void> {
+  const ran = await runCustos(['fsck', '--data-dir', data_dir])
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr)
+}
+
+/** Root hashes by origin and size. */
+type Trees = Map<string, Set<string>>
+
+async function collectTrees({ call }: LocalService, trees: Trees): Promise<void> {
+  const { epochs } = await call('GET', '/v1/gcrumbs/epochs?limit=1000')
+  for (const { origin, tree_size, root_hash } of epochs) {
+    const tree = `${origin} ${tree_size}`
+    trees.set(tree, (trees.get(tree) ?? new Set()).add(root_hash))
+  }
+}
+
+function assertNoFork(trees: Trees): void {
+  for (const [tree, roots] of trees) assert.equal(roots.size, 1, `two trees for ${tree}`)
+}
+
+const assertErased = async ({ call }: LocalService, ref: number, certificate_id: string) => {
+  await assert.rejects(call('GET', `/v1/stores/default/memories/${ref}`), /404/)
+  const found = await call('POST', '/v1/stores/default/retrieve', { query: 'Elsa keeps bees' })
+  assert.ok(!JSON.stringify(found).includes('Elsa'))
+  const stands = await call('GET', `/v1/erasure/fact/${ref}`)
+  assert.deepEqual([stands.certificate_id, stands.verified], [certificate_id, true])
+}
+
+test('a backup taken while the service writes restores elsewhere, whole and sound', async (t) => {
+  const live = await serveLocally(t)
+  const before = await writeSome(live)
+  const acknowledged = new Set<number>()
+  let running = true
+  const load = async () => {
+    for (let i = 0; running; i += 1) {
+      const { ref } = await live.call('POST', '/v1/stores/default/write', { content: `note ${i}` })
+      acknowledged.add(ref)
+      if (i % 10 === 0) await live.call('POST', '/v1/gcrumbs/roll', {})
+      if (i % 7 === 0) await live.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+    }
+  }
+  const loads = [load(), load(), load()]
+  while (acknowledged.size < 20) await new Promise((resolve) => setTimeout(resolve, 5))
+  const expected = [...acknowledged].slice(0, 20)
+  const pair = await backUp(live.data_dir)
+  running = false
+  await Promise.all(loads)
+  for (const file of [pair.data, pair.keyring]) assert.equal(statSync(file).mode & 0o777, 0o600)
+
+  const dir = freshDirectory(live)
+  const ran = await restore(dir, '--data', pair.data, '--keyring', pair.keyring)
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.deepEqual(
+    readdirSync(dir).filter((name) => name.startsWith('restore-')),
+    [],
+  )
+  await assertSound(dir)
+  const again = await serveLocally(t, { data_dir: dir })
+  await assertErased(again, before.erased, before.certificate.certificate_id)
+  const { memories } = await again.call('GET', '/v1/stores/default/audit')
+  const refs = new Set(memories.map(({ ref }) => ref))
+  for (const ref of expected) {
+    const erased = await again.call('GET', `/v1/erasure/fact/${ref}`).catch(() => null)
+    assert.ok(refs.has(ref) !== (erased !== null), `ref ${ref}`)
+  }
+  const trees: Trees = new Map()
+  await live.call('POST', '/v1/gcrumbs/roll', {})
+  await collectTrees(live, trees)
+  await again.call('POST', '/v1/stores/default/write', { content: 'after' })
+  await again.call('POST', '/v1/gcrumbs/roll', {})
+  await collectTrees(again, trees)
+  assertNoFork(trees)
+})
+
+test('an old database beside the live keyring: erased stays erased, nothing forks', async (t) => {
+  const first = await serveLocally(t)
+  const { refs, certificate: earlier } = await writeSome(first)
+  const pair = await backUp(first.data_dir)
+  const [ref = 0] = refs
+  const certificate = await first.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+  await first.call('POST', '/v1/stores/default/write', { content: 'lost with the disk' })
+  await first.call('POST', '/v1/gcrumbs/roll', {})
+  const trees: Trees = new Map()
+  await collectTrees(first, trees)
+  const busy = await restore(first.data_dir, '--data', pair.data, '--force')
+  assert.equal(busy.status, 1)
+  assert.match(busy.stderr, /^custos restore: [^\n]* in use by another process\n$/)
+  await first.stop()
+
+  const taken = await restore(first.data_dir, '--data', pair.data)
+  assert.equal(taken.status, 1)
+  assert.match(taken.stderr, /^custos restore: [^\n]* holds custos.db: --force [^\n]*\n$/)
+  const ran = await restore(first.data_dir, '--data', pair.data, '--force')
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.match(
+    ran.stdout,
+    /^local: 1 facts erased again, 1 certificates returned, log goes on as generation 1\n/,
+  )
+  await assertSound(first.data_dir)
+
+  const second = await serveLocally(t, { data_dir: first.data_dir })
+  await assert.rejects(second.call('GET', `/v1/stores/default/memories/${ref}`), /404/)
+  for (const { certificate_id, signature } of [certificate, earlier]) {
+    const shown = await second.call('GET', `/v1/erasure/${certificate_id}`)
+    assert.deepEqual([shown.signature, shown.verified], [signature, true])
+  }
+  const { breadcrumbs } = await second.call('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
+  const restored = breadcrumbs.filter(({ event_type }) => event_type === 'log.restored')
+  assert.deepEqual(
+    restored.map(({ payload }) => payload.generation),
+    [1],
+  )
+  await second.call('POST', '/v1/stores/default/write', { content: 'a new one' })
+  await second.call('POST', '/v1/gcrumbs/roll', {})
+  await collectTrees(second, trees)
+  assertNoFork(trees)
+  assert.equal((await second.call('GET', '/v1/gcrumbs/verify?full=true')).status, 'intact')
+})
+
+test('an old pair over newer data carries ledger and checkpoints over', async (t) => {
+  const first = await serveLocally(t)
+  const { refs } = await writeSome(first)
+  const pair = await backUp(first.data_dir)
+  const [ref = 0] = refs
+  const { certificate_id } = await first.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+  await first.call('POST', '/v1/gcrumbs/roll', {})
+  const trees: Trees = new Map()
+  await collectTrees(first, trees)
+  await first.stop()
+  const ran = await restore(
+    first.data_dir,
+    ...['--data', pair.data, '--keyring', pair.keyring, '--force'],
+  )
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.match(ran.stdout, /^local: 1 facts erased again/)
+  assert.doesNotMatch(ran.stdout, /only the ledger in the backup/)
+  await assertSound(first.data_dir)
+  const second = await serveLocally(t, { data_dir: first.data_dir })
+  await assert.rejects(second.call('GET', `/v1/stores/default/memories/${ref}`), /404/)
+  const stands = await second.call('GET', `/v1/erasure/fact/${ref}`)
+  assert.equal(stands.certificate_id, certificate_id)
+  await second.call('POST', '/v1/gcrumbs/roll', {})
+  await collectTrees(second, trees)
+  assertNoFork(trees)
+})
+
+test('with the ledger copy alone an old pair forgets again on a new machine', async (t) => {
+  const ledger = join(tempDirectory(), 'ledger.ndjson')
+  const first = await serveLocally(t, { env: { CUSTOS_LEDGER_COPY: ledger } })
+  const { refs } = await writeSome(first)
+  const pair = await backUp(first.data_dir)
+  const [ref = 0] = refs
+  const { certificate_id } = await first.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+  await first.call('POST', '/v1/gcrumbs/roll', {})
+  const trees: Trees = new Map()
+  await collectTrees(first, trees)
+  const dir = freshDirectory(first)
+  await first.stop()
+
+  const ran = await restore(
+    dir,
+    ...['--data', pair.data, '--keyring', pair.keyring, '--ledger-copy', ledger],
+  )
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.match(ran.stdout, /^local: 1 facts erased again, 1 certificates returned/)
+  await assertSound(dir)
+  const second = await serveLocally(t, { data_dir: dir, env: { CUSTOS_LEDGER_COPY: ledger } })
+  await assertErased(second, ref, certificate_id)
+  await second.call('POST', '/v1/gcrumbs/roll', {})
+  await collectTrees(second, trees)
+  assertNoFork(trees)
+})
+
+test('one pair restored twice makes two logs that never sign under one origin', async (t) => {
+  const first = await serveLocally(t)
+  await writeSome(first)
+  const pair = await backUp(first.data_dir)
+  const trees: Trees = new Map()
+  await collectTrees(first, trees)
+  for (const content of ['in one copy', 'in the other']) {
+    const dir = freshDirectory(first)
+    const ran = await restore(dir, '--data', pair.data, '--keyring', pair.keyring)
+    assert.equal(ran.status, 0, ran.stderr)
+    assert.match(ran.stdout, /log goes on as generation \d{16}\n/)
+    const copy = await serveLocally(t, { data_dir: dir })
+    await copy.call('POST', '/v1/stores/default/write', { content })
+    await copy.call('POST', '/v1/gcrumbs/roll', {})
+    await collectTrees(copy, trees)
+    const { status } = await copy.call('GET', '/v1/gcrumbs/verify?full=true')
+    assert.equal(status, 'intact')
+    await assertSound(dir)
+  }
+  assertNoFork(trees)
+})
+
+test('neither file of a backup shows a word of what was stored', async (t) => {
+  const live = await serveLocally(t)
+  await writeSome(live)
+  const { data } = await backUp(live.data_dir)
+  const { files, hits } = searchFiles(join(data, '..'), ['harbour', 'ferry', 'bees', 'Elsa'])
+  assert.deepEqual([files, hits], [2, []])
+})
+
+test('files that do not belong together or are no backup change nothing', async (t) => {
+  const [one, other] = [await serveLocally(t), await serveLocally(t)]
+  for (const service of [one, other]) await writeSome(service)
+  const [pair, foreign] = [await backUp(one.data_dir), await backUp(other.data_dir)]
+  const dir = freshDirectory(one)
+  const refused = async (args: readonly string[], says: RegExp) => {
+    const ran = await restore(dir, ...args)
+    assert.equal(ran.status, 1, ran.stdout)
+    assert.match(ran.stderr, says)
+    assert.deepEqual(
+      readdirSync(dir).filter((name) => !name.startsWith('custos.lock')),
+      ['master.key'],
+    )
+  }
+  await refused(['--data', foreign.data, '--keyring', pair.keyring], /do not belong together/)
+  await refused(
+    ['--data', pair.data, '--keyring', foreign.keyring],
+    /the master key is not the one/,
+  )
+  await refused(
+    ['--data', pair.keyring, '--keyring', pair.keyring],
+    /not the data file of a backup/,
+  )
+  await refused(['--data', pair.data, '--keyring', pair.data], /not a backup of a keyring/)
+  await refused(['--data', join(dir, 'none'), '--keyring', pair.keyring], /is missing/)
+  await refused(['--data', pair.data], /has no keyring/)
+  const keyless = await restore(
+    join(tempDirectory(), 'x'),
+    '--data',
+    pair.data,
+    '--keyring',
+    pair.keyring,
+  )
+  assert.match(keyless.stderr, /^custos restore: the master key of the backup is needed: [^\n]*\n$/)
+  const unnamed = await restore(dir)
+  assert.deepEqual(
+    [unnamed.status, unnamed.stderr],
+    [2, 'custos restore: --data FILE is missing\n'],
+  )
+})
+
+test('files that are not the service’s own stay where they are', async (t) => {
+  const live = await serveLocally(t)
+  await writeSome(live)
+  const pair = await backUp(live.data_dir)
+  await live.stop()
+  cpSync(pair.data, join(live.data_dir, 'notes.txt'))
+  const ran = await restore(live.data_dir, '--data', pair.data, '--force')
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.ok(readdirSync(live.data_dir).includes('notes.txt'))
+})

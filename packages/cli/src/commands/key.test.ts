@@ -1,0 +1,153 @@
+// Changing keys: what was signed stays verifiable, what was sealed stays readable.
+
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runCustos, tempDirectory } from '../testing/run.ts'
+import { serveLocally, writeSome } from '../testing/serve-locally.ts'
+
+const runKey = (data_dir: string, ...args: readonly string[]) =>
+  runCustos(['key', ...args, '--data-dir', data_dir])
+
+const save = (name: string, value: unknown): string => {
+  const path = join(tempDirectory(), name)
+  writeFileSync(path, JSON.stringify(value))
+  return path
+}
+
+test('after a rotation old and new signatures verify, and every log records it', async (t) => {
+  const first = await serveLocally(t)
+  const { decision_id, certificate, refs } = await writeSome(first)
+  const busy = await runKey(first.data_dir, 'rotate', 'all')
+  assert.equal(busy.status, 1)
+  assert.match(busy.stderr, /^custos key: [^\n]* in use by another process\n$/)
+  await first.stop()
+  const rotated = await runKey(first.data_dir, 'rotate', 'all')
+  assert.equal(rotated.status, 0, rotated.stderr)
+  assert.equal(rotated.stdout.match(/ signs from now on, /g)?.length, 4)
+
+  const second = await serveLocally(t, { data_dir: first.data_dir })
+  const keys = await second.call('GET', '/v1/gcrumbs/public_key')
+  assert.equal(keys.keys.filter((key) => key.retired_at === null).length, 4)
+  assert.equal(keys.keys.length, 8)
+  const [ref = 0] = refs
+  const newer = await second.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+  assert.notEqual(newer.key_id, certificate.key_id)
+  await second.call('POST', '/v1/gcrumbs/roll', {})
+  const documents = [
+    certificate,
+    newer,
+    await second.call('GET', `/v1/decisions/${decision_id}`),
+    await second.call('GET', '/v1/gcrumbs/epochs/1'),
+    await second.call('GET', '/v1/gcrumbs/epochs/3'),
+    await second.call('GET', '/v1/gcrumbs/epochs/3/consistency?from=1'),
+  ].map((document, i) => save(`${i}.json`, document))
+  const ran = await runCustos(['verify', ...documents, '--keys', save('keys.json', keys)])
+  assert.equal(ran.status, 0, ran.stdout)
+
+  const { breadcrumbs } = await second.call('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
+  const events = breadcrumbs.filter(({ event_type }) => event_type === 'signing_key.rotated')
+  const current = keys.keys.filter((key) => key.retired_at === null)
+  assert.deepEqual(
+    events.map(({ subject }) => subject).sort(),
+    current.map(({ key_id }) => key_id).sort(),
+  )
+  const checked = await runCustos(['fsck', '--data-dir', first.data_dir])
+  assert.equal(checked.status, 0, checked.stdout)
+})
+
+test('a retired erasure key means nothing is deleted until a rotation', async (t) => {
+  const first = await serveLocally(t)
+  const { refs } = await writeSome(first)
+  const [ref = 0] = refs
+  await first.stop()
+  const retired = await runKey(first.data_dir, 'retire', 'erasure')
+  assert.equal(retired.status, 0, retired.stderr)
+  const second = await serveLocally(t, { data_dir: first.data_dir })
+  await assert.rejects(second.call('POST', '/v1/erasure/issue', { fact_ref: ref }), /503/)
+  assert.ok(await second.call('GET', `/v1/stores/default/memories/${ref}`))
+  await second.stop()
+  assert.equal((await runKey(first.data_dir, 'rotate', 'erasure')).status, 0)
+  const third = await serveLocally(t, { data_dir: first.data_dir })
+  const { outcome } = await third.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+  assert.equal(outcome, 'erased')
+  const { breadcrumbs } = await third.call('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
+  const types = breadcrumbs.map(({ event_type }) => event_type)
+  assert.equal(types.filter((type) => type === 'signing_key.retired').length, 1)
+  assert.equal(types.filter((type) => type === 'signing_key.rotated').length, 1)
+})
+
+test('list shows every key, also while the service runs', async (t) => {
+  const { data_dir } = await serveLocally(t)
+  const ran = await runKey(data_dir, 'list')
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.match(ran.stdout, /^purpose +key id +valid from +retired +public key\n/)
+  assert.equal(ran.stdout.match(/ current /g)?.length, 4)
+})
+
+test('a new master key replaces the old one, and everything is still readable', async (t) => {
+  const first = await serveLocally(t)
+  const { refs } = await writeSome(first)
+  await first.stop()
+  const file = join(first.data_dir, 'master.key')
+  const old = readFileSync(file, 'utf8').trim()
+  const ran = await runKey(first.data_dir, 'rotate-master')
+  assert.equal(ran.status, 0, ran.stderr)
+  assert.match(ran.stdout, /new master key is [^\n]*master\.key/)
+  assert.notEqual(readFileSync(file, 'utf8').trim(), old)
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  for (const left of ['master.key.next', 'master.key.old'])
+    assert.ok(!existsSync(join(first.data_dir, left)), left)
+  const args = ['fsck', '--data-dir', first.data_dir]
+  assert.equal((await runCustos(args)).status, 0)
+  const withOld = await runCustos(args, { env: { CUSTOS_MASTER_KEY: old } })
+  assert.match(withOld.stderr, /^custos fsck: the master key is not the one of this keyring\n$/)
+  const second = await serveLocally(t, { data_dir: first.data_dir })
+  const { content } = await second.call('GET', `/v1/stores/default/memories/${refs[0]}`)
+  assert.equal(content, 'The harbour opens at six')
+})
+
+test('a master key from the environment is replaced by the one in a file', async (t) => {
+  const [old, next] = ['0a'.repeat(32), '0b'.repeat(32)]
+  const first = await serveLocally(t, { env: { CUSTOS_MASTER_KEY: old } })
+  await writeSome(first)
+  await first.stop()
+  const args = ['key', 'rotate-master', '--data-dir', first.data_dir]
+  const env = { CUSTOS_MASTER_KEY: old }
+  const without = await runCustos(args, { env })
+  assert.match(without.stderr, /^custos key: [^\n]*--new-key-file\n$/)
+  const file = join(tempDirectory(), 'next')
+  writeFileSync(file, 'too short')
+  const bad = await runCustos([...args, '--new-key-file', file], { env })
+  assert.match(bad.stderr, /^custos key: [^\n]* does not hold 64 hex digits\n$/)
+  writeFileSync(file, `${next}\n`)
+  const ran = await runCustos([...args, '--new-key-file', file], { env })
+  assert.equal(ran.status, 0, ran.stderr)
+  const fsck = ['fsck', '--data-dir', first.data_dir]
+  assert.equal((await runCustos(fsck, { env: { CUSTOS_MASTER_KEY: next } })).status, 0)
+  assert.equal((await runCustos(fsck, { env })).status, 1)
+})
+
+test('a rotation cut off between keyring and key file is finished by the next', async (t) => {
+  const first = await serveLocally(t)
+  await writeSome(first)
+  await first.stop()
+  const file = join(first.data_dir, 'master.key')
+  const old = readFileSync(file)
+  assert.equal((await runKey(first.data_dir, 'rotate-master')).status, 0)
+  // As it lies when the process ends right after the keyring was wrapped again.
+  writeFileSync(join(first.data_dir, 'master.key.next'), readFileSync(file))
+  writeFileSync(file, old)
+  assert.equal((await runKey(first.data_dir, 'list')).status, 1)
+  assert.equal((await runKey(first.data_dir, 'rotate-master')).status, 0)
+  assert.equal((await runCustos(['fsck', '--data-dir', first.data_dir])).status, 0)
+})
+
+test('an unknown purpose or verb is a usage error in one line', async () => {
+  for (const args of [['rotate', 'everything'], ['retire', 'all'], ['turn'], ['rotate'], []]) {
+    const ran = await runKey(tempDirectory(), ...args)
+    assert.equal(ran.status, 2, args.join(' '))
+    assert.match(ran.stderr, /^custos key: [^\n]+\n$/)
+  }
+})

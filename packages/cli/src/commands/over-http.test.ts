@@ -1,0 +1,136 @@
+// Commands that talk to a running service: tenants, export, import, the demo.
+
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runCustos, tempDirectory } from '../testing/run.ts'
+import { type Answer, OPERATOR_KEY, serveLocally, writeSome } from '../testing/serve-locally.ts'
+
+test('a tenant is made, listed, metered and its key rotated', async (t) => {
+  const { url, call } = await serveLocally(t, { env: { CUSTOS_AUTH: 'required' } })
+  const run = (...args: string[]) =>
+    runCustos(['tenant', ...args], { env: { CUSTOS_URL: url, CUSTOS_OPERATOR_KEY: OPERATOR_KEY } })
+  const made = await run('create', 'Acme', '--plan', 'pro')
+  assert.equal(made.status, 0, made.stderr)
+  const [, id = '', key = ''] =
+    /^tenant (\S+) \(Acme, pro\)\napi key (cst_\S+)\nthe key is not shown again\n$/.exec(
+      made.stdout,
+    ) ?? []
+  assert.ok(id !== '' && key !== '', made.stdout)
+  await call('POST', '/v1/stores/default/write', { content: 'x' }, key)
+
+  const listed = await run('list')
+  assert.match(listed.stdout, new RegExp(`^tenant +name +plan +created\n${id} +Acme +pro `))
+  assert.doesNotMatch(listed.stdout, /cst_/)
+  const used = await run('usage', id)
+  assert.match(used.stdout, /memory\.write +1/)
+
+  const rotated = await run('rotate-key', id)
+  const [, next = ''] = /^api key (cst_\S+)\n1 keys revoked/.exec(rotated.stdout) ?? []
+  await assert.rejects(call('GET', '/v1/stores', undefined, key), /401/)
+  assert.ok(await call('GET', '/v1/stores', undefined, next))
+
+  const unknown = await run('usage', 'nobody')
+  assert.equal(unknown.status, 1)
+  assert.match(unknown.stderr, /^custos tenant: 404 [^\n]+\n$/)
+  const plan = await run('create', 'X', '--plan', 'gold')
+  assert.match(plan.stderr, /^custos tenant: 422 body\.plan: [^\n]+\n$/)
+  const keyless = await runCustos(['tenant', 'list', '--url', url])
+  assert.equal(keyless.status, 2)
+  assert.match(keyless.stderr, /CUSTOS_OPERATOR_KEY/)
+})
+
+test('an export is imported elsewhere with refs, versions and times', async (t) => {
+  const [from, to] = [await serveLocally(t), await serveLocally(t)]
+  await writeSome(from)
+  const file = join(tempDirectory(), 'store.ndjson')
+  const out = await runCustos(['export', 'default', '-o', file, '--url', from.url])
+  assert.equal(out.status, 0, out.stderr)
+  assert.match(out.stdout, /^3 memories, /)
+  assert.equal(readFileSync(file, 'utf8').trim().split('\n').length, 4)
+
+  const back = await runCustos(['import', 'default', file, '--url', to.url])
+  assert.equal(back.status, 0, back.stderr)
+  assert.match(back.stdout, /^3 memories imported into default\n/)
+  const shape = ({ memories }: Answer) => memories.map(({ ref, content }) => [ref, content])
+  assert.deepEqual(
+    shape(await to.call('GET', '/v1/stores/default/audit')),
+    shape(await from.call('GET', '/v1/stores/default/audit')),
+  )
+  const piped = await runCustos(['export', 'default', '--url', from.url])
+  assert.equal(piped.stdout.trim().split('\n').length, 4)
+  const again = await runCustos(['import', 'other', '-', '--url', to.url], {
+    input: '{"content":"from a pipe"}\n',
+  })
+  assert.match(again.stdout + again.stderr, /1 memories imported|404/)
+})
+
+test('a bad line, a missing file and a store that is not there are one line each', async (t) => {
+  const { url } = await serveLocally(t)
+  const file = join(tempDirectory(), 'bad.ndjson')
+  writeFileSync(file, '{"content":"good"}\n{"content":7}\n')
+  for (const args of [
+    ['import', 'default', file],
+    ['import', 'default', join(file, 'none')],
+    ['export', 'nowhere'],
+  ]) {
+    const ran = await runCustos([...args, '--url', url])
+    assert.equal(ran.status, 1, args.join(' '))
+    assert.match(ran.stderr, /^custos (import|export): [^\n]+\n$/)
+  }
+})
+
+test('an export that is cut off leaves no file', async (t) => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    response.write('{"custos_export":1}\n')
+    setTimeout(() => response.destroy(), 20)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.after(() => server.close())
+  // An address of a TCP server is never a path.
+  const { port } = server.address() as AddressInfo
+  const file = join(tempDirectory(), 'cut.ndjson')
+  const ran = await runCustos(['export', 's', '-o', file, '--url', `http://127.0.0.1:${port}`])
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos export: [^\n]+\n$/)
+  assert.ok(!existsSync(file))
+})
+
+test('no service at the address is one line', async () => {
+  const ran = await runCustos(['export', 'default', '--url', 'http://127.0.0.1:9'])
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos export: no answer from http:\/\/127\.0\.0\.1:9: [^\n]+\n$/)
+  const bad = await runCustos(['export', 'default', '--url', 'ftp://x'])
+  assert.equal(bad.status, 2)
+})
+
+test('the demo tells the whole story in less than 60 lines and leaves nothing behind', async () => {
+  const ran = await runCustos(['demo'])
+  assert.equal(ran.status, 0, ran.stderr)
+  const lines = ran.stdout.trim().split('\n')
+  assert.ok(lines.length < 60 && lines.length > 25)
+  for (let chapter = 1; chapter <= 8; chapter += 1)
+    assert.ok(
+      lines.some((line) => line.startsWith(`${chapter}. `)),
+      `chapter ${chapter}`,
+    )
+  assert.match(ran.stdout, /name and number are in none/)
+  assert.match(ran.stdout, /not valid, as it should be/)
+  assert.match(ran.stdout, /custos fsck does: nothing found/)
+  const [, dir = ''] = / data in (\S+)\/data\.\n/.exec(ran.stdout) ?? []
+  assert.ok(dir !== '' && !existsSync(dir))
+})
+
+test('the demo runs on a service that is there, and its evidence can be kept', async (t) => {
+  const { url } = await serveLocally(t)
+  const env = { TMPDIR: tempDirectory() }
+  const ran = await runCustos(['demo', '--url', url, '--keep'], { env })
+  assert.equal(ran.status, 0, ran.stderr)
+  const [, command = ''] = /\n {2}custos (verify .*)\n/.exec(ran.stdout) ?? []
+  const verified = await runCustos(command.split(' '))
+  assert.equal(verified.status, 0, verified.stdout + verified.stderr)
+})

@@ -1,0 +1,213 @@
+// What verify accepts, and every alteration it must notice.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { type Ending, type Ran, runCustos, tempDirectory } from '../testing/run.ts'
+import { serveLocally, type Written, writeSome } from '../testing/serve-locally.ts'
+import { readDocuments } from '../verify/documents.ts'
+import { judge } from '../verify/judge.ts'
+
+const files = new Map<string, string>()
+let dir = ''
+let written: Written
+
+const path = (name: string) => join(dir, name)
+const pathTo = (name: string, value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  files.set(name, text)
+  writeFileSync(path(name), text)
+  return path(name)
+}
+const parsed = (name: string) => JSON.parse(files.get(name) ?? 'null')
+const verify = (...args: string[]): Promise<Ran> =>
+  runCustos(['verify', ...args, '--keys', path('keys.json')])
+const verdicts = ({ stdout }: Ran) =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+describe('verify', () => {
+  before(async () => {
+    const ends: (() => void | Promise<void>)[] = []
+    const t: Ending = { after: (end) => void ends.push(end) }
+    dir = tempDirectory()
+    const local = await serveLocally(t)
+    const { call, text } = local
+    written = await writeSome(local)
+    const seq = written.certificate.log_seq
+    const proof = await call('GET', `/v1/gcrumbs/epochs/2/proof?seq=${seq}`)
+    pathTo('keys.json', await call('GET', '/v1/gcrumbs/public_key'))
+    pathTo('certificate.json', written.certificate)
+    pathTo('decision.json', await call('GET', `/v1/decisions/${written.decision_id}`))
+    pathTo('epoch.json', await call('GET', '/v1/gcrumbs/epochs/2'))
+    pathTo('proof.json', proof)
+    pathTo('proof.tlog-proof', proof.tlog_proof)
+    pathTo('entry.json', proof.breadcrumb)
+    pathTo('checkpoint.txt', proof.checkpoint)
+    pathTo('consistency.json', await call('GET', '/v1/gcrumbs/epochs/2/consistency?from=1'))
+    pathTo('breadcrumbs.json', await call('GET', '/v1/gcrumbs/breadcrumbs'))
+    pathTo('decisions.ndjson', await text('/v1/decisions/export'))
+    pathTo('store.ndjson', await text('/v1/stores/default/export'))
+    for (const end of ends.reverse()) await end()
+  })
+
+  test('everything a service has said verifies with the keys it publishes', async () => {
+    const names = [...files.keys()].filter((n) => n !== 'keys.json' && !n.endsWith('.tlog-proof'))
+    const ran = await verify(...names.map(path), '--json')
+    assert.deepEqual(
+      verdicts(ran).filter(({ valid }) => !valid),
+      [],
+    )
+    assert.equal(ran.status, 0)
+    assert.equal(ran.stderr, '')
+    const types = new Set(verdicts(ran).map(({ type }) => type))
+    for (const type of ['certificate', 'decision', 'epoch', 'proof', 'consistency', 'breadcrumbs'])
+      assert.ok(types.has(type), type)
+    assert.ok(types.has('memory') && types.has('checkpoint'))
+  })
+
+  test('a certificate with any one field altered is invalid', async () => {
+    const certificate = parsed('certificate.json')
+    const unsigned = ['verified', 'deleted', 'memory_deleted', 'content_salt']
+    const signed = Object.keys(certificate).filter(
+      (field) => !unsigned.includes(field) && field !== 'decision_records_scrubbed',
+    )
+    const altered = signed.map((field) => ({ ...certificate, [field]: alter(certificate[field]) }))
+    altered.push({ ...certificate, extra: 1 })
+    for (const field of signed) {
+      const { [field]: _, ...rest } = certificate
+      // Without its copy of the signed bytes or its key's name a certificate is still whole.
+      if (field !== 'signed_bytes' && field !== 'key_id') altered.push(rest)
+    }
+    const ran = await verify(pathTo('altered.ndjson', altered.map(toLine).join('')), '--json')
+    const found = verdicts(ran)
+    assert.equal(found.length, altered.length)
+    for (const [i, { valid, type }] of found.entries())
+      assert.ok(!valid, `${type} ${i} ${signed[i] ?? ''} was taken for valid`)
+    assert.equal(ran.status, 1)
+  })
+
+  test('an epoch, a proof or an entry altered anywhere is invalid', async () => {
+    for (const name of ['epoch.json', 'proof.json', 'entry.json']) {
+      const whole = parsed(name)
+      const fields = Object.keys(whole).filter(
+        (field) => !['consistency', 'rolled', 'generation', 'origin', 'created_at'].includes(field),
+      )
+      const altered = fields
+        .filter((field) => name !== 'proof.json' || field !== 'epoch_number')
+        .filter((field) => name !== 'epoch.json' || field !== 'epoch_number')
+        .map((field) => ({ ...whole, [field]: alter(whole[field]) }))
+      const ran = await verify(pathTo('altered.json', altered.map(toLine).join('')), '--json')
+      assert.deepEqual(
+        verdicts(ran).filter(({ valid }) => valid),
+        [],
+        name,
+      )
+    }
+  })
+
+  test('without keys the signature is checked but nobody vouches for the signer', async () => {
+    const ran = await runCustos(['verify', path('certificate.json')])
+    assert.equal(ran.status, 1)
+    assert.match(ran.stdout, /ok {4}signature\n {2}FAIL {2}key_known: unknown_key/)
+    assert.match(ran.stderr, /--keys FILE/)
+  })
+
+  test('keys of another service do not vouch', async (t) => {
+    const other = await serveLocally(t)
+    const keys = pathTo('other-keys.json', await other.call('GET', '/v1/gcrumbs/public_key'))
+    const ran = await runCustos(['verify', path('certificate.json'), '--keys', keys])
+    assert.equal(ran.status, 1)
+    assert.match(ran.stdout, /key_known: unknown_key/)
+  })
+
+  test('one bare public key is enough for what it signed', async () => {
+    const { keys } = parsed('keys.json')
+    const { public_key } = keys.find(({ purpose }: { purpose: string }) => purpose === 'erasure')
+    const ran = await runCustos(['verify', path('certificate.json'), '--key', public_key])
+    assert.equal(ran.status, 0, ran.stdout)
+    const short = await runCustos(['verify', path('certificate.json'), '--key', 'abc'])
+    assert.deepEqual(
+      [short.status, short.stderr],
+      [2, 'custos verify: --key takes 64 hex digits\n'],
+    )
+  })
+
+  test('a proof in text form needs the entry it is about', async () => {
+    const proof = path('proof.tlog-proof')
+    const ran = await verify(proof, '--entry', path('entry.json'))
+    assert.equal(ran.status, 0, ran.stdout)
+    const without = await verify(proof)
+    assert.equal(without.status, 1)
+    assert.match(without.stdout, /FAIL {2}entry: give the entry with --entry FILE/)
+    const other = pathTo('other-entry.json', parsed('breadcrumbs.json').breadcrumbs[0])
+    assert.equal((await verify(proof, '--entry', other)).status, 1)
+  })
+
+  test('a gap, a swap or an altered link in a run of entries is found', async () => {
+    const { breadcrumbs } = parsed('breadcrumbs.json')
+    const [a, b, c, ...rest] = breadcrumbs
+    for (const list of [
+      [a, c, ...rest],
+      [b, a, c],
+      [a, { ...b, payload: {} }, c],
+    ]) {
+      const ran = await verify(pathTo('run.ndjson', list.map(toLine).join('')))
+      assert.equal(ran.status, 1, ran.stdout)
+      assert.match(ran.stdout, /FAIL {2}breadcrumbs/)
+    }
+  })
+
+  test('standard input is read for -', async () => {
+    const input = files.get('certificate.json') ?? ''
+    const ran = await runCustos(['verify', '-', '--keys', path('keys.json')], { input })
+    assert.equal(ran.status, 0)
+    assert.match(ran.stdout, /^-: certificate\n/)
+  })
+
+  test('a missing file, nothing named and an unknown option are one line each', async () => {
+    const missing = await verify('/nowhere/x.json')
+    assert.equal(missing.status, 1)
+    assert.match(missing.stderr, /^custos verify: ENOENT[^\n]*\n$/)
+    const nothing = await verify()
+    assert.equal(nothing.status, 2)
+    const unknown = await verify('--frobnicate')
+    assert.equal(unknown.status, 2)
+    assert.match(unknown.stderr, /^custos verify: [^\n]*frobnicate[^\n]*\n$/)
+  })
+
+  test('what is not a record is invalid and never an error', async () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.array(fc.json()).map((l) => l.join('\n')),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, async (given) => {
+        for (const document of readDocuments(given)) {
+          const { valid } = await judge(document, { keys: [], entry: undefined })
+          assert.equal(valid, false)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+const toLine = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** Another value of the same kind, so that it is the signature that has to notice. */
+function alter(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'boolean') return !value
+  if (value === null) return 'other'
+  if (Array.isArray(value)) return [...value, 'other']
+  if (typeof value === 'object') return { ...value, other: 'other' }
+  const text = String(value)
+  const last = text.charAt(text.length - 2)
+  return `${text.slice(0, -2)}${last === 'A' || last === 'a' ? 'b' : 'a'}${text.slice(-1)}`
+}

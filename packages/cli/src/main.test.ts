@@ -1,0 +1,112 @@
+// The command as a whole: help, unknown words, and settings that cannot be used.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { CLIENT_SETTINGS, SETTINGS } from '@custos/server'
+import { commands } from './commands/index.ts'
+import { runCustos, tempDirectory } from './testing/run.ts'
+import { serveLocally } from './testing/serve-locally.ts'
+
+test('the help names every command, and each command has help of its own', async () => {
+  const ran = await runCustos(['--help'])
+  assert.equal(ran.status, 0)
+  for (const { name, summary } of commands)
+    assert.ok(ran.stdout.includes(`${name.padEnd(9)} ${summary}`), name)
+  const helps = commands.map(async ({ name }) => ({ name, own: await runCustos([name, '--help']) }))
+  for (const { name, own } of await Promise.all(helps)) {
+    assert.equal(own.status, 0, own.stderr)
+    assert.ok(own.stdout.startsWith(`usage: custos ${name} `), name)
+    for (const line of own.stdout.split('\n')) assert.ok(line.length <= 110, line)
+  }
+})
+
+test('the help of serve lists every setting with its default', async () => {
+  const { stdout } = await runCustos(['serve', '--help'])
+  for (const { name, flag, fallback } of SETTINGS) {
+    assert.ok(stdout.includes(flag === '' ? `  ${name}\n` : `  --${flag} `), name)
+    assert.ok(stdout.includes(`(default: ${fallback})`), fallback)
+  }
+  const tenant = await runCustos(['tenant', '--help'])
+  for (const { name } of CLIENT_SETTINGS) assert.ok(tenant.stdout.includes(name), name)
+})
+
+test('no command, an unknown command and unknown options are usage errors', async () => {
+  assert.equal((await runCustos([])).status, 2)
+  const unknown = await runCustos(['frobnicate'])
+  assert.equal(unknown.status, 2)
+  assert.match(unknown.stderr, /^custos: no command "frobnicate"\n/)
+  const calls = commands.map(async ({ name }) => ({
+    name,
+    ran: await runCustos([name, '--frobnicate']),
+  }))
+  for (const { name, ran } of await Promise.all(calls)) {
+    assert.equal(ran.status, 2, name)
+    assert.match(ran.stderr, new RegExp(`^custos ${name}: [^\n]+\n$`))
+    assert.equal(ran.stdout, '')
+  }
+})
+
+test('the version is that of the package', async () => {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const ran = await runCustos(['--version'])
+  assert.equal(ran.stdout.trim(), JSON.parse(manifest).version)
+})
+
+const WRONG = {
+  CUSTOS_PORT: 'x',
+  CUSTOS_AUTH: 'maybe',
+  CUSTOS_OPERATOR_KEY: 'short',
+  CUSTOS_MASTER_KEY: 'abc',
+  CUSTOS_ORIGIN: 'with space',
+  CUSTOS_EPOCH_SECONDS: '-1',
+  CUSTOS_INDEX_MB: '1',
+  CUSTOS_LOG_LEVEL: 'loud',
+}
+
+test('a setting that cannot be used stops the start with one line, without its value', async () => {
+  const starts = Object.entries(WRONG).map(async ([name, value]) => {
+    const env = { CUSTOS_DATA_DIR: join(tempDirectory(), 'data'), [name]: value }
+    return { name, value, ran: await runCustos(['serve'], { env }) }
+  })
+  for (const { name, value, ran } of await Promise.all(starts)) {
+    assert.equal(ran.status, 1, name)
+    assert.match(ran.stderr, new RegExp(`^custos serve: ${name} must [^\n]+\n$`))
+    assert.ok(!ran.stderr.includes(value) || value.length < 3, name)
+  }
+})
+
+test('a data directory in use stops the start with one line', async (t) => {
+  const { data_dir } = await serveLocally(t)
+  const ran = await runCustos(['serve', '--port', '0', '--data-dir', data_dir])
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos serve: [^\n]* is in use by another process\n$/)
+})
+
+test('a port in use and a database of a newer version are one line each', async (t) => {
+  const { url, data_dir, stop } = await serveLocally(t)
+  const port = new URL(url).port
+  const other = join(tempDirectory(), 'data')
+  const busy = await runCustos(['serve', '--port', port, '--data-dir', other])
+  assert.equal(busy.status, 1)
+  assert.match(busy.stderr, /custos serve: listen EADDRINUSE[^\n]*\n$/)
+  await stop()
+  const { DatabaseSync } = await import('node:sqlite')
+  const db = new DatabaseSync(join(data_dir, 'custos.db'))
+  db.exec(`INSERT INTO migrations VALUES ('9999-later')`)
+  db.close()
+  const newer = await runCustos(['serve', '--port', '0', '--data-dir', data_dir])
+  assert.equal(newer.status, 1)
+  assert.match(newer.stderr, /^custos serve: [^\n]*9999-later[^\n]*\n$/)
+})
+
+test('foreign files in the data directory are left alone', async (t) => {
+  const data_dir = join(tempDirectory(), 'data')
+  mkdirSync(join(data_dir, 'photos'), { recursive: true })
+  for (const name of ['notes.txt', 'photos/one.jpg']) writeFileSync(join(data_dir, name), name)
+  const { stop } = await serveLocally(t, { data_dir })
+  await stop()
+  for (const name of ['notes.txt', 'photos/one.jpg'])
+    assert.equal(readFileSync(join(data_dir, name), 'utf8'), name)
+})

@@ -1,0 +1,59 @@
+// How writes to a store are being committed: counts of this process, for that store alone.
+
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+
+export interface Ingestion {
+  /** Facts in a unit of work that has not been committed yet. */
+  pending: number
+  committed: number
+  /** Commits with at least one fact of the store. */
+  batches: number
+  /** The engine's commit that was counted last. */
+  last_commit: number
+}
+
+/** Beyond it the counts start again: they are figures of a running process, not records. */
+const STORES_MAX = 10_000
+
+const counters = perKernel(() => new Map<string, Ingestion>())
+
+export function ingestionOf(kernel: Kernel, tenant_id: string, store_id: string): Ingestion {
+  const known = counters(kernel)
+  const key = `${tenant_id}\n${store_id}`
+  let counts = known.get(key)
+  if (!counts) {
+    if (known.size >= STORES_MAX) known.clear()
+    counts = { pending: 0, committed: 0, batches: 0, last_commit: -1 }
+    known.set(key, counts)
+  }
+  return counts
+}
+
+/** Counts `facts` handed to a unit of work, until it is settled one way or the other. */
+export async function whileIngesting<T>(
+  kernel: Kernel,
+  store: { tenant_id: string; store_id: string },
+  facts: number,
+  commit: () => Promise<T>,
+): Promise<T> {
+  const counts = ingestionOf(kernel, store.tenant_id, store.store_id)
+  counts.pending += facts
+  try {
+    return await commit()
+  } finally {
+    counts.pending -= facts
+  }
+}
+
+/** Units of one group commit count as one batch. */
+export function countCommitted(kernel: Kernel, tx: Tx, store_id: string, facts: number): void {
+  const { tenant_id } = tx
+  tx.afterCommit(() => {
+    const counts = ingestionOf(kernel, tenant_id, store_id)
+    const { commits } = kernel.db.stats()
+    counts.committed += facts
+    if (counts.last_commit !== commits) counts.batches += 1
+    counts.last_commit = commits
+  })
+}
