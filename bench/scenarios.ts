@@ -36,11 +36,23 @@ function random(seed: number): () => number {
   }
 }
 
-// Words are drawn as people use them, the n-th most common in proportion to 1/n (Zipf): a few are
-// in most facts, most are in few.
+const FUNCTION_WORDS = 'the of and to in a is that it was for on are as with his they at be'.split(
+  ' ',
+)
+/** Ranks that function words take up: content words begin behind them. */
+const RANKS_BEFORE = 100
+
+/**
+ * Every other word is an English function word; the rest are content words, drawn as people use
+ * them: the n-th most common in proportion to 1 / (n + 100) (Zipf's law behind the function words).
+ */
 function sentence(next: () => number, words: number): string {
-  const draw = () => Math.floor(VOCABULARY ** next())
-  return Array.from({ length: words }, () => word(draw())).join(' ')
+  const content = () => {
+    const rank = RANKS_BEFORE * ((VOCABULARY + RANKS_BEFORE) / RANKS_BEFORE) ** next()
+    return word(Math.floor(rank) - RANKS_BEFORE)
+  }
+  const filler = () => FUNCTION_WORDS[Math.floor(next() * FUNCTION_WORDS.length)]
+  return Array.from({ length: words }, (_, i) => (i % 2 === 0 ? content() : filler())).join(' ')
 }
 
 const BODIES = 2_000
@@ -103,14 +115,14 @@ export const scenarios: readonly Scenario[] = [
     name: 'retrieve, 1k facts',
     path: '/v1/stores/default/retrieve',
     connections: 8,
-    bodies: make(4, (next) => ({ query: sentence(next, 6), budget_tokens: 512 })),
+    bodies: make(4, (next) => ({ query: sentence(next, 12), budget_tokens: 512 })),
     preload: 1_000,
   },
   {
     name: 'retrieve, 10k facts',
     path: '/v1/stores/default/retrieve',
     connections: 8,
-    bodies: make(5, (next) => ({ query: sentence(next, 6), budget_tokens: 512 })),
+    bodies: make(5, (next) => ({ query: sentence(next, 12), budget_tokens: 512 })),
     preload: 10_000,
     goal_p99_ms: 15,
   },

@@ -8,7 +8,6 @@ import { Stage } from './testing/stage.ts'
 
 /** Before the plan is durable the content can still be read: from there back, nothing happened. */
 const UNDONE = new Set(['erasure:1', 'erasure:2'])
-const RECOVERED = ['erasure:4', 'erasure:5', 'erasure:6', 'erasure:7-main', 'erasure:7']
 
 /** The steps one erasure passes, in order, each once. */
 async function stepsOf(stage: Stage, scenario: Scenario): Promise<string[]> {
@@ -42,40 +41,3 @@ for (const scenario of scenarios) {
     await fsck(stage.options)
   })
 }
-
-test('killed again at any step of the recovery, an erasure is completed by a later start', async (t) => {
-  const stage = new Stage(t)
-  await stage.start()
-  for (const [i, scenario] of scenarios.entries()) {
-    const subject = await scenario.prepare(stage.client, `r${i}`)
-    await stage.server.arm([{ name: 'erasure:3-ledger', how: 'kill' }])
-    assert.ok(await isInterrupted(() => subject.erase(stage.client)))
-    await stage.died()
-    for (const fatal of RECOVERED) {
-      stage.spawn(fatal)
-      await stage.died()
-    }
-    const client = await stage.start()
-    assert.equal(await subject.outcome(client), 'complete')
-    await subject.again(client)
-  }
-  await stage.server.stop()
-  await fsck(stage.options)
-})
-
-test('killed while a failed erasure is being undone, the memory is as it was', async (t) => {
-  const stage = new Stage(t)
-  const [scenario] = scenarios
-  assert.ok(scenario)
-  await stage.start()
-  const subject = await scenario.prepare(stage.client, 'undo')
-  await stage.server.arm([
-    { name: 'erasure:2', how: 'fail' },
-    { name: 'erasure:undo', how: 'kill' },
-  ])
-  assert.ok(await isInterrupted(() => subject.erase(stage.client)))
-  await stage.died()
-  const client = await stage.start()
-  assert.equal(await subject.outcome(client), 'undone')
-  await subject.again(client)
-})

@@ -138,7 +138,7 @@ async function assertStable(stage: Stage): Promise<void> {
   await fsck(stage.options)
 }
 
-test('old data beside the newer keyring forget the erased again before they are served', async (t) => {
+test('old data beside the newer keyring are not served with what was erased', async (t) => {
   const stage = new Stage(t, { ledger_copy: false })
   const story = await eraseAndRestore(stage, ['custos.db'])
   const client = await stage.start()
@@ -147,7 +147,7 @@ test('old data beside the newer keyring forget the erased again before they are 
   await assertStable(stage)
 })
 
-test('old data and an old keyring are told by the ledger copy what was erased since', async (t) => {
+test('old data and an old keyring learn from the ledger copy what was erased', async (t) => {
   const stage = new Stage(t)
   const story = await eraseAndRestore(stage, ['custos.db', 'keyring'])
   const client = await stage.start()
@@ -156,7 +156,7 @@ test('old data and an old keyring are told by the ledger copy what was erased si
   await assertStable(stage)
 })
 
-test('the same backup put back twice never signs a second tree for an origin and size', async (t) => {
+test('the same backup put back twice signs no second tree for a size', async (t) => {
   const stage = new Stage(t)
   const story = await eraseAndRestore(stage, ['custos.db'])
   await assertContinued(await stage.start(), story, 1)
@@ -170,7 +170,7 @@ test('the same backup put back twice never signs a second tree for an origin and
   await assertStable(stage)
 })
 
-test('killed again and again while it catches up, a restored copy never serves what was erased', async (t) => {
+test('killed while it catches up, a restored copy never serves what was erased', async (t) => {
   const stage = new Stage(t)
   const story = await eraseAndRestore(stage, ['custos.db', 'keyring'])
   for (const ms of [150, 250, 350, 450, 550]) {
@@ -184,7 +184,7 @@ test('killed again and again while it catches up, a restored copy never serves w
   await assertStable(stage)
 })
 
-test('without a ledger copy an old keyring revives what it held: a limit certificates state', async (t) => {
+test('an old keyring without a ledger copy revives, as certificates say', async (t) => {
   const stage = new Stage(t, { ledger_copy: false })
   const story = await eraseAndRestore(stage, ['custos.db', 'keyring'])
   const [issued] = story.certificates

@@ -84,7 +84,7 @@ test('a redacted query leaves the identity unconfirmed, and the verdict says so'
   assert.ok(verdict.not_checked.some((text) => text.startsWith('decision_id')))
 })
 
-test('an unsigned decision, a foreign signature, a key for other things are not valid', async () => {
+test('no signature, a foreign one, or a key for other things is not valid', async () => {
   const unsigned = { ...signed, signature: null, public_key: null }
   assert.deepEqual(failed(await verifyDecision(unsigned, keys)), ['signature'])
   const moved = { ...signed, signature: toBase64(key.sign(new Uint8Array(16))) }

@@ -15,6 +15,7 @@ export { type FsckOptions, runFsck, type TenantReport } from './app/fsck/fsck.ts
 export { OfflineError } from './app/offline-error.ts'
 export { type OpenKernel, openKernel } from './app/open-kernel.ts'
 export { openReadOnly, type ReadOnlyKernel } from './app/open-read-only.ts'
+export { openapiDocument } from './app/openapi-document.ts'
 export type { RestoredTenant } from './app/restore/reconcile-restored.ts'
 export { type Restored, type RestoreOptions, runRestore } from './app/restore/restore.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'

@@ -3,10 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type OperationSpec, type RefusalCode, SCOPES, type Scope } from '@custos/contract'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import {
+  type Answer,
+  startTestService,
+  type TestService,
+} from '../../../packages/server/src/testing/harness.ts'
 import { CONSUMING, exampleOf } from './examples.ts'
 import { operations, type Sent } from './testing/table.ts'
-import { type Answer, assertRefusal, send, type Tenant } from './testing/tenant.ts'
+import { assertRefusal, send, type Tenant } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'
 
 let service: TestService

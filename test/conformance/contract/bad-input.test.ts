@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { limits, type RefusalCode } from '@custos/contract'
+import { limits } from '@custos/contract'
 import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { BAD_IMPORT_LINES, badBodies } from './testing/bad-bodies.ts'
 import { difference, rowCounts } from './testing/rows.ts'
-import { operations, type Sent } from './testing/table.ts'
+import { operations } from './testing/table.ts'
 import { assertClientError, assertRefusal, send } from './testing/tenant.ts'
 import { buildWorld, type World } from './testing/world.ts'
+import { wrongFields } from './testing/wrong-fields.ts'
 
 let service: TestService
 let world: World
@@ -61,85 +62,9 @@ test('memory.import refuses a bad line after a good one, and keeps neither', () 
     }
   }))
 
-const BIG = 9_223_372_036_854_775_807n
-const bigRef = (text: string): Sent => ({ raw: text.replace('BIG', String(BIG)) })
-const NAIVE = '2026-01-01T00:00:00'
-
-/** Requests that are well formed and wrong in one field. */
-const wrongFields = ({ ids }: World): readonly (readonly [string, Sent, RefusalCode])[] => {
-  const params = { store_id: ids.store_id }
-  const log = (more: object) => ({
-    body: { store_id: 's', model_id: 'm', query: 'q', output: 'o', ...more },
-  })
-  const inStore = (body: unknown): Sent => ({ params, body })
-  return [
-    ['memory.write', inStore({ content: 'x', options: { valid_from: NAIVE } }), 'validation'],
-    ['memory.write', inStore({ content: 'x', options: { metadata: [] } }), 'validation'],
-    ['memory.write', inStore({ content: 'x', options: { tenant_id: 'a\nb' } }), 'validation'],
-    [
-      'memory.write',
-      inStore({ content: 'x', options: { tenant_id: 'a', namespace: 'b' } }),
-      'rejected',
-    ],
-    ['memory.write_batch', inStore({ items: [{ content: 'x' }, {}] }), 'validation'],
-    ['memory.write_batch', inStore({ items: { content: 'x' } }), 'validation'],
-    [
-      'memory.supersede',
-      inStore({ old_ref: ids.ref, content: 'x', options: { valid_from: '2020-01-01T00:00:00Z' } }),
-      'order_inverted',
-    ],
-    ['memory.supersede', inStore({ old_ref: -1, content: 'x' }), 'validation'],
-    ['memory.supersede', inStore({ old_ref: 1.5, content: 'x' }), 'validation'],
-    ['memory.supersede', { params, ...bigRef('{"old_ref": BIG, "content": "x"}') }, 'validation'],
-    ['memory.delete', { params, ...bigRef('{"ref": BIG}') }, 'validation'],
-    ['memory.delete', inStore({ ref: '1' }), 'validation'],
-    ['erasure.issue', bigRef('{"fact_ref": BIG}'), 'validation'],
-    ['erasure.issue', { body: { fact_ref: null } }, 'validation'],
-    ['memory.retrieve', inStore({ query: 'x', options: { as_of: NAIVE } }), 'validation'],
-    ['memory.retrieve', inStore({ query: 'x', known_at: NAIVE }), 'validation'],
-    ['memory.retrieve', inStore({ query: 'x', top_k: 0 }), 'validation'],
-    ['memory.retrieve', inStore({ query: 'x', budget_tokens: 1.5 }), 'validation'],
-    [
-      'decisions.log',
-      bigRef(`${JSON.stringify(log({}).body).slice(0, -1)},"retrieved_refs":[BIG]}`),
-      'validation',
-    ],
-    ['decisions.log', log({ retrieved_refs: [1], retrieved_scores: [1, 2] }), 'lengths_differ'],
-    [
-      'decisions.log',
-      log({ retrieved_refs: [1], retrieved_contents: ['a', 'b'] }),
-      'lengths_differ',
-    ],
-    ['decisions.log', log({ latency_ms: -1 }), 'validation'],
-    ['decisions.log', log({ memory_seq: 1_000_000 }), 'rejected'],
-    ['decisions.list', { query: { from: NAIVE } }, 'validation'],
-    ['decisions.list', { query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['decisions.export', { query: { to: 'tomorrow' } }, 'validation'],
-    ['memory.list_stores', { query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['memory.memories', { params, query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['memory.audit', { params, query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['erasure.list', { query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['gcrumbs.breadcrumbs', { query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['gcrumbs.epochs', { query: { cursor: 'not-a-cursor' } }, 'rejected'],
-    ['keys.list', { query: { cursor: 'not-a-cursor' } }, 'validation'],
-    ['keys.create', { body: { expires_at: NAIVE } }, 'validation'],
-    ['keys.create', { body: { expires_at: '2020-01-01T00:00:00Z' } }, 'rejected'],
-    ['keys.create', { body: { scopes: ['memory:everything'] } }, 'validation'],
-    ['keys.create', { body: { class: 'operator' } }, 'validation'],
-    ['keys.create', { body: { scopes: ['admin:platform'] } }, 'scope_missing'],
-    ['memory.create_store', { body: { capabilities: ['time_travel'] } }, 'validation'],
-    ['memory.create_store', { body: { capabilities: ['bi_temporal'] } }, 'rejected'],
-    ['memory.create_store', { body: { tokenizer: 'words' } }, 'validation'],
-    ['gcrumbs.proof', { params: { epoch_number: 1 }, query: { seq: -1 } }, 'validation'],
-    ['gcrumbs.proof', { params: { epoch_number: 0 }, query: { seq: 0 } }, 'validation'],
-    ['gcrumbs.consistency', { params: { epoch_number: 1 }, query: { from: 2 } }, 'rejected'],
-    ['gcrumbs.verify', { query: { full: 'yes' } }, 'validation'],
-  ]
-}
-
 test('requests that are wrong in one field say which rule they break and change nothing', () =>
   changingNothing(async () => {
-    for (const [id, sent, code] of wrongFields(world))
+    for (const [id, sent, code] of wrongFields(world.ids))
       assertRefusal(await world.tenant.ask(id, sent), code, `${id} ${JSON.stringify(sent)}`)
   }))
 

@@ -2,11 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import {
+  type Answer,
+  startTestService,
+  type TestService,
+} from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { difference, rowCounts } from './testing/rows.ts'
 import { operations, type Sent } from './testing/table.ts'
-import { type Answer, assertRefusal, Tenant } from './testing/tenant.ts'
+import { assertRefusal, Tenant } from './testing/tenant.ts'
 import { buildWorld, type World } from './testing/world.ts'
 
 const TWINS = 50

@@ -4,11 +4,15 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@custos/contract'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import {
+  type Answer,
+  startTestService,
+  type TestService,
+} from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { queryBounds } from './testing/bounds.ts'
 import type { Sent } from './testing/table.ts'
-import { type Answer, assertRefusal, newTenant, type Tenant } from './testing/tenant.ts'
+import { assertRefusal, newTenant, type Tenant } from './testing/tenant.ts'
 import { buildWorld, type World } from './testing/world.ts'
 
 let service: TestService
@@ -216,7 +220,7 @@ describe('limits of bodies', () => {
   }
 })
 
-test('memory.retrieve clamps the budget to 0..2^30 and takes 1,024 when none is given', async () => {
+test('memory.retrieve clamps the budget to 0..2^30 and takes 1,024 without one', async () => {
   const cases = [
     [undefined, limits.budget_tokens_default],
     [-1, 0],

@@ -167,7 +167,7 @@ describe('while an erasure is under way', () => {
   })
 })
 
-test('memory.retrieve answers index_building with Retry-After until the index is there', async () => {
+test('memory.retrieve answers 503 index_building while there is no index', async () => {
   const first = await startTestService()
   const { tenant, ids } = await buildWorld(first)
   const items = Array.from({ length: 1_000 }, (_, i) => ({ content: `thing ${i} of many` }))

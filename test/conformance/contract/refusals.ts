@@ -1,9 +1,10 @@
 // For every refusal an operation declares, a request that provokes it.
 
 import type { RefusalCode } from '@custos/contract'
+import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import type { Sent } from './testing/table.ts'
-import type { Answer, Tenant } from './testing/tenant.ts'
+import type { Tenant } from './testing/tenant.ts'
 import { GHOSTS, type Ids, type World } from './testing/world.ts'
 
 /** Provokes a refusal in a tenant with one of everything. */

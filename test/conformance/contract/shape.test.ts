@@ -4,10 +4,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { OperationSpec } from '@custos/contract'
 import { Compile } from 'typebox/compile'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import {
+  type Answer,
+  startTestService,
+  type TestService,
+} from '../../../packages/server/src/testing/harness.ts'
 import { CONSUMING, exampleOf, examples } from './examples.ts'
 import { methodsOn, operations, pathOf } from './testing/table.ts'
-import { type Answer, assertRefusal, send } from './testing/tenant.ts'
+import { assertRefusal, send } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'
 import { missingFields, objectOf, type Wrong, wrongBodies, wrongTexts } from './testing/wrong.ts'
 

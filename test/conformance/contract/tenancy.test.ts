@@ -3,10 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { OperationSpec } from '@custos/contract'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import {
+  type Answer,
+  startTestService,
+  type TestService,
+} from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { operations, type Sent } from './testing/table.ts'
-import { type Answer, newTenant, send, type Tenant } from './testing/tenant.ts'
+import { newTenant, send, type Tenant } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type Ids, type World } from './testing/world.ts'
 
 let service: TestService

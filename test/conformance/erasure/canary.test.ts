@@ -136,7 +136,7 @@ async function prepared(t: TestContext): Promise<Sweep> {
   return { stage, canaries: new Canaries(), made, outputs: [] }
 }
 
-test('no text sent through any operation is in clear in any file, log line, chain or refusal', async (t) => {
+test('no text sent anywhere is in clear in a file, log line, chain or refusal', async (t) => {
   const sweep = await prepared(t)
   await sendAll(sweep)
   assertEveryPlaceSent(sweep)
@@ -150,7 +150,7 @@ test('no text sent through any operation is in clear in any file, log line, chai
   assertNotInClear(sweep, 'stopped')
 })
 
-test('what was erased is readable nowhere: at once, restarted, restored from a backup', async (t) => {
+test('what was erased is readable nowhere: at once, restarted, restored', async (t) => {
   const sweep = await prepared(t)
   const { stage } = sweep
   await sendAll(sweep)

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { Compile } from 'typebox/compile'
-import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
+import type { Answer, TestService } from '../../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from '../examples.ts'
 import { operationOf, operations, type Sent } from './table.ts'
-import { type Answer, assertClientError, send } from './tenant.ts'
+import { assertClientError, send } from './tenant.ts'
 import type { World } from './world.ts'
 
 /** A change of one place of a body: which way down, and what stands there then. */

@@ -5,8 +5,6 @@ import { COMMON_REFUSALS, type OperationSpec, type RefusalCode, refusals } from 
 import type { Answer, TestService } from '../../../../packages/server/src/testing/harness.ts'
 import { operationOf, pathOf, queryOf, type Sent } from './table.ts'
 
-export type { Answer } from '../../../../packages/server/src/testing/harness.ts'
-
 /**
  * Sends a request of an operation with a key, or with none. Whatever comes back, a refusal is
  * one the published description of the operation names.

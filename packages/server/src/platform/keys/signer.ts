@@ -33,9 +33,9 @@ export function signingKeyOf(seed: Buffer): SigningKey {
   return { key_id: keyIdOf(public_key), public_key, private_key }
 }
 
-/** First 16 bytes of SHA-256(public key), lower hex: the key names itself. */
+/** First 8 bytes of SHA-256(public key), lower hex, as @custos/proof names keys. */
 export function keyIdOf(public_key: Uint8Array): string {
-  return createHash('sha256').update(public_key).digest('hex').slice(0, 32)
+  return createHash('sha256').update(public_key).digest('hex').slice(0, 16)
 }
 
 /** 64 bytes, deterministic. */

@@ -106,7 +106,7 @@ test('every entry of a log past the stored node heights is provable at every epo
   assert.deepEqual(second.consistency?.from_size, 300)
 })
 
-test('rolling an empty log is refused, rolling with nothing new answers the same epoch', async () => {
+test('an empty log is not rolled, and nothing new answers the same epoch', async () => {
   await assert.rejects(
     rollEpoch(service.kernel, 't1'),
     (error) => error instanceof Refusal && error.code === 'chain_empty',
@@ -186,7 +186,7 @@ test('a time maps to the log position it stood at', async () => {
   })
 })
 
-test('a log restored from a backup continues under a new origin and signs no tree twice', async () => {
+test('a restored log continues under a new origin and signs no tree twice', async () => {
   await append(10)
   await rollEpoch(service.kernel, 't1')
   const backup = mkdtempSync(join(tmpdir(), 'custos-backup-'))

@@ -55,7 +55,7 @@ test('gcrumbs.roll signs once for one tree and gcrumbs.epochs lists what was sig
   assert.equal(verdict.valid, true, JSON.stringify(verdict))
 })
 
-test('gcrumbs.breadcrumbs pages through the whole log and the list verifies offline', async () => {
+test('gcrumbs.breadcrumbs pages through the log and the list verifies offline', async () => {
   await write(5)
   const seen: unknown[] = []
   let path: string | null = 'breadcrumbs?limit=4'
@@ -75,7 +75,7 @@ test('gcrumbs.breadcrumbs pages through the whole log and the list verifies offl
   assert.equal((await get('breadcrumbs?cursor=nonsense')).status, 422)
 })
 
-test('gcrumbs.proof proves each entry offline and says so when the epoch ends before it', async () => {
+test('gcrumbs.proof proves each entry, and says when the epoch ends before it', async () => {
   const { body: epoch } = await roll()
   for (const seq of [0, 1, epoch.tree_size - 1]) {
     const { body } = await get(`epochs/${epoch.epoch_number}/proof?seq=${seq}`)
@@ -93,7 +93,7 @@ test('gcrumbs.proof proves each entry offline and says so when the epoch ends be
   assert.equal((await get(`epochs/${epoch.epoch_number}/proof?seq=-1`)).status, 422)
 })
 
-test('gcrumbs.epoch and gcrumbs.consistency prove that an epoch extends an earlier one', async () => {
+test("'gcrumbs.epoch' and gcrumbs.consistency prove that an epoch extends another", async () => {
   await roll()
   await write(2)
   const { body: to } = await roll()
@@ -119,7 +119,7 @@ test('gcrumbs.verify answers intact for the own log, also in full', async () => 
   assert.equal(body.epochs_verified, stats.total_epochs)
 })
 
-test('gcrumbs.verify_envelope checks for anybody what they hold, and never fails on junk', async () => {
+test('gcrumbs.verify_envelope checks what anybody holds, and never fails on junk', async () => {
   const { body: epoch } = await roll()
   const verify = (body: unknown) => service.request('POST', '/v1/gcrumbs/verify', { body })
   const good = await verify({ type: 'epoch', epoch })

@@ -14,15 +14,20 @@ import { type OpenedFact, openFacts, showMemory } from './opened-fact.ts'
 import { makePacer } from './pacer.ts'
 import { packWithinBudget } from './retrieval/pack.ts'
 import type { Ranked, SearchRequest } from './retrieval/search-request.ts'
+import type { StoreIndex } from './retrieval/store-index.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { type ReadableStore, readableStore } from './store-settings.ts'
 import { listKnown, type ValidityRow } from './validity.sql.ts'
 
 type Retrieve = typeof memory.retrieve
 
-/** Candidates looked at for a budget: more than could be packed but for tiny facts far down. */
-const CANDIDATES_MIN = 256
+/** Candidates looked at first: a budget holds few facts shorter than this many tokens. */
+const TOKENS_PER_CANDIDATE = 8
+const CANDIDATES_MIN = 32
 const CANDIDATES_MAX = 100_000
+/** A budget filled to this share is not worth looking further down for. */
+const FILLED = 0.9
+const WIDENING = 4
 const KNOWN_PAGE = 1_000
 /** Looks at a store that keeps moving while its index is brought to where it was. */
 const ATTEMPTS_MAX = 16
@@ -65,7 +70,8 @@ async function answerFrom(
     const { head_seq } = store.row
     const index = storeIndexes(kernel).at(tenant_id, store_id, head_seq)
     if (!index) return { behind: head_seq }
-    ranked = index.search(searchRequest(kernel, { ...wish, namespace, visible: known }))
+    const request = searchRequest(kernel, { ...wish, namespace, visible: known })
+    ranked = rankForBudget(index, request, wish)
   }
   const { memories, dropped } = await pack(call, db, ranked, { store_id, ...wish, known })
   return {
@@ -77,6 +83,28 @@ async function answerFrom(
       log_seq,
       tokenizer: store.tokenizer,
     },
+  }
+}
+
+/**
+ * Ranks as many candidates as the budget can be expected to hold, and looks further down only
+ * while they leave a tenth of it unused: the answer depends on the store and the request alone.
+ */
+function rankForBudget(
+  index: StoreIndex,
+  request: Omit<SearchRequest, 'limit'>,
+  { budget_tokens, top_k }: Wish,
+): Ranked[] {
+  const most = Math.min(top_k, CANDIDATES_MAX)
+  const expected = Math.ceil(budget_tokens / TOKENS_PER_CANDIDATE)
+  let limit = Math.min(most, Math.max(CANDIDATES_MIN, expected))
+  for (;;) {
+    const ranked = index.search({ ...request, limit })
+    if (ranked.length < limit || limit >= most) return ranked
+    const { packed } = packWithinBudget(ranked, budget_tokens)
+    const used = packed.reduce((sum, { token_count }) => sum + token_count, 0)
+    if (used >= budget_tokens * FILLED) return ranked
+    limit = Math.min(most, limit * WIDENING)
   }
 }
 
@@ -166,12 +194,10 @@ function searchRequest(
     namespace: string | null
     visible: SearchRequest['visible']
   },
-): SearchRequest {
+): Omit<SearchRequest, 'limit'> {
   const { query, vector, namespace, filter, visible } = wish
-  const most = Math.min(Math.max(wish.budget_tokens, CANDIDATES_MIN), CANDIDATES_MAX)
   const at_us = wish.as_of_us ?? wish.known_at_us ?? kernel.clock.now()
-  const limit = Math.min(wish.top_k, most)
-  return { query, vector, namespace, at_us, filter, visible, limit, min_score: null }
+  return { query, vector, namespace, at_us, filter, visible, min_score: null }
 }
 
 /** Validity of the store's facts as it was on record at a time: the log maps it to a position. */

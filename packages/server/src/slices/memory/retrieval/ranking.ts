@@ -28,6 +28,24 @@ export function rank(partition: Partition, request: SearchRequest): Ranked[] {
   if (terms.length === 0 && vector === null) return rankByRecency(partition, request, visible)
   if (vector !== null) partition.vectors.assertSameSpace(vector)
   const scores = scoreWords(partition, terms, visible)
+  try {
+    return pick(partition, request, { scores, visible, vector })
+  } finally {
+    scores.release()
+  }
+}
+
+interface Scored {
+  readonly scores: WordScores
+  readonly visible: Uint8Array
+  readonly vector: Int8Array | null
+}
+
+function pick(
+  partition: Partition,
+  request: SearchRequest,
+  { scores, visible, vector }: Scored,
+): Ranked[] {
   const denseOf = (slot: number): number =>
     vector === null ? 0 : denseSteps(partition.vectors.dot(slot, vector))
   const best = new TopK(request.limit)

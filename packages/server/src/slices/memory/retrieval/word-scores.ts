@@ -1,8 +1,9 @@
 // Scores the visible facts of a partition by a query's terms: their own, and their neighbours'.
 import { contribution, inverseFrequency, lent } from './bm25.ts'
 import type { Partition } from './partition.ts'
+import { type SearchScratch, takeScratch } from './search-scratch.ts'
 import { NO_SLOT, SessionChains } from './session-chains.ts'
-import { SlotList } from './slot-list.ts'
+import type { SlotList } from './slot-list.ts'
 
 /** How far a term carries in a conversation: an answer is within two turns of its question. */
 const NEIGHBOURS = 2
@@ -13,6 +14,8 @@ export interface WordScores {
   readonly neighbour: Float64Array
   /** The visible slots with a score, each once. */
   readonly matched: SlotList
+  /** Gives the working space back: the scores are gone after it. */
+  release(): void
 }
 
 /**
@@ -41,18 +44,25 @@ class WordSearch implements WordScores {
   readonly #lent: Float64Array
   readonly #owners: SlotList
   readonly #borrowers: SlotList
+  readonly #scratch: SearchScratch
 
   constructor(partition: Partition, visible: Uint8Array) {
     this.#partition = partition
     this.#visible = visible
-    this.#chains = new SessionChains(partition, visible)
-    this.lexical = new Float64Array(visible.length)
-    this.neighbour = new Float64Array(visible.length)
-    this.#own = new Float64Array(visible.length)
-    this.#lent = new Float64Array(visible.length)
-    this.matched = new SlotList(visible.length)
-    this.#owners = new SlotList(visible.length)
-    this.#borrowers = new SlotList(visible.length)
+    const scratch = takeScratch(visible.length)
+    this.#scratch = scratch
+    this.#chains = new SessionChains(partition, visible, scratch)
+    this.lexical = scratch.lexical
+    this.neighbour = scratch.neighbour
+    this.#own = scratch.own
+    this.#lent = scratch.lent
+    this.matched = scratch.matched
+    this.#owners = scratch.owners
+    this.#borrowers = scratch.borrowers
+  }
+
+  release(): void {
+    this.#scratch.reset()
   }
 
   addTerm(term: string): void {

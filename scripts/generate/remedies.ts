@@ -1,0 +1,186 @@
+// What each refusal means for the caller, and what to do about it.
+
+import type { RefusalCode } from '@custos/contract'
+
+export interface Remedy {
+  /** When it is answered. */
+  readonly when: string
+  /** What the caller can do. */
+  readonly advice: string
+}
+
+export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
+  validation: {
+    when:
+      'A parameter or a field of the body is missing, of a wrong type, out of its range, or ' +
+      'holds what cannot be kept unchanged (U+0000, a lone surrogate, an integer beyond 2^53 - 1).',
+    advice:
+      '`detail` lists up to 20 problems: `loc` says where, `msg` what, `type` which kind. The ' +
+      'input itself is never repeated. Correct the request; repeating it changes nothing.',
+  },
+  malformed_json: {
+    when: 'The body is not JSON, or not UTF-8.',
+    advice: '`detail[0].loc` ends with the position of the first unreadable character.',
+  },
+  rejected: {
+    when: 'The request is well formed, but what it asks for cannot be: `detail` says why.',
+    advice: 'Correct the value that `detail` names.',
+  },
+  order_inverted: {
+    when: 'A version was to begin at or before the beginning of the version it replaces.',
+    advice: 'Give a later `valid_from`, or none: then the successor begins now.',
+  },
+  lengths_differ: {
+    when: '`retrieved_contents` or `retrieved_scores` has another number of items than the refs.',
+    advice: 'Send one item for each ref, or leave the array out.',
+  },
+  capability_not_supported: {
+    when:
+      'The store was created without the capability this request needs. `capability` and ' +
+      '`operation` stand at the top level of the answer.',
+    advice: 'Use a store that declares it; the capabilities of a store never change.',
+  },
+  signing_key_refused: {
+    when: 'The body carries a field `signing_key`.',
+    advice:
+      'Remove it, and replace that key: it has travelled. The service signs with its own keys.',
+  },
+  import_refused: {
+    when: 'A line of the import cannot be taken; `line` is its number, `detail` the reason.',
+    advice:
+      'Correct the line. Up to 8 MiB nothing has been written; of a larger import `imported` ' +
+      'says how many memories were kept.',
+  },
+  body_too_large: {
+    when: 'The body has more bytes than this operation takes.',
+    advice: 'Split the request: `write_batch` for many memories, `import` for very many.',
+  },
+  unsupported_media_type: {
+    when: 'The content type is not the one of this operation, or the body is compressed.',
+    advice: 'Send `application/json`, or `application/x-ndjson` for an import, uncompressed.',
+  },
+  bad_request: {
+    when: 'The request could not be read as HTTP, or its body ended before it was complete.',
+    advice: 'Check the percent-encoding of the path, the headers and the length of the body.',
+  },
+  unauthenticated: {
+    when: 'No credential was sent, or one that is unknown, revoked or expired.',
+    advice: 'Send a valid key as `Authorization: Bearer <key>` or `X-API-Key: <key>`.',
+  },
+  credentials_differ: {
+    when: '`Authorization` and `X-API-Key` carry two different keys.',
+    advice: 'Send one of them.',
+  },
+  scope_missing: {
+    when: 'The key is valid, but does not have the scope that the operation needs.',
+    advice:
+      'Use a key with the scope that `detail` names. A key can only grant what it has itself.',
+  },
+  operator_required: {
+    when: 'The operation belongs to the platform; the credential is one of a tenant.',
+    advice: 'Use an operator credential. The scope `*` of a tenant key never includes it.',
+  },
+  tenant_required: {
+    when: "The operation works on a tenant's own data; an operator has none.",
+    advice: 'Use a key of the tenant.',
+  },
+  origin_refused: {
+    when:
+      'In local mode, without credentials, the Host header is not a loopback name, or the ' +
+      'request comes from a page of another origin.',
+    advice: 'Call through `localhost`, list the host in `CUSTOS_ALLOWED_HOSTS`, or use keys.',
+  },
+  route_not_found: {
+    when: 'No operation has this path.',
+    advice: 'Compare the path with `/openapi.json` or `/docs`.',
+  },
+  method_not_allowed: {
+    when: 'The path exists, but not with this method.',
+    advice: 'Use one of the methods in the `Allow` header.',
+  },
+  tenant_not_found: {
+    when: "There is no such tenant, or it is not the caller's own.",
+    advice: 'Check the id. The two cases are not told apart on purpose.',
+  },
+  key_not_found: {
+    when: 'The tenant has no key with this id.',
+    advice: 'List the keys: `GET /v1/keys`.',
+  },
+  store_not_found: {
+    when:
+      'There is no such store for this credential: it does not exist, is being deleted, belongs ' +
+      'to another tenant, or the key may not use it.',
+    advice: 'List the stores: `GET /v1/stores`.',
+  },
+  memory_not_found: {
+    when: 'The store holds no such memory: it never did, or it has been erased.',
+    advice: '`GET /v1/erasure/fact/{ref}` answers the certificate where it was erased.',
+  },
+  decision_not_found: {
+    when: 'The tenant has no such decision, or the key may not see its store.',
+    advice: 'List the decisions: `GET /v1/decisions`.',
+  },
+  certificate_not_found: {
+    when: 'The tenant has no such certificate, or the key may not see its store.',
+    advice: 'List the certificates: `GET /v1/erasure`.',
+  },
+  epoch_not_found: {
+    when: 'The log of the tenant has no epoch with this number.',
+    advice: 'List the epochs: `GET /v1/gcrumbs/epochs`.',
+  },
+  job_not_found: {
+    when: 'The tenant has no such job.',
+    advice: 'Use the `job_id` of the answer that started it.',
+  },
+  store_deleting: {
+    when: 'The store is being deleted and takes nothing any more.',
+    advice: 'Use another store. `GET /v1/stores/{store_id}` says how many memories are left.',
+  },
+  superseded: {
+    when: 'The memory to be replaced is not the current version any more; `head` names that.',
+    advice: 'Read the head and decide again, or supersede it instead.',
+  },
+  erasing: {
+    when: 'The memory to be replaced is being erased.',
+    advice: 'Write a new memory. The erasure will not be undone.',
+  },
+  chain_empty: {
+    when: 'There is nothing on the log yet that a checkpoint could sign.',
+    advice: 'Try again after the first write.',
+  },
+  idempotency_key_reused: {
+    when: 'Within 48 hours the key came with another body, other parameters or another operation.',
+    advice: 'Use a new key for each request, and the same key for its retries only.',
+  },
+  rate_limited: {
+    when: 'The credential has made too many requests.',
+    advice: 'Wait for the seconds in `Retry-After`.',
+  },
+  no_signing_key: {
+    when: 'The signing key this operation needs was retired and has no successor.',
+    advice: 'The operator makes a new one: `custos key rotate`. Nothing was written.',
+  },
+  index_building: {
+    when: 'The search index of the store is still being built, after a start for example.',
+    advice:
+      'Try again after the seconds in `Retry-After`. Writes and other stores are not affected.',
+  },
+  storage_full: {
+    when: 'The disk is full. Reads go on; nothing was written.',
+    advice: 'The operator frees space; try again after the seconds in `Retry-After`.',
+  },
+  shutting_down: {
+    when: 'The service is being stopped.',
+    advice: 'Try again: another process, or this one after its start.',
+  },
+  unavailable: {
+    when: 'A part that the answer needs does not work now, or is busy with an erasure.',
+    advice: 'Try again after the seconds in `Retry-After`. `/readyz` names a failing part.',
+  },
+  internal: {
+    when: 'Something failed that should not.',
+    advice:
+      'The log of the service has the reason under the `request_id` of the answer. With an ' +
+      'Idempotency-Key the request can be repeated safely.',
+  },
+}
