@@ -152,10 +152,6 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'Within 48 hours the key came with another body, other parameters or another operation.',
     advice: 'Use a new key for each request, and the same key for its retries only.',
   },
-  rate_limited: {
-    when: 'The credential has made too many requests.',
-    advice: 'Wait for the seconds in `Retry-After`.',
-  },
   no_signing_key: {
     when: 'The signing key this operation needs was retired and has no successor.',
     advice: 'The operator makes a new one: `custos key rotate`. Nothing was written.',
@@ -168,10 +164,6 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   storage_full: {
     when: 'The disk is full. Reads go on; nothing was written.',
     advice: 'The operator frees space; try again after the seconds in `Retry-After`.',
-  },
-  shutting_down: {
-    when: 'The service is being stopped.',
-    advice: 'Try again: another process, or this one after its start.',
   },
   unavailable: {
     when: 'A part that the answer needs does not work now, or is busy with an erasure.',

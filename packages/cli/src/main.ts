@@ -37,10 +37,9 @@ async function isExpected(error: Error): Promise<boolean> {
   // A file that is missing, a port in use: the system's own line says it best.
   if (error instanceof CommandError || ('code' in error && 'syscall' in error)) return true
   // Loaded already by the command that threw one of these.
-  const { ConfigError, DataDirHeld, KeyringError, OfflineError, SchemaTooNew } = await import(
-    '@custos/server'
-  )
-  const expected = [ConfigError, DataDirHeld, KeyringError, OfflineError, SchemaTooNew]
+  const server = await import('@custos/server')
+  const { ConfigError, DataDirHeld, DataError, KeyringError, OfflineError, SchemaTooNew } = server
+  const expected = [ConfigError, DataDirHeld, DataError, KeyringError, OfflineError, SchemaTooNew]
   return expected.some((kind) => error instanceof kind)
 }
 

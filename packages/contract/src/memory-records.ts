@@ -104,7 +104,12 @@ const WriteOptions = Type.Object({
 })
 export type WriteOptions = Static<typeof WriteOptions>
 
-export const writeFields = { content: Type.String(), options: optional(WriteOptions) }
+/** Every option is taken at the top level too; the one in `options` wins. */
+export const writeFields = {
+  content: Type.String(),
+  options: optional(WriteOptions),
+  ...WriteOptions.properties,
+}
 
 /** Content of at most 256 KiB of UTF-8, metadata of 16 KiB of JSON and 8 levels. */
 export const WriteRequest = Type.Object(writeFields)

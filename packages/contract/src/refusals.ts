@@ -41,11 +41,9 @@ export const refusals = {
     title: 'The idempotency key was used for another request',
   },
   // load and state of the service
-  rate_limited: { status: 429, title: 'Too many requests' },
   no_signing_key: { status: 503, title: 'No signing key is available' },
   index_building: { status: 503, title: 'The store is being indexed' },
   storage_full: { status: 503, title: 'Storage is full: the service is read-only' },
-  shutting_down: { status: 503, title: 'The service is shutting down' },
   unavailable: { status: 503, title: 'The service cannot answer now' },
   internal: { status: 500, title: 'Internal error' },
 } as const satisfies Record<string, { status: number; title: string }>
@@ -64,9 +62,7 @@ export const COMMON_REFUSALS = [
   'credentials_differ',
   'scope_missing',
   'origin_refused',
-  'rate_limited',
   'storage_full',
-  'shutting_down',
   'unavailable',
   'internal',
 ] as const satisfies readonly RefusalCode[]

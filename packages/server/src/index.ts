@@ -32,6 +32,7 @@ export {
   settingsHelp,
 } from './config/env.ts'
 export { DataDirHeld } from './platform/db/data-dir.ts'
+export { DataError } from './platform/db/instance.ts'
 export { SchemaTooNew } from './platform/db/migrate.ts'
 export type { Kernel } from './platform/kernel.ts'
 export { KeyringError } from './platform/keys/keyring-error.ts'

@@ -1,12 +1,14 @@
 // Opens the data directory: lock, keyring, schema, engine. For the service and offline tools.
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { type Checkpointer, startCheckpointer } from '../platform/db/checkpointer.ts'
 import { lastLogTime } from '../platform/db/control.sql.ts'
-import { lockDataDir } from '../platform/db/data-dir.ts'
+import { databasePath, lockDataDir } from '../platform/db/data-dir.ts'
 import { type Database, PLATFORM } from '../platform/db/database.ts'
+import { DataError, findInstance, recordInstance } from '../platform/db/instance.ts'
 import { migrateSqlite } from '../platform/db/migrate.ts'
 import { SqliteConnection } from '../platform/db/sqlite-connection.ts'
 import { SqliteEngine } from '../platform/db/sqlite-engine.ts'
@@ -33,14 +35,14 @@ export interface KernelOptions {
   readonly logger?: Logger
 }
 
-/** Throws DataDirHeld, KeyringError or SchemaTooNew, each with one clear line. */
+/** Throws DataDirHeld, DataError, KeyringError or SchemaTooNew, each with one clear line. */
 export async function openKernel(config: Config, options: KernelOptions = {}): Promise<OpenKernel> {
   const dir = lockDataDir(config.data_dir)
   const logger = options.logger ?? openLogger(config.log_level)
   const clock = systemClock()
   try {
     const keyring = await openKeyring(config, clock, logger)
-    migrate(dir.database)
+    migrate(dir.database, keyring.instance_id)
     const { db, checkpointer } = openEngine(dir.database, clock)
     clock.raise(await db.read(PLATFORM, lastLogTime))
     const kernel = assemble({ config, clock, logger, db, keyring, step: options.step })
@@ -59,24 +61,34 @@ export async function openKernel(config: Config, options: KernelOptions = {}): P
   }
 }
 
+// Nothing is made or changed before it is known whose database this is: served with another
+// keyring, a log would be signed twice and every fact would look erased.
 async function openKeyring(config: Config, clock: Clock, logger: Logger): Promise<Keyring> {
+  const dir = join(config.data_dir, 'keyring')
+  const owner = findInstance(databasePath(config.data_dir))
+  if (owner !== null && !existsSync(join(dir, 'keyring.db')))
+    throw new DataError(`the keyring of this database is missing: ${dir}`)
   const { key, generated } = loadMasterKey({
     given: config.master_key ?? undefined,
     data_dir: config.data_dir,
   })
   if (generated) logger.warn('keyring.master_key_generated', { file: 'master.key' })
-  return openFileKeyring({
-    dir: join(config.data_dir, 'keyring'),
+  const keyring = await openFileKeyring({
+    dir,
     master_key: key,
     now_us: () => clock.now(),
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),
   })
+  if (owner === null || owner === keyring.instance_id) return keyring
+  keyring.close()
+  throw new DataError('the database and the keyring of this data directory belong to two instances')
 }
 
-function migrate(path: string): void {
+function migrate(path: string, instance_id: string): void {
   const connection = new SqliteConnection(path, 'write')
   try {
     migrateSqlite(connection)
+    recordInstance(connection, instance_id)
   } finally {
     connection.close()
   }

@@ -54,8 +54,12 @@ export function isLoopback(host: string): boolean {
 function authMode(env: Environment, host: string): 'local' | 'required' {
   const given = env.CUSTOS_AUTH
   if (given === undefined) return isLoopback(host) ? 'local' : 'required'
-  if (given === 'local' || given === 'required') return given
-  throw wrong('CUSTOS_AUTH', 'must be local or required')
+  if (given !== 'local' && given !== 'required')
+    throw wrong('CUSTOS_AUTH', 'must be local or required')
+  // Without a credential the network would be all that keeps strangers out.
+  if (given === 'local' && !isLoopback(host))
+    throw wrong('CUSTOS_AUTH', 'can be local only where CUSTOS_HOST is a loopback address')
+  return given
 }
 
 function operatorKey(env: Environment): string | null {

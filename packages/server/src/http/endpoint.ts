@@ -138,9 +138,14 @@ export class Endpoint {
     sendText(response, operation.status, answering, JSON.stringify(reply))
   }
 
+  get #takesBody(): boolean {
+    return this.#body !== null || this.#bodyType === NDJSON_TYPE
+  }
+
   async #readBody(raw: IncomingMessage): Promise<{ body: unknown; bytes: Buffer }> {
     const announced = hasBody(raw)
-    if (announced && (this.#body || this.#bodyType === NDJSON_TYPE || this.#authenticator.isLocal))
+    const typed = raw.headers['content-type'] !== undefined && raw.method !== 'GET'
+    if (this.#authenticator.isLocal ? announced || typed : announced && this.#takesBody)
       this.#assertMediaType(raw)
     if (this.#bodyType === NDJSON_TYPE)
       return { body: streamBody(raw, this.#bodyBytesMax), bytes: EMPTY }

@@ -63,12 +63,12 @@ function explain(errors: readonly TLocalizedValidationError[], value: unknown, w
   })
 }
 
-// A nullable value of a wrong type fails "integer" and "null" both: one entry says so.
+// A nullable value that does not fit fails "null" besides what is wrong in it: that one says it.
 function collapseTypes(errors: readonly TLocalizedValidationError[]): TLocalizedValidationError[] {
-  const specific = new Set(
-    errors.filter((error) => !isTypeNull(error)).map(({ instancePath }) => instancePath),
-  )
-  return errors.filter((error) => !isTypeNull(error) || !specific.has(error.instancePath))
+  const specific = errors.filter((error) => !isTypeNull(error)).map((error) => error.instancePath)
+  const explained = ({ instancePath }: TLocalizedValidationError): boolean =>
+    specific.some((path) => path === instancePath || path.startsWith(`${instancePath}/`))
+  return errors.filter((error) => !isTypeNull(error) || !explained(error))
 }
 
 const isTypeNull = (error: TLocalizedValidationError): boolean =>

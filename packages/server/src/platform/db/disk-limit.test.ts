@@ -35,7 +35,7 @@ const fill = (path: string): string => `
     break
   }`
 
-test('a disk that takes no more fails the whole batch with 503 and loses nothing kept', async () => {
+test('a disk that takes no more fails the batch with 503 and loses nothing kept', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'custos-full-'))
   const path = join(dir, 'custos.db')
   const { stdout, stderr } = spawnSync(

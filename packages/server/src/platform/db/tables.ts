@@ -2,6 +2,7 @@
 
 export interface Tables {
   // control tables: reached only through control.sql.ts
+  instance: { instance_id: string }
   tenants: { tenant_id: string; name: string; plan: string; created_us: number }
   credentials: {
     key_hash: Uint8Array
@@ -142,5 +143,5 @@ export interface Tables {
   }
 }
 
-export type ControlTable = 'tenants' | 'credentials' | 'jobs' | 'leases'
+export type ControlTable = 'instance' | 'tenants' | 'credentials' | 'jobs' | 'leases'
 export type TenantTable = Exclude<keyof Tables, ControlTable>

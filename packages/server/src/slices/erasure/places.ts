@@ -31,6 +31,7 @@ const TENANT = 'the tenant id we minted'
 
 /** Text and blob columns of the data database; integers hold no content. */
 export const dataPlaces: readonly Place[] = [
+  place('instance.instance_id', 'minted', 'random id of the keyring the database belongs to'),
   place('tenants.tenant_id', 'minted', TENANT),
   place('tenants.name', 'caller_label', 'the name the operator gave the tenant'),
   place('tenants.plan', 'enum', 'plans of the contract'),

@@ -30,7 +30,9 @@ export function showStore(row: StoreRow, { name, backend, labels }: StoreDescrip
 }
 
 export const createStore: Handler<typeof memory.create_store> = async (call, { body }) => {
-  const { kernel, tenant_id } = call
+  const { kernel, tenant_id, principal } = call
+  if (principal.allowed_stores.length > 0)
+    return call.refuse('scope_missing', 'a key of certain stores cannot make another')
   const labels = body.labels ?? {}
   if (Buffer.byteLength(JSON.stringify(labels)) > limits.metadata_bytes)
     throw new Refusal('rejected', `labels have ${limits.metadata_bytes} bytes at most`)

@@ -17,7 +17,7 @@ import { type PreparedFact, prepareFacts } from './prepare-facts.ts'
 import { advanceStore, type StoreHead } from './store-heads.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { closeVersion, findCurrent, insertValidity } from './validity.sql.ts'
-import { readWrite } from './write-request.ts'
+import { optionsOf, readWrite } from './write-request.ts'
 import { enterStore, StoreChanged, untilStable, writeTarget } from './write-target.ts'
 import { type Outcome, showWritten, showWrittenAgain, type WrittenIds } from './written.ts'
 
@@ -37,8 +37,9 @@ export const supersede: Handler<Supersede> = (call, { params, body }) =>
     const intent = readWrite(tenant_id, settings, body, where)
 
     const seen = await kernel.db.read(tenant_id, (db) => findFact(db, body.old_ref))
-    const asked = readNamespace(tenant_id, body.options ?? undefined)
-    const known = isVersionOf(seen, { ...params, asked, given: namesNamespace(body.options) })
+    const options = optionsOf(body)
+    const asked = readNamespace(tenant_id, options)
+    const known = isVersionOf(seen, { ...params, asked, given: namesNamespace(options) })
     // A successor stays where its predecessor is unless it says otherwise.
     const draft = known && seen ? { ...intent.draft, namespace: seen.namespace } : intent.draft
     const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])

@@ -1,6 +1,6 @@
 // Reads a write request: namespace, valid time, limits and what the store offers for them.
 
-import type { WriteRequest } from '@custos/contract'
+import type { WriteOptions, WriteRequest } from '@custos/contract'
 import { parseTime } from '../../platform/clock.ts'
 import { requireCapability } from './capabilities.ts'
 import { readNamespace } from './namespace.ts'
@@ -13,6 +13,13 @@ export interface WriteIntent {
   readonly valid_from_us: number | null
 }
 
+/** Options of a write wherever they stand; the ones in `options` win. */
+export function optionsOf(request: WriteRequest): WriteOptions {
+  const { content: _, options, ...top } = request
+  const inner = Object.entries(options ?? {}).filter(([, value]) => value != null)
+  return { ...top, ...Object.fromEntries(inner) }
+}
+
 /** Refuses `capability_not_supported`, `rejected` and `validation`. */
 export function readWrite(
   tenant_id: string,
@@ -20,12 +27,12 @@ export function readWrite(
   request: WriteRequest,
   where: { readonly operation: string; readonly loc: readonly (string | number)[] },
 ): WriteIntent {
-  const { options } = request
-  const namespace = readNamespace(tenant_id, options ?? undefined)
+  const options = optionsOf(request)
+  const namespace = readNamespace(tenant_id, options)
   if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
-  const draft = { content: request.content, metadata: options?.metadata ?? {}, namespace }
+  const draft = { content: request.content, metadata: options.metadata ?? {}, namespace }
   checkLimits(draft, where.loc)
-  const given = store.capabilities.includes('bi_temporal') ? options?.valid_from : null
+  const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
   // The schema's timestamp format has accepted it already.
   return { draft, valid_from_us: given ? parseTime(given) : null }
 }

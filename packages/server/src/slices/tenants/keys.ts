@@ -1,7 +1,7 @@
 // The key operations: issue, list, revoke.
 
 import type { keys as contract, Key } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf, Principal } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import {
   type CredentialInfo,
@@ -21,14 +21,18 @@ export const keysHandlers: HandlersOf<typeof contract> = {
       const limit = query.limit ?? 100
       const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(query.cursor)
       const rows = await listCredentials(db, db.tenant_id, { limit: limit + 1, offset })
-      const keys = rows.slice(0, limit).map(showKey)
+      const keys = rows
+        .slice(0, limit)
+        .map(showKey)
+        .filter((key) => isWithin(call.principal, key))
       const next_cursor = rows.length > limit ? String(offset + limit) : null
       return { keys, count: keys.length, limit, offset, next_cursor }
     }),
 
   revoke: (call, { params: { key_id } }) =>
     call.transact(async (tx) => {
-      if (!(await findCredentialById(tx, tx.tenant_id, key_id))) return call.refuse('key_not_found')
+      const row = await findCredentialById(tx, tx.tenant_id, key_id)
+      if (!row || !isWithin(call.principal, showKey(row))) return call.refuse('key_not_found')
       const revoked = await revokeKey(call.kernel, tx, { owner: tx.tenant_id, key_id })
       if (revoked) {
         meter(tx, call.operation.id)
@@ -40,6 +44,13 @@ export const keysHandlers: HandlersOf<typeof contract> = {
       }
       return { key_id, revoked }
     }),
+}
+
+/** A key of certain stores sees itself and keys whose stores are all among its own. */
+function isWithin({ allowed_stores, key_id }: Principal, key: Key): boolean {
+  if (allowed_stores.length === 0 || key.key_id === key_id) return true
+  const stores = key.allowed_stores
+  return stores.length > 0 && stores.every((store) => allowed_stores.includes(store))
 }
 
 function showKey(row: CredentialInfo): Key {

@@ -3,6 +3,7 @@
 import type { TableSpec } from '../schema.ts'
 
 const control: TableSpec[] = [
+  { name: 'instance', columns: { instance_id: 'text' }, primary_key: ['instance_id'] },
   {
     name: 'tenants',
     columns: { tenant_id: 'text', name: 'text', plan: 'text', created_us: 'int' },

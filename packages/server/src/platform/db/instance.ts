@@ -1,0 +1,46 @@
+// Whose database a file is: it belongs to one keyring and is never served with another.
+
+import { existsSync } from 'node:fs'
+import { SqliteConnection } from './sqlite-connection.ts'
+
+/** The data directory's files cannot be served together; the message is one clear line. */
+export class DataError extends Error {}
+
+/** The id of the keyring the database was made with; null where there is no database yet. */
+export function findInstance(path: string): string | null {
+  if (!existsSync(path)) return null
+  const tables = readTables(path)
+  if (tables.length === 0) return null
+  if (!tables.includes('instance'))
+    throw new DataError(`${path} is a database of something else; it was left alone`)
+  const connection = new SqliteConnection(path, 'read')
+  try {
+    const row = connection.get('select instance_id from instance', [])
+    // Written by recordInstance only.
+    return (row as { instance_id: string } | undefined)?.instance_id ?? null
+  } finally {
+    connection.close()
+  }
+}
+
+function readTables(path: string): string[] {
+  let connection: SqliteConnection | undefined
+  try {
+    connection = new SqliteConnection(path, 'read')
+    const rows = connection.all("select name from sqlite_master where type = 'table'", [])
+    return (rows as { name: string }[]).map(({ name }) => name)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown error'
+    throw new DataError(`${path} cannot be read as a database (${why}); it was left alone`)
+  } finally {
+    connection?.close()
+  }
+}
+
+/** Binds a new database to its keyring. */
+export function recordInstance(connection: SqliteConnection, instance_id: string): void {
+  connection.run(
+    'insert into instance (instance_id) select ? where not exists (select 1 from instance)',
+    [instance_id],
+  )
+}
