@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fsck } from './testing/command-line.ts'
 import { Stage } from './testing/stage.ts'
 
-const KILLS = 12
-const STEP_MS = 60
+const KILLS = 8
+const STEP_MS = 90
 
 test('killed at any moment of its first start, the service starts on what is there', async (t) => {
   for (let kill = 1; kill <= KILLS; kill += 1) {

@@ -38,7 +38,7 @@ test('a database with the keyring of another instance is refused', async (t) => 
   await assert.rejects(openTestKernel({ data_dir }), DataError)
 })
 
-test('a file that is not our database is named and left alone, before any key is made', async (t) => {
+test('a file that is not our database is left alone, and no key is made', async (t) => {
   const junk = freshDir(t)
   writeFileSync(
     join(junk, 'custos.db'),

@@ -3,8 +3,11 @@
 /** By `operation place`. */
 export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries([
   ...[
+    'memory.write body',
     'memory.write body.options',
+    'memory.write_batch body.items[]',
     'memory.write_batch body.items[].options',
+    'memory.supersede body',
     'memory.supersede body.options',
     'memory.import body',
   ].flatMap((where) =>

@@ -56,49 +56,50 @@ async function createStore(parts: SendParts): Promise<void> {
   parts.made.stores.push((await parts.client.ok('POST', '/v1/stores', sent)).store_id)
 }
 
+/** Every text option of a write once: under `options`, and beside the content. */
 function optionsOf(parts: SendParts, operation: string, at: string) {
   const { label, json } = marks(parts, operation)
-  return {
-    namespaced: { tenant_id: label(`${at}.tenant_id`) },
-    plain: { metadata: json(`${at}.metadata`) },
-    also: { namespace: label(`${at}.namespace`) },
-  }
+  const each = (where: string) => [
+    { metadata: json(`${where}.metadata`) },
+    { tenant_id: label(`${where}.tenant_id`) },
+    { namespace: label(`${where}.namespace`) },
+  ]
+  return [...each(`${at}.options`).map((options) => ({ options })), ...each(at)]
 }
 
 async function writeMemories(parts: SendParts): Promise<void> {
   const { client, made } = parts
   const path = `/v1/stores/${made.stores[0]}`
   const write = marks(parts, 'memory.write')
-  const { namespaced, plain, also } = optionsOf(parts, 'memory.write', 'body.options')
-  const content = write.text('body.content')
-  for (const options of [plain, namespaced, also]) {
-    const headers = options === plain ? write.headers() : {}
-    const sent = { body: { content, options }, headers }
-    made.refs.push((await client.ok('POST', `${path}/write`, sent)).ref)
+  const written = { content: write.text('body.content') }
+  made.refs.push(
+    (await client.ok('POST', `${path}/write`, { body: written, headers: write.headers() })).ref,
+  )
+  for (const more of optionsOf(parts, 'memory.write', 'body')) {
+    const body = { content: 'Beside an option', ...more }
+    made.refs.push((await client.ok('POST', `${path}/write`, { body })).ref)
   }
 
   const batch = marks(parts, 'memory.write_batch')
-  const item = optionsOf(parts, 'memory.write_batch', 'body.items[].options')
+  const options = optionsOf(parts, 'memory.write_batch', 'body.items[]')
   const items = [
-    { content: batch.text('body.items[].content'), options: item.plain },
-    { content: 'In a namespace', options: item.namespaced },
-    { content: 'In another namespace', options: item.also },
+    { content: batch.text('body.items[].content') },
+    ...options.map((more) => ({ content: 'Of a batch', ...more })),
   ]
   const batched = { body: { items }, headers: batch.headers() }
   made.refs.push(...(await client.ok('POST', `${path}/write_batch`, batched)).refs)
+  await supersede(parts)
+}
 
-  const next = marks(parts, 'memory.supersede')
-  const options = optionsOf(parts, 'memory.supersede', 'body.options')
-  const body = {
-    old_ref: made.refs[0],
-    content: next.text('body.content'),
-    options: options.plain,
-  }
-  const sent = { body, headers: next.headers() }
-  made.refs.push((await client.ok('POST', `${path}/supersede`, sent)).ref)
-  for (const more of [options.namespaced, options.also]) {
-    const body = { old_ref: UNKNOWN_REF, content: 'A plain write', options: more }
-    made.refs.push((await client.ok('POST', `${path}/supersede`, { body })).ref)
+async function supersede(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const path = `/v1/stores/${made.stores[0]}/supersede`
+  const { text, headers } = marks(parts, 'memory.supersede')
+  const body = { old_ref: made.refs[0], content: text('body.content') }
+  made.refs.push((await client.ok('POST', path, { body, headers: headers() })).ref)
+  for (const more of optionsOf(parts, 'memory.supersede', 'body')) {
+    const body = { old_ref: UNKNOWN_REF, content: 'A plain write', ...more }
+    made.refs.push((await client.ok('POST', path, { body })).ref)
   }
 }
 

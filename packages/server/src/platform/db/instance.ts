@@ -15,9 +15,8 @@ export function findInstance(path: string): string | null {
     throw new DataError(`${path} is a database of something else; it was left alone`)
   const connection = new SqliteConnection(path, 'read')
   try {
-    const row = connection.get('select instance_id from instance', [])
-    // Written by recordInstance only.
-    return (row as { instance_id: string } | undefined)?.instance_id ?? null
+    const [id] = Object.values(connection.get('select instance_id from instance', []) ?? {})
+    return typeof id === 'string' ? id : null
   } finally {
     connection.close()
   }
@@ -28,7 +27,7 @@ function readTables(path: string): string[] {
   try {
     connection = new SqliteConnection(path, 'read')
     const rows = connection.all("select name from sqlite_master where type = 'table'", [])
-    return (rows as { name: string }[]).map(({ name }) => name)
+    return rows.flatMap((row) => Object.values(row ?? {}).map(String))
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown error'
     throw new DataError(`${path} cannot be read as a database (${why}); it was left alone`)
