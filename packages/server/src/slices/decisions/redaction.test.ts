@@ -106,10 +106,18 @@ describe('redact', () => {
 })
 
 describe('redactJson', () => {
-  it('redacts text values at any depth and keeps keys, numbers and shape', () => {
+  it('redacts texts and keys at any depth and keeps the shape', () => {
     const value = { [CONTENT]: 1, a: [{ b: `x ${CONTENT}` }, null, true], c: CONTENT }
     const { value: done, count } = redactJson(value, CONTENT)
-    assert.deepEqual(done, { [CONTENT]: 1, a: [{ b: `x ${MARKER}` }, null, true], c: MARKER })
-    assert.equal(count, 2)
+    assert.deepEqual(done, { [MARKER]: 1, a: [{ b: `x ${MARKER}` }, null, true], c: MARKER })
+    assert.equal(count, 3)
+  })
+
+  it('redacts a number that is the fact, and drops no value when two keys become one', () => {
+    const value = { n: 4915112345678, other: 5, [CONTENT]: 'a', [CONTENT.toUpperCase()]: 'b' }
+    assert.deepEqual(redactJson(value, '4915112345678').value, { ...value, n: MARKER })
+    const both = redactJson(value, CONTENT).value
+    const copy = `${MARKER} (2)`
+    assert.deepEqual(both, { n: 4915112345678, other: 5, [MARKER]: 'a', [copy]: 'b' })
   })
 })

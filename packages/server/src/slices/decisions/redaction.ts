@@ -113,28 +113,43 @@ function lastCharacter(text: string, end: number): string {
 
 // The marker has words of its own; a fact that says the same is not found in it.
 function isInMarker(text: string, start: number, end: number): boolean {
-  const from = text.lastIndexOf(MARKER, start)
-  return from !== -1 && end <= from + MARKER.length
+  // Only a marker that begins within its own length before the match can hold it.
+  const first = Math.max(0, start - MARKER.length)
+  const from = text.slice(first, start + MARKER.length).lastIndexOf(MARKER, start - first)
+  return from !== -1 && end <= first + from + MARKER.length
 }
 
-/** The same over every string value of a JSON value; keys stay. */
+/** The same over every text, number and key of a JSON value. */
 export function redactJson(value: unknown, content: string): { value: unknown; count: number } {
   if (typeof value === 'string') {
     const { text, count } = redact(value, content)
     return { value: text, count }
+  }
+  if (typeof value === 'number') {
+    const { text, count } = redact(String(value), content)
+    return count === 0 ? { value, count } : { value: text, count }
   }
   if (Array.isArray(value)) {
     const items = value.map((item) => redactJson(item, content))
     return { value: items.map((item) => item.value), count: sum(items) }
   }
   if (typeof value !== 'object' || value === null) return { value, count: 0 }
-  const entries = Object.entries(value).map(
-    ([key, item]) => [key, redactJson(item, content)] as const,
-  )
-  return {
-    value: Object.fromEntries(entries.map(([key, item]) => [key, item.value])),
-    count: sum(entries.map(([, item]) => item)),
+  return redactObject(value, content)
+}
+
+function redactObject(value: object, content: string): { value: unknown; count: number } {
+  const redacted = new Map<string, unknown>()
+  let total = 0
+  for (const [key, item] of Object.entries(value)) {
+    const name = redact(key, content)
+    const inner = redactJson(item, content)
+    total += name.count + inner.count
+    // Two keys may have become one: neither value is dropped.
+    let free = name.text
+    for (let copy = 2; redacted.has(free); copy += 1) free = `${name.text} (${copy})`
+    redacted.set(free, inner.value)
   }
+  return { value: Object.fromEntries(redacted), count: total }
 }
 
 const sum = (items: readonly { count: number }[]): number =>

@@ -14,7 +14,11 @@ export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
   const { fact_ref } = params
   return inErasureTurn(kernel, tenant_id, async () => {
     const facts = await call.read((db) => openFacts(kernel, db, [fact_ref]))
-    const content = facts.get(fact_ref)?.content ?? null
+    const fact = facts.get(fact_ref)
+    // Redacting by the words of a store the key may not read would tell whether a guess is right.
+    const { allowed_stores } = principal
+    const readable = fact && (allowed_stores.length === 0 || allowed_stores.includes(fact.store_id))
+    const content = readable ? fact.content : null
     const scrubbed = await planScrubWhere(kernel, tenant_id, {
       subjects: [{ ref: fact_ref, content }],
       asked: (row) => isVisible(principal, row),

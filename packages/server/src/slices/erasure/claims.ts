@@ -28,6 +28,9 @@ const NUMBER_ONLY =
   'Only the number was looked for; nothing is said of memories stored under other numbers.'
 const NO_TEXT =
   'No text was stored under this number at that time, so queries and outputs were not searched.'
+const OLD_TEXTS =
+  'Copies of the data made before this erasure still hold what decisions carried for this number; ' +
+  'with the live keyring they can be read, since the text was sealed with its decision.'
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
 
 export interface ClaimInputs {
@@ -43,6 +46,6 @@ export function limitsOf({ engine, kind, outcome, with_words }: ClaimInputs): st
   if (outcome === 'nothing_found') return [NUMBER_ONLY, OUTSIDE]
   const keys = engine === 'postgres' ? [KEYRING_COPIES, PG_LOG] : [KEYRING_COPIES]
   if (kind === 'decision') return [...always, ...keys, DECISION_ONLY]
-  if (outcome === 'already_absent') return [...always, NO_TEXT]
+  if (outcome === 'already_absent') return [...always, NO_TEXT, OLD_TEXTS]
   return [...always, ...keys, PARAPHRASE, ...(with_words ? [] : [WITHOUT_WORDS])]
 }

@@ -32,6 +32,8 @@ const GONE: ReadonlySet<string> = new Set([
   'key_destroyed',
   'scrubbed',
   'none',
+  'unused',
+  'not_applicable',
 ])
 
 const TURN_EVERY = 8
@@ -107,7 +109,8 @@ async function observeRows(
     const keyless = outcome === 'erased' ? 'key_destroyed' : 'absent'
     const secret = secrets.get(ref) ?? null
     // A number nobody has used yet may have its secret ready; it opens nothing.
-    const keyring = secret === null || outcome === 'nothing_found' ? keyless : 'present'
+    const unread = outcome === 'nothing_found' ? 'unused' : 'present'
+    const keyring = secret === null ? keyless : unread
     return {
       rows: [
         { path: 'data', result: data },

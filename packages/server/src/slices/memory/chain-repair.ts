@@ -35,7 +35,10 @@ export async function closeGap(tx: Tx, gone: ValidityRow, seq: number): Promise<
   await closeVersion(tx, gone, seq)
   if (superseded_by !== null) await reviseValidity(tx, superseded_by, seq, { predecessor })
   if (predecessor !== null) {
-    const opened = superseded_by === null ? { valid_until_us: null } : {}
+    const before = await findCurrent(tx, predecessor)
+    // One that had ended by itself before its successor began stays ended.
+    const closedByIt = before?.valid_until_us === gone.valid_from_us
+    const opened = superseded_by === null && closedByIt ? { valid_until_us: null } : {}
     await reviseValidity(tx, predecessor, seq, { superseded_by, ...opened })
   }
   return predecessor

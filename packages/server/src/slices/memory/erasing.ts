@@ -102,19 +102,23 @@ export async function probeAbsent(
   const found = await kernel.db.read(tenant_id, async (db) => {
     const byRef = (await openFacts(kernel, db, [ref])).has(ref)
     const store = store_id === null ? undefined : await findStore(db, store_id)
-    if (!store || store_id === null) return { byRef, listed: false, store: undefined }
+    if (!store || store_id === null) return { byRef, listed: null, store: undefined }
     // Lists, audits and exports share one page function: the page around the ref is what they show.
     const page = await pageMemories(kernel, db, store_id, { after: ref - 1, limit: NEIGHBOURS })
     return { byRef, listed: page.memories.some((memory) => memory.ref === ref), store }
   })
   const { store } = found
-  const indexed = store && storeIndexes(kernel).has(tenant_id, store.store_id, ref)
-  const result = (present: boolean) => (present ? 'present' : 'absent')
+  const indexed = store
+    ? storeIndexes(kernel).has(tenant_id, store.store_id, ref)
+    : storeIndexes(kernel).hasAnywhere(tenant_id, ref)
+  // No store, no lists: nothing was looked at, and the certificate does not say otherwise.
+  const result = (present: boolean | null) =>
+    present === null ? 'not_applicable' : present ? 'present' : 'absent'
   return [
     { path: 'memory.memory', result: result(found.byRef) },
     { path: 'memory.memories', result: result(found.listed) },
     { path: 'memory.audit', result: result(found.listed) },
     { path: 'memory.export', result: result(found.listed) },
-    { path: 'memory.retrieve', result: result(indexed === true) },
+    { path: 'memory.retrieve', result: result(indexed) },
   ]
 }

@@ -20,6 +20,8 @@ import { enterStore, untilStable, type WriteTarget, writeTarget } from './write-
 type Import = typeof memory.import
 
 const CHUNK = 500
+/** Numbers left out in a row before a new block costs less than the unused secrets. */
+const GAP_MAX = 8
 
 /** Numbers of one import: which ref of the file became which ref here. */
 interface Progress {
@@ -131,13 +133,26 @@ async function claimRefs(
   const stock = refStock(call.kernel)(call.tenant_id)
   const taken: RefSecret[] = []
   for (const [i, { ref }] of facts.entries()) {
-    const claimed = ref === null ? null : await stock.claim(ref, facts.length - i)
+    const claimed = ref === null ? null : await stock.claim(ref, spanOf(facts, i))
     const [own = claimed] = claimed ? [] : await stock.take(1)
     if (!own) throw new Error('the stock gives a ref for each fact')
     taken.push(own)
     if (ref !== null) newByOld.set(ref, own.ref)
   }
   return taken
+}
+
+/** How many numbers from this fact's on are worth reserving together: those the chunk uses. */
+function spanOf(facts: readonly ImportedFact[], at: number): number {
+  const first = facts[at]?.ref ?? 0
+  let [last, span] = [first, 1]
+  for (let next = at + 1; next < facts.length; next += 1) {
+    const ref = facts[next]?.ref ?? null
+    if (ref === null || ref < last || ref - last > GAP_MAX) break
+    last = ref
+    span = last - first + 1
+  }
+  return span
 }
 
 interface Chunk {

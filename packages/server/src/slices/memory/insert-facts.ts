@@ -4,12 +4,13 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { commitmentsRoot } from './fact-identity.ts'
-import { insertFact, LIVE } from './facts.sql.ts'
+import { findTombstones, insertFact, LIVE } from './facts.sql.ts'
 import { countCommitted } from './ingestion.ts'
 import type { PreparedFact } from './prepare-facts.ts'
 import { advanceStore, type StoreHead } from './store-heads.ts'
 import { type FreshFact, storeIndexes } from './store-indexes.ts'
 import { insertValidity } from './validity.sql.ts'
+import { StoreChanged } from './write-target.ts'
 
 export interface Interval {
   /** Null: from the moment of the write. */
@@ -55,6 +56,14 @@ export async function insertPrepared(
   return { ref, namespace, content, metadata, valid_from_us, valid_until_us, token_count, vector }
 }
 
+/**
+ * A number can be erased as a label of decisions while a fact is being prepared under it: such a
+ * write is prepared again under another.
+ */
+export async function assertUnerased(tx: Tx, refs: readonly number[]): Promise<void> {
+  if ((await findTombstones(tx, refs)).length > 0) throw new StoreChanged()
+}
+
 /** New facts of one request: rows, one log entry, the store's position, the index. */
 export async function insertFacts(
   kernel: Kernel,
@@ -64,6 +73,7 @@ export async function insertFacts(
 ): Promise<{ log_seq: number }> {
   const { store_id } = head
   const refs = facts.map(({ fact }) => fact.ref)
+  await assertUnerased(tx, refs)
   // A fact is written when its log entry is: `known_at` its time finds it on record.
   const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.written',

@@ -128,6 +128,13 @@ export class StoreIndexes {
     return { state, facts: entry.index.size, bytes: Math.round(entry.index.bytes()) }
   }
 
+  /** Whether any index of the tenant holds the ref. */
+  hasAnywhere(tenant_id: string, ref: number): boolean {
+    for (const [key, { index }] of this.#entries)
+      if (key.startsWith(`${tenant_id}\n`) && index.has(ref)) return true
+    return false
+  }
+
   has(tenant_id: string, store_id: string, ref: number): boolean {
     return this.#entries.get(keyOf(tenant_id, store_id))?.index.has(ref) ?? false
   }

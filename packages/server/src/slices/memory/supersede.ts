@@ -11,7 +11,7 @@ import { findDuplicates } from './duplicates.ts'
 import { commitmentsRoot } from './fact-identity.ts'
 import { ERASING, type FactRow, findFact } from './facts.sql.ts'
 import { countCommitted, whileIngesting } from './ingestion.ts'
-import { insertFacts, insertPrepared } from './insert-facts.ts'
+import { assertUnerased, insertFacts, insertPrepared } from './insert-facts.ts'
 import { readNamespace } from './namespace.ts'
 import { type PreparedFact, prepareFacts } from './prepare-facts.ts'
 import { advanceStore, type StoreHead } from './store-heads.ts'
@@ -20,6 +20,9 @@ import { closeVersion, findCurrent, insertValidity } from './validity.sql.ts'
 import { optionsOf, readWrite } from './write-request.ts'
 import { enterStore, StoreChanged, untilStable, writeTarget } from './write-target.ts'
 import { type Outcome, showWritten, showWrittenAgain, type WrittenIds } from './written.ts'
+
+/** Links followed to name the head: the unit of work holds up every other write meanwhile. */
+const LINKS_MAX = 10_000
 
 interface SupersededIds extends WrittenIds {
   readonly known: boolean
@@ -116,6 +119,7 @@ async function linkSuccessor(
   const current = await findCurrent(tx, old.ref)
   if (!current) throw new Error('a live fact has a current version')
   const { store_id } = head
+  await assertUnerased(tx, [fact.ref])
   const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.superseded',
     subject: store_id,
@@ -157,7 +161,7 @@ async function refuseClosed(call: Call<Supersede>, tx: Tx, old: FactRow): Promis
 /** Follows the chain to its open end; each link begins later, so that it has one. */
 async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
   let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
-  while (head.superseded_by !== null) {
+  for (let links = 0; head.superseded_by !== null && links < LINKS_MAX; links += 1) {
     const next = await findCurrent(db, head.superseded_by)
     if (!next || next.valid_from_us <= head.valid_from_us) break
     head = next
