@@ -23,12 +23,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
   const { kernel, close } = await openKernel(config, options)
   try {
     // A restored copy must forget again what was erased before anybody can read it.
-    const { merged_from_copy } = kernel.keyring
-    // An old keyring does not know what was signed since: its logs go on under fresh origins.
-    await reconcileErasures(
-      kernel,
-      merged_from_copy > 0 ? { generation_floor: kernel.clock.now() } : {},
-    )
+    await reconcileErasures(kernel)
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerErasureJobs(kernel)
     kernel.jobs.start()
