@@ -29,8 +29,8 @@ const NUMBER_ONLY =
 const NO_TEXT =
   'No text was stored under this number at that time, so queries and outputs were not searched.'
 const OLD_TEXTS =
-  'Copies of the data made before this erasure still hold what decisions carried for this number; ' +
-  'with the live keyring they can be read, since the text was sealed with its decision.'
+  'Copies of the data made before this erasure still hold what decisions carried for this ' +
+  'number; with the live keyring they can be read, since the text was sealed with its decision.'
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
 
 export interface ClaimInputs {
