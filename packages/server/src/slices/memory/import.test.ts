@@ -224,6 +224,12 @@ test('a version that had ended without a successor can still be superseded', asy
   const [ended, resumed] = await audit(store_id)
   assert.equal(ended?.valid_until, line.valid_until)
   assert.equal(ended?.superseded_by, resumed?.ref)
+
+  const erased = await scene.api('POST', `/v1/stores/${store_id}/delete`, { ref: resumed?.ref })
+  assert.equal(erased.body.deleted, true)
+  const [alone] = await audit(store_id)
+  assert.equal(alone?.superseded_by, null)
+  assert.equal(alone?.valid_until, line.valid_until, 'what had ended by itself stays ended')
 })
 
 test('what the store does not offer is refused line by line', async () => {
