@@ -2,8 +2,10 @@
 // `npm test -- --slow` for the slow ones too; other options go to `node --test`.
 
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { quietEnvironment, requireNode } from './node-version.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -30,6 +32,35 @@ if (files.length === 0) {
   process.exit(1)
 }
 
+/**
+ * One PostgreSQL for the whole run, unless one is given; files run by themselves start their own.
+ * It stops when its standard input ends, however this process ends.
+ */
+async function startPostgres(): Promise<{ url: string; stop(): Promise<unknown> }> {
+  const keeper = spawn(process.execPath, ['packages/server/src/testing/postgres-keeper.ts'], {
+    cwd: ROOT,
+    detached: true,
+    env: quietEnvironment(),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exited = once(keeper, 'exit')
+  const line = once(createInterface(keeper.stdout), 'line')
+  const [url] = await Promise.race([line, exited.then(() => [])])
+  if (url === undefined) {
+    console.error('PostgreSQL for tests could not be started')
+    process.exit(1)
+  }
+  const stop = () => {
+    keeper.stdin.end()
+    return exited
+  }
+  return { url: String(url), stop }
+}
+
+const GIVEN = 'CUSTOS_TEST_DATABASE_URL'
+const wanted = words.length === 0 || files.some((path) => path.includes('postgres'))
+const postgres = wanted && !process.env[GIVEN] ? await startPostgres() : undefined
+
 const runner = spawn(
   process.execPath,
   [
@@ -39,7 +70,14 @@ const runner = spawn(
     ...options,
     ...files,
   ],
-  { cwd: ROOT, env: quietEnvironment(), stdio: 'inherit' },
+  {
+    cwd: ROOT,
+    env: { ...quietEnvironment(), ...(postgres ? { [GIVEN]: postgres.url } : {}) },
+    stdio: 'inherit',
+  },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
-runner.on('exit', (status) => process.exit(status ?? 1))
+runner.on('exit', async (status) => {
+  await postgres?.stop()
+  process.exit(status ?? 1)
+})

@@ -13,7 +13,7 @@ test('the help names every command, and each command has help of its own', async
   const ran = await runCustos(['--help'])
   assert.equal(ran.status, 0)
   for (const { name, summary } of commands)
-    assert.ok(ran.stdout.includes(`${name.padEnd(9)} ${summary}`), name)
+    assert.ok(ran.stdout.includes(`${name.padEnd(14)} ${summary}`), name)
   const helps = commands.map(async ({ name }) => ({ name, own: await runCustos([name, '--help']) }))
   for (const { name, own } of await Promise.all(helps)) {
     assert.equal(own.status, 0, own.stderr)

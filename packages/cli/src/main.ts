@@ -4,7 +4,7 @@ import { type CommandEntry, CommandError, UsageError } from './command.ts'
 import { commands } from './commands/index.ts'
 
 function usage(): string {
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`)
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`)
   const head = 'usage: custos COMMAND [arguments]'
   return `${head}\n\n${lines.join('\n')}\n\ncustos COMMAND --help tells more.`
 }
@@ -37,10 +37,8 @@ async function isExpected(error: Error): Promise<boolean> {
   // A file that is missing, a port in use: the system's own line says it best.
   if (error instanceof CommandError || ('code' in error && 'syscall' in error)) return true
   // Loaded already by the command that threw one of these.
-  const server = await import('@custos/server')
-  const { ConfigError, DataDirHeld, DataError, KeyringError, OfflineError, SchemaTooNew } = server
-  const expected = [ConfigError, DataDirHeld, DataError, KeyringError, OfflineError, SchemaTooNew]
-  return expected.some((kind) => error instanceof kind)
+  const { OperatorError } = await import('@custos/server')
+  return error instanceof OperatorError
 }
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -29,6 +29,11 @@ const keyFields = {
 export const Key = Type.Object({ ...keyFields, revoked_at: Nullable(Timestamp) })
 export type Key = Static<typeof Key>
 
+/** A key in the clear. Only its hash is kept, so that a replayed answer cannot show it. */
+export const ShownOnce = Type.Union([Type.String(), Type.Null()], {
+  description: 'Null when an Idempotency-Key is used again: the key is shown once',
+})
+
 const tenantAdmin = { access: 'tenant', scope: 'keys:admin' } as const
 
 export const keys = {
@@ -53,8 +58,9 @@ export const keys = {
     }),
     body_optional: true,
     status: 201,
-    reply: Type.Object({ ...keyFields, api_key: Type.String() }),
-    refuses: ['rejected'],
+    reply: Type.Object({ ...keyFields, api_key: ShownOnce }),
+    refuses: ['rejected', 'idempotency_key_reused'],
+    idempotent: true,
   }),
   list: operation({
     ...tenantAdmin,

@@ -115,12 +115,22 @@ export const writeFields = {
 export const WriteRequest = Type.Object(writeFields)
 export type WriteRequest = Static<typeof WriteRequest>
 
+/** Scores are BM25 sums: comparable within one store and query, not between them. */
+const MinScore = Type.Number({
+  description:
+    'Memories that score below are left out. Scores are not normalised: BM25 sums, from 0 ' +
+    'without an upper bound, that depend on the words of the query and on the store. What shares ' +
+    'no word with the query, nor was written beside what does, scores below 2^-16 however alike ' +
+    'its vector is: 0.001 leaves it out.',
+})
+
 const sizeFields = {
   budget_tokens: optional(Type.Integer()),
   top_k: optional(Type.Integer({ minimum: 1 })),
   limit: optional(Type.Integer({ minimum: 1 })),
   as_of: optional(Timestamp),
   known_at: optional(Timestamp),
+  min_score: optional(MinScore),
   ...scopeFields,
 }
 

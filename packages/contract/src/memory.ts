@@ -127,6 +127,9 @@ export const memory = {
     id: 'memory.write_batch',
     path: '/v1/stores/{store_id}/write_batch',
     summary: 'Remembers up to 1,000 contents: all of them or none',
+    description:
+      'Exact duplicates of current memories are reported, not merged; one of an item before it ' +
+      'in the same batch too, with the ref that item got.',
     body: Type.Object({ items: Type.Array(WriteRequest, { maxItems: limits.batch_items }) }),
     reply: Type.Object({
       refs: Type.Array(Ref),
@@ -247,7 +250,8 @@ export const memory = {
       'where it is free, otherwise refs_mapped names the new one; the ref of an erased memory is ' +
       'refused. Old times stay in source.original_written_at. Up to 8 MiB nothing is written ' +
       'unless every line is good; a larger import is committed as it arrives and a refusal says ' +
-      'how many memories were kept.',
+      'how many memories were kept. So does a retry with the Idempotency-Key of an import that ' +
+      'broke off after its first memories: it is not begun again.',
     body: ImportLine,
     body_type: 'application/x-ndjson',
     body_bytes_max: limits.import_bytes,
@@ -256,7 +260,14 @@ export const memory = {
       refs_mapped: Type.Array(Type.Object({ from: Ref, to: Ref })),
       log_seq: Nullable(Seq),
     }),
-    refuses: ['store_not_found', 'store_deleting', 'import_refused', 'no_signing_key'],
+    refuses: [
+      'store_not_found',
+      'store_deleting',
+      'import_refused',
+      'no_signing_key',
+      'idempotency_key_reused',
+    ],
+    idempotent: true,
   }),
 } as const
 

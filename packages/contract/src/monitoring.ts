@@ -5,6 +5,9 @@ import { Nullable, Timestamp } from './common.ts'
 import { operation } from './operation.ts'
 import { Usage } from './tenants.ts'
 
+/** Null for a key limited to some stores: the number is one of the tenant as a whole. */
+const WholeOnly = Nullable
+
 const Stats = Type.Object({
   status: Type.Literal('ok'),
   version: Type.String(),
@@ -15,15 +18,15 @@ const Stats = Type.Object({
   stores: Type.Object({ active: Type.Integer() }),
   memories: Type.Integer(),
   decisions: Type.Integer(),
-  certificates: Type.Integer(),
-  log_size: Type.Integer(),
-  usage_this_month: Usage,
+  certificates: WholeOnly(Type.Integer()),
+  log_size: WholeOnly(Type.Integer()),
+  usage_this_month: WholeOnly(Usage),
   /** The same numbers under the names dashboards read. */
   metrics: Type.Object({
     available: Type.Boolean(),
-    memory_operations: Type.Integer(),
+    memory_operations: WholeOnly(Type.Integer()),
     decisions_logged: Type.Integer(),
-    erasure_certificates: Type.Integer(),
+    erasure_certificates: WholeOnly(Type.Integer()),
   }),
   /** Operators only. */
   tenants: Type.Optional(Type.Integer()),
@@ -46,6 +49,9 @@ export const monitoring = {
     method: 'GET',
     path: '/v1/monitoring/stats',
     summary: 'Own numbers for a tenant, all of them for an operator',
+    description:
+      'A key limited to some stores is told of these only, and null where a number belongs to ' +
+      'the tenant as a whole.',
     access: 'either',
     status: 200,
     reply: Stats,

@@ -2,6 +2,7 @@
 
 import Type, { type Static } from 'typebox'
 import { Label, Nullable, Timestamp } from './common.ts'
+import { ShownOnce } from './keys.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
@@ -28,14 +29,14 @@ export const Tenant = Type.Object(tenantFields)
 export type Tenant = Static<typeof Tenant>
 
 /** The only body that shows a tenant's first key. */
-const TenantCreated = Type.Object({ ...tenantFields, api_key: Type.String() })
+const TenantCreated = Type.Object({ ...tenantFields, api_key: ShownOnce })
 
 const RotatedKey = Type.Object({
   tenant_id: Type.String(),
   key_id: Type.String(),
-  api_key: Type.String(),
+  api_key: ShownOnce,
   /** The same as `api_key`. */
-  new_api_key: Type.String(),
+  new_api_key: ShownOnce,
   revoked: Type.Integer(),
 })
 
@@ -107,7 +108,8 @@ export const tenants = {
     body_optional: true,
     status: 201,
     reply: TenantCreated,
-    refuses: [],
+    refuses: ['idempotency_key_reused'],
+    idempotent: true,
   }),
   list: operation({
     id: 'tenants.list',
@@ -135,9 +137,12 @@ export const tenants = {
     description:
       'An operator, or a tenant key without restrictions, replaces every key of class `tenant`; ' +
       'scoped keys of other classes stay valid. A restricted key replaces only itself, with the ' +
-      'same class, scopes, stores and expiry.',
+      'same class, scopes, stores and expiry. A tenant whose own key was replaced cannot ask ' +
+      'again with it: only an operator, or another key, sees a replayed answer.',
     scope: 'keys:admin',
     reply: RotatedKey,
+    refuses: ['tenant_not_found', 'idempotency_key_reused'],
+    idempotent: true,
   }),
   usage: operation({
     ...ofOne,

@@ -9,9 +9,16 @@ export {
   type SigningPurpose,
 } from './app/admin-keys.ts'
 export { type MasterRotation, rotateMasterKey } from './app/admin-master-key.ts'
+export { rewriteSecrets } from './app/admin-rewrite.ts'
 export { type Backup, type BackupFile, runBackup } from './app/backup.ts'
 export type { Finding } from './app/fsck/finding.ts'
 export { type FsckOptions, runFsck, type TenantReport } from './app/fsck/fsck.ts'
+export { runMigrate } from './app/migrate.ts'
+export {
+  type MigrateEngineOptions,
+  type Moved,
+  runMigrateEngine,
+} from './app/migrate-engine/migrate-engine.ts'
 export { OfflineError } from './app/offline-error.ts'
 export { type OpenKernel, openKernel } from './app/open-kernel.ts'
 export { openReadOnly, type ReadOnlyKernel } from './app/open-read-only.ts'
@@ -36,3 +43,4 @@ export { DataError } from './platform/db/instance.ts'
 export { SchemaTooNew } from './platform/db/migrate.ts'
 export type { Kernel } from './platform/kernel.ts'
 export { KeyringError } from './platform/keys/keyring-error.ts'
+export { OperatorError } from './platform/operator-error.ts'

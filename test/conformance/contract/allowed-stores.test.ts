@@ -41,6 +41,9 @@ async function hiddenState(): Promise<string> {
   return texts.join('\n')
 }
 
+const factsIn = async ({ store_id }: Ids): Promise<number> =>
+  (await owner.ok('memory.stats', { params: { store_id } })).facts
+
 // The log is proven as a whole: its entries cannot be left out, and say ids and digests only.
 const SHOWS_STORE_IDS = new Set(['gcrumbs.breadcrumbs', 'gcrumbs.proof'])
 
@@ -108,6 +111,34 @@ test('refs of another store reach nothing through its own store', async () => {
   assert.ok(!text.includes(HIDDEN), text)
 })
 
+test('a replay says of refs of another store no more than of a label', async () => {
+  const refs = [own.old_ref, hidden.old_ref, hidden.ref, 9_000_000_001]
+  const { store_id } = own
+  const doomed = await owner.ok('memory.write', {
+    params: { store_id: hidden.store_id },
+    body: { content: 'soon gone' },
+  })
+  const body = { store_id, model_id: 'm', query: 'q', output: 'o' }
+  const { decision_id } = await owner.ok('decisions.log', {
+    body: { ...body, retrieved_refs: [...refs, doomed.ref] },
+  })
+  await owner.ok('erasure.issue', { body: { fact_ref: doomed.ref } })
+  const params = { decision_id }
+  const statesFor = async (who: Tenant) => {
+    const { facts_used, facts_since_deleted } = await who.ok('decisions.replay', { params })
+    const states = facts_used.map(({ state }: { state: string }) => state)
+    return { states, facts_since_deleted }
+  }
+  const [whole, part] = [await statesFor(owner), await statesFor(limited)]
+  assert.equal(whole.states[4], 'erased')
+  assert.deepEqual(whole.facts_since_deleted, [doomed.ref])
+  assert.notEqual(whole.states[2], 'unknown')
+  const [first, ...others] = part.states
+  assert.equal(first, whole.states[0])
+  assert.deepEqual(others, ['unknown', 'unknown', 'unknown', 'unknown'])
+  assert.deepEqual(part.facts_since_deleted, [])
+})
+
 test('lists and totals count its own stores only', async () => {
   const { stores } = await limited.ok('memory.list_stores')
   assert.deepEqual(
@@ -123,6 +154,17 @@ test('lists and totals count its own stores only', async () => {
   const { text } = await limited.ask('decisions.export')
   for (const line of text.trimEnd().split('\n'))
     assert.equal(JSON.parse(line).store_id, own.store_id)
+  const numbers = await limited.ok('monitoring.stats')
+  assert.equal(numbers.stores.active, 1)
+  assert.equal(numbers.decisions, (await limited.ok('decisions.stats')).total)
+  assert.equal(numbers.memories, await factsIn(own))
+  const { certificates: issued, log_size, usage_this_month, metrics } = numbers
+  const { memory_operations, erasure_certificates } = metrics
+  for (const whole of [issued, log_size, usage_this_month, memory_operations, erasure_certificates])
+    assert.equal(whole, null)
+  const all = await owner.ok('monitoring.stats')
+  assert.equal(all.memories, (await factsIn(own)) + (await factsIn(hidden)))
+  assert.equal(all.metrics.erasure_certificates, all.certificates)
   const { certificates } = await limited.ok('erasure.list')
   for (const certificate of certificates) assert.equal(certificate.store_id, own.store_id)
   assert.equal((await limited.ok('erasure.stats')).total, certificates.length)

@@ -89,13 +89,13 @@ describe('a declared refusal', () => {
 
   test('gcrumbs.roll answers chain_empty when the log has no entry', async () => {
     const tenant = await newTenant(service)
-    runSql(service, 'DELETE FROM chain_heads WHERE tenant_id = ?', tenant.tenant_id)
+    await runSql(service, 'DELETE FROM chain_heads WHERE tenant_id = ?', tenant.tenant_id)
     assertRefusal(await tenant.ask('gcrumbs.roll'), 'chain_empty', 'gcrumbs.roll')
   })
 
   test('tenants.current_usage answers tenant_not_found when the tenant is gone', async () => {
     const tenant = await newTenant(service)
-    runSql(service, 'DELETE FROM tenants WHERE tenant_id = ?', tenant.tenant_id)
+    await runSql(service, 'DELETE FROM tenants WHERE tenant_id = ?', tenant.tenant_id)
     const answer = await tenant.ask('tenants.current_usage')
     assertRefusal(answer, 'tenant_not_found', 'tenants.current_usage')
   })

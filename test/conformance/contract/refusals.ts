@@ -4,7 +4,7 @@ import type { RefusalCode } from '@custos/contract'
 import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import type { Sent } from './testing/table.ts'
-import type { Tenant } from './testing/tenant.ts'
+import { send, type Tenant } from './testing/tenant.ts'
 import { GHOSTS, type Ids, type World } from './testing/world.ts'
 
 /** Provokes a refusal in a tenant with one of everything. */
@@ -39,8 +39,16 @@ const reused =
   async ({ tenant, ids }) => {
     const headers = { 'idempotency-key': 'reused' }
     await tenant.ok('memory.create_store', { body: { name: 'first' }, headers })
-    return tenant.ask(id, { ...exampleOf(id, ids), headers })
+    const example = exampleOf(id, ids)
+    return tenant.ask(id, { ...example, headers: { ...example.headers, ...headers } })
   }
+
+/** A tenant's key belongs to no tenant yet: two different ones made under it. */
+const reusedByOperator: Provoke = async ({ tenant: { service } }) => {
+  const [headers, key] = [{ 'idempotency-key': 'reused' }, service.operator_key]
+  await send(service, 'tenants.create', { body: { name: 'first' }, headers }, { key })
+  return send(service, 'tenants.create', { body: { name: 'second' }, headers }, { key })
+}
 
 /** Two names for one thing that disagree. */
 const TWO = { tenant_id: 'red', namespace: 'blue' }
@@ -89,10 +97,13 @@ const REUSED = [
   'memory.write_batch',
   'memory.supersede',
   'memory.delete',
+  'memory.import',
   'decisions.log',
   'decisions.redact',
   'erasure.issue',
   'gcrumbs.roll',
+  'keys.create',
+  'tenants.rotate_key',
 ]
 
 const ghostCases: [string, Provoke][] = GHOST_CASES.map(([id, code]) => [
@@ -113,6 +124,7 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(ghostCases),
   ...Object.fromEntries(reusedCases),
 
+  'tenants.create idempotency_key_reused': reusedByOperator,
   'memory.list_stores rejected': asking('memory.list_stores', () => ({ query: BAD_CURSOR })),
   'memory.create_store rejected': asking('memory.create_store', () => ({
     body: { capabilities: ['cryptographic_provenance'] },

@@ -10,7 +10,7 @@ import {
   type TestService,
 } from '../../../packages/server/src/testing/harness.ts'
 import { CONSUMING, exampleOf, examples } from './examples.ts'
-import { methodsOn, operations, pathOf } from './testing/table.ts'
+import { methodsOn, operations, pathOf, queryOf } from './testing/table.ts'
 import { assertRefusal, send } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'
 import { missingFields, objectOf, type Wrong, wrongBodies, wrongTexts } from './testing/wrong.ts'
@@ -70,6 +70,22 @@ describe('both slash forms', () => {
       const slashed = await send(service, operation.id, sent, { key, slash: '/' })
       assert.equal(slashed.status, plain.status, slashed.text)
       assert.equal(slashed.headers.get('location'), null)
+    })
+})
+
+describe('HEAD', () => {
+  for (const operation of operations.filter(({ method }) => method === 'GET'))
+    test(`${operation.id} answers it with the status and type of GET, without a body`, async () => {
+      const sent = exampleOf(operation.id, world.ids)
+      const path = pathOf(operation, sent) + queryOf(sent)
+      const key = keyFor(operation)
+      const options = key === undefined ? {} : { key }
+      const [head, get] = [
+        await service.request('HEAD', path, options),
+        await service.request('GET', path, options),
+      ]
+      assert.deepEqual([head.status, head.text], [get.status, ''])
+      assert.equal(head.headers.get('content-type'), get.headers.get('content-type'))
     })
 })
 

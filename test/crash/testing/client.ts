@@ -12,6 +12,8 @@ export interface Answer {
   /** The parsed body, or undefined when it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape
   readonly body: any
+  /** The header of that name. */
+  readonly retry_after: string | null
 }
 
 export interface Sent {
@@ -53,7 +55,8 @@ export class Client {
         ...(raw === undefined ? {} : { body: raw }),
       })
       const text = await response.text()
-      return { status: response.status, text, body: parse(text) }
+      const retry_after = response.headers.get('retry-after')
+      return { status: response.status, text, body: parse(text), retry_after }
     } catch (error) {
       throw new Interrupted(`${method} ${path}`, { cause: error })
     }

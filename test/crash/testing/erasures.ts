@@ -1,4 +1,4 @@
-// The three things that can be erased, each with what surrounds it: before, asked for, after.
+// The four things that can be erased, each with what surrounds it: before, asked for, after.
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -56,11 +56,15 @@ async function decide(client: Client, store_id: string, used: Decided): Promise<
   return (await client.ok('POST', '/v1/decisions/log', { body })).decision_id
 }
 
-async function assertCertified(client: Client, certificate: Answer['body']): Promise<void> {
+async function assertCertified(
+  client: Client,
+  certificate: Answer['body'],
+  outcome = 'erased',
+): Promise<void> {
   const { keys } = await client.ok('GET', '/v1/gcrumbs/public_key')
   const verdict = await verifyEnvelope({ type: 'certificate', certificate }, { keys })
   assert.ok(verdict.valid, verdict.reason)
-  assert.equal(certificate.outcome, 'erased')
+  assert.equal(certificate.outcome, outcome)
   const shown = await client.ok('GET', `/v1/erasure/${certificate.certificate_id}`)
   assert.equal(shown.signature, certificate.signature)
 }
@@ -201,7 +205,51 @@ const redactScenario: Scenario = {
   },
 }
 
-export const scenarios: readonly Scenario[] = [factScenario, storeScenario, redactScenario]
+let labels = 700_000_000
+
+/** A number that is no memory, with a text of the caller's in two decisions. */
+const labelScenario: Scenario = {
+  name: 'a number that only decisions name',
+  async prepare(client, word) {
+    const store_id = await store(client)
+    labels += 1
+    const [ref, content] = [labels, contentOf(word, 1)]
+    const used = { refs: [ref], contents: [content], query: `About ${content}` }
+    const ids = [await decide(client, store_id, used), await decide(client, store_id, used)]
+    return {
+      contents: [content],
+      async erase(client) {
+        await client.ok('POST', '/v1/erasure/issue', { body: { fact_ref: ref } })
+      },
+      async outcome(client) {
+        const found = await client.ask('GET', `/v1/erasure/fact/${ref}`)
+        if (found.status === 404) {
+          for (const id of ids) {
+            const { query } = await client.ok('GET', `/v1/decisions/${id}`)
+            assert.ok(query.includes(content), 'a decision was scrubbed without a certificate')
+          }
+          return 'undone'
+        }
+        await assertCertified(client, found.body, 'already_absent')
+        assert.deepEqual(found.body.scrubbed_decision_ids.toSorted(), ids.toSorted())
+        await assertNowhere(client, [content])
+        return 'complete'
+      },
+      async again(client) {
+        const issued = await client.ok('POST', '/v1/erasure/issue', { body: { fact_ref: ref } })
+        await assertCertified(client, issued, 'already_absent')
+        await assertNowhere(client, [content])
+      },
+    }
+  },
+}
+
+export const scenarios: readonly Scenario[] = [
+  factScenario,
+  storeScenario,
+  redactScenario,
+  labelScenario,
+]
 
 async function waitUntil(done: () => Promise<boolean>): Promise<void> {
   for (let waits = 0; waits < WAITS_MAX; waits += 1) {

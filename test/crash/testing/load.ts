@@ -61,7 +61,9 @@ class Worker {
 
   #note(ref: number, content: string, store_id = this.#parts.store_id): KnownFact {
     const fact = { ref, store_id, content }
-    this.#parts.promises.facts.set(ref, fact)
+    const { facts } = this.#parts.promises
+    assert.ok(!facts.has(ref), `ref ${ref} was given out twice`)
+    facts.set(ref, fact)
     return fact
   }
 

@@ -4,7 +4,7 @@
 import { parseConfig, readEnvironment, startService } from '@custos/server'
 import type { Point, Told } from './server-process.ts'
 
-const [, , fatal = ''] = process.argv
+const [, , fatal = '', lease = ''] = process.argv
 let points: readonly Point[] = [{ name: fatal, how: 'kill' }]
 
 const tell = (told: Told): void => {
@@ -20,6 +20,7 @@ process.on('message', (given) => {
 process.on('disconnect', () => process.exit(0))
 
 const service = await startService(parseConfig(readEnvironment()), {
+  ...(lease === '' ? {} : { lease_ms: Number(lease) }),
   step(name) {
     const point = points.find((known) => known.name === name)
     if (point?.how === 'kill') process.kill(process.pid, 'SIGKILL')

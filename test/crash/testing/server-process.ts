@@ -32,9 +32,13 @@ export interface ServerOptions {
   readonly log_level?: 'error' | 'warn' | 'info'
   /** A named point at which the process kills itself, also while it is still starting. */
   readonly fatal?: string
+  /** How long a process that was killed holds what it was at; of stepped services. */
+  readonly lease_ms?: number
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
-export function environmentOf({ data_dir, ledger_copy, log_level }: ServerOptions) {
+export function environmentOf({ data_dir, ledger_copy, log_level, env }: ServerOptions) {
   return {
     PATH: process.env['PATH'],
     NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
@@ -45,6 +49,7 @@ export function environmentOf({ data_dir, ledger_copy, log_level }: ServerOption
     CUSTOS_EPOCH_SECONDS: '0',
     CUSTOS_LOG_LEVEL: log_level ?? 'warn',
     ...(ledger_copy === undefined ? {} : { CUSTOS_LEDGER_COPY: ledger_copy }),
+    ...env,
   }
 }
 
@@ -86,7 +91,7 @@ export class ServerProcess {
   /** The service with named points. */
   static stepped(options: ServerOptions): ServerProcess {
     return new ServerProcess(
-      spawn(process.execPath, [SERVED, options.fatal ?? ''], {
+      spawn(process.execPath, [SERVED, options.fatal ?? '', String(options.lease_ms ?? '')], {
         env: environmentOf(options),
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       }),
@@ -127,6 +132,10 @@ export class ServerProcess {
 
   ended(): Promise<unknown> {
     return this.#ended
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode
   }
 
   get signal(): NodeJS.Signals | null {

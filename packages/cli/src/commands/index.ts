@@ -50,6 +50,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./restore.ts')).restore,
   },
   {
+    name: 'migrate',
+    summary: 'make or update the schema on PostgreSQL',
+    load: async () => (await import('./migrate.ts')).migrate,
+  },
+  {
+    name: 'migrate-engine',
+    summary: 'move a stopped data directory to PostgreSQL, with proof',
+    load: async () => (await import('./migrate-engine.ts')).migrateEngine,
+  },
+  {
     name: 'key',
     summary: 'list, rotate or retire signing keys; rotate the master key',
     load: async () => (await import('./key.ts')).key,

@@ -7,6 +7,7 @@ import {
   openKernel,
   openReadOnly,
   retireSigningKey,
+  rewriteSecrets,
   rotateMasterKey,
   rotateSigningKeys,
   SIGNING_PURPOSES,
@@ -18,7 +19,8 @@ import { DATA_HELP, DATA_OPTIONS, LEDGER_HELP, readDataConfig } from '../data-op
 import { formatTable } from '../table.ts'
 
 export const key: Command = {
-  usage: 'list | rotate PURPOSE|all | retire PURPOSE | rotate-master [--new-key-file FILE]',
+  usage:
+    'list | rotate PURPOSE|all | retire PURPOSE | rotate-master [--new-key-file FILE] | rewrite',
   help: `Purposes: ${SIGNING_PURPOSES.join(', ')}.
 
   list           every signing key there ever was; also while the service runs
@@ -26,8 +28,10 @@ export const key: Command = {
   retire         no key for the purpose from now on: what needs one is refused (503)
   rotate-master  wraps the keyring under a new master key: a random one, put where the old one
                  lay, or the one in FILE (64 hex digits)
+  rewrite        on PostgreSQL: writes every secret again under new keys and the tables anew, so
+                 that what was deleted opens nothing any more. As the role that migrates
 
-All but list need the service to be stopped.
+All but list need the service to be stopped; on PostgreSQL only rotate-master does.
 
 ${DATA_HELP}
 ${LEDGER_HELP}`,
@@ -53,7 +57,10 @@ async function runKey(args: readonly string[]): Promise<number> {
   } else if (verb === 'rotate-master') {
     requirePositionals(rest)
     await changeMaster(config, values['new-key-file'])
-  } else throw new UsageError('expected list, rotate, retire or rotate-master')
+  } else if (verb === 'rewrite') {
+    requirePositionals(rest)
+    await rewrite(config)
+  } else throw new UsageError('expected list, rotate, retire, rotate-master or rewrite')
   return 0
 }
 
@@ -108,4 +115,11 @@ async function changeMaster(config: Config, file: string | undefined): Promise<v
       ? `the keyring is wrapped again: set CUSTOS_MASTER_KEY to the key in ${key_file}`
       : `the keyring is wrapped again: the new master key is ${key_file}, replace your copy of it`,
   )
+}
+
+async function rewrite(config: Config): Promise<void> {
+  const { secrets, dead_rows_left } = await rewriteSecrets(config)
+  console.log(`${secrets} secrets written again under new keys`)
+  if (dead_rows_left > 0)
+    console.log(`${dead_rows_left} deleted rows are still seen by an open snapshot: run it again`)
 }

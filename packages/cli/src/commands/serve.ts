@@ -28,7 +28,8 @@ async function runServe(args: readonly string[]): Promise<number> {
   console.log(`custos listens on ${service.url}`)
   if (config.auth === 'local')
     console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)
-  console.log(`data in ${config.data_dir}; API explorer at ${service.url}/docs`)
+  const where = config.postgres === null ? config.data_dir : 'PostgreSQL'
+  console.log(`data in ${where}; API explorer at ${service.url}/docs`)
   await stopSignal()
   await service.stop()
   return 0

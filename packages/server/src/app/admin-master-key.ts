@@ -45,7 +45,7 @@ export async function rotateMasterKey(
   new_key_file?: string,
 ): Promise<MasterRotation> {
   const { data_dir } = config
-  requireData(data_dir)
+  if (config.postgres === null) requireData(data_dir)
   const from_environment = config.master_key !== null
   if (from_environment && new_key_file === undefined)
     throw new OfflineError('the master key is given by CUSTOS_MASTER_KEY: name a --new-key-file')

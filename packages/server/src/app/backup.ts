@@ -23,6 +23,7 @@ import {
   syncFile,
 } from '../platform/keys/durable-file.ts'
 import type { BackupTask } from './backup-worker.ts'
+import { OfflineError } from './offline-error.ts'
 import { openReadOnly } from './open-read-only.ts'
 
 export interface BackupFile {
@@ -49,6 +50,8 @@ const POLL_MS = 250
  * destroyed already, and whose erasure its ledger replays. The other order could revive it.
  */
 export async function runBackup(config: Config, options: BackupOptions): Promise<Backup> {
+  if (config.postgres !== null)
+    throw new OfflineError('PostgreSQL has its own backups: see docs/operating/backup.md')
   const open = await openReadOnly(config)
   try {
     const dir = resolve(options.dir)

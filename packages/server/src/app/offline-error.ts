@@ -1,3 +1,5 @@
 // What keeps an offline tool from doing its work, in one line for an operator.
 
-export class OfflineError extends Error {}
+import { OperatorError } from '../platform/operator-error.ts'
+
+export class OfflineError extends OperatorError {}

@@ -1,27 +1,24 @@
-// Opens the data directory: lock, keyring, schema, engine. For the service and offline tools.
+// Opens the data: lock, keyring, schema, engine. For the service and offline tools.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/config.ts'
+import type { Config, PostgresConfig } from '../config/config.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { type Checkpointer, startCheckpointer } from '../platform/db/checkpointer.ts'
-import { lastLogTime } from '../platform/db/control.sql.ts'
 import { databasePath, lockDataDir } from '../platform/db/data-dir.ts'
-import { type Database, PLATFORM } from '../platform/db/database.ts'
+import type { Database } from '../platform/db/database.ts'
 import { DataError, findInstance, recordInstance } from '../platform/db/instance.ts'
 import { migrateSqlite } from '../platform/db/migrate.ts'
 import { SqliteConnection } from '../platform/db/sqlite-connection.ts'
 import { SqliteEngine } from '../platform/db/sqlite-engine.ts'
-import { createHashingEmbedder } from '../platform/embed/hashing-embedder.ts'
-import { systemIds } from '../platform/ids.ts'
-import { JobWorker } from '../platform/jobs/worker.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { openFileKeyring } from '../platform/keys/file-keyring.ts'
 import type { Keyring } from '../platform/keys/keyring.ts'
 import { loadMasterKey } from '../platform/keys/master-key.ts'
 import { type Logger, openLogger } from '../platform/logger.ts'
-import { loadTokenizer } from '../platform/tokens/tokenizer.ts'
-import { VERSION } from './version.ts'
+import { assembleKernel } from './assemble-kernel.ts'
+import { lastLogTime } from './last-log-time.ts'
+import { requireUnmoved } from './migrate-engine/moved-mark.ts'
 
 export interface OpenKernel {
   readonly kernel: Kernel
@@ -33,24 +30,58 @@ export interface KernelOptions {
   /** Named points that crash tests stop at. */
   readonly step?: (name: string) => void | Promise<void>
   readonly logger?: Logger
+  /** How long a process that has died holds what it was at; 30 seconds. */
+  readonly lease_ms?: number
 }
 
-/** Throws DataDirHeld, DataError, KeyringError or SchemaTooNew, each with one clear line. */
-export async function openKernel(config: Config, options: KernelOptions = {}): Promise<OpenKernel> {
+/**
+ * Throws DataDirHeld, DataError, KeyringError or SchemaTooNew, on PostgreSQL also MigrationNeeded,
+ * RoleUnfit or DatabaseAbsent, each with one clear line.
+ */
+export function openKernel(config: Config, options: KernelOptions = {}): Promise<OpenKernel> {
+  return config.postgres === null
+    ? openEmbedded(config, options)
+    : openShared(config, config.postgres, options)
+}
+
+// Nothing is locked and the data directory is not looked at: other processes serve the same data.
+async function openShared(
+  config: Config,
+  postgres: PostgresConfig,
+  options: KernelOptions,
+): Promise<OpenKernel> {
+  const logger = options.logger ?? openLogger(config.log_level)
+  const clock = systemClock()
+  // Loaded only where it is used: the embedded service starts without it.
+  const { openPostgres } = await import('./open-postgres.ts')
+  const { db, keyring } = await openPostgres(config, postgres, { clock, logger })
+  const { step, lease_ms } = options
+  const kernel = assembleKernel({ config, clock, logger, db, keyring, step, lease_ms })
+  const close = async () => {
+    await kernel.jobs.stop()
+    await db.close()
+    await keyring.close()
+    logger.flush()
+  }
+  return { kernel, close }
+}
+
+async function openEmbedded(config: Config, options: KernelOptions): Promise<OpenKernel> {
   const dir = lockDataDir(config.data_dir)
   const logger = options.logger ?? openLogger(config.log_level)
   const clock = systemClock()
   try {
+    requireUnmoved(config.data_dir)
     const keyring = await openKeyring(config, clock, logger)
     migrate(dir.database, keyring.instance_id)
     const { db, checkpointer } = openEngine(dir.database, clock)
-    clock.raise(await db.read(PLATFORM, lastLogTime))
-    const kernel = assemble({ config, clock, logger, db, keyring, step: options.step })
+    clock.raise(await lastLogTime(db))
+    const kernel = assembleKernel({ config, clock, logger, db, keyring, step: options.step })
     const close = async () => {
       await kernel.jobs.stop()
       await db.close()
       await checkpointer.stop()
-      keyring.close()
+      await keyring.close()
       logger.flush()
       dir.unlock()
     }
@@ -98,35 +129,4 @@ function openEngine(path: string, clock: Clock): { db: Database; checkpointer: C
   const checkpointer = startCheckpointer(path)
   const db = new SqliteEngine(path, clock, () => checkpointer.noteCommit())
   return { db, checkpointer }
-}
-
-interface Parts {
-  readonly config: Config
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly db: Database
-  readonly keyring: Keyring
-  readonly step: ((name: string) => void | Promise<void>) | undefined
-}
-
-function assemble({ config, clock, logger, db, keyring, step }: Parts): Kernel {
-  return {
-    settings: {
-      origin: config.origin ?? `custos/${keyring.instance_id}`,
-      version: VERSION,
-      auth: config.auth,
-      default_tokenizer: 'o200k_base',
-      index_bytes_max: config.index_bytes_max,
-      index_wait_ms: 2_000,
-    },
-    clock,
-    ids: systemIds,
-    logger,
-    db,
-    keyring,
-    jobs: new JobWorker({ db, clock, ids: systemIds, logger }),
-    embedder: createHashingEmbedder(),
-    tokenizer: loadTokenizer,
-    step: step ?? (() => {}),
-  }
 }

@@ -2,12 +2,15 @@
 
 import type { Config } from '../config/config.ts'
 import { buildServer } from '../http/bind.ts'
+import { startWaiting } from '../http/waiting.ts'
 import type { Kernel } from '../platform/kernel.ts'
+import { whenLeased } from '../platform/leases.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
 import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
-import { type KernelOptions, openKernel } from './open-kernel.ts'
+import { type KernelOptions, type OpenKernel, openKernel } from './open-kernel.ts'
 import { allRoutes } from './routes.ts'
 import { startTimers } from './timers.ts'
+import { VERSION } from './version.ts'
 
 export interface Service {
   readonly url: string
@@ -20,10 +23,11 @@ export const LOCAL_TENANT = 'local'
 
 /** Throws ConfigError, DataDirHeld, KeyringError or a listen error before anything is served. */
 export async function startService(config: Config, options: KernelOptions = {}): Promise<Service> {
-  const { kernel, close } = await openKernel(config, options)
+  const { open, port } = await openWhileAlive(config, options)
+  const { kernel, close } = open
   try {
     // A restored copy must forget again what was erased before anybody can read it.
-    await reconcileErasures(kernel)
+    await whenLeased(kernel, 'start', () => reconcileErasures(kernel))
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerErasureJobs(kernel)
     kernel.jobs.start()
@@ -36,7 +40,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
       allowed_hosts: config.allowed_hosts,
       local_tenant: LOCAL_TENANT,
     })
-    const url = await server.listen({ host: config.host, port: config.port })
+    const url = await server.listen({ host: config.host, port })
     return {
       url,
       kernel,
@@ -50,5 +54,20 @@ export async function startService(config: Config, options: KernelOptions = {}):
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+// While PostgreSQL is waited for, whoever asks is told that the process lives and is not ready.
+async function openWhileAlive(
+  config: Config,
+  options: KernelOptions,
+): Promise<{ open: OpenKernel; port: number }> {
+  if (config.postgres === null || config.postgres.wait_seconds === 0)
+    return { open: await openKernel(config, options), port: config.port }
+  const waiting = await startWaiting(config, VERSION)
+  try {
+    return { open: await openKernel(config, options), port: waiting.port }
+  } finally {
+    await waiting.close()
   }
 }

@@ -5,39 +5,73 @@ import { listTenants } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
 import { sweepIdempotency } from '../platform/idempotency.ts'
 import type { Kernel } from '../platform/kernel.ts'
+import { ifLeased } from '../platform/leases.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { recoverErasures } from '../slices/erasure/index.ts'
+import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
+import { purgeErased } from '../slices/memory/index.ts'
+import { rewriteWhenDue } from './admin-rewrite.ts'
 
 const SWEEP_MS = 600_000
+const REWRITE_LOOK_MS = 600_000
 const RECOVER_MS = 60_000
+/** How soon what a dead process has held is looked for. */
+const ABANDONED_MS = 2_000
+/** An erased fact leaves the memory of every process within a second. */
+const PURGE_MS = 500
+
+export interface TimerOptions {
+  readonly epoch_seconds: number
+  /** 0: never. */
+  readonly rewrite_hours: number
+}
 
 export interface Timers {
   stop(): Promise<void>
 }
 
-export function startTimers(kernel: Kernel, options: { epoch_seconds: number }): Timers {
+export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   const timers: NodeJS.Timeout[] = []
-  let running: Promise<unknown> = Promise.resolve()
+  const running = new Map<string, Promise<void>>()
+  // A tick that finds the last one still at work is left out.
   const every = (ms: number, event: string, work: () => Promise<void>) => {
     const timer = setInterval(() => {
-      running = running.then(work).catch((error: unknown) => {
-        kernel.logger.error(event, { reason: error instanceof Error ? error.name : 'unknown' })
-      })
+      if (running.has(event)) return
+      const done = work()
+        .catch((error: unknown) => {
+          kernel.logger.error(event, { reason: error instanceof Error ? error.name : 'unknown' })
+        })
+        .finally(() => running.delete(event))
+      running.set(event, done)
     }, ms)
     timer.unref()
     timers.push(timer)
   }
+  const inOneProcess = async (name: string, work: () => Promise<void>): Promise<void> => {
+    await ifLeased(kernel, `timer/${name}`, work)
+  }
   if (options.epoch_seconds > 0)
-    every(options.epoch_seconds * 1_000, 'timer.epochs_failed', () => rollAll(kernel))
-  every(RECOVER_MS, 'timer.recovery_failed', () => recoverErasures(kernel))
-  every(SWEEP_MS, 'timer.sweep_failed', async () => {
-    await sweepIdempotency(kernel, kernel.clock.now())
-  })
+    every(options.epoch_seconds * 1_000, 'timer.epochs_failed', () =>
+      inOneProcess('epochs', () => rollAll(kernel)),
+    )
+  if (kernel.db.shared) every(PURGE_MS, 'timer.purge_failed', () => purgeErased(kernel))
+  if (kernel.db.shared && options.rewrite_hours > 0)
+    every(REWRITE_LOOK_MS, 'timer.rewrite_failed', () =>
+      rewriteWhenDue(kernel, options.rewrite_hours),
+    )
+  if (kernel.db.shared) every(ABANDONED_MS, 'timer.takeover_failed', () => recoverAbandoned(kernel))
+  every(RECOVER_MS, 'timer.recovery_failed', () =>
+    inOneProcess('recovery', () => recoverErasures(kernel)),
+  )
+  every(SWEEP_MS, 'timer.sweep_failed', () =>
+    inOneProcess('sweep', async () => {
+      await sweepIdempotency(kernel, kernel.clock.now())
+    }),
+  )
   return {
     async stop() {
       for (const timer of timers) clearInterval(timer)
-      await running
+      await Promise.all(running.values())
     },
   }
 }

@@ -3,12 +3,15 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { LogLevel } from '../platform/logger.ts'
+import { OperatorError } from '../platform/operator-error.ts'
 import type { Environment, SettingName } from './env.ts'
 
 export interface Config {
   readonly host: string
   readonly port: number
   readonly data_dir: string
+  /** Null: the embedded engine in `data_dir`. */
+  readonly postgres: PostgresConfig | null
   readonly auth: 'local' | 'required'
   readonly operator_key: string | null
   /** 64 hex digits. */
@@ -18,12 +21,21 @@ export interface Config {
   readonly ledger_copy: string | null
   readonly allowed_hosts: readonly string[]
   readonly epoch_seconds: number
+  readonly rewrite_hours: number
   readonly index_bytes_max: number
   readonly log_level: LogLevel
 }
 
+export interface PostgresConfig {
+  readonly database_url: string
+  /** Null: schema `custos_keyring` of the same database. */
+  readonly keyring_url: string | null
+  readonly pool: number
+  readonly wait_seconds: number
+}
+
 /** A setting that cannot be used; its message is one clear line. */
-export class ConfigError extends Error {}
+export class ConfigError extends OperatorError {}
 
 const LOG_LEVELS: readonly string[] = ['silent', 'error', 'warn', 'info']
 
@@ -33,6 +45,7 @@ export function parseConfig(env: Environment): Config {
     host,
     port: integer(env, 'CUSTOS_PORT', 8420, { min: 0, max: 65_535 }),
     data_dir: resolve(env.CUSTOS_DATA_DIR ?? './custos-data'),
+    postgres: postgres(env),
     auth: authMode(env, host),
     operator_key: operatorKey(env),
     master_key: masterKey(env),
@@ -40,6 +53,7 @@ export function parseConfig(env: Environment): Config {
     ledger_copy: env.CUSTOS_LEDGER_COPY ? resolve(env.CUSTOS_LEDGER_COPY) : null,
     allowed_hosts: list(env.CUSTOS_ALLOWED_HOSTS),
     epoch_seconds: integer(env, 'CUSTOS_EPOCH_SECONDS', 3_600, { min: 0, max: 86_400 * 365 }),
+    rewrite_hours: integer(env, 'CUSTOS_REWRITE_HOURS', 24, { min: 0, max: 24 * 365 }),
     index_bytes_max:
       integer(env, 'CUSTOS_INDEX_MB', 512, { min: 16, max: 1_048_576 }) * 1024 * 1024,
     log_level: logLevel(env),
@@ -60,6 +74,32 @@ function authMode(env: Environment, host: string): 'local' | 'required' {
   if (given === 'local' && !isLoopback(host))
     throw wrong('CUSTOS_AUTH', 'can be local only where CUSTOS_HOST is a loopback address')
   return given
+}
+
+function postgres(env: Environment): PostgresConfig | null {
+  const database_url = databaseUrl(env, 'CUSTOS_DATABASE_URL')
+  const keyring_url = databaseUrl(env, 'CUSTOS_KEYRING_URL')
+  const pool = integer(env, 'CUSTOS_DATABASE_POOL', 10, { min: 2, max: 1_000 })
+  const wait_seconds = integer(env, 'CUSTOS_DATABASE_WAIT', 0, { min: 0, max: 86_400 })
+  if (database_url === null) {
+    if (keyring_url === null) return null
+    throw wrong('CUSTOS_KEYRING_URL', 'is used only together with CUSTOS_DATABASE_URL')
+  }
+  // A key generated here would be lost with the machine, and differ from that of other processes.
+  if (env.CUSTOS_MASTER_KEY === undefined)
+    throw wrong('CUSTOS_MASTER_KEY', 'must be given with CUSTOS_DATABASE_URL (64 hex digits)')
+  return { database_url, keyring_url, pool, wait_seconds }
+}
+
+function databaseUrl(
+  env: Environment,
+  name: 'CUSTOS_DATABASE_URL' | 'CUSTOS_KEYRING_URL',
+): string | null {
+  const given = env[name]
+  if (given === undefined) return null
+  const protocol = URL.parse(given)?.protocol
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return given
+  throw wrong(name, 'must be a URL that begins with postgres:// or postgresql://')
 }
 
 function operatorKey(env: Environment): string | null {

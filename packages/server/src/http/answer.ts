@@ -25,6 +25,9 @@ export function sendText(raw: ServerResponse, status: number, headers: Headers, 
   raw.end(text)
 }
 
+/** Whether an answer has headers only (RFC 9110, 9.3.2). */
+const isHeadersOnly = (raw: ServerResponse): boolean => raw.req.method === 'HEAD'
+
 /**
  * Sends the lines at the client's pace. An error before the first line is thrown, so that it
  * becomes an ordinary answer; later ones cut the connection without the closing chunk, so that
@@ -42,7 +45,7 @@ export async function sendStream(
   raw.writeHead(200, headers)
   try {
     let waiting = ''
-    while (!next.done && !raw.destroyed) {
+    while (!next.done && !raw.destroyed && !isHeadersOnly(raw)) {
       waiting += next.value
       if (waiting.length >= STREAM_CHUNK_CHARS) {
         await write(raw, waiting)

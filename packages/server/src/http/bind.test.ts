@@ -61,9 +61,25 @@ test('unknown routes, wrong methods and bad URLs answer problem+json in our shap
     assert.equal(got.body.status, status)
     assert.equal(typeof got.body.detail, 'string')
   }
-  assert.equal((await ask('PUT', '/v1/keys')).headers.get('allow'), 'GET, POST')
+  assert.equal((await ask('PUT', '/v1/keys')).headers.get('allow'), 'GET, HEAD, POST')
   const key = await ask('GET', '/v1/keys/some-id')
   assert.equal(key.headers.get('allow'), 'DELETE')
+})
+
+test('HEAD answers as GET does, without the body, and only where there is a GET', async () => {
+  for (const path of ['/health', '/healthz', '/readyz', '/v1/keys', '/openapi.json', '/docs/']) {
+    const [head, get] = [await ask('HEAD', path), await ask('GET', path)]
+    assert.deepEqual([head.status, head.text], [200, ''], path)
+    for (const name of ['content-type', 'cache-control'])
+      assert.equal(head.headers.get(name), get.headers.get(name), path)
+    assert.match(head.headers.get('content-length') ?? '', /^[1-9]\d*$/, path)
+  }
+  const lines = await ask('HEAD', '/probe/lines?count=2000&fail_at=1500')
+  assert.deepEqual([lines.status, lines.text], [200, ''])
+  assert.equal(lines.headers.get('content-type'), 'application/x-ndjson')
+  assert.equal((await ask('HEAD', ECHO)).status, 405)
+  assert.equal((await ask('HEAD', '/nope')).status, 404)
+  assert.equal((await send(`${service.url}/v1/keys`, 'HEAD')).status, 401)
 })
 
 test('a path whose last parameter is percent-encoded still names its method in Allow', async () => {

@@ -1,50 +1,71 @@
 // Builds the HTTP server from the contract: Fastify routes and carries, nothing more.
 
+import type { OperationSpec } from '@custos/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Kernel } from '../platform/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
 import { Authenticator, type AuthOptions } from './authenticate.ts'
 import { Endpoint, type Route } from './endpoint.ts'
+import { errorPages } from './error-pages.ts'
 import { type Asset, loadExplorer, PUBLIC_PATHS, sendAsset } from './explorer.ts'
 import { buildOpenapi } from './openapi.ts'
-import { answerClientError, KnownPaths, refusalOfFramework, sendUnrouted } from './unrouted.ts'
+import {
+  answerClientError,
+  KnownPaths,
+  refusalOfFramework,
+  sendUnrouted,
+  servedMethods,
+} from './unrouted.ts'
 
 export interface ServerOptions extends AuthOptions {
   readonly kernel: Kernel
   readonly routes: readonly Route[]
+  readonly patience?: Patience
 }
 
-const HEADERS_TIMEOUT_MS = 60_000
-// The largest import over a slow line; nothing else comes near it.
-const REQUEST_TIMEOUT_MS = 3_600_000
+/** How long a request may take to arrive, in milliseconds; an answer may take any time. */
+export interface Patience {
+  /** Headers and body of any request. */
+  readonly requestMs: number
+  /** A streamed body, which is read as it comes: the largest import over a slow line. */
+  readonly streamMs: number
+  /** How often it is looked for requests that are late. */
+  readonly checkMs: number
+}
+
+const PATIENCE: Patience = { requestMs: 60_000, streamMs: 3_600_000, checkMs: 10_000 }
 const PARAM_CHARS_MAX = 8_192
 
 /** The server, ready to listen. Closing it flushes the read counters. */
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { kernel, routes } = options
-  const server = createFastify(kernel)
+  const { kernel, routes, patience = PATIENCE } = options
+  const server = createFastify(kernel, patience)
   carryBodies(server)
   const authenticator = new Authenticator(kernel, options)
-  for (const route of routes) bindRoute(server, new Endpoint(route, kernel, authenticator), route)
-  await bindAssets(server, routes, kernel)
-  bindUnrouted(server, routes, kernel)
+  for (const route of routes) {
+    const endpoint = new Endpoint(route, kernel, authenticator, patience.streamMs)
+    bindRoute(server, endpoint, route)
+  }
+  const assets = await loadAssets(routes, kernel)
+  for (const asset of assets) bindAsset(server, asset)
+  bindUnrouted(server, [...routes.map(({ operation }) => operation), ...assets], kernel)
   readMeter(kernel).start()
   server.addHook('onClose', () => flushReadMeter(kernel))
   await server.ready()
   return server
 }
 
-function createFastify(kernel: Kernel): FastifyInstance {
+function createFastify(kernel: Kernel, patience: Patience): FastifyInstance {
   const server = Fastify({
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: patience.requestMs,
     genReqId: () => '',
     // Node would answer with an empty body.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, connectionsCheckingInterval: patience.checkMs },
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: PARAM_CHARS_MAX,
@@ -55,7 +76,7 @@ function createFastify(kernel: Kernel): FastifyInstance {
     },
     clientErrorHandler: answerClientError,
   })
-  server.server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.server.headersTimeout = patience.requestMs
   server.addHook('onRequest', ({ raw }, reply, done) => {
     if (raw.headers.host !== undefined || raw.httpVersion === '1.0') return done()
     reply.hijack()
@@ -73,7 +94,7 @@ function carryBodies(server: FastifyInstance): void {
 
 function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: Route): void {
   server.route({
-    method: operation.method,
+    method: servedMethods(operation.method),
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     handler(request, reply) {
       reply.hijack()
@@ -82,11 +103,8 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
   })
 }
 
-async function bindAssets(
-  server: FastifyInstance,
-  routes: readonly Route[],
-  kernel: Kernel,
-): Promise<void> {
+/** Served without a credential besides the public operations. */
+async function loadAssets(routes: readonly Route[], kernel: Kernel): Promise<Asset[]> {
   const operations = routes.map(({ operation }) => operation)
   const document = buildOpenapi(operations, kernel.settings.version)
   const openapi: Asset = {
@@ -94,17 +112,26 @@ async function bindAssets(
     type: 'application/json; charset=utf-8',
     content: Buffer.from(JSON.stringify(document)),
   }
-  for (const asset of [openapi, ...(await loadExplorer())]) {
-    server.get(asset.path, (_request, reply) => {
-      reply.hijack()
-      sendAsset(reply.raw, asset)
-    })
-  }
+  return [openapi, ...(await loadExplorer()), ...errorPages()]
 }
 
-function bindUnrouted(server: FastifyInstance, routes: readonly Route[], kernel: Kernel): void {
-  const assets = Object.values(PUBLIC_PATHS).map((path) => ({ method: 'GET' as const, path }))
-  const known = new KnownPaths([...routes.map(({ operation }) => operation), ...assets])
+function bindAsset(server: FastifyInstance, asset: Asset): void {
+  server.route({
+    method: servedMethods('GET'),
+    url: asset.path,
+    handler(_request, reply) {
+      reply.hijack()
+      sendAsset(reply.raw, asset)
+    },
+  })
+}
+
+function bindUnrouted(
+  server: FastifyInstance,
+  reached: readonly (OperationSpec | Asset)[],
+  kernel: Kernel,
+): void {
+  const known = new KnownPaths(reached)
   server.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack()
     sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.url))

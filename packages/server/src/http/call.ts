@@ -1,16 +1,18 @@
 // The Call of one request: the handler's only way to the data and to a refusal.
 
 import type { OperationSpec, RefusalCode } from '@custos/contract'
-import type { Call, Once, Principal } from '../platform/call.ts'
+import type { Call, InParts, Once, Principal, ReplayIds } from '../platform/call.ts'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
 import { runOnce } from '../platform/idempotency.ts'
+import { runInParts } from '../platform/idempotency-parts.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
 
 /** An Idempotency-Key and what must not differ between its uses. */
 export interface Keyed {
   readonly key: string
-  readonly content: Uint8Array
+  /** Of a streamed body its digest: reads what is left of it. */
+  content(): Promise<Uint8Array>
 }
 
 export interface CallFacts {
@@ -64,19 +66,32 @@ export class HttpCall implements Call {
     return this.kernel.db.transact(this.tenant_id, unit)
   }
 
-  async once<T>(unit: Once<T>): Promise<T> {
-    if (this.#keyed === null) return this.transact(async (tx) => (await unit.run(tx)).reply)
+  get idempotency_key(): string | null {
+    return this.#keyed?.key ?? null
+  }
+
+  async once<T>(unit: Once<T>, tenant_id = this.tenant_id): Promise<T> {
     this.#wrote = true
-    const { kernel, tenant_id, operation } = this
-    const request = {
-      kernel,
-      tenant_id,
-      operation: operation.id,
-      status: operation.status,
-      ...this.#keyed,
-    }
+    const { kernel } = this
+    if (this.#keyed === null)
+      return kernel.db.transact(tenant_id, async (tx) => (await unit.run(tx)).reply)
+    const content = await this.#keyed.content()
+    const request = { ...this.#request(this.#keyed), tenant_id, content }
     const { reply, replayed } = await runOnce(request, unit)
     this.#replayed = replayed
     return reply
+  }
+
+  async inParts<T extends ReplayIds>(parts: InParts<T>): Promise<T> {
+    if (this.#keyed === null) return parts.run(null)
+    this.#wrote = true
+    const { reply, replayed } = await runInParts(this.#request(this.#keyed), parts)
+    this.#replayed = replayed
+    return reply
+  }
+
+  #request({ key, content }: Keyed) {
+    const { kernel, tenant_id, operation } = this
+    return { kernel, tenant_id, operation: operation.id, status: operation.status, key, content }
   }
 }

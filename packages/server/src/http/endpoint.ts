@@ -1,5 +1,6 @@
 // One operation on the wire: authenticate, authorize, read, validate, handle, answer, log.
 
+import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type InputOf, limits, type OperationSpec, type StreamReply } from '@custos/contract'
 import type { Handler, Principal } from '../platform/call.ts'
@@ -16,6 +17,7 @@ import { parseJsonBody, refuseSigningKey } from './json-body.ts'
 import { hasBody, readBody, streamBody } from './read-body.ts'
 import { asRefusal, renderRefusal } from './render-refusal.ts'
 import { type RequestIds, requestIds } from './request-id.ts'
+import { allowStream } from './slow-streams.ts'
 import { Shape, validationDetail } from './validation.ts'
 
 export interface Route {
@@ -53,9 +55,17 @@ class Parameters {
   }
 }
 
+interface Received {
+  readonly body: unknown
+  /** The bytes of a body, or the SHA-256 of a streamed one. */
+  content(): Promise<Uint8Array>
+}
+
 /** What is known of a request while it runs; the log line is made of it. */
 interface Trace {
   readonly request_id: string
+  /** The operation's, or HEAD. */
+  readonly method: string | undefined
   readonly started_ms: number
   principal: Principal
   tenant_id: string
@@ -73,8 +83,15 @@ export class Endpoint {
   readonly #fillBody: ((value: unknown) => void) | null
   readonly #bodyType: string
   readonly #bodyBytesMax: number
+  readonly #streamMs: number
 
-  constructor({ operation, handler }: Route, kernel: Kernel, authenticator: Authenticator) {
+  /** @param streamMs how long a streamed body may take to arrive */
+  constructor(
+    { operation, handler }: Route,
+    kernel: Kernel,
+    authenticator: Authenticator,
+    streamMs: number,
+  ) {
     this.#operation = operation
     this.#handler = handler
     this.#kernel = kernel
@@ -85,12 +102,14 @@ export class Endpoint {
     this.#body = operation.body ? new Shape(operation.body, 'body') : null
     this.#fillBody = compileDefaults(operation.body)
     this.#bodyType = operation.body_type ?? 'application/json'
+    this.#streamMs = streamMs
     this.#bodyBytesMax = operation.body_bytes_max ?? limits.body_bytes
   }
 
   async serve(arrived: Arrived, response: ServerResponse): Promise<void> {
     const trace: Trace = {
       request_id: this.#requestIds.of(arrived.raw.headers['x-request-id']),
+      method: arrived.raw.method,
       started_ms: performance.now(),
       principal: ANONYMOUS,
       tenant_id: '',
@@ -114,14 +133,14 @@ export class Endpoint {
     const params = this.#params?.parse(arrived.params) ?? {}
     trace.tenant_id = authorize(operation, trace.principal, params)
     const query = this.#query?.parse(arrived.query) ?? {}
-    const { body, bytes } = await this.#readBody(arrived.raw)
+    const { body, content } = await this.#readBody(arrived.raw)
     const call = new HttpCall({
       kernel: this.#kernel,
       operation,
       request_id: trace.request_id,
       principal: trace.principal,
       tenant_id: trace.tenant_id,
-      keyed: keyedBy(operation, headers['idempotency-key'], { params, query, bytes }),
+      keyed: keyedBy(operation, headers['idempotency-key'], { params, query, content }),
     })
     // Validated above against the schemas that type the handler's input.
     const input = { params, query, body } as InputOf<OperationSpec>
@@ -142,14 +161,13 @@ export class Endpoint {
     return this.#body !== null || this.#bodyType === NDJSON_TYPE
   }
 
-  async #readBody(raw: IncomingMessage): Promise<{ body: unknown; bytes: Buffer }> {
+  async #readBody(raw: IncomingMessage): Promise<Received> {
     const announced = hasBody(raw)
-    const typed = raw.headers['content-type'] !== undefined && raw.method !== 'GET'
+    const typed = raw.headers['content-type'] !== undefined && this.#operation.method !== 'GET'
     if (this.#authenticator.isLocal ? announced || typed : announced && this.#takesBody)
       this.#assertMediaType(raw)
-    if (this.#bodyType === NDJSON_TYPE)
-      return { body: streamBody(raw, this.#bodyBytesMax), bytes: EMPTY }
-    if (this.#body === null) return { body: undefined, bytes: EMPTY }
+    if (this.#bodyType === NDJSON_TYPE) return this.#streamedBody(raw)
+    if (this.#body === null) return { body: undefined, content: async () => EMPTY }
     const bytes = await readBody(raw, this.#bodyBytesMax)
     if (bytes.length === 0 && !this.#operation.body_optional)
       throw validationDetail(['body'], 'Field required', 'missing')
@@ -157,10 +175,26 @@ export class Endpoint {
     refuseSigningKey(body)
     this.#fillBody?.(body)
     this.#body.assert(body)
-    return { body, bytes }
+    return { body, content: async () => bytes }
   }
 
-  #assertMediaType({ headers, method }: IncomingMessage): void {
+  #streamedBody(raw: IncomingMessage): Received {
+    const keyed = this.#operation.idempotent && raw.headers['idempotency-key'] !== undefined
+    const digest = keyed ? createHash('sha256') : null
+    allowStream(raw, this.#streamMs)
+    const body = streamBody(raw, this.#bodyBytesMax, digest)
+    return {
+      body,
+      async content() {
+        // Whatever its reader left: after its end there is nothing to read.
+        for await (const _ of body);
+        return digest?.digest() ?? EMPTY
+      },
+    }
+  }
+
+  #assertMediaType({ headers }: IncomingMessage): void {
+    const { method } = this.#operation
     const encoding = headers['content-encoding'] ?? 'identity'
     const type = mediaType(headers['content-type'])
     const allowed =
@@ -178,11 +212,12 @@ export class Endpoint {
     return status
   }
 
-  #log(status: number, { request_id, started_ms, principal, tenant_id }: Trace): void {
+  #log(status: number, trace: Trace): void {
+    const { request_id, method, started_ms, principal, tenant_id } = trace
     // What an operator asked for and is no tenant is a caller's text: not for the log.
     const known = tenant_id !== '' && status !== 404
     this.#kernel.logger.info('request', {
-      method: this.#operation.method,
+      method,
       operation: this.#operation.id,
       status,
       ms: Math.round((performance.now() - started_ms) * 100) / 100,
@@ -202,7 +237,7 @@ function mediaType(header: string | undefined): string {
 function keyedBy(
   operation: OperationSpec,
   header: string | string[] | undefined,
-  { params, query, bytes }: { params: unknown; query: unknown; bytes: Buffer },
+  { params, query, content }: { params: unknown; query: unknown; content: Received['content'] },
 ): Keyed | null {
   if (!operation.idempotent || header === undefined) return null
   const key = String(header)
@@ -214,5 +249,5 @@ function keyedBy(
     )
   // The same body sent to another store is another request.
   const target = Buffer.from(`${JSON.stringify([params, query])}\n`)
-  return { key, content: Buffer.concat([target, bytes]) }
+  return { key, content: async () => Buffer.concat([target, await content()]) }
 }

@@ -9,7 +9,7 @@ export interface Asset {
   readonly content: Buffer
 }
 
-/** Served without a credential, besides the public operations. */
+/** What the explorer is made of, served without a credential. */
 export const PUBLIC_PATHS = {
   openapi: '/openapi.json',
   docs: '/docs',

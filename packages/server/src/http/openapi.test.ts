@@ -113,7 +113,7 @@ test('the document and the explorer are public, and the page asks nobody else', 
     assert.ok(!/ style=| onclick=|<script>/.test(got.text), path)
   }
   const wrong = await send(`${service.url}/docs`, 'POST', { body: {} })
-  assert.equal(wrong.headers.get('allow'), 'GET')
+  assert.equal(wrong.headers.get('allow'), 'GET, HEAD')
 })
 
 test('any bytes either parse to what JSON.parse gives or are refused, never fail', () => {

@@ -1,5 +1,6 @@
 // Takes a request's bytes off the connection, never more than allowed.
 
+import type { Hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../platform/refusal.ts'
 
@@ -36,10 +37,11 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
   })
 }
 
-/** The body chunk by chunk, at the reader's pace. */
+/** The body chunk by chunk, at the reader's pace; `digest` is fed what the reader gets. */
 export async function* streamBody(
   raw: IncomingMessage,
   bytesMax: number,
+  digest: Hash | null = null,
 ): AsyncGenerator<Uint8Array> {
   if (announced(raw) > bytesMax) throw tooLarge(bytesMax)
   let bytes = 0
@@ -48,6 +50,7 @@ export async function* streamBody(
     for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
       if (bytes > bytesMax) throw tooLarge(bytesMax)
+      digest?.update(chunk)
       yield chunk
     }
   } catch (error) {

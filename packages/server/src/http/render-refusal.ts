@@ -5,6 +5,7 @@ import { KeyringError } from '../platform/keys/keyring-error.ts'
 import type { Logger } from '../platform/logger.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
+import { errorPath } from './error-pages.ts'
 
 export interface Rendered {
   readonly status: number
@@ -17,6 +18,8 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
   if (error instanceof Refusal) return error
   if (error instanceof KeyringError && error.code === 'no_signing_key')
     return new Refusal('no_signing_key', undefined, { retry_after_s: 60 })
+  if (error instanceof KeyringError && error.code === 'keyring_unavailable')
+    return new Refusal('unavailable', undefined, { retry_after_s: 5 })
   logger.error('request.failed', { request_id, ...describe(error) })
   return new Refusal('internal', 'The request failed; the log has the reason under this id')
 }
@@ -41,7 +44,7 @@ export function renderRefusal(refusal: Refusal, request_id: string): Rendered {
     ? { detail: detailList(refusal), error: code, request_id }
     : {
         ...extras.members,
-        type: `/errors/${code}`,
+        type: errorPath(code),
         title: refusals[code].title,
         status,
         detail: extras.detail ?? refusal.message,

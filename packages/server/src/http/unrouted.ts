@@ -6,11 +6,17 @@ import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { Kernel } from '../platform/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { sendText } from './answer.ts'
+import { errorPath } from './error-pages.ts'
 import { renderRefusal } from './render-refusal.ts'
 import { requestIds } from './request-id.ts'
+import { isStreaming } from './slow-streams.ts'
+
+/** The methods an operation is reached by: what answers GET answers HEAD (RFC 9110, 9.3.2). */
+export const servedMethods = (method: OperationSpec['method']) =>
+  method === 'GET' ? ['GET', 'HEAD'] : [method]
 
 interface Pattern {
-  readonly method: string
+  readonly method: OperationSpec['method']
   readonly path: RegExp
 }
 
@@ -18,8 +24,9 @@ interface Pattern {
 export class KnownPaths {
   readonly #patterns: readonly Pattern[]
 
-  constructor(operations: readonly Pick<OperationSpec, 'method' | 'path'>[]) {
-    this.#patterns = operations.map(({ method, path }) => ({
+  /** @param reached operations, and pages, which have GET */
+  constructor(reached: readonly { method?: OperationSpec['method']; path: string }[]) {
+    this.#patterns = reached.map(({ method = 'GET', path }) => ({
       method,
       path: new RegExp(`^${escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')}/?$`),
     }))
@@ -28,7 +35,7 @@ export class KnownPaths {
   methodsOf(url: string): string[] {
     const path = url.split(/[?#;]/, 1)[0] ?? ''
     const found = this.#patterns.filter((pattern) => pattern.path.test(path))
-    return [...new Set(found.map(({ method }) => method))].sort()
+    return [...new Set(found.flatMap(({ method }) => servedMethods(method)))].sort()
   }
 
   refusalFor(url: string): Refusal {
@@ -72,13 +79,14 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, reason: s
 
 /** Answers what could not be parsed as HTTP, as far as the socket still takes it. */
 export function answerClientError(error: { code?: string }, socket: Socket): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isStreaming(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
   const [status, reason] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request']
   const body = JSON.stringify({
-    type: '/errors/bad_request',
+    type: errorPath('bad_request'),
     title: reason,
     status,
     detail: 'The request could not be read as HTTP',

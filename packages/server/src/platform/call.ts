@@ -10,7 +10,7 @@ import type {
 } from '@custos/contract'
 import type { TenantDb, Tx } from './db/tenant-db.ts'
 import type { Kernel } from './kernel.ts'
-import type { RefusalExtras } from './refusal.ts'
+import type { Refusal, RefusalExtras } from './refusal.ts'
 
 /** The authenticated caller; tenant identity comes from here and nowhere else. */
 export interface Principal {
@@ -35,12 +35,32 @@ export interface Once<T> {
   replay(tx: Tx, ids: ReplayIds): Promise<T>
 }
 
+/** Notes, in a unit of work, what a retry is to find. */
+export type Note<T> = (tx: Tx, soFar: T) => Promise<void>
+
+export interface Notes<T> {
+  /** For every unit but the last. */
+  readonly open: Note<T>
+  /** For the last unit, made before it and once the whole body is read. */
+  close(): Promise<Note<T>>
+}
+
+/** An operation of several units of work whose answer holds ids and numbers only. */
+export interface InParts<T extends ReplayIds> {
+  /** `notes` belong into its units; null without an Idempotency-Key. */
+  run(notes: Notes<T> | null): Promise<T>
+  /** What a retry is told of a run that began and never ended. */
+  interrupted(soFar: T): Refusal
+}
+
 export interface Call<S extends OperationSpec = OperationSpec> {
   readonly operation: S
   readonly request_id: string
   readonly principal: Principal
   /** The tenant acted on: the credential's, or the one an operator names in the path. */
   readonly tenant_id: string
+  /** The header's value, where the operation honours it. */
+  readonly idempotency_key: string | null
   readonly kernel: Kernel
   /** Ends the operation with a declared code; inside a unit of work, rolls it back. */
   refuse(code: RefusalOf<S>, message?: string, extras?: RefusalExtras): never
@@ -49,8 +69,11 @@ export interface Call<S extends OperationSpec = OperationSpec> {
   /**
    * A unit of work that honours Idempotency-Key: the first run commits its record together with
    * the rows; the same key with the same body replays; with another body it is refused (409).
+   * @param tenant_id where the unit runs, for an operation that makes the tenant
    */
-  once<T>(unit: Once<T>): Promise<T>
+  once<T>(unit: Once<T>, tenant_id?: string): Promise<T>
+  /** The same for an operation of several units, which are not undone together. */
+  inParts<T extends ReplayIds>(parts: InParts<T>): Promise<T>
 }
 
 export type Handler<S extends OperationSpec> = (

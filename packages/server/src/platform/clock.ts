@@ -29,9 +29,28 @@ export function systemClock(floor_us = 0): Clock & { raise(us: number): void } {
 
 /** RFC 3339 in UTC with exactly six fractional digits and `Z`. */
 export function formatTime(us: number): string {
-  const ms = Math.floor(us / 1000)
-  const rest = String(us - ms * 1000).padStart(3, '0')
-  return `${new Date(ms).toISOString().slice(0, -1)}${rest}Z`
+  const day = Math.floor(us / DAY_US)
+  const date = day === lastDay ? lastDate : dateText(day)
+  const seconds = Math.floor((us - day * DAY_US) / 1_000_000)
+  const minutes = Math.floor(seconds / 60)
+  const hours = Math.floor(minutes / 60)
+  const time = `${two(hours)}:${two(minutes - hours * 60)}:${two(seconds - minutes * 60)}`
+  const fraction = us - day * DAY_US - seconds * 1_000_000
+  return `${date}T${time}.${String(fraction).padStart(6, '0')}Z`
+}
+
+const DAY_US = 86_400_000_000
+
+const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
+
+// Times written one after another mostly lie in one day: a Date costs more than all the rest.
+let lastDay = Number.NaN
+let lastDate = ''
+
+function dateText(day: number): string {
+  lastDate = new Date(day * (DAY_US / 1_000)).toISOString().slice(0, 10)
+  lastDay = day
+  return lastDate
 }
 
 const RFC3339 =

@@ -1,13 +1,15 @@
 // One erasure, scrub or redaction of a tenant at a time: each is planned from what the last left.
 
 import { type Kernel, perKernel } from './kernel.ts'
+import { overdueLeases, whenLeased } from './leases.ts'
+
+const PREFIX = 'erasure/'
 
 const lastTurns = perKernel(() => new Map<string, Promise<void>>())
 
 /**
- * Runs `act` when every earlier turn of the tenant has ended, however it ended. This process is
- * the only writer of its data on the embedded engine, so the queue is kept in memory; with more
- * than one process a lease in the database takes its place here. Turns do not nest.
+ * Runs `act` when every earlier turn of the tenant has ended, however it ended: those of this
+ * process in the order they came, those of other processes by a lease. Turns do not nest.
  */
 export async function inErasureTurn<T>(
   kernel: Kernel,
@@ -16,7 +18,7 @@ export async function inErasureTurn<T>(
 ): Promise<T> {
   const turns = lastTurns(kernel)
   const before = turns.get(tenant_id) ?? Promise.resolve()
-  const result = before.then(act)
+  const result = before.then(() => whenLeased(kernel, `${PREFIX}${tenant_id}`, act))
   const ended = result.then(
     () => {},
     () => {},
@@ -27,4 +29,9 @@ export async function inErasureTurn<T>(
   } finally {
     if (turns.get(tenant_id) === ended) turns.delete(tenant_id)
   }
+}
+
+/** Tenants in whose turn a process has ended: what it was at is to be finished or undone. */
+export async function abandonedTurns(kernel: Kernel): Promise<string[]> {
+  return (await overdueLeases(kernel, PREFIX)).map((name) => name.slice(PREFIX.length))
 }

@@ -14,6 +14,7 @@ import {
 } from './db/idempotency.sql.ts'
 import type { Tx } from './db/tenant-db.ts'
 import type { Kernel } from './kernel.ts'
+import type { BodyMac } from './keys/keyring.ts'
 import { KeyringError } from './keys/keyring-error.ts'
 import { Refusal } from './refusal.ts'
 
@@ -25,6 +26,7 @@ export const IDEMPOTENCY_US = 48 * HOUR_US
 
 const DAYS_KEPT = IDEMPOTENCY_US / DAY_US
 const ATTEMPTS_MAX = 5
+const ID_HEX_CHARS = 32
 
 /** The record in the unit is not the one that was compared before it. */
 class RecordChanged extends Error {}
@@ -62,12 +64,10 @@ export async function runOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<
 // MACs are made outside the unit: a unit of work awaits nothing but its own queries.
 async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> {
   const { kernel, tenant_id } = request
-  const tenant = await kernel.keyring.tenant(tenant_id)
-  const key_label = Buffer.from(tenant.label(`idempotency-key\n${request.key}`), 'hex')
+  const key_label = await labelOf(request)
   const seen = await kernel.db.read(tenant_id, (db) => findRecord(db, key_label))
   const live = seen !== undefined && (await compare(request, seen))
-  const now = kernel.clock.now()
-  const { mac, day } = await kernel.keyring.bodyMac(request.content, Math.floor(now / DAY_US))
+  const { mac, day } = await macOfToday(kernel, request.content)
 
   return kernel.db.transact(tenant_id, async (tx) => {
     const found = await findRecord(tx, key_label)
@@ -90,20 +90,44 @@ async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<Onc
   })
 }
 
+/** What a key is stored as. */
+export async function labelOf({
+  kernel,
+  tenant_id,
+  key,
+}: Pick<KeyedRequest, 'kernel' | 'tenant_id' | 'key'>): Promise<Buffer> {
+  const tenant = await kernel.keyring.tenant(tenant_id)
+  return Buffer.from(tenant.label(`idempotency-key\n${key}`), 'hex')
+}
+
 // Written by insertRecord above, from an object.
 const parseIds = (text: string): ReplayIds => JSON.parse(text) as ReplayIds
 
-// Whether the record still counts; refuses when it was made by another request.
-async function compare(request: KeyedRequest, row: IdempotencyRow): Promise<boolean> {
+export const isRecent = (kernel: Kernel, created_us: number): boolean =>
+  created_us >= kernel.clock.now() - IDEMPOTENCY_US
+
+/** Whether the record still counts; refuses when it was made by another request. */
+export async function compare(
+  request: Omit<KeyedRequest, 'status' | 'key'>,
+  row: IdempotencyRow,
+): Promise<boolean> {
   const { kernel, content, operation } = request
-  if (row.created_us < kernel.clock.now() - IDEMPOTENCY_US) return false
+  if (!isRecent(kernel, row.created_us)) return false
   const mac = await macOfDay(kernel, content, row.body_day)
   if (mac === null) return false
   if (equal(mac, row.body_mac) && row.operation === operation) return true
   throw new Refusal('idempotency_key_reused')
 }
 
-async function macOfDay(kernel: Kernel, content: Uint8Array, day: number): Promise<string | null> {
+export const macOfToday = (kernel: Kernel, content: Uint8Array): Promise<BodyMac> =>
+  kernel.keyring.bodyMac(content, Math.floor(kernel.clock.now() / DAY_US))
+
+/** Null when the key of the day was destroyed. */
+export async function macOfDay(
+  kernel: Kernel,
+  content: Uint8Array,
+  day: number,
+): Promise<string | null> {
   try {
     return (await kernel.keyring.bodyMac(content, day)).mac
   } catch (error) {
@@ -114,6 +138,21 @@ async function macOfDay(kernel: Kernel, content: Uint8Array, day: number): Promi
 
 const equal = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
+/**
+ * Ids (128 bits, hex) for what a keyed request makes, today's first: a retry within the time the
+ * key is kept finds among them the one its first request took.
+ */
+export async function idsOfKey(kernel: Kernel, operation: string, key: string): Promise<string[]> {
+  const content = Buffer.from(`${operation}\n${key}`)
+  const today = Math.floor(kernel.clock.now() / DAY_US)
+  const ids: string[] = []
+  for (let day = today; day >= today - DAYS_KEPT; day -= 1) {
+    const mac = await macOfDay(kernel, content, day)
+    if (mac !== null) ids.push(mac.slice(0, ID_HEX_CHARS))
+  }
+  return ids
+}
 
 /** For the timer: deletes records older than 48 h and destroys the keys of their days. */
 export async function sweepIdempotency(kernel: Kernel, now_us: number): Promise<number> {

@@ -1,6 +1,6 @@
 // The one source of random identifiers.
 
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomFillSync, randomInt } from 'node:crypto'
 
 export interface Ids {
   /** Lower hex of `bytes` random bytes. */
@@ -12,6 +12,24 @@ export interface Ids {
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 export const systemIds: Ids = {
-  hex: (bytes) => randomBytes(bytes).toString('hex'),
+  hex: takeHex,
   base62: (length) => Array.from({ length }, () => BASE62[randomInt(62)]).join(''),
+}
+
+// Drawn from the system 4 KiB at a time: the call costs more than what it brings.
+const pool = Buffer.alloc(4_096)
+let used = pool.length
+
+function takeHex(bytes: number): string {
+  if (bytes > pool.length) throw new RangeError(`at most ${pool.length} random bytes at once`)
+  if (used + bytes > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const taken = pool.subarray(used, used + bytes)
+  used += bytes
+  const hex = taken.toString('hex')
+  // What is left in the pool could be read from the heap after the record it salts is erased.
+  taken.fill(0)
+  return hex
 }

@@ -17,6 +17,8 @@ export interface KernelSettings {
   readonly default_tokenizer: TokenizerName
   readonly index_bytes_max: number
   readonly index_wait_ms: number
+  /** A process that ends without giving a lease back, of work or of a job, holds it this long. */
+  readonly lease_ms: number
 }
 
 export interface Kernel {

@@ -1,11 +1,9 @@
 // A real service for tests: loopback, a free port, a fresh data directory, all stopped at the end.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Service, startService } from '../app/start.ts'
 import { type Config, parseConfig } from '../config/config.ts'
 import type { Kernel } from '../platform/kernel.ts'
+import { openTestData, type TestData } from './test-data.ts'
 
 export const OPERATOR_KEY = 'operator-key-for-tests-0123456789'
 
@@ -45,11 +43,11 @@ export interface TestOptions {
 
 /** `required` auth with a bootstrap operator key, unless the options say otherwise. */
 export async function startTestService(options: TestOptions = {}): Promise<TestService> {
-  const data_dir = options.data_dir ?? mkdtempSync(join(tmpdir(), 'custos-test-'))
+  const data = await openTestData('custos-test-', options.data_dir)
   const config: Config = {
     ...parseConfig({
+      ...data.env,
       CUSTOS_PORT: '0',
-      CUSTOS_DATA_DIR: data_dir,
       CUSTOS_AUTH: 'required',
       CUSTOS_OPERATOR_KEY: OPERATOR_KEY,
       CUSTOS_LOG_LEVEL: 'silent',
@@ -58,10 +56,16 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     ...options.config,
   }
   const service = await startService(config, options.step ? { step: options.step } : {})
-  return asTestService(service, data_dir)
+  return asTestService(service, data)
 }
 
-function asTestService(service: Service, data_dir: string): TestService {
+/** The file of the embedded engine's data, for tests that look at it or alter it. */
+export function databaseFile({ db }: Kernel): string {
+  if (db.source.engine !== 'sqlite') throw new Error('the data is not in a file')
+  return db.source.path
+}
+
+function asTestService(service: Service, { data_dir, remove }: TestData): TestService {
   const request: TestService['request'] = (method, path, options = {}) =>
     send(`${service.url}${path}`, method, options)
   return {
@@ -80,7 +84,7 @@ function asTestService(service: Service, data_dir: string): TestService {
     },
     async stop({ keep = false } = {}) {
       await service.stop()
-      if (!keep) rmSync(data_dir, { recursive: true, force: true })
+      if (!keep) await remove()
     },
   }
 }

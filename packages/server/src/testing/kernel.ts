@@ -1,11 +1,10 @@
 // A kernel on a real engine and a real keyring in a fresh directory, for tests below HTTP.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type OpenKernel, openKernel } from '../app/open-kernel.ts'
 import { parseConfig } from '../config/config.ts'
+import { databasePath } from '../platform/db/data-dir.ts'
 import type { Kernel } from '../platform/kernel.ts'
+import { openTestData } from './test-data.ts'
 
 export interface TestKernel {
   readonly kernel: Kernel
@@ -17,17 +16,17 @@ export interface TestKernel {
 export async function openTestKernel(
   options: { data_dir?: string; tenants?: readonly string[] } = {},
 ): Promise<TestKernel> {
-  const data_dir = options.data_dir ?? mkdtempSync(join(tmpdir(), 'custos-kernel-'))
-  const config = parseConfig({ CUSTOS_DATA_DIR: data_dir, CUSTOS_LOG_LEVEL: 'silent' })
+  const { data_dir, env, remove } = await openTestData('custos-kernel-', options.data_dir)
+  const config = parseConfig({ ...env, CUSTOS_LOG_LEVEL: 'silent' })
   const open: OpenKernel = await openKernel(config)
   for (const tenant of options.tenants ?? ['t1']) await open.kernel.keyring.createTenant(tenant)
   return {
     kernel: open.kernel,
     data_dir,
-    database: open.kernel.db.path,
+    database: databasePath(data_dir),
     async close({ keep = false } = {}) {
       await open.close()
-      if (!keep) rmSync(data_dir, { recursive: true, force: true })
+      if (!keep) await remove()
     },
   }
 }

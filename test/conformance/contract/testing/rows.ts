@@ -1,28 +1,23 @@
 // How many rows every table has, seen through a connection of its own.
 
-import { DatabaseSync } from 'node:sqlite'
 import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
+import { listTables, rawSql } from '../../../../packages/server/src/testing/raw-sql.ts'
 
 export type RowCounts = Readonly<Record<string, number>>
 
 /** Rows by table. Reads are metered in the background: those counts are left out. */
-export function rowCounts({ kernel }: TestService): RowCounts {
-  const database = new DatabaseSync(kernel.db.path, { readOnly: true, timeout: 5_000 })
-  try {
-    const tables = database
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-      .all()
-    return Object.fromEntries(
-      tables.map(({ name }) => {
-        const table = String(name)
-        const where = table === 'usage' ? "WHERE operation LIKE 'w/%'" : ''
-        const [row] = database.prepare(`SELECT count(*) AS n FROM "${table}" ${where}`).all()
-        return [table, Number(row?.['n'])]
-      }),
-    )
-  } finally {
-    database.close()
+export async function rowCounts(service: TestService): Promise<RowCounts> {
+  const counts: Record<string, number> = {}
+  // Locks and leases say who is at work, not what was done.
+  const kept = (await listTables(service)).filter(
+    (name) => !['leases', 'tenant_locks'].includes(name),
+  )
+  for (const table of kept) {
+    const where = table === 'usage' ? `where operation like 'w/%'` : ''
+    const [row] = await rawSql(service, `select count(*) as n from "${table}" ${where}`)
+    counts[table] = Number(row?.['n'])
   }
+  return counts
 }
 
 /** The tables whose number of rows changed, and by how much. */
@@ -35,11 +30,6 @@ export function difference(before: RowCounts, after: RowCounts): RowCounts {
 }
 
 /** Runs SQL that no operation has, to bring about a state that only a fault leaves behind. */
-export function runSql({ kernel }: TestService, sql: string, ...values: string[]): void {
-  const database = new DatabaseSync(kernel.db.path, { timeout: 5_000 })
-  try {
-    database.prepare(sql).run(...values)
-  } finally {
-    database.close()
-  }
+export async function runSql(service: TestService, sql: string, ...values: string[]) {
+  await rawSql(service, sql, values)
 }

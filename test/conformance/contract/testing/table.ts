@@ -56,7 +56,8 @@ const PATTERNS = operations.map(({ method, path }) => ({
   path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }))
 
-/** The methods some operation has on a concrete path. */
+/** The methods some operation has on a concrete path; what has GET has HEAD. */
 export function methodsOn(path: string): ReadonlySet<string> {
-  return new Set(PATTERNS.filter((known) => known.path.test(path)).map(({ method }) => method))
+  const methods = PATTERNS.filter((known) => known.path.test(path)).map(({ method }) => method)
+  return new Set<string>(methods.includes('GET') ? [...methods, 'HEAD'] : methods)
 }

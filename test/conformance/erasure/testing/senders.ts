@@ -105,7 +105,7 @@ async function supersede(parts: SendParts): Promise<void> {
 
 async function importMemories(parts: SendParts): Promise<void> {
   const { client, made } = parts
-  const { text, label, json } = marks(parts, 'memory.import')
+  const { text, label, json, headers } = marks(parts, 'memory.import')
   const path = `/v1/stores/${made.stores[0]}`
   const before = new Set(await refsOf(client, path))
   const lines = [
@@ -116,6 +116,7 @@ async function importMemories(parts: SendParts): Promise<void> {
   await client.raw('POST', `${path}/import`, {
     raw: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
     type: 'application/x-ndjson',
+    headers: headers(),
   })
   made.refs.push(...(await refsOf(client, path)).filter((ref) => !before.has(ref)))
 }
@@ -204,9 +205,18 @@ async function platform(parts: SendParts): Promise<Answer | undefined> {
   const verify = marks(parts, 'gcrumbs.verify_envelope')
   const envelope = { type: 'record', kind: 'erasure', record: verify.json('body') }
   await client.ok('POST', '/v1/gcrumbs/verify', { body: envelope })
-  const tenant = { name: marks(parts, 'tenants.create').label('body.name') }
-  await operator.ok('POST', '/v1/cloud/tenants', { body: tenant })
-  const { label } = marks(parts, 'keys.create')
-  const allowed_stores = [label('body.allowed_stores[]')]
-  return client.ok('POST', '/v1/keys', { body: { name: label('body.name'), allowed_stores } })
+  await operateTenant(operator, parts)
+  const { label, headers } = marks(parts, 'keys.create')
+  const body = { name: label('body.name'), allowed_stores: [label('body.allowed_stores[]')] }
+  return client.ok('POST', '/v1/keys', { body, headers: headers() })
+}
+
+// A tenant of its own: rotating the key of the one at work would lock the rest out.
+async function operateTenant(operator: Client, parts: SendParts): Promise<void> {
+  const { label, headers } = marks(parts, 'tenants.create')
+  const sent = { body: { name: label('body.name') }, headers: headers() }
+  const { tenant_id } = await operator.ok('POST', '/v1/cloud/tenants', sent)
+  const rotate = marks(parts, 'tenants.rotate_key')
+  const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
+  await operator.ok('POST', path, { body: {}, headers: rotate.headers() })
 }

@@ -53,8 +53,8 @@ async function problemsOf(check: Check, row: Row): Promise<string[]> {
 async function* missing({ db, ledger, log }: Check): AsyncGenerator<Found> {
   for (const [key, { state }] of ledger) {
     const [kind = '', subject = ''] = key.split(' ')
-    // A deleted store has no certificate of its own: its memories have theirs.
-    if (state !== 'completed' || kind === 'store') continue
+    // None of its own: a store, whose memories have theirs, and a scrub, which erases nothing.
+    if (state !== 'completed' || kind === 'store' || kind === 'scrub') continue
     if (await findStandingRecord(db, kind, subject)) continue
     yield { kind: 'certificate', id: key, what: 'completed in the ledger, no certificate is here' }
   }

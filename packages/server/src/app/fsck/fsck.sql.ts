@@ -50,11 +50,13 @@ export const listFactPlaces = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
+/** Of erasures that came to be; a number held for one that has only begun is not yet anything. */
 export const listTombstoneRows = (db: TenantDb, after: number, limit: number) =>
   db.all(
     from(db, 'tombstones')
       .select(['ref', 'store_id', 'written_seq', 'erased_seq', 'certificate_id'])
       .where('ref', '>', after)
+      .where('erased_seq', '>=', 0)
       .orderBy('ref')
       .limit(limit),
   )

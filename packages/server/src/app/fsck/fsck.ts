@@ -53,7 +53,7 @@ export async function runFsck(config: Config, options: FsckOptions = {}): Promis
 }
 
 async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Promise<string[]> {
-  open.snapshots.takeSnapshot()
+  await open.snapshots.takeSnapshot()
   const listed = await open.kernel.db.read(PLATFORM, listTenantIds)
   // A tenant with keys but without a row was cut off while it was made, or lost its row.
   const all = [...new Set([...listed, ...(await open.kernel.keyring.listTenants())])].sort()
@@ -89,7 +89,7 @@ async function look(
   // What the keyring says is done was done in the data before: so the keyring is read first.
   const signed = await kernel.keyring.checkpoints.last(tenant_id)
   const ledger = await readLedger(open, tenant_id)
-  snapshots.takeSnapshot()
+  await snapshots.takeSnapshot()
   try {
     return await kernel.db.read(tenant_id, async (db) => {
       const check: Check = {
@@ -106,7 +106,7 @@ async function look(
       return { tenant_id, counts: check.counts, findings }
     })
   } finally {
-    snapshots.release()
+    await snapshots.release()
   }
 }
 

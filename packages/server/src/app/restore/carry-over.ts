@@ -12,7 +12,7 @@ export interface CarryOver {
   /** The restored one. */
   readonly to: string
   readonly master_key: Buffer
-  /** A ledger copy that takes the entries across. */
+  /** A ledger copy that takes entries and checkpoints across. */
   readonly ledger_file: string
 }
 
@@ -25,12 +25,10 @@ export async function carryOver(task: CarryOver): Promise<'yes' | 'no'> {
   const current = await openOrNull(task.from, task)
   if (!current) return 'no'
   try {
-    // Opening it with the copy has written every ledger entry out; this reads them in.
+    // Opening it with the copy has written all that out; this reads it in.
     const restored = await open(task.to, task)
     try {
-      if (restored.instance_id !== current.instance_id) return 'no'
-      await copyCheckpoints(current, restored)
-      return 'yes'
+      return restored.instance_id === current.instance_id ? 'yes' : 'no'
     } finally {
       restored.close()
     }
@@ -49,16 +47,5 @@ async function openOrNull(dir: string, task: CarryOver): Promise<Keyring | null>
     // A damaged keyring is a reason to restore one.
     if (error instanceof KeyringError) return null
     throw error
-  }
-}
-
-async function copyCheckpoints(current: Keyring, restored: Keyring): Promise<void> {
-  for (const { tenant_id, ...checkpoint } of await current.checkpoints.list()) {
-    try {
-      await restored.checkpoints.save(tenant_id, checkpoint)
-    } catch (error) {
-      // The restored one is from a later time than the one in use.
-      if (!(error instanceof KeyringError) || error.code !== 'checkpoint_conflict') throw error
-    }
   }
 }

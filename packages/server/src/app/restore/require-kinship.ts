@@ -2,11 +2,11 @@
 
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import { type Snapshots, SqliteSnapshots } from '../../platform/db/snapshots.ts'
 import { openFileKeyring } from '../../platform/keys/file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import { checkStores } from '../fsck/check-stores.ts'
 import { OfflineError } from '../offline-error.ts'
-import { SnapshotDatabase } from '../open-read-only.ts'
 
 /** OfflineError when a tenant has no keys, or the description of a store does not open. */
 export async function requireKinship(
@@ -14,7 +14,7 @@ export async function requireKinship(
   { dir, master_key }: { dir: string; master_key: Buffer },
 ): Promise<void> {
   const keyring = await openFileKeyring({ dir, master_key, now_us: () => 0, read_only: true })
-  const db = new SnapshotDatabase(database)
+  const db = new SqliteSnapshots(database)
   try {
     const tenants = await db.read(PLATFORM, listTenantIds)
     for (const tenant_id of tenants) await requireTenant(db, keyring, tenant_id)
@@ -25,7 +25,7 @@ export async function requireKinship(
 }
 
 async function requireTenant(
-  database: SnapshotDatabase,
+  database: Snapshots,
   keyring: Keyring,
   tenant_id: string,
 ): Promise<void> {

@@ -20,7 +20,7 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { monitoringHandlers, platformHandlers } from '../../slices/monitoring/index.ts'
 import { ensureTenant, keysHandlers, meter, tenantsHandlers } from '../../slices/tenants/index.ts'
-import { buildServer } from '../bind.ts'
+import { buildServer, type Patience } from '../bind.ts'
 import type { Route } from '../endpoint.ts'
 
 export const OPERATOR_KEY = 'operator-key-for-tests-0123456789'
@@ -182,6 +182,7 @@ export interface TestServer {
 export interface TestServerOptions {
   readonly auth?: 'local' | 'required'
   readonly allowed_hosts?: readonly string[]
+  readonly patience?: Patience
 }
 
 /** Listens on a free loopback port until stopped. */
@@ -201,6 +202,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     operator_key: OPERATOR_KEY,
     allowed_hosts: options.allowed_hosts ?? [],
     local_tenant: 'local',
+    ...(options.patience ? { patience: options.patience } : {}),
     routes: [
       ...routesOf(platform, platformHandlers),
       ...routesOf(tenants, tenantsHandlers),
@@ -251,7 +253,7 @@ export async function send(url: string, method: string, sent: Sent = {}): Promis
     status: response.status,
     headers: response.headers,
     text: answer,
-    body: isJson(response.headers) ? JSON.parse(answer) : undefined,
+    body: isJson(response.headers) && answer !== '' ? JSON.parse(answer) : undefined,
   }
 }
 

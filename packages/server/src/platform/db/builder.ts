@@ -1,8 +1,22 @@
 // Kysely as a typed query builder only: it compiles, the engines execute.
 
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import {
+  type BinaryOperationNode,
+  type CompiledQuery,
+  createQueryId,
+  DummyDriver,
+  Kysely,
+  OperatorNode,
+  PostgresQueryCompiler,
+  PrimitiveValueListNode,
+  type RootOperationNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
 import type { Tables } from './tables.ts'
 
+/** Builds queries for both engines; `compile()` of a query it made gives the SQLite text. */
 export const builder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
@@ -11,3 +25,21 @@ export const builder = new Kysely<Tables>({
     createQueryCompiler: () => new SqliteQueryCompiler(),
   },
 })
+
+// SQLite takes `in ()` as false and `not in ()` as true; PostgreSQL takes neither.
+class PortableCompiler extends PostgresQueryCompiler {
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    const { operator, rightOperand } = node
+    const empty = PrimitiveValueListNode.is(rightOperand) && rightOperand.values.length === 0
+    const word = OperatorNode.is(operator) ? operator.operator : undefined
+    if (empty && (word === 'in' || word === 'not in')) this.append(String(word === 'not in'))
+    else super.visitBinaryOperation(node)
+  }
+}
+
+const compiler = new PortableCompiler()
+
+/** The PostgreSQL text and parameters of a query that `builder` made. */
+export function compilePostgres(query: { toOperationNode(): RootOperationNode }): CompiledQuery {
+  return compiler.compileQuery(query.toOperationNode(), createQueryId())
+}

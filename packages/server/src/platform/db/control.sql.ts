@@ -97,10 +97,10 @@ export const revokeCredentialsOfClass = (
   { credential_class, revoked_us }: { credential_class: string; revoked_us: number },
 ): Promise<number> => tx.run(revoke(owner, revoked_us).where('class', '=', credential_class))
 
-/** The newest time any log holds: the clock of the next run starts behind it. */
-export async function lastLogTime(db: TenantDb): Promise<number> {
-  const query = builder.selectFrom('chain_heads').select((e) => e.fn.max('last_us').as('last_us'))
-  return Number((await db.first(query))?.last_us ?? 0)
+/** The id of the keyring the data belong to; null before it was recorded. */
+export async function findInstanceId(db: TenantDb): Promise<string | null> {
+  const row = await db.first(builder.selectFrom('instance').select('instance_id'))
+  return row?.instance_id ?? null
 }
 
 const owned = (owner: string | null) =>

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { OperatorError } from '../operator-error.ts'
 
 export interface DataDir {
   readonly path: string
@@ -11,7 +12,7 @@ export interface DataDir {
 }
 
 /** Another live process works on the directory. */
-export class DataDirHeld extends Error {}
+export class DataDirHeld extends OperatorError {}
 
 export const databasePath = (dir: string): string => join(dir, 'custos.db')
 

@@ -12,9 +12,16 @@ export interface DatabaseStats {
   readonly queued: number
 }
 
+/** Where the data is, as plain data that can be sent to a worker; see `readSource`. */
+export type DatabaseSource =
+  | { readonly engine: 'sqlite'; readonly path: string }
+  | { readonly engine: 'postgres'; readonly url: string; readonly role: string | null }
+
 export interface Database {
+  /** Whether other processes may be writing the same data. */
+  readonly shared: boolean
   /** Where a worker thread can open the same data for reading. */
-  readonly path: string
+  readonly source: DatabaseSource
   /**
    * Runs a unit of work. Resolves when it is durable; a throw rolls this unit back alone.
    * The unit awaits nothing but its own queries, and may be run again.

@@ -1,10 +1,11 @@
 // Whose database a file is: it belongs to one keyring and is never served with another.
 
 import { existsSync } from 'node:fs'
+import { OperatorError } from '../operator-error.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 
 /** The data directory's files cannot be served together; the message is one clear line. */
-export class DataError extends Error {}
+export class DataError extends OperatorError {}
 
 /** The id of the keyring the database was made with; null where there is no database yet. */
 export function findInstance(path: string): string | null {

@@ -1,13 +1,26 @@
 // Brings a database to the current schema. Migrations are numbered, run once and in order.
 
+import { OperatorError } from '../operator-error.ts'
 import { foundation } from './migrations/0001-foundation.ts'
-import { tableDdl } from './schema.ts'
+import { tenantLocks } from './migrations/0002-tenant-locks.ts'
+import { type EngineName, type Migration, tableDdl } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
-export const migrations = [foundation] as const
+export const migrations: readonly Migration[] = [foundation, tenantLocks]
 
 /** Raised when the database was written by a newer version. */
-export class SchemaTooNew extends Error {}
+export class SchemaTooNew extends OperatorError {}
+
+/** The migrations an engine runs. */
+export const migrationsOf = (engine: EngineName): Migration[] =>
+  migrations.filter((migration) => (migration.engine ?? engine) === engine)
+
+/** Throws SchemaTooNew when a migration was run that this version does not have. */
+export function requireKnown(applied: readonly string[]): void {
+  const unknown = applied.find((name) => !migrations.some((migration) => migration.name === name))
+  if (unknown !== undefined)
+    throw new SchemaTooNew(`the database has migration ${unknown}, newer than this version`)
+}
 
 /** Runs the missing migrations in one transaction; returns their names. */
 export function migrateSqlite(connection: SqliteConnection): string[] {
@@ -15,12 +28,9 @@ export function migrateSqlite(connection: SqliteConnection): string[] {
   const applied = connection.all('select name from migrations order by name', []) as {
     name: string
   }[]
-  const known = new Set<string>(migrations.map((migration) => migration.name))
-  const unknown = applied.find(({ name }) => !known.has(name))
-  if (unknown)
-    throw new SchemaTooNew(`the database has migration ${unknown.name}, newer than this version`)
   const done = new Set(applied.map(({ name }) => name))
-  const missing = migrations.filter(({ name }) => !done.has(name))
+  requireKnown([...done])
+  const missing = migrationsOf('sqlite').filter(({ name }) => !done.has(name))
   connection.exec('BEGIN IMMEDIATE')
   for (const { name, tables } of missing) {
     for (const ddl of tables.flatMap((table) => tableDdl('sqlite', table))) connection.exec(ddl)

@@ -24,6 +24,13 @@ export interface IndexSpec {
   readonly where?: string
 }
 
+export interface Migration {
+  readonly name: string
+  readonly tables: readonly TableSpec[]
+  /** The only engine it is for. */
+  readonly engine?: EngineName
+}
+
 const TYPES: Readonly<Record<EngineName, Readonly<Record<Kind, string>>>> = {
   sqlite: { text: 'text', int: 'integer', real: 'real', blob: 'blob' },
   postgres: { text: 'text collate "C"', int: 'bigint', real: 'double precision', blob: 'bytea' },

@@ -1,9 +1,10 @@
 // The embedded engine: group commit on one writer connection, snapshots on a few readers.
 
 import type { Clock } from '../clock.ts'
-import type { Database, DatabaseStats } from './database.ts'
+import { BatchState } from './batch-state.ts'
+import type { Database, DatabaseSource, DatabaseStats } from './database.ts'
 import { SqliteConnection, sqliteFault } from './sqlite-connection.ts'
-import { asRefusal, type Batch, BatchState, SqliteTenantDb, SqliteTx } from './sqlite-handle.ts'
+import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './sqlite-handle.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 const BATCH_UNITS_MAX = 256
@@ -22,7 +23,8 @@ interface DoneUnit extends QueuedUnit {
 }
 
 export class SqliteEngine implements Database {
-  readonly path: string
+  readonly source: DatabaseSource
+  readonly shared = false
   readonly #writer: SqliteConnection
   readonly #readers: SqliteConnection[]
   readonly #waitingReads: ((connection: SqliteConnection) => void)[] = []
@@ -36,7 +38,7 @@ export class SqliteEngine implements Database {
 
   /** @param onCommit told after each commit, so that a checkpointer can look at the WAL. */
   constructor(path: string, clock: Clock, onCommit: () => void = () => {}) {
-    this.path = path
+    this.source = { engine: 'sqlite', path }
     this.#clock = clock
     this.#writer = new SqliteConnection(path, 'write')
     this.#readers = Array.from({ length: READERS }, () => new SqliteConnection(path, 'read'))

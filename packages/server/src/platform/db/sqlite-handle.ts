@@ -2,9 +2,10 @@
 
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../refusal.ts'
+import type { BatchState } from './batch-state.ts'
 import { type SqliteConnection, sqliteFault } from './sqlite-connection.ts'
 import type { Statement } from './statement.ts'
-import type { Query, SharedSlot, SharedState, TenantDb, Tx } from './tenant-db.ts'
+import { asTx, type Query, type SharedState, type TenantDb } from './tenant-db.ts'
 
 // Queries run synchronously underneath; the promises only keep slices engine-neutral.
 
@@ -37,44 +38,6 @@ export class SqliteTenantDb implements TenantDb {
   }
 }
 
-/** Values shared by the units of one batch, with an undo journal for the unit that is running. */
-export class BatchState {
-  readonly #values = new Map<
-    string,
-    { slot: SharedSlot<unknown>; tenant_id: string; value: unknown }
-  >()
-  #undo: (() => void)[] = []
-
-  beginUnit(): void {
-    this.#undo = []
-  }
-
-  undoUnit(): void {
-    for (const undo of this.#undo.reverse()) undo()
-    this.#undo = []
-  }
-
-  of(tenant_id: string): SharedState {
-    return {
-      get: <T>(slot: SharedSlot<T>) =>
-        this.#values.get(`${slot.name}\0${tenant_id}`)?.value as T | undefined,
-      set: <T>(slot: SharedSlot<T>, value: T) => {
-        const key = `${slot.name}\0${tenant_id}`
-        const before = this.#values.get(key)
-        this.#undo.push(() => {
-          if (before) this.#values.set(key, before)
-          else this.#values.delete(key)
-        })
-        this.#values.set(key, { slot: slot as SharedSlot<unknown>, tenant_id, value })
-      },
-    }
-  }
-
-  entries() {
-    return [...this.#values.values()]
-  }
-}
-
 /** What the units of one commit share. */
 export interface Batch {
   readonly connection: SqliteConnection
@@ -95,8 +58,7 @@ export class SqliteTx extends SqliteTenantDb {
 
   static open(tenant_id: string, batch: Batch) {
     const tx = new SqliteTx(tenant_id, batch)
-    // The brand exists only in the type: this is the one place a Tx is made.
-    return { tx: tx as unknown as Tx, after: tx.#after }
+    return { tx: asTx(tx), after: tx.#after }
   }
 
   now(): number {

@@ -6,6 +6,7 @@ import type {
   DeleteResult,
   InsertQueryBuilder,
   InsertResult,
+  RootOperationNode,
   SelectQueryBuilder,
   UpdateQueryBuilder,
   UpdateResult,
@@ -14,8 +15,10 @@ import { builder } from './builder.ts'
 import type { Statement } from './statement.ts'
 import type { Tables, TenantTable } from './tables.ts'
 
+/** A query that `builder` made; each engine compiles it in its own words. */
 export interface Query<O> {
   compile(): CompiledQuery<O>
+  toOperationNode(): RootOperationNode
 }
 
 declare const inTransaction: unique symbol
@@ -46,6 +49,9 @@ export interface Tx extends TenantDb {
   /** Runs once the unit is durable; never when it is rolled back. */
   afterCommit(act: () => void): void
 }
+
+/** For `transact` of an engine, and nobody else: the brand exists only in the type. */
+export const asTx = (handle: Omit<Tx, typeof inTransaction>): Tx => handle as Tx
 
 export interface SharedState {
   get<T>(slot: SharedSlot<T>): T | undefined

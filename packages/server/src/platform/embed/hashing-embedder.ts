@@ -1,4 +1,5 @@
 // The embedder that needs no model: hashed words and letter trigrams, the same on every machine.
+import { orderMarks } from '../mark-order.ts'
 import { type Embedder, quantise } from './embedder.ts'
 
 const DIMENSIONS = 256
@@ -25,7 +26,7 @@ export function createHashingEmbedder(): Embedder {
 
 function embedText(text: string): Int8Array {
   const sums = new Float64Array(DIMENSIONS)
-  for (const match of text.normalize('NFKC').toLowerCase().matchAll(WORD)) {
+  for (const match of orderMarks(text).normalize('NFKC').toLowerCase().matchAll(WORD)) {
     const word = `<${match[0].slice(0, WORD_UNITS_MAX)}>`
     addFeature(sums, hashOf(word, 0, word.length), 1)
     for (let at = 0; at + 3 <= word.length; at++) {

@@ -16,7 +16,6 @@ import type { Ids } from '../ids.ts'
 import type { Logger } from '../logger.ts'
 import type { Job, JobQueue, JobRunner, JobState } from './queue.ts'
 
-const LEASE_US = 30_000_000
 const POLL_MS = 1_000
 const ATTEMPTS_MAX = 10
 
@@ -25,6 +24,8 @@ interface WorkerParts {
   readonly clock: Clock
   readonly ids: Ids
   readonly logger: Logger
+  /** A process that ends at work on a job holds it this long. */
+  readonly lease_ms: number
 }
 
 export const toJob = (row: JobRow): Job => ({
@@ -126,7 +127,7 @@ export class JobWorker implements JobQueue {
     const { db, clock, logger } = this.#parts
     const taken = await db.transact(job.tenant_id, (tx) => {
       const now = clock.now()
-      return leaseJob(tx, job.job_id, now, now + LEASE_US)
+      return leaseJob(tx, job.job_id, now, this.#leaseFrom(now))
     })
     if (taken !== 1) return
     try {
@@ -153,7 +154,7 @@ export class JobWorker implements JobQueue {
         this.#save(job, {
           progress_done: done,
           progress_total: total,
-          lease_until_us: this.#parts.clock.now() + LEASE_US,
+          lease_until_us: this.#leaseFrom(this.#parts.clock.now()),
         }),
       get stopping() {
         return worker.#stopping
@@ -161,6 +162,10 @@ export class JobWorker implements JobQueue {
     })
     if (this.#stopping) await this.#save(job, { lease_until_us: 0 })
     else await this.#save(job, { state: 'done', error: null, lease_until_us: 0 })
+  }
+
+  #leaseFrom(now_us: number): number {
+    return now_us + this.#parts.lease_ms * 1_000
   }
 
   async #save(job: Job, change: Parameters<typeof updateJob>[2]): Promise<void> {

@@ -36,7 +36,7 @@ export function listBlocks(
   )
 }
 
-/** The highest number in `[first, end)` whose destruction the ledger orders. */
+/** The highest number in `[first, end)` that the ledger names: to be destroyed, or renewed as. */
 export function lastLedgerNumber(
   db: KeyringDb,
   tenant_id: string,
@@ -45,7 +45,10 @@ export function lastLedgerNumber(
 ): number | undefined {
   return db.get<{ number: number }>(
     `SELECT number FROM ledger_secrets
-     WHERE tenant_id = ? AND kind = ? AND number >= ? AND number < ?
+     WHERE tenant_id = ?1 AND kind = ?2 AND number >= ?3 AND number < ?4
+     UNION ALL
+     SELECT renewed_as FROM ledger_renewals
+     WHERE tenant_id = ?1 AND ?2 = 'decision' AND renewed_as >= ?3 AND renewed_as < ?4
      ORDER BY number DESC LIMIT 1`,
     tenant_id,
     kind,

@@ -1,14 +1,8 @@
 // MACs of request bodies under a key per day: once it is destroyed they say nothing of a body.
 
-import {
-  createHmac,
-  createSecretKey,
-  hash,
-  type KeyObject,
-  randomFillSync,
-  timingSafeEqual,
-} from 'node:crypto'
+import { type KeyObject, randomFillSync } from 'node:crypto'
 import { deleteDayKeysBefore, findDayKey, insertDayKey, listDayKeysBefore } from './day-keys.sql.ts'
+import { bodyMacOf, dayKeyOf, isBodyMac } from './day-mac.ts'
 import { loadInstance, takeSlots, updateDayFloor } from './instance.sql.ts'
 import type { BodyMac } from './keyring.ts'
 import type { KeyringDb } from './keyring-db.ts'
@@ -16,8 +10,6 @@ import { KeyringError, requireInteger } from './keyring-error.ts'
 import { isErased, SLOT_BYTES, type SlotFile, slotRuns } from './slot-file.ts'
 import { type MasterHolder, unwrap } from './wrap.ts'
 
-const DOMAIN = Buffer.from('custos/body-mac/v1\n')
-const MAC = /^[0-9a-f]{64}$/
 const RUN_SLOTS_MAX = 1024
 
 export class DayKeys {
@@ -35,13 +27,12 @@ export class DayKeys {
   mac(body: Uint8Array, day: number): BodyMac {
     requireInteger('day', day, 0)
     const key = this.#find(day) ?? this.#create(day)
-    return { day, mac: macOf(key, body).toString('hex') }
+    return bodyMacOf(key, body, day)
   }
 
   verify(body: Uint8Array, day: number, mac: string): boolean {
     const key = this.#find(day)
-    if (!key || !MAC.test(mac)) return false
-    return timingSafeEqual(macOf(key, body), Buffer.from(mac, 'hex'))
+    return key !== undefined && isBodyMac(key, body, mac)
   }
 
   // Slots first: a crash before the rows go leaves rows of destroyed keys, which read as gone.
@@ -81,19 +72,11 @@ export class DayKeys {
     return this.#keep(day, secret)
   }
 
-  // Mixed with a root that only the master key opens: slots alone let nobody test a body.
   #keep(day: number, secret: Buffer): KeyObject {
     const { instance_id, mac_root } = loadInstance(this.#db)
     const root = unwrap(this.#master.key, { kind: 'mac-root', owner: instance_id }, mac_root)
-    const material = Buffer.concat([DOMAIN, root, secret])
-    const digest = hash('sha256', material, 'buffer')
-    const key = createSecretKey(digest)
-    for (const bytes of [root, secret, material, digest]) bytes.fill(0)
+    const key = dayKeyOf(root, secret)
     this.#keys.set(day, key)
     return key
   }
-}
-
-function macOf(key: KeyObject, body: Uint8Array): Buffer {
-  return createHmac('sha256', key).update(body).digest()
 }

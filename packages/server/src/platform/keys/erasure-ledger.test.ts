@@ -36,6 +36,7 @@ test('a subject asked for twice, even in one call, has one row: the first', asyn
     state: 'requested',
     completed_us: null,
     certificate: null,
+    parts: null,
   })
   assert.deepEqual(await ledger.find('acme', 'fact', '7'), first)
   assert.equal(await ledger.find('acme', 'decision', '7'), null)

@@ -1,9 +1,11 @@
 // The erasure ledger: in keyring.db, and in its copy before anyone is told that it is.
 
+import { commitCopied } from './copied-commit.ts'
 import type {
   ErasureLedger,
   LedgerCompletion,
   LedgerEntry,
+  LedgerPart,
   LedgerSubjectKind,
   NewLedgerEntry,
 } from './keyring.ts'
@@ -16,20 +18,44 @@ import {
   insertEntry,
   listAllEntries,
   listEntries,
+  listNewestEntries,
   listRequestedEntries,
   updateCompleted,
 } from './ledger.sql.ts'
-import type { CopiedEntry, LedgerCopy } from './ledger-copy.ts'
+import type { CopiedChange, CopiedEntry, LedgerCopy } from './ledger-copy.ts'
+import { findPart, insertPart, isClaimed, listUnclaimed } from './parts.sql.ts'
+import { destroyOld, dropPlan } from './renewals.ts'
+import type { SecretStore } from './secret-store.ts'
 
 const BACKFILL_PAGE = 500
 
 export class FileLedger implements ErasureLedger {
   readonly #db: KeyringDb
+  readonly #secrets: SecretStore
   readonly #copy: LedgerCopy | undefined
 
-  constructor(db: KeyringDb, copy: LedgerCopy | undefined) {
+  constructor(db: KeyringDb, secrets: SecretStore, copy: LedgerCopy | undefined) {
     this.#db = db
+    this.#secrets = secrets
     this.#copy = copy
+  }
+
+  async addPart(part: LedgerPart): Promise<void> {
+    this.#commit(() => ({ changed: insertPart(this.#db, part) ? [part] : [], result: undefined }))
+  }
+
+  async loadPart(parts_id: string, part: number): Promise<LedgerPart> {
+    return this.#part(parts_id, part)
+  }
+
+  async dropParts(parts_id: string): Promise<void> {
+    if (!isClaimed(this.#db, parts_id)) dropPlan(this.#db, this.#secrets, parts_id)
+  }
+
+  async destroyRenewed(parts_id: string): Promise<void> {
+    if (!isClaimed(this.#db, parts_id))
+      throw new KeyringError('ledger_parts_missing', 'the parts belong to no entry')
+    destroyOld(this.#db, this.#secrets, parts_id)
   }
 
   async request(entries: readonly NewLedgerEntry[]): Promise<LedgerEntry[]> {
@@ -72,6 +98,14 @@ export class FileLedger implements ErasureLedger {
     return listEntries(this.#db, tenant_id, options)
   }
 
+  async listNewest(
+    tenant_id: string,
+    kind: LedgerSubjectKind,
+    options: { before: number; limit: number },
+  ): Promise<LedgerEntry[]> {
+    return listNewestEntries(this.#db, tenant_id, kind, options)
+  }
+
   async countCompleted(tenant_id: string): Promise<number> {
     return countCompletedEntries(this.#db, tenant_id)
   }
@@ -83,34 +117,32 @@ export class FileLedger implements ErasureLedger {
    */
   mergeCopy(): number {
     if (!this.#copy) return 0
-    const copied = new Map<string, 'requested' | 'completed'>()
+    const copied: Copied = { entries: new Map(), parts: new Set() }
     const touched = new Set<string>()
     this.#db.transact(() => {
-      for (const entry of this.#copy?.read() ?? []) {
-        const key = keyOf(entry)
-        copied.set(key, entry.state)
-        if (this.#mergeOne(entry)) touched.add(key)
+      for (const line of this.#copy?.read() ?? []) {
+        if ('part' in line) {
+          insertPart(this.#db, line)
+          copied.parts.add(partKey(line.parts_id, line.part))
+          continue
+        }
+        const key = keyOf(line)
+        copied.entries.set(key, line.state)
+        if (this.#mergeOne(line)) touched.add(key)
       }
     })
     this.#backfill(copied)
     return touched.size
   }
 
-  // The copy is written inside the transaction: if it cannot be, nothing is in the ledger; if the
-  // commit fails, the lines are taken back. A crash between the two leaves a line without a row,
-  // which the next start merges: the erasure was asked for, and is finished.
-  #commit<T>(unit: () => { changed: readonly LedgerEntry[]; result: T }): T {
-    let before: number | undefined
-    try {
-      return this.#db.transact(() => {
-        const { changed, result } = unit()
-        before = this.#copy?.append(changed)
-        return result
-      })
-    } catch (error) {
-      if (before !== undefined) this.#copy?.rewind(before)
-      throw error
-    }
+  /** Plans that a stop has cut off before they were anything. */
+  dropUnclaimed(): void {
+    for (const parts_id of listUnclaimed(this.#db)) dropPlan(this.#db, this.#secrets, parts_id)
+  }
+
+  // A crash between copy and commit: the erasure was asked for, and the next start finishes it.
+  #commit<T>(unit: () => { changed: readonly CopiedChange[]; result: T }): T {
+    return commitCopied({ db: this.#db, copy: this.#copy }, unit)
   }
 
   #completeOne(completion: LedgerCompletion): LedgerEntry[] {
@@ -133,17 +165,43 @@ export class FileLedger implements ErasureLedger {
     return !known || completes
   }
 
-  #backfill(copied: ReadonlyMap<string, string>): void {
+  #part(parts_id: string, part: number): LedgerPart {
+    const found = findPart(this.#db, parts_id, part)
+    if (!found) throw new KeyringError('ledger_parts_missing', `part ${part} is missing`)
+    return found
+  }
+
+  #backfill(copied: Copied): void {
     let after = 0
     for (;;) {
       const page = listAllEntries(this.#db, { after, limit: BACKFILL_PAGE })
       const last = page.at(-1)
       if (!last) return
-      this.#copy?.append(page.filter((entry) => copied.get(keyOf(entry)) !== entry.state))
+      const lacking = page.filter((entry) => copied.entries.get(keyOf(entry)) !== entry.state)
+      for (const entry of lacking) this.#backfillParts(entry, copied)
+      this.#copy?.append(lacking)
       after = last.ledger_id
     }
   }
+
+  // Before the entry that claims them, as they were written.
+  #backfillParts({ parts }: LedgerEntry, copied: Copied): void {
+    if (!parts) return
+    for (let part = 0; part < parts.count; part += 1) {
+      const key = partKey(parts.parts_id, part)
+      if (copied.parts.has(key)) continue
+      this.#copy?.append([this.#part(parts.parts_id, part)])
+      copied.parts.add(key)
+    }
+  }
 }
+
+interface Copied {
+  readonly entries: Map<string, LedgerEntry['state']>
+  readonly parts: Set<string>
+}
+
+const partKey = (parts_id: string, part: number): string => `${parts_id} ${part}`
 
 function keyOf({ tenant_id, subject_kind, subject }: CopiedEntry): string {
   return JSON.stringify([tenant_id, subject_kind, subject])

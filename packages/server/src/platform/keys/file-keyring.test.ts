@@ -249,11 +249,7 @@ test('the last checkpoint of a tenant only ever moves forward', async (t) => {
   await checkpoints.save('acme', second)
   const restored = { ...first, generation: 2, tree_size: 1 }
   await checkpoints.save('acme', restored)
-  const all = await checkpoints.list()
-  assert.deepEqual(
-    all.map((row) => ({ ...row })),
-    [{ tenant_id: 'acme', ...restored }],
-  )
+  assert.deepEqual({ ...(await checkpoints.last('acme')) }, restored)
 })
 
 test('a keyring opened for looking sees what its owner writes and changes nothing', async (t) => {

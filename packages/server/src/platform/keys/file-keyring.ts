@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatTime } from '../clock.ts'
-import { checkpointStore } from './checkpoints.sql.ts'
+import { checkpointStore, mergeCheckpoints } from './checkpoints.sql.ts'
 import { DayKeys } from './day-keys.ts'
 import { PRIVATE_DIRECTORY } from './durable-file.ts'
 import { FileLedger } from './erasure-ledger.ts'
@@ -25,6 +25,7 @@ import { KeyringError } from './keyring-error.ts'
 import { listLedgerSecrets } from './ledger.sql.ts'
 import { LedgerCopy } from './ledger-copy.ts'
 import type { PublishedKey } from './published-key.ts'
+import { installRenewed } from './renewals.ts'
 import { SecretStore } from './secret-store.ts'
 import { SigningKeys } from './signing-keys.ts'
 import { SlotFile } from './slot-file.ts'
@@ -39,7 +40,7 @@ export interface FileKeyringOptions {
   readonly master_key: Buffer
   /** Microseconds since the epoch; stamps the signing keys made on the first open. */
   readonly now_us: () => number
-  /** File that every ledger change is appended to; best on another disk. */
+  /** File that ledger changes and signed checkpoints are appended to; best on another disk. */
   readonly ledger_copy?: string | undefined
   /**
    * For looking at the keyring beside the process that owns it: nothing is created, merged,
@@ -55,9 +56,10 @@ interface Files {
 }
 
 /**
- * Opens or creates. Before it resolves the ledger is level with its copy, and every secret the
- * ledger names is destroyed, in whatever state its row is: destroying is the step that follows
- * the row, so after a crash between the two, or on a restored keyring, it is done here.
+ * Opens or creates. Before it resolves the ledger and the checkpoints are level with their copy,
+ * and every secret the ledger names is destroyed, in whatever state its row is: destroying is the
+ * step that follows the row, so after a crash between the two, or on a restored keyring, it is
+ * done here.
  */
 export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyring> {
   const master = { key: masterKeyObject(options.master_key) }
@@ -127,12 +129,15 @@ class FileKeyring implements Keyring {
     this.#secrets = new SecretStore(db, slots)
     this.#signing = new SigningKeys(db, master)
     this.#days = new DayKeys(db, slots, master)
-    this.checkpoints = checkpointStore(db)
+    this.checkpoints = checkpointStore(db, copy)
     this.instance_id = loadInstance(db).instance_id
-    const ledger = new FileLedger(db, copy)
+    const ledger = new FileLedger(db, this.#secrets, copy)
     this.ledger = ledger
     this.merged_from_copy = ledger.mergeCopy()
+    if (copy) mergeCheckpoints(db, copy)
     if (opened_at === null) return
+    ledger.dropUnclaimed()
+    installRenewed(db, this.#secrets)
     this.#destroyWhatLedgerNames()
     this.#signing.createMissing(opened_at)
   }

@@ -26,7 +26,11 @@ export function requireInstance(db: KeyringDb, master: MasterHolder): InstanceRo
   return requireMaster(loadInstance(db), master)
 }
 
-function requireMaster(row: InstanceRow, master: MasterHolder): InstanceRow {
+/** `wrong_master_key` when the row was made under another key. */
+export function requireMaster<Row extends Pick<InstanceRow, 'instance_id' | 'master_check'>>(
+  row: Row,
+  master: MasterHolder,
+): Row {
   const check = { kind: 'master-check', owner: row.instance_id } as const
   if (opens(master.key, check, row.master_check)) return row
   throw new KeyringError('wrong_master_key', 'the master key is not the one of this keyring')

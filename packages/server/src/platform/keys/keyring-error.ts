@@ -1,5 +1,7 @@
 // What can be wrong with a keyring, each with a code that code can branch on.
 
+import { OperatorError } from '../operator-error.ts'
+
 export type KeyringErrorCode =
   | 'bad_master_key'
   | 'master_key_missing'
@@ -16,15 +18,18 @@ export type KeyringErrorCode =
   | 'slot_file_missing'
   | 'slot_file_truncated'
   | 'slot_file_foreign'
+  | 'ledger_parts_missing'
   | 'ledger_copy_damaged'
   | 'ledger_copy_failed'
   | 'keyring_exists'
   | 'keyring_damaged'
+  | 'keyring_unavailable'
   | 'backup_unreadable'
+  | 'backup_unsupported'
   | 'unsupported_version'
 
 /** The message is one line for an operator; it never holds key bytes. */
-export class KeyringError extends Error {
+export class KeyringError extends OperatorError {
   readonly code: KeyringErrorCode
 
   constructor(code: KeyringErrorCode, message: string, cause?: unknown) {

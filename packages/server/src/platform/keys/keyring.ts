@@ -48,15 +48,18 @@ export interface StoredCheckpoint {
   readonly checkpoint: string
 }
 
+export interface TenantCheckpoint extends StoredCheckpoint {
+  readonly tenant_id: string
+}
+
 /** The newest checkpoint of each tenant's log, outside the database it vouches for. */
 export interface CheckpointStore {
   last(tenant_id: string): Promise<StoredCheckpoint | null>
   /**
-   * Durable before it resolves. `checkpoint_conflict` for an older generation, a smaller tree
-   * of the same generation, or another root at the same size.
+   * Durable here and in the ledger copy before it resolves. `checkpoint_conflict` for an older
+   * generation, a smaller tree of the same generation, or another root at the same size.
    */
   save(tenant_id: string, checkpoint: StoredCheckpoint): Promise<void>
-  list(): Promise<(StoredCheckpoint & { readonly tenant_id: string })[]>
 }
 
 export interface SecretRef {
@@ -64,13 +67,45 @@ export interface SecretRef {
   readonly number: number
 }
 
-/** What is erased. A store's own entry ends without a certificate: its facts have theirs. */
-export type LedgerSubjectKind = SecretKind | 'store'
+/**
+ * What is erased. A store's own entry ends without a certificate: its facts have theirs. A scrub
+ * has none either: it takes a memory out of decisions and leaves the memory.
+ */
+export type LedgerSubjectKind = SecretKind | 'store' | 'scrub'
+
+/** A record secret that a record sealed again no longer needs, and the one in its place. */
+export interface Renewal {
+  readonly number: number
+  readonly renewed_as: number
+  /** Base64: the new secret sealed under the old one, see `sealRenewed`. */
+  readonly box: string
+}
+
+/**
+ * A piece of a plan that may be too large for one row. Of no effect until an entry claims all
+ * parts of its `parts_id`.
+ */
+export interface LedgerPart {
+  readonly tenant_id: string
+  /** Made anew for each plan. */
+  readonly parts_id: string
+  /** 0, 1, 2 … */
+  readonly part: number
+  /** JSON; no content. */
+  readonly plan: unknown
+  readonly renewals: readonly Renewal[]
+}
+
+/** Parts 0 … count-1, which may be the plan of several entries. */
+export interface LedgerParts {
+  readonly parts_id: string
+  readonly count: number
+}
 
 export interface NewLedgerEntry {
   readonly tenant_id: string
   readonly subject_kind: LedgerSubjectKind
-  /** The fact's ref in decimal, the decision's id, or the store's id and secret number. */
+  /** The ref in decimal, the decision's id, the store's id and secret number, or a scrub's id. */
   readonly subject: string
   readonly store_id: string | null
   readonly requested_us: number
@@ -81,11 +116,14 @@ export interface NewLedgerEntry {
    * number is the subject, when the subject is a decimal number; otherwise none.
    */
   readonly destroys?: readonly SecretRef[]
+  /** Its parts, durable before it; their renewed secrets are destroyed like those above. */
+  readonly parts?: LedgerParts | null
 }
 
 export interface LedgerEntry extends NewLedgerEntry {
   readonly ledger_id: number
   readonly destroys: readonly SecretRef[]
+  readonly parts: LedgerParts | null
   readonly state: 'requested' | 'completed'
   readonly completed_us: number | null
   readonly certificate: unknown
@@ -99,6 +137,17 @@ export interface LedgerCompletion {
 
 /** What has been erased, kept apart from the data so that no restored backup can forget it. */
 export interface ErasureLedger {
+  /** Durable here and in the ledger copy before it resolves. */
+  addPart(part: LedgerPart): Promise<void>
+  /** Must be there: parts of an entry are kept as long as the entry. */
+  loadPart(parts_id: string, part: number): Promise<LedgerPart>
+  /**
+   * Forgets parts that no entry claims, and destroys the secrets their records were sealed under.
+   * Does nothing to parts that are claimed.
+   */
+  dropParts(parts_id: string): Promise<void>
+  /** Destroys what the records in the parts no longer need; the parts must be claimed. */
+  destroyRenewed(parts_id: string): Promise<void>
   /**
    * Durable here and in the ledger copy before it resolves; one transaction for all entries.
    * A subject already in the ledger answers its existing row.
@@ -110,8 +159,21 @@ export interface ErasureLedger {
   listRequested(): Promise<LedgerEntry[]>
   /** Rows with `ledger_id > after`, ascending. */
   list(tenant_id: string, options: { after: number; limit: number }): Promise<LedgerEntry[]>
+  /** Rows of one kind with `ledger_id < before`, newest first. */
+  listNewest(
+    tenant_id: string,
+    kind: LedgerSubjectKind,
+    options: { before: number; limit: number },
+  ): Promise<LedgerEntry[]>
   /** Of facts and decisions: each has its certificate. */
   countCompleted(tenant_id: string): Promise<number>
+}
+
+export interface Rewritten {
+  /** Secrets written again. */
+  readonly secrets: number
+  /** Deleted rows the files still hold because an older snapshot was open: run it again later. */
+  readonly dead_rows_left: number
 }
 
 export interface BodyMac {
@@ -172,6 +234,12 @@ export interface Keyring {
 
   readonly ledger: ErasureLedger
   readonly checkpoints: CheckpointStore
+
+  /**
+   * On PostgreSQL only: writes every secret again under new keys and the tables' files anew, so
+   * that what is left of deleted rows opens nothing. The role must own the tables.
+   */
+  rewriteSecrets?(): Promise<Rewritten>
 
   /** One file, useless without the master key; see `restoreFileKeyring`. */
   backupTo(path: string): Promise<void>

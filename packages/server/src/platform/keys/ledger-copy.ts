@@ -1,7 +1,9 @@
-// The copy of the erasure ledger outside the data: one JSON line per change, never rewritten.
+// The copy of ledger and checkpoints outside the data: one JSON line per change, never rewritten.
 //
 // A line is the whole entry as it stood after the change, with `v` and the keyring's
 // `instance_id`, without `ledger_id`. A later line of the same subject replaces an earlier one.
+// A line with `part` is a part of a plan: it counts once a later line claims its `parts_id`.
+// A line with `checkpoint` is a signed checkpoint of a tenant's log: the newest one counts.
 
 import {
   closeSync,
@@ -14,13 +16,16 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { PRIVATE_FILE, syncDirectory, writeFully } from './durable-file.ts'
-import type { LedgerEntry } from './keyring.ts'
+import type { LedgerEntry, LedgerPart, TenantCheckpoint } from './keyring.ts'
 import { KeyringError } from './keyring-error.ts'
 
 /** What a copy holds of an entry: its number is each keyring's own. */
 export type CopiedEntry = Omit<LedgerEntry, 'ledger_id'>
 
-const VERSION = 1
+/** What is appended as one line. */
+export type CopiedChange = LedgerEntry | LedgerPart | TenantCheckpoint
+
+const VERSION = 2
 const CHUNK_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -50,11 +55,20 @@ export class LedgerCopy {
   }
 
   /**
-   * Every entry of this keyring, oldest first; lines of other keyrings are passed over. A torn
-   * last line was never acknowledged and is cut off. `ledger_copy_damaged` for any other line
-   * that does not read: skipping it could revive what it says was erased.
+   * Every entry and part of this keyring, oldest first; lines of other keyrings are passed over.
+   * A torn last line was never acknowledged and is cut off. `ledger_copy_damaged` for any other
+   * line that does not read: skipping it could revive what it says was erased.
    */
-  *read(): Generator<CopiedEntry> {
+  *read(): Generator<CopiedEntry | LedgerPart> {
+    for (const line of this.#lines()) if (!('checkpoint' in line)) yield line
+  }
+
+  /** Every checkpoint of this keyring, oldest first; otherwise as `read`. */
+  *readCheckpoints(): Generator<TenantCheckpoint> {
+    for (const line of this.#lines()) if ('checkpoint' in line) yield line
+  }
+
+  *#lines(): Generator<CopiedLine> {
     let number = 0
     let end = 0
     let torn = false
@@ -63,7 +77,7 @@ export class LedgerCopy {
       const line = parseLine(text)
       if (line) {
         if (!whole) this.#endLine()
-        if (line.instance_id === this.#instance_id) yield line.entry
+        if (line.instance_id === this.#instance_id) yield line.value
       } else if (!whole) {
         torn = true
       } else {
@@ -75,11 +89,11 @@ export class LedgerCopy {
   }
 
   /** Durable when it returns; on failure nothing of it stays. The size to `rewind` to. */
-  append(entries: readonly LedgerEntry[]): number {
+  append(changes: readonly CopiedChange[]): number {
     if (this.#torn !== undefined) this.rewind(this.#torn)
     const before = fstatSync(this.#fd).size
-    if (entries.length === 0) return before
-    const bytes = Buffer.from(entries.map((entry) => this.#lineOf(entry)).join(''))
+    if (changes.length === 0) return before
+    const bytes = Buffer.from(changes.map((change) => this.#lineOf(change)).join(''))
     try {
       if (this.#torn !== undefined) throw new Error('an earlier failed write is still there')
       writeFully(this.#fd, bytes, null)
@@ -106,9 +120,10 @@ export class LedgerCopy {
     closeSync(this.#fd)
   }
 
-  #lineOf({ ledger_id: _, ...entry }: LedgerEntry): string {
+  #lineOf(change: CopiedChange): string {
     const head = { v: VERSION, instance_id: this.#instance_id }
-    return `${JSON.stringify({ ...head, ...entry })}\n`
+    // A number is each keyring's own: left out.
+    return `${JSON.stringify({ ...head, ...change, ledger_id: undefined })}\n`
   }
 
   #cut(size: number): void {
@@ -153,7 +168,14 @@ function* linesOf(fd: number): Generator<Line> {
     yield { text: rest.toString('utf8'), next: offset + rest.length, whole: false }
 }
 
-function parseLine(text: string): { instance_id: string; entry: CopiedEntry } | null {
+type CopiedLine = CopiedEntry | LedgerPart | TenantCheckpoint
+
+interface Parsed {
+  readonly instance_id: string
+  readonly value: CopiedLine
+}
+
+function parseLine(text: string): Parsed | null {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -163,21 +185,58 @@ function parseLine(text: string): { instance_id: string; entry: CopiedEntry } | 
   if (typeof value !== 'object' || value === null) return null
   // Parse boundary: the members that steer destruction are checked, the rest is only stored.
   const line = value as Record<string, unknown>
-  const { v, instance_id, ...entry } = line
-  if (v !== VERSION || typeof instance_id !== 'string' || !isEntry(entry)) return null
-  return { instance_id, entry }
+  const { v, instance_id, ...members } = line
+  if (v !== VERSION || typeof instance_id !== 'string') return null
+  const known = isEntry(members) || isPart(members) || isCheckpoint(members)
+  return known ? { instance_id, value: members } : null
 }
 
 function isEntry(entry: Record<string, unknown>): entry is Record<string, unknown> & CopiedEntry {
   const { tenant_id, subject_kind, subject, state, requested_us, completed_us, destroys } = entry
   return (
     typeof tenant_id === 'string' &&
-    (isKind(subject_kind) || subject_kind === 'store') &&
+    (isKind(subject_kind) || subject_kind === 'store' || subject_kind === 'scrub') &&
     typeof subject === 'string' &&
     Number.isSafeInteger(requested_us) &&
     (state === 'completed' ? Number.isSafeInteger(completed_us) : state === 'requested') &&
     Array.isArray(destroys) &&
-    destroys.every((ref) => isKind(ref?.kind) && Number.isSafeInteger(ref?.number))
+    destroys.every((ref) => isKind(ref?.kind) && Number.isSafeInteger(ref?.number)) &&
+    isParts(entry['parts'])
+  )
+}
+
+function isParts(parts: unknown): boolean {
+  if (typeof parts !== 'object' || parts === null) return parts === null
+  const named = 'parts_id' in parts && typeof parts.parts_id === 'string'
+  return named && 'count' in parts && Number.isSafeInteger(parts.count)
+}
+
+function isPart(line: Record<string, unknown>): line is Record<string, unknown> & LedgerPart {
+  const { tenant_id, parts_id, part, renewals } = line
+  return (
+    typeof tenant_id === 'string' &&
+    typeof parts_id === 'string' &&
+    Number.isSafeInteger(part) &&
+    Array.isArray(renewals) &&
+    renewals.every(
+      (one) =>
+        Number.isSafeInteger(one?.number) &&
+        Number.isSafeInteger(one?.renewed_as) &&
+        typeof one?.box === 'string',
+    )
+  )
+}
+
+function isCheckpoint(
+  line: Record<string, unknown>,
+): line is Record<string, unknown> & TenantCheckpoint {
+  const { tenant_id, generation, epoch_number, tree_size, root_hash, checkpoint } = line
+  return (
+    typeof tenant_id === 'string' &&
+    [generation, epoch_number, tree_size].every((n) => Number.isSafeInteger(n)) &&
+    typeof root_hash === 'string' &&
+    /^[0-9a-f]{64}$/.test(root_hash) &&
+    typeof checkpoint === 'string'
   )
 }
 

@@ -8,6 +8,7 @@ import type {
   SecretRef,
 } from './keyring.ts'
 import type { KeyringDb } from './keyring-db.ts'
+import { claimParts } from './parts.sql.ts'
 
 interface Row {
   readonly ledger_id: number
@@ -20,6 +21,8 @@ interface Row {
   readonly requested_us: number
   readonly completed_us: number | null
   readonly plan: string
+  readonly parts_id: string | null
+  readonly parts: number
   readonly certificate: string | null
 }
 
@@ -28,10 +31,11 @@ const DECIMAL = /^(0|[1-9]\d{0,15})$/
 /** What `destroys` stands for when it is left out. */
 export function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
   if (entry.destroys) return entry.destroys
-  if (entry.subject_kind === 'store') return []
+  const { subject_kind: kind } = entry
+  if (kind === 'store' || kind === 'scrub') return []
   const number = DECIMAL.test(entry.subject) ? Number(entry.subject) : -1
   const named = number >= 0 && Number.isSafeInteger(number)
-  return named ? [{ kind: entry.subject_kind, number }] : []
+  return named ? [{ kind, number }] : []
 }
 
 export function findEntry(
@@ -59,8 +63,9 @@ export function insertEntry(db: KeyringDb, entry: NewLedgerEntry): LedgerEntry {
   const destroys = destroysOf(entry)
   const row = db.get<Row>(
     `INSERT INTO ledger
-       (tenant_id, subject_kind, subject, store_id, destroys, state, requested_us, plan)
-     VALUES (?, ?, ?, ?, ?, 'requested', ?, ?) RETURNING *`,
+       (tenant_id, subject_kind, subject, store_id, destroys, state, requested_us, plan,
+        parts_id, parts)
+     VALUES (?, ?, ?, ?, ?, 'requested', ?, ?, ?, ?) RETURNING *`,
     tenant_id,
     subject_kind,
     subject,
@@ -68,9 +73,12 @@ export function insertEntry(db: KeyringDb, entry: NewLedgerEntry): LedgerEntry {
     JSON.stringify(destroys),
     requested_us,
     jsonText(entry.plan),
+    entry.parts?.parts_id ?? null,
+    entry.parts?.count ?? 0,
   )
   for (const { kind, number } of destroys)
     db.run('INSERT OR IGNORE INTO ledger_secrets VALUES (?, ?, ?)', tenant_id, kind, number)
+  if (entry.parts) claimParts(db, entry.parts)
   if (!row) throw new Error('INSERT … RETURNING gave no row')
   return entryOf(row)
 }
@@ -118,10 +126,27 @@ export function listAllEntries(db: KeyringDb, page: { after: number; limit: numb
 export function countCompletedEntries(db: KeyringDb, tenant_id: string): number {
   const row = db.get<{ n: number }>(
     `SELECT count(*) AS n FROM ledger
-     WHERE tenant_id = ? AND state = 'completed' AND subject_kind <> 'store'`,
+     WHERE tenant_id = ? AND state = 'completed' AND subject_kind IN ('fact', 'decision')`,
     tenant_id,
   )
   return row?.n ?? 0
+}
+
+export function listNewestEntries(
+  db: KeyringDb,
+  tenant_id: string,
+  kind: LedgerSubjectKind,
+  page: { before: number; limit: number },
+): LedgerEntry[] {
+  const rows = db.all<Row>(
+    `SELECT * FROM ledger WHERE tenant_id = ? AND subject_kind = ? AND ledger_id < ?
+     ORDER BY ledger_id DESC LIMIT ?`,
+    tenant_id,
+    kind,
+    page.before,
+    page.limit,
+  )
+  return rows.map(entryOf)
 }
 
 export interface LedgerSecretRow extends SecretRef {
@@ -136,9 +161,10 @@ function jsonText(value: unknown): string {
   return JSON.stringify(value ?? null)
 }
 
-function entryOf(row: Row): LedgerEntry {
+function entryOf({ parts_id, parts: count, ...row }: Row): LedgerEntry {
   return {
     ...row,
+    parts: parts_id === null ? null : { parts_id, count },
     destroys: JSON.parse(row.destroys),
     plan: JSON.parse(row.plan),
     certificate: row.certificate === null ? null : JSON.parse(row.certificate),

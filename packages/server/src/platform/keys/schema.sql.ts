@@ -4,7 +4,7 @@
 export const APPLICATION_ID = 0x4373744b
 /** "CstB": a backup of one, which also holds the slot file. */
 export const BACKUP_APPLICATION_ID = 0x43737442
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** In an order in which rows can be copied: no row before the one it refers to. */
 export const TABLES = [
@@ -13,6 +13,8 @@ export const TABLES = [
   'secret_blocks',
   'signing_keys',
   'day_keys',
+  'ledger_parts',
+  'ledger_renewals',
   'ledger',
   'ledger_secrets',
   'checkpoints',
@@ -70,12 +72,35 @@ CREATE TABLE ledger (
   requested_us INTEGER NOT NULL,
   completed_us INTEGER,
   plan TEXT NOT NULL,
+  parts_id TEXT,
+  parts INTEGER NOT NULL,
   certificate TEXT,
   UNIQUE (tenant_id, subject_kind, subject)
 ) STRICT;
+CREATE INDEX ledger_parts_id ON ledger (parts_id) WHERE parts_id IS NOT NULL;
+CREATE INDEX ledger_kind ON ledger (tenant_id, subject_kind, ledger_id);
 CREATE INDEX ledger_page ON ledger (tenant_id, ledger_id);
 CREATE INDEX ledger_state ON ledger (tenant_id, state);
 CREATE INDEX ledger_requested ON ledger (ledger_id) WHERE state = 'requested';
+
+CREATE TABLE ledger_parts (
+  parts_id TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  tenant_id TEXT NOT NULL,
+  plan TEXT NOT NULL,
+  PRIMARY KEY (parts_id, part)
+) STRICT;
+
+CREATE TABLE ledger_renewals (
+  parts_id TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  tenant_id TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  renewed_as INTEGER NOT NULL,
+  box TEXT NOT NULL,
+  PRIMARY KEY (parts_id, number)
+) STRICT;
+CREATE INDEX ledger_renewed_as ON ledger_renewals (tenant_id, renewed_as);
 
 CREATE TABLE ledger_secrets (
   tenant_id TEXT NOT NULL,

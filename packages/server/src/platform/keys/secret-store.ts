@@ -72,6 +72,24 @@ export class SecretStore {
     return found
   }
 
+  /** Makes a number that another keyring of this instance had made. false: it is here already. */
+  install(
+    tenant_id: string,
+    kind: SecretKind,
+    { number, secret }: { number: number; secret: Buffer },
+  ): boolean {
+    const owner = ownerOf(tenant_id, kind)
+    if (this.#locate(owner, number) !== undefined) return false
+    this.#db.transact(() => {
+      const slot = takeSlots(this.#db, 1)
+      this.#slots.write(slot, secret)
+      insertBlock(this.#db, tenant_id, kind, { first: number, count: 1, slot })
+    })
+    // It may lie before blocks that are known: listed anew, in order.
+    this.#blocks.delete(owner.key)
+    return true
+  }
+
   /** `numbers` that were never made are passed over. */
   destroy(tenant_id: string, kind: SecretKind, numbers: readonly number[]): void {
     const owner = ownerOf(tenant_id, kind)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { signingKeyOf } from './signer.ts'
-import { SIGNING_PURPOSES } from './signing-keys.ts'
+import { SIGNING_PURPOSES } from './signing-key-rows.ts'
 import { openKeyring, tempDirectory } from './testing/temp-keyring.ts'
 
 const LATER = '2027-01-01T00:00:00.000000Z'

@@ -1,10 +1,18 @@
 // The instance's signing keys: one current per purpose, every one ever used published.
 
 import type { Signer, SigningPurpose } from './keyring.ts'
-import { bufferOf, type KeyringDb } from './keyring-db.ts'
+import type { KeyringDb } from './keyring-db.ts'
 import { KeyringError } from './keyring-error.ts'
 import type { PublishedKey } from './published-key.ts'
-import { newSeed, type SigningKey, signingKeyOf, signWith } from './signer.ts'
+import { type SigningKey, signWith } from './signer.ts'
+import {
+  newSigningKeyRow,
+  openSigningKey,
+  publishedOf,
+  requireLaterChange,
+  rewrapSeed,
+  SIGNING_PURPOSES,
+} from './signing-key-rows.ts'
 import {
   insertSigningKey,
   listSigningKeys,
@@ -12,16 +20,7 @@ import {
   updateRetired,
   updateSeed,
 } from './signing-keys.sql.ts'
-import { type MasterHolder, unwrap, wrap } from './wrap.ts'
-
-export const SIGNING_PURPOSES: readonly SigningPurpose[] = [
-  'decision',
-  'provenance',
-  'checkpoint',
-  'erasure',
-]
-
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+import type { MasterHolder } from './wrap.ts'
 
 export class SigningKeys {
   readonly #db: KeyringDb
@@ -59,7 +58,7 @@ export class SigningKeys {
   }
 
   rotate(purpose: SigningPurpose, at: string): PublishedKey {
-    this.#requireLater(purpose, at)
+    requireLaterChange(this.#published, purpose, at)
     const row = this.#db.transact(() => {
       this.#retireCurrent(purpose, at)
       return this.#insert(purpose, at)
@@ -69,7 +68,7 @@ export class SigningKeys {
   }
 
   retire(purpose: SigningPurpose, at: string): void {
-    this.#requireLater(purpose, at)
+    requireLaterChange(this.#published, purpose, at)
     this.#db.transact(() => this.#retireCurrent(purpose, at))
     this.#afterRetirement()
   }
@@ -77,24 +76,12 @@ export class SigningKeys {
   /** Inside the caller's transaction: every seed again, under `next`. */
   rewrap(next: MasterHolder): void {
     for (const { key_id, seed } of listSigningKeys(this.#db)) {
-      if (!seed) continue
-      const what = { kind: 'signing-seed', owner: key_id } as const
-      updateSeed(this.#db, key_id, wrap(next.key, what, unwrap(this.#master.key, what, seed)))
+      if (seed) updateSeed(this.#db, key_id, rewrapSeed(key_id, seed, { from: this.#master, next }))
     }
   }
 
   #insert(purpose: SigningPurpose, at: string): SigningKeyRow {
-    const seed = newSeed()
-    const { key_id, public_key } = signingKeyOf(seed)
-    const row = {
-      key_id,
-      purpose,
-      public_key,
-      seed: wrap(this.#master.key, { kind: 'signing-seed', owner: key_id }, seed),
-      valid_from: at,
-      retired_at: null,
-    }
-    seed.fill(0)
+    const row = newSigningKeyRow(this.#master, purpose, at)
     insertSigningKey(this.#db, row)
     return row
   }
@@ -102,14 +89,6 @@ export class SigningKeys {
   #retireCurrent(purpose: SigningPurpose, at: string): void {
     const current = this.#signers.get(purpose)
     if (current) updateRetired(this.#db, current.key_id, at)
-  }
-
-  #requireLater(purpose: SigningPurpose, at: string): void {
-    if (!TIME.test(at))
-      throw new KeyringError('bad_argument', 'at must be RFC 3339 in UTC with six digits and Z')
-    const last = this.#published.findLast((key) => key.purpose === purpose)
-    if (!last || at >= (last.retired_at ?? last.valid_from)) return
-    throw new KeyringError('bad_argument', `at lies before the last change of the ${purpose} key`)
   }
 
   #afterRetirement(): void {
@@ -129,12 +108,7 @@ export class SigningKeys {
   }
 
   #signerOf(row: SigningKeyRow, wrapped: Uint8Array): Signer {
-    const what = { kind: 'signing-seed', owner: row.key_id } as const
-    const seed = unwrap(this.#master.key, what, wrapped)
-    const key: SigningKey = signingKeyOf(seed)
-    seed.fill(0)
-    if (!key.public_key.equals(row.public_key))
-      throw new KeyringError('keyring_damaged', `signing key ${row.key_id} is not its public key`)
+    const key = openSigningKey(this.#master, row, wrapped)
     return {
       key_id: key.key_id,
       public_key: key.public_key,
@@ -147,15 +121,5 @@ export class SigningKeys {
     if (this.#retired.has(key.key_id))
       throw new KeyringError('signing_key_retired', `signing key ${key.key_id} is retired`)
     return signWith(key, message)
-  }
-}
-
-function publishedOf(row: SigningKeyRow): PublishedKey {
-  return {
-    key_id: row.key_id,
-    purpose: row.purpose,
-    public_key: bufferOf(row.public_key).toString('hex'),
-    valid_from: row.valid_from,
-    retired_at: row.retired_at,
   }
 }

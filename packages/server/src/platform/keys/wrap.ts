@@ -7,7 +7,13 @@ import { open, SealError, seal } from './seal.ts'
 export const KEY_BYTES = 32
 
 /** What a wrapped value is; part of the associated data, so that rows cannot be swapped. */
-export type WrapKind = 'master-check' | 'tenant-key' | 'label-salt' | 'signing-seed' | 'mac-root'
+export type WrapKind =
+  | 'master-check'
+  | 'tenant-key'
+  | 'label-salt'
+  | 'signing-seed'
+  | 'mac-root'
+  | 'wrap-key'
 
 export interface Wrapped {
   readonly kind: WrapKind

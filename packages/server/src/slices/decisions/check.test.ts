@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import test, { after, before } from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { databaseFile } from '../../testing/harness.ts'
 import { checkDecisions } from './index.ts'
 
 let scene: Scene
@@ -18,7 +19,7 @@ const check = () => checkDecisions(scene.service.kernel, scene.tenant_id)
 /** Alters the newest decision behind the service's back; the caller gets its id. */
 async function alter(assignment: string): Promise<string> {
   const id = await scene.decide({ query: 'q', output: 'o', token_count: 5 })
-  const db = new DatabaseSync(scene.service.kernel.db.path)
+  const db = new DatabaseSync(databaseFile(scene.service.kernel))
   db.exec(`update decisions set ${assignment} where seq = (select max(seq) from decisions)`)
   db.close()
   return id

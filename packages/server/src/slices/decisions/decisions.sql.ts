@@ -1,5 +1,6 @@
 // SQL of decisions: the rows, and which facts each of them used.
 
+import { itemParams, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import { from, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -21,6 +22,7 @@ const COLUMNS = [
 ] as const
 
 const IN_MAX = 500
+const USES_AT_ONCE = 16
 
 const insertStatement = statement<DecisionRow>()((k, p) =>
   k
@@ -47,24 +49,37 @@ export async function insertDecision(tx: Tx, row: DecisionRow): Promise<'inserte
   return (await tx.runOf(insertStatement, row)) === 1 ? 'inserted' : 'exists'
 }
 
-const insertUseStatement = statement<{ ref: number; decision_seq: number; bound: number }>()(
-  (k, p) =>
-    k.insertInto('decision_facts').values({
-      tenant_id: p.tenant_id,
-      ref: p.ref,
-      decision_seq: p.decision_seq,
-      bound: p.bound,
-    }),
+type Uses = Record<string, number> & { decision_seq: number }
+
+const insertUsesStatement = perCount((count) =>
+  statement<Uses>()((k, p) => {
+    const { tenant_id, decision_seq } = p
+    const bound = itemsOf(p, count, 'b')
+    const rows = itemsOf(p, count, 'r').map((ref, i) => ({ ref, bound: bound[i] ?? 0 }))
+    return k
+      .insertInto('decision_facts')
+      .values(rows.map((row) => ({ tenant_id, decision_seq, ...row })))
+  }),
 )
 
 /** One row for each distinct ref; `bound`: the fact's secret is part of the decision's key. */
 export async function insertUses(
   tx: Tx,
   decision_seq: number,
-  uses: Iterable<{ ref: number; bound: boolean }>,
+  uses: readonly { ref: number; bound: boolean }[],
 ): Promise<void> {
-  for (const { ref, bound } of uses)
-    await tx.runOf(insertUseStatement, { ref, decision_seq, bound: bound ? 1 : 0 })
+  for (let at = 0; at < uses.length; at += USES_AT_ONCE) {
+    const some = uses.slice(at, at + USES_AT_ONCE)
+    const refs = itemParams(
+      some.map(({ ref }) => ref),
+      'r',
+    )
+    const bound = itemParams(
+      some.map((use) => (use.bound ? 1 : 0)),
+      'b',
+    )
+    await tx.runOf(insertUsesStatement(some.length), { ...refs, ...bound, decision_seq })
+  }
 }
 
 const findStatement = statement<{ decision_id: Uint8Array }>()((k, p) =>

@@ -2,7 +2,7 @@
 
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { factStates, openFacts } from '../memory/index.ts'
+import { factStates, knownContents } from '../memory/index.ts'
 import type { NewDecision } from './log-request.ts'
 import { BeingErased } from './open.ts'
 import { MARKER } from './redaction.ts'
@@ -34,14 +34,9 @@ export async function prepareFacts(
 ): Promise<PreparedFacts> {
   if (refs.length === 0) return { refs, secrets: new Map(), stored: null }
   const distinct = [...new Set(refs)].sort((a, b) => a - b)
-  const stored = contents.length === 0 ? null : await storedTexts(kernel, tenant_id, distinct)
+  const stored = contents.length === 0 ? null : await knownContents(kernel, tenant_id, distinct)
   const secrets = await kernel.keyring.secrets(tenant_id, 'fact', distinct)
   return { refs: distinct, secrets, stored }
-}
-
-async function storedTexts(kernel: Kernel, tenant_id: string, refs: readonly number[]) {
-  const opened = await kernel.db.read(tenant_id, (db) => openFacts(kernel, db, refs))
-  return new Map([...opened].map(([ref, { content }]) => [ref, content] as const))
 }
 
 /**

@@ -9,7 +9,9 @@ import { replay } from './replay.ts'
 import { scrub } from './scrub.ts'
 
 export { checkDecisions, type DecisionFault, type DecisionsChecked } from './check.ts'
-export { applyScrub, planScrub, readBackScrubbed, type ScrubbedDecision } from './plan-scrub.ts'
+export { digestDocuments } from './document-digests.ts'
+export { finishScrub, isLacking, lacksScrub, scrubNow } from './ledger-scrub.ts'
+export { readBackScrubbed } from './plan-scrub.ts'
 export { type Probed, probeDecisions } from './probe.ts'
 export { probeRedaction } from './probe-redaction.ts'
 export {
@@ -19,6 +21,13 @@ export {
   planRedaction,
 } from './redact.ts'
 export { MARKER } from './redaction.ts'
+export {
+  applyScrubParts,
+  dropScrubParts,
+  partLimits,
+  type Redaction,
+  writeScrubParts,
+} from './scrub-parts.ts'
 
 export const decisionsHandlers = {
   log,

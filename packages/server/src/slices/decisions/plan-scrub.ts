@@ -1,7 +1,11 @@
 // Removing facts from decisions, in two steps: a plan that needs keys, rows that need none.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import type { Renewal } from '../../platform/keys/keyring.ts'
+import { sealRenewed } from '../../platform/keys/renewals.ts'
+import { recordSecrets } from '../../platform/record-secrets.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import {
   type DecisionRow,
@@ -14,6 +18,7 @@ import {
 import { readSealed, sealDocument } from './document.ts'
 import { type OpenedDecision, openRows, resolveContents, whenSettled } from './open.ts'
 import { findRow } from './reads.ts'
+import { listSizes } from './scrub.sql.ts'
 import {
   type FieldCount,
   isScrubbed,
@@ -28,85 +33,110 @@ export interface ScrubbedDecision {
   readonly decision_seq: number
   /** Base64 of the row's new `sealed`. */
   readonly sealed: string
+  /** The record secret it no longer needs, to be destroyed; null: it keeps its own. */
+  readonly old_secret_no: number | null
+  /** Which of the facts it used. */
+  readonly used: readonly number[]
   readonly redactions: readonly FieldCount[]
 }
 
-const CHUNK_ROWS = 50
-
-/**
- * Every decision that used a subject and still shows it, sealed again without the subjects'
- * secrets. Changes nothing. Hold the tenant's erasure turn from here until `applyScrub`.
- */
-export const planScrub = (
-  kernel: Kernel,
-  tenant_id: string,
-  subjects: readonly Subject[],
-): Promise<ScrubbedDecision[]> => planScrubWhere(kernel, tenant_id, { subjects, asked: () => true })
+export interface PlannedScrub {
+  readonly scrubbed: ScrubbedDecision
+  readonly renewal: Renewal | null
+}
 
 export interface ScrubWanted {
   readonly subjects: readonly Subject[]
-  readonly asked: (row: DecisionRow) => boolean
+  /** Their secrets are about to be destroyed. */
+  readonly erased: boolean
+  /** Which decisions; absent: all that used a subject. */
+  readonly asked?: (row: DecisionRow) => boolean
 }
 
-export async function planScrubWhere(
+const PAGE_ROWS = 50
+/** Documents opened at once; one alone may be larger. */
+const OPENED_BYTES_MAX = 4 * 1024 * 1024
+
+/**
+ * Every decision that used a subject and still shows it, sealed again without the subjects'
+ * secrets, one at a time. Changes nothing but the stock of record secrets. Hold the tenant's
+ * erasure turn from here until `applyScrub`.
+ */
+export async function* planScrub(
   kernel: Kernel,
   tenant_id: string,
-  { subjects, asked }: ScrubWanted,
-): Promise<ScrubbedDecision[]> {
-  const refs = subjects.map(({ ref }) => ref)
-  const planned: ScrubbedDecision[] = []
-  for await (const chunk of listOpened(kernel, tenant_id, refs)) {
+  wanted: ScrubWanted,
+): AsyncGenerator<PlannedScrub> {
+  const refs = wanted.subjects.map(({ ref }) => ref)
+  for await (const chunk of listOpened(kernel, tenant_id, refs))
     for (const opened of chunk) {
-      if (!asked(opened.row)) continue
-      const scrubbed = scrubDocument(opened.document, subjects)
-      if (scrubbed) planned.push(await reseal({ kernel, tenant_id, opened }, scrubbed, refs))
+      if (wanted.asked && !wanted.asked(opened.row)) continue
+      const scrubbed = scrubDocument(opened.document, wanted.subjects)
+      if (scrubbed) yield await reseal({ kernel, tenant_id, opened, wanted }, scrubbed)
     }
-  }
-  return planned
 }
 
-/** Decisions that used any of the refs, opened, oldest first, a chunk at a time. */
+/** Decisions that used any of the refs, opened, oldest first, a few megabytes at a time. */
 export async function* listOpened(
   kernel: Kernel,
   tenant_id: string,
   refs: readonly number[],
 ): AsyncGenerator<OpenedDecision[]> {
   for (let after_seq = -1; ; ) {
-    const page = { after_seq, limit: CHUNK_ROWS }
-    const { seqs, opened } = await whenSettled(async () => {
-      const found = await kernel.db.read(tenant_id, async (db) => {
-        const seqs = await listUserSeqs(db, refs, page)
-        return { seqs, rows: seqs.length === 0 ? [] : await listBySeqs(db, seqs) }
-      })
-      return { seqs: found.seqs, opened: await openRows(kernel, tenant_id, found.rows) }
-    })
-    if (opened.length > 0) yield opened
+    const page = { after_seq, limit: PAGE_ROWS }
+    const seqs = await kernel.db.read(tenant_id, (db) => listUserSeqs(db, refs, page))
     const last = seqs.at(-1)
-    if (last === undefined || seqs.length < CHUNK_ROWS) return
+    if (last === undefined) return
+    const sizes = await kernel.db.read(tenant_id, (db) => listSizes(db, seqs))
+    for (const few of bySize(sizes)) {
+      yield await whenSettled(async () =>
+        openRows(kernel, tenant_id, await kernel.db.read(tenant_id, (db) => listBySeqs(db, few))),
+      )
+      // Opening and searching megabytes takes a while: other requests are answered in between.
+      await nextTurn()
+    }
+    if (seqs.length < PAGE_ROWS) return
     after_seq = last
   }
+}
+
+function bySize(sizes: readonly { seq: number; bytes: number }[]): number[][] {
+  const groups: number[][] = []
+  let room = 0
+  for (const { seq, bytes } of sizes) {
+    const group = groups.at(-1)
+    if (group && bytes <= room) group.push(seq)
+    else {
+      groups.push([seq])
+      room = OPENED_BYTES_MAX
+    }
+    room -= bytes
+  }
+  return groups
 }
 
 interface Resealing {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly opened: OpenedDecision
+  readonly wanted: ScrubWanted
 }
 
 async function reseal(
-  { kernel, tenant_id, opened }: Resealing,
+  resealing: Resealing,
   { document, redactions }: ScrubbedDocument,
-  without: readonly number[],
-): Promise<ScrubbedDecision> {
-  const { row, decision_id, head, own, secrets } = opened
-  const gone = new Set(without)
+): Promise<PlannedScrub> {
+  const { kernel, tenant_id, opened, wanted } = resealing
+  const { row, decision_id, head, secrets } = opened
+  const gone = new Set(wanted.subjects.map(({ ref }) => ref))
   const kept = secrets.filter((_, i) => !gone.has(head.bound[i] ?? -1))
+  const { own, renewal } = await ownSecret(resealing, gone)
   const keys = await kernel.keyring.tenant(tenant_id)
   const sealed = sealDocument(
     {
       owner: { tenant_id, decision_id },
       head: {
-        secret_no: head.secret_no,
+        secret_no: renewal?.renewed_as ?? head.secret_no,
         revision: head.revision + 1,
         bound: head.bound.filter((ref) => !gone.has(ref)),
       },
@@ -114,7 +144,31 @@ async function reseal(
     },
     document,
   )
-  return { decision_id, decision_seq: row.seq, sealed: sealed.toString('base64'), redactions }
+  const scrubbed = {
+    decision_id,
+    decision_seq: row.seq,
+    sealed: sealed.toString('base64'),
+    old_secret_no: renewal?.number ?? null,
+    used: [...gone].filter((ref) => document.refs.includes(ref)),
+    redactions,
+  }
+  return { scrubbed, renewal }
+}
+
+/**
+ * A new secret of its own, so that destroying the old one closes every copy of the old text. Where
+ * the old text was sealed with a fact whose secret is about to go, that closes them already.
+ */
+async function ownSecret(
+  { kernel, tenant_id, opened: { head, own }, wanted }: Resealing,
+  gone: ReadonlySet<number>,
+): Promise<{ own: readonly Buffer[]; renewal: Renewal | null }> {
+  const closed = wanted.erased && head.bound.some((ref) => gone.has(ref))
+  const [old] = own
+  if (closed || !old) return { own, renewal: null }
+  const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
+  const renewed = { tenant_id, number: head.secret_no, renewed_as: secret_no }
+  return { own: [secret], renewal: sealRenewed(renewed, old, secret) }
 }
 
 export interface ScrubToApply {
@@ -132,7 +186,7 @@ export async function applyScrub(tx: Tx, { refs, scrubbed }: ScrubToApply): Prom
   for (const decision of scrubbed) {
     const row = await findDecision(tx, Buffer.from(decision.decision_id, 'hex'))
     const sealed = Buffer.from(decision.sealed, 'base64')
-    if (!row || !replaces(sealed, row.sealed, refs)) continue
+    if (!row || !replaces(decision, { next: sealed, current: row.sealed, refs })) continue
     const { secret_no } = readSealed(sealed).head
     await updateSealed(tx, row.seq, { sealed, secret_no })
     await unbindUses(tx, row.seq, refs)
@@ -150,11 +204,22 @@ export async function applyScrub(tx: Tx, { refs, scrubbed }: ScrubToApply): Prom
   return changed
 }
 
+interface Replacement {
+  readonly next: Uint8Array
+  readonly current: Uint8Array
+  readonly refs: readonly number[]
+}
+
 // A newer document stays, unless a secret that is about to go is still part of its key.
-function replaces(next: Uint8Array, current: Uint8Array, refs: readonly number[]): boolean {
+function replaces(
+  { old_secret_no }: ScrubbedDecision,
+  { next, current, refs }: Replacement,
+): boolean {
   const now = readSealed(current).head
   return (
-    now.revision < readSealed(next).head.revision || now.bound.some((ref) => refs.includes(ref))
+    now.revision < readSealed(next).head.revision ||
+    now.secret_no === old_secret_no ||
+    now.bound.some((ref) => refs.includes(ref))
   )
 }
 

@@ -1,5 +1,6 @@
 // The verification pass of an erasure over every way a decision is read.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Decision } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
@@ -7,7 +8,7 @@ import type { DecisionRow } from './decisions.sql.ts'
 import { whenSettled } from './open.ts'
 import { listOpened } from './plan-scrub.ts'
 import { findShown, showPage } from './reads.ts'
-import { MARKER, occursIn, redactJson } from './redaction.ts'
+import { MARKER, occursIn, redactJson, wantedOf } from './redaction.ts'
 import { replayRow } from './replay.ts'
 import type { Subject } from './scrub-document.ts'
 
@@ -46,6 +47,8 @@ export async function probeDecisions(
       stores.add(row.store_id)
       const probing = { kernel, tenant_id, row, decision_id, memory }
       for (const path of await pathsShowing(probing, sought)) present.add(path)
+      // Decisions may be megabytes each; other requests are answered in between.
+      await nextTurn()
     }
   return ALL_PATHS.map((path) => ({
     path: PATHS[path],
@@ -103,5 +106,6 @@ function showsSubject(decision: Decision, { ref, content }: Subject): boolean {
   const held = retrieved_contents.some((text, i) => retrieved_refs[i] === ref && text !== MARKER)
   if (held || content === null) return held
   const texts = [query, output, session_id ?? '']
-  return texts.some((text) => occursIn(text, content)) || redactJson(parameters, content).count > 0
+  const wanted = wantedOf(content)
+  return texts.some((text) => occursIn(text, wanted)) || redactJson(parameters, wanted).count > 0
 }

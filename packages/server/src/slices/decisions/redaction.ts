@@ -1,12 +1,15 @@
 // Pure: finds a fact's content word for word in another text and replaces it by the marker.
 
+import { composed, type Folded, fold } from './folding.ts'
+import { occurrences } from './occurrences.ts'
+
 /** What a scrubbed text reads as; always starts with `[REDACTED`. */
 export const MARKER = '[REDACTED — GDPR Article 17]'
 
 /** Shorter contents are replaced only where they are a whole field: `yes` is in many sentences. */
 const CHARACTERS_MIN = 8
 
-/** Each pass replaces something that was not marker, so a text settles long before this. */
+/** A text that has not settled by then was made not to: it is replaced as a whole. */
 const PASSES_MAX = 16
 
 export interface Redacted {
@@ -14,74 +17,62 @@ export interface Redacted {
   readonly count: number
 }
 
+/** A content made ready to be looked for in many texts. */
+export interface Wanted {
+  /** Composed, trimmed and folded; empty: never found. */
+  readonly folded: string
+  /** Too few characters to be looked for inside a text. */
+  readonly isShort: boolean
+}
+
+/** Linear in `content`: where there are many texts, done once for all of them. */
+export function wantedOf(content: string): Wanted {
+  const wanted = composed(content).trim()
+  return { folded: fold(wanted).text, isShort: [...wanted].length < CHARACTERS_MIN }
+}
+
 /**
  * Replaces occurrences of `content` in `text`. Compared in Unicode NFC, without regard to case,
  * the content trimmed; a match begins and ends on word borders, where the script has them.
- * `count` is 0 exactly when the text is returned unchanged.
+ * `count` is 0 exactly when the text is returned unchanged. Linear in both, whatever they say.
  */
-export function redact(text: string, content: string): Redacted {
-  const wanted = content.normalize('NFC').trim()
-  if (wanted === '') return { text, count: 0 }
-  const needle = fold(wanted).text
-  if (text.trim() !== MARKER && fold(text.normalize('NFC').trim()).text === needle)
+export function redact(text: string, content: string | Wanted): Redacted {
+  const wanted = typeof content === 'string' ? wantedOf(content) : content
+  if (wanted.folded === '') return { text, count: 0 }
+  const folded = fold(text)
+  if (text.trim() !== MARKER && foldedWhole(text, folded) === wanted.folded)
     return { text: MARKER, count: 1 }
-  if ([...wanted].length < CHARACTERS_MIN) return { text, count: 0 }
-  let done: Redacted = { text, count: 0 }
-  for (let pass = 0; pass < PASSES_MAX; pass += 1) {
-    const { text: next, count } = replaceOnce(done.text, needle)
-    if (count === 0) return done
-    done = { text: next, count: done.count + count }
+  if (wanted.isShort) return { text, count: 0 }
+  let done = replaceOnce(text, folded, wanted)
+  let more = done.count
+  for (let pass = 1; more > 0 && pass < PASSES_MAX; pass += 1) {
+    const next = replaceOnce(done.text, fold(done.text), wanted)
+    more = next.count
+    done = { text: next.text, count: done.count + more }
   }
-  return done
+  return more === 0 ? done : { text: MARKER, count: done.count + 1 }
 }
 
 /** Whether `redact` would change the text: what a check for leftovers asks. */
-export const occursIn = (text: string, content: string): boolean => redact(text, content).count > 0
+export const occursIn = (text: string, content: string | Wanted): boolean =>
+  redact(text, content).count > 0
 
-interface Folded {
-  readonly text: string
-  /** Position in the original of each position here; -1 inside a unit. null: the same. */
-  readonly origin: readonly number[] | null
+function foldedWhole(text: string, folded: Folded): string {
+  const whole = composed(text)
+  return whole === text ? folded.text.trim() : fold(whole.trim()).text
 }
 
-// A unit is what NFC may compose: a base with its marks, or Hangul jamo that form a syllable.
-// Between units normalising changes nothing, so each maps back to exact original positions.
-const UNIT = new RegExp(
-  [
-    String.raw`(?:[\u1100-\u115f]+[\u1160-\u11a7]*[\u11a8-\u11ff]*`,
-    String.raw`|[\uac00-\ud7a3][\u1160-\u11a7]*[\u11a8-\u11ff]*`,
-    String.raw`|\P{M})\p{M}*|\p{M}+`,
-  ].join(''),
-  'gsu',
-)
-const ASCII = /^[\0-\x7f]*$/
-
-function fold(text: string): Folded {
-  if (ASCII.test(text)) return { text: text.toLowerCase(), origin: null }
-  const origin: number[] = []
-  let folded = ''
-  for (const match of text.matchAll(UNIT)) {
-    // Lower, upper, lower: letters with several small or capital forms end in one.
-    const unit = match[0].normalize('NFC').toLowerCase().toUpperCase().toLowerCase()
-    for (let i = 0; i < unit.length; i += 1) origin.push(i === 0 ? match.index : -1)
-    folded += unit
-  }
-  origin.push(text.length)
-  return { text: folded, origin }
-}
-
-function replaceOnce(text: string, needle: string): Redacted {
-  const { text: haystack, origin } = fold(text)
+function replaceOnce(text: string, { text: haystack, origin }: Folded, wanted: Wanted): Redacted {
   const place = (at: number) => (origin === null ? at : (origin[at] ?? -1))
-  let [out, kept, count] = ['', 0, 0]
-  for (let at = haystack.indexOf(needle); at !== -1; ) {
-    const [start, end] = [place(at), place(at + needle.length)]
-    if (start !== -1 && end !== -1 && isWhole(text, start, end)) {
-      out += text.slice(kept, start) + MARKER
-      kept = end
-      count += 1
-      at = haystack.indexOf(needle, at + needle.length)
-    } else at = haystack.indexOf(needle, at + 1)
+  let [out, kept, next, count] = ['', 0, 0, 0]
+  for (const at of occurrences(haystack, wanted.folded)) {
+    if (at < next) continue
+    const [start, end] = [place(at), place(at + wanted.folded.length)]
+    if (start === -1 || end === -1 || !isWhole(text, start, end)) continue
+    out += text.slice(kept, start) + MARKER
+    kept = end
+    next = at + wanted.folded.length
+    count += 1
   }
   return count === 0 ? { text, count } : { text: out + text.slice(kept), count }
 }
@@ -119,34 +110,43 @@ function isInMarker(text: string, start: number, end: number): boolean {
   return from !== -1 && end <= first + from + MARKER.length
 }
 
+interface RedactedJson {
+  readonly value: unknown
+  readonly count: number
+}
+
 /** The same over every text, number and key of a JSON value. */
-export function redactJson(value: unknown, content: string): { value: unknown; count: number } {
+export function redactJson(value: unknown, content: string | Wanted): RedactedJson {
+  const wanted = typeof content === 'string' ? wantedOf(content) : content
   if (typeof value === 'string') {
-    const { text, count } = redact(value, content)
+    const { text, count } = redact(value, wanted)
     return { value: text, count }
   }
   if (typeof value === 'number') {
-    const { text, count } = redact(String(value), content)
+    const { text, count } = redact(String(value), wanted)
     return count === 0 ? { value, count } : { value: text, count }
   }
   if (Array.isArray(value)) {
-    const items = value.map((item) => redactJson(item, content))
+    const items = value.map((item) => redactJson(item, wanted))
     return { value: items.map((item) => item.value), count: sum(items) }
   }
   if (typeof value !== 'object' || value === null) return { value, count: 0 }
-  return redactObject(value, content)
+  return redactObject(value, wanted)
 }
 
-function redactObject(value: object, content: string): { value: unknown; count: number } {
+function redactObject(value: object, wanted: Wanted): RedactedJson {
   const redacted = new Map<string, unknown>()
+  const copies = new Map<string, number>()
   let total = 0
   for (const [key, item] of Object.entries(value)) {
-    const name = redact(key, content)
-    const inner = redactJson(item, content)
+    const name = redact(key, wanted)
+    const inner = redactJson(item, wanted)
     total += name.count + inner.count
     // Two keys may have become one: neither value is dropped.
     let free = name.text
-    for (let copy = 2; redacted.has(free); copy += 1) free = `${name.text} (${copy})`
+    let copy = copies.get(name.text) ?? 2
+    for (; redacted.has(free); copy += 1) free = `${name.text} (${copy})`
+    copies.set(name.text, copy)
     redacted.set(free, inner.value)
   }
   return { value: Object.fromEntries(redacted), count: total }

@@ -4,7 +4,7 @@ import type { DecisionReplay, decisions, FactUsed } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { factStates, findStore, memoryStateAt } from '../memory/index.ts'
+import { factStates, findStore, listRefsWithin, memoryStateAt } from '../memory/index.ts'
 import { type DecisionRow, listSuperseded } from './decisions.sql.ts'
 import { openAndResolve, type ResolvedDecision, whenSettled } from './open.ts'
 import { findVisible, showResolved } from './reads.ts'
@@ -15,10 +15,17 @@ export const replay: Handler<typeof decisions.replay> = async (call, { params })
   const replayed = await whenSettled(() =>
     call.read(async (db) => {
       const row = await findVisible(db, call.principal, params.decision_id)
-      return row && replayRow(call.kernel, db, row)
+      const stores = call.principal.allowed_stores
+      return row && replayRow(call.kernel, db, row, { memory: true, stores })
     }),
   )
   return replayed ?? call.refuse('decision_not_found')
+}
+
+interface Shown {
+  readonly memory: boolean
+  /** The stores whose refs are more than labels to the caller; empty or absent: every store. */
+  readonly stores?: readonly string[]
 }
 
 /** Everything on the snapshot of `db`; without `memory`, the memory state is left out. */
@@ -26,12 +33,12 @@ export async function replayRow(
   kernel: Kernel,
   db: TenantDb,
   row: DecisionRow,
-  { memory }: { memory: boolean } = { memory: true },
+  { memory, stores = [] }: Shown = { memory: true },
 ): Promise<DecisionReplay | undefined> {
   const [opened] = await openAndResolve(kernel, db, [row])
   if (!opened) return undefined
   const { memories, truncated } = memory ? await memoryThen(kernel, db, row) : NO_MEMORY
-  const facts = await statesOf(db, opened)
+  const facts = await within(db, stores, await statesOf(db, opened))
   return {
     decision: showResolved(db.tenant_id, opened),
     memory_state: memories,
@@ -72,6 +79,13 @@ async function statesOf(db: TenantDb, { document }: ResolvedDecision): Promise<S
     states.set(ref, live ? (superseded.has(ref) ? 'superseded' : 'live') : 'erased')
   }
   return states
+}
+
+/** Without the refs of other stores, which then are labels like those that were never facts. */
+async function within(db: TenantDb, stores: readonly string[], states: States): Promise<States> {
+  if (stores.length === 0 || states.size === 0) return states
+  const visible = new Set(await listRefsWithin(db, [...states.keys()], stores))
+  return new Map([...states].filter(([ref]) => visible.has(ref)))
 }
 
 const factsUsed = ({ document, contents }: ResolvedDecision, states: States): FactUsed[] =>

@@ -4,10 +4,13 @@ import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { verifyDecision } from '@custos/proof'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { forget } from '../memory/index.ts'
 import { findDecision } from './decisions.sql.ts'
 import { readSealed } from './document.ts'
-import { applyScrub, planScrub, probeDecisions, readBackScrubbed } from './index.ts'
+import { probeDecisions, readBackScrubbed } from './index.ts'
+import { applyScrub, planScrub, type ScrubbedDecision } from './plan-scrub.ts'
 import { MARKER } from './redaction.ts'
+import type { Subject } from './scrub-document.ts'
 
 let scene: Scene
 
@@ -18,6 +21,14 @@ after(() => scene.stop())
 
 const scrub = async (ref: number) => (await scene.api('DELETE', `/v1/decisions/scrub/${ref}`)).body
 const get = async (id: string) => (await scene.api('GET', `/v1/decisions/${id}`)).body
+/** As an erasure of the subjects plans it. */
+async function planErased(subjects: readonly Subject[]): Promise<ScrubbedDecision[]> {
+  const planned: ScrubbedDecision[] = []
+  const wanted = { subjects, erased: true }
+  for await (const { scrubbed } of planScrub(scene.service.kernel, scene.tenant_id, wanted))
+    planned.push(scrubbed)
+  return planned
+}
 const headOf = async (id: string) => {
   const row = await scene.service.kernel.db.read(scene.tenant_id, (db) =>
     findDecision(db, Buffer.from(id, 'hex')),
@@ -147,7 +158,7 @@ test('a plan removes several facts at once, applies once, and is read back', asy
     ['present', 'present', 'present', 'present'],
   )
 
-  const scrubbed = await planScrub(kernel, scene.tenant_id, subjects)
+  const scrubbed = await planErased(subjects)
   assert.deepEqual(
     scrubbed.map(({ decision_id }) => decision_id),
     [id],
@@ -157,6 +168,7 @@ test('a plan removes several facts at once, applies once, and is read back', asy
 
   // As it is on an erasure: the secrets are gone before the rows are replaced.
   await kernel.keyring.destroySecrets(scene.tenant_id, 'fact', refs)
+  forget(kernel, scene.tenant_id, scene.store_id, refs)
   const apply = () =>
     kernel.db.transact(scene.tenant_id, (tx) => applyScrub(tx, { refs, scrubbed }))
   assert.deepEqual(await apply(), [id])
@@ -181,7 +193,7 @@ test('a plan is not applied over a newer document, and a missing row is passed o
   const { kernel } = scene.service
   const [one, two] = [await scene.write('Jan Koller is away'), await scene.write('Jan is back')]
   const id = await scene.decide({ query: 'q', output: 'o', retrieved_refs: [one, two] })
-  const plan = (ref: number) => planScrub(kernel, scene.tenant_id, [{ ref, content: null }])
+  const plan = (ref: number) => planErased([{ ref, content: null }])
   const apply = (ref: number, scrubbed: Awaited<ReturnType<typeof plan>>) =>
     kernel.db.transact(scene.tenant_id, (tx) => applyScrub(tx, { refs: [ref], scrubbed }))
   const first = await plan(one)
@@ -197,7 +209,7 @@ test('a read waits while a decision is between its secret and its scrubbed text'
   const { kernel } = scene.service
   const ref = await scene.write('Karl Lutz is in hospital')
   const id = await scene.decide({ query: 'q', output: 'o', retrieved_refs: [ref] })
-  const scrubbed = await planScrub(kernel, scene.tenant_id, [{ ref, content: null }])
+  const scrubbed = await planErased([{ ref, content: null }])
   await kernel.keyring.destroySecrets(scene.tenant_id, 'fact', [ref])
   const reading = scene.api('GET', `/v1/decisions/${id}`)
   await new Promise((resolve) => setTimeout(resolve, 120))

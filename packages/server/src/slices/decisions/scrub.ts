@@ -5,7 +5,7 @@ import type { Handler } from '../../platform/call.ts'
 import { inErasureTurn } from '../../platform/erasure-turn.ts'
 import { openFacts } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { applyScrub, planScrubWhere } from './plan-scrub.ts'
+import { applyRequested, scrubNow } from './ledger-scrub.ts'
 import { isVisible } from './which.ts'
 
 // The fact itself stays. Doing it again finds nothing left to replace.
@@ -19,14 +19,13 @@ export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
     const { allowed_stores } = principal
     const readable = fact && (allowed_stores.length === 0 || allowed_stores.includes(fact.store_id))
     const content = readable ? fact.content : null
-    const scrubbed = await planScrubWhere(kernel, tenant_id, {
+    await applyRequested(kernel, tenant_id)
+    const decision_ids = await scrubNow(kernel, tenant_id, {
       subjects: [{ ref: fact_ref, content }],
+      erased: false,
       asked: (row) => isVisible(principal, row),
     })
-    const decision_ids = await call.transact((tx) => {
-      meter(tx, 'decisions.scrub')
-      return applyScrub(tx, { refs: [fact_ref], scrubbed })
-    })
-    return { fact_ref, decisions_affected: decision_ids.length, decision_ids }
+    await call.transact(async (tx) => meter(tx, 'decisions.scrub'))
+    return { fact_ref, decisions_affected: decision_ids.length, decision_ids: [...decision_ids] }
   })
 }

@@ -1,13 +1,12 @@
 // Step 1: finds what a ref stands for and hides it, in one unit with the idempotency record.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { nextSeq } from '../gcrumbs/index.ts'
 import { markErasing } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { readRecord, type StoredCertificate } from './certificate.ts'
 import { findCertificate, findStanding } from './certificates.sql.ts'
 import type { Marked } from './plan-facts.ts'
-import { findPlaces, insertBareTombstone, isNamedByDecision } from './subjects.sql.ts'
+import { findPlaces, HELD_SEQ, insertBareTombstone, isNamedByDecision } from './subjects.sql.ts'
 
 export interface EraseRequest {
   readonly ref: number
@@ -49,7 +48,7 @@ export async function begin(tx: Tx, request: EraseRequest, certificate_id: strin
   if (request.facts_only || request.allowed_stores.length > 0) return { kind: 'out_of_reach' }
   if (await isNamedByDecision(tx, ref)) {
     // From here on no write takes the number: what is erased under it is known to be all.
-    await insertBareTombstone(tx, { ref, store_id: null, seq: await nextSeq(tx), us: tx.now() })
+    await insertBareTombstone(tx, { ref, store_id: null, seq: HELD_SEQ, us: tx.now() })
     const marked: Marked = { ref, store_id: null, outcome: 'already_absent', certificate_id }
     return { kind: 'marked', marked }
   }

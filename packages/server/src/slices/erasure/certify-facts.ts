@@ -4,6 +4,7 @@ import type { ErasureOutcome, ErasureStatement } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import type { Redaction } from '../decisions/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { setTombstoneCertificate } from '../memory/index.ts'
 import {
@@ -15,7 +16,7 @@ import {
 import { findStanding, insertCertificate } from './certificates.sql.ts'
 import { limitsOf } from './claims.ts'
 import type { Observation } from './observe-facts.ts'
-import type { FactPlan, Pending, Reasons } from './plan.ts'
+import type { Pending, Reasons } from './plan.ts'
 import type { Known } from './plan-facts.ts'
 import { passed } from './steps.ts'
 
@@ -24,6 +25,8 @@ export interface Proven {
   /** Stored by a run that ended before the ledger was told. */
   readonly certified: ReadonlyMap<number, StoredCertificate>
   readonly observed: ReadonlyMap<number, Observation>
+  /** What was replaced in decisions, by the ref that they used. */
+  readonly redactions: ReadonlyMap<number, readonly Redaction[]>
   readonly seqs: ReadonlyMap<number, number>
   readonly known: ReadonlyMap<number, Known>
 }
@@ -39,7 +42,8 @@ export async function certifyFacts(
   for (const { entry, plan } of proven.pending) {
     const observed = proven.observed.get(plan.ref)
     if (certificates.has(plan.ref) || !observed) continue
-    const statement = factStatement(tenant_id, plan, {
+    const subject = { ...plan, redactions: proven.redactions.get(plan.ref) ?? [] }
+    const statement = factStatement(tenant_id, subject, {
       observed,
       requested_us: entry.requested_us,
       completed_us,
@@ -91,7 +95,7 @@ export type FactSubject = Reasons & {
   readonly store_id: string | null
   readonly outcome: ErasureOutcome
   readonly fact_content_hash: string | null
-  readonly redactions: FactPlan['redactions']
+  readonly redactions: readonly Redaction[]
 }
 
 export function factStatement(

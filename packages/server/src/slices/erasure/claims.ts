@@ -19,8 +19,8 @@ const DECISION_IDS =
   'A decision id is a hash, fixed by the interface, over tenant, store, model, query and time: ' +
   'who guesses a redacted query exactly can confirm the guess.'
 const PG_LOG =
-  'On PostgreSQL the write-ahead log and backups of the keyring database keep the destroyed ' +
-  'secret until they are recycled.'
+  'The keyring is on PostgreSQL: the deleted secret stays in unused pages, the write-ahead log, ' +
+  'replicas and backups of the keyring database until these are rewritten or recycled.'
 const WITHOUT_WORDS =
   'Read paths were checked by number, without the text, which could no longer be read when the ' +
   'erasure was finished.'
@@ -28,10 +28,14 @@ const NUMBER_ONLY =
   'Only the number was looked for; nothing is said of memories stored under other numbers.'
 const NO_TEXT =
   'No text was stored under this number at that time, so queries and outputs were not searched.'
-const OLD_TEXTS =
-  'Copies of the data made before this erasure still hold what decisions carried for this ' +
-  'number; with the live keyring they can be read, since the text was sealed with its decision.'
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
+
+/**
+ * The word for a secret that is no more: overwritten where it lay on the embedded engine; a
+ * deleted row, which PostgreSQL keeps for a while, on the other.
+ */
+export const keyGone = (engine: DatabaseStats['engine']): 'key_destroyed' | 'key_deleted' =>
+  engine === 'postgres' ? 'key_deleted' : 'key_destroyed'
 
 export interface ClaimInputs {
   readonly engine: DatabaseStats['engine']
@@ -46,6 +50,6 @@ export function limitsOf({ engine, kind, outcome, with_words }: ClaimInputs): st
   if (outcome === 'nothing_found') return [NUMBER_ONLY, OUTSIDE]
   const keys = engine === 'postgres' ? [KEYRING_COPIES, PG_LOG] : [KEYRING_COPIES]
   if (kind === 'decision') return [...always, ...keys, DECISION_ONLY]
-  if (outcome === 'already_absent') return [...always, NO_TEXT, OLD_TEXTS]
+  if (outcome === 'already_absent') return [...always, ...keys, NO_TEXT]
   return [...always, ...keys, PARAPHRASE, ...(with_words ? [] : [WITHOUT_WORDS])]
 }

@@ -110,6 +110,15 @@ test('deleting a middle version links its neighbours and leaves the gap in time'
   assert.equal((await memory(current)).valid_until, null)
 })
 
+test('deleting the middle and then the current version makes the oldest current again', async () => {
+  const [oldest, middle, current] = await chain('both')
+  assert.equal((await remove(middle)).body.deleted, true)
+  assert.equal((await remove(current)).body.deleted, true)
+  const first = await memory(oldest)
+  assert.equal(first.valid_until, null)
+  assert.equal(first.superseded_by, null)
+})
+
 test('deleting the oldest version leaves the later ones as they were', async () => {
   const [oldest, middle, current] = await chain('oldest')
   const before = [await memory(middle), await memory(current)]

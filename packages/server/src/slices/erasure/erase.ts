@@ -1,11 +1,20 @@
 // Steps 2 and 3 of an erasure: plan, ledger row, secret destroyed. From there it can only go on.
 
 import type { Kernel } from '../../platform/kernel.ts'
+import type { LedgerParts } from '../../platform/keys/keyring.ts'
 import { unmarkErasing } from '../memory/index.ts'
 import { type Finished, finishFacts } from './finish-facts.ts'
 import type { Pending } from './plan.ts'
-import { type FactErasure, type Known, ledgerRow, planFacts } from './plan-facts.ts'
+import {
+  type FactErasure,
+  type Known,
+  ledgerRow,
+  type Marked,
+  type Planned,
+  planFacts,
+} from './plan-facts.ts'
 import { passed } from './steps.ts'
+import { deleteHeldNumbers } from './subjects.sql.ts'
 
 export interface Erased extends Finished {
   /** Salt and content of what was erased; only the first answer may show the salt. */
@@ -34,35 +43,64 @@ async function planOrUndo(
   tenant_id: string,
   erasure: FactErasure,
 ): Promise<{ pending: Pending[]; known: ReadonlyMap<number, Known> }> {
+  let parts: LedgerParts | null = null
   try {
     await passed(kernel, '1')
-    const { plans, known } = await planFacts(kernel, tenant_id, erasure)
+    const planned = await planFacts(kernel, tenant_id, erasure)
+    parts = planned.parts
     await passed(kernel, '2')
-    const entries = await kernel.keyring.ledger.request(
-      plans.map((plan) => ledgerRow(tenant_id, plan, erasure.requested_us)),
-    )
-    const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
-    const pending = plans.flatMap((plan) => {
-      const entry = bySubject.get(String(plan.ref))
-      return entry ? [{ entry, plan }] : []
-    })
-    return { pending, known }
+    const pending = await request(kernel, tenant_id, { ...planned, ...erasure })
+    return { pending, known: planned.known }
   } catch (error) {
-    await undoMarks(kernel, tenant_id, erasure)
+    await undo(kernel, tenant_id, { marked: erasure.marked, parts })
     throw error
   }
 }
 
-// A ledger row may be durable although asking for it failed: then the next turn finishes it, and
-// the fact stays hidden until it does.
-async function undoMarks(
+async function request(
   kernel: Kernel,
   tenant_id: string,
-  { marked }: FactErasure,
-): Promise<void> {
+  { plans, parts, requested_us }: Planned & FactErasure,
+): Promise<Pending[]> {
+  const { ledger } = kernel.keyring
+  const entries = await ledger.request(
+    plans.map((plan) => ledgerRow(tenant_id, plan, { requested_us, parts })),
+  )
+  // Rows from before keep their own parts; when all are, nobody has claimed these.
+  if (parts) await ledger.dropParts(parts.parts_id)
+  const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
+  return plans.flatMap((plan) => {
+    const entry = bySubject.get(String(plan.ref))
+    return entry ? [{ entry, plan }] : []
+  })
+}
+
+interface Undoing {
+  readonly marked: readonly Marked[]
+  readonly parts: LedgerParts | null
+}
+
+// A ledger row may be durable although asking for it failed: then the next turn finishes it, and
+// the fact stays hidden until it does.
+async function undo(kernel: Kernel, tenant_id: string, { marked, parts }: Undoing): Promise<void> {
   await kernel.step('erasure:undo')
-  const refs: number[] = []
-  for (const { ref } of marked)
-    if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) refs.push(ref)
-  await kernel.db.transact(tenant_id, (tx) => unmarkErasing(tx, refs))
+  if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
+  const refs = marked.map(({ ref }) => ref)
+  await showAgain(kernel, tenant_id, refs)
+}
+
+/** Takes back step 1 for those of the refs that the ledger knows nothing of. */
+export async function showAgain(
+  kernel: Kernel,
+  tenant_id: string,
+  refs: readonly number[],
+): Promise<void> {
+  const undone: number[] = []
+  for (const ref of refs)
+    if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
+  if (undone.length === 0) return
+  await kernel.db.transact(tenant_id, async (tx) => {
+    await unmarkErasing(tx, undone)
+    await deleteHeldNumbers(tx, undone)
+  })
 }

@@ -3,7 +3,7 @@
 
 import type { Kernel } from '../../platform/kernel.ts'
 import { forget } from '../memory/index.ts'
-import { applyPlans, scrubLate } from './apply-plans.ts'
+import { applyParts, replaceRows, scrubLate } from './apply-plans.ts'
 import type { StoredCertificate } from './certificate.ts'
 import { certifyFacts, findCertified } from './certify-facts.ts'
 import { observeFacts } from './observe-facts.ts'
@@ -30,7 +30,9 @@ export async function finishFacts(
   { pending, known }: FactWork,
 ): Promise<Finished> {
   const plans = pending.map(({ plan }) => plan)
-  const seqs = await applyPlans(kernel, tenant_id, plans)
+  const entries = pending.map(({ entry }) => entry)
+  const redactions = await applyParts(kernel, tenant_id, entries)
+  const seqs = await replaceRows(kernel, tenant_id, plans)
   await scrubLate(kernel, tenant_id, plans, known)
   await passed(kernel, '4')
 
@@ -50,6 +52,7 @@ export async function finishFacts(
     pending: proven,
     certified: known_certificates,
     observed,
+    redactions,
     seqs,
     known,
   })

@@ -2,17 +2,12 @@
 
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerEntry, SecretKind } from '../../platform/keys/keyring.ts'
-import { applyPlans } from './apply-plans.ts'
+import { finishScrub } from '../decisions/index.ts'
+import { applyParts } from './apply-plans.ts'
 import { finishFacts } from './finish-facts.ts'
 import { applyRedactionPlan, finishRedaction } from './finish-redaction.ts'
 import { finishStore } from './finish-store.ts'
-import {
-  type FactPlan,
-  type Pending,
-  type PendingRedaction,
-  type PendingStore,
-  readPlan,
-} from './plan.ts'
+import { type Pending, type PendingRedaction, type PendingStore, readPlan } from './plan.ts'
 
 export interface PendingResult {
   /** Refs certified by this run. */
@@ -38,7 +33,9 @@ export async function finishPending(kernel: Kernel, tenant_id: string): Promise<
     pending: facts,
     known: new Map(),
   })
-  const unfinished = new Set(entries.map(subjectOf))
+  const unfinished = new Set(
+    [...facts, ...redactions, ...stores].map(({ entry }) => subjectOf(entry)),
+  )
   for (const { entry, plan } of facts)
     if (certificates.has(plan.ref)) unfinished.delete(subjectOf(entry))
   for (const redaction of redactions)
@@ -67,26 +64,24 @@ async function applyInOrder(
   const facts: Pending[] = []
   const redactions: PendingRedaction[] = []
   const stores: PendingStore[] = []
-  let run: FactPlan[] = []
   for (const entry of entries) {
     const plan = readPlan(entry.plan)
     if (plan.kind === 'fact') {
+      if (!isSameParts(entry, facts.at(-1)?.entry)) await applyParts(kernel, tenant_id, [entry])
       facts.push({ entry, plan })
-      run.push(plan)
-      continue
+    } else if (plan.kind === 'store') stores.push({ entry, plan })
+    else if (plan.kind === 'scrub') await finishScrub(kernel, entry)
+    else {
+      await applyRedactionPlan(kernel, tenant_id, plan)
+      redactions.push({ entry, plan })
     }
-    if (plan.kind === 'store') {
-      stores.push({ entry, plan })
-      continue
-    }
-    await applyPlans(kernel, tenant_id, run)
-    run = []
-    await applyRedactionPlan(kernel, tenant_id, plan)
-    redactions.push({ entry, plan })
   }
-  await applyPlans(kernel, tenant_id, run)
   return { facts, redactions, stores }
 }
+
+// The rows of a batch share their parts.
+const isSameParts = (entry: LedgerEntry, last: LedgerEntry | undefined): boolean =>
+  last !== undefined && entry.parts?.parts_id === last.parts?.parts_id
 
 const subjectOf = (entry: LedgerEntry): string => `${entry.subject_kind}:${entry.subject}`
 

@@ -13,7 +13,7 @@ import {
   signStatement,
 } from './certificate.ts'
 import { findStanding, insertCertificate } from './certificates.sql.ts'
-import { limitsOf } from './claims.ts'
+import { keyGone, limitsOf } from './claims.ts'
 import type { PendingRedaction, RedactionPlan } from './plan.ts'
 import { passed } from './steps.ts'
 import { findRedactionEntry } from './subjects.sql.ts'
@@ -106,7 +106,7 @@ async function observe(
   const { old_secret_no } = redaction
   const secrets = await kernel.keyring.secrets(tenant_id, 'decision', [old_secret_no])
   const destroyed = (secrets.get(old_secret_no) ?? null) === null
-  const keyring = destroyed ? 'key_destroyed' : 'present'
+  const keyring = destroyed ? keyGone(kernel.db.stats().engine) : 'present'
   const shown = probed.find(({ result }) => result !== 'scrubbed')?.result
   const paths = [{ path: 'keyring', result: keyring }, ...probed]
   return {

@@ -11,7 +11,7 @@ import { redact } from './redact.ts'
 import { STORE_ERASE, storeEraser } from './store-erase-job.ts'
 
 export { dataPlaces, keyringPlaces, otherPlaces, type Place } from './places.ts'
-export { reconcileErasures, recoverErasures } from './recover.ts'
+export { reconcileErasures, recoverAbandoned, recoverErasures } from './recover.ts'
 export { needsReplay, replayLedger } from './replay-ledger.ts'
 export { ERASURE_STEPS } from './steps.ts'
 

@@ -6,6 +6,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { probeDecisions, readBackScrubbed } from '../decisions/index.ts'
 import { probeAbsent } from '../memory/index.ts'
+import { keyGone } from './claims.ts'
 import type { Known } from './plan-facts.ts'
 import { findPlaces, findTombstones, listUses } from './subjects.sql.ts'
 
@@ -30,6 +31,7 @@ const GONE: ReadonlySet<string> = new Set([
   'absent',
   'tombstoned',
   'key_destroyed',
+  'key_deleted',
   'scrubbed',
   'none',
   'unused',
@@ -106,7 +108,7 @@ async function observeRows(
   const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
   return ({ ref, outcome }) => {
     const data = rows.has(ref) ? 'present' : tombs.has(ref) ? 'tombstoned' : 'absent'
-    const keyless = outcome === 'erased' ? 'key_destroyed' : 'absent'
+    const keyless = outcome === 'erased' ? keyGone(kernel.db.stats().engine) : 'absent'
     const secret = secrets.get(ref) ?? null
     // A number nobody has used yet may have its secret ready; it opens nothing.
     const unread = outcome === 'nothing_found' ? 'unused' : 'present'

@@ -2,11 +2,10 @@
 
 import { contentHash } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel.ts'
-import type { NewLedgerEntry } from '../../platform/keys/keyring.ts'
-import { planScrub, type ScrubbedDecision } from '../decisions/index.ts'
+import type { LedgerParts, NewLedgerEntry } from '../../platform/keys/keyring.ts'
+import { writeScrubParts } from '../decisions/index.ts'
 import { openForErasure } from '../memory/index.ts'
 import type { FactPlan, Reasons } from './plan.ts'
-import { listUses } from './subjects.sql.ts'
 
 /** A subject that step 1 has hidden, or a ref that only decision records name. */
 export interface Marked {
@@ -31,6 +30,8 @@ export interface FactErasure {
 
 export interface Planned {
   readonly plans: readonly FactPlan[]
+  /** What happens to decisions, durable already; null: no decision used them. */
+  readonly parts: LedgerParts | null
   readonly known: ReadonlyMap<number, Known>
 }
 
@@ -47,32 +48,29 @@ export async function planFacts(
     if (fact) known.set(ref, { content: fact.content, salt: kernel.ids.hex(32) })
   }
   const subjects = refs.map((ref) => ({ ref, content: known.get(ref)?.content ?? null }))
-  const scrubbed = await planScrub(kernel, tenant_id, subjects)
-  const uses = await kernel.db.read(tenant_id, (db) => listUses(db, refs))
-  const share = shareOut(scrubbed, uses)
+  const parts = await writeScrubParts(kernel, tenant_id, { subjects, erased: true })
   const plans = marked.map((subject): FactPlan => {
     const { ref, store_id, outcome, certificate_id } = subject
     const found = known.get(ref)
     return {
-      version: 1,
+      version: 2,
       kind: 'fact',
       certificate_id,
       ref,
       store_id,
       outcome,
       fact_content_hash: found ? contentHash(Buffer.from(found.salt, 'hex'), found.content) : null,
-      ...share(ref),
       ...reasons,
     }
   })
-  return { plans, known }
+  return { plans, parts, known }
 }
 
 /** The ledger row of a plan: the erasure's memory outside the data it erases from. */
 export const ledgerRow = (
   tenant_id: string,
   plan: FactPlan,
-  requested_us: number,
+  { requested_us, parts }: { requested_us: number; parts: LedgerParts | null },
 ): NewLedgerEntry => ({
   tenant_id,
   subject_kind: 'fact',
@@ -81,38 +79,5 @@ export const ledgerRow = (
   requested_us,
   plan,
   destroys: [{ kind: 'fact', number: plan.ref }],
+  parts,
 })
-
-type Use = { readonly ref: number; readonly decision_id: Uint8Array }
-
-// A decision that used many facts of a batch is sealed once, without any of their secrets, so its
-// document is kept once: in the plan of the first of them. All rows of a batch are requested,
-// applied and certified together.
-function shareOut(scrubbed: readonly ScrubbedDecision[], uses: readonly Use[]) {
-  const documents = new Map(scrubbed.map((decision) => [decision.decision_id, decision]))
-  const homeless = new Map(documents)
-  const usedBy = new Map<number, string[]>()
-  for (const { ref, decision_id } of uses) {
-    const ids = usedBy.get(ref) ?? []
-    ids.push(Buffer.from(decision_id).toString('hex'))
-    usedBy.set(ref, ids)
-  }
-  return (ref: number) => {
-    const decision_ids = usedBy.get(ref) ?? []
-    const own = decision_ids.flatMap((id) => homeless.get(id) ?? [])
-    for (const { decision_id } of own) homeless.delete(decision_id)
-    const redactions = decision_ids.flatMap((decision_id) =>
-      (documents.get(decision_id)?.redactions ?? []).map((done) => ({ decision_id, ...done })),
-    )
-    return {
-      decision_ids,
-      redactions,
-      scrubbed: own.map((decision) => ({
-        decision_id: decision.decision_id,
-        decision_seq: decision.decision_seq,
-        sealed: decision.sealed,
-        redactions: decision.redactions.map((done) => ({ ...done })),
-      })),
-    }
-  }
-}

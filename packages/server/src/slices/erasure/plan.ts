@@ -5,33 +5,20 @@ import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 
-/** A decision as it will read afterwards: ciphertext that the destroyed secret has no part in. */
-const Scrubbed = Type.Object({
-  decision_id: Type.String(),
-  decision_seq: Type.Integer(),
-  sealed: Type.String(),
-  redactions: Type.Array(Type.Object({ field: Type.String(), count: Type.Integer() })),
-})
-
 const reasons = {
   legal_basis: Type.String(),
   requested_by: Type.Union([Type.String(), Type.Null()]),
 }
 
+/** What it does to decisions stands in the parts of its ledger row, shared by a batch. */
 const FactPlan = Type.Object({
-  version: Type.Literal(1),
+  version: Type.Literal(2),
   kind: Type.Literal('fact'),
   certificate_id: Type.String(),
   ref: Type.Integer(),
   store_id: Type.Union([Type.String(), Type.Null()]),
   outcome: Type.Enum(['erased', 'already_absent']),
   fact_content_hash: Type.Union([Type.String(), Type.Null()]),
-  scrubbed: Type.Array(Scrubbed),
-  /** Decisions that used this fact; their documents may stand in another plan of the batch. */
-  decision_ids: Type.Array(Type.String()),
-  redactions: Type.Array(
-    Type.Object({ decision_id: Type.String(), field: Type.String(), count: Type.Integer() }),
-  ),
   ...reasons,
 })
 export type FactPlan = Static<typeof FactPlan>
@@ -64,7 +51,11 @@ const StorePlan = Type.Object({
 })
 export type StorePlan = Static<typeof StorePlan>
 
-export type Plan = FactPlan | RedactionPlan | StorePlan
+/** A scrub that erases nothing: all of it stands in the parts. */
+const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
+export type ScrubPlan = Static<typeof ScrubPlan>
+
+export type Plan = FactPlan | RedactionPlan | StorePlan | ScrubPlan
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
 export interface Pending {
@@ -85,11 +76,13 @@ export interface PendingStore {
 const factPlans = Compile(FactPlan)
 const redactionPlans = Compile(RedactionPlan)
 const storePlans = Compile(StorePlan)
+const scrubPlans = Compile(ScrubPlan)
 
 /** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
 export function readPlan(value: unknown): Plan {
   if (factPlans.Check(value)) return value
   if (storePlans.Check(value)) return value
+  if (scrubPlans.Check(value)) return value
   assert(redactionPlans.Check(value), 'a ledger row carries a plan this version does not know')
   return value
 }

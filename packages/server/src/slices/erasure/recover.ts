@@ -1,13 +1,13 @@
 // Before serving: erasures that a crash cut off are finished or undone, restored data catches up.
 
-import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import { abandonedTurns, inErasureTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { reconcileLog } from '../gcrumbs/index.ts'
-import { unmarkErasing } from '../memory/index.ts'
+import { showAgain } from './erase.ts'
 import { finishPending } from './finish-pending.ts'
 import { removeDeletedStores } from './finish-store.ts'
 import { needsReplay, replayLedger } from './replay-ledger.ts'
-import { listErasing } from './subjects.sql.ts'
+import { listErasing, listHeldNumbers } from './subjects.sql.ts'
 
 /**
  * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
@@ -18,17 +18,23 @@ export async function reconcileErasures(
   kernel: Kernel,
   options: { generation_floor?: number } = {},
 ): Promise<void> {
-  for (const tenant_id of await kernel.keyring.listTenants()) {
-    const missing = await needsReplay(kernel, tenant_id)
-    const log = await reconcileLog(kernel, tenant_id, {
-      certificates_missing: missing,
-      ...options,
-    })
-    if (!missing && log === 'intact') continue
-    await inErasureTurn(kernel, tenant_id, () => replayLedger(kernel, tenant_id))
+  for (const tenant_id of await kernel.keyring.listTenants())
+    await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options))
+}
+
+// In the turn: an erasure that another process is at would look like one that was forgotten.
+async function reconcileTenant(
+  kernel: Kernel,
+  tenant_id: string,
+  options: { generation_floor?: number },
+): Promise<void> {
+  const missing = await needsReplay(kernel, tenant_id)
+  const log = await reconcileLog(kernel, tenant_id, { certificates_missing: missing, ...options })
+  if (missing || log === 'restored') {
+    await replayLedger(kernel, tenant_id)
     kernel.logger.warn('erasure.ledger_replayed', { tenant_id })
   }
-  await recoverErasures(kernel)
+  await tryRecover(kernel, tenant_id)
 }
 
 /**
@@ -37,23 +43,32 @@ export async function reconcileErasures(
  * erasure of the tenant and the next start try again.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
-  for (const tenant_id of await kernel.keyring.listTenants()) {
-    try {
-      await inErasureTurn(kernel, tenant_id, () => recoverTenant(kernel, tenant_id))
-    } catch (error) {
-      const reason = error instanceof Error ? error.name : 'unknown'
-      kernel.logger.error('erasure.recovery_failed', { tenant_id, reason })
-    }
+  for (const tenant_id of await kernel.keyring.listTenants())
+    await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id))
+}
+
+/** The same for tenants at which another process has died: soon after its lease is over. */
+export async function recoverAbandoned(kernel: Kernel): Promise<void> {
+  for (const tenant_id of await abandonedTurns(kernel))
+    await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id))
+}
+
+async function tryRecover(kernel: Kernel, tenant_id: string): Promise<void> {
+  try {
+    await recoverTenant(kernel, tenant_id)
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : 'unknown'
+    kernel.logger.error('erasure.recovery_failed', { tenant_id, reason })
   }
 }
 
 async function recoverTenant(kernel: Kernel, tenant_id: string): Promise<void> {
   await finishPending(kernel, tenant_id)
   await removeDeletedStores(kernel, tenant_id)
-  const marked = await kernel.db.read(tenant_id, listErasing)
-  const undone: number[] = []
-  for (const { ref } of marked)
-    if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
-  if (undone.length === 0) return
-  await kernel.db.transact(tenant_id, (tx) => unmarkErasing(tx, undone))
+  const marked = await kernel.db.read(tenant_id, async (db) => [
+    ...(await listErasing(db)),
+    ...(await listHeldNumbers(db)),
+  ])
+  const refs = marked.map(({ ref }) => ref)
+  await showAgain(kernel, tenant_id, refs)
 }

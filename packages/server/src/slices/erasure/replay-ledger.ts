@@ -2,22 +2,23 @@
 
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
+import { isLacking, lacksScrub } from '../decisions/index.ts'
 import { forget } from '../memory/index.ts'
-import { applyPlans, scrub } from './apply-plans.ts'
+import { applyParts, replaceRows } from './apply-plans.ts'
 import type { StoredCertificate } from './certificate.ts'
 import { countStanding, findStanding } from './certificates.sql.ts'
 import { storeFactCertificate } from './certify-facts.ts'
 import { applyRedactionPlan, storeRedactionCertificate } from './finish-redaction.ts'
 import { type FactPlan, readPlan } from './plan.ts'
-import { findTombstones } from './subjects.sql.ts'
+import { findTombstones, HELD_SEQ } from './subjects.sql.ts'
 
 const PAGE = 200
 
-/** Whether the ledger has completed erasures that the data knows nothing of. */
+/** Whether the ledger has completed erasures or scrubs that the data knows nothing of. */
 export async function needsReplay(kernel: Kernel, tenant_id: string): Promise<boolean> {
   const completed = await kernel.keyring.ledger.countCompleted(tenant_id)
-  if (completed === 0) return false
-  return (await kernel.db.read(tenant_id, countStanding)) < completed
+  const standing = completed === 0 ? 0 : await kernel.db.read(tenant_id, countStanding)
+  return standing < completed || lacksScrub(kernel, tenant_id)
 }
 
 /**
@@ -28,28 +29,33 @@ export async function needsReplay(kernel: Kernel, tenant_id: string): Promise<bo
 export async function replayLedger(kernel: Kernel, tenant_id: string): Promise<void> {
   let replaying = false
   let after = 0
+  let parts_id: string | undefined
   for (;;) {
     const entries = await kernel.keyring.ledger.list(tenant_id, { after, limit: PAGE })
     for (const entry of entries) {
       replaying ||= await isMissing(kernel, tenant_id, entry)
-      if (replaying) await replayEntry(kernel, tenant_id, entry)
       after = entry.ledger_id
+      if (!replaying) continue
+      // The rows of a batch share their parts and follow each other.
+      if (entry.parts?.parts_id !== parts_id) await applyParts(kernel, tenant_id, [entry])
+      parts_id = entry.parts?.parts_id
+      await replayEntry(kernel, tenant_id, entry)
     }
     if (entries.length < PAGE) return
   }
 }
 
-async function isMissing(
-  kernel: Kernel,
-  tenant_id: string,
-  { subject_kind, subject, state }: LedgerEntry,
-): Promise<boolean> {
+async function isMissing(kernel: Kernel, tenant_id: string, entry: LedgerEntry): Promise<boolean> {
+  const { subject_kind, subject, state } = entry
   // Rows of deleted stores are found by their secrets, once their facts are gone.
   if (subject_kind === 'store') return false
+  if (subject_kind === 'scrub') return (await isLacking(kernel, entry)) === true
   return kernel.db.read(tenant_id, async (db) => {
     if (await findStanding(db, subject_kind, subject)) return false
     if (state === 'completed') return true
-    return subject_kind === 'fact' && (await findTombstones(db, [Number(subject)])).length === 0
+    if (subject_kind !== 'fact') return false
+    const found = await findTombstones(db, [Number(subject)])
+    return found.every(({ erased_seq }) => erased_seq === HELD_SEQ)
   })
 }
 
@@ -57,6 +63,7 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
   const plan = readPlan(entry.plan)
   const { subject_kind, subject } = entry
   if (plan.kind === 'store' || subject_kind === 'store') return
+  if (plan.kind === 'scrub' || subject_kind === 'scrub') return
   if (plan.kind === 'fact') await replayFact(kernel, tenant_id, plan)
   else await applyRedactionPlan(kernel, tenant_id, plan)
   if (entry.state !== 'completed') return
@@ -71,7 +78,6 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
 }
 
 async function replayFact(kernel: Kernel, tenant_id: string, plan: FactPlan): Promise<void> {
-  await applyPlans(kernel, tenant_id, [plan])
-  await kernel.db.transact(tenant_id, (tx) => scrub(tx, [plan]))
+  await replaceRows(kernel, tenant_id, [plan])
   if (plan.store_id !== null) forget(kernel, tenant_id, plan.store_id, [plan.ref])
 }

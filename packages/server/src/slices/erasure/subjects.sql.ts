@@ -1,6 +1,12 @@
 // SQL of what an erasure looks at directly: where a ref stands in rows, tombstones and decisions.
 
-import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+} from '../../platform/db/tenant-db.ts'
 
 const IN_MAX = 500
 
@@ -34,6 +40,28 @@ export const insertBareTombstone = (
       certificate_id: null,
     }).onConflict((conflict) => conflict.doNothing()),
   )
+
+/** Stands for the log position of an erasure that has not come to step 4. */
+export const HELD_SEQ = -1
+
+/** Numbers that step 1 took out of use; at start only those whose erasure was cut off. */
+export const listHeldNumbers = (db: TenantDb) =>
+  db.all(
+    from(db, 'tombstones')
+      .select('ref')
+      .where('store_id', 'is', null)
+      .where('erased_seq', '=', HELD_SEQ),
+  )
+
+/** Puts back in use, or makes room for the tombstone that stays. */
+export async function deleteHeldNumbers(tx: Tx, refs: readonly number[]): Promise<void> {
+  for (let at = 0; at < refs.length; at += IN_MAX)
+    await tx.run(
+      deleteFrom(tx, 'tombstones')
+        .where('ref', 'in', refs.slice(at, at + IN_MAX))
+        .where('erased_seq', '=', HELD_SEQ),
+    )
+}
 
 export async function isNamedByDecision(db: TenantDb, ref: number): Promise<boolean> {
   const row = await db.first(

@@ -11,6 +11,7 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { whenLeased } from '../../platform/leases.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { sha256 } from './append.ts'
 import {
@@ -56,14 +57,12 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
 
 const rolls = perKernel(() => new Map<string, Promise<unknown>>())
 
-/** Rolls of one tenant run one after another. */
+/** Rolls of one tenant run one after another, in whatever process. */
 export function rollEpoch(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   const waiting = rolls(kernel)
   const before = waiting.get(tenant_id) ?? Promise.resolve()
-  const roll = before.then(
-    () => rollNow(kernel, tenant_id),
-    () => rollNow(kernel, tenant_id),
-  )
+  const next = () => whenLeased(kernel, `roll/${tenant_id}`, () => rollNow(kernel, tenant_id))
+  const roll = before.then(next, next)
   waiting.set(tenant_id, roll)
   const forget = () => {
     if (waiting.get(tenant_id) === roll) waiting.delete(tenant_id)

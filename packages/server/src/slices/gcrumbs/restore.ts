@@ -10,9 +10,10 @@ import { rollEpoch } from './epochs.ts'
 import { treeRoot } from './tree.ts'
 
 /**
- * Compares the log with the last checkpoint the keyring holds. A log that does not extend it, or
- * that lacks a certificate, was restored from a backup: it continues under the next generation,
- * whose first entry carries the last checkpoint of the old one. Run before serving.
+ * Compares the log with the last checkpoint the keyring holds, or has taken from its copy. A log
+ * that does not extend it, or that lacks a certificate, was restored from a backup: it continues
+ * under the next generation, whose first entry carries the last checkpoint of the old one. Run
+ * before serving.
  * `generation_floor`: the keyring itself is from a backup, so checkpoints it has not heard of may
  * have been signed; a log with entries goes on above this generation in any case.
  */

@@ -1,14 +1,14 @@
 // Verification in a thread of its own: a long log never holds up other tenants' requests.
 
 import { parentPort } from 'node:worker_threads'
-import { SqliteConnection } from '../../platform/db/sqlite-connection.ts'
-import { SqliteTenantDb } from '../../platform/db/sqlite-handle.ts'
+import type { DatabaseSource } from '../../platform/db/database.ts'
+import { readSource } from '../../platform/db/source.ts'
 import { type LogVerdict, type VerifyTask, verifyLog } from './verify-log.ts'
 
 /** What verify.ts sends; the answer carries the same id. */
 export interface VerifyRequest {
   readonly id: number
-  readonly path: string
+  readonly source: DatabaseSource
   readonly tenant_id: string
   readonly task: VerifyTask
 }
@@ -20,15 +20,11 @@ export interface VerifyReply {
   readonly error?: string
 }
 
-async function answer({ id, path, tenant_id, task }: VerifyRequest): Promise<VerifyReply> {
-  const connection = new SqliteConnection(path, 'read')
+async function answer({ id, source, tenant_id, task }: VerifyRequest): Promise<VerifyReply> {
   try {
-    connection.step('BEGIN')
-    return { id, verdict: await verifyLog(new SqliteTenantDb(tenant_id, connection), task) }
+    return { id, verdict: await readSource(source, tenant_id, (db) => verifyLog(db, task)) }
   } catch (error) {
     return { id, error: error instanceof Error ? error.name : 'unknown' }
-  } finally {
-    connection.close()
   }
 }
 

@@ -1,6 +1,7 @@
 // GET /v1/gcrumbs/verify: goes on from where this process last verified, unless asked for all.
 
 import { Worker } from 'node:worker_threads'
+import type { DatabaseSource } from '../../platform/db/database.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { type LogVerdict, UNVERIFIED, type VerifiedState, type VerifyTask } from './verify-log.ts'
 import type { VerifyReply, VerifyRequest } from './verify-worker.ts'
@@ -17,7 +18,7 @@ export async function verifyChain(
   const known = verified(kernel)
   const from = (options.full ? undefined : known.get(tenant_id)) ?? UNVERIFIED
   const signed = await kernel.keyring.checkpoints.last(tenant_id)
-  const verdict = await verifier(kernel).verify(kernel.db.path, tenant_id, {
+  const verdict = await verifier(kernel).verify(kernel.db.source, tenant_id, {
     from,
     keys: kernel.keyring.publishedKeys(),
     origin: kernel.settings.origin,
@@ -43,13 +44,13 @@ class Verifier {
   #worker: Worker | undefined
   #next = 0
 
-  verify(path: string, tenant_id: string, task: VerifyTask): Promise<LogVerdict> {
+  verify(source: DatabaseSource, tenant_id: string, task: VerifyTask): Promise<LogVerdict> {
     return new Promise((resolve, reject) => {
       const id = this.#next++
       this.#waiting.set(id, { resolve, reject })
       const worker = this.#start()
       worker.ref()
-      const request: VerifyRequest = { id, path, tenant_id, task }
+      const request: VerifyRequest = { id, source, tenant_id, task }
       worker.postMessage(request)
     })
   }

@@ -4,7 +4,9 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import {
   amendVersion,
   closeVersion,
+  findBeginning,
   findCurrent,
+  findFirstWithEnd,
   insertValidity,
   type ValidityRow,
 } from './validity.sql.ts'
@@ -35,11 +37,18 @@ export async function closeGap(tx: Tx, gone: ValidityRow, seq: number): Promise<
   await closeVersion(tx, gone, seq)
   if (superseded_by !== null) await reviseValidity(tx, superseded_by, seq, { predecessor })
   if (predecessor !== null) {
-    const before = await findCurrent(tx, predecessor)
-    // One that had ended by itself before its successor began stays ended.
-    const closedByIt = before?.valid_until_us === gone.valid_from_us
-    const opened = superseded_by === null && closedByIt ? { valid_until_us: null } : {}
+    const opens = superseded_by === null && (await endedBySuccessor(tx, predecessor))
+    const opened = opens ? { valid_until_us: null } : {}
     await reviseValidity(tx, predecessor, seq, { superseded_by, ...opened })
   }
   return predecessor
+}
+
+// One that had ended by itself before its successor began stays ended. The successor that ended it
+// may be gone from the chain since: what was on record when the end was set says which it was.
+async function endedBySuccessor(tx: Tx, ref: number): Promise<boolean> {
+  const end = (await findCurrent(tx, ref))?.valid_until_us ?? null
+  if (end === null) return false
+  const successor = (await findFirstWithEnd(tx, ref, end))?.superseded_by ?? null
+  return successor !== null && (await findBeginning(tx, successor)) === end
 }

@@ -3,7 +3,7 @@
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findStates, LIVE } from './facts.sql.ts'
-import type { FactDraft } from './prepare-facts.ts'
+import type { FactDraft, PreparedFact } from './prepare-facts.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { findStore } from './stores.sql.ts'
 
@@ -28,6 +28,24 @@ export async function findDuplicates(
     if (error instanceof Refusal && error.code === 'index_building') return drafts.map(() => null)
     throw error
   }
+}
+
+/**
+ * The same for facts written together: where none was `found` before them, the ref of the first
+ * among them that holds the content in the same namespace and is current from the write on.
+ */
+export function duplicatesTogether(
+  facts: readonly Pick<PreparedFact, 'ref' | 'content_hash'>[],
+  found: readonly (number | null)[],
+  isCurrent: (index: number) => boolean,
+): (number | null)[] {
+  // The hash is of content and namespace.
+  const first = new Map<string, number>()
+  return facts.map(({ ref, content_hash }, i) => {
+    const before = first.get(content_hash) ?? null
+    if (before === null && isCurrent(i)) first.set(content_hash, ref)
+    return found[i] ?? before
+  })
 }
 
 /** A fact whose erasure is under way is named to nobody. */

@@ -16,6 +16,7 @@ import {
 } from './facts.sql.ts'
 import { pageMemories } from './memory-reads.ts'
 import { openFacts } from './opened-fact.ts'
+import { openedFacts } from './opened-facts.ts'
 import { advanceStore } from './store-heads.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { findStore } from './stores.sql.ts'
@@ -29,9 +30,12 @@ export async function factStates(
   refs: readonly number[],
 ): Promise<Map<number, FactState>> {
   const states = new Map<number, FactState>()
-  for (const { ref } of await findTombstones(db, refs)) states.set(ref, 'erased')
   for (const { ref, state } of await findStates(db, refs))
     states.set(ref, state === ERASING ? 'erasing' : 'live')
+  // A ref has a row or a tombstone, never both.
+  const others = refs.filter((ref) => !states.has(ref))
+  if (others.length === 0) return states
+  for (const { ref } of await findTombstones(db, others)) states.set(ref, 'erased')
   return states
 }
 
@@ -82,8 +86,13 @@ export function forget(
   store_id: string,
   refs: readonly number[],
 ): void {
-  if (refs.length === 0) storeIndexes(kernel).drop(tenant_id, store_id)
-  else storeIndexes(kernel).forget(tenant_id, store_id, refs)
+  if (refs.length === 0) {
+    storeIndexes(kernel).drop(tenant_id, store_id)
+    openedFacts(kernel).forgetStore(tenant_id, store_id)
+  } else {
+    storeIndexes(kernel).forget(tenant_id, store_id, refs)
+    openedFacts(kernel).forget(tenant_id, refs)
+  }
 }
 
 export interface Probe {
@@ -111,6 +120,7 @@ export async function probeAbsent(
   const indexed = store
     ? storeIndexes(kernel).has(tenant_id, store.store_id, ref)
     : storeIndexes(kernel).hasAnywhere(tenant_id, ref)
+  const held = indexed || openedFacts(kernel).has(tenant_id, ref)
   // No store, no lists: nothing was looked at, and the certificate does not say otherwise.
   const result = (present: boolean | null) =>
     present === null ? 'not_applicable' : present ? 'present' : 'absent'
@@ -119,6 +129,6 @@ export async function probeAbsent(
     { path: 'memory.memories', result: result(found.listed) },
     { path: 'memory.audit', result: result(found.listed) },
     { path: 'memory.export', result: result(found.listed) },
-    { path: 'memory.retrieve', result: result(indexed) },
+    { path: 'memory.retrieve', result: result(held) },
   ]
 }

@@ -1,8 +1,9 @@
 // Pure: the GMP identity of a fact and its commitment, with the runtime's fast hashes.
 
-import { createHmac, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from '@custos/proof'
 import { createBLAKE2b } from 'hash-wasm'
+import { hmacSha256 } from '../../platform/hmac.ts'
 
 // One instance for the process: init, update and digest run without a break between them.
 const blake2b128 = await createBLAKE2b(128)
@@ -20,7 +21,7 @@ export function factIdBytes(content: string, tenant_value: string): Buffer {
 
 /** HMAC-SHA256(salt, UTF-8 content): what the log commits to instead of the content. */
 export function commitmentOf(content: string, salt: Uint8Array): Buffer {
-  return createHmac('sha256', salt).update(content).digest()
+  return hmacSha256(salt)(content)
 }
 
 const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')

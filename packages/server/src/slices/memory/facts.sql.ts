@@ -1,5 +1,6 @@
 // SQL of facts and tombstones: sealed rows with the interval they hold in.
 
+import { itemParams, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import {
@@ -20,9 +21,10 @@ export const LIVE = 0
 export const ERASING = 1
 
 const IN_MAX = 500
+const FACTS_AT_ONCE = 32
 
-/** A fact and its current validity. */
-export interface FactRow extends NewFactRow {
+/** A fact's row without what is sealed, and its current validity. */
+export interface FactHead extends Omit<NewFactRow, 'sealed'> {
   readonly from_seq: number
   readonly valid_from_us: number
   readonly valid_until_us: number | null
@@ -30,7 +32,11 @@ export interface FactRow extends NewFactRow {
   readonly superseded_by: number | null
 }
 
-const FACT_COLUMNS = [
+export interface FactRow extends FactHead {
+  readonly sealed: Uint8Array
+}
+
+const HEAD_COLUMNS = [
   'facts.ref',
   'facts.store_id',
   'facts.namespace',
@@ -38,13 +44,14 @@ const FACT_COLUMNS = [
   'facts.written_us',
   'facts.token_count',
   'facts.state',
-  'facts.sealed',
   'validity.from_seq',
   'validity.valid_from_us',
   'validity.valid_until_us',
   'validity.predecessor',
   'validity.superseded_by',
 ] as const
+
+const FACT_COLUMNS = [...HEAD_COLUMNS, 'facts.sealed'] as const
 
 const insertFactStatement = statement<NewFactRow>()((k, p) =>
   k.insertInto('facts').values({
@@ -80,12 +87,53 @@ const factStatement = statement<{ ref: number }>()((k, p) =>
 export const findFact = (db: TenantDb, ref: number): Promise<FactRow | undefined> =>
   db.firstOf(factStatement, { ref })
 
-export async function findFacts(db: TenantDb, refs: readonly number[]): Promise<FactRow[]> {
-  const rows: FactRow[] = []
-  for (const ref of refs) {
-    const row = await findFact(db, ref)
-    if (row) rows.push(row)
-  }
+const factsStatement = perCount((count) =>
+  statement<Record<string, number>>()((k, p) =>
+    k
+      .selectFrom('facts')
+      .innerJoin('validity', (join) =>
+        join
+          .onRef('validity.tenant_id', '=', 'facts.tenant_id')
+          .onRef('validity.ref', '=', 'facts.ref')
+          .on('validity.until_seq', 'is', null),
+      )
+      .select(FACT_COLUMNS)
+      .where('facts.tenant_id', '=', p.tenant_id)
+      .where('facts.ref', 'in', itemsOf(p, count, 'r')),
+  ),
+)
+
+const headsStatement = perCount((count) =>
+  statement<Record<string, number>>()((k, p) =>
+    k
+      .selectFrom('facts')
+      .innerJoin('validity', (join) =>
+        join
+          .onRef('validity.tenant_id', '=', 'facts.tenant_id')
+          .onRef('validity.ref', '=', 'facts.ref')
+          .on('validity.until_seq', 'is', null),
+      )
+      .select(HEAD_COLUMNS)
+      .where('facts.tenant_id', '=', p.tenant_id)
+      .where('facts.ref', 'in', itemsOf(p, count, 'r')),
+  ),
+)
+
+/** Facts in any state, in no order. */
+export const findFacts = (db: TenantDb, refs: readonly number[]): Promise<FactRow[]> =>
+  byRefs(refs, (some) => db.allOf(factsStatement(some.length), itemParams(some, 'r')))
+
+/** The same without what is sealed. */
+export const findFactHeads = (db: TenantDb, refs: readonly number[]): Promise<FactHead[]> =>
+  byRefs(refs, (some) => db.allOf(headsStatement(some.length), itemParams(some, 'r')))
+
+async function byRefs<T>(
+  refs: readonly number[],
+  look: (some: readonly number[]) => Promise<T[]>,
+): Promise<T[]> {
+  const rows: T[] = []
+  for (let at = 0; at < refs.length; at += FACTS_AT_ONCE)
+    rows.push(...(await look(refs.slice(at, at + FACTS_AT_ONCE))))
   return rows
 }
 
@@ -207,17 +255,19 @@ const TOMBSTONE_COLUMNS = [
   'certificate_id',
 ] as const
 
-const tombstoneStatement = statement<{ ref: number }>()((k, p) =>
-  k
-    .selectFrom('tombstones')
-    .select(TOMBSTONE_COLUMNS)
-    .where('tenant_id', '=', p.tenant_id)
-    .where('ref', '=', p.ref),
+const tombstonesStatement = perCount((count) =>
+  statement<Record<string, number>>()((k, p) =>
+    k
+      .selectFrom('tombstones')
+      .select(TOMBSTONE_COLUMNS)
+      .where('tenant_id', '=', p.tenant_id)
+      .where('ref', 'in', itemsOf(p, count, 'r')),
+  ),
 )
 
 export const findTombstones = (db: TenantDb, refs: readonly number[]): Promise<TombstoneRow[]> =>
   refs.length <= FEW
-    ? eachOf(refs, (ref) => db.firstOf(tombstoneStatement, { ref }))
+    ? fewOf(refs, (params) => db.allOf(tombstonesStatement(refs.length), params))
     : inChunks(refs, (chunk) =>
         db.all(from(db, 'tombstones').select(TOMBSTONE_COLUMNS).where('ref', 'in', chunk)),
       )
@@ -231,12 +281,14 @@ export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
       .where('erased_seq', '>', seq),
   )
 
-const stateStatement = statement<{ ref: number }>()((k, p) =>
-  k
-    .selectFrom('facts')
-    .select(['ref', 'state'])
-    .where('tenant_id', '=', p.tenant_id)
-    .where('ref', '=', p.ref),
+const statesStatement = perCount((count) =>
+  statement<Record<string, number>>()((k, p) =>
+    k
+      .selectFrom('facts')
+      .select(['ref', 'state'])
+      .where('tenant_id', '=', p.tenant_id)
+      .where('ref', 'in', itemsOf(p, count, 'r')),
+  ),
 )
 
 export const findStates = (
@@ -244,7 +296,7 @@ export const findStates = (
   refs: readonly number[],
 ): Promise<{ ref: number; state: number }[]> =>
   refs.length <= FEW
-    ? eachOf(refs, (ref) => db.firstOf(stateStatement, { ref }))
+    ? fewOf(refs, (params) => db.allOf(statesStatement(refs.length), params))
     : inChunks(refs, (chunk) =>
         db.all(from(db, 'facts').select(['ref', 'state']).where('ref', 'in', chunk)),
       )
@@ -263,20 +315,13 @@ export async function findHighestRef(db: TenantDb): Promise<number> {
   return Math.max(Number(fact?.ref ?? 0), Number(tombstone?.ref ?? 0))
 }
 
-/** Up to here prepared look-ups one by one beat a query that is compiled for each call. */
+/** Up to here a prepared statement for the exact number beats one compiled for each call. */
 const FEW = 8
 
-async function eachOf<T>(
+const fewOf = async <T>(
   refs: readonly number[],
-  look: (ref: number) => Promise<T | undefined>,
-): Promise<T[]> {
-  const found: T[] = []
-  for (const ref of refs) {
-    const row = await look(ref)
-    if (row !== undefined) found.push(row)
-  }
-  return found
-}
+  look: (params: Record<string, number>) => Promise<T[]>,
+): Promise<T[]> => (refs.length === 0 ? [] : look(itemParams(refs, 'r')))
 
 async function inChunks<T>(
   refs: readonly number[],

@@ -16,11 +16,14 @@ after(() => scene.stop())
 const freshStore = async (options: object = {}): Promise<string> =>
   (await scene.api('POST', '/v1/stores', options)).body.store_id
 
-const send = (store_id: string, raw: string | Uint8Array, key = scene.api_key) =>
+const send = (store_id: string, raw: string | Uint8Array, once?: string) =>
   scene.service.request('POST', `/v1/stores/${store_id}/import`, {
     raw,
-    key,
-    headers: { 'content-type': 'application/x-ndjson' },
+    key: scene.api_key,
+    headers: {
+      'content-type': 'application/x-ndjson',
+      ...(once === undefined ? {} : { 'idempotency-key': once }),
+    },
   })
 
 const ndjson = (lines: readonly unknown[]): string =>
@@ -241,4 +244,65 @@ test('what the store does not offer is refused line by line', async () => {
     const { body } = await send(store_id, ndjson([line]))
     assert.equal(body.error, 'import_refused')
   }
+})
+
+test('an import sent again under its key is answered again and imports nothing', async () => {
+  const store_id = await freshStore({ tokenizer: 'chars' })
+  const taken = await scene.write('has a ref')
+  const lines = Array.from({ length: 1_001 }, (_, i) => ({ content: `line ${i}` }))
+  const raw = ndjson([{ content: 'mapped', ref: taken }, ...lines])
+  const first = await send(store_id, raw, 'import-1')
+  assert.equal(first.body.imported, 1_002, first.text)
+  assert.equal(first.body.refs_mapped[0].from, taken)
+  const again = await send(store_id, raw, 'import-1')
+  assert.deepEqual([again.status, again.body], [200, first.body])
+  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  assert.equal(first.headers.get('idempotency-replayed'), null)
+
+  for (const other of [`${raw}{"content":"more"}\n`, raw.slice(0, -1), '']) {
+    const { status, body } = await send(store_id, other, 'import-1')
+    assert.deepEqual([status, body.error], [409, 'idempotency_key_reused'])
+  }
+  const elsewhere = await send(await freshStore(), raw, 'import-1')
+  assert.equal(elsewhere.body.error, 'idempotency_key_reused')
+  assert.equal((await audit(store_id)).length, 1_002)
+})
+
+test('twins of one import under one key import once, an empty one included', async () => {
+  for (const [raw, count] of [
+    [ndjson(Array.from({ length: 501 }, (_, i) => ({ content: `twin ${i}` }))), 501],
+    ['', 0],
+  ] as const) {
+    const store_id = await freshStore({ tokenizer: 'chars' })
+    const twins = Array.from({ length: 8 }, () => send(store_id, raw, `twins-${count}`))
+    const answers = await Promise.all(twins)
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+    assert.equal(answers[0]?.body.imported, count)
+    const fresh = answers.filter(({ headers }) => !headers.has('idempotency-replayed'))
+    assert.equal(fresh.length, 1)
+    assert.equal((await audit(store_id)).length, count)
+  }
+})
+
+test('a refused import leaves its key free as long as it kept nothing', async () => {
+  const store_id = await freshStore()
+  assert.equal((await send(store_id, '{"content":5}', 'free')).status, 422)
+  const { body } = await send(store_id, '{"content":"five"}', 'free')
+  assert.equal(body.imported, 1)
+})
+
+test('an import that broke off after its first memories is not begun again', async () => {
+  const store_id = await freshStore({ tokenizer: 'chars' })
+  const large = Array.from({ length: 60 }, (_, i) => ({ content: `${i} ${'x'.repeat(200_000)}` }))
+  const small = Array.from({ length: 600 }, (_, i) => ({ content: `small ${i}` }))
+  const raw = `${ndjson([...large, ...small])}{"content":5}\n`
+  const first = await send(store_id, raw, 'breaks')
+  assert.equal(first.body.error, 'import_refused', first.text)
+  assert.ok(first.body.imported >= 500)
+  for (const retry of [raw, '{"content":"another"}']) {
+    const { status, body } = await send(store_id, retry, 'breaks')
+    assert.deepEqual([status, body.error], [422, 'import_refused'])
+    assert.equal(body.imported, first.body.imported)
+  }
+  assert.equal((await audit(store_id)).length, first.body.imported)
 })

@@ -1,7 +1,8 @@
 // POST /v1/stores/{store_id}/import: memories with their refs, times and version chains.
 
 import { limits, type memory } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
+import type { Static } from 'typebox'
+import type { Call, Handler, Notes } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { meter } from '../tenants/index.ts'
@@ -23,6 +24,8 @@ const CHUNK = 500
 /** Numbers left out in a row before a new block costs less than the unused secrets. */
 const GAP_MAX = 8
 
+type Imported = Static<Import['reply']>
+
 /** Numbers of one import: which ref of the file became which ref here. */
 interface Progress {
   imported: number
@@ -32,38 +35,59 @@ interface Progress {
   readonly waiting: Map<number, number>
 }
 
+interface Taking {
+  readonly call: Call<Import>
+  readonly target: WriteTarget
+  readonly notes: Notes<Imported> | null
+  readonly progress: Progress
+}
+
 export const importStore: Handler<Import> = async (call, { params, body }) => {
   const { kernel, tenant_id } = call
   const target = await writeTarget(kernel, tenant_id, params.store_id)
   kernel.keyring.signer('provenance')
-  const progress: Progress = {
-    imported: 0,
-    log_seq: null,
-    newByOld: new Map(),
-    waiting: new Map(),
+  return call.inParts<Imported>({
+    async run(notes) {
+      const [newByOld, waiting] = [new Map<number, number>(), new Map<number, number>()]
+      const progress: Progress = { imported: 0, log_seq: null, newByOld, waiting }
+      try {
+        await takeImport({ call, target, notes, progress }, body)
+      } catch (error) {
+        throw withProgress(error, progress)
+      }
+      return answerOf(progress)
+    },
+    interrupted: ({ imported }) =>
+      new Refusal('import_refused', 'the import under this key broke off', {
+        members: { imported },
+      }),
+  })
+}
+
+/** What fits is read to its end first, so that a bad line changes nothing. */
+async function takeImport(taking: Taking, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const { call, target } = taking
+  const links = new ImportLinks()
+  let held: ImportedFact[] = []
+  let bytes = 0
+  let streaming = false
+  for await (const fact of readImport(call.tenant_id, body)) {
+    const problem = notOffered(target.settings, fact) ?? links.add(fact)
+    if (problem !== null) throw importRefused(fact.line, problem)
+    held.push(fact)
+    bytes += fact.bytes
+    streaming ||= bytes > limits.body_bytes
+    if (!streaming || held.length < CHUNK) continue
+    await takeAll(taking, held)
+    held = []
   }
-  try {
-    // What fits is read to its end first, so that a bad line changes nothing.
-    const links = new ImportLinks()
-    let held: ImportedFact[] = []
-    let bytes = 0
-    let streaming = false
-    for await (const fact of readImport(tenant_id, body)) {
-      const problem = notOffered(target.settings, fact) ?? links.add(fact)
-      if (problem !== null) throw importRefused(fact.line, problem)
-      held.push(fact)
-      bytes += fact.bytes
-      streaming ||= bytes > limits.body_bytes
-      if (!streaming || held.length < CHUNK) continue
-      await takeAll(call, target, held, progress)
-      held = []
-    }
-    await assertNoneErased(call, held)
-    await takeAll(call, target, held, progress)
-  } catch (error) {
-    throw withProgress(error, progress)
-  }
-  const { imported, log_seq, newByOld } = progress
+  await assertNoneErased(call, held)
+  const before = Math.max(0, Math.ceil(held.length / CHUNK) - 1) * CHUNK
+  await takeAll(taking, held.slice(0, before))
+  await takeLast(taking, held.slice(before))
+}
+
+function answerOf({ imported, newByOld, log_seq }: Progress): Imported {
   const changed = [...newByOld].filter(([from, to]) => from !== to)
   return { imported, refs_mapped: changed.map(([from, to]) => ({ from, to })), log_seq }
 }
@@ -83,14 +107,25 @@ function withProgress(error: unknown, { imported }: Progress): unknown {
   return new Refusal('import_refused', error.message, { ...error.extras, members })
 }
 
-async function takeAll(
-  call: Call<Import>,
-  target: WriteTarget,
-  facts: readonly ImportedFact[],
-  progress: Progress,
-): Promise<void> {
-  for (let at = 0; at < facts.length; at += CHUNK)
-    await takeChunk(call, target, facts.slice(at, at + CHUNK), progress)
+async function takeAll(taking: Taking, facts: readonly ImportedFact[]): Promise<void> {
+  const open = taking.notes?.open ?? null
+  for (let at = 0; at < facts.length; at += CHUNK) {
+    const note =
+      open &&
+      ((tx: Tx, { imported, log_seq }: Progress) =>
+        // Mapped refs are of use with the whole answer only.
+        open(tx, { imported, refs_mapped: [], log_seq }))
+    await takeChunk(taking, facts.slice(at, at + CHUNK), note)
+  }
+}
+
+/** The last chunk commits together with the answer that a retry gets. */
+async function takeLast(taking: Taking, facts: readonly ImportedFact[]): Promise<void> {
+  const { call, notes, progress } = taking
+  const close = notes && (await notes.close())
+  const note = close && ((tx: Tx, reached: Progress) => close(tx, answerOf(reached)))
+  if (facts.length > 0) await takeChunk(taking, facts, note)
+  else if (note) await call.transact((tx) => note(tx, progress))
 }
 
 async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact[]): Promise<void> {
@@ -101,27 +136,44 @@ async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact
   if (bad) throw importRefused(bad.line, 'this memory has been erased and is not taken back')
 }
 
+type ChunkNote = ((tx: Tx, reached: Progress) => Promise<void>) | null
+
 async function takeChunk(
-  call: Call<Import>,
-  target: WriteTarget,
+  { call, target, progress }: Taking,
   facts: readonly ImportedFact[],
-  progress: Progress,
+  note: ChunkNote,
 ): Promise<void> {
   const { kernel, tenant_id } = call
-  await assertNoneErased(call, facts)
+  const imported = progress.imported + facts.length
+  progress.log_seq = await untilStable(async () => {
+    // Again each time: a number of the file may have been erased while it was prepared.
+    await assertNoneErased(call, facts)
+    const current = await writeTarget(kernel, tenant_id, target.settings.store_id)
+    const pairs = await prepareChunk(call, current, facts, progress)
+    return call.transact(async (tx) => {
+      const log_seq = await insertChunk(call, tx, { target: current, pairs, progress })
+      await note?.(tx, { ...progress, imported, log_seq })
+      return log_seq
+    })
+  })
+  progress.imported = imported
+}
+
+async function prepareChunk(
+  call: Call<Import>,
+  { settings }: WriteTarget,
+  facts: readonly ImportedFact[],
+  progress: Progress,
+): Promise<Chunk['pairs']> {
+  const { kernel, tenant_id, principal } = call
   const refs = await claimRefs(call, facts, progress)
-  const author = { tenant_id, principal: call.principal.key_id }
+  const author = { tenant_id, principal: principal.key_id }
   const drafts = facts.map(({ draft }) => draft)
-  const prepared = await prepareWithRefs(kernel, author, target.settings, { drafts, refs })
-  const pairs = facts.flatMap((imported, i) => {
+  const prepared = await prepareWithRefs(kernel, author, settings, { drafts, refs })
+  return facts.flatMap((imported, i) => {
     const fact = prepared[i]
     return fact ? [{ imported, fact }] : []
   })
-  progress.log_seq = await untilStable(async () => {
-    const current = await writeTarget(kernel, tenant_id, target.settings.store_id)
-    return call.transact((tx) => insertChunk(call, tx, { target: current, pairs, progress }))
-  })
-  progress.imported += facts.length
 }
 
 /** The ref of the file where no fact ever had it here, else a new one. */

@@ -24,7 +24,15 @@ export {
 } from './erasing.ts'
 export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
 export { listRefsOfStore } from './facts.sql.ts'
-export { type OpenedFact, openFacts, openForErasure } from './opened-fact.ts'
+export {
+  type KnownFact,
+  knownContents,
+  type OpenedFact,
+  openFacts,
+  openForErasure,
+} from './opened-fact.ts'
+export { purgeErased } from './purge.ts'
+export { listRefsWithin } from './ref-stores.sql.ts'
 export { type FactDocument, openFact } from './sealed-fact.ts'
 export { type MemoryState, memoryStateAt } from './state-at.ts'
 export { markStoreDeleting, removeStoreRow } from './store-heads.ts'

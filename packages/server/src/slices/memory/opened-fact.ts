@@ -6,15 +6,27 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { SealError } from '../../platform/keys/seal.ts'
-import { ERASING, type FactRow, findFacts, LIVE } from './facts.sql.ts'
+import {
+  ERASING,
+  type FactHead,
+  type FactRow,
+  findFactHeads,
+  findFacts,
+  LIVE,
+} from './facts.sql.ts'
 import { wireTenant } from './namespace.ts'
+import { openedFacts } from './opened-facts.ts'
 import { makePacer } from './pacer.ts'
 import { type FactDocument, openFact } from './sealed-fact.ts'
 
-export interface OpenedFact extends FactRow {
+/** A fact as it is shown. */
+export interface KnownFact extends FactHead {
   readonly content: string
   readonly metadata: FactDocument['metadata']
   readonly document: FactDocument
+}
+
+export interface OpenedFact extends KnownFact {
   readonly vector: Int8Array
 }
 
@@ -61,7 +73,8 @@ function openRow(
   try {
     const { document, vector } = openFact(keys, owner, row.sealed)
     const { content, metadata } = document
-    return { ...row, content, metadata, document, vector }
+    const { sealed: _, ...head } = row
+    return { ...head, content, metadata, document, vector }
   } catch (error) {
     if (error instanceof SealError) return error
     throw error
@@ -69,21 +82,66 @@ function openRow(
 }
 
 /** Live facts by ref, whatever their store. */
-export const openFacts = (kernel: Kernel, db: TenantDb, refs: readonly number[]) =>
-  openByRef(kernel, db, refs, [LIVE])
-
-/** Also those whose erasure is under way. */
-export const openForErasure = (kernel: Kernel, db: TenantDb, refs: readonly number[]) =>
-  openByRef(kernel, db, refs, [LIVE, ERASING])
-
-async function openByRef(
+export async function openFacts(
   kernel: Kernel,
   db: TenantDb,
   refs: readonly number[],
-  states: readonly number[],
+): Promise<Map<number, KnownFact>> {
+  const { tenant_id } = db
+  const cache = openedFacts(kernel)
+  const found = new Map<number, KnownFact>()
+  const unknown: number[] = []
+  for (const head of await findFactHeads(db, refs)) {
+    if (head.state !== LIVE) continue
+    const document = cache.find(tenant_id, head.ref)
+    if (document) found.set(head.ref, withDocument(head, document))
+    else unknown.push(head.ref)
+  }
+  if (unknown.length === 0) return found
+  const mark = cache.mark()
+  for (const fact of await openRows(kernel, tenant_id, await findFacts(db, unknown))) {
+    found.set(fact.ref, fact)
+    cache.remember(mark, tenant_id, fact)
+  }
+  return found
+}
+
+const withDocument = (head: FactHead, document: FactDocument): KnownFact => {
+  const { content, metadata } = document
+  return { ...head, content, metadata, document }
+}
+
+/**
+ * What those refs hold that are facts, or were when they were last read: whoever relies on one
+ * looks in the same unit of work whether it still is.
+ */
+export async function knownContents(
+  kernel: Kernel,
+  tenant_id: string,
+  refs: readonly number[],
+): Promise<Map<number, string>> {
+  const cache = openedFacts(kernel)
+  const contents = new Map<number, string>()
+  const unknown: number[] = []
+  for (const ref of refs) {
+    const document = cache.find(tenant_id, ref)
+    if (document) contents.set(ref, document.content)
+    else unknown.push(ref)
+  }
+  if (unknown.length === 0) return contents
+  const opened = await kernel.db.read(tenant_id, (db) => openFacts(kernel, db, unknown))
+  for (const [ref, { content }] of opened) contents.set(ref, content)
+  return contents
+}
+
+/** Live facts and those whose erasure is under way, always from their rows. */
+export async function openForErasure(
+  kernel: Kernel,
+  db: TenantDb,
+  refs: readonly number[],
 ): Promise<Map<number, OpenedFact>> {
   const rows = await findFacts(db, refs)
-  const opened = await openRows(kernel, db.tenant_id, rows, { states })
+  const opened = await openRows(kernel, db.tenant_id, rows, { states: [LIVE, ERASING] })
   return new Map(opened.map((fact) => [fact.ref, fact]))
 }
 
@@ -106,7 +164,7 @@ function keyOf(kernel: Kernel, key_id: string): ShownKey {
 }
 
 /** The memory object of interface and GMP; `source` is never null. */
-export function showMemory(kernel: Kernel, tenant_id: string, fact: OpenedFact): Memory {
+export function showMemory(kernel: Kernel, tenant_id: string, fact: KnownFact): Memory {
   const { document } = fact
   const written_at = formatTime(fact.written_us)
   const key = keyOf(kernel, document.signer_key_id)

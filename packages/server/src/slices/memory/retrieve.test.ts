@@ -246,3 +246,28 @@ test('readers see one version of a memory at every moment of its supersessions',
   }
   await Promise.all(readers)
 })
+
+test('memories below min_score are left out, wherever it is given', async () => {
+  const store = await freshStore()
+  for (const content of ['amber lamp', 'amber lamp on the amber desk', 'a desk', 'nothing alike'])
+    await store.write(content)
+  const query = 'amber lamp'
+  const all = await store.find({ query })
+  assert.deepEqual(refsOf(await store.find({ query, min_score: null })), refsOf(all))
+  for (const { score } of all) {
+    const fitting = all.filter((memory) => memory.score >= score)
+    const kept = refsOf(fitting)
+    assert.deepEqual(refsOf(await store.find({ query, min_score: score })), kept)
+    const body = { query, min_score: 1e9, options: { min_score: score } }
+    assert.deepEqual(refsOf(await store.find(body)), kept, 'the one in options wins')
+  }
+  assert.ok(new Set(all.map(({ score }) => score)).size > 1)
+  const other = await freshStore()
+  const [alike] = [await other.write('amber lamp'), await other.write('nothing of the kind')]
+  assert.equal((await other.find({ query })).length, 2)
+  assert.deepEqual(refsOf(await other.find({ query: 'lamp', min_score: 0.001 })), [alike])
+  const { memories, tokens_used, dropped } = await store.send('retrieve', { query, min_score: 1e9 })
+  assert.deepEqual([memories, tokens_used, dropped], [[], 0, 0])
+  const wrong = await scene.api('POST', `${store.base}/retrieve`, { query, min_score: '1' })
+  assert.equal(wrong.status, 422)
+})

@@ -10,7 +10,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { findHead, seqAt } from '../gcrumbs/index.ts'
 import { requireCapability } from './capabilities.ts'
 import { readNamespace } from './namespace.ts'
-import { type OpenedFact, openFacts, showMemory } from './opened-fact.ts'
+import { type KnownFact, openFacts, showMemory } from './opened-fact.ts'
 import { makePacer } from './pacer.ts'
 import { packWithinBudget } from './retrieval/pack.ts'
 import type { Ranked, SearchRequest } from './retrieval/search-request.ts'
@@ -121,7 +121,7 @@ async function pack(
   ranked: readonly Ranked[],
   { store_id, budget_tokens, known }: Packing,
 ): Promise<{ memories: RankedMemory[]; dropped: number }> {
-  const facts = new Map<number, OpenedFact>()
+  const facts = new Map<number, KnownFact>()
   const hidden = new Set<number>()
   for (;;) {
     const visible = hidden.size === 0 ? ranked : ranked.filter(({ ref }) => !hidden.has(ref))
@@ -147,6 +147,7 @@ interface Wish {
   readonly known_at_us: number | null
   readonly names: { tenant_id?: string | null; namespace?: string | null }
   readonly filter: Readonly<Record<string, unknown>> | null
+  readonly min_score: number | null
 }
 
 /** Every option at the top level too; the one in `options` wins. */
@@ -166,6 +167,7 @@ function readWish(body: RetrieveRequest): Wish {
     known_at_us: known_at ? parseTime(known_at) : null,
     names: { tenant_id: pick('tenant_id') ?? null, namespace: pick('namespace') ?? null },
     filter: options.metadata ?? null,
+    min_score: pick('min_score') ?? null,
   }
 }
 
@@ -195,9 +197,9 @@ function searchRequest(
     visible: SearchRequest['visible']
   },
 ): Omit<SearchRequest, 'limit'> {
-  const { query, vector, namespace, filter, visible } = wish
+  const { query, vector, namespace, filter, visible, min_score } = wish
   const at_us = wish.as_of_us ?? wish.known_at_us ?? kernel.clock.now()
-  return { query, vector, namespace, at_us, filter, visible, min_score: null }
+  return { query, vector, namespace, at_us, filter, visible, min_score }
 }
 
 /** Validity of the store's facts as it was on record at a time: the log maps it to a position. */
@@ -224,7 +226,7 @@ async function knownAt(
 function show(
   { kernel, tenant_id }: Call<Retrieve>,
   packed: readonly Ranked[],
-  { facts, known }: { facts: ReadonlyMap<number, OpenedFact>; known: Packing['known'] },
+  { facts, known }: { facts: ReadonlyMap<number, KnownFact>; known: Packing['known'] },
 ): RankedMemory[] {
   return packed.flatMap(({ ref, score, parts }) => {
     const fact = facts.get(ref)

@@ -128,6 +128,14 @@ export class StoreIndexes {
     return { state, facts: entry.index.size, bytes: Math.round(entry.index.bytes()) }
   }
 
+  /** Tenant and store of every index. */
+  held(): [string, string][] {
+    return [...this.#entries.keys()].map((key) => {
+      const [tenant_id = '', store_id = ''] = key.split('\n')
+      return [tenant_id, store_id]
+    })
+  }
+
   /** Whether any index of the tenant holds the ref. */
   hasAnywhere(tenant_id: string, ref: number): boolean {
     for (const [key, { index }] of this.#entries)

@@ -81,6 +81,23 @@ export const closeVersion = (tx: Tx, version: ValidityRow, until_seq: number) =>
 export const amendVersion = (tx: Tx, { ref, from_seq, ...values }: ValidityRow) =>
   tx.run(update(tx, 'validity').set(values).where('ref', '=', ref).where('from_seq', '=', from_seq))
 
+/** The first version of the fact that says it ends at `valid_until_us`. */
+export const findFirstWithEnd = (db: TenantDb, ref: number, valid_until_us: number) =>
+  db.first(
+    from(db, 'validity')
+      .select('superseded_by')
+      .where('ref', '=', ref)
+      .where('valid_until_us', '=', valid_until_us)
+      .orderBy('from_seq')
+      .limit(1),
+  )
+
+/** When the fact began to hold; versions outlive their fact. */
+export const findBeginning = async (db: TenantDb, ref: number): Promise<number | undefined> => {
+  const query = from(db, 'validity').select('valid_from_us').where('ref', '=', ref).limit(1)
+  return (await db.first(query))?.valid_from_us
+}
+
 /** Refs and intervals that changed after log position `seq`, as they stand now. */
 export const listChangedSince = (db: TenantDb, store_id: string, seq: number) =>
   db.all(

@@ -3,7 +3,7 @@
 import type { memory } from '@custos/contract'
 import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
-import { findDuplicates } from './duplicates.ts'
+import { duplicatesTogether, findDuplicates } from './duplicates.ts'
 import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
 import { prepareFacts } from './prepare-facts.ts'
@@ -30,12 +30,14 @@ export const writeBatch: Handler<typeof memory.write_batch> = (call, { params, b
     const drafts = intents.map(({ draft }) => draft)
 
     const found = await findDuplicates(kernel, { tenant_id, ...params }, drafts)
-    const duplicates = found.flatMap((duplicate_of, index) =>
-      duplicate_of === null ? [] : [{ index, duplicate_of }],
-    )
     const author = { tenant_id, principal: call.principal.key_id }
     const facts = await prepareFacts(kernel, author, target.settings, drafts)
     const refs = facts.map((fact) => fact.ref)
+    const now_us = kernel.clock.now()
+    const isCurrent = (i: number) => (intents[i]?.valid_from_us ?? now_us) <= now_us
+    const duplicates = duplicatesTogether(facts, found, isCurrent).flatMap((duplicate_of, index) =>
+      duplicate_of === null ? [] : [{ index, duplicate_of }],
+    )
 
     const once: Once<BatchIds> = {
       async run(tx) {

@@ -109,6 +109,33 @@ test('an exact duplicate is named and kept, in its own namespace only', async ()
   assert.deepEqual(body.duplicates, [{ index: 1, duplicate_of: first.ref }])
 })
 
+test('duplicates within one batch are named too, and kept', async () => {
+  const later = { valid_from: '2200-01-01T00:00:00Z' }
+  const items = [
+    { content: 'batch twin', options: later },
+    { content: 'batch twin' },
+    { content: 'batch twin', options: { namespace: 'apart' } },
+    { content: 'batch twin' },
+    { content: 'batch twin', options: { namespace: 'apart' } },
+    { content: 'Batch twin' },
+    { content: 'batch twin', options: later },
+  ]
+  const path = `${base}/write_batch`
+  const headers = { 'idempotency-key': 'twins' }
+  const { body } = await scene.api('POST', path, { items }, headers)
+  const [, second, third] = body.refs
+  const expected = [
+    { index: 3, duplicate_of: second },
+    { index: 4, duplicate_of: third },
+    { index: 6, duplicate_of: second },
+  ]
+  assert.deepEqual(body.duplicates, expected, 'what is not current yet is no original')
+  assert.equal(new Set(body.refs).size, items.length)
+  assert.deepEqual((await scene.api('POST', path, { items }, headers)).body, body)
+  const again = await scene.api('POST', path, { items: items.slice(3, 4) })
+  assert.deepEqual(again.body.duplicates, [{ index: 0, duplicate_of: second }])
+})
+
 test('content and metadata are held to their limits at the edge', async () => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
   const cases: [number, unknown][] = [

@@ -5,4 +5,5 @@ import type { HandlersOf } from '../../platform/call.ts'
 import { stats } from './stats.ts'
 
 export { platformHandlers } from './probes.ts'
+export { startedAt, uptimeSeconds } from './process-facts.ts'
 export const monitoringHandlers: HandlersOf<typeof contract> = { stats }

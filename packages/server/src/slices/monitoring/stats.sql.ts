@@ -2,18 +2,26 @@
 
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-async function count(
+/** Rows of the stores; of every store when none is named. */
+async function countIn(
   db: TenantDb,
-  table: 'stores' | 'facts' | 'decisions' | 'certificates',
+  table: 'stores' | 'facts' | 'decisions',
+  store_ids: readonly string[],
 ): Promise<number> {
-  const row = await db.first(from(db, table).select((e) => e.fn.countAll<number>().as('count')))
+  const all = from(db, table).select((e) => e.fn.countAll<number>().as('count'))
+  const row = await db.first(store_ids.length === 0 ? all : all.where('store_id', 'in', store_ids))
   return Number(row?.count ?? 0)
 }
 
-export const countStores = (db: TenantDb) => count(db, 'stores')
-export const countFacts = (db: TenantDb) => count(db, 'facts')
-export const countDecisions = (db: TenantDb) => count(db, 'decisions')
-export const countCertificates = (db: TenantDb) => count(db, 'certificates')
+type Stores = readonly string[]
+export const countStores = (db: TenantDb, ids: Stores) => countIn(db, 'stores', ids)
+export const countFacts = (db: TenantDb, ids: Stores) => countIn(db, 'facts', ids)
+export const countDecisions = (db: TenantDb, ids: Stores) => countIn(db, 'decisions', ids)
+
+export async function countCertificates(db: TenantDb): Promise<number> {
+  const counted = from(db, 'certificates').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await db.first(counted))?.count ?? 0)
+}
 
 /** Entries of the tenant's log. */
 export async function logSize(db: TenantDb): Promise<number> {

@@ -4,50 +4,68 @@ import type { monitoring as contract, Usage } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
 import { startedAt, uptimeSeconds } from './process-facts.ts'
 import { countCertificates, countDecisions, countFacts, countStores, logSize } from './stats.sql.ts'
 
-interface Numbers {
+/** What can be told apart by store. */
+interface Counts {
   readonly stores: number
   readonly memories: number
   readonly decisions: number
+}
+
+/** What belongs to a tenant as a whole. */
+interface Whole {
   readonly certificates: number
   readonly log_size: number
   readonly usage: Usage
 }
 
 export const stats: Handler<typeof contract.stats> = async (call) => {
-  const { kernel, principal } = call
+  const { kernel, principal, tenant_id } = call
   if (principal.kind !== 'operator') {
-    const numbers = await numbersOf(kernel, call.tenant_id)
-    return { ...show(kernel, numbers), tenant_id: call.tenant_id }
+    const { allowed_stores } = principal
+    const counts = await countsOf(kernel, tenant_id, allowed_stores)
+    const whole = allowed_stores.length === 0 ? await wholeOf(kernel, tenant_id) : null
+    return { ...show(kernel, counts, whole), tenant_id }
   }
   const tenantIds = await kernel.db.read(PLATFORM, listTenantIds)
-  const all: Numbers[] = []
-  for (const tenant_id of tenantIds) all.push(await numbersOf(kernel, tenant_id))
+  const all: (Counts & Whole)[] = []
+  for (const id of tenantIds)
+    all.push({ ...(await countsOf(kernel, id, [])), ...(await wholeOf(kernel, id)) })
+  const sum = total(all)
   return {
-    ...show(kernel, total(all)),
+    ...show(kernel, sum, sum),
     tenant_id: null,
     tenants: tenantIds.length,
     process: processNumbers(kernel),
   }
 }
 
-const numbersOf = (kernel: Kernel, tenant_id: string): Promise<Numbers> =>
-  kernel.db.read(tenant_id, async (db: TenantDb) => ({
-    stores: await countStores(db),
-    memories: await countFacts(db),
-    decisions: await countDecisions(db),
-    certificates: await countCertificates(db),
-    log_size: await logSize(db),
-    usage: await loadUsage(db, calendarMonth(kernel.clock.now(), 0).period),
-  }))
+const countsOf = (kernel: Kernel, tenant_id: string, store_ids: readonly string[]) =>
+  kernel.db.read(
+    tenant_id,
+    async (db): Promise<Counts> => ({
+      stores: await countStores(db, store_ids),
+      memories: await countFacts(db, store_ids),
+      decisions: await countDecisions(db, store_ids),
+    }),
+  )
 
-function total(all: readonly Numbers[]): Numbers {
-  const sum = (pick: (numbers: Numbers) => number) =>
+const wholeOf = (kernel: Kernel, tenant_id: string) =>
+  kernel.db.read(
+    tenant_id,
+    async (db): Promise<Whole> => ({
+      certificates: await countCertificates(db),
+      log_size: await logSize(db),
+      usage: await loadUsage(db, calendarMonth(kernel.clock.now(), 0).period),
+    }),
+  )
+
+function total(all: readonly (Counts & Whole)[]): Counts & Whole {
+  const sum = (pick: (numbers: Counts & Whole) => number) =>
     all.reduce((soFar, numbers) => soFar + pick(numbers), 0)
   return {
     stores: sum((n) => n.stores),
@@ -59,24 +77,31 @@ function total(all: readonly Numbers[]): Numbers {
   }
 }
 
-function show(kernel: Kernel, { stores, usage, ...counts }: Numbers) {
-  const memory = Object.entries(usage.operations).filter(([id]) => id.startsWith('memory.'))
+function show(kernel: Kernel, { stores, memories, decisions }: Counts, whole: Whole | null) {
   return {
     status: 'ok' as const,
     version: kernel.settings.version,
     uptime_seconds: uptimeSeconds(),
     started_at: startedAt(),
     stores: { active: stores },
-    ...counts,
-    usage_this_month: usage,
+    memories,
+    decisions,
+    certificates: whole?.certificates ?? null,
+    log_size: whole?.log_size ?? null,
+    usage_this_month: whole?.usage ?? null,
     metrics: {
       available: true,
-      memory_operations: memory.reduce((soFar, [, count]) => soFar + count, 0),
-      decisions_logged: counts.decisions,
-      erasure_certificates: counts.certificates,
+      memory_operations: whole && memoryOperations(whole.usage),
+      decisions_logged: decisions,
+      erasure_certificates: whole?.certificates ?? null,
     },
   }
 }
+
+const memoryOperations = ({ operations }: Usage): number =>
+  Object.entries(operations)
+    .filter(([id]) => id.startsWith('memory.'))
+    .reduce((soFar, [, count]) => soFar + count, 0)
 
 function processNumbers(kernel: Kernel) {
   const { heapUsed, rss } = process.memoryUsage()

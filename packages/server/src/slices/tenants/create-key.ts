@@ -1,5 +1,6 @@
 // Issues a scoped key: never more than the caller has.
 
+import assert from 'node:assert/strict'
 import {
   type keys as contract,
   DEFAULT_SCOPES,
@@ -9,15 +10,18 @@ import {
   scopeCovers,
   TRUST_TIERS,
 } from '@custos/contract'
+import type { Static } from 'typebox'
 import type { Call, Handler, Principal } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import { countLiveCredentials, findCredentialById } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { issueKey } from './credentials.ts'
+import { isWithin, showKey } from './show-key.ts'
 import { meter } from './usage.ts'
 
 type CreateCall = Call<typeof contract.create>
+type Created = Static<typeof contract.create.reply>
 type Wanted = InputOf<typeof contract.create>['body']
 
 export const createKey: Handler<typeof contract.create> = async (call, { body }) => {
@@ -27,7 +31,7 @@ export const createKey: Handler<typeof contract.create> = async (call, { body })
   const allowed_stores = grantedStores(call, body.allowed_stores)
   const expires_us = expiry(call, body.expires_at ?? null)
 
-  return call.transact(async (tx) => {
+  const make = async (tx: Tx): Promise<Created> => {
     if ((await countLiveCredentials(tx, tx.tenant_id)) >= limits.keys_per_tenant)
       return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
     const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
@@ -54,7 +58,24 @@ export const createKey: Handler<typeof contract.create> = async (call, { body })
       created_at: formatTime(issued.created_us),
       expires_at: ends_us === null ? null : formatTime(ends_us),
     }
+  }
+  return call.once<Created>({
+    async run(tx) {
+      const reply = await make(tx)
+      return { reply, ids: { key_id: reply.key_id } }
+    },
+    replay: (tx, { key_id }) => showAgain(call, tx, String(key_id)),
   })
+}
+
+/** Only its hash is kept: the key itself was shown to whoever got the first answer. */
+async function showAgain(call: CreateCall, tx: Tx, key_id: string): Promise<Created> {
+  const row = await findCredentialById(tx, tx.tenant_id, key_id)
+  assert(row, 'an issued key keeps its row')
+  const shown = showKey(row)
+  if (!isWithin(call.principal, shown)) return call.refuse('idempotency_key_reused')
+  const { revoked_at: _, ...key } = shown
+  return { ...key, api_key: null }
 }
 
 async function recordCreated(tx: Tx, operation: string, key: { key_id: string; class: string }) {

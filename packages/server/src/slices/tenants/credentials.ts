@@ -91,7 +91,8 @@ async function lookUp(kernel: Kernel, digest: Buffer): Promise<Credential | null
   const version = cache.version
   const row = await kernel.db.read(PLATFORM, (db) => findCredential(db, digest))
   const found = row === undefined || row.revoked_us !== null ? null : asCredential(row)
-  cache.put(digest.toString('latin1'), found, version)
+  // Another process may revoke it at any moment: there every request looks.
+  if (!kernel.db.shared) cache.put(digest.toString('latin1'), found, version)
   return unexpired(kernel, found)
 }
 

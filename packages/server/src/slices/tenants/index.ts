@@ -4,7 +4,7 @@ export { hashApiKey, isApiKey, mintApiKey } from './api-key.ts'
 export { type Credential, findByKey, type IssuedKey, issueKey } from './credentials.ts'
 export { keysHandlers } from './keys.ts'
 export { createOperatorKey, revokeOperatorKey } from './operator-keys.ts'
-export { ensureTenant, LOCAL_TENANT, provisionTenant, showTenant } from './provision.ts'
+export { ensureTenant, LOCAL_TENANT, showTenant } from './provision.ts'
 export { tenantsHandlers } from './tenants.ts'
 export {
   addUsages,

@@ -42,6 +42,25 @@ test("'keys.create' issues each class with its default scopes", async () => {
   }
 })
 
+test("'keys.create' under one key issues one key and shows it once", async () => {
+  const { api_key } = await makeTenant(service.url)
+  const headers = { 'idempotency-key': 'issued-once' }
+  const make = (body: object, by = api_key) => ask('POST', '/v1/keys', { key: by, body, headers })
+  const body = { name: 'n', scopes: ['keys:admin'], expires_at: '2100-01-01T00:00:00Z' }
+  const first = await make(body)
+  const again = await make(body)
+  assert.deepEqual([again.status, again.body], [201, { ...first.body, api_key: null }])
+  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  assert.equal((await make({ ...body, name: 'm' })).body.error, 'idempotency_key_reused')
+  const { keys } = (await ask('GET', '/v1/keys', { key: api_key })).body
+  assert.equal(keys.length, 2)
+
+  const bound = { scopes: ['keys:admin'], allowed_stores: ['a'] }
+  const limited = await ask('POST', '/v1/keys', { key: api_key, body: bound })
+  const foreign = await make(body, limited.body.api_key)
+  assert.equal(foreign.body.error, 'idempotency_key_reused', 'a key it could not see in a list')
+})
+
 test("'keys.create' refuses what cannot be granted at all", async () => {
   const cases: [body: unknown, error: string][] = [
     [{ class: 'operator' }, 'validation'],

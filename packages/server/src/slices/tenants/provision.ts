@@ -3,8 +3,9 @@
 import { DEFAULT_SCOPES } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import { findTenant, insertTenant, type TenantRow } from '../../platform/db/control.sql.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { issueKey } from './credentials.ts'
 
@@ -15,27 +16,24 @@ export const FIRST_KEY_NAME = 'default'
 
 type Plan = 'starter' | 'pro' | 'enterprise' | 'local'
 
-/** A new tenant and its first key; the operator's `tenants.create` and the CLI use it. */
+/** A new tenant and its first key, in a unit of that tenant, whose keys the keyring has. */
 export async function provisionTenant(
   kernel: Kernel,
+  tx: Tx,
   wanted: { name?: string | undefined; plan: Plan },
 ): Promise<{ tenant: TenantRow; api_key: string }> {
-  const tenant_id = kernel.ids.hex(16)
-  // Before the row: a tenant without keys could not seal; keys without a tenant are only unused.
-  await kernel.keyring.createTenant(tenant_id)
-
-  return kernel.db.transact(tenant_id, async (tx) => {
-    const tenant = tenantRow(tx, { name: wanted.name ?? tenant_id, plan: wanted.plan })
-    await insertTenant(tx, tenant)
-    const { api_key } = await issueKey(kernel, tx, {
-      tenant_id,
-      class: 'tenant',
-      name: FIRST_KEY_NAME,
-      scopes: DEFAULT_SCOPES.tenant,
-    })
-    await appendCreated(kernel, tx, wanted.plan)
-    return { tenant, api_key }
+  const { tenant_id } = tx
+  const tenant = tenantRow(tx, { name: wanted.name ?? tenant_id, plan: wanted.plan })
+  if ((await insertTenant(tx, tenant)) === 0)
+    throw new Refusal('unavailable', 'the Idempotency-Key is expiring', { retry_after_s: 1 })
+  const { api_key } = await issueKey(kernel, tx, {
+    tenant_id,
+    class: 'tenant',
+    name: FIRST_KEY_NAME,
+    scopes: DEFAULT_SCOPES.tenant,
   })
+  await appendCreated(kernel, tx, wanted.plan)
+  return { tenant, api_key }
 }
 
 /** Makes the tenant if it is missing, without a key: local mode needs none. Idempotent. */
@@ -69,6 +67,13 @@ async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> 
       signing_keys: current.map(({ purpose, key_id }) => ({ purpose, key_id })),
     },
   })
+}
+
+/** The row of the handle's tenant; refuses `tenant_not_found`. */
+export async function loadTenant(db: TenantDb): Promise<TenantRow> {
+  const tenant = await findTenant(db, db.tenant_id)
+  if (!tenant) throw new Refusal('tenant_not_found')
+  return tenant
 }
 
 /** A tenant as every reply shows it. */

@@ -1,7 +1,8 @@
 // Rotates a tenant's key: the old one is refused and the new one valid from the same commit.
 
 import { type tenants as contract, DEFAULT_SCOPES } from '@custos/contract'
-import type { Handler, Principal } from '../../platform/call.ts'
+import type { Static } from 'typebox'
+import type { Call, Handler, Principal } from '../../platform/call.ts'
 import {
   type CredentialInfo,
   findCredentialById,
@@ -15,24 +16,39 @@ import { issueKey, type NewCredential, revokeClass, revokeKey } from './credenti
 import { FIRST_KEY_NAME } from './provision.ts'
 import { meter } from './usage.ts'
 
-export const rotateKey: Handler<typeof contract.rotate_key> = (call) =>
-  call.transact(async (tx) => {
-    const { kernel, principal } = call
-    if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
+type Rotate = typeof contract.rotate_key
+type Rotated = Static<Rotate['reply']>
 
-    const { revoked, fresh } = isRestricted(principal)
-      ? await replaceOwn(kernel, tx, principal)
-      : await replaceTenantKeys(kernel, tx)
-    const { key_id, api_key } = await issueKey(kernel, tx, fresh)
-
-    meter(tx, call.operation.id)
-    await appendCrumb(tx, {
-      event_type: 'tenant.key_rotated',
-      subject: key_id,
-      payload: { key_id, revoked },
-    })
-    return { tenant_id: tx.tenant_id, key_id, api_key, new_api_key: api_key, revoked }
+export const rotateKey: Handler<Rotate> = (call) =>
+  call.once<Rotated>({
+    async run(tx) {
+      const reply = await rotate(call, tx)
+      return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
+    },
+    // Only its hash is kept: the key itself was shown to whoever got the first answer.
+    replay: async ({ tenant_id }, { key_id, revoked }) => ({
+      ...{ tenant_id, key_id: String(key_id), api_key: null, new_api_key: null },
+      revoked: Number(revoked),
+    }),
   })
+
+async function rotate(call: Call<Rotate>, tx: Tx): Promise<Rotated> {
+  const { kernel, principal } = call
+  if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
+
+  const { revoked, fresh } = isRestricted(principal)
+    ? await replaceOwn(kernel, tx, principal)
+    : await replaceTenantKeys(kernel, tx)
+  const { key_id, api_key } = await issueKey(kernel, tx, fresh)
+
+  meter(tx, call.operation.id)
+  await appendCrumb(tx, {
+    event_type: 'tenant.key_rotated',
+    subject: key_id,
+    payload: { key_id, revoked },
+  })
+  return { tenant_id: tx.tenant_id, key_id, api_key, new_api_key: api_key, revoked }
+}
 
 // A restricted key that could issue an unrestricted one would be no restriction.
 const isRestricted = ({ kind, scopes, allowed_stores }: Principal): boolean =>

@@ -59,6 +59,27 @@ test("'tenants.create' takes defaults, and refuses unknown plans and bad names",
     assert.equal((await create(given)).status, status, JSON.stringify(given).slice(0, 60))
 })
 
+test("'tenants.create' under one key makes one tenant and shows its key once", async () => {
+  const make = (name: string, once: string) =>
+    ask('POST', '/v1/cloud/tenants', {
+      key: OPERATOR_KEY,
+      body: { name },
+      headers: { 'idempotency-key': once },
+    })
+  const count = async () =>
+    (await ask('GET', '/v1/cloud/tenants', { key: OPERATOR_KEY })).body.length
+  const before = await count()
+  const [first, other] = [await make('Once', 'made-once'), await make('Once', 'made-too')]
+  const again = await make('Once', 'made-once')
+  assert.deepEqual([again.status, again.body], [201, { ...first.body, api_key: null }])
+  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  assert.notEqual(other.body.tenant_id, first.body.tenant_id)
+  assert.equal((await make('Twice', 'made-once')).body.error, 'idempotency_key_reused')
+  assert.equal(await count(), before + 2)
+  const { keys } = (await ask('GET', '/v1/keys', { key: first.body.api_key })).body
+  assert.equal(keys.length, 1)
+})
+
 test("'tenants.list' is a bare array, oldest first, without keys", async () => {
   const fresh = await makeTenant(service.url)
   const { body, text } = await ask('GET', '/v1/cloud/tenants/', { key: OPERATOR_KEY })
@@ -111,6 +132,18 @@ test("'tenants.rotate_key' by a restricted key replaces that key and grants no m
   )
   const usageOnly = await ask('POST', '/v1/keys', { key: api_key, body: {} })
   assert.equal((await ask('POST', path, { key: usageOnly.body.api_key })).status, 403)
+})
+
+test("'tenants.rotate_key' under one key rotates once and shows the new key once", async () => {
+  const { tenant_id, api_key } = await makeTenant(service.url)
+  const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
+  const headers = { 'idempotency-key': 'rotated-once' }
+  const first = await ask('POST', path, { key: OPERATOR_KEY, headers })
+  const again = await ask('POST', path, { key: OPERATOR_KEY, headers })
+  const hidden = { api_key: null, new_api_key: null }
+  assert.deepEqual([again.status, again.body], [200, { ...first.body, ...hidden }])
+  assert.equal((await ask('GET', '/v1/keys', { key: api_key })).status, 401)
+  assert.equal((await ask('GET', '/v1/keys', { key: first.body.api_key })).status, 200)
 })
 
 test('two rotations by one restricted key leave one key, not two', async () => {

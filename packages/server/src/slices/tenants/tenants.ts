@@ -2,28 +2,15 @@
 
 import type { tenants as contract } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
-import { findTenant, listTenants, type TenantRow } from '../../platform/db/control.sql.ts'
+import { listTenants } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { provisionTenant, showTenant } from './provision.ts'
+import { createTenant } from './create-tenant.ts'
+import { loadTenant, showTenant } from './provision.ts'
 import { rotateKey } from './rotate-key.ts'
 import { calendarMonth, loadUsage } from './usage.ts'
 
-async function loadTenant(db: TenantDb): Promise<TenantRow> {
-  const tenant = await findTenant(db, db.tenant_id)
-  if (!tenant) throw new Refusal('tenant_not_found')
-  return tenant
-}
-
 export const tenantsHandlers: HandlersOf<typeof contract> = {
-  async create(call, { body }) {
-    const { tenant, api_key } = await provisionTenant(call.kernel, {
-      name: body.name,
-      plan: body.plan ?? 'starter',
-    })
-    return { ...showTenant(tenant), api_key }
-  },
+  create: createTenant,
 
   async list(call) {
     return (await call.kernel.db.read(PLATFORM, listTenants)).map(showTenant)

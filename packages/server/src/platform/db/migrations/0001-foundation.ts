@@ -1,6 +1,6 @@
 // The first schema: control tables, log, memory, decisions, erasure and bookkeeping.
 
-import type { TableSpec } from '../schema.ts'
+import type { Migration, TableSpec } from '../schema.ts'
 
 const control: TableSpec[] = [
   { name: 'instance', columns: { instance_id: 'text' }, primary_key: ['instance_id'] },
@@ -240,7 +240,7 @@ const rest: TableSpec[] = [
   },
 ]
 
-export const foundation = {
+export const foundation: Migration = {
   name: '0001-foundation',
   tables: [...control, ...log, ...memory, ...decisions, ...rest],
 }

@@ -1,4 +1,5 @@
 // Turns a text into the terms it is found by: words, numbers, dates; facts and queries alike.
+import { orderMarks } from '../../../platform/mark-order.ts'
 import { stem } from './stem.ts'
 import { STOP_WORDS } from './stop-words.ts'
 
@@ -40,7 +41,7 @@ const NOT_ASCII = /[\u0080-\uffff]/
  */
 export function analyse(text: string): string[] {
   const ascii = !NOT_ASCII.test(text)
-  const folded = (ascii ? text : text.normalize('NFKC'))
+  const folded = (ascii ? text : orderMarks(text).normalize('NFKC'))
     .toLowerCase()
     .replace(ISO_DATE, spellDate)
     .replace(CONTRACTION, ' ')

@@ -1,6 +1,6 @@
 // What each refusal means for the caller, and what to do about it.
 
-import type { RefusalCode } from '@custos/contract'
+import type { RefusalCode } from './refusals.ts'
 
 export interface Remedy {
   /** When it is answered. */
@@ -9,6 +9,7 @@ export interface Remedy {
   readonly advice: string
 }
 
+/** Texts for people, with code in backticks; they may change, the codes do not. */
 export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   validation: {
     when:
@@ -46,10 +47,12 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'Remove it, and replace that key: it has travelled. The service signs with its own keys.',
   },
   import_refused: {
-    when: 'A line of the import cannot be taken; `line` is its number, `detail` the reason.',
+    when:
+      'A line of the import cannot be taken: `line` is its number, `detail` the reason. Or an ' +
+      'import under the same `Idempotency-Key` broke off after its first memories.',
     advice:
       'Correct the line. Up to 8 MiB nothing has been written; of a larger import `imported` ' +
-      'says how many memories were kept.',
+      'says how many memories were kept: remove them, or import the rest, under a new key.',
   },
   body_too_large: {
     when: 'The body has more bytes than this operation takes.',
@@ -60,7 +63,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'Send `application/json`, or `application/x-ndjson` for an import, uncompressed.',
   },
   bad_request: {
-    when: 'The request could not be read as HTTP, or its body ended before it was complete.',
+    when:
+      'The request could not be read as HTTP, its body ended before it was complete, or it did ' +
+      'not arrive within a minute (408; imports have an hour).',
     advice: 'Check the percent-encoding of the path, the headers and the length of the body.',
   },
   unauthenticated: {

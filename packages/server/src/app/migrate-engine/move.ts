@@ -1,0 +1,158 @@
+// The move of an embedded data directory into PostgreSQL, step by step.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config, PostgresConfig } from '../../config/config.ts'
+import { databasePath } from '../../platform/db/data-dir.ts'
+import { DataError, findInstance } from '../../platform/db/instance.ts'
+import { MovedRows } from '../../platform/db/moved-tables.ts'
+import { beginMove, endMove, findHolder, requireRoom } from '../../platform/db/moving.ts'
+import { type PostgresConnection, withPostgres } from '../../platform/db/postgres-connection.ts'
+import { PostgresError } from '../../platform/db/postgres-error.ts'
+import { KeyringError } from '../../platform/keys/keyring-error.ts'
+import { loadMasterKey } from '../../platform/keys/master-key.ts'
+import { compareKeyring } from '../../platform/keys/postgres/compare-keyring.ts'
+import {
+  importKeyring,
+  type OpenTarget,
+  openImportTarget,
+} from '../../platform/keys/postgres/import-keyring.ts'
+import {
+  isSettled,
+  type KeyringSource,
+  openWithAny,
+} from '../../platform/keys/postgres/import-source.ts'
+import { runFsck, type TenantReport } from '../fsck/fsck.ts'
+import { OfflineError } from '../offline-error.ts'
+import { copyTables } from './copy-tables.ts'
+import type { MigrateEngineOptions, Moved } from './migrate-engine.ts'
+import { leaveMark, requireUnmoved } from './moved-mark.ts'
+import { proveTenants } from './prove-tenants.ts'
+
+interface Move {
+  /** Of the directory, with the key that opens its keyring. */
+  readonly from: Config
+  readonly to: Config & { readonly postgres: PostgresConfig }
+  readonly source: KeyringSource
+  readonly rows: MovedRows
+  readonly target: OpenTarget
+  readonly options: Required<MigrateEngineOptions>
+}
+
+/** Of a directory that is locked; throws what `runMigrateEngine` does. */
+export async function moveFrom(to: Move['to'], options: MigrateEngineOptions): Promise<Moved> {
+  try {
+    return await withBoth(to, options, move)
+  } catch (error) {
+    if (!(error instanceof PostgresError)) throw error
+    throw new OfflineError(`the database of CUSTOS_DATABASE_URL: ${error.message}`)
+  }
+}
+
+async function withBoth(
+  to: Move['to'],
+  options: MigrateEngineOptions,
+  work: (task: Move) => Promise<Moved>,
+): Promise<Moved> {
+  const { data_dir, postgres } = to
+  const source = openWithAny(join(data_dir, 'keyring'), masterKeys(to))
+  const rows = new MovedRows(databasePath(data_dir))
+  const target = openImportTarget({
+    url: postgres.keyring_url ?? postgres.database_url,
+    // parseConfig asks for it together with the database.
+    master_key: Buffer.from(to.master_key ?? '', 'hex'),
+  })
+  const from = { ...to, postgres: null, master_key: source.key.toString('hex') }
+  const quiet = { progress: () => {}, step: () => {} }
+  try {
+    return await work({ from, to, source, rows, target, options: { ...quiet, ...options } })
+  } finally {
+    await target.close()
+    rows.close()
+    source.close()
+  }
+}
+
+/** The key of the directory may be the one given, or still lie in it. */
+function masterKeys({ data_dir, master_key }: Config): Buffer[] {
+  const keys = master_key === null ? [] : [Buffer.from(master_key, 'hex')]
+  if (!existsSync(join(data_dir, 'master.key'))) return keys
+  return [...keys, loadMasterKey({ data_dir }).key]
+}
+
+async function move(task: Move): Promise<Moved> {
+  const { to, source, rows, target, options } = task
+  const { instance_id } = source.instance
+  const clear = await onTarget(task, (connection) => requireTarget(connection, task))
+  const reports = await requireSound(task)
+
+  await onTarget(task, (c) => beginMove(c, { instance_id, force: options.force }))
+  await options.step('begun')
+  await importKeyring(source, target, {
+    clear,
+    progress: (secrets) => options.progress(`${secrets} secrets`),
+  })
+  await options.step('keyring')
+  const tables = await onTarget(task, (c) => copyTables(c, rows, options.progress))
+  await options.step('copied')
+
+  const keyring = await compareKeyring(source, target)
+  const tenants = await proveTenants({ ...task, reports, progress: options.progress })
+  requireNoFindings(await runFsck(to, { progress: options.progress }), 'the copy on PostgreSQL')
+  await options.step('proved')
+
+  // In this order: at no moment can both be served.
+  const mark = leaveMark(to.data_dir)
+  await options.step('marked')
+  await onTarget(task, (c) => endMove(c, instance_id))
+  return { tables, keyring, tenants, mark }
+}
+
+const onTarget = <T>(
+  { to }: Move,
+  work: (connection: PostgresConnection) => Promise<T>,
+): Promise<T> => withPostgres(to.postgres.database_url, work)
+
+/** Whether a keyring that an interrupted run has left must go first. */
+async function requireTarget(
+  connection: PostgresConnection,
+  { to, source, target, options: { force } }: Move,
+): Promise<boolean> {
+  await requireRoom(connection, { force })
+  const holder = await findHolder(connection)
+  // A run that was cut off between the mark and its last step may go on; nothing else may.
+  if (holder?.instance_id !== source.instance.instance_id) requireUnmoved(to.data_dir)
+  const owner = await target.owner()
+  if (owner === null) return false
+  if (owner === holder?.instance_id) return true
+  throw new KeyringError(
+    'keyring_exists',
+    'the schema custos_keyring of the target holds a keyring already: nothing was changed',
+  )
+}
+
+/** What the check of the directory found in each tenant: counts, and nothing wrong. */
+async function requireSound({ from, source, rows, options }: Move): Promise<TenantReport[]> {
+  const owner = findInstance(databasePath(from.data_dir))
+  if (owner !== source.instance.instance_id)
+    throw new DataError('the database and the keyring of this data directory are of two instances')
+  if (!isSettled(source, from.ledger_copy))
+    throw new OfflineError(
+      `an erasure is not finished in ${from.data_dir}: start the service on it once more, let it ` +
+        'finish and stop it',
+    )
+  rows.requireIntact()
+  const reports = await runFsck(from, { progress: options.progress })
+  requireNoFindings(reports, from.data_dir)
+  return reports
+}
+
+function requireNoFindings(reports: readonly TenantReport[], where: string): void {
+  const findings = reports.flatMap((report) => report.findings)
+  const [first] = findings
+  if (!first) return
+  throw new OfflineError(
+    `${where} is not sound, custos fsck lists ${findings.length} findings; the first: ` +
+      `${first.tenant_id}: ${first.kind} ${first.id}: ${first.what}`,
+  )
+}

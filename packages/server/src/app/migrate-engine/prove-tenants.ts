@@ -1,0 +1,138 @@
+// Each tenant on both engines: the same log, and seals that open to the same.
+
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../../config/config.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { open } from '../../platform/keys/seal.ts'
+import { digestDocuments } from '../../slices/decisions/index.ts'
+import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
+import { openForErasure } from '../../slices/memory/index.ts'
+import { listFactPlaces, listStoreRows } from '../fsck/fsck.sql.ts'
+import type { TenantReport } from '../fsck/fsck.ts'
+import { OfflineError } from '../offline-error.ts'
+import { openReadOnly } from '../open-read-only.ts'
+
+export interface TenantProof {
+  readonly tenant_id: string
+  /** Entries of the log. */
+  readonly tree_size: number
+  /** Lower hex, derived from the entries on either side; null: no log yet. */
+  readonly root_hash: string | null
+  /** Of the last signed checkpoint, which the log extends; null: none yet. */
+  readonly checkpoint_size: number | null
+  /** Seals opened under both keyrings, to the same. */
+  readonly facts: number
+  readonly decisions: number
+  readonly stores: number
+}
+
+export interface Comparison {
+  readonly from: Config
+  readonly to: Config
+  /** Of the check of the source, which counted. */
+  readonly reports: readonly TenantReport[]
+  progress(text: string): void
+}
+
+/** Of each kind and tenant all are compared up to twice as many, above it at least these. */
+const SAMPLE = 1_000
+const CHUNK = 500
+
+/** Throws OfflineError, naming what differs. */
+export async function proveTenants(comparison: Comparison): Promise<TenantProof[]> {
+  const source = await openReadOnly(comparison.from)
+  try {
+    const copy = await openReadOnly(comparison.to)
+    try {
+      const proofs: TenantProof[] = []
+      for (const report of comparison.reports) {
+        comparison.progress(`${report.tenant_id}, comparing`)
+        proofs.push(await proveTenant(source.kernel, copy.kernel, report))
+      }
+      return proofs
+    } finally {
+      await copy.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function proveTenant(
+  source: Kernel,
+  copy: Kernel,
+  { tenant_id, counts }: TenantReport,
+): Promise<TenantProof> {
+  const both = async <T>(what: string, look: (kernel: Kernel) => Promise<T>): Promise<T> => {
+    const [one, other] = [await look(source), await look(copy)]
+    if (isDeepStrictEqual(one, other)) return one
+    throw new OfflineError(`tenant ${tenant_id} differs on the two engines: ${what}`)
+  }
+  const log = await both('log', (kernel) => logOf(kernel, tenant_id))
+  const facts = await both('facts', (kernel) => digestFacts(kernel, tenant_id, every(counts.facts)))
+  const decisions = await both('decisions', (kernel) =>
+    digestDocuments(kernel, tenant_id, every(counts.decisions)),
+  )
+  const stores = await both('stores', (kernel) => digestStores(kernel, tenant_id))
+  return {
+    tenant_id,
+    ...log,
+    facts: facts.size,
+    decisions: decisions.size,
+    stores: stores.size,
+  }
+}
+
+const every = (count: number): number => Math.max(1, Math.floor(count / SAMPLE))
+
+async function logOf(kernel: Kernel, tenant_id: string) {
+  const { keyring, settings, db } = kernel
+  const signed = await keyring.checkpoints.last(tenant_id)
+  const { status, tree_size, root_hash } = await db.read(tenant_id, (look) =>
+    verifyLog(look, {
+      from: UNVERIFIED,
+      keys: keyring.publishedKeys(),
+      origin: settings.origin,
+      signed,
+    }),
+  )
+  if (status === 'tampered') throw new OfflineError(`the log of tenant ${tenant_id} does not hold`)
+  return { tree_size, root_hash, checkpoint_size: signed?.tree_size ?? null }
+}
+
+type Digests = Map<string, string>
+
+async function digestFacts(kernel: Kernel, tenant_id: string, nth: number): Promise<Digests> {
+  const digests: Digests = new Map()
+  for (let after = -1, seen = 0; ; ) {
+    const places = await kernel.db.read(tenant_id, (db) => listFactPlaces(db, after, CHUNK))
+    const refs = places.map(({ ref }) => ref).filter((_, i) => (seen + i) % nth === 0)
+    const opened = await kernel.db.read(tenant_id, (db) => openForErasure(kernel, db, refs))
+    for (const [ref, { document, vector }] of opened) {
+      const hash = createHash('sha256').update(JSON.stringify(document)).update(vector)
+      digests.set(String(ref), hash.digest('hex'))
+    }
+    const last = places.at(-1)
+    if (!last || places.length < CHUNK) return digests
+    after = last.ref
+    seen += places.length
+  }
+}
+
+async function digestStores(kernel: Kernel, tenant_id: string): Promise<Digests> {
+  const rows = await kernel.db.read(tenant_id, listStoreRows)
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const numbers = rows.map(({ secret_no }) => secret_no)
+  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', numbers)
+  const digests: Digests = new Map()
+  for (const { store_id, secret_no, sealed } of rows) {
+    const secret = secrets.get(secret_no)
+    if (!secret) continue
+    const aad = Buffer.from(JSON.stringify(['store', tenant_id, store_id]))
+    const description = open(keys.factKey(secret), aad, sealed)
+    digests.set(store_id, createHash('sha256').update(description).digest('hex'))
+    description.fill(0)
+  }
+  return digests
+}

@@ -1,0 +1,153 @@
+// Opens data and keyring on PostgreSQL: waits where told to, migrates where it may.
+
+import type { Config, PostgresConfig } from '../config/config.ts'
+import type { Clock } from '../platform/clock.ts'
+import { findInstanceId } from '../platform/db/control.sql.ts'
+import { type Database, PLATFORM } from '../platform/db/database.ts'
+import { DataError } from '../platform/db/instance.ts'
+import { MigrationNeeded, migratePostgres } from '../platform/db/migrate-postgres.ts'
+import { requireWhole } from '../platform/db/moving.ts'
+import { APP_ROLE } from '../platform/db/postgres-access.ts'
+import { withPostgres } from '../platform/db/postgres-connection.ts'
+import { PostgresEngine } from '../platform/db/postgres-engine.ts'
+import { PostgresError } from '../platform/db/postgres-error.ts'
+import type { Keyring } from '../platform/keys/keyring.ts'
+import { openPostgresKeyring } from '../platform/keys/postgres/open-postgres-keyring.ts'
+import type { Logger } from '../platform/logger.ts'
+import { OperatorError } from '../platform/operator-error.ts'
+import { lastLogTime } from './last-log-time.ts'
+
+/** PostgreSQL could not be reached or refuses to work; the message is one clear line. */
+export class DatabaseAbsent extends OperatorError {}
+
+const RETRY_MS = 1_000
+const DENIED = '42501'
+
+interface Surroundings {
+  readonly clock: Clock & { raise(us: number): void }
+  readonly logger: Logger
+  /** Ends the waiting for a database that does not answer. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Throws DatabaseAbsent, MigrationNeeded, MoveError, RoleUnfit, SchemaTooNew, KeyringError or
+ * DataError.
+ */
+export async function openPostgres(
+  config: Config,
+  postgres: PostgresConfig,
+  around: Surroundings,
+): Promise<{ db: Database; keyring: Keyring }> {
+  await whenPresent(postgres, around, () => migrateData(postgres))
+  // Whoever copies the database then copies the keys with it: an erasure does not reach the copy.
+  if (postgres.keyring_url === null)
+    around.logger.warn('keyring.beside_data', { schema: 'custos_keyring' })
+  const keyring = await openSharedKeyring(config, postgres, around)
+  const db = new PostgresEngine({
+    url: postgres.database_url,
+    clock: around.clock,
+    role: APP_ROLE,
+    connections: postgres.pool,
+    onFault: ({ code, fault, name }) => around.logger.warn('database.fault', { name, code, fault }),
+  })
+  try {
+    await requireKinship(postgres, db, keyring)
+    around.clock.raise(await lastLogTime(db))
+    return { db, keyring }
+  } catch (error) {
+    await db.close()
+    await keyring.close()
+    throw error
+  }
+}
+
+/**
+ * What `custos migrate` does: brings both schemas up to date and binds the data to the keyring.
+ * Returns the names of the migrations that were run on the data.
+ */
+export async function migrateShared(
+  config: Config,
+  postgres: PostgresConfig,
+  around: Surroundings,
+): Promise<string[]> {
+  const done = await whenPresent(postgres, around, () => migrateData(postgres))
+  const keyring = await openSharedKeyring(config, postgres, around)
+  try {
+    await recordInstance(postgres, keyring.instance_id)
+    return done
+  } finally {
+    await keyring.close()
+  }
+}
+
+const migrateData = ({ database_url }: PostgresConfig): Promise<string[]> =>
+  withPostgres(database_url, async (connection) => {
+    const done = await migratePostgres(connection)
+    await requireWhole(connection)
+    return done
+  })
+
+async function whenPresent<T>(
+  { wait_seconds }: PostgresConfig,
+  { logger, signal }: Surroundings,
+  act: () => Promise<T>,
+): Promise<T> {
+  const deadline = performance.now() + wait_seconds * 1_000
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof PostgresError)) throw error
+      if (error.fault === null || performance.now() >= deadline || signal?.aborted)
+        throw new DatabaseAbsent(`the database of CUSTOS_DATABASE_URL: ${error.message}`)
+      logger.warn('database.absent', { code: error.code })
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+/** Beside the data unless CUSTOS_KEYRING_URL says otherwise. */
+export const openSharedKeyring = (
+  config: Config,
+  { database_url, keyring_url }: PostgresConfig,
+  { clock, read_only = false }: { clock: Clock; read_only?: boolean },
+): Promise<Keyring> =>
+  openPostgresKeyring({
+    url: keyring_url ?? database_url,
+    // parseConfig asks for it together with the database.
+    master_key: Buffer.from(config.master_key ?? '', 'hex'),
+    now_us: () => clock.now(),
+    read_only,
+    ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),
+  })
+
+// A database served with another keyring would look erased, and its log be signed twice.
+async function requireKinship(
+  postgres: PostgresConfig,
+  db: Database,
+  { instance_id }: Keyring,
+): Promise<void> {
+  const look = () => db.read(PLATFORM, findInstanceId)
+  let owner = await look()
+  if (owner === null) {
+    await recordInstance(postgres, instance_id)
+    owner = await look()
+  }
+  if (owner !== instance_id)
+    throw new DataError('the database and the keyring belong to two instances')
+}
+
+// By the role that migrates: the one of the requests may only read it.
+const recordInstance = ({ database_url }: PostgresConfig, instance_id: string): Promise<void> =>
+  withPostgres(database_url, async (connection) => {
+    const sql =
+      'insert into instance (instance_id) select $1 where not exists (select 1 from instance)'
+    try {
+      await connection.query({ sql }, [instance_id])
+    } catch (error) {
+      if (error instanceof PostgresError && error.code === DENIED)
+        throw new MigrationNeeded('the database is bound to no keyring yet: run custos migrate')
+      throw error
+    }
+  })

@@ -1,0 +1,55 @@
+// Work by the clock in a running process: an erasure that failed half-way.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openScene } from '../testing/erasure-scene.ts'
+import { startTimers } from './timers.ts'
+
+const CONTENT = 'Beat Zgraggen owes the shop 412 francs'
+const HALF_WAY = ['erasure:3', 'erasure:4', 'erasure:5', 'erasure:6']
+
+for (const at of HALF_WAY)
+  test(`an erasure that failed once after ${at} is finished by the timer alone`, async (t) => {
+    let failures = 0
+    const scene = await openScene({
+      step: (name) => {
+        if (name !== at || failures > 0) return
+        failures += 1
+        throw new Error('the disk was away')
+      },
+    })
+    try {
+      const { kernel } = scene.service
+      const ref = await scene.write(CONTENT)
+      const used = { query: `So ${CONTENT}?`, output: 'yes', retrieved_refs: [ref] }
+      const decision_id = await scene.decide(used)
+      assert.equal((await scene.issue(ref)).status, 500)
+      assert.equal((await scene.api('GET', `/v1/erasure/fact/${ref}`)).status, 404)
+      assert.equal((await kernel.keyring.ledger.listRequested()).length, 1)
+
+      await runMinute(t, () => startTimers(kernel, { epoch_seconds: 0, rewrite_hours: 0 }))
+
+      assert.equal(failures, 1)
+      assert.deepEqual(await kernel.keyring.ledger.listRequested(), [])
+      const { status, body } = await scene.api('GET', `/v1/erasure/fact/${ref}`)
+      assert.equal(status, 200)
+      assert.equal(body.outcome, 'erased')
+      assert.equal(body.verified, true)
+      const { text } = await scene.api('GET', `/v1/decisions/${decision_id}`)
+      assert.ok(!text.includes('Zgraggen'), text)
+    } finally {
+      await scene.stop()
+    }
+  })
+
+/** Lets the timers' clock go on by a minute, and waits for the work that this starts. */
+async function runMinute(t: TestContext, start: () => ReturnType<typeof startTimers>) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  try {
+    const timers = start()
+    t.mock.timers.tick(60_000)
+    await timers.stop()
+  } finally {
+    t.mock.timers.reset()
+  }
+}

@@ -1,0 +1,85 @@
+// The pages that `type` of a problem leads to: /errors, and one for each refusal code.
+
+import { type Remedy, refusals, remedies } from '@custos/contract'
+import type { Asset } from './explorer.ts'
+
+const INDEX = '/errors'
+
+/** The page of a code, as every problem names it (RFC 9457, 3.1.1). */
+export const errorPath = (code: string): string => `${INDEX}/${code}`
+
+interface Explained extends Remedy {
+  readonly code: string
+  readonly status: number
+  readonly title: string
+}
+
+/** HTML without scripts or styles, from the tables of the contract alone. */
+export function errorPages(): Asset[] {
+  const texts = new Map(Object.entries(remedies))
+  const explained = Object.entries(refusals).flatMap(([code, refusal]): Explained[] => {
+    const remedy = texts.get(code)
+    return remedy ? [{ code, ...refusal, ...remedy }] : []
+  })
+  const pages = explained.map((one) => asset(errorPath(one.code), pageOf(one)))
+  return [asset(INDEX, indexOf(explained)), ...pages]
+}
+
+const asset = (path: string, html: string): Asset => ({
+  path,
+  type: 'text/html; charset=utf-8',
+  content: Buffer.from(html),
+})
+
+function pageOf({ code, status, title, when, advice }: Explained): string {
+  return documentOf(code, [
+    `<h1><code>${code}</code></h1>`,
+    `<p><strong>${status}</strong> ${toHtml(title)}.</p>`,
+    `<h2>When</h2><p>${toHtml(when)}</p>`,
+    `<h2>What to do</h2><p>${toHtml(advice)}</p>`,
+    `<p><a href="${INDEX}">All refusals</a></p>`,
+  ])
+}
+
+function indexOf(explained: readonly Explained[]): string {
+  const rows = explained.map(({ code, status, title }) => {
+    const link = `<a href="${errorPath(code)}"><code>${code}</code></a>`
+    return `<tr><td>${link}</td><td>${status}</td><td>${toHtml(title)}</td></tr>`
+  })
+  return documentOf('Refusals', [
+    '<h1>Refusals</h1>',
+    '<p>What an answer of 400 and above carries in <code>error</code>. The codes are stable;',
+    'texts may change.</p>',
+    '<table>',
+    '<thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead>',
+    `<tbody>${rows.join('\n')}</tbody>`,
+    '</table>',
+  ])
+}
+
+function documentOf(title: string, body: readonly string[]): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    `<title>${title} · Custos</title>`,
+    '<link rel="icon" href="data:,">',
+    '</head>',
+    '<body>',
+    ...body,
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
+/** Text of the tables as HTML: code in backticks, nothing else. */
+const toHtml = (text: string): string =>
+  text
+    .replaceAll(/[&<>]/g, (character) => ENTITIES[character] ?? character)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')

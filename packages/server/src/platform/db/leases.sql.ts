@@ -1,0 +1,60 @@
+// SQL of leases: a control table, reached only through these functions.
+
+import { builder } from './builder.ts'
+import type { TenantDb, Tx } from './tenant-db.ts'
+
+export interface LeaseClaim {
+  readonly name: string
+  readonly holder: string
+  readonly now_us: number
+  readonly until_us: number
+}
+
+/** Takes the lease when it is free, over, or the holder's already; rows changed: 0 or 1. */
+export const claimLease = (tx: Tx, { name, holder, now_us, until_us }: LeaseClaim) =>
+  tx.run(
+    builder
+      .insertInto('leases')
+      .values({ name, holder, until_us })
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ holder, until_us })
+          .where((e) => e.or([e('leases.until_us', '<', now_us), e('leases.holder', '=', holder)])),
+      ),
+  )
+
+/** Keeps a lease the holder still has; 0: another has taken it. */
+export const extendLease = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim, 'now_us'>) =>
+  tx.run(
+    builder
+      .updateTable('leases')
+      .set({ until_us })
+      .where('name', '=', name)
+      .where('holder', '=', holder),
+  )
+
+/** Who has the lease, unless it is over. */
+export const findHolder = async (tx: Tx, name: string, now_us: number): Promise<string | null> => {
+  const row = await tx.first(
+    builder
+      .selectFrom('leases')
+      .select('holder')
+      .where('name', '=', name)
+      .where('until_us', '>=', now_us),
+  )
+  return row?.holder ?? null
+}
+
+/** Names that begin so, of leases that nobody has given back or extended in time. */
+export const listOverdue = (db: TenantDb, prefix: string, now_us: number) =>
+  db.all(
+    builder
+      .selectFrom('leases')
+      .select('name')
+      .where('name', 'like', `${prefix}%`)
+      .where('until_us', '<', now_us),
+  )
+
+export const dropLease = (tx: Tx, name: string, holder: string) =>
+  tx.run(builder.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder))

@@ -1,0 +1,222 @@
+// The keyring's connections to PostgreSQL, and the transactions that durability rests on.
+
+import pg from 'pg'
+import { KeyringError } from '../keyring-error.ts'
+import { connectionErrorOf, isRetryable, keyringErrorOf } from './pg-errors.ts'
+
+const CONNECTIONS_MAX = 4
+const CONNECT_TIMEOUT_MS = 5_000
+const QUERY_TIMEOUT_MS = 30_000
+const LONG_TIMEOUT_MS = 3_600_000
+const ATTEMPTS_MAX = 5
+const INT8_OID = 20
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
+
+// Settings hold for the transaction only: a pooler may give the connection to somebody else next.
+// A weaker synchronous_commit would acknowledge what a crash can still take back.
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT set_config('synchronous_commit', 'on', true)
+  WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');
+SET LOCAL lock_timeout = '10s';
+SET LOCAL idle_in_transaction_session_timeout = '60s'`
+
+export type PgValue =
+  | string
+  | number
+  | null
+  | Uint8Array
+  | readonly (string | number | Buffer | null)[]
+
+/** Runs SQL in which `keyring.` stands for the keyring's schema. */
+export interface PgQueries {
+  all<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]>
+  get<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined>
+}
+
+type Runner = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
+
+class Queries implements PgQueries {
+  readonly #runner: Runner
+  readonly #qualify: (sql: string) => string
+
+  constructor(runner: Runner, qualify: (sql: string) => string) {
+    this.#runner = runner
+    this.#qualify = qualify
+  }
+
+  async all<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
+    return (await this.#query<Row>(sql, values)).rows
+  }
+
+  async get<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined> {
+    return (await this.#query<Row>(sql, values)).rows[0]
+  }
+
+  /** Rows changed. */
+  async run(sql: string, ...values: PgValue[]): Promise<number> {
+    return (await this.#query(sql, values)).rowCount ?? 0
+  }
+
+  async #query<Row extends object>(sql: string, values: PgValue[]): Promise<pg.QueryResult<Row>> {
+    try {
+      return await this.#runner.query<Row>(this.#qualify(sql), values)
+    } catch (error) {
+      throw connectionErrorOf(error)
+    }
+  }
+}
+
+/** Inside a transaction of `KeyringPg.transact`, which alone makes one. */
+export class PgTx extends Queries {
+  readonly is_transaction = true
+}
+
+export interface KeyringPgOptions {
+  readonly url: string
+  readonly schema: string
+  readonly read_only: boolean
+}
+
+export class KeyringPg implements PgQueries {
+  readonly schema: string
+  readonly #url: string
+  readonly #pool: pg.Pool
+  readonly #queries: Queries
+  readonly #texts = new Map<string, string>()
+  readonly #read_only: boolean
+
+  constructor({ url, schema, read_only }: KeyringPgOptions) {
+    if (!SCHEMA_NAME.test(schema))
+      throw new KeyringError('bad_argument', 'the keyring schema must be a plain lower-case name')
+    this.schema = schema
+    this.#url = url
+    this.#read_only = read_only
+    this.#pool = poolOf(url)
+    this.#queries = new Queries(this.#pool, (sql) => this.#qualify(sql))
+  }
+
+  async all<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
+    return this.#queries.all<Row>(sql, ...values).catch(rethrow)
+  }
+
+  async get<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined> {
+    return this.#queries.get<Row>(sql, ...values).catch(rethrow)
+  }
+
+  /**
+   * Durable when it resolves; a throw leaves nothing behind, but for a connection that breaks
+   * during the commit: then nobody knows. The unit may be run again.
+   */
+  async transact<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
+    this.#requireWritable()
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#attempt(unit)
+      } catch (error) {
+        if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw keyringErrorOf(error)
+      }
+    }
+  }
+
+  /** A connection of its own for what takes long and cannot run in a transaction. */
+  async apart<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    this.#requireWritable()
+    const client = new pg.Client({ ...settingsOf(this.#url), query_timeout: LONG_TIMEOUT_MS })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await work(client)
+    } catch (error) {
+      return rethrow(connectionErrorOf(error))
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+
+  async #attempt<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
+    const client = await this.#connect()
+    const control = new Queries(client, (sql) => sql)
+    let broken = true
+    try {
+      await control.run(BEGIN)
+      const result = await unit(new PgTx(client, (sql) => this.#qualify(sql)))
+      await commit(client)
+      broken = false
+      return result
+    } catch (error) {
+      broken = error instanceof KeyringError && error.code === 'keyring_unavailable'
+      if (!broken) broken = await control.run('ROLLBACK').then(no, yes)
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw connectionErrorOf(error)
+    }
+  }
+
+  #qualify(sql: string): string {
+    const known = this.#texts.get(sql)
+    if (known !== undefined) return known
+    const text = sql.replaceAll('keyring.', `"${this.schema}".`)
+    this.#texts.set(sql, text)
+    return text
+  }
+
+  #requireWritable(): void {
+    if (this.#read_only)
+      throw new KeyringError('bad_argument', 'this keyring is open for looking only: readonly')
+  }
+}
+
+const yes = (): boolean => true
+const no = (): boolean => false
+
+function rethrow(error: unknown): never {
+  throw keyringErrorOf(error)
+}
+
+// A transaction that had failed answers COMMIT with ROLLBACK, and that is no error.
+async function commit(client: pg.PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT').catch((error: unknown) => {
+    throw connectionErrorOf(error)
+  })
+  if (command !== 'COMMIT')
+    throw new KeyringError('keyring_unavailable', 'the keyring database took the change back')
+}
+
+function settingsOf(url: string): pg.ClientConfig {
+  const types = new pg.TypeOverrides()
+  types.setTypeParser(INT8_OID, safeInteger)
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'custos-keyring',
+    types,
+  }
+}
+
+function poolOf(url: string): pg.Pool {
+  const pool = new pg.Pool({ ...settingsOf(url), max: CONNECTIONS_MAX })
+  // A connection that ends between two uses is replaced; whoever uses a broken one is told.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+function safeInteger(text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value)) return value
+  throw new KeyringError('keyring_damaged', 'the keyring holds a number beyond 2^53')
+}

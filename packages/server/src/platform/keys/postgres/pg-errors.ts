@@ -1,0 +1,65 @@
+// What PostgreSQL or the way to it said, as an error of the keyring that gives nothing away.
+
+import pg from 'pg'
+import { KeyringError } from '../keyring-error.ts'
+
+/** Tried again from the start: another transaction was in the way. */
+const RETRYABLE = new Set(['40001', '40P01'])
+/** Classes of SQLSTATE: connection, authorisation, resources, operator intervention, I/O. */
+const UNAVAILABLE_CLASSES = new Set(['08', '28', '53', '57', '58'])
+/**
+ * No such database, or one that lets nobody in; a standby that has not been promoted; a lock that
+ * did not come free; a transaction that stood still for too long.
+ */
+const UNAVAILABLE = new Set(['3D000', '55000', '25006', '55P03', '25P03', ...RETRYABLE])
+
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+export function isRetryable(error: unknown): boolean {
+  return RETRYABLE.has(sqlState(error) ?? '')
+}
+
+/** What came of a call to `pg` itself: whatever is no answer of the server is the connection. */
+export function connectionErrorOf(error: unknown): unknown {
+  if (error instanceof pg.DatabaseError || error instanceof KeyringError) return error
+  // Its own error would quote the URL, password and all.
+  if (codeOf(error) === 'ERR_INVALID_URL')
+    return new KeyringError('bad_argument', 'the URL of the keyring database cannot be read')
+  if (error instanceof TypeError || error instanceof RangeError) return error
+  return unavailable(codeOf(error))
+}
+
+/**
+ * Only SQLSTATE and names of ours go into the message: what the server adds may quote rows and,
+ * for a connection, the URL with its password.
+ */
+export function keyringErrorOf(error: unknown): unknown {
+  const state = sqlState(error)
+  if (state === undefined) return error
+  if (UNAVAILABLE.has(state) || UNAVAILABLE_CLASSES.has(state.slice(0, 2)))
+    return unavailable(`SQLSTATE ${state}`)
+  const table = error instanceof pg.DatabaseError ? error.table : undefined
+  const at = table === undefined ? '' : ` on ${table}`
+  return new KeyringError(
+    'keyring_damaged',
+    `the keyring database refused a statement${at} (SQLSTATE ${state})`,
+    state,
+  )
+}
+
+/** Whether `keyringErrorOf` made it of one of these. */
+export function isRefusal(error: unknown, ...states: string[]): boolean {
+  return error instanceof KeyringError && states.some((state) => error.cause === state)
+}
+
+function unavailable(why: string): KeyringError {
+  return new KeyringError('keyring_unavailable', `the keyring database is not available (${why})`)
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0])
+  if (error instanceof Error && 'code' in error) return String(error.code)
+  return 'no answer'
+}

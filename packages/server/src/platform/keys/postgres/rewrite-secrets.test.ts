@@ -1,0 +1,144 @@
+// Rewriting: nothing that is left of a destroyed secret opens, and nothing alive is lost.
+
+import assert from 'node:assert/strict'
+import type { KeyObject } from 'node:crypto'
+import { test } from 'node:test'
+import pg from 'pg'
+import { MASTER } from '../testing/temp-keyring.ts'
+import { masterKeyObject } from '../wrap.ts'
+import { openSecret } from './secrets.sql.ts'
+import { type PostgresPlace, postgresPlace } from './testing/places.ts'
+import { openWrapKey, type WrapKeyRow } from './wrap-keys.sql.ts'
+
+const FACTS = { tenant_id: 'acme', kind: 'fact' } as const
+
+interface Row {
+  readonly number: number
+  readonly secret: Buffer
+}
+
+async function rowsOf(place: PostgresPlace): Promise<Row[]> {
+  return place.query(
+    `SELECT number::int, secret FROM custos_keyring.secrets
+     WHERE tenant_id = 'acme' AND kind = 'fact' ORDER BY number`,
+  )
+}
+
+/** How many copies of rows open with any key the keyring still has. */
+async function countOpening(place: PostgresPlace, rows: readonly Row[]): Promise<number> {
+  const wrapped = await place.query<WrapKeyRow>(
+    'SELECT tenant_id, version::int, wrap_key FROM custos_keyring.wrap_keys',
+  )
+  const master = { key: masterKeyObject(MASTER) }
+  const keys = wrapped.map((key) => openWrapKey(master, key))
+  return rows.filter((row) => keys.some((key) => opens(key, row))).length
+}
+
+function opens(key: KeyObject, row: Row): boolean {
+  try {
+    return openSecret(key, FACTS, row).length > 0
+  } catch {
+    return false
+  }
+}
+
+/** How many of the needles are in the file of the table, as it was at the last checkpoint. */
+async function countInFile(place: PostgresPlace, table: string, needles: readonly Buffer[]) {
+  const [file] = await place.query<{ bytes: Buffer }>(
+    'SELECT pg_read_binary_file(pg_relation_filepath($1)) AS bytes',
+    [`custos_keyring.${table}`],
+  )
+  return needles.filter((needle) => file?.bytes.includes(needle)).length
+}
+
+test('after a rewrite a copy of a destroyed secret opens with nothing that is left', async (t) => {
+  const place = await postgresPlace(t)
+  const keyring = await place.open()
+  await keyring.createTenant('acme')
+  const block = await keyring.reserve('acme', 'fact', { at_least: 1, count: 600 })
+  const { mac } = await keyring.bodyMac(Buffer.from('body'), 3)
+  const before = await rowsOf(place)
+  const gone = before.filter(({ number }) => number === 2 || number === 599)
+  const sealed = gone.map((row) => row.secret)
+  const keys = await place.query<WrapKeyRow>('SELECT wrap_key FROM custos_keyring.wrap_keys')
+  await keyring.destroySecrets('acme', 'fact', [2, 599])
+  assert.equal(await countOpening(place, gone), 2, 'this is why it is rewritten')
+  await place.query('CHECKPOINT')
+  assert.equal(await countInFile(place, 'secrets', sealed), 2)
+
+  const rewritten = await keyring.rewriteSecrets()
+  assert.deepEqual(rewritten, { secrets: 599, dead_rows_left: 0 })
+  assert.equal(await countOpening(place, before), 0)
+  assert.equal(await countOpening(place, await rowsOf(place)), 598)
+  await place.query('CHECKPOINT')
+  assert.equal(await countInFile(place, 'secrets', sealed), 0)
+  const old = keys.map((key) => key.wrap_key)
+  assert.equal(await countInFile(place, 'wrap_keys', old), 0)
+
+  await place.close(keyring)
+  const again = await place.open()
+  const alive = before
+    .map(({ number }) => number)
+    .filter((number) => number !== 2 && number !== 599)
+  const read = await again.secrets('acme', 'fact', [...alive, 2, 599])
+  for (const number of alive) assert.deepEqual(read.get(number)?.length, 32)
+  assert.deepEqual([read.get(2), read.get(599)], [null, null])
+  assert.ok(await again.verifyBodyMac(Buffer.from('body'), 3, mac))
+  assert.throws(() => block.secretAt(2), { code: 'secret_destroyed' })
+})
+
+test('writers and erasers of other processes lose nothing while it runs', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  await one.createTenant('acme')
+  await one.reserve('acme', 'fact', { at_least: 1, count: 3_000 })
+  const given = new Map<number, Buffer | null>()
+  const write = async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const block = await other.reserve('acme', 'fact', { at_least: 1, count: 20 })
+      const last = block.first + block.count - 1
+      for (let number = block.first; number < last; number += 1)
+        given.set(number, block.secretAt(number))
+      given.set(last, null)
+      await other.destroySecrets('acme', 'fact', [last])
+      await other.secrets('acme', 'fact', [1, 1_500, 3_000])
+    }
+  }
+  await Promise.all([one.rewriteSecrets(), other.rewriteSecrets(), write()])
+  for (const keyring of [one, other])
+    assert.deepEqual(await keyring.secrets('acme', 'fact', [...given.keys()]), given)
+  const versions = await place.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM custos_keyring.secrets AS s WHERE NOT EXISTS (
+       SELECT 1 FROM custos_keyring.wrap_keys AS k
+       WHERE k.tenant_id = s.tenant_id AND k.version = s.version)`,
+  )
+  assert.equal(versions[0]?.n, 0)
+})
+
+test('what an open snapshot keeps in the files is told, and gone the next time', async (t) => {
+  const place = await postgresPlace(t)
+  const keyring = await place.open()
+  await keyring.createTenant('acme')
+  await keyring.reserve('acme', 'fact', { at_least: 1, count: 5 })
+  const onlooker = new pg.Client({ connectionString: place.url })
+  await onlooker.connect()
+  try {
+    await onlooker.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
+    assert.ok((await keyring.rewriteSecrets()).dead_rows_left >= 5)
+  } finally {
+    await onlooker.end()
+  }
+  assert.equal((await keyring.rewriteSecrets()).dead_rows_left, 0)
+})
+
+test('a role that does not own the tables is told that nothing was rewritten', async (t) => {
+  const place = await postgresPlace(t)
+  await place.close(await place.open())
+  const guest = await place.createRole([
+    'GRANT USAGE ON SCHEMA custos_keyring',
+    'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA custos_keyring',
+  ])
+  const keyring = await place.open({ url: guest })
+  await keyring.createTenant('acme')
+  await assert.rejects(keyring.rewriteSecrets(), /must do it/)
+})

@@ -1,0 +1,123 @@
+// Writing every live secret again under new keys, so that bytes left of the old rows stay shut.
+//
+// A row that PostgreSQL deletes stays in its pages until they are rewritten, and in the WAL for as
+// long as that is kept. After this the tables' files have none of it, and what is elsewhere was
+// sealed under wrap keys that are in the keyring no more. An old base backup or archived WAL has
+// those as well, wrapped under the master key: only a rotation of that closes them.
+
+import type { Rewritten } from '../keyring.ts'
+import { KeyringError } from '../keyring-error.ts'
+import type { MasterHolder } from '../wrap.ts'
+import { lockInstance } from './instance.sql.ts'
+import type { KeyringPg, PgTx } from './keyring-pg.ts'
+import { limitLockWait, rewriteTable } from './rewrite-table.sql.ts'
+import {
+  lockOldSecrets,
+  openSecret,
+  type Sealing,
+  type StoredSecret,
+  sealSecret,
+  updateSecrets,
+} from './secrets.sql.ts'
+import {
+  deleteOldWrapKeys,
+  insertWrapKey,
+  lastWrapVersion,
+  listOwnWrapKeys,
+  listWrapOwners,
+  lockOldWrapKeys,
+  newWrapKey,
+  openWrapKey,
+} from './wrap-keys.sql.ts'
+
+const PAGE = 500
+/** What holds, or held, something that was destroyed or retired. */
+const TABLES = ['secrets', 'wrap_keys', 'signing_keys', 'tenants', 'instance'] as const
+
+export async function rewriteSecrets(db: KeyringPg, master: MasterHolder): Promise<Rewritten> {
+  let secrets = 0
+  for (const tenant_id of await listWrapOwners(db)) secrets += await rewrap(db, master, tenant_id)
+  let dead_rows_left = 0
+  await db.apart(async (client) => {
+    await limitLockWait(client)
+    for (const table of TABLES) dead_rows_left += await rewriteTable(client, db.schema, table)
+  })
+  return { secrets, dead_rows_left }
+}
+
+/** How many secrets of the owner were written again, under a new key; the old keys are gone. */
+async function rewrap(db: KeyringPg, master: MasterHolder, tenant_id: string): Promise<number> {
+  const version = await db.transact(async (tx) => {
+    await lockInstance(tx, master)
+    const next = (await lastWrapVersion(tx, tenant_id)) + 1
+    await insertWrapKey(tx, newWrapKey(master, tenant_id, next))
+    return next
+  })
+  const move = new Move(master, tenant_id, version)
+  await untilDone(() => db.transact((tx) => move.page(tx)))
+  await db.transact(async (tx) => {
+    // A reservation that began before the new key was there has stored more under the old one.
+    await lockOldWrapKeys(tx, tenant_id, version)
+    move.restart()
+    await untilDone(() => move.page(tx))
+    await deleteOldWrapKeys(tx, tenant_id, version)
+  })
+  return move.moved
+}
+
+async function untilDone(step: () => Promise<boolean>): Promise<void> {
+  for (let more = true; more; ) more = await step()
+}
+
+class Move {
+  readonly #master: MasterHolder
+  readonly #tenant_id: string
+  readonly #version: number
+  #after = { kind: '', number: 0 }
+  moved = 0
+
+  constructor(master: MasterHolder, tenant_id: string, version: number) {
+    this.#master = master
+    this.#tenant_id = tenant_id
+    this.#version = version
+  }
+
+  restart(): void {
+    this.#after = { kind: '', number: 0 }
+  }
+
+  /** false: there was nothing left to move. */
+  async page(tx: PgTx): Promise<boolean> {
+    const page = { before: this.#version, after: this.#after, limit: PAGE }
+    const rows = await lockOldSecrets(tx, this.#tenant_id, page)
+    const last = rows.at(-1)
+    if (!last) return false
+    const keys = await this.#keys(tx)
+    const next = keys.get(this.#version)
+    if (!next) throw new KeyringError('keyring_damaged', 'the new wrap key is gone')
+    const sealing = { version: this.#version, key: next }
+    await updateSecrets(
+      tx,
+      rows.map((row) => sealAgain(row, keys, sealing)),
+    )
+    this.moved += rows.length
+    this.#after = { kind: last.kind, number: last.number }
+    return true
+  }
+
+  async #keys(tx: PgTx) {
+    const rows = await listOwnWrapKeys(tx, this.#tenant_id)
+    return new Map(rows.map((row) => [row.version, openWrapKey(this.#master, row)]))
+  }
+}
+
+function sealAgain(
+  row: StoredSecret,
+  keys: ReadonlyMap<number, Sealing['key']>,
+  { version, key }: Sealing,
+): StoredSecret {
+  const secret = openSecret(keys.get(row.version), row, row)
+  const sealed = sealSecret(key, row, { number: row.number, secret })
+  secret.fill(0)
+  return { ...row, version, secret: sealed }
+}

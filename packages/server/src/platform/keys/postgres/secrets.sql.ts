@@ -1,0 +1,261 @@
+// Rows of secrets, each sealed under a wrap key of its owner and bound to its place.
+
+import type { KeyObject } from 'node:crypto'
+import { KeyringError } from '../keyring-error.ts'
+import { open, SealError, seal } from '../seal.ts'
+import { slotRuns } from '../slot-file.ts'
+import type { MasterHolder } from '../wrap.ts'
+import { takeNumbers } from './instance.sql.ts'
+import type { PgQueries, PgTx } from './keyring-pg.ts'
+import { openWrapKey } from './wrap-keys.sql.ts'
+
+/** Whose secrets: of a tenant and kind, or the keyring's own of days. */
+export interface Owner {
+  readonly tenant_id: string
+  readonly kind: 'fact' | 'decision' | 'day'
+}
+
+export interface Numbered {
+  readonly number: number
+  /** 32 bytes. */
+  readonly secret: Buffer
+}
+
+/** What is sealed under which key. */
+export interface Sealing {
+  readonly version: number
+  readonly key: KeyObject
+}
+
+/** Rows the log of destroyed secrets keeps: what processes that fall behind can catch up on. */
+const DESTROYED_KEPT = 100_000
+
+/** Numbers this near are destroyed by one statement. */
+const RUN_GAP = 128
+const RUN_MAX = 1_024
+
+export function sealSecret(key: KeyObject, owner: Owner, { number, secret }: Numbered): Buffer {
+  return seal(key, associatedData(owner, number), secret)
+}
+
+/** `keyring_damaged` when it is not the secret of that number under that key. */
+export function openSecret(
+  key: KeyObject | undefined,
+  owner: Owner,
+  row: { number: number; secret: Buffer },
+): Buffer {
+  try {
+    if (key) return open(key, associatedData(owner, row.number), row.secret)
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+  }
+  throw new KeyringError(
+    'keyring_damaged',
+    `the secret of ${owner.kind} ${row.number} does not open`,
+  )
+}
+
+function associatedData({ tenant_id, kind }: Owner, number: number): Buffer {
+  return Buffer.from(`custos/keyring-secret/v1\n${JSON.stringify([tenant_id, kind, number])}`)
+}
+
+/** How many: a number that is there keeps its secret. */
+export async function insertSecrets(
+  tx: PgTx,
+  owner: Owner,
+  { version, key }: Sealing,
+  secrets: readonly Numbered[],
+): Promise<number> {
+  return tx.run(
+    `INSERT INTO keyring.secrets (tenant_id, kind, version, number, secret)
+     SELECT $1, $2, $3, number, secret
+     FROM unnest($4::bigint[], $5::bytea[]) AS u (number, secret)
+     ON CONFLICT DO NOTHING`,
+    owner.tenant_id,
+    owner.kind,
+    version,
+    secrets.map(({ number }) => number),
+    secrets.map((one) => sealSecret(key, owner, one)),
+  )
+}
+
+interface SecretRow {
+  /** null: a wrap key. */
+  readonly number: number | null
+  readonly version: number
+  readonly bytes: Buffer
+}
+
+/**
+ * Those that are there, opened. Keys and secrets are of one moment: a rewrite is not half seen.
+ * Each number is looked up by itself (OFFSET keeps it so): a planner that knows nothing of a
+ * tenant yet takes it for a small one, and would go through all it has.
+ */
+export async function loadSecrets(
+  db: PgQueries,
+  master: MasterHolder,
+  owner: Owner,
+  numbers: readonly number[],
+): Promise<Numbered[]> {
+  const { tenant_id, kind } = owner
+  const rows = await db.all<SecretRow>(
+    `SELECT s.number, s.version, s.secret AS bytes
+     FROM unnest($3::bigint[]) AS u (number)
+     CROSS JOIN LATERAL (
+       SELECT number, version, secret FROM keyring.secrets
+       WHERE tenant_id = $1 AND kind = $2 AND number = u.number OFFSET 0
+     ) AS s
+     UNION ALL
+     SELECT NULL, version, wrap_key FROM keyring.wrap_keys WHERE tenant_id = $1`,
+    tenant_id,
+    kind,
+    numbers,
+  )
+  const keys = new Map<number, KeyObject>()
+  for (const { number, version, bytes: wrap_key } of rows)
+    if (number === null) keys.set(version, openWrapKey(master, { tenant_id, version, wrap_key }))
+  return rows.flatMap(({ number, version, bytes: secret }) => {
+    if (number === null) return []
+    return [{ number, secret: openSecret(keys.get(version), owner, { number, secret }) }]
+  })
+}
+
+/**
+ * The numbers that were there. Overwritten before it is deleted: on the tables of PostgreSQL the
+ * old row stays until the table is rewritten, on storage that changes rows in place it does not.
+ */
+export async function deleteSecrets(
+  tx: PgTx,
+  { tenant_id, kind }: Owner,
+  numbers: readonly number[],
+): Promise<number[]> {
+  // Bounds besides, for the same planner; few statements when numbers lie together.
+  const at = `WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4
+    AND number = ANY ($5::bigint[])`
+  const gone: number[] = []
+  const sorted = numbers.toSorted((a, b) => a - b)
+  let next = 0
+  for (const { start, end } of slotRuns(sorted, RUN_GAP, RUN_MAX)) {
+    const run: number[] = []
+    for (let number = sorted[next]; number !== undefined && number < end; number = sorted[++next])
+      run.push(number)
+    const values = [tenant_id, kind, start, end, run] as const
+    await tx.run(
+      `UPDATE keyring.secrets SET secret = decode(repeat('00', length(secret)), 'hex') ${at}`,
+      ...values,
+    )
+    const rows = await tx.all<{ number: number }>(
+      `DELETE FROM keyring.secrets ${at} RETURNING number`,
+      ...values,
+    )
+    gone.push(...rows.map(({ number }) => number))
+  }
+  return gone
+}
+
+export interface DestroyedSecret extends Owner {
+  readonly seq: number
+  readonly number: number
+}
+
+/** For the memory of other processes. In the transaction that holds the counter `destroyed`. */
+export async function insertDestroyed(
+  tx: PgTx,
+  { tenant_id, kind }: Owner,
+  numbers: readonly number[],
+): Promise<void> {
+  const first = await takeNumbers(tx, 'destroyed', numbers.length)
+  await tx.run(
+    `INSERT INTO keyring.destroyed_secrets (seq, tenant_id, kind, number)
+     SELECT $1::bigint + ord - 1, $2, $3, number
+     FROM unnest($4::bigint[]) WITH ORDINALITY AS u (number, ord)`,
+    first,
+    tenant_id,
+    kind,
+    numbers,
+  )
+  await tx.run(
+    'DELETE FROM keyring.destroyed_secrets WHERE seq <= $1',
+    first + numbers.length - 1 - DESTROYED_KEPT,
+  )
+}
+
+/** Ascending, without gaps but for the ones that are no longer kept. */
+export async function listDestroyed(db: PgQueries, after: number): Promise<DestroyedSecret[]> {
+  return db.all<DestroyedSecret>(
+    `SELECT seq, tenant_id, kind, number FROM keyring.destroyed_secrets
+     WHERE seq > $1 ORDER BY seq`,
+    after,
+  )
+}
+
+/** Which of these numbers still have a secret. */
+export async function listAlive(
+  db: PgQueries,
+  { tenant_id, kind }: Owner,
+  range: { first: number; end: number },
+): Promise<Set<number>> {
+  const rows = await db.all<{ number: number }>(
+    `SELECT number FROM keyring.secrets
+     WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4`,
+    tenant_id,
+    kind,
+    range.first,
+    range.end,
+  )
+  return new Set(rows.map(({ number }) => number))
+}
+
+export interface StoredSecret extends Owner {
+  readonly number: number
+  readonly version: number
+  readonly secret: Buffer
+}
+
+/** Of an owner, stored under versions `< before`, after a place; theirs until the end. */
+export async function lockOldSecrets(
+  tx: PgTx,
+  tenant_id: string,
+  page: { before: number; after: { kind: string; number: number }; limit: number },
+): Promise<StoredSecret[]> {
+  return tx.all<StoredSecret>(
+    `SELECT tenant_id, kind, number, version, secret FROM keyring.secrets
+     WHERE tenant_id = $1 AND version < $2 AND (kind, number) > ($3, $4)
+     ORDER BY kind, number LIMIT $5 FOR UPDATE`,
+    tenant_id,
+    page.before,
+    page.after.kind,
+    page.after.number,
+    page.limit,
+  )
+}
+
+export async function updateSecrets(tx: PgTx, rows: readonly StoredSecret[]): Promise<void> {
+  await tx.run(
+    `UPDATE keyring.secrets AS s SET version = u.version, secret = u.secret
+     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
+       AS u (tenant_id, kind, number, version, secret)
+     WHERE s.tenant_id = u.tenant_id AND s.kind = u.kind AND s.number = u.number`,
+    rows.map((row) => row.tenant_id),
+    rows.map((row) => row.kind),
+    rows.map((row) => row.number),
+    rows.map((row) => row.version),
+    rows.map((row) => row.secret),
+  )
+}
+
+/** Numbers below `before` that have a secret, ascending. */
+export async function listNumbersBefore(
+  db: PgQueries,
+  { tenant_id, kind }: Owner,
+  before: number,
+): Promise<number[]> {
+  const rows = await db.all<{ number: number }>(
+    `SELECT number FROM keyring.secrets
+     WHERE tenant_id = $1 AND kind = $2 AND number < $3 ORDER BY number`,
+    tenant_id,
+    kind,
+    before,
+  )
+  return rows.map(({ number }) => number)
+}

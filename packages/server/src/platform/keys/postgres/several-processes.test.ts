@@ -1,0 +1,176 @@
+// Several processes on one keyring: each opening stands for a process of its own.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tempDirectory } from '../testing/temp-keyring.ts'
+import { erasureOf, linesOf } from './testing/ledger-cases.ts'
+import { claimOf, PARTS, partOf, renewal, secretsOf, withSecrets } from './testing/parts-cases.ts'
+import { postgresPlace } from './testing/places.ts'
+
+const LATER = '2027-01-01T00:00:00.000000Z'
+const BODY = Buffer.from('body')
+
+/** What another process sees in its own time; a test that waits in vain is ended by the runner. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20)
+}
+
+function throws(act: () => unknown, code: string): boolean {
+  try {
+    act()
+    return false
+  } catch (error) {
+    assert.equal((error as { code?: string }).code, code)
+    return true
+  }
+}
+
+test('processes that open an empty database at once have one keyring', async (t) => {
+  const place = await postgresPlace(t)
+  const keyrings = await Promise.all(Array.from({ length: 4 }, () => place.open()))
+  assert.equal(new Set(keyrings.map((keyring) => keyring.instance_id)).size, 1)
+  const [published] = keyrings.map((keyring) => keyring.publishedKeys())
+  assert.equal(published?.length, 4)
+  for (const keyring of keyrings) assert.deepEqual(keyring.publishedKeys(), published)
+  await Promise.all(keyrings.map((keyring) => keyring.createTenant('acme')))
+  const labels = keyrings.map(async (keyring) => (await keyring.tenant('acme')).label('x'))
+  assert.equal(new Set(await Promise.all(labels)).size, 1)
+})
+
+test('two processes that reserve at once never get the same number', async (t) => {
+  const place = await postgresPlace(t)
+  const keyrings = [await place.open(), await place.open()]
+  await keyrings[0]?.createTenant('acme')
+  const given = new Map<number, Buffer>()
+  const reserveMany = async (keyring: (typeof keyrings)[number]) => {
+    for (let round = 0; round < 20; round += 1) {
+      const block = await keyring.reserve('acme', 'fact', { at_least: 1, count: 1 + (round % 7) })
+      for (let number = block.first; number < block.first + block.count; number += 1) {
+        assert.ok(!given.has(number), `number ${number} was given twice`)
+        given.set(number, block.secretAt(number))
+      }
+    }
+  }
+  await Promise.all([...keyrings, ...keyrings].map(reserveMany))
+  for (const keyring of keyrings)
+    assert.deepEqual(await keyring.secrets('acme', 'fact', [...given.keys()]), given)
+})
+
+test('what one process destroys is soon in no memory of another', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  await one.createTenant('acme')
+  const block = await other.reserve('acme', 'fact', { at_least: 1, count: 4 })
+  assert.ok((await other.secrets('acme', 'fact', [2])).get(2))
+  await one.destroySecrets('acme', 'fact', [2])
+  assert.ok(block.secretAt(1))
+  await until(() => throws(() => block.secretAt(2), 'secret_destroyed'))
+  await until(async () => (await other.secrets('acme', 'fact', [2])).get(2) === null)
+  assert.ok(block.secretAt(3))
+})
+
+test('a process that missed what the list no longer holds compares its memory', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  await one.createTenant('acme')
+  const block = await other.reserve('acme', 'fact', { at_least: 1, count: 4 })
+  // As 100,000 destructions would leave it.
+  await place.query(`WITH gone AS (DELETE FROM custos_keyring.secrets WHERE number = 2)
+    UPDATE custos_keyring.counters SET value = value + 100001 WHERE name = 'destroyed'`)
+  await until(() => throws(() => block.secretAt(2), 'secret_destroyed'))
+  assert.ok(block.secretAt(1) && block.secretAt(3))
+})
+
+test('a key rotated or retired by one process soon signs nowhere', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  const [held, erasing] = [other.signer('decision'), other.signer('erasure')]
+  const fresh = await one.rotateSigningKey('decision', LATER)
+  await one.retireSigningKey('erasure', LATER)
+  await until(() => other.signer('decision').key_id === fresh.key_id)
+  await until(() => throws(() => other.signer('erasure'), 'no_signing_key'))
+  for (const signer of [held, erasing])
+    assert.throws(() => signer.sign(BODY), { code: 'signing_key_retired' })
+  assert.deepEqual(other.publishedKeys(), one.publishedKeys())
+})
+
+test('two rotations at once leave one current key', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  await Promise.all([one, other].map((keyring) => keyring.rotateSigningKey('checkpoint', LATER)))
+  const again = await place.open()
+  const keys = again.publishedKeys().filter((key) => key.purpose === 'checkpoint')
+  assert.equal(keys.length, 3)
+  assert.equal(keys.filter((key) => key.retired_at === null).length, 1)
+})
+
+test('a day has one key in every process, and none once any has dropped it', async (t) => {
+  const place = await postgresPlace(t)
+  const keyrings = [await place.open(), await place.open()]
+  const macs = await Promise.all(keyrings.map((keyring) => keyring.bodyMac(BODY, 7)))
+  assert.deepEqual(macs[0], macs[1])
+  const [one, other] = keyrings
+  assert.equal(await one?.dropDayKeys(8), 1)
+  await until(async () => !(await other?.verifyBodyMac(BODY, 7, macs[0]?.mac ?? '')))
+  await assert.rejects(other?.bodyMac(BODY, 7) ?? Promise.resolve(), { code: 'day_key_dropped' })
+})
+
+test('processes that share a ledger copy write one row and one line for a subject', async (t) => {
+  const place = await postgresPlace(t)
+  const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
+  const keyrings = await Promise.all(Array.from({ length: 3 }, () => place.open({ ledger_copy })))
+  const subjects = Array.from({ length: 10 }, (_, i) => String(i + 1))
+  const asked = keyrings.flatMap(({ ledger }) =>
+    subjects.map((subject) => ledger.request([erasureOf(subject)])),
+  )
+  const rows = (await Promise.all(asked)).flat()
+  assert.equal(new Set(rows.map((row) => row.ledger_id)).size, subjects.length)
+  const completions = rows.map(({ ledger_id }) => ({ ledger_id, certificate: 1, completed_us: 1 }))
+  await Promise.all(keyrings.map(({ ledger }) => ledger.complete(completions)))
+  const lines = linesOf(ledger_copy).map((line) => JSON.parse(line))
+  const counts = (state: string) => lines.filter((line) => line.state === state).length
+  assert.deepEqual([counts('requested'), counts('completed')], [10, 10])
+  const late = await place.open({ ledger_copy })
+  assert.equal(late.merged_from_copy, 0)
+  assert.equal(linesOf(ledger_copy).length, 20)
+})
+
+test('a plan that a live process is still making is not dropped by one that opens', async (t) => {
+  const place = await postgresPlace(t)
+  const planning = await withSecrets(place)
+  const [old, next] = await secretsOf(planning, 1, 7)
+  await planning.ledger.addPart(partOf(PARTS, 0, [await renewal(planning, 1, 7)]))
+  const opening = await place.open()
+  assert.deepEqual(await secretsOf(opening, 1, 7), [old, next])
+  const [entry] = await planning.ledger.request([claimOf(PARTS, 1)])
+  assert.equal(entry?.state, 'requested')
+})
+
+test('a plan of a process that died is dropped once it has been silent for long', async (t) => {
+  const place = await postgresPlace(t)
+  const planning = await withSecrets(place)
+  const [old] = await secretsOf(planning, 1)
+  await planning.ledger.addPart(partOf(PARTS, 0, [await renewal(planning, 1, 7)]))
+  await place.query(`UPDATE custos_keyring.processes SET seen_at = now() - interval '2 minutes'`)
+  assert.deepEqual(await secretsOf(await place.open(), 1, 7), [old, null])
+})
+
+test('a process with the old master key makes nothing that the new one cannot open', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  await one.createTenant('acme')
+  await other.reserve('acme', 'fact', { at_least: 1, count: 1 })
+  await one.rotateMasterKey(randomBytes(32))
+  const refused = { code: 'wrong_master_key' }
+  await assert.rejects(other.createTenant('late'), refused)
+  await assert.rejects(other.tenant('acme'), refused)
+  await assert.rejects(other.reserve('acme', 'fact', { at_least: 1 }), refused)
+  await assert.rejects(other.secrets('acme', 'fact', [1]), refused)
+  await assert.rejects(other.bodyMac(BODY, 1), refused)
+  await assert.rejects(other.rotateSigningKey('decision', LATER), refused)
+  await assert.rejects(other.rewriteSecrets(), refused)
+  await one.createTenant('late')
+})

@@ -1,0 +1,60 @@
+// Tenants' keys: made once by whichever process comes first, unwrapped once, kept in memory.
+
+import type { TenantKeys } from '../keyring.ts'
+import { KeyringError } from '../keyring-error.ts'
+import { newTenantRow, openTenantRow, requireTenantId } from '../tenant-rows.ts'
+import type { MasterHolder } from '../wrap.ts'
+import { shareInstance } from './instance.sql.ts'
+import type { KeyringPg } from './keyring-pg.ts'
+import { findTenant, insertTenant, listTenantIds } from './tenants.sql.ts'
+import { insertWrapKey, newWrapKey } from './wrap-keys.sql.ts'
+
+/** About 1.5 kB each; beyond it the one unwrapped longest ago is dropped. */
+const TENANTS_IN_MEMORY_MAX = 10_000
+
+export class TenantRing {
+  readonly #db: KeyringPg
+  readonly #master: MasterHolder
+  readonly #open = new Map<string, TenantKeys>()
+
+  constructor(db: KeyringPg, master: MasterHolder) {
+    this.#db = db
+    this.#master = master
+  }
+
+  async create(tenant_id: string): Promise<void> {
+    requireTenantId(tenant_id)
+    if (await this.has(tenant_id)) return
+    await this.#db.transact(async (tx) => {
+      await shareInstance(tx, this.#master)
+      const made = await insertTenant(tx, newTenantRow(this.#master, tenant_id))
+      if (made) await insertWrapKey(tx, newWrapKey(this.#master, tenant_id, 1))
+    })
+  }
+
+  async has(tenant_id: string): Promise<boolean> {
+    return this.#open.has(tenant_id) || (await findTenant(this.#db, tenant_id)) !== undefined
+  }
+
+  async list(): Promise<string[]> {
+    return listTenantIds(this.#db)
+  }
+
+  async load(tenant_id: string): Promise<TenantKeys> {
+    const known = this.#open.get(tenant_id)
+    if (known) return known
+    const row = await findTenant(this.#db, tenant_id)
+    if (!row) throw new KeyringError('tenant_key_missing', `no key for tenant ${tenant_id}`)
+    const keys = openTenantRow(this.#master, row)
+    if (this.#open.size >= TENANTS_IN_MEMORY_MAX) this.#dropOldest()
+    this.#open.set(tenant_id, keys)
+    return keys
+  }
+
+  #dropOldest(): void {
+    for (const tenant_id of this.#open.keys()) {
+      this.#open.delete(tenant_id)
+      return
+    }
+  }
+}

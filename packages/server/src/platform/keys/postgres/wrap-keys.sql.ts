@@ -1,0 +1,149 @@
+// Keys that the secrets of one tenant are stored under: a new version leaves old bytes unreadable.
+
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { KeyringError } from '../keyring-error.ts'
+import { KEY_BYTES, type MasterHolder, unwrap, wrap } from '../wrap.ts'
+import type { PgQueries, PgTx } from './keyring-pg.ts'
+
+/** The owner of what belongs to no tenant: the secrets of days. */
+export const OWN = ''
+
+const LOOKS_MAX = 5
+
+export interface WrapKeyRow {
+  readonly tenant_id: string
+  /** 1, 2, 3 … */
+  readonly version: number
+  /** Under the master key. */
+  readonly wrap_key: Buffer
+}
+
+export function newWrapKey(master: MasterHolder, tenant_id: string, version: number): WrapKeyRow {
+  const value = randomBytes(KEY_BYTES)
+  const wrap_key = wrap(master.key, wrapped({ tenant_id, version }), value)
+  value.fill(0)
+  return { tenant_id, version, wrap_key }
+}
+
+export function openWrapKey(master: MasterHolder, row: WrapKeyRow): KeyObject {
+  const value = unwrap(master.key, wrapped(row), row.wrap_key)
+  const key = createSecretKey(value)
+  value.fill(0)
+  return key
+}
+
+/** The same key under `next`. */
+export function rewrapWrapKey(
+  row: WrapKeyRow,
+  { from, next }: { from: MasterHolder; next: MasterHolder },
+): WrapKeyRow {
+  const value = unwrap(from.key, wrapped(row), row.wrap_key)
+  const wrap_key = wrap(next.key, wrapped(row), value)
+  value.fill(0)
+  return { ...row, wrap_key }
+}
+
+function wrapped({ tenant_id, version }: Pick<WrapKeyRow, 'tenant_id' | 'version'>) {
+  return { kind: 'wrap-key', owner: `${tenant_id} ${version}` } as const
+}
+
+export async function insertWrapKey(tx: PgTx, row: WrapKeyRow): Promise<void> {
+  await tx.run(
+    'INSERT INTO keyring.wrap_keys (tenant_id, version, wrap_key) VALUES ($1, $2, $3)',
+    row.tenant_id,
+    row.version,
+    row.wrap_key,
+  )
+}
+
+/** The newest, kept from being deleted until the transaction ends. */
+export async function shareWrapKey(tx: PgTx, tenant_id: string): Promise<WrapKeyRow> {
+  // The row read may be deleted while it is waited for; the next look finds the one that came.
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const row = await tx.get<WrapKeyRow>(
+      `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
+       WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1 FOR SHARE`,
+      tenant_id,
+    )
+    if (row) return row
+  }
+  throw new KeyringError('keyring_damaged', `tenant ${tenant_id} has no wrap key`)
+}
+
+export async function lastWrapVersion(db: PgQueries, tenant_id: string): Promise<number> {
+  const row = await db.get<{ version: number | null }>(
+    'SELECT max(version) AS version FROM keyring.wrap_keys WHERE tenant_id = $1',
+    tenant_id,
+  )
+  return row?.version ?? 0
+}
+
+/** Every owner of a wrap key, the keyring itself included. */
+export async function listWrapOwners(db: PgQueries): Promise<string[]> {
+  const rows = await db.all<{ tenant_id: string }>(
+    'SELECT DISTINCT tenant_id FROM keyring.wrap_keys ORDER BY tenant_id',
+  )
+  return rows.map(({ tenant_id }) => tenant_id)
+}
+
+/** Those `< before`, once no transaction stores secrets under them any more. */
+export async function lockOldWrapKeys(
+  tx: PgTx,
+  tenant_id: string,
+  before: number,
+): Promise<WrapKeyRow[]> {
+  return tx.all<WrapKeyRow>(
+    `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
+     WHERE tenant_id = $1 AND version < $2 ORDER BY version FOR UPDATE`,
+    tenant_id,
+    before,
+  )
+}
+
+/** Overwritten first: storage that changes rows in place then keeps nothing of them. */
+export async function deleteOldWrapKeys(
+  tx: PgTx,
+  tenant_id: string,
+  before: number,
+): Promise<void> {
+  const at = 'WHERE tenant_id = $1 AND version < $2'
+  await tx.run(
+    `UPDATE keyring.wrap_keys SET wrap_key = decode(repeat('00', length(wrap_key)), 'hex') ${at}`,
+    tenant_id,
+    before,
+  )
+  await tx.run(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id, before)
+}
+
+/** Of all owners, in pages by owner and version. */
+export async function listWrapKeys(
+  db: PgQueries,
+  page: { after: Pick<WrapKeyRow, 'tenant_id' | 'version'>; limit: number },
+): Promise<WrapKeyRow[]> {
+  return db.all<WrapKeyRow>(
+    `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
+     WHERE (tenant_id, version) > ($1, $2) ORDER BY tenant_id, version LIMIT $3`,
+    page.after.tenant_id,
+    page.after.version,
+    page.limit,
+  )
+}
+
+export async function updateWrapKeys(tx: PgTx, rows: readonly WrapKeyRow[]): Promise<void> {
+  await tx.run(
+    `UPDATE keyring.wrap_keys AS k SET wrap_key = u.wrap_key
+     FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS u (tenant_id, version, wrap_key)
+     WHERE k.tenant_id = u.tenant_id AND k.version = u.version`,
+    rows.map((row) => row.tenant_id),
+    rows.map((row) => row.version),
+    rows.map((row) => row.wrap_key),
+  )
+}
+
+/** All versions of one owner. */
+export async function listOwnWrapKeys(db: PgQueries, tenant_id: string): Promise<WrapKeyRow[]> {
+  return db.all<WrapKeyRow>(
+    'SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys WHERE tenant_id = $1',
+    tenant_id,
+  )
+}

