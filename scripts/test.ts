@@ -12,6 +12,10 @@ const ROOT = join(import.meta.dirname, '..')
 const ROOTS = ['packages/*/src', 'packages/*/bin', 'scripts', 'test', 'bench']
 const TIMEOUT_MS = 120_000
 const SLOW_TIMEOUT_MS = 1_800_000
+const NEEDS_POSTGRES = /postgres|processes|leases|migrate-engine|purge/
+/** Files whose service can be on either engine; those that look into its files say `embedded`. */
+const ON_BOTH =
+  /^(packages\/server\/src\/slices|test\/conformance)\/(?!.*\.(embedded|slow)\.test\.ts$)/
 
 requireNode()
 const given = process.argv.slice(2)
@@ -58,26 +62,39 @@ async function startPostgres(): Promise<{ url: string; stop(): Promise<unknown> 
 }
 
 const GIVEN = 'CUSTOS_TEST_DATABASE_URL'
-const wanted = words.length === 0 || files.some((path) => path.includes('postgres'))
+const wanted = words.length === 0 || slow || files.some((path) => NEEDS_POSTGRES.test(path))
 const postgres = wanted && !process.env[GIVEN] ? await startPostgres() : undefined
+const environment = {
+  ...quietEnvironment(),
+  ...(postgres ? { [GIVEN]: postgres.url } : {}),
+}
 
-const runner = spawn(
-  process.execPath,
-  [
-    '--test',
-    '--test-concurrency=2',
-    `--test-timeout=${slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS}`,
-    ...options,
-    ...files,
-  ],
-  {
-    cwd: ROOT,
-    env: { ...quietEnvironment(), ...(postgres ? { [GIVEN]: postgres.url } : {}) },
-    stdio: 'inherit',
-  },
-)
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
-runner.on('exit', async (status) => {
-  await postgres?.stop()
-  process.exit(status ?? 1)
-})
+/** The exit status of the runner over these files. */
+async function runFiles(paths: readonly string[], more: NodeJS.ProcessEnv): Promise<number> {
+  const runner = spawn(
+    process.execPath,
+    [
+      '--test',
+      '--test-concurrency=2',
+      `--test-timeout=${slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS}`,
+      ...options,
+      ...paths,
+    ],
+    { cwd: ROOT, env: { ...environment, ...more }, stdio: 'inherit' },
+  )
+  const stop = (signal: NodeJS.Signals) => runner.kill(signal)
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  const [status] = await once(runner, 'exit')
+  process.off('SIGINT', stop).off('SIGTERM', stop)
+  return status ?? 1
+}
+
+// First what a service does on PostgreSQL, then everything on the embedded engine.
+const shared = words.length === 0 ? files.filter((path) => ON_BOTH.test(path)) : []
+if (shared.length > 0) console.log(`${shared.length} files on PostgreSQL`)
+const onPostgres =
+  shared.length === 0 ? 0 : await runFiles(shared, { CUSTOS_TEST_ENGINE: 'postgres' })
+if (shared.length > 0) console.log(`${files.length} files on the embedded engine`)
+const onEmbedded = await runFiles(files, {})
+await postgres?.stop()
+process.exit(onPostgres || onEmbedded)

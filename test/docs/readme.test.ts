@@ -144,7 +144,7 @@ function helpOf(...args: string[]): string {
 }
 
 test('the command table of the README is what the command says of itself', () => {
-  const known = [...helpOf().matchAll(/^ {2}(\w+) +(.+)$/gm)]
+  const known = [...helpOf().matchAll(/^ {2}([\w-]+) +(.+)$/gm)]
   const expected = known.map(([, name, summary]) => [`\`${name}\``, summary])
   assert.deepEqual(rowsOf(sectionOf(readme, '## Commands')), expected)
 })
@@ -156,13 +156,15 @@ const PAGES = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'docs/verifying.md',
-  ...['backup', 'keys', 'upgrade', 'fsck', 'erasure'].map((name) => `docs/operating/${name}.md`),
+  ...['backup', 'keys', 'upgrade', 'fsck', 'erasure', 'postgresql', 'scale', 'migrate-engine'].map(
+    (name) => `docs/operating/${name}.md`,
+  ),
 ]
 
 test('every command line of the documentation uses commands and options that exist', () => {
   const help = new Map<string, string>()
   for (const page of PAGES) {
-    const lines = readPage(page).matchAll(/(?:npx )?custos ([a-z]+)\b([^\n`|]*)/g)
+    const lines = readPage(page).matchAll(/(?:npx )?custos ([a-z-]+)\b([^\n`|]*)/g)
     for (const [line, name = '', rest = ''] of lines) {
       if (!line.startsWith('npx')) continue
       if (!help.has(name)) help.set(name, helpOf(name))

@@ -10,6 +10,8 @@ import { tempDirectory } from './temp-directory.ts'
 export interface StageOptions {
   readonly ledger_copy?: boolean
   readonly log_level?: 'warn' | 'info'
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export class Stage {
@@ -20,11 +22,14 @@ export class Stage {
   #tenant: TenantKey | null = null
   #server: ServerProcess | null = null
 
-  constructor(t: TestContext, { ledger_copy = true, log_level = 'warn' }: StageOptions = {}) {
+  constructor(
+    t: TestContext,
+    { ledger_copy = true, log_level = 'warn', env = {} }: StageOptions = {},
+  ) {
     this.#t = t
     this.dir = tempDirectory(t)
     const copy = ledger_copy ? { ledger_copy: join(this.dir, 'ledger.ndjson') } : {}
-    this.options = { data_dir: join(this.dir, 'data'), log_level, ...copy }
+    this.options = { data_dir: join(this.dir, 'data'), log_level, env, ...copy }
   }
 
   get server(): ServerProcess {

@@ -76,7 +76,7 @@ function describe({ tables, keyring, tenants, mark }: Moved): string[] {
     ]),
     '(facts, decisions and stores: seals opened under both keyrings, to the same)',
     '',
-    `keyring: ${secrets} secrets and ${destroyed} destroyed numbers, ${signing_keys} signing keys ` +
+    `keyring: ${secrets} secrets, ${destroyed} destroyed numbers, ${signing_keys} signing keys ` +
       `and ${entries} entries of the erasure ledger are the same on both sides`,
     'fsck of the copy: nothing found',
     '',

@@ -12,6 +12,7 @@ import { withPostgres } from '../platform/db/postgres-connection.ts'
 import { PostgresEngine } from '../platform/db/postgres-engine.ts'
 import { PostgresError } from '../platform/db/postgres-error.ts'
 import type { Keyring } from '../platform/keys/keyring.ts'
+import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { openPostgresKeyring } from '../platform/keys/postgres/open-postgres-keyring.ts'
 import type { Logger } from '../platform/logger.ts'
 import { OperatorError } from '../platform/operator-error.ts'
@@ -43,7 +44,9 @@ export async function openPostgres(
   // Whoever copies the database then copies the keys with it: an erasure does not reach the copy.
   if (postgres.keyring_url === null)
     around.logger.warn('keyring.beside_data', { schema: 'custos_keyring' })
-  const keyring = await openSharedKeyring(config, postgres, around)
+  const keyring = await whenPresent(postgres, around, () =>
+    openSharedKeyring(config, postgres, around),
+  )
   const db = new PostgresEngine({
     url: postgres.database_url,
     clock: around.clock,
@@ -72,7 +75,9 @@ export async function migrateShared(
   around: Surroundings,
 ): Promise<string[]> {
   const done = await whenPresent(postgres, around, () => migrateData(postgres))
-  const keyring = await openSharedKeyring(config, postgres, around)
+  const keyring = await whenPresent(postgres, around, () =>
+    openSharedKeyring(config, postgres, around),
+  )
   try {
     await recordInstance(postgres, keyring.instance_id)
     return done
@@ -98,13 +103,26 @@ async function whenPresent<T>(
     try {
       return await act()
     } catch (error) {
-      if (!(error instanceof PostgresError)) throw error
-      if (error.fault === null || performance.now() >= deadline || signal?.aborted)
-        throw new DatabaseAbsent(`the database of CUSTOS_DATABASE_URL: ${error.message}`)
-      logger.warn('database.absent', { code: error.code })
+      const absent = absentBy(error)
+      if (absent === null) throw error
+      if (!absent.again || performance.now() >= deadline || signal?.aborted)
+        throw new DatabaseAbsent(absent.what)
+      logger.warn('database.absent', { what: absent.what })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
   }
+}
+
+/** What is not there, and whether it may come; null: something else is wrong. */
+function absentBy(error: unknown): { what: string; again: boolean } | null {
+  if (error instanceof PostgresError)
+    return {
+      what: `the database of CUSTOS_DATABASE_URL: ${error.message}`,
+      again: error.fault !== null,
+    }
+  if (error instanceof KeyringError && error.code === 'keyring_unavailable')
+    return { what: `the keyring's database: ${error.message}`, again: true }
+  return null
 }
 
 /** Beside the data unless CUSTOS_KEYRING_URL says otherwise. */

@@ -3,17 +3,28 @@
 import { PLATFORM } from './db/database.ts'
 import { claimLease, dropLease, extendLease, findHolder, listOverdue } from './db/leases.sql.ts'
 import type { Tx } from './db/tenant-db.ts'
-import { type Kernel, perKernel } from './kernel.ts'
+import type { Kernel } from './kernel.ts'
 import { Refusal } from './refusal.ts'
 
 /** A lease is extended so many times before it could run out. */
 const EXTENSIONS = 3
-const RETRY_MS = 25
-const RETRY_MAX_MS = 500
+/** How often who is next asks, and at first whoever comes after. */
+const RETRY_MS = 20
+const RETRY_MAX_MS = 200
+const DROP_RETRY_MS = 500
 /** Who is next stays so for this long without asking again. */
 const NEXT_US = 5_000_000
 
-const holders = perKernel((kernel) => kernel.ids.hex(12))
+/** One acquisition of a lease: what is given back late is never somebody else's. */
+interface Wish {
+  readonly name: string
+  readonly holder: string
+}
+
+/** What became of a wish: `next` is to have the lease when it is free. */
+type Place = 'held' | 'next' | 'behind'
+
+type Claim = (kernel: Kernel, tx: Tx, wish: Wish) => Promise<Place>
 
 /**
  * Runs `act` while this process holds the lease, or returns false when another has it. On data
@@ -28,8 +39,9 @@ export async function ifLeased(
     await act()
     return true
   }
-  if (!(await kernel.db.transact(PLATFORM, (tx) => claim(kernel, tx, name)))) return false
-  await holding(kernel, name, act)
+  const wish = { name, holder: kernel.ids.hex(12) }
+  if ((await tryClaim(kernel, wish, claim)) !== 'held') return false
+  await holding(kernel, wish, act)
   return true
 }
 
@@ -44,17 +56,16 @@ export async function whenLeased<T>(
   { wait_ms = 60_000 }: { wait_ms?: number } = {},
 ): Promise<T> {
   if (!kernel.db.shared) return act()
+  const wish = { name, holder: kernel.ids.hex(12) }
   const deadline = performance.now() + wait_ms
-  for (
-    let pause = RETRY_MS;
-    !(await kernel.db.transact(PLATFORM, (tx) => claimInTurn(kernel, tx, name)));
-    pause = Math.min(pause * 2, RETRY_MAX_MS)
-  ) {
+  for (let pause = RETRY_MS; ; ) {
+    const place = await tryClaim(kernel, wish, claimInTurn)
+    if (place === 'held') return holding(kernel, wish, act)
     if (performance.now() > deadline)
       throw new Refusal('unavailable', undefined, { retry_after_s: 5 })
+    pause = place === 'next' ? RETRY_MS : Math.min(pause * 2, RETRY_MAX_MS)
     await new Promise((resolve) => setTimeout(resolve, pause))
   }
-  return holding(kernel, name, act)
 }
 
 /**
@@ -87,34 +98,42 @@ export async function overdueLeases(kernel: Kernel, prefix: string): Promise<str
   return rows.map(({ name }) => name)
 }
 
-async function claim(kernel: Kernel, tx: Tx, name: string): Promise<boolean> {
+async function tryClaim(kernel: Kernel, wish: Wish, claiming: Claim): Promise<Place> {
+  try {
+    return await kernel.db.transact(PLATFORM, (tx) => claiming(kernel, tx, wish))
+  } catch (error) {
+    // It may be ours although the answer was lost.
+    dropLater(kernel, wish)
+    throw error
+  }
+}
+
+const claim: Claim = async (kernel, tx, wish) => {
   const now_us = kernel.clock.now()
   const until_us = now_us + leaseUs(kernel)
-  return (await claimLease(tx, { name, holder: holders(kernel), now_us, until_us })) === 1
+  return (await claimLease(tx, { ...wish, now_us, until_us })) === 1 ? 'held' : 'behind'
 }
 
 // Without it a process that takes a turn after another would leave the others no moment between.
-async function claimInTurn(kernel: Kernel, tx: Tx, name: string): Promise<boolean> {
-  const holder = holders(kernel)
+const claimInTurn: Claim = async (kernel, tx, wish) => {
   const now_us = kernel.clock.now()
-  const next = `next/${name}`
-  const awaited = await findHolder(tx, next, now_us)
-  if (awaited !== null && awaited !== holder) return false
-  if (await claim(kernel, tx, name)) {
-    if (awaited !== null) await dropLease(tx, next, holder)
-    return true
+  const next = { name: `next/${wish.name}`, holder: wish.holder }
+  const awaited = await findHolder(tx, next.name, now_us)
+  if (awaited !== null && awaited !== wish.holder) return 'behind'
+  if ((await claim(kernel, tx, wish)) === 'held') {
+    if (awaited !== null) await dropLease(tx, next.name, next.holder)
+    return 'held'
   }
-  await claimLease(tx, { name: next, holder, now_us, until_us: now_us + NEXT_US })
-  return false
+  await claimLease(tx, { ...next, now_us, until_us: now_us + NEXT_US })
+  return 'next'
 }
 
 const leaseUs = (kernel: Kernel): number => kernel.settings.lease_ms * 1_000
 
-async function holding<T>(kernel: Kernel, name: string, act: () => Promise<T>): Promise<T> {
-  const holder = holders(kernel)
+async function holding<T>(kernel: Kernel, wish: Wish, act: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     const until_us = kernel.clock.now() + leaseUs(kernel)
-    const extend = kernel.db.transact(PLATFORM, (tx) => extendLease(tx, { name, holder, until_us }))
+    const extend = kernel.db.transact(PLATFORM, (tx) => extendLease(tx, { ...wish, until_us }))
     // A lease that cannot be extended runs out: what it guards is safe to be begun again.
     extend.catch(() => kernel.logger.warn('lease.not_extended', {}))
   }, kernel.settings.lease_ms / EXTENSIONS)
@@ -122,9 +141,26 @@ async function holding<T>(kernel: Kernel, name: string, act: () => Promise<T>): 
     return await act()
   } finally {
     clearInterval(timer)
-    // Left behind it only delays the next holder.
-    await kernel.db
-      .transact(PLATFORM, (tx) => dropLease(tx, name, holder))
-      .catch(() => kernel.logger.warn('lease.not_dropped', {}))
+    await drop(kernel, wish).catch(() => {
+      kernel.logger.warn('lease.not_dropped', {})
+      dropLater(kernel, wish)
+    })
   }
+}
+
+const drop = (kernel: Kernel, { name, holder }: Wish): Promise<number> =>
+  kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))
+
+/** Until it is dropped or over: everybody waits for it, though nobody is at work. */
+function dropLater(kernel: Kernel, wish: Wish): void {
+  const deadline = performance.now() + kernel.settings.lease_ms
+  const again = () => {
+    const timer = setTimeout(() => {
+      drop(kernel, wish).catch(() => {
+        if (performance.now() < deadline) again()
+      })
+    }, DROP_RETRY_MS)
+    timer.unref()
+  }
+  again()
 }

@@ -2,8 +2,17 @@
 
 import type { TestContext } from 'node:test'
 import { type KernelOptions, type OpenKernel, openKernel } from '../app/open-kernel.ts'
-import { parseConfig } from '../config/config.ts'
+import { type Config, parseConfig } from '../config/config.ts'
 import { createDatabase } from './postgres.ts'
+
+/** For any number of kernels or services on the database. */
+export const sharedConfig = (database_url: string): Config =>
+  parseConfig({
+    CUSTOS_DATABASE_URL: database_url,
+    CUSTOS_MASTER_KEY: '5a'.repeat(32),
+    CUSTOS_DATABASE_POOL: '3',
+    CUSTOS_LOG_LEVEL: 'silent',
+  })
 
 /** Closed, and the database dropped, when the test ends. */
 export async function openTwoKernels(
@@ -11,12 +20,7 @@ export async function openTwoKernels(
   options: KernelOptions = {},
 ): Promise<[OpenKernel, OpenKernel]> {
   const database = await createDatabase()
-  const config = parseConfig({
-    CUSTOS_DATABASE_URL: database.url,
-    CUSTOS_MASTER_KEY: '5a'.repeat(32),
-    CUSTOS_DATABASE_POOL: '3',
-    CUSTOS_LOG_LEVEL: 'silent',
-  })
+  const config = sharedConfig(database.url)
   const one = await openKernel(config, options)
   const two = await openKernel(config, options)
   t.after(async () => {

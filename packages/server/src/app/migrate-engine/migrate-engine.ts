@@ -1,4 +1,4 @@
-// custos migrate-engine: an embedded data directory into PostgreSQL, and the proof that it is there.
+// custos migrate-engine: an embedded data directory into PostgreSQL, with proof.
 
 import type { Config } from '../../config/config.ts'
 import { lockDataDir } from '../../platform/db/data-dir.ts'

@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/config.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { open } from '../../platform/keys/seal.ts'
+import { open, SealError } from '../../platform/keys/seal.ts'
 import { digestDocuments } from '../../slices/decisions/index.ts'
 import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
 import { openForErasure } from '../../slices/memory/index.ts'
 import { listFactPlaces, listStoreRows } from '../fsck/fsck.sql.ts'
 import type { TenantReport } from '../fsck/fsck.ts'
 import { OfflineError } from '../offline-error.ts'
-import { openReadOnly } from '../open-read-only.ts'
+import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 
 export interface TenantProof {
   readonly tenant_id: string
@@ -48,7 +48,7 @@ export async function proveTenants(comparison: Comparison): Promise<TenantProof[
       const proofs: TenantProof[] = []
       for (const report of comparison.reports) {
         comparison.progress(`${report.tenant_id}, comparing`)
-        proofs.push(await proveTenant(source.kernel, copy.kernel, report))
+        proofs.push(await proveTenant(source.kernel, copy, report))
       }
       return proofs
     } finally {
@@ -61,11 +61,17 @@ export async function proveTenants(comparison: Comparison): Promise<TenantProof[
 
 async function proveTenant(
   source: Kernel,
-  copy: Kernel,
+  copy: ReadOnlyKernel,
   { tenant_id, counts }: TenantReport,
 ): Promise<TenantProof> {
   const both = async <T>(what: string, look: (kernel: Kernel) => Promise<T>): Promise<T> => {
-    const [one, other] = [await look(source), await look(copy)]
+    const one = await look(source)
+    const other = await look(copy.kernel).catch((error: unknown) => {
+      if (!(error instanceof SealError)) throw error
+      throw new OfflineError(`tenant ${tenant_id}: a seal of the copy does not open (${what})`)
+    })
+    // A snapshot is not held open while the source is read: PostgreSQL would end it.
+    await copy.snapshots.release()
     if (isDeepStrictEqual(one, other)) return one
     throw new OfflineError(`tenant ${tenant_id} differs on the two engines: ${what}`)
   }

@@ -7,6 +7,7 @@ import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
 import { syncDirectory } from '../../platform/keys/durable-file.ts'
 import { restoreFileKeyring } from '../../platform/keys/keyring-backup.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
+import { requireUnmoved } from '../migrate-engine/moved-mark.ts'
 import { OfflineError } from '../offline-error.ts'
 import { carryOver } from './carry-over.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
@@ -33,7 +34,10 @@ export interface Restored {
  * Throws OfflineError, KeyringError or DataDirHeld, each with one line.
  */
 export async function runRestore(config: Config, options: RestoreOptions): Promise<Restored> {
+  if (config.postgres !== null)
+    throw new OfflineError('PostgreSQL is put back by its own tools: see docs/operating/backup.md')
   const dir = config.data_dir
+  requireUnmoved(dir)
   for (const file of [options.data, options.keyring])
     if (file !== undefined && !existsSync(file)) throw new OfflineError(`${file} is missing`)
   const master_key = requireMasterKey(config)

@@ -89,7 +89,7 @@ export async function seeingAll<T>(
   table: string,
   look: () => Promise<T>,
 ): Promise<T> {
-  await connection.step('begin; savepoint seeing')
+  await connection.step('begin')
   try {
     await openPolicies(connection, table)
     return await look()

@@ -1,10 +1,10 @@
 // What fsck asks of decisions: sound records pass, each alteration of a row is named.
 
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import test, { after, before } from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
-import { databaseFile } from '../../testing/harness.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
+import { testEngine } from '../../testing/test-data.ts'
 import { checkDecisions } from './index.ts'
 
 let scene: Scene
@@ -19,11 +19,13 @@ const check = () => checkDecisions(scene.service.kernel, scene.tenant_id)
 /** Alters the newest decision behind the service's back; the caller gets its id. */
 async function alter(assignment: string): Promise<string> {
   const id = await scene.decide({ query: 'q', output: 'o', token_count: 5 })
-  const db = new DatabaseSync(databaseFile(scene.service.kernel))
-  db.exec(`update decisions set ${assignment} where seq = (select max(seq) from decisions)`)
-  db.close()
+  const newest = '(select max(seq) from decisions)'
+  await rawSql(scene.service, `update decisions set ${assignment} where seq = ${newest}`)
   return id
 }
+
+const LENGTHENED =
+  testEngine() === 'postgres' ? `sealed || '\\x00'::bytea` : `cast(sealed || x'00' as blob)`
 
 test('sound decisions pass: plain, with facts, scrubbed and redacted', async () => {
   const ref = await scene.write('Lea Moser has moved away')
@@ -45,7 +47,7 @@ test('every altered column of a decision is found and named', async () => {
     ['memory_seq = 0', /does not give the digest/],
     ['logged_us = logged_us + 1', /does not give the digest/],
     ['secret_no = secret_no + 1', /secret_no differs/],
-    [`sealed = cast(sealed || x'00' as blob)`, /seal does not open/],
+    [`sealed = ${LENGTHENED}`, /seal does not open/],
   ] as const
   for (const [assignment, expected] of cases) {
     const before = (await check()).faults.length

@@ -84,14 +84,10 @@ async function append(tx: Tx, placed: Placed): Promise<Decision> {
   const { given, facts, keys, tenant_id, seq } = placed
   const { row, document, contents } = await insertUnderFreshId(tx, placed)
   const bound = new Set(facts.bound)
-  await insertUses(
-    tx,
-    seq,
-    facts.refs.map((ref) => ({ ref, bound: bound.has(ref) })),
-  )
+  const uses = facts.refs.map((ref) => ({ ref, bound: bound.has(ref) }))
   const decision_id = Buffer.from(row.decision_id).toString('hex')
-  await appendCrumb(tx, {
-    event_type: 'decision.logged',
+  const crumb = {
+    event_type: 'decision.logged' as const,
     subject: decision_id,
     payload: {
       record_digest: document.record_digest,
@@ -99,7 +95,9 @@ async function append(tx: Tx, placed: Placed): Promise<Decision> {
       refs: given.refs.length,
       memory_seq: row.memory_seq,
     },
-  })
+  }
+  // Sent together: on a database across a network they share the way there and back.
+  await Promise.all([insertUses(tx, seq, uses), appendCrumb(tx, crumb)])
   meter(tx, 'decisions.log', row.sealed.length)
   return showDecision({ tenant_id, decision_id, row, document, contents })
 }

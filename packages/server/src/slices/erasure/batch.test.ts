@@ -5,6 +5,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { embeddedTest } from '../../testing/test-data.ts'
 
 const MARKER = '[REDACTED — GDPR Article 17]'
 const CONTENTS = Array.from({ length: 12 }, (_, i) => `Member ${i} of the choir is Singer-${i}-Abc`)
@@ -103,7 +104,7 @@ for (const at of ['erasure:3-ledger', 'erasure:3', 'erasure:4']) {
   })
 }
 
-test('data restored from before a store was deleted shows nothing of it', async () => {
+embeddedTest('data restored from before a store was deleted shows nothing of it', async () => {
   const first = await openScene()
   const choir = await gather(first)
   await first.stop({ keep: true })

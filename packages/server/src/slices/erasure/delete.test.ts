@@ -110,7 +110,7 @@ test('deleting a middle version links its neighbours and leaves the gap in time'
   assert.equal((await memory(current)).valid_until, null)
 })
 
-test('deleting the middle and then the current version makes the oldest current again', async () => {
+test('deleting the middle, then the current version makes the oldest current again', async () => {
   const [oldest, middle, current] = await chain('both')
   assert.equal((await remove(middle)).body.deleted, true)
   assert.equal((await remove(current)).body.deleted, true)

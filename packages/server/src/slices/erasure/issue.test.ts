@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { contentHash, verifyCertificate } from '@custos/proof'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { keyGoneHere } from '../../testing/test-data.ts'
 
 let scene: Scene
 
@@ -39,7 +40,7 @@ test('erasure.issue answers a certificate of what was observed, verifiable offli
   assert.deepEqual(certificate.scrubbed_decision_ids, [decision_id])
   assert.deepEqual(certificate.coverage, {
     data: 'tombstoned',
-    keyring: 'key_destroyed',
+    keyring: keyGoneHere(),
     index: 'absent',
     decisions: 'scrubbed',
   })

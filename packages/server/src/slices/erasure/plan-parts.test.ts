@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { embeddedTest } from '../../testing/test-data.ts'
 import { partLimits } from '../decisions/index.ts'
 
 const CONTENT = 'Yvonne Abegg owes 4,400 francs'
@@ -246,36 +247,42 @@ async function assertReplayed(
 }
 
 for (const entries of [['custos.db'], ['custos.db', 'keyring']])
-  test(`${entries.join(' and ')} restored: all parts are replayed, no text is lost`, async () => {
-    const copies = mkdtempSync(join(tmpdir(), 'custos-ledger-'))
-    const ledger_copy = join(copies, 'ledger.ndjson')
-    try {
-      await assertReplayed(await eraseAfterCopy(entries, ledger_copy), { ledger_copy })
-    } finally {
-      rmSync(copies, { recursive: true, force: true })
-    }
-  })
+  embeddedTest(
+    `${entries.join(' and ')} restored: all parts are replayed, no text is lost`,
+    async () => {
+      const copies = mkdtempSync(join(tmpdir(), 'custos-ledger-'))
+      const ledger_copy = join(copies, 'ledger.ndjson')
+      try {
+        await assertReplayed(await eraseAfterCopy(entries, ledger_copy), { ledger_copy })
+      } finally {
+        rmSync(copies, { recursive: true, force: true })
+      }
+    },
+  )
 
-test('data from before a scrub alone are known as restored, and are scrubbed again', async () => {
-  const first = await openScene()
-  const ref = await first.write(CONTENT)
-  await use(first, ref, CONTENT)
-  await first.stop({ keep: true })
-  const dir = first.service.data_dir
-  const backup = mkdtempSync(join(tmpdir(), 'custos-backup-'))
-  cpSync(join(dir, 'custos.db'), join(backup, 'custos.db'))
-  const second = await openScene({ data_dir: dir }, first)
-  await second.api('DELETE', `/v1/decisions/scrub/${ref}`)
-  const decisions = await exported(second)
-  await second.stop({ keep: true })
-  cpSync(join(backup, 'custos.db'), join(dir, 'custos.db'))
-  for (const suffix of ['-wal', '-shm']) rmSync(join(dir, `custos.db${suffix}`), { force: true })
-  rmSync(backup, { recursive: true })
-  const restored = await openScene({ data_dir: dir }, first)
-  try {
-    assert.equal(await exported(restored), decisions)
-    assert.ok(!decisions.includes(CONTENT))
-  } finally {
-    await restored.stop()
-  }
-})
+embeddedTest(
+  'data from before a scrub alone are known as restored, and are scrubbed again',
+  async () => {
+    const first = await openScene()
+    const ref = await first.write(CONTENT)
+    await use(first, ref, CONTENT)
+    await first.stop({ keep: true })
+    const dir = first.service.data_dir
+    const backup = mkdtempSync(join(tmpdir(), 'custos-backup-'))
+    cpSync(join(dir, 'custos.db'), join(backup, 'custos.db'))
+    const second = await openScene({ data_dir: dir }, first)
+    await second.api('DELETE', `/v1/decisions/scrub/${ref}`)
+    const decisions = await exported(second)
+    await second.stop({ keep: true })
+    cpSync(join(backup, 'custos.db'), join(dir, 'custos.db'))
+    for (const suffix of ['-wal', '-shm']) rmSync(join(dir, `custos.db${suffix}`), { force: true })
+    rmSync(backup, { recursive: true })
+    const restored = await openScene({ data_dir: dir }, first)
+    try {
+      assert.equal(await exported(restored), decisions)
+      assert.ok(!decisions.includes(CONTENT))
+    } finally {
+      await restored.stop()
+    }
+  },
+)

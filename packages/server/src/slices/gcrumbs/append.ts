@@ -108,7 +108,7 @@ export async function appendCrumb<E extends EventType>(
     created_at: formatTime(created_us),
   })
   const leaf = sha256(Buffer.concat([LEAF_PREFIX, Buffer.from(record)]))
-  await insertCrumb(tx, { seq, breadcrumb_id: leaf, record })
+  const inserted = insertCrumb(tx, { seq, breadcrumb_id: leaf, record })
   const completed: { height: number; idx: number; hash: Uint8Array }[] = []
   const frontier = appendLeaf(head.frontier, leaf, {
     hash: sha256,
@@ -116,7 +116,7 @@ export async function appendCrumb<E extends EventType>(
       if (STORED_HEIGHTS.some((stored) => stored === height)) completed.push({ height, idx, hash })
     },
   })
-  for (const node of completed) await insertNode(tx, node)
+  await Promise.all([inserted, ...completed.map((node) => insertNode(tx, node))])
   const generation = head.generation
   tx.shared.set(chainSlot, { generation, frontier, last_id: leaf, last_us: created_us })
   return { seq, created_us }

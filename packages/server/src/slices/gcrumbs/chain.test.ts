@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, test } from 'node:test'
 import {
   parseCheckpoint,
@@ -15,6 +14,8 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { openTestKernel, type TestKernel } from '../../testing/kernel.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
+import { embeddedTest, testEngine } from '../../testing/test-data.ts'
 import { appendCrumb } from './append.ts'
 import { listCrumbs } from './chain.sql.ts'
 import { rollEpoch } from './epochs.ts'
@@ -123,6 +124,8 @@ test('an empty log is not rolled, and nothing new answers the same epoch', async
   )
 })
 
+const ZEROS = testEngine() === 'postgres' ? `decode(repeat('00', 32), 'hex')` : 'zeroblob(32)'
+
 const tamperings: readonly [string, string, string][] = [
   [
     'an altered payload',
@@ -131,13 +134,13 @@ const tamperings: readonly [string, string, string][] = [
   ],
   ['a removed entry', 'delete from breadcrumbs where seq = 4', 'breadcrumb_missing'],
   ['a cut tail with its head', 'delete from breadcrumbs where seq = 9', 'breadcrumb_missing'],
-  ['an epoch of another root', `update epochs set root_hash = zeroblob(32)`, 'epoch_root_mismatch'],
+  ['an epoch of another root', `update epochs set root_hash = ${ZEROS}`, 'epoch_root_mismatch'],
   [
     'a forged checkpoint',
     `update epochs set checkpoint = replace(checkpoint, 'custos', 'custoz')`,
     'epoch_wrong_origin',
   ],
-  ['another head', `update chain_heads set last_id = zeroblob(32)`, 'head_mismatch'],
+  ['another head', `update chain_heads set last_id = ${ZEROS}`, 'head_mismatch'],
 ]
 
 for (const [name, sql, reason] of tamperings) {
@@ -145,9 +148,7 @@ for (const [name, sql, reason] of tamperings) {
     await append(10)
     await rollEpoch(service.kernel, 't1')
     assert.equal((await verify()).status, 'intact')
-    const raw = new DatabaseSync(service.database)
-    raw.exec(sql)
-    raw.close()
+    await rawSql(service, sql)
     const verdict = await verify()
     assert.equal(verdict.status, 'tampered')
     assert.equal(verdict.reason, reason)
@@ -157,9 +158,8 @@ for (const [name, sql, reason] of tamperings) {
 test('a log emptied behind our back is not called empty', async () => {
   await append(5)
   await rollEpoch(service.kernel, 't1')
-  const raw = new DatabaseSync(service.database)
-  raw.exec('delete from breadcrumbs; delete from chain_heads; delete from epochs')
-  raw.close()
+  for (const table of ['breadcrumbs', 'chain_heads', 'epochs'])
+    await rawSql(service, `delete from ${table}`)
   const verdict = await verify()
   assert.equal(verdict.status, 'tampered')
   assert.equal(verdict.reason, 'log_shorter_than_signed')
@@ -186,7 +186,7 @@ test('a time maps to the log position it stood at', async () => {
   })
 })
 
-test('a restored log continues under a new origin and signs no tree twice', async () => {
+embeddedTest('a restored log continues under a new origin and signs no tree twice', async () => {
   await append(10)
   await rollEpoch(service.kernel, 't1')
   const backup = mkdtempSync(join(tmpdir(), 'custos-backup-'))
@@ -225,9 +225,7 @@ test('a restored log continues under a new origin and signs no tree twice', asyn
 test('an epoch that only the keyring knows after a crash is published again', async () => {
   await append(3)
   const epoch = await rollEpoch(service.kernel, 't1')
-  const raw = new DatabaseSync(service.database)
-  raw.exec('delete from epochs')
-  raw.close()
+  await rawSql(service, 'delete from epochs')
   assert.equal(await reconcileLog(service.kernel, 't1', { certificates_missing: false }), 'intact')
   const again = await rollEpoch(service.kernel, 't1')
   assert.deepEqual(

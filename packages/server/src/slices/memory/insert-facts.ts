@@ -33,7 +33,7 @@ export async function insertPrepared(
   const { ref, namespace, token_count, sealed, content, metadata, vector } = fact
   const valid_from_us = interval.valid_from_us ?? at.now_us
   const { valid_until_us } = interval
-  await insertFact(tx, {
+  const inserted = insertFact(tx, {
     ref,
     store_id,
     namespace,
@@ -43,7 +43,7 @@ export async function insertPrepared(
     state: LIVE,
     sealed,
   })
-  await insertValidity(tx, {
+  const valid = insertValidity(tx, {
     store_id,
     ref,
     from_seq: at.seq,
@@ -53,6 +53,7 @@ export async function insertPrepared(
     predecessor: at.predecessor,
     superseded_by: null,
   })
+  await Promise.all([inserted, valid])
   return { ref, namespace, content, metadata, valid_from_us, valid_until_us, token_count, vector }
 }
 
@@ -85,9 +86,9 @@ export async function insertFacts(
       commitments_root: commitmentsRoot(facts.map(({ fact }) => fact.commitment)),
     },
   })
-  const fresh: FreshFact[] = []
-  for (const fact of facts)
-    fresh.push(await insertPrepared(tx, store_id, fact, { seq, now_us, predecessor: null }))
+  // Sent together: on a database across a network they share the way there and back.
+  const at = { seq, now_us, predecessor: null }
+  const fresh = await Promise.all(facts.map((fact) => insertPrepared(tx, store_id, fact, at)))
   await advanceStore(tx, store_id, seq)
   const { tenant_id } = tx
   const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }

@@ -2,20 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseConfig } from '../../config/config.ts'
 import { openScene } from '../../testing/erasure-scene.ts'
 import { createDatabase } from '../../testing/postgres.ts'
+import { sharedConfig } from '../../testing/two-kernels.ts'
 import { knownContents } from './opened-fact.ts'
 import { openedFacts } from './opened-facts.ts'
 import { storeIndexes } from './store-indexes.ts'
 
 test('an idle process soon holds nothing of a fact or store that another has erased', async () => {
   const database = await createDatabase()
-  const { postgres, master_key } = parseConfig({
-    CUSTOS_DATABASE_URL: database.url,
-    CUSTOS_MASTER_KEY: '5a'.repeat(32),
-    CUSTOS_DATABASE_POOL: '3',
-  })
+  const { postgres, master_key } = sharedConfig(database.url)
   const eraser = await openScene({ config: { postgres, master_key } })
   const idle = await openScene({ config: { postgres, master_key } }, eraser)
   try {

@@ -19,8 +19,12 @@ import { meter } from './usage.ts'
 type Rotate = typeof contract.rotate_key
 type Rotated = Static<Rotate['reply']>
 
-export const rotateKey: Handler<Rotate> = (call) =>
-  call.once<Rotated>({
+export const rotateKey: Handler<Rotate> = async (call) => {
+  // Before the unit: what an operator wrote in the path and is no tenant gets nowhere near a row,
+  // and has no keys that an Idempotency-Key could be kept under.
+  const tenant = await call.read((db) => findTenant(db, db.tenant_id))
+  if (!tenant) return call.refuse('tenant_not_found')
+  return call.once<Rotated>({
     async run(tx) {
       const reply = await rotate(call, tx)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
@@ -31,6 +35,7 @@ export const rotateKey: Handler<Rotate> = (call) =>
       revoked: Number(revoked),
     }),
   })
+}
 
 async function rotate(call: Call<Rotate>, tx: Tx): Promise<Rotated> {
   const { kernel, principal } = call

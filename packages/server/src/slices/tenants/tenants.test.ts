@@ -111,6 +111,11 @@ test("'tenants.rotate_key' revokes every tenant key at once and leaves scoped ke
   assert.equal((await ask('GET', '/v1/keys', { key: body.api_key })).status, 401)
   const unknown = await ask('POST', '/v1/cloud/tenants/nobody/rotate-key', { key: OPERATOR_KEY })
   assert.equal(unknown.body.error, 'tenant_not_found')
+  const keyed = await ask('POST', '/v1/cloud/tenants/nobody/rotate-key', {
+    key: OPERATOR_KEY,
+    headers: { 'idempotency-key': 'rotate-nobody' },
+  })
+  assert.equal(keyed.body.error, 'tenant_not_found')
 })
 
 test("'tenants.rotate_key' by a restricted key replaces that key and grants no more", async () => {

@@ -25,13 +25,13 @@ import {
 } from './import.sql.ts'
 import type { KeyringSource } from './import-source.ts'
 import { KeyringPg, type PgTx } from './keyring-pg.ts'
+import { SCHEMA } from './open-postgres-keyring.ts'
 import { migrateSchema } from './schema.sql.ts'
 import { insertSecrets, type Numbered, type Owner, type Sealing } from './secrets.sql.ts'
 import { insertSigningKey } from './signing-keys.sql.ts'
 import { insertTenant } from './tenants.sql.ts'
 import { insertWrapKey, newWrapKey, OWN, openWrapKey } from './wrap-keys.sql.ts'
 
-const SCHEMA = 'custos_keyring'
 const KINDS = ['fact', 'decision'] as const
 /** Secrets read, sealed and sent at once. */
 const PAGE = 1_024

@@ -116,7 +116,7 @@ export async function insertPlainRows(
 }
 
 /** Every table that is empty in a keyring nobody has opened. */
-const FILLED = [
+export const FILLED: readonly string[] = [
   'instance',
   'tenants',
   'wrap_keys',

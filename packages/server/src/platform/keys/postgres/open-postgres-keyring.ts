@@ -35,7 +35,7 @@ import { loadState } from './state.sql.ts'
 import { TenantRing } from './tenant-ring.ts'
 import { watch } from './watcher.ts'
 
-const SCHEMA = 'custos_keyring'
+export const SCHEMA = 'custos_keyring'
 
 export interface PostgresKeyringOptions {
   /** postgres://…; may go through a pooler in transaction mode. */

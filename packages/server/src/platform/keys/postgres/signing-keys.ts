@@ -1,5 +1,6 @@
 // The instance's signing keys, in memory so that signing waits for nothing.
 
+import { formatTime, parseTime } from '../../clock.ts'
 import type { Signer, SigningPurpose } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 import type { PublishedKey } from '../published-key.ts'
@@ -20,6 +21,13 @@ import { insertSigningKey, listSigningKeys, updateRetired, updateSeed } from './
 
 /** Longer without a look at the keys of other processes, and nothing is signed. */
 const UNSEEN_MS_MAX = 5_000
+
+/**
+ * A key's time begins so much before and ends so much after the change: until they have seen it,
+ * other processes sign with the old key, and their clocks may be behind. It outlasts a look that
+ * gets no answer, UNSEEN_MS_MAX after that, and the wait for a lock by whoever makes the change.
+ */
+const LEEWAY_US = 60_000_000
 
 export class SigningKeys {
   readonly #db: KeyringPg
@@ -107,8 +115,8 @@ export class SigningKeys {
   ): Promise<T> {
     const result = await this.#db.transact(async (tx) => {
       await lockInstance(tx, this.#master)
-      requireLaterChange((await listSigningKeys(tx)).map(publishedOf), purpose, at)
-      await updateRetired(tx, purpose, at)
+      requireLaterChange(lastChange(await listSigningKeys(tx), purpose), purpose, at)
+      await updateRetired(tx, purpose, shifted(at, LEEWAY_US))
       return then(tx)
     })
     await this.reload()
@@ -116,7 +124,7 @@ export class SigningKeys {
   }
 
   async #insert(tx: PgTx, purpose: SigningPurpose, at: string): Promise<SigningKeyRow> {
-    const row = newSigningKeyRow(this.#master, purpose, at)
+    const row = newSigningKeyRow(this.#master, purpose, shifted(at, -LEEWAY_US))
     await insertSigningKey(tx, row)
     return row
   }
@@ -147,6 +155,21 @@ export class SigningKeys {
   #changes(): number {
     return changesOf(this.#published)
   }
+}
+
+/** Refused as `bad_argument` by requireLaterChange unless it is a full time. */
+function shifted(at: string, by_us: number): string {
+  const at_us = parseTime(at)
+  return at_us === null ? at : formatTime(at_us + by_us)
+}
+
+/** The purpose's last key, as of when it was last changed: without the leeway. */
+function lastChange(rows: readonly SigningKeyRow[], purpose: SigningPurpose): PublishedKey[] {
+  const own = rows.filter((row) => row.purpose === purpose)
+  const [last, retired] = [own.at(-1), own.findLast((row) => row.retired_at !== null)]
+  if (last === undefined) return []
+  const changed_at = retired?.retired_at && shifted(retired.retired_at, -LEEWAY_US)
+  return [{ ...publishedOf(last), valid_from: changed_at || last.valid_from, retired_at: null }]
 }
 
 function changesOf(keys: readonly { readonly retired_at: string | null }[]): number {

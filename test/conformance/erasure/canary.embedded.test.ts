@@ -5,6 +5,8 @@ import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withPostgres } from '../../../packages/server/src/platform/db/postgres-connection.ts'
+import { startCluster } from '../../../packages/server/src/testing/postgres-cluster.ts'
 import { Client } from '../../crash/testing/client.ts'
 import { readEverything } from '../../crash/testing/read-everything.ts'
 import { OPERATOR_KEY } from '../../crash/testing/server-process.ts'
@@ -24,6 +26,8 @@ interface Sweep {
   readonly made: Made
   /** Everything the processes wrote on their standard streams. */
   readonly outputs: string[]
+  /** Where the data is: all files under these are looked through. */
+  readonly places: readonly string[]
 }
 
 const operatorOf = ({ server }: Stage) => new Client(server.url, OPERATOR_KEY)
@@ -53,8 +57,8 @@ function assertEveryPlaceSent({ canaries }: Sweep): void {
   assert.ok(places.some(isKeptHeader))
 }
 
-function assertNotInClear({ stage, outputs }: Sweep, when: string): void {
-  assert.deepEqual(hitsUnder(stage.dir), [], `in clear in files, ${when}`)
+function assertNotInClear({ stage, outputs, places }: Sweep, when: string): void {
+  assert.deepEqual(places.flatMap(hitsUnder), [], `in clear in files, ${when}`)
   const said = [...outputs, stage.server.output].join('\n')
   const lines = said.split('\n').filter((line) => encodingsIn(Buffer.from(line)).length > 0)
   assert.deepEqual(lines, [], `in clear in the log, ${when}`)
@@ -129,11 +133,17 @@ function backUp({ dir, options }: Stage, entries: readonly string[], way: 'out' 
 
 const ENTRIES = ['custos.db', 'keyring']
 
-async function prepared(t: TestContext): Promise<Sweep> {
-  const stage = new Stage(t, { log_level: 'info' })
+interface Elsewhere {
+  readonly env: Readonly<Record<string, string>>
+  readonly places: readonly string[]
+}
+
+async function prepared(t: TestContext, elsewhere?: Elsewhere): Promise<Sweep> {
+  const stage = new Stage(t, { log_level: 'info', env: elsewhere?.env ?? {} })
   await stage.start()
   const made: Made = { stores: [], refs: [], decisions: [], labels: [] }
-  return { stage, canaries: new Canaries(), made, outputs: [] }
+  const places = [stage.dir, ...(elsewhere?.places ?? [])]
+  return { stage, canaries: new Canaries(), made, outputs: [], places }
 }
 
 test('no text sent anywhere is in clear in a file, log line, chain or refusal', async (t) => {
@@ -172,4 +182,34 @@ test('what was erased is readable nowhere: at once, restarted, restored', async 
     await assertNotOnTheLog(sweep)
     assertNotInClear(sweep, `with ${entries.join(' and ')} restored`)
   }
+})
+
+/** A cluster of its own: all of its files, the write-ahead log too, can be looked through. */
+async function postgresOf(t: TestContext): Promise<Elsewhere> {
+  const { url, stop } = await startCluster()
+  t.after(stop)
+  const directory = await withPostgres(url, async (db) => {
+    const { rows } = await db.query({ sql: 'show data_directory' }, [])
+    return String(rows[0].data_directory)
+  })
+  const env = { CUSTOS_DATABASE_URL: url, CUSTOS_MASTER_KEY: '5a'.repeat(32) }
+  return { env, places: [directory] }
+}
+
+test('on PostgreSQL nothing is in clear in any file, and what was erased is gone', async (t) => {
+  const postgres = await postgresOf(t)
+  const sweep = await prepared(t, postgres)
+  const flush = () =>
+    withPostgres(postgres.env['CUSTOS_DATABASE_URL'] ?? '', (db) => db.step('checkpoint'))
+  await sendAll(sweep)
+  await assertNotOnTheLog(sweep)
+  await flush()
+  assertNotInClear(sweep, 'live')
+  await eraseAll(sweep)
+  await assertReadableNowhere(sweep, 'erased')
+  await sweep.stage.server.killed()
+  await restart(sweep)
+  await assertReadableNowhere(sweep, 'restarted')
+  await flush()
+  assertNotInClear(sweep, 'restarted')
 })

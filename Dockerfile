@@ -1,0 +1,27 @@
+# The service in a container: packages from the lockfile, no build step, no secrets.
+FROM node:24.21.0-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+COPY packages/cli/package.json packages/cli/
+COPY packages/contract/package.json packages/contract/
+COPY packages/proof/package.json packages/proof/
+COPY packages/server/package.json packages/server/
+# The optional packages are another copy of Node, for machines without this one.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:24.21.0-bookworm-slim
+WORKDIR /app
+COPY --from=packages /app ./
+COPY LICENSE ./
+COPY packages packages
+# Mount points: the embedded engine's data, and the copy of the erasure ledger.
+RUN install --directory --owner=node --group=node --mode=0700 /data /ledger
+ENV NODE_ENV=production \
+    CUSTOS_HOST=0.0.0.0 \
+    CUSTOS_DATA_DIR=/data
+USER node
+EXPOSE 8420
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CUSTOS_PORT || 8420) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "packages/cli/bin/custos.js"]
+CMD ["serve"]

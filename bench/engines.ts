@@ -1,0 +1,127 @@
+// What the service is measured on: the embedded engine, or a PostgreSQL that keeps what it commits.
+
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Client } from 'pg'
+import { familyCpuSeconds, parentOf, ROOT } from './processes.ts'
+
+/** Where one service, or several, keep their data. */
+export interface Place {
+  /** The settings of the service that say so. */
+  readonly env: NodeJS.ProcessEnv
+  remove(): Promise<void>
+}
+
+export interface Engine {
+  readonly name: 'sqlite' | 'postgres'
+  /** An empty place. */
+  create(): Promise<Place>
+  stop(): Promise<void>
+}
+
+export interface PostgresServer extends Engine {
+  readonly name: 'postgres'
+  /** What the server says of itself: version and durability. */
+  readonly about: string
+  /** An empty database for what is measured without the service. */
+  createDatabase(): Promise<{ url: string; drop(): Promise<void> }>
+  /** Processor seconds so far; null: the server's processes are not to be seen from here. */
+  cpuSeconds(): number | null
+}
+
+export const sqlite: Engine = {
+  name: 'sqlite',
+  async create() {
+    const dir = mkdtempSync(join(tmpdir(), 'custos-bench-'))
+    return {
+      env: { CUSTOS_DATA_DIR: dir, CUSTOS_DATABASE_URL: '', CUSTOS_KEYRING_URL: '' },
+      remove: async () => rmSync(dir, { recursive: true, force: true }),
+    }
+  },
+  stop: async () => {},
+}
+
+/** The server of CUSTOS_DATABASE_URL, whose role may create databases and roles, or one started. */
+export async function openPostgresServer(): Promise<PostgresServer> {
+  const given = process.env['CUSTOS_DATABASE_URL']
+  const { url, stop } = given ? { url: given, stop: async () => {} } : await startKeeper()
+  const { about, postmaster } = await lookAt(url)
+  const createDatabase = () => newDatabase(url)
+  return {
+    name: 'postgres',
+    about,
+    createDatabase,
+    async create() {
+      const [data, keyring] = [await createDatabase(), await createDatabase()]
+      return {
+        env: {
+          CUSTOS_DATABASE_URL: data.url,
+          CUSTOS_KEYRING_URL: keyring.url,
+          CUSTOS_MASTER_KEY: randomBytes(32).toString('hex'),
+        },
+        remove: async () => {
+          await data.drop()
+          await keyring.drop()
+        },
+      }
+    },
+    cpuSeconds: () => (postmaster === null ? null : familyCpuSeconds(postmaster)),
+    stop,
+  }
+}
+
+async function startKeeper(): Promise<{ url: string; stop(): Promise<void> }> {
+  const keeper = spawn(process.execPath, ['bench/postgres-keeper.ts'], {
+    cwd: ROOT,
+    // An interrupt at the terminal is for the bench; the keeper ends after it.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exited = once(keeper, 'exit')
+  const line = once(createInterface(keeper.stdout), 'line')
+  const [url] = await Promise.race([line, exited.then(() => [])])
+  if (url === undefined) throw new Error('PostgreSQL could not be started')
+  const stop = async () => {
+    keeper.stdin.end()
+    await exited
+  }
+  return { url: String(url), stop }
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const lookAt = (url: string): Promise<{ about: string; postmaster: number | null }> =>
+  withClient(url, async (client) => {
+    const { rows } = await client.query(
+      `select current_setting('server_version') as version, current_setting('fsync') as fsync,
+         current_setting('synchronous_commit') as commits, pg_backend_pid() as backend`,
+    )
+    const { version, fsync, commits, backend } = rows[0]
+    const about = `PostgreSQL ${version}, fsync ${fsync}, synchronous_commit ${commits}`
+    const local = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
+    return { about, postmaster: (local && parentOf(backend)) || null }
+  })
+
+async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `custos_bench_${randomBytes(6).toString('hex')}`
+  await withClient(server, (client) => client.query(`create database ${name}`))
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  const drop = async () => {
+    await withClient(server, (client) => client.query(`drop database ${name} with (force)`))
+  }
+  return { url: url.href, drop }
+}

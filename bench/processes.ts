@@ -1,0 +1,90 @@
+// Processes the bench starts or looks at: their start and end, their memory and processor time.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '..')
+
+/** Linux counts processor time in these for everybody, whatever the kernel's own tick is. */
+const TICKS_A_SECOND = 100
+
+export function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+/** The service as people run it, on a free port. */
+export const startCustos = (env: NodeJS.ProcessEnv): ChildProcess =>
+  start(['packages/cli/bin/custos.js', 'serve', '--port', '0'], {
+    ...env,
+    CUSTOS_LOG_LEVEL: 'error',
+  })
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await ended
+}
+
+/** The first URL the child prints; what it prints later is read and dropped. */
+export function urlOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      seen += chunk
+      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(seen)
+      if (match) resolve(match[0])
+    })
+    child.once('exit', () => reject(new Error('the server ended before it listened')))
+  })
+}
+
+export function rssMb({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)
+}
+
+interface Times {
+  readonly parent: number
+  /** Of all its threads. */
+  readonly own_s: number
+  /** Of children that have ended. */
+  readonly children_s: number
+}
+
+/** proc(5), `/proc/pid/stat`; undefined: it has ended. */
+function timesOf(pid: number | string): Times | undefined {
+  let stat: string
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return undefined
+  }
+  // The second field is the name, in brackets, with whatever characters it likes.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const seconds = (...at: readonly number[]) =>
+    at.reduce((sum, index) => sum + Number(fields[index]), 0) / TICKS_A_SECOND
+  return { parent: Number(fields[1]), own_s: seconds(11, 12), children_s: seconds(13, 14) }
+}
+
+export const parentOf = (pid: number): number | undefined => timesOf(pid)?.parent
+
+/** Processor seconds of a process so far. */
+export const cpuSeconds = ({ pid = 0 }: { pid?: number | undefined }): number =>
+  timesOf(pid)?.own_s ?? 0
+
+/** Processor seconds of a process and its children so far, those that have ended included. */
+export function familyCpuSeconds(pid: number): number {
+  const head = timesOf(pid)
+  let sum = head ? head.own_s + head.children_s : 0
+  for (const entry of readdirSync('/proc')) {
+    const times = /^\d+$/.test(entry) ? timesOf(entry) : undefined
+    if (times?.parent === pid) sum += times.own_s
+  }
+  return sum
+}

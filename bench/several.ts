@@ -1,0 +1,198 @@
+// One process against two on one database: over many tenants, and over one hot tenant.
+
+import type { ChildProcess } from 'node:child_process'
+import { cpus } from 'node:os'
+import type { PostgresServer } from './engines.ts'
+import { type Caller, fireAs, median, middleOf, type Round } from './load.ts'
+import { preload } from './preload.ts'
+import { cpuSeconds, startCustos, stop, urlOf } from './processes.ts'
+import type { Scenario } from './scenarios.ts'
+import type { Timing } from './single.ts'
+
+const TENANTS = 16
+const OPERATOR_KEY = 'operator key of the benchmark'
+/** What a second process is to add, where there are processors for it. */
+const GOAL = 1.3
+const CORES_FOR_GOAL = 4
+
+interface Placement {
+  readonly name: string
+  readonly tenants: number
+  /** The process, 0 or 1, that serves a connection. */
+  processOf(connection: number, tenant: number): number
+  /** The placement of one process that it is compared with. */
+  readonly than: string | null
+  /** Whether the goal is for it: documented as the way to run several processes. */
+  readonly held: boolean
+}
+
+const MANY = `${TENANTS} tenants, one process`
+const HOT = 'one tenant, one process'
+
+const PLACEMENTS: readonly Placement[] = [
+  { name: MANY, tenants: TENANTS, processOf: () => 0, than: null, held: false },
+  {
+    name: `${TENANTS} tenants, two processes, each tenant at one`,
+    tenants: TENANTS,
+    processOf: (_, tenant) => tenant % 2,
+    than: MANY,
+    held: true,
+  },
+  {
+    name: `${TENANTS} tenants, two processes, each tenant at both`,
+    tenants: TENANTS,
+    processOf: (connection) => Math.floor(connection / TENANTS) % 2,
+    than: MANY,
+    held: false,
+  },
+  { name: HOT, tenants: 1, processOf: () => 0, than: null, held: false },
+  {
+    name: 'one tenant, two processes',
+    tenants: 1,
+    processOf: (connection) => connection % 2,
+    than: HOT,
+    held: true,
+  },
+]
+
+/** Processors kept busy on average; null: not to be seen from here. */
+interface Cores {
+  readonly custos: number
+  readonly postgres: number | null
+  readonly load: number
+}
+
+interface Turn {
+  readonly round: Round
+  readonly cores: Cores
+}
+
+export interface SeveralResult {
+  readonly name: string
+  readonly connections: number
+  readonly target: Round
+  readonly cores: Cores
+  /** By the same on one process, one a round; empty: it is the one. */
+  readonly ratios: readonly number[]
+  readonly ratio: number | null
+  readonly goal: string
+  readonly met: boolean | null
+}
+
+/** Every placement in every round, so that a slow minute is one of them all. */
+export async function measureSeveral(
+  scenario: Scenario,
+  server: PostgresServer,
+  timing: Timing,
+): Promise<SeveralResult[]> {
+  const place = await server.create()
+  const env = { ...place.env, CUSTOS_AUTH: 'required', CUSTOS_OPERATOR_KEY: OPERATOR_KEY }
+  const processes: ChildProcess[] = []
+  try {
+    const urls: string[] = []
+    for (let i = 0; i < 2; i += 1) {
+      const child = startCustos(env)
+      processes.push(child)
+      urls.push(await urlOf(child))
+    }
+    const keys = await createTenants(urls[0] ?? '', scenario)
+    const turns = new Map<Placement, Turn[]>(PLACEMENTS.map((placement) => [placement, []]))
+    const fireAt = (placement: Placement, seconds: number) =>
+      fireAs(callersOf(placement, { urls, keys, scenario }), scenario, seconds)
+    for (const placement of PLACEMENTS) await fireAt(placement, 1)
+    for (let i = 0; i < timing.rounds; i += 1)
+      for (const [placement, own] of turns)
+        own.push(await watched(server, processes, () => fireAt(placement, timing.seconds)))
+    return PLACEMENTS.map((placement) => summarise(placement, turns, scenario))
+  } finally {
+    for (const child of processes) await stop(child)
+    await place.remove()
+  }
+}
+
+/** Keys of the many tenants, and of one more for itself; each has the scenario's memories. */
+async function createTenants(base: string, { preload: facts }: Scenario): Promise<string[]> {
+  const keys: string[] = []
+  for (let i = 0; i <= TENANTS; i += 1) {
+    const answer = await fetch(`${base}/v1/cloud/tenants`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR_KEY}` },
+      body: JSON.stringify({ name: `Tenant ${i}` }),
+    })
+    if (!answer.ok) throw new Error(`no tenant: ${answer.status} ${await answer.text()}`)
+    const { api_key } = JSON.parse(await answer.text())
+    await preload(base, facts, `Bearer ${api_key}`)
+    keys.push(String(api_key))
+  }
+  return keys
+}
+
+interface Running {
+  readonly urls: readonly string[]
+  readonly keys: readonly string[]
+  readonly scenario: Scenario
+}
+
+function callersOf(placement: Placement, { urls, keys, scenario }: Running): Caller[] {
+  return Array.from({ length: scenario.connections }, (_, connection) => {
+    const tenant = connection % placement.tenants
+    const key = placement.tenants === 1 ? keys[TENANTS] : keys[tenant]
+    const base = urls[placement.processOf(connection, tenant)]
+    return { url: `${base}${scenario.path}`, authorization: `Bearer ${key}` }
+  })
+}
+
+async function watched(
+  server: PostgresServer,
+  processes: readonly ChildProcess[],
+  fire: () => Promise<Round>,
+): Promise<Turn> {
+  const look = () => ({
+    at_s: performance.now() / 1_000,
+    custos: processes.reduce((sum, child) => sum + cpuSeconds(child), 0),
+    postgres: server.cpuSeconds(),
+    load: cpuSeconds(process),
+  })
+  const before = look()
+  const round = await fire()
+  const after = look()
+  const seconds = after.at_s - before.at_s
+  const share = (end: number | null, start: number | null) =>
+    end === null || start === null ? null : (end - start) / seconds
+  const cores = {
+    custos: share(after.custos, before.custos) ?? 0,
+    postgres: share(after.postgres, before.postgres),
+    load: share(after.load, before.load) ?? 0,
+  }
+  return { round, cores }
+}
+
+function summarise(
+  placement: Placement,
+  turns: ReadonlyMap<Placement, readonly Turn[]>,
+  { connections }: Scenario,
+): SeveralResult {
+  const own = turns.get(placement) ?? []
+  const base = PLACEMENTS.find(({ name }) => name === placement.than)
+  const ones = (base && turns.get(base)) ?? []
+  const ratios = ones.map(({ round }, i) => (own[i]?.round.rps ?? 0) / round.rps)
+  const ratio = ratios.length > 0 ? median(ratios) : null
+  const coresOf = (of: (cores: Cores) => number | null) =>
+    median(own.map(({ cores }) => of(cores) ?? 0))
+  const unseen = own.some(({ cores }) => cores.postgres === null)
+  const judged = cpus().length >= CORES_FOR_GOAL
+  return {
+    name: placement.name,
+    connections,
+    target: middleOf(own.map(({ round }) => round)),
+    cores: {
+      custos: coresOf((c) => c.custos),
+      postgres: unseen ? null : coresOf((c) => c.postgres),
+      load: coresOf((c) => c.load),
+    },
+    ratios,
+    ratio,
+    goal: placement.held ? `>= ${GOAL}${judged ? '' : `, for ${CORES_FOR_GOAL} cores`}` : 'none',
+    met: placement.held && judged && ratio !== null ? ratio >= GOAL : null,
+  }
+}

@@ -1,0 +1,95 @@
+// One scenario on one process, its ceilings and the service measured in turn.
+
+import type { Engine, PostgresServer } from './engines.ts'
+import { fire, median, middleOf, type Round } from './load.ts'
+import { preload } from './preload.ts'
+import { rssMb, startCustos, stop, urlOf } from './processes.ts'
+import { openRawLoop, type RawLoop } from './raw-inserts.ts'
+import { rawRows } from './raw-rows.ts'
+import type { Scenario } from './scenarios.ts'
+
+export interface Timing {
+  readonly rounds: number
+  readonly seconds: number
+}
+
+interface Turn {
+  readonly echo: Round
+  readonly target: Round
+  /** Units a second; null: reading, or no such ceiling. */
+  readonly raw: number | null
+}
+
+export interface Result {
+  readonly name: string
+  readonly connections: number
+  readonly echo: Round
+  readonly target: Round
+  /** Service by echo, one a round. */
+  readonly ratios: readonly number[]
+  readonly ratio: number
+  /** Plain inserts of the same rows, a second. */
+  readonly raw_rps: number | null
+  /** Service by plain inserts, one a round. */
+  readonly raw_ratios: readonly number[]
+  readonly raw_ratio: number | null
+  readonly rss_mb: number
+  readonly goal: string
+  readonly met: boolean | null
+}
+
+interface Setting {
+  readonly engine: Engine | PostgresServer
+  readonly echoUrl: string
+  readonly timing: Timing
+}
+
+export async function measure(scenario: Scenario, setting: Setting): Promise<Result> {
+  const { engine, echoUrl, timing } = setting
+  const place = await engine.create()
+  const raw = await rawLoopOf(scenario, engine)
+  const server = startCustos(place.env)
+  try {
+    const base = await urlOf(server)
+    await preload(base, scenario.preload)
+    const target = `${base}${scenario.path}`
+    await fire(target, scenario, 1)
+    const turns: Turn[] = []
+    for (let i = 0; i < timing.rounds; i += 1)
+      turns.push({
+        echo: await fire(`${echoUrl}/echo`, scenario, timing.seconds),
+        raw: raw ? await raw.fire(scenario.connections, timing.seconds) : null,
+        target: await fire(target, scenario, timing.seconds),
+      })
+    return summarise(scenario, turns, rssMb(server))
+  } finally {
+    await stop(server)
+    await raw?.close()
+    await place.remove()
+  }
+}
+
+async function rawLoopOf(
+  { name }: Scenario,
+  engine: Engine | PostgresServer,
+): Promise<RawLoop | null> {
+  const inserts = rawRows[name]
+  return inserts && 'createDatabase' in engine ? openRawLoop(engine, inserts) : null
+}
+
+function summarise(scenario: Scenario, turns: readonly Turn[], rss_mb: number): Result {
+  const ratios = turns.map(({ target, echo }) => target.rps / echo.rps)
+  const raws = turns.flatMap(({ raw }) => (raw === null ? [] : [raw]))
+  const raw_ratios = turns.flatMap(({ target, raw }) => (raw === null ? [] : [target.rps / raw]))
+  const target = middleOf(turns.map((turn) => turn.target))
+  const { name, connections, goal, goal_p99_ms } = scenario
+  const ratio = median(ratios)
+  return {
+    ...{ name, connections, target, ratios, ratio, raw_ratios, rss_mb },
+    echo: middleOf(turns.map((turn) => turn.echo)),
+    raw_rps: raws.length > 0 ? median(raws) : null,
+    raw_ratio: raw_ratios.length > 0 ? median(raw_ratios) : null,
+    goal: goal ? `>= ${goal} of echo` : goal_p99_ms ? `p99 <= ${goal_p99_ms} ms` : 'none',
+    met: goal ? ratio >= goal : goal_p99_ms ? target.p99_ms <= goal_p99_ms : null,
+  }
+}
