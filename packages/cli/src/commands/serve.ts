@@ -12,6 +12,9 @@ import {
 import { readArguments, requirePositionals } from '../arguments.ts'
 import type { Command } from '../command.ts'
 
+/** For requests under way and connections that do not answer. */
+const STOP_MS = 60_000
+
 export const serve: Command = {
   usage: '[options]',
   help: `Settings come from flags or from the environment; flags win. Secrets have no flag.
@@ -31,8 +34,18 @@ async function runServe(args: readonly string[]): Promise<number> {
   const where = config.postgres === null ? config.data_dir : 'PostgreSQL'
   console.log(`data in ${where}; API explorer at ${service.url}/docs`)
   await stopSignal()
+  endAfter(STOP_MS)
   await service.stop()
   return 0
+}
+
+/** Nothing that was acknowledged waits for the end: what hangs then is given up. */
+function endAfter(ms: number): void {
+  const timer = setTimeout(() => {
+    console.error(`custos serve: not stopped within ${ms / 1_000} s, ended`)
+    process.exit(1)
+  }, ms)
+  timer.unref()
 }
 
 function readFlags(args: readonly string[]): Environment {

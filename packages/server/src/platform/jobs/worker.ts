@@ -18,6 +18,8 @@ import type { Job, JobQueue, JobRunner, JobState } from './queue.ts'
 
 const POLL_MS = 1_000
 const ATTEMPTS_MAX = 10
+/** A lease is extended so many times before it could run out. */
+const EXTENSIONS = 3
 
 interface WorkerParts {
   readonly db: Database
@@ -148,20 +150,40 @@ export class JobWorker implements JobQueue {
     const runner = this.#runners.get(job.kind)
     if (!runner) throw new Error('no runner for this kind of job')
     const worker = this
-    await runner({
-      job,
-      progress: (done, total) =>
-        this.#save(job, {
-          progress_done: done,
-          progress_total: total,
-          lease_until_us: this.#leaseFrom(this.#parts.clock.now()),
-        }),
-      get stopping() {
-        return worker.#stopping
-      },
-    })
+    const running = () =>
+      runner({
+        job,
+        progress: (done, total) =>
+          this.#save(job, { progress_done: done, progress_total: total, ...this.#lease() }),
+        get stopping() {
+          return worker.#stopping
+        },
+      })
+    await this.#keepingLease(job, running)
     if (this.#stopping) await this.#save(job, { lease_until_us: 0 })
     else await this.#save(job, { state: 'done', error: null, lease_until_us: 0 })
+  }
+
+  // However long a step takes: nobody else is to begin what is under way here.
+  async #keepingLease(job: Job, act: () => Promise<void>): Promise<void> {
+    let extending: Promise<void> = Promise.resolve()
+    const extend = () => {
+      // One that fails is the next one's to make up for; a lease that runs out only costs work.
+      extending = this.#save(job, this.#lease()).catch(() => {})
+    }
+    const timer = setInterval(extend, this.#parts.lease_ms / EXTENSIONS)
+    timer.unref()
+    try {
+      await act()
+    } finally {
+      clearInterval(timer)
+      // It would undo what is saved about the end.
+      await extending
+    }
+  }
+
+  #lease(): { lease_until_us: number } {
+    return { lease_until_us: this.#leaseFrom(this.#parts.clock.now()) }
   }
 
   #leaseFrom(now_us: number): number {

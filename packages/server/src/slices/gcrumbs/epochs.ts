@@ -11,11 +11,13 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { whenLeased } from '../../platform/leases.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { sha256 } from './append.ts'
 import {
   type EpochRow,
+  findEpoch,
   findEpochBefore,
   findHead,
   findLastEpoch,
@@ -81,15 +83,41 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   if (!head || head.size === 0) throw new Refusal('chain_empty')
   if (last && last.generation === head.generation && last.tree_size === head.size)
     return show(kernel, tenant_id, last, false)
-  const epoch = await signHead(kernel, tenant_id, { head, last_number: last?.epoch_number ?? 0 })
+  const stored = await kernel.keyring.checkpoints.last(tenant_id)
+  // A later signature would take its place in the keyring, and its number be missing for ever.
+  if (stored?.generation === head.generation && stored.tree_size < head.size)
+    await republish(kernel, tenant_id, stored)
+  const last_number = last?.epoch_number ?? 0
+  const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
   await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, epoch))
   return show(kernel, tenant_id, epoch, true)
+}
+
+/** A crash or a failure between signing and storing leaves an epoch only the keyring knows. */
+export async function republish(
+  kernel: Kernel,
+  tenant_id: string,
+  stored: StoredCheckpoint,
+): Promise<void> {
+  const { epoch_number, generation, tree_size, checkpoint } = stored
+  const known = await kernel.db.read(tenant_id, (db) => findEpoch(db, epoch_number))
+  if (known) return
+  const root_hash = Buffer.from(stored.root_hash, 'hex')
+  const row = { epoch_number, generation, tree_size, root_hash, checkpoint }
+  await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, { ...row, created_us: tx.now() }))
+}
+
+interface Signing {
+  readonly head: HeadRow
+  readonly last_number: number
+  /** What the keyring holds as signed last. */
+  readonly stored: StoredCheckpoint | null
 }
 
 async function signHead(
   kernel: Kernel,
   tenant_id: string,
-  { head, last_number }: { head: HeadRow; last_number: number },
+  { head, last_number, stored }: Signing,
 ): Promise<EpochRow> {
   const { generation, size: tree_size } = head
   const root_hash = frontierRoot(decodeFrontier(head.frontier), sha256)
@@ -98,7 +126,6 @@ async function signHead(
     size: tree_size,
     root: root_hash,
   })
-  const stored = await kernel.keyring.checkpoints.last(tenant_id)
   const again = stored?.generation === generation && stored.tree_size === tree_size
   const epoch_number = again
     ? stored.epoch_number

@@ -5,8 +5,8 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { appendCrumb, raiseGeneration, sha256 } from './append.ts'
-import { findEpoch, findHead, insertEpoch } from './chain.sql.ts'
-import { rollEpoch } from './epochs.ts'
+import { findHead } from './chain.sql.ts'
+import { republish, rollEpoch } from './epochs.ts'
 import { treeRoot } from './tree.ts'
 
 /**
@@ -52,26 +52,6 @@ async function extendsCheckpoint(db: TenantDb, stored: StoredCheckpoint | null):
 
 const sameRoot = (stored: StoredCheckpoint, root: Uint8Array): boolean =>
   stored.root_hash === Buffer.from(root).toString('hex')
-
-// A crash between signing and storing leaves an epoch only the keyring knows.
-async function republish(
-  kernel: Kernel,
-  tenant_id: string,
-  stored: StoredCheckpoint,
-): Promise<void> {
-  const known = await kernel.db.read(tenant_id, (db) => findEpoch(db, stored.epoch_number))
-  if (known) return
-  await kernel.db.transact(tenant_id, (tx) =>
-    insertEpoch(tx, {
-      epoch_number: stored.epoch_number,
-      generation: stored.generation,
-      tree_size: stored.tree_size,
-      root_hash: Buffer.from(stored.root_hash, 'hex'),
-      checkpoint: stored.checkpoint,
-      created_us: tx.now(),
-    }),
-  )
-}
 
 async function continueRestored(
   kernel: Kernel,

@@ -97,6 +97,20 @@ test('a key rotated or retired by one process soon signs nowhere', async (t) => 
   assert.deepEqual(other.publishedKeys(), one.publishedKeys())
 })
 
+test('old and new key are both good when they change: others may not have looked', async (t) => {
+  const place = await postgresPlace(t)
+  const keyring = await place.open()
+  const old = keyring.signer('decision')
+  for (const at of [LATER, '2027-01-01T00:00:00.000001Z']) {
+    const fresh = await keyring.rotateSigningKey('decision', at)
+    const before = keyring.publishedKeys().filter((key) => key.purpose === 'decision')
+    assert.ok(fresh.valid_from <= '2026-12-31T23:59:30.000000Z')
+    assert.ok((before[0]?.retired_at ?? '') >= '2027-01-01T00:00:30.000000Z')
+    assert.equal(before[0]?.key_id, old.key_id)
+    assert.equal(before.at(-1)?.key_id, fresh.key_id)
+  }
+})
+
 test('two rotations at once leave one current key', async (t) => {
   const place = await postgresPlace(t)
   const [one, other] = [await place.open(), await place.open()]

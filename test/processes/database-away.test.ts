@@ -1,0 +1,140 @@
+// A database that is not there at the start, comes later, or goes away under load.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { findFreePort } from '../../packages/server/src/testing/postgres-cluster.ts'
+import { Client, createTenant, Interrupted } from '../crash/testing/client.ts'
+import { fsck } from '../crash/testing/command-line.ts'
+import { runLoad } from '../crash/testing/load.ts'
+import { Promises } from '../crash/testing/promises.ts'
+import { type Random, seeded, seedOfRun } from '../crash/testing/random.ts'
+import { ServerProcess } from '../crash/testing/server-process.ts'
+import { at, openFleet, optionsOf } from './testing/fleet.ts'
+import { buildGate } from './testing/gate.ts'
+import { checkEverywhere, openTenant } from './testing/mixed-load.ts'
+import { SpreadClient } from './testing/spread-client.ts'
+
+const WORKERS = 6
+const CUTS = 3
+/** Instead of half a minute: a job that was cut off is taken up again after it. */
+const LEASE_MS = 3_000
+/** Answers before and after each cut. */
+const ENOUGH = 40
+
+test('without its database the service says so in one line and ends', async () => {
+  const url = `postgres://custos:secret@127.0.0.1:${await findFreePort()}/custos`
+  const server = ServerProcess.serve(optionsOf(url))
+  await server.ended()
+  assert.equal(server.exitCode, 1)
+  assert.match(
+    server.output,
+    /^custos serve: the database of CUSTOS_DATABASE_URL: [^\n]*ECONNREFUSED[^\n]*\n$/,
+  )
+  assert.ok(!server.output.includes('secret'))
+})
+
+test('told to wait, it is alive and not ready until the database comes', async (t) => {
+  const fleet = await openFleet(t)
+  const gate = await buildGate(t, fleet.database_url)
+  const port = await findFreePort()
+  const server = fleet.spawn({
+    CUSTOS_DATABASE_URL: gate.url,
+    CUSTOS_DATABASE_WAIT: '60',
+    CUSTOS_PORT: String(port),
+  })
+  const waiting = new Client(`http://127.0.0.1:${port}`, 'none')
+  const ask = async (path: string) => {
+    for (;;) {
+      try {
+        return await waiting.ask('GET', path)
+      } catch (error) {
+        // It does not listen yet.
+        if (!(error instanceof Interrupted)) throw error
+        await delay(50)
+      }
+    }
+  }
+  const alive = await ask('/healthz')
+  assert.deepEqual([alive.status, alive.body.status], [200, 'ok'])
+  for (const path of ['/readyz', '/v1/stores']) {
+    const { status, body, retry_after } = await ask(path)
+    assert.deepEqual([status, body.error], [503, 'unavailable'])
+    assert.match(String(retry_after), /^[1-9]\d*$/)
+  }
+  await gate.open()
+  await server.listening()
+  assert.equal((await ask('/readyz')).status, 200)
+  const { api_key } = await createTenant(server)
+  await new Client(server.url, api_key).ok('POST', '/v1/stores', { body: {} })
+  await server.stop()
+})
+
+test('cut off from its database it answers 503, recovers, and has lost nothing', async (t) => {
+  const random = seeded(seedOfRun())
+  t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
+  const fleet = await openFleet(t)
+  const gate = await buildGate(t, fleet.database_url)
+  await gate.open()
+  const env = { CUSTOS_DATABASE_URL: gate.url }
+  const servers = await Promise.all(
+    [1, 2].map(() => fleet.spawnStepped({ env, lease_ms: LEASE_MS }).listening()),
+  )
+  const { tenant, store_id } = await openTenant(at(servers, 0))
+  const promises = new Promises()
+  const urls = servers.map(({ url }) => url)
+  const client = new SpreadClient({ urls, key: tenant.api_key, random, refusals: true })
+  const all = Promise.all(
+    Array.from({ length: WORKERS }, (_, i) =>
+      goOn({ client, store_id, promises, random, first: i }),
+    ),
+  )
+  for (let cut = 0; cut < CUTS; cut += 1) {
+    await Promise.race([untilKept(client, ENOUGH), all])
+    await gate.shut()
+    const { refused } = client
+    while (client.refused < refused + WORKERS) await Promise.race([delay(10), all])
+    for (const server of servers) await checkAway(server)
+    await gate.open()
+  }
+  await Promise.race([untilKept(client, ENOUGH), all])
+  client.stop()
+  await all
+  t.diagnostic(`${promises.facts.size} memories, ${client.refused} requests refused`)
+  // A start finishes or undoes what the cuts have left; so would the timer, in its time.
+  const [fresh] = await fleet.start(1)
+  assert.ok(fresh)
+  await checkEverywhere([fresh, ...servers], { tenant, promises })
+  await fsck(fleet.options)
+})
+
+interface Goer {
+  readonly client: SpreadClient
+  readonly store_id: string
+  readonly promises: Promises
+  readonly random: Random
+  readonly first: number
+}
+
+/** A worker that begins anew, under a new name, whenever it was refused. */
+async function goOn({ client, first, ...parts }: Goer): Promise<void> {
+  for (let round = first; !client.stopped; round += WORKERS) {
+    await runLoad({ ...parts, client, round }, 1)
+    await delay(20)
+  }
+}
+
+async function untilKept(client: SpreadClient, more: number): Promise<void> {
+  const kept = () => client.answered - client.refused
+  const wanted = kept() + more
+  while (kept() < wanted && !client.stopped) await delay(10)
+}
+
+/** Alive, not ready, and every request is told when to ask again. */
+async function checkAway({ url }: ServerProcess): Promise<void> {
+  const outsider = new Client(url, 'none')
+  assert.equal((await outsider.ask('GET', '/healthz')).status, 200)
+  const { status, retry_after } = await outsider.ask('GET', '/readyz')
+  assert.equal(status, 503)
+  assert.match(String(retry_after), /^[1-9]\d*$/)
+}

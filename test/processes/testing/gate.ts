@@ -1,0 +1,51 @@
+// The way to a database, which a test opens and shuts: shut, connections are refused and cut.
+
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { findFreePort } from '../../../packages/server/src/testing/postgres-cluster.ts'
+
+export interface Gate {
+  /** The same database through the gate. */
+  readonly url: string
+  open(): Promise<void>
+  /** As when the server is restarted: what is under way gets no answer. */
+  shut(): Promise<void>
+}
+
+/** Shut at first. */
+export async function buildGate(t: TestContext, url: string): Promise<Gate> {
+  const target = new URL(url)
+  const { hostname, port } = target
+  const listen = await findFreePort()
+  target.port = String(listen)
+  const sockets = new Set<Socket>()
+  let server: Server | undefined
+  const hold = (socket: Socket, other: () => void) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      sockets.delete(socket)
+      other()
+    })
+  }
+  const open = async () => {
+    server = createServer((client) => {
+      const upstream = connect(Number(port), hostname)
+      hold(client, () => upstream.destroy())
+      hold(upstream, () => client.destroy())
+      client.pipe(upstream).pipe(client)
+    }).listen(listen, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  const shut = async () => {
+    if (!server) return
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of sockets) socket.destroy()
+    await closed
+    server = undefined
+  }
+  t.after(shut)
+  return { url: target.href, open, shut }
+}

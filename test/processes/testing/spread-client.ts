@@ -1,0 +1,50 @@
+// A client of several processes at once: each request goes to any of them, until it is stopped.
+
+import { type Answer, Client, Interrupted, type RawSent } from '../../crash/testing/client.ts'
+import type { Random } from '../../crash/testing/random.ts'
+
+export interface Spread {
+  readonly urls: readonly string[]
+  readonly key: string
+  readonly random: Random
+  /** Whether a 503 with Retry-After is an answer to expect: then the request is in doubt. */
+  readonly refusals?: boolean
+}
+
+export class SpreadClient extends Client {
+  readonly #targets: readonly Client[]
+  readonly #random: Random
+  readonly #refusals: boolean
+  #stopped = false
+  /** Requests that were answered. */
+  answered = 0
+  /** Of them with 503. */
+  refused = 0
+
+  constructor({ urls, key, random, refusals = false }: Spread) {
+    super(urls[0] ?? '', key)
+    this.#targets = urls.map((url) => new Client(url, key))
+    this.#random = random
+    this.#refusals = refusals
+  }
+
+  /** What is under way is answered; every later request is interrupted before it is sent. */
+  stop(): void {
+    this.#stopped = true
+  }
+
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
+  override async raw(method: string, path: string, sent: RawSent): Promise<Answer> {
+    const target = this.#random.pick(this.#targets)
+    if (this.#stopped || target === undefined) throw new Interrupted(`${method} ${path}`)
+    const answer = await target.raw(method, path, sent)
+    this.answered += 1
+    if (answer.status !== 503 || !this.#refusals) return answer
+    this.refused += 1
+    if (answer.retry_after === null) throw new Error(`${method} ${path}: 503 without Retry-After`)
+    throw new Interrupted(`${method} ${path}`)
+  }
+}
