@@ -24,7 +24,7 @@ const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const Refs = Type.Array(Ref, { maxItems: limits.refs_per_decision })
 const Scores = Type.Array(Type.Number(), { maxItems: limits.refs_per_decision })
 const Text = Type.String()
-const Latency = Nullable(Type.Number({ minimum: 0 }))
+const Latency = Nullable(Type.Number({ minimum: 0, maximum: limits.latency_ms }))
 
 /**
  * Names on the right are aliases existing clients send; the canonical name wins where both come.

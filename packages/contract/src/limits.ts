@@ -14,6 +14,7 @@ export const limits = {
   budget_tokens: 2 ** 30,
   budget_tokens_default: 1_024,
   refs_per_decision: 1_000,
+  latency_ms: 1_000_000_000_000,
   label_chars: 256,
   namespace_chars: 128,
   name_chars: 200,

@@ -144,6 +144,13 @@ const EDGES: readonly Edge[] = [
     status: 422,
   },
   {
+    limit: 'latency_ms',
+    id: 'decisions.log',
+    at: (n) => log({ latency_ms: n }),
+    max: limits.latency_ms,
+    status: 422,
+  },
+  {
     limit: 'refs_per_decision',
     id: 'decisions.log',
     at: (n) => log({ retrieved_refs: Array.from({ length: n }, (_, i) => i) }),

@@ -21,13 +21,18 @@ export interface Service {
 
 export const LOCAL_TENANT = 'local'
 
+/** Processes that start together reconcile one after another. */
+const START_WAIT_MS = 3_600_000
+
 /** Throws ConfigError, DataDirHeld, KeyringError or a listen error before anything is served. */
 export async function startService(config: Config, options: KernelOptions = {}): Promise<Service> {
   const { open, port } = await openWhileAlive(config, options)
   const { kernel, close } = open
   try {
     // A restored copy must forget again what was erased before anybody can read it.
-    await whenLeased(kernel, 'start', () => reconcileErasures(kernel))
+    await whenLeased(kernel, 'start', () => reconcileErasures(kernel), {
+      wait_ms: START_WAIT_MS,
+    })
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerErasureJobs(kernel)
     kernel.jobs.start()

@@ -1,7 +1,7 @@
 // One erasure, scrub or redaction of a tenant at a time: each is planned from what the last left.
 
 import { type Kernel, perKernel } from './kernel.ts'
-import { overdueLeases, whenLeased } from './leases.ts'
+import { assertHeld, overdueLeases, whenLeased } from './leases.ts'
 
 const PREFIX = 'erasure/'
 
@@ -30,6 +30,10 @@ export async function inErasureTurn<T>(
     if (turns.get(tenant_id) === ended) turns.delete(tenant_id)
   }
 }
+
+/** Refuses when the turn may be another's by now: asked before an erasure is put on record. */
+export const assertTurn = (kernel: Kernel, tenant_id: string): void =>
+  assertHeld(kernel, `${PREFIX}${tenant_id}`)
 
 /** Tenants in whose turn a process has ended: what it was at is to be finished or undone. */
 export async function abandonedTurns(kernel: Kernel): Promise<string[]> {

@@ -3,7 +3,7 @@
 import { PLATFORM } from './db/database.ts'
 import { claimLease, dropLease, extendLease, findHolder, listOverdue } from './db/leases.sql.ts'
 import type { Tx } from './db/tenant-db.ts'
-import type { Kernel } from './kernel.ts'
+import { type Kernel, perKernel } from './kernel.ts'
 import { Refusal } from './refusal.ts'
 
 /** A lease is extended so many times before it could run out. */
@@ -40,8 +40,9 @@ export async function ifLeased(
     return true
   }
   const wish = { name, holder: kernel.ids.hex(12) }
+  const since = performance.now()
   if ((await tryClaim(kernel, wish, claim)) !== 'held') return false
-  await holding(kernel, wish, act)
+  await holding(kernel, wish, { act, since })
   return true
 }
 
@@ -59,8 +60,9 @@ export async function whenLeased<T>(
   const wish = { name, holder: kernel.ids.hex(12) }
   const deadline = performance.now() + wait_ms
   for (let pause = RETRY_MS; ; ) {
+    const since = performance.now()
     const place = await tryClaim(kernel, wish, claimInTurn)
-    if (place === 'held') return holding(kernel, wish, act)
+    if (place === 'held') return holding(kernel, wish, { act, since })
     if (performance.now() > deadline)
       throw new Refusal('unavailable', undefined, { retry_after_s: 5 })
     pause = place === 'next' ? RETRY_MS : Math.min(pause * 2, RETRY_MAX_MS)
@@ -128,19 +130,46 @@ const claimInTurn: Claim = async (kernel, tx, wish) => {
   return 'next'
 }
 
+/** Until when, by `performance.now`, this process surely has a lease. */
+const heldUntil = perKernel(() => new Map<string, number>())
+
+/**
+ * Refuses `unavailable` when the lease may have run out since: after a long standstill another
+ * process can be at the same work. Asked before what cannot be taken back.
+ */
+export function assertHeld(kernel: Kernel, name: string): void {
+  if (!kernel.db.shared) return
+  const until = heldUntil(kernel).get(name) ?? 0
+  const margin = kernel.settings.lease_ms / EXTENSIONS
+  if (performance.now() < until - margin) return
+  throw new Refusal('unavailable', undefined, { retry_after_s: 5 })
+}
+
 const leaseUs = (kernel: Kernel): number => kernel.settings.lease_ms * 1_000
 
-async function holding<T>(kernel: Kernel, wish: Wish, act: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => {
+async function holding<T>(
+  kernel: Kernel,
+  wish: Wish,
+  { act, since }: { act: () => Promise<T>; since: number },
+): Promise<T> {
+  const { lease_ms } = kernel.settings
+  const until = heldUntil(kernel).set(wish.name, since + lease_ms)
+  const extend = async () => {
+    const asked = performance.now()
     const until_us = kernel.clock.now() + leaseUs(kernel)
-    const extend = kernel.db.transact(PLATFORM, (tx) => extendLease(tx, { ...wish, until_us }))
-    // A lease that cannot be extended runs out: what it guards is safe to be begun again.
-    extend.catch(() => kernel.logger.warn('lease.not_extended', {}))
-  }, kernel.settings.lease_ms / EXTENSIONS)
+    const rows = await kernel.db.transact(PLATFORM, (tx) => extendLease(tx, { ...wish, until_us }))
+    if (rows === 1) until.set(wish.name, asked + lease_ms)
+    else until.delete(wish.name)
+  }
+  const timer = setInterval(() => {
+    // A lease that cannot be extended runs out: what it guards is then another's.
+    extend().catch(() => kernel.logger.warn('lease.not_extended', {}))
+  }, lease_ms / EXTENSIONS)
   try {
     return await act()
   } finally {
     clearInterval(timer)
+    until.delete(wish.name)
     await drop(kernel, wish).catch(() => {
       kernel.logger.warn('lease.not_dropped', {})
       dropLater(kernel, wish)

@@ -18,6 +18,11 @@ export interface Text {
   readonly name?: string
 }
 
+/** Where a weaker setting would acknowledge what a crash can still take back. */
+const DURABLE =
+  `select set_config('synchronous_commit', 'on', true) ` +
+  `where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`
+
 export class PostgresConnection {
   readonly #client: ClientBase
   /** The first error since the transaction began or was taken back: what follows is its echo. */
@@ -61,6 +66,7 @@ export class PostgresConnection {
   beginWrite(tenant_id: string, settings: TransactionSettings): Promise<string> {
     const tenant = escapeLiteral(tenant_id)
     return this.#begin('begin isolation level read committed', tenant_id, settings, [
+      DURABLE,
       `insert into tenant_locks (tenant_id) values (${tenant}) on conflict do nothing`,
       `select tenant_id from tenant_locks where tenant_id = ${tenant} for update`,
     ])

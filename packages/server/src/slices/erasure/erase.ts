@@ -1,5 +1,6 @@
 // Steps 2 and 3 of an erasure: plan, ledger row, secret destroyed. From there it can only go on.
 
+import { assertTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerParts } from '../../platform/keys/keyring.ts'
 import { unmarkErasing } from '../memory/index.ts'
@@ -63,6 +64,7 @@ async function request(
   { plans, parts, requested_us }: Planned & FactErasure,
 ): Promise<Pending[]> {
   const { ledger } = kernel.keyring
+  assertTurn(kernel, tenant_id)
   const entries = await ledger.request(
     plans.map((plan) => ledgerRow(tenant_id, plan, { requested_us, parts })),
   )

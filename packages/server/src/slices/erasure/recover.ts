@@ -2,6 +2,7 @@
 
 import { abandonedTurns, inErasureTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { reconcileLog } from '../gcrumbs/index.ts'
 import { showAgain } from './erase.ts'
 import { finishPending } from './finish-pending.ts'
@@ -19,7 +20,15 @@ export async function reconcileErasures(
   options: { generation_floor?: number } = {},
 ): Promise<void> {
   for (const tenant_id of await kernel.keyring.listTenants())
-    await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options))
+    await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options)).catch(
+      (error: unknown) => passOver(kernel, tenant_id, error),
+    )
+}
+
+// Whoever serves while it has a tenant's turn for so long reconciled that tenant when it started.
+function passOver(kernel: Kernel, tenant_id: string, error: unknown): void {
+  if (!kernel.db.shared || !(error instanceof Refusal)) throw error
+  kernel.logger.warn('erasure.turn_taken', { tenant_id })
 }
 
 // In the turn: an erasure that another process is at would look like one that was forgotten.

@@ -4,7 +4,7 @@ import type { decisionErasure } from '@custos/contract'
 import { contentHash } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import { assertTurn, inErasureTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { planRedaction } from '../decisions/index.ts'
 import { meter } from '../tenants/index.ts'
@@ -105,6 +105,7 @@ async function requestRedaction(
   { plan, requested_us }: { plan: RedactionPlan; requested_us: number },
 ): Promise<PendingRedaction> {
   const { old_secret_no, decision_id } = plan.redaction
+  assertTurn(kernel, tenant_id)
   const [entry] = await kernel.keyring.ledger.request([
     {
       tenant_id,

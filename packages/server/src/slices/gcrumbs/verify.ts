@@ -3,6 +3,7 @@
 import { Worker } from 'node:worker_threads'
 import type { DatabaseSource } from '../../platform/db/database.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { type LogVerdict, UNVERIFIED, type VerifiedState, type VerifyTask } from './verify-log.ts'
 import type { VerifyReply, VerifyRequest } from './verify-worker.ts'
 
@@ -32,6 +33,9 @@ export async function verifyChain(
 }
 
 const verifier = perKernel(() => new Verifier())
+
+const refusalOf = ({ code, retry_after_s }: NonNullable<VerifyReply['refusal']>): Refusal =>
+  new Refusal(code, undefined, retry_after_s === undefined ? {} : { retry_after_s })
 
 interface Waiting {
   resolve(verdict: LogVerdict): void
@@ -67,10 +71,11 @@ class Verifier {
     return worker
   }
 
-  #settle({ id, verdict, error }: VerifyReply): void {
+  #settle({ id, verdict, error, refusal }: VerifyReply): void {
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
     if (verdict) waiting?.resolve(verdict)
+    else if (refusal) waiting?.reject(refusalOf(refusal))
     else waiting?.reject(new Error(`the verification failed: ${error}`))
     // An idle thread does not keep the process alive.
     if (this.#waiting.size === 0) this.#worker?.unref()

@@ -11,8 +11,20 @@ import { findStore } from './stores.sql.ts'
 /** Before the first entry of any log. */
 const NEVER = -1
 
-/** Up to which log position the erasures of a held store have been looked at. */
-const looked = perKernel(() => new Map<string, number>())
+/**
+ * A read that began on an older snapshot may bring a fact in after it was dropped: what was erased
+ * so long ago is looked at again.
+ */
+const OVERLAP_MS = 90_000
+
+/** Log positions the erasures of a held store have been looked at up to, and when that was. */
+interface Looked {
+  readonly from: number
+  readonly seq: number
+  readonly at_ms: number
+}
+
+const looked = perKernel(() => new Map<string, Looked>())
 
 const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${store_id}`
 
@@ -38,14 +50,21 @@ async function purgeTenant(
   const seq = ((await findHead(db))?.size ?? 0) - 1
   for (const [, store_id] of stores) {
     const key = keyOf(tenant_id, store_id)
-    const from = seen.get(key) ?? NEVER
+    const before = seen.get(key) ?? { from: NEVER, seq: NEVER, at_ms: performance.now() }
+    const { from } = before
     if (from === seq) continue
     const refs = (await listErasedSince(db, store_id, from)).map(({ ref }) => ref)
     openedFacts(kernel).forget(tenant_id, refs)
     storeIndexes(kernel).forget(tenant_id, store_id, refs)
     if (!(await findStore(db, store_id))) storeIndexes(kernel).drop(tenant_id, store_id)
-    seen.set(key, seq)
+    seen.set(key, advance(before, seq))
   }
+}
+
+function advance(before: Looked, seq: number): Looked {
+  const now = performance.now()
+  if (now - before.at_ms < OVERLAP_MS) return { ...before, seq: Math.max(seq, before.seq) }
+  return { from: before.seq, seq, at_ms: now }
 }
 
 function heldStores(kernel: Kernel): Map<string, readonly [string, string]> {

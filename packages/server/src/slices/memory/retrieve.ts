@@ -5,7 +5,6 @@ import type { Static } from 'typebox'
 import type { Call, Handler } from '../../platform/call.ts'
 import { parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findHead, seqAt } from '../gcrumbs/index.ts'
 import { requireCapability } from './capabilities.ts'
@@ -62,7 +61,8 @@ async function answerFrom(
   const { kernel, tenant_id } = call
   const store = await readableStore(kernel, db, store_id)
   const namespace = gate(call, store, wish)
-  const log_seq = await lastSeq(db)
+  const head = await findHead(db)
+  const log_seq = Math.max(0, (head?.size ?? 0) - 1)
   const known = wish.known_at_us === null ? null : await knownAt(db, store_id, wish.known_at_us)
 
   let ranked: Ranked[] = []
@@ -70,7 +70,9 @@ async function answerFrom(
     const { head_seq } = store.row
     const index = storeIndexes(kernel).at(tenant_id, store_id, head_seq)
     if (!index) return { behind: head_seq }
-    const request = searchRequest(kernel, { ...wish, namespace, visible: known })
+    // What another process has answered for is there, also where its clock is ahead of ours.
+    const now_us = Math.max(kernel.clock.now(), head?.last_us ?? 0)
+    const request = searchRequest({ ...wish, namespace, visible: known, now_us })
     ranked = rankForBudget(index, request, wish)
   }
   const { memories, dropped } = await pack(call, db, ranked, { store_id, ...wish, known })
@@ -186,19 +188,16 @@ function gate(call: Call<Retrieve>, store: ReadableStore, wish: Wish): string | 
   return namespace
 }
 
-const lastSeq = async (db: TenantDb): Promise<number> =>
-  Math.max(0, ((await findHead(db))?.size ?? 0) - 1)
-
 function searchRequest(
-  kernel: Kernel,
   wish: Wish & {
     vector: Int8Array | null
     namespace: string | null
     visible: SearchRequest['visible']
+    now_us: number
   },
 ): Omit<SearchRequest, 'limit'> {
   const { query, vector, namespace, filter, visible, min_score } = wish
-  const at_us = wish.as_of_us ?? wish.known_at_us ?? kernel.clock.now()
+  const at_us = wish.as_of_us ?? wish.known_at_us ?? wish.now_us
   return { query, vector, namespace, at_us, filter, visible, min_score }
 }
 
