@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { MASTER } from '../testing/temp-keyring.ts'
 import { masterKeyObject } from '../wrap.ts'
+import type { PostgresKeyring } from './open-postgres-keyring.ts'
 import { openSecret } from './secrets.sql.ts'
 import { type PostgresPlace, postgresPlace } from './testing/places.ts'
 import { openWrapKey, type WrapKeyRow } from './wrap-keys.sql.ts'
@@ -52,6 +53,20 @@ async function countInFile(place: PostgresPlace, table: string, needles: readonl
   return needles.filter((needle) => file?.bytes.includes(needle)).length
 }
 
+/**
+ * Rewrites until no dead row is left, as its answer asks for: the server learns in its own time
+ * that an onlooker is gone, and this keyring looks at its own tables now and then. How many
+ * secrets the last one wrote.
+ */
+async function rewriteClean(keyring: PostgresKeyring): Promise<number> {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const { secrets, dead_rows_left } = await keyring.rewriteSecrets()
+    if (dead_rows_left === 0) return secrets
+    await delay(100)
+  }
+  throw new Error('dead rows are left after fifty rewrites')
+}
+
 test('after a rewrite a copy of a destroyed secret opens with nothing that is left', async (t) => {
   const place = await postgresPlace(t)
   const keyring = await place.open()
@@ -67,8 +82,7 @@ test('after a rewrite a copy of a destroyed secret opens with nothing that is le
   await place.query('CHECKPOINT')
   assert.equal(await countInFile(place, 'secrets', sealed), 2)
 
-  const rewritten = await keyring.rewriteSecrets()
-  assert.deepEqual(rewritten, { secrets: 599, dead_rows_left: 0 })
+  assert.equal(await rewriteClean(keyring), 599)
   assert.equal(await countOpening(place, before), 0)
   assert.equal(await countOpening(place, await rowsOf(place)), 598)
   await place.query('CHECKPOINT')
@@ -129,13 +143,7 @@ test('what an open snapshot keeps in the files is told, and gone the next time',
   } finally {
     await onlooker.end()
   }
-  // The server learns that the onlooker is gone in its own time.
-  let left = Number.POSITIVE_INFINITY
-  for (let tries = 0; left > 0 && tries < 50; tries += 1) {
-    left = (await keyring.rewriteSecrets()).dead_rows_left
-    if (left > 0) await delay(100)
-  }
-  assert.equal(left, 0)
+  await rewriteClean(keyring)
 })
 
 test('a role that does not own the tables is told that nothing was rewritten', async (t) => {
