@@ -159,8 +159,10 @@ async function requireKinship(
 // By the role that migrates: the one of the requests may only read it.
 const recordInstance = ({ database_url }: PostgresConfig, instance_id: string): Promise<void> =>
   withPostgres(database_url, async (connection) => {
+    // Processes that start together on an empty database all come here, with the same id.
     const sql =
-      'insert into instance (instance_id) select $1 where not exists (select 1 from instance)'
+      'insert into instance (instance_id) select $1 where not exists (select 1 from instance) ' +
+      'on conflict do nothing'
     try {
       await connection.query({ sql }, [instance_id])
     } catch (error) {
