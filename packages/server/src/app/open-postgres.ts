@@ -27,8 +27,6 @@ const DENIED = '42501'
 interface Surroundings {
   readonly clock: Clock & { raise(us: number): void }
   readonly logger: Logger
-  /** Ends the waiting for a database that does not answer. */
-  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -95,7 +93,7 @@ const migrateData = ({ database_url }: PostgresConfig): Promise<string[]> =>
 
 async function whenPresent<T>(
   { wait_seconds }: PostgresConfig,
-  { logger, signal }: Surroundings,
+  { logger }: Surroundings,
   act: () => Promise<T>,
 ): Promise<T> {
   const deadline = performance.now() + wait_seconds * 1_000
@@ -105,7 +103,7 @@ async function whenPresent<T>(
     } catch (error) {
       const absent = absentBy(error)
       if (absent === null) throw error
-      if (!absent.again || performance.now() >= deadline || signal?.aborted)
+      if (!absent.again || performance.now() >= deadline)
         throw new DatabaseAbsent(absent.what)
       logger.warn('database.absent', { what: absent.what })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
