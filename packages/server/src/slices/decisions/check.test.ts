@@ -58,3 +58,19 @@ test('every altered column of a decision is found and named', async () => {
     assert.match(faults.at(-1)?.fault ?? '', expected)
   }
 })
+
+test('a decision that the index of uses hides from an erasure is found', async () => {
+  const ref = await scene.write('Ivo Brandt plays the viola')
+  for (const altering of [
+    `delete from decision_facts where ref = ${ref}`,
+    `update decision_facts set bound = 0 where ref = ${ref}`,
+  ]) {
+    const before = (await check()).faults.length
+    const id = await scene.decide({ query: 'q', output: 'o', retrieved_refs: [ref] })
+    await rawSql(scene.service, altering)
+    const { faults } = await check()
+    assert.equal(faults.length, before + 1, altering)
+    assert.equal(faults.at(-1)?.decision_id, id)
+    assert.match(faults.at(-1)?.fault ?? '', /index of uses/)
+  }
+})

@@ -5,6 +5,7 @@ import { verifyDecision } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { SealError } from '../../platform/keys/seal.ts'
+import { listUses } from './check.sql.ts'
 import { type DecisionRow, findLoggedRecord, listDecisions } from './decisions.sql.ts'
 import { recordDigestOf } from './identity.ts'
 import { BeingErased, hex, openAndResolve, type ResolvedDecision } from './open.ts'
@@ -73,6 +74,7 @@ async function mismatch(
 ): Promise<string | null> {
   const { row, head, document, decision_id } = opened
   if (row.secret_no !== head.secret_no) return 'secret_no differs from the sealed head'
+  if (!(await usesAgree(db, opened))) return 'the index of uses differs from the sealed record'
   const logged = await findLoggedRecord(db, row.seq)
   if (logged?.subject !== decision_id) return 'the log has another entry at its place'
   if (logged.payload.record_digest !== document.record_digest)
@@ -85,6 +87,14 @@ async function mismatch(
   const shown = showResolved(db.tenant_id, opened)
   const verdict = await verifyDecision(shown, kernel.keyring.publishedKeys())
   return verdict.valid ? null : (verdict.reason ?? 'the signature does not hold')
+}
+
+/** An erasure finds the decisions of a fact by this index: one left out would keep its text. */
+async function usesAgree(db: TenantDb, { row, head, document }: ResolvedDecision) {
+  const refs = [...new Set(document.refs)]
+  const uses = await listUses(db, row.seq, refs)
+  const bound = new Set(head.bound)
+  return refs.every((ref) => uses.get(ref) === bound.has(ref))
 }
 
 function digestOf(tenant_id: string, opened: ResolvedDecision): string {
