@@ -4,6 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/cli/package.json packages/cli/
 COPY packages/contract/package.json packages/contract/
+COPY packages/embeddings/package.json packages/embeddings/
 COPY packages/proof/package.json packages/proof/
 COPY packages/server/package.json packages/server/
 # The optional packages are another copy of Node, for machines without this one.
