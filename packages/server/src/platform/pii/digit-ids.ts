@@ -1,0 +1,229 @@
+// Identifiers that are all digits: national numbers with check digits, account numbers by context.
+
+import { isDay, isLuhn, isMod1110, isVerhoeff, weighted } from './checksums.ts'
+import type { Entity } from './entities.ts'
+import type { Groups } from './number-chain.ts'
+import { role } from './scan.ts'
+
+export interface DigitId {
+  readonly entity: Entity
+  readonly digits: readonly [least: number, most: number]
+  /** Without a word that names it. */
+  readonly score: number
+  /** Grouped as it is printed: added to the score. */
+  readonly shapes?: readonly number[]
+  readonly shaped?: number
+  /** Words that name it add CONTEXT; without one, nothing scored under 0.1 is looked at. */
+  readonly roles: readonly number[]
+  readonly isValid: (groups: Groups) => boolean
+}
+
+/** What a word nearby adds to a score. */
+export const CONTEXT = 0.45
+
+const TFN = [1, 4, 3, 7, 5, 8, 6, 9, 10]
+const ABN = [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]
+const PESEL = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]
+const NHS = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+const ROUTING = [3, 7, 1, 3, 7, 1, 3, 7, 1]
+
+function isSsn(groups: Groups): boolean {
+  const area = groups.value(0, 3)
+  const serial = groups.value(5, 4)
+  if (area === 0 || area === 666 || area >= 900 || serial === 0) return false
+  if (groups.value(3, 2) === 0 || groups.isRepeated()) return false
+  // Numbers that were printed in advertisements, and the one everybody types.
+  const all = groups.value(0, 9)
+  return all !== 78_051_120 && all !== 219_099_999 && all !== 123_456_789
+}
+
+function isItin(groups: Groups): boolean {
+  const group = groups.value(3, 2)
+  return groups.digit(0) === 9 && group >= 50 && group !== 89 && group !== 93 && group < 100
+}
+
+function isPesel(groups: Groups): boolean {
+  const month = groups.value(2, 2) % 20
+  return isDay(month, groups.value(4, 2)) && weighted(groups.digits, PESEL) % 10 === 0
+}
+
+function isAbn(groups: Groups): boolean {
+  return (weighted(groups.digits, ABN) - 10) % 89 === 0 && groups.digit(0) > 0
+}
+
+function isMedicare(groups: Groups): boolean {
+  const first = groups.digit(0)
+  const sum = weighted(groups.digits, [1, 3, 7, 9, 1, 3, 7, 9])
+  return first >= 2 && first <= 6 && sum % 10 === groups.digit(8)
+}
+
+function isAcn(groups: Groups): boolean {
+  const sum = weighted(groups.digits, [8, 7, 6, 5, 4, 3, 2, 1])
+  return (10 - (sum % 10)) % 10 === groups.digit(8)
+}
+
+function isGermanTax(groups: Groups): boolean {
+  return groups.digit(0) > 0 && hasOneRepeat(groups) && isMod1110(groups.digits, 11)
+}
+
+/** Of the first ten digits one stands twice or thrice and the others once at most. */
+function hasOneRepeat(groups: Groups): boolean {
+  const counts = new Uint8Array(10)
+  for (let i = 0; i < 10; i++) counts[groups.digit(i)] = (counts[groups.digit(i)] ?? 0) + 1
+  let repeated = 0
+  for (const count of counts) if (count > 1) repeated += count > 3 ? 2 : 1
+  return repeated === 1
+}
+
+function isNhs(groups: Groups): boolean {
+  return !groups.isRepeated() && weighted(groups.digits, NHS) % 11 === 0
+}
+
+function isRouting(groups: Groups): boolean {
+  const two = groups.value(0, 2)
+  const district = two <= 12 || (two >= 21 && two <= 32) || (two >= 61 && two <= 72) || two === 80
+  return district && !groups.isRepeated() && weighted(groups.digits, ROUTING) % 10 === 0
+}
+
+const whole = () => true
+
+const IDS: readonly DigitId[] = [
+  {
+    entity: 'US_SSN',
+    digits: [9, 9],
+    score: 0.15,
+    shapes: [324],
+    shaped: 0.4,
+    roles: [role('ssn')],
+    isValid: isSsn,
+  },
+  {
+    entity: 'US_ITIN',
+    digits: [9, 9],
+    score: 0.15,
+    shapes: [324],
+    shaped: 0.45,
+    roles: [role('tax')],
+    isValid: isItin,
+  },
+  {
+    entity: 'ABA_ROUTING_NUMBER',
+    digits: [9, 9],
+    score: 0.1,
+    shapes: [441],
+    shaped: 0.1,
+    roles: [role('routing')],
+    isValid: isRouting,
+  },
+  {
+    entity: 'AU_TFN',
+    digits: [9, 9],
+    score: 0.15,
+    shapes: [333],
+    shaped: 0.1,
+    roles: [role('tfn')],
+    isValid: ({ digits }) => weighted(digits, TFN) % 11 === 0,
+  },
+  {
+    entity: 'AU_ACN',
+    digits: [9, 9],
+    score: 0.1,
+    shapes: [333],
+    shaped: 0.1,
+    roles: [role('acn')],
+    isValid: isAcn,
+  },
+  {
+    entity: 'US_PASSPORT',
+    digits: [9, 9],
+    score: 0.05,
+    roles: [role('passport')],
+    isValid: whole,
+  },
+  {
+    entity: 'UK_NHS',
+    digits: [10, 10],
+    score: 0.25,
+    shapes: [334],
+    shaped: 0.1,
+    roles: [role('nhs')],
+    isValid: isNhs,
+  },
+  {
+    entity: 'AU_MEDICARE',
+    digits: [10, 11],
+    score: 0.15,
+    shapes: [451],
+    shaped: 0.2,
+    roles: [role('medicare')],
+    isValid: isMedicare,
+  },
+  {
+    entity: 'PL_PESEL',
+    digits: [11, 11],
+    score: 0.5,
+    roles: [role('pesel')],
+    isValid: isPesel,
+  },
+  {
+    entity: 'AU_ABN',
+    digits: [11, 11],
+    score: 0.4,
+    shapes: [2333],
+    shaped: 0.3,
+    roles: [role('abn')],
+    isValid: isAbn,
+  },
+  {
+    entity: 'DE_TAX_ID',
+    digits: [11, 11],
+    score: 0.4,
+    shapes: [2333],
+    shaped: 0.2,
+    roles: [role('tax')],
+    isValid: isGermanTax,
+  },
+  {
+    entity: 'IT_VAT_CODE',
+    digits: [11, 11],
+    score: 0.15,
+    roles: [role('vat')],
+    isValid: ({ digits }) => isLuhn(digits, 11),
+  },
+  {
+    entity: 'IN_AADHAAR',
+    digits: [12, 12],
+    score: 0.3,
+    shapes: [444],
+    shaped: 0.3,
+    roles: [role('aadhaar')],
+    isValid: (groups) => groups.digit(0) >= 2 && isVerhoeff(groups.digits, 12),
+  },
+  {
+    entity: 'US_BANK_NUMBER',
+    digits: [8, 17],
+    score: 0.05,
+    roles: [role('account')],
+    isValid: whole,
+  },
+  {
+    entity: 'US_DRIVER_LICENSE',
+    digits: [6, 14],
+    score: 0.05,
+    shapes: [424, 333, 33],
+    roles: [role('license')],
+    isValid: whole,
+  },
+]
+
+/** By the count of digits. */
+const BY_TOTAL = Array.from({ length: 20 }, (_, total) =>
+  IDS.filter(({ digits: [least, most] }) => total >= least && total <= most),
+)
+
+export function digitIdsOf(total: number): readonly DigitId[] {
+  return BY_TOTAL[total] ?? []
+}
+
+/** Shapes of several groups that are identifiers; others of several groups are not looked at. */
+export const ID_SHAPES: ReadonlySet<number> = new Set(IDS.flatMap(({ shapes = [] }) => shapes))

@@ -1,0 +1,107 @@
+// A text as bytes that recognisers read: variants of a character made one, invisible ones left out.
+
+/** Letters outside ASCII that have no ASCII base, and everything that is no letter. */
+export const OTHER_LOWER = 0x80
+export const OTHER_UPPER = 0x81
+const OTHER = 0x82
+const DROPPED = 0
+
+export interface Folded {
+  /** One byte a character: ASCII, or one of the three classes above. */
+  readonly codes: Uint8Array
+  readonly size: number
+  /** UTF-16 offset in the text of the character at `i`. */
+  startOf(i: number): number
+  /** UTF-16 offset after the last character of what ends before `i`. */
+  endOf(i: number): number
+}
+
+/** Full-width forms, digits of other scripts, accents, wide spaces; zero-width removed. */
+export function foldText(text: string): Folded {
+  const codes = new Uint8Array(text.length)
+  let plain = 0
+  for (; plain < text.length; plain++) {
+    const unit = text.charCodeAt(plain)
+    const code = FOLD[unit] ?? OTHER
+    if (code === DROPPED || unit === MATH) break
+    codes[plain] = code
+  }
+  if (plain === text.length) return { codes, size: plain, startOf: (i) => i, endOf: (i) => i }
+  return foldRest(text, codes, plain)
+}
+
+/** From the first character that is left out, or that takes two units, offsets differ. */
+function foldRest(text: string, codes: Uint8Array, from: number): Folded {
+  const at = new Int32Array(text.length + 1)
+  for (let i = 0; i < from; i++) at[i] = i
+  let size = from
+  for (let i = from; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    const code = unit === MATH ? mathDigit(text.charCodeAt(i + 1)) : (FOLD[unit] ?? OTHER)
+    if (code === DROPPED) continue
+    at[size] = i
+    codes[size++] = code
+    if (unit === MATH && code !== OTHER) i++
+  }
+  at[size] = text.length
+  return {
+    codes,
+    size,
+    startOf: (i) => at[i] ?? text.length,
+    endOf: (i) => {
+      const last = at[i - 1] ?? 0
+      const pair = text.charCodeAt(last) === MATH && isDigitCode(codes[i - 1] ?? 0)
+      return last + (pair ? 2 : 1)
+    },
+  }
+}
+
+function isDigitCode(code: number): boolean {
+  return code >= 48 && code <= 57
+}
+
+/** The first half of a mathematical letter or digit. */
+const MATH = 0xd835
+
+/** The second half of a mathematical digit (U+1D7CE to U+1D7FF). */
+function mathDigit(low: number): number {
+  return low >= 0xdfce && low <= 0xdfff ? 48 + ((low - 0xdfce) % 10) : OTHER
+}
+
+/** Digits of scripts beyond the range looked through one by one. */
+const FAR_ZEROS = [0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0]
+const WORDS_END = 0x2e80
+const FOLD = makeTable()
+
+function makeTable(): Uint8Array {
+  const table = new Uint8Array(0x10000).fill(OTHER)
+  for (let c = 1; c < 0x80; c++) table[c] = c
+  table[0x09] = 0x20
+  for (const c of [0x0b, 0x0c, 0x0d, 0x85, 0x2028, 0x2029]) table[c] = 0x0a
+  for (let c = 0x80; c < WORDS_END; c++) {
+    const character = String.fromCharCode(c)
+    if (!/\p{Nd}/u.test(character)) table[c] = table[c] === 0x0a ? 0x0a : classOf(character)
+    else for (let digit = 0; digit < 10; digit++) table[c++] = 48 + digit
+    if (/\p{Nd}/u.test(character)) c--
+  }
+  for (const zero of FAR_ZEROS)
+    for (let digit = 0; digit < 10; digit++) table[zero + digit] = 48 + digit
+  for (let c = 0xff01; c <= 0xff5e; c++) table[c] = c - 0xfee0
+  table[0x3000] = 0x20
+  table[0xff61] = table[0x3002] = 0x2e
+  table[0xfe63] = 0x2d
+  table[0xfeff] = DROPPED
+  for (let c = 0xfe00; c <= 0xfe0f; c++) table[c] = DROPPED
+  return table
+}
+
+function classOf(character: string): number {
+  if (/\p{Zs}/u.test(character)) return 0x20
+  if (/\p{Pd}|\u2212|\u2043/u.test(character)) return 0x2d
+  // Format characters (zero-width, soft hyphen, direction marks) and accents of their own.
+  if (/\p{Cf}|\p{Mn}|\p{Me}/u.test(character)) return DROPPED
+  const base = character.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+  if (/^[A-Za-z0-9]$/.test(base)) return base.charCodeAt(0)
+  if (/\p{Lu}/u.test(character)) return OTHER_UPPER
+  return /\p{L}|\p{M}/u.test(character) ? OTHER_LOWER : OTHER
+}

@@ -1,0 +1,76 @@
+// Names, as far as rules go: after a title, where someone is introduced, before a legal form.
+
+import type { Found } from './found.ts'
+import { FOREIGN, LETTERS, role, type Scan } from './scan.ts'
+
+const TITLE = role('title')
+const NAME = role('name')
+const NAME_LINK = role('name_link')
+const PLACE_BEFORE = role('place_before')
+const PLACE_LINK = role('place_link')
+const LEGAL = role('legal')
+const WORDS_MAX = 4
+const DOT = 0x2e
+
+/** A word that announces a name: "Dr", "name", "lives". */
+export function findNames(scan: Scan, word: number, found: Found): void {
+  if (scan.has(word, TITLE) && scan.isCapital(word)) addNames(scan, word + 1, found, 'PERSON')
+  if (scan.has(word, NAME)) {
+    const linked = scan.has(word + 1, NAME_LINK) && isClose(scan, word)
+    addNames(scan, linked ? word + 2 : word + 1, found, 'PERSON')
+  }
+  if (scan.has(word, PLACE_BEFORE) && scan.has(word + 1, PLACE_LINK)) {
+    const again = scan.has(word + 2, PLACE_LINK) ? 1 : 0
+    addNames(scan, word + 2 + again, found, 'LOCATION')
+  }
+  if (scan.has(word, LEGAL)) addOrganisation(scan, word, found)
+}
+
+/** Space, colon, dot or quote between a word and the next, three characters at most. */
+function isClose(scan: Scan, word: number): boolean {
+  const from = scan.end(word)
+  const to = scan.start(word + 1)
+  if (word + 1 >= scan.count || to - from > 3) return false
+  for (let i = from; i < to; i++) if (!CLOSE.includes(scan.at(i))) return false
+  return true
+}
+
+const CLOSE = Array.from(' :."\'=', (sign) => sign.charCodeAt(0))
+
+function addNames(scan: Scan, first: number, found: Found, entity: 'PERSON' | 'LOCATION'): void {
+  if (first >= scan.count || !isClose(scan, first - 1) || !isName(scan, first)) return
+  let last = first
+  while (last - first < WORDS_MAX - 1 && isNextName(scan, last)) last++
+  found.add(entity, scan.start(first), scan.end(last), 0.6)
+}
+
+/** Letters with a capital in front. */
+function isName(scan: Scan, word: number): boolean {
+  const kind = scan.kinds[word] ?? 0
+  return (kind & ~(LETTERS | FOREIGN)) === 0 && kind !== 0 && scan.isCapital(word)
+}
+
+/** One space, dash or apostrophe, or an initial with its dot, and another name. */
+function isNextName(scan: Scan, word: number): boolean {
+  if (word + 1 >= scan.count || !isName(scan, word + 1) || scan.has(word + 1, TITLE)) return false
+  const from = scan.end(word)
+  const size = scan.start(word + 1) - from
+  const gap = scan.at(from)
+  if (size === 1) return gap === 0x20 || gap === 0x2d || gap === 0x27
+  return size === 2 && gap === DOT && scan.at(from + 1) === 0x20 && scan.length(word) === 1
+}
+
+/** The capitalised words before "Ltd". */
+function addOrganisation(scan: Scan, legal: number, found: Found): void {
+  if (!scan.isCapital(legal) && scan.length(legal) < 3) return
+  let first = legal
+  while (legal - first < WORDS_MAX && first > 0 && isName(scan, first - 1)) {
+    if (scan.has(first - 1, LEGAL)) break
+    const gap = scan.start(first) - scan.end(first - 1)
+    const code = scan.at(scan.end(first - 1))
+    if (gap > 2 || (code !== 0x20 && code !== 0x2c && code !== 0x2d)) break
+    first--
+  }
+  if (first === legal) return
+  found.add('ORGANIZATION', scan.start(first), scan.end(legal), 0.55)
+}
