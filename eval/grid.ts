@@ -1,0 +1,117 @@
+// npm run eval:grid: ways to put words and likeness together, and to pack, compared in process.
+
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  openScores,
+  type ScoredFacts,
+} from '../packages/server/src/slices/memory/testing/in-process-scores.ts'
+import { type Conversation, type Dataset, hiddenKeys } from './data/dataset.ts'
+import { readLocomo } from './data/locomo.ts'
+import { makeSynthetic, SYNTHETIC } from './data/synthetic.ts'
+import { type Asked, variants } from './grid-variants.ts'
+import { mean, recall, recallAt, reciprocalRank } from './metrics.ts'
+
+const { values } = parseArgs({
+  options: {
+    locomo: {
+      type: 'string',
+      default: join(import.meta.dirname, '..', '..', 'shared', 'data', 'locomo', 'locomo10.json'),
+    },
+  },
+})
+
+/** Adversarial questions of LoCoMo have no answer to find. */
+const CATEGORIES_OF: Readonly<Record<string, readonly number[]>> = { locomo: [1, 2, 3, 4] }
+/** Where several memories are needed: category 1 of LoCoMo, 3 of the synthetic set. */
+const MULTI_HOP: Readonly<Record<string, number>> = { locomo: 1, synthetic: 3 }
+const BUDGETS = [512, 1024] as const
+
+interface Opened {
+  readonly scored: ScoredFacts
+  readonly sessions: readonly string[]
+  readonly keys: readonly string[]
+  readonly conversation: Conversation
+}
+
+/** What is shown at the end only: facts erased or superseded are not there. */
+async function open(conversation: Conversation): Promise<Opened> {
+  const hidden = hiddenKeys(conversation)
+  const facts = conversation.facts.filter(({ key }) => !hidden.has(key))
+  return {
+    scored: await openScores(facts),
+    sessions: facts.map(({ metadata }) => metadata.session_id),
+    keys: facts.map(({ key }) => key),
+    conversation,
+  }
+}
+
+interface Row {
+  readonly category: number
+  readonly gold: readonly string[]
+  readonly asked: Asked
+  readonly keys: readonly string[]
+  readonly tokens: readonly number[]
+}
+
+async function rowsOf(
+  { scored, sessions, keys, conversation }: Opened,
+  categories: readonly number[] | undefined,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const { category, text, gold } of conversation.questions) {
+    const known = gold.filter((key) => keys.includes(key))
+    if (known.length === 0 || categories?.includes(category) === false) continue
+    const asked = { scored, sessions, text, ...(await scored.scores(text)) }
+    rows.push({ category, gold: known, asked, keys, tokens: scored.tokens })
+  }
+  return rows
+}
+
+function packed(order: readonly number[], tokens: readonly number[], budget: number): number[] {
+  let left = budget
+  return order.filter((at) => {
+    const cost = tokens[at] ?? 0
+    if (cost > left) return false
+    left -= cost
+    return true
+  })
+}
+
+function report(name: string, rows: readonly Row[]): void {
+  console.log(`\n## ${name}: ${rows.length} questions\n`)
+  console.log('| Variant | r@10 | MRR | ER@512 | ER@1024 | multi-hop r@10 | multi-hop ER@1024 |')
+  console.log('|---|---|---|---|---|---|---|')
+  for (const { label, order } of variants) {
+    const found = rows.map((row) => {
+      const ranked = order(row.asked)
+      const keysOf = (places: readonly number[]) => places.map((at) => row.keys[at] ?? '')
+      const keys = keysOf(ranked)
+      const within = BUDGETS.map((budget) =>
+        recall(row.gold, keysOf(packed(ranked, row.tokens, budget))),
+      )
+      return { row, r10: recallAt(row.gold, keys, 10), mrr: reciprocalRank(row.gold, keys), within }
+    })
+    const hops = found.filter(({ row }) => row.category === MULTI_HOP[name])
+    const figures = [
+      mean(found.map(({ r10 }) => r10)),
+      mean(found.map(({ mrr }) => mrr)),
+      mean(found.map(({ within }) => within[0] ?? 0)),
+      mean(found.map(({ within }) => within[1] ?? 0)),
+      mean(hops.map(({ r10 }) => r10)),
+      mean(hops.map(({ within }) => within[1] ?? 0)),
+    ]
+    console.log(`| ${label} | ${figures.map((x) => x.toFixed(4).replace(/^0/, '')).join(' | ')} |`)
+  }
+}
+
+const locomo = readLocomo(resolve(values.locomo))
+if (locomo === null)
+  console.log(`LoCoMo is not at ${values.locomo}: only the synthetic set is used`)
+const datasets: Dataset[] = [...(locomo ? [locomo] : []), makeSynthetic(SYNTHETIC)]
+for (const { name, conversations } of datasets) {
+  const rows: Row[] = []
+  for (const conversation of conversations)
+    rows.push(...(await rowsOf(await open(conversation), CATEGORIES_OF[name])))
+  report(name, rows)
+}

@@ -1,0 +1,131 @@
+// npm run eval: what retrieval brings into a budget, measured on the service over HTTP.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Dataset, limitQuestions } from './data/dataset.ts'
+import { readLocomo } from './data/locomo.ts'
+import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
+import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
+import { type Figures, figuresOf, goldAsGiven, goldCorrected, latencyOf } from './figures.ts'
+import { withService } from './process.ts'
+import { brokenPromises } from './promises.ts'
+import { budgetTable, intervalTable, latencyLine, qualityTable } from './report.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const BOOTSTRAP = { resamples: 1_000, seed: 1 }
+
+const { values } = parseArgs({
+  options: {
+    /** locomo, synthetic or all. */
+    data: { type: 'string', default: 'all' },
+    locomo: {
+      type: 'string',
+      default: join(ROOT, '..', 'shared', 'data', 'locomo', 'locomo10.json'),
+    },
+    /** The small synthetic set. */
+    short: { type: 'boolean', default: false },
+    /** Questions asked of each conversation; a quick look, not a result. */
+    limit: { type: 'string' },
+    /** The embedder stores are created with. */
+    embedder: { type: 'string' },
+    json: { type: 'string', default: join(ROOT, 'eval', 'results', 'eval.json') },
+  },
+})
+
+interface Run {
+  readonly dataset: Omit<Dataset, 'conversations'>
+  readonly figures: readonly Figures[]
+  /** Where the set has corrections. */
+  readonly figures_corrected: readonly Figures[] | null
+  readonly latency: ReturnType<typeof latencyOf>
+  readonly loading: Drive['loading']
+  readonly outcomes: Drive['outcomes']
+}
+
+function readDatasets(): Dataset[] {
+  if (!['locomo', 'synthetic', 'all'].includes(values.data))
+    throw new Error(`there is no data ${values.data}: locomo, synthetic or all`)
+  const synthetic = makeSynthetic(values.short ? SYNTHETIC_SHORT : SYNTHETIC)
+  const locomo = values.data === 'synthetic' ? null : readLocomo(resolve(values.locomo))
+  if (values.data !== 'synthetic' && locomo === null)
+    console.log(`LoCoMo is not at ${values.locomo}: only the synthetic set is evaluated`)
+  const chosen =
+    locomo && values.data === 'locomo' ? [locomo] : [...(locomo ? [locomo] : []), synthetic]
+  const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit)
+  if (!(limit >= 1)) throw new Error('a limit is a number from 1')
+  return chosen.map((dataset) => limitQuestions(dataset, limit))
+}
+
+/** Each set on a service of its own. */
+async function evaluate(dataset: Dataset): Promise<Run> {
+  const settings = { embedder: values.embedder }
+  const { outcomes, loading } = await withService((service) => drive(service, dataset, settings))
+  const { conversations: _, ...about } = dataset
+  const figures = figuresOf(dataset, outcomes, { goldOf: goldAsGiven, bootstrap: BOOTSTRAP })
+  const corrected = outcomes.some(({ gold_corrected }) => gold_corrected !== undefined)
+  const figures_corrected = corrected
+    ? figuresOf(dataset, outcomes, { goldOf: goldCorrected, bootstrap: BOOTSTRAP })
+    : null
+  return {
+    dataset: about,
+    figures,
+    figures_corrected,
+    latency: latencyOf(outcomes),
+    loading,
+    outcomes,
+  }
+}
+
+/** How the answers were ranked, as the service says: words alone where vectors came too late. */
+function rankingsOf(outcomes: Drive['outcomes']): string {
+  const answers = outcomes.flatMap(({ packed }) => packed)
+  const byRanking = Map.groupBy(answers, ({ ranking }) => ranking ?? 'unnamed')
+  return [...byRanking].map(([name, { length }]) => `${length} answers ${name}`).join(', ')
+}
+
+function print({ dataset, figures, figures_corrected, latency, loading, outcomes }: Run): void {
+  console.log(`\n## ${dataset.name}\n`)
+  console.log(`${dataset.bytes} bytes, SHA-256 ${dataset.sha256}; ${dataset.licence}`)
+  for (const note of dataset.notes) console.log(note)
+  const { embedder, space, facts, superseded, erased, seconds } = loading
+  if (embedder !== null)
+    console.log(`embedder ${embedder}, space ${space}; ${rankingsOf(outcomes)}`)
+  console.log(
+    `${facts} facts written in ${seconds.toFixed(1)} s, ${superseded} of them superseding one, ` +
+      `${erased} erased`,
+  )
+  console.log(latencyLine(latency))
+  console.log(`\n${qualityTable(figures)}`)
+  console.log(`\n95 % intervals\n\n${intervalTable(figures)}`)
+  if (figures_corrected)
+    console.log(`\nWith the corrected evidence\n\n${qualityTable(figures_corrected)}`)
+  console.log(`\n${budgetTable(figures)}`)
+}
+
+function save(runs: readonly Run[]): void {
+  const configuration = {
+    ...{ budgets: BUDGETS, ranked: RANKED, bootstrap: BOOTSTRAP },
+    embedder: values.embedder ?? null,
+    limit: values.limit ?? null,
+    synthetic: values.short ? SYNTHETIC_SHORT : SYNTHETIC,
+    machine: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`,
+  }
+  mkdirSync(dirname(values.json), { recursive: true })
+  writeFileSync(values.json, `${JSON.stringify({ configuration, runs }, null, 1)}\n`)
+  console.log(`\nEvery question: ${values.json}`)
+}
+
+const runs: Run[] = []
+for (const dataset of readDatasets()) {
+  const run = await evaluate(dataset)
+  print(run)
+  runs.push(run)
+}
+save(runs)
+const broken = runs.flatMap(({ dataset, outcomes }) =>
+  brokenPromises(dataset, outcomes).map((line) => `${dataset.name}: ${line}`),
+)
+for (const line of broken) console.error(line)
+process.exitCode = broken.length === 0 ? 0 : 1
