@@ -4,6 +4,18 @@ import { preloadItems } from './scenarios.ts'
 
 const AT_ONCE = 500
 
+/** Puts policies before the operations of the tenant, in local mode. */
+export async function preloadPolicies(base: string, policies: readonly object[]): Promise<void> {
+  for (const policy of policies) {
+    const answer = await fetch(`${base}/v1/governance/policies`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(policy),
+    })
+    if (!answer.ok) throw new Error(`preload failed: ${answer.status} ${await answer.text()}`)
+  }
+}
+
 /** @param authorization of the tenant; none in local mode */
 export async function preload(base: string, count: number, authorization = ''): Promise<void> {
   const items = preloadItems(count)

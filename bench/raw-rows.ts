@@ -60,10 +60,13 @@ function factRows(count: number): readonly RawInsert[] {
       table: 'facts',
       columns: [
         ...['tenant_id', 'ref', 'store_id', 'written_seq', 'written_us'],
-        ...['token_count', 'state', 'sealed'],
+        ...['token_count', 'state', 'sealed_seq', 'sealed'],
       ],
       rows: (tenant_id, unit) =>
-        refs(unit).map((ref) => [tenant_id, ref, 'default', unit, NOW_US + unit, 40, 0, fact]),
+        refs(unit).map((ref) => {
+          const written = ['default', unit, NOW_US + unit]
+          return [tenant_id, ref, ...written, 40, 0, unit, fact]
+        }),
     },
     {
       table: 'validity',

@@ -7,6 +7,8 @@ export interface Scenario {
   readonly bodies: readonly string[]
   /** Facts the store holds before the first round. */
   readonly preload: number
+  /** Policies the tenant has before the first round. */
+  readonly policies?: readonly object[]
   /** The ratio to the echo ceiling this is held to, where there is one. */
   readonly goal?: number
   /** The 99th percentile in milliseconds this is held to, where there is one. */
@@ -85,6 +87,38 @@ const decision = (next: () => number, index: number) => ({
   latency_ms: 412.5,
 })
 
+const patterns = [
+  '\\b\\d{3}-\\d{2}-\\d{4}\\b',
+  '\\b[A-Z]{2}\\d{2}[A-Z0-9]{4}\\d{7}\\b',
+  'top\\s+secret',
+]
+
+/** Of every type, and every one lets the requests pass. */
+const twentyPolicies = [
+  { policy_type: 'rate_limit', config: { max_requests: 1_000_000, window_seconds: 60 } },
+  { policy_type: 'rate_limit', config: { max_requests: 1_000_000, window_seconds: 3_600 } },
+  ...Array.from({ length: 3 }, (_, i) => [
+    { policy_type: 'model_allowlist', config: { models: ['model-1', `model-${i + 2}`] } },
+    { policy_type: 'content_filter', config: { patterns } },
+    { policy_type: 'data_scope', config: { allowed_stores: ['default', `store-${i}`] } },
+    { policy_type: 'pii_guard', config: { patterns, check_fields: ['query'] } },
+    { policy_type: 'tool_deny', config: { denied_tools: ['shell', `net\\.${i}.*`] } },
+  ]).flat(),
+  { policy_type: 'token_budget', config: { max_tokens_per_request: 10_000 } },
+  { policy_type: 'hitl_required', config: { operations: ['tool_execution'], tools: ['pay'] } },
+  { policy_type: 'world_model_constraint', config: { require_params: ['amount'] } },
+].map((policy, i) => ({ name: `policy ${i + 1}`, priority: i, ...policy }))
+
+const evaluation = (next: () => number) => ({
+  operation: 'inference',
+  context: {
+    model_id: 'model-1',
+    store_id: 'default',
+    query: `${sentence(next, 14)}?`,
+    tokens: 900,
+  },
+})
+
 export const scenarios: readonly Scenario[] = [
   {
     name: 'decision log',
@@ -110,6 +144,16 @@ export const scenarios: readonly Scenario[] = [
       items: Array.from({ length: 100 }, (_, k) => fact(next, i * 100 + k)),
     })).slice(0, 200),
     preload: 0,
+  },
+  {
+    name: 'evaluate, 20 policies',
+    path: '/v1/governance/evaluate',
+    connections: 8,
+    bodies: make(6, evaluation),
+    preload: 0,
+    policies: twentyPolicies,
+    goal: 0.45,
+    goal_p99_ms: 5,
   },
   {
     name: 'retrieve, 1k facts',

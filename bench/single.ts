@@ -2,7 +2,7 @@
 
 import type { Engine, PostgresServer } from './engines.ts'
 import { fire, median, middleOf, type Round } from './load.ts'
-import { preload } from './preload.ts'
+import { preload, preloadPolicies } from './preload.ts'
 import { rssMb, startCustos, stop, urlOf } from './processes.ts'
 import { openRawLoop, type RawLoop } from './raw-inserts.ts'
 import { rawRows } from './raw-rows.ts'
@@ -52,6 +52,7 @@ export async function measure(scenario: Scenario, setting: Setting): Promise<Res
   try {
     const base = await urlOf(server)
     await preload(base, scenario.preload)
+    await preloadPolicies(base, scenario.policies ?? [])
     const target = `${base}${scenario.path}`
     await fire(target, scenario, 1)
     const turns: Turn[] = []
@@ -77,6 +78,11 @@ async function rawLoopOf(
   return inserts && 'createDatabase' in engine ? openRawLoop(engine, inserts) : null
 }
 
+const goalsOf = ({ goal, goal_p99_ms }: Scenario): string[] => [
+  ...(goal === undefined ? [] : [`>= ${goal} of echo`]),
+  ...(goal_p99_ms === undefined ? [] : [`p99 <= ${goal_p99_ms} ms`]),
+]
+
 function summarise(scenario: Scenario, turns: readonly Turn[], rss_mb: number): Result {
   const ratios = turns.map(({ target, echo }) => target.rps / echo.rps)
   const raws = turns.flatMap(({ raw }) => (raw === null ? [] : [raw]))
@@ -89,7 +95,10 @@ function summarise(scenario: Scenario, turns: readonly Turn[], rss_mb: number): 
     echo: middleOf(turns.map((turn) => turn.echo)),
     raw_rps: raws.length > 0 ? median(raws) : null,
     raw_ratio: raw_ratios.length > 0 ? median(raw_ratios) : null,
-    goal: goal ? `>= ${goal} of echo` : goal_p99_ms ? `p99 <= ${goal_p99_ms} ms` : 'none',
-    met: goal ? ratio >= goal : goal_p99_ms ? target.p99_ms <= goal_p99_ms : null,
+    goal: goalsOf(scenario).join(', ') || 'none',
+    met:
+      goal === undefined && goal_p99_ms === undefined
+        ? null
+        : ratio >= (goal ?? 0) && target.p99_ms <= (goal_p99_ms ?? Number.POSITIVE_INFINITY),
   }
 }

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { quietEnvironment, requireNode } from './node-version.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const ROOTS = ['packages/*/src', 'packages/*/bin', 'scripts', 'test', 'bench']
+const ROOTS = ['packages/*/src', 'packages/*/bin', 'scripts', 'test', 'bench', 'eval']
 const TIMEOUT_MS = 120_000
 const SLOW_TIMEOUT_MS = 1_800_000
 const NEEDS_POSTGRES = /postgres|processes|leases|migrate-engine|purge/

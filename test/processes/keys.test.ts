@@ -1,14 +1,17 @@
 // Keys of callers and of the service: a change made at one process holds at the others.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { verifyEnvelope } from '@custos/proof'
 import { Client, createTenant } from '../crash/testing/client.ts'
 import { custos, fsck } from '../crash/testing/command-line.ts'
 import { seeded, seedOfRun } from '../crash/testing/random.ts'
 import { at, clientsOf, openFleet, operatorOf } from './testing/fleet.ts'
-import { checkEverywhere, startLoad, stopLoads } from './testing/mixed-load.ts'
+import { checkEverywhere, openTenant, startLoad, stopLoads } from './testing/mixed-load.ts'
 
 const PURPOSES = 4
 
@@ -76,4 +79,57 @@ async function checkDecisions(client: Client): Promise<void> {
     const verdict = await verifyEnvelope({ type: 'decision', decision }, { keys })
     assert.ok(verdict.valid, verdict.reason)
   }
+}
+
+test('beside a new master key a process says it is unfit, and makes nothing amiss', async (t) => {
+  const fleet = await openFleet(t)
+  const [old] = await fleet.start(1)
+  assert.ok(old)
+  const { tenant, store_id } = await openTenant(old)
+  const left = new Client(old.url, tenant.api_key)
+  const write = (content: string) =>
+    left.ask('POST', `/v1/stores/${store_id}/write`, { body: { content } })
+  assert.equal((await write('memory 0')).status, 200)
+  await custos(fleet.options, ['key', 'rotate-master', '--new-key-file', newKeyFile(t)])
+
+  const outsider = new Client(old.url, 'none')
+  const { status, body } = await outsider.ask('GET', '/readyz')
+  assert.deepEqual([status, body.checks?.keyring], [503, 'failing'])
+  const late = await operatorOf(old).ask('POST', '/v1/cloud/tenants', { body: { name: 'late' } })
+  assert.deepEqual([late.status, late.body.error, late.retry_after], [503, 'unavailable', '5'])
+  // What it has keys for in memory it may still do; the tenant's keys are the same.
+  const kept: string[] = ['memory 0']
+  for (let i = 1; i <= 20; i += 1) {
+    const answer = await write(`memory ${i}`)
+    if (answer.status === 200) kept.push(`memory ${i}`)
+    else assert.deepEqual([answer.status, answer.body.error], [503, 'unavailable'])
+  }
+  await old.stop()
+
+  const stale = fleet.spawn()
+  await stale.ended()
+  assert.equal(stale.exitCode, 1)
+  assert.match(stale.output, /^custos serve: [^\n]*master key[^\n]*\n$/)
+  const [fresh] = await fleet.start(1, { CUSTOS_MASTER_KEY: NEW_KEY })
+  assert.ok(fresh)
+  const found = await new Client(fresh.url, tenant.api_key).all(
+    `/v1/stores/${store_id}/audit`,
+    'memories',
+  )
+  assert.deepEqual(
+    found.map(({ content }) => content),
+    kept,
+  )
+  const env = { ...fleet.options.env, CUSTOS_MASTER_KEY: NEW_KEY }
+  await fsck({ ...fleet.options, env })
+})
+
+const NEW_KEY = '7c'.repeat(32)
+
+function newKeyFile(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'custos-key-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'new-key')
+  writeFileSync(file, `${NEW_KEY}\n`, { mode: 0o600 })
+  return file
 }

@@ -152,7 +152,14 @@ export const decisions = {
     body: LogDecisionRequest,
     status: 200,
     reply: Decision,
-    refuses: ['lengths_differ', 'rejected', 'no_signing_key', 'store_not_found'],
+    refuses: [
+      'lengths_differ',
+      'rejected',
+      'no_signing_key',
+      'store_not_found',
+      'policy_denied',
+      'approval_required',
+    ],
     idempotent: true,
   }),
   list: operation({

@@ -3,6 +3,8 @@
 
 import Type, { type Static, type TSchema } from 'typebox'
 import { Hex16, Hex32, Ref } from './common.ts'
+import { EMBEDDERS } from './memory-records.ts'
+import { KNOWN_OPERATIONS } from './policy-configs.ts'
 
 const closed = <const P extends Record<string, TSchema>>(properties: P) =>
   Type.Object(properties, { additionalProperties: false })
@@ -13,6 +15,27 @@ const KeyId = Type.String({ pattern: '^[0-9a-f]{16,64}$' })
 const MintedId = Type.String({ pattern: '^[a-z0-9_-]{1,64}$' })
 /** HMAC-SHA256 of a caller's word, hex. */
 const LabelMac = Hex32
+
+const PolicyChange = closed({
+  policy_type: MintedId,
+  action: MintedId,
+  enabled: Type.Boolean(),
+  priority: Type.Integer(),
+  version: Count,
+  policy_set: Count,
+  /** Of name, description and configuration together. */
+  label: LabelMac,
+  changed_by: MintedId,
+})
+
+/** Subject: the evaluation's id. An operation we do not know is a caller's word. */
+const Evaluated = closed({
+  operation: Type.Union([Type.Enum(KNOWN_OPERATIONS), LabelMac]),
+  policy_set: Count,
+  policies: Type.Array(
+    closed({ policy_id: MintedId, version: Count, result: MintedId, reason: MintedId }),
+  ),
+})
 
 export const eventPayloads = {
   'tenant.created': closed({
@@ -29,6 +52,16 @@ export const eventPayloads = {
   }),
   'signing_key.retired': closed({ purpose: MintedId, key_id: KeyId }),
   'store.created': closed({ tokenizer: Type.Enum(['o200k_base', 'chars']) }),
+  'store.embedder_changed': closed({
+    embedder: Type.Enum(EMBEDDERS),
+    previous: Type.Enum(EMBEDDERS),
+  }),
+  'store.reembedded': closed({
+    embedder: Type.Enum(EMBEDDERS),
+    count: Count,
+    first_ref: Ref,
+    last_ref: Ref,
+  }),
   'store.deleted': closed({ facts: Count }),
   'memory.written': closed({
     count: Count,
@@ -53,6 +86,11 @@ export const eventPayloads = {
   }),
   'decision.scrubbed': closed({ ref: Type.Union([Ref, Type.Null()]), redactions: Count }),
   'decision.redacted': closed({ certificate_id: Hex16 }),
+  'policy.created': PolicyChange,
+  'policy.updated': PolicyChange,
+  'policy.deleted': PolicyChange,
+  'evaluation.denied': Evaluated,
+  'evaluation.escalated': Evaluated,
   'log.restored': closed({
     generation: Type.Integer({ minimum: 1 }),
     epoch_number: Count,

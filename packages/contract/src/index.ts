@@ -5,13 +5,22 @@ export * from './decisions.ts'
 export * from './erasure.ts'
 export * from './events.ts'
 export * from './gcrumbs.ts'
+export * from './governance.ts'
 export * from './jobs.ts'
 export * from './keys.ts'
 export * from './limits.ts'
 export * from './memory.ts'
 export {
+  DROP_REASONS,
+  type DropReason,
+  EXPLAIN_DROPPED_MAX,
+  type Explanation,
+} from './memory-explain.ts'
+export {
   CAPABILITIES,
   type Capability,
+  EMBEDDERS,
+  type EmbedderName,
   ExportHeader,
   IMPORT_LINES_MAX,
   ImportLine,
@@ -29,6 +38,7 @@ export {
 export * from './monitoring.ts'
 export * from './operation.ts'
 export * from './platform.ts'
+export * from './policy-configs.ts'
 export * from './refusals.ts'
 export * from './remedies.ts'
 export * from './scopes.ts'

@@ -22,5 +22,16 @@ export const limits = {
   idempotency_key_chars: 255,
   page: { min: 1, max: 1_000, default: 100 },
   erasure_page: { min: 1, max: 500, default: 50 },
+  policies_per_tenant: 200,
+  policies_page: { min: 1, max: 500, default: 200 },
+  policy_config_bytes: 64 * 1024,
+  policy_list_items: 1_000,
+  patterns_per_policy: 50,
+  pattern_chars: 1_000,
+  /** Of a field that tenants' patterns read; a longer one is denied. */
+  pattern_field_bytes: 64 * 1024,
+  /** Of a field that recognisers alone read. */
+  recogniser_field_bytes: 1024 * 1024,
+  governance_logs_page: { min: 1, max: 500, default: 50 },
   store_delete_facts_per_transaction: 500,
 } as const

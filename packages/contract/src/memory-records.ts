@@ -18,6 +18,10 @@ export type Capability = (typeof CAPABILITIES)[number]
 
 export const TOKENIZERS = ['o200k_base', 'chars'] as const
 
+/** What can make the vectors of a store; which of them a service offers is its configuration. */
+export const EMBEDDERS = ['static', 'none', 'http', 'onnx'] as const
+export type EmbedderName = (typeof EMBEDDERS)[number]
+
 /** Lines one import may have. */
 export const IMPORT_LINES_MAX = 1_000_000
 
@@ -45,6 +49,7 @@ export const storeFields = {
   labels: JsonObject,
   capabilities: Type.Array(Type.Enum(CAPABILITIES)),
   tokenizer: Type.Enum(TOKENIZERS),
+  embedder: Type.Enum(EMBEDDERS),
   created_at: Nullable(Timestamp),
   state: Type.Enum(['active', 'deleting', 'deleted']),
 }
@@ -115,13 +120,18 @@ export const writeFields = {
 export const WriteRequest = Type.Object(writeFields)
 export type WriteRequest = Static<typeof WriteRequest>
 
-/** Scores are BM25 sums: comparable within one store and query, not between them. */
+/** Scores are comparable within one store and query, not between them. */
 const MinScore = Type.Number({
   description:
-    'Memories that score below are left out. Scores are not normalised: BM25 sums, from 0 ' +
-    'without an upper bound, that depend on the words of the query and on the store. What shares ' +
-    'no word with the query, nor was written beside what does, scores below 2^-16 however alike ' +
-    'its vector is: 0.001 leaves it out.',
+    'Memories that score below are left out. Scores are not normalised: a BM25 sum, from 0 ' +
+    'without an upper bound, that depends on the words of the query and on the store, plus, ' +
+    'where the store has vectors, one and a half times the best such sum for a perfect ' +
+    'likeness, and in proportion for less.',
+})
+
+/** Costs a second search; an answer without it costs nothing more. */
+const Explain = Type.Boolean({
+  description: 'The answer also says what each score is made of, and why memories were left out',
 })
 
 const sizeFields = {
@@ -131,6 +141,7 @@ const sizeFields = {
   as_of: optional(Timestamp),
   known_at: optional(Timestamp),
   min_score: optional(MinScore),
+  explain: optional(Explain),
   ...scopeFields,
 }
 
@@ -175,6 +186,12 @@ export const StoreNumbers = Type.Object({
   superseded: Count,
   tokens: Count,
   erased: Count,
+  /** `missing`: live memories without a vector of the space that the store's embedder is in. */
+  vectors: Type.Object({
+    space: Nullable(Type.String()),
+    embedded: Count,
+    missing: Count,
+  }),
   index: Type.Object({
     state: Type.Enum(['absent', 'building', 'ready']),
     facts: Count,
@@ -182,7 +199,16 @@ export const StoreNumbers = Type.Object({
   }),
 })
 
-/** Counted since the process started, for this store. */
+/**
+ * Null: not counted yet, since the index is being built or the count goes on. Where a count takes
+ * longer than a request waits, the one before is answered.
+ */
+const counted = (description: string) => Nullable(Type.Integer({ minimum: 0, description }))
+
+/**
+ * The figures of batches are of this process since it started; the last two are of the store's
+ * current memories.
+ */
 export const ingestion = {
   batching_enabled: Type.Literal(true),
   pending: Count,
@@ -190,6 +216,14 @@ export const ingestion = {
   total_committed: Count,
   total_batches: Count,
   avg_batch_size: Type.Number(),
+  near_duplicates: counted(
+    'Current memories with a near-duplicate: a current one of the namespace with nine tenths of ' +
+      'the distinct words of both. Null while it is being counted.',
+  ),
+  never_retrieved: counted(
+    'Current memories that no retrieval has returned, but for those of the last seconds in ' +
+      'other processes. Null while it is being counted.',
+  ),
 }
 
 /** One line of an import: a memory as an export shows it, or as little as its content. */

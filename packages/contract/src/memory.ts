@@ -4,9 +4,11 @@ import Type from 'typebox'
 import { Cursor, Hex16, JsonObject, Label, Limit, Nullable, Offset, page, Ref } from './common.ts'
 import { erasureReasons } from './erasure.ts'
 import { limits } from './limits.ts'
+import { Explanation } from './memory-explain.ts'
 import {
   CAPABILITIES,
   Count,
+  EMBEDDERS,
   ExportHeader,
   ImportLine,
   ingestion,
@@ -46,7 +48,11 @@ const write = {
   status: 200,
 } as const
 
+/** What the tenant's policies may say to an operation that has no state to wait in. */
+const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
+
 const WRITE_REFUSALS = [
+  ...POLICY_REFUSALS,
   'store_not_found',
   'store_deleting',
   'capability_not_supported',
@@ -79,12 +85,16 @@ export const memory = {
     params: Type.Object({}),
     scope: 'memory:admin',
     summary: 'Creates a store; its capabilities and tokenizer stay as they are',
+    description:
+      'The embedder makes the vectors of its memories: the default of the service unless it is ' +
+      'named, and one that the service is not configured with is refused.',
     body: Type.Object({
       name: optional(Type.String({ ...Label, maxLength: limits.name_chars })),
       backend: optional(Label),
       labels: optional(JsonObject),
       capabilities: optional(Type.Array(Type.Enum(CAPABILITIES))),
       tokenizer: optional(Type.Enum(TOKENIZERS)),
+      embedder: optional(Type.Enum(EMBEDDERS)),
     }),
     body_optional: true,
     reply: Store,
@@ -167,8 +177,19 @@ export const memory = {
       dropped: Type.Integer({ minimum: 0, description: 'Ranked on the way, but too long to fit' }),
       log_seq: Seq,
       tokenizer: Type.Enum(TOKENIZERS),
+      ranking: Type.Enum(['fused', 'lexical'], {
+        description:
+          'lexical: by words alone, since the store has no embedder or it did not answer in time',
+      }),
+      explain: Type.Optional(Explanation),
     }),
-    refuses: ['store_not_found', 'capability_not_supported', 'rejected', 'index_building'],
+    refuses: [
+      ...POLICY_REFUSALS,
+      'store_not_found',
+      'capability_not_supported',
+      'rejected',
+      'index_building',
+    ],
   }),
   audit: operation({
     ...read,
@@ -212,6 +233,28 @@ export const memory = {
     summary: 'Numbers of a store, its index and its ingestion',
     reply: Type.Object({ store_id: Type.String(), ...StoreNumbers.properties, ...ingestion }),
     refuses: ['store_not_found'],
+  }),
+  reembed: operation({
+    ...write,
+    id: 'memory.reembed',
+    path: '/v1/stores/{store_id}/reembed',
+    scope: 'memory:admin',
+    summary: 'Makes the vectors that memories of a store lack, as a job',
+    description:
+      'With another embedder the store goes by it from then on, and every vector is made anew; ' +
+      'until that is done what has none is found by its words. Asked again while the job is ' +
+      'open, it answers that job. The same job starts by itself after writes that the embedder ' +
+      'did not answer.',
+    body: Type.Object({ embedder: optional(Type.Enum(EMBEDDERS)) }),
+    body_optional: true,
+    status: 202,
+    reply: Type.Object({
+      job_id: Type.String(),
+      store_id: Type.String(),
+      embedder: Type.Enum(EMBEDDERS),
+      missing: Type.Integer({ minimum: 0, description: 'Memories to embed' }),
+    }),
+    refuses: ['store_not_found', 'store_deleting', 'rejected'],
   }),
   memories: operation({
     ...read,
@@ -261,6 +304,7 @@ export const memory = {
       log_seq: Nullable(Seq),
     }),
     refuses: [
+      ...POLICY_REFUSALS,
       'store_not_found',
       'store_deleting',
       'import_refused',
@@ -288,6 +332,7 @@ export const memoryErasure = {
       ref: Ref,
     }),
     refuses: [
+      ...POLICY_REFUSALS,
       'store_not_found',
       'store_deleting',
       'capability_not_supported',
@@ -311,6 +356,6 @@ export const memoryErasure = {
       state: Type.Literal('deleting'),
       facts: Count,
     }),
-    refuses: ['store_not_found', 'no_signing_key'],
+    refuses: [...POLICY_REFUSALS, 'store_not_found', 'no_signing_key'],
   }),
 } as const

@@ -19,6 +19,8 @@ export const refusals = {
   scope_missing: { status: 403, title: 'The credential lacks the required scope' },
   operator_required: { status: 403, title: 'Only a platform operator may do this' },
   tenant_required: { status: 403, title: 'This operation needs a tenant credential' },
+  policy_denied: { status: 403, title: 'A policy of the tenant denies this' },
+  approval_required: { status: 403, title: 'A policy of the tenant asks for an approval first' },
   origin_refused: { status: 403, title: 'The origin or host is not allowed in local mode' },
   // what
   route_not_found: { status: 404, title: 'No such route' },
@@ -31,6 +33,7 @@ export const refusals = {
   certificate_not_found: { status: 404, title: 'No such certificate' },
   epoch_not_found: { status: 404, title: 'No such epoch' },
   job_not_found: { status: 404, title: 'No such job' },
+  policy_not_found: { status: 404, title: 'No such policy' },
   // state
   store_deleting: { status: 409, title: 'The store is being deleted' },
   superseded: { status: 409, title: 'The memory has been superseded' },

@@ -95,6 +95,20 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'request comes from a page of another origin.',
     advice: 'Call through `localhost`, list the host in `CUSTOS_ALLOWED_HOSTS`, or use keys.',
   },
+  policy_denied: {
+    when:
+      'A policy of the tenant denies the operation. `policy_id`, `name` and `reason` stand at ' +
+      'the top level of the answer and in `detail`.',
+    advice:
+      'Change the request, or the policy: `GET /v1/governance/policies/{policy_id}`. What a ' +
+      'policy would say can be asked beforehand with `dry_run`.',
+  },
+  approval_required: {
+    when:
+      'A policy of the tenant wants a person to approve the operation, and the operation has no ' +
+      'state to wait in.',
+    advice: 'Let a person do it with a credential of their own, or change the policy.',
+  },
   route_not_found: {
     when: 'No operation has this path.',
     advice: 'Compare the path with `/openapi.json` or `/docs`.',
@@ -136,6 +150,10 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   job_not_found: {
     when: 'The tenant has no such job.',
     advice: 'Use the `job_id` of the answer that started it.',
+  },
+  policy_not_found: {
+    when: 'The tenant has no such policy, or it was deleted.',
+    advice: 'List the policies: `GET /v1/governance/policies`.',
   },
   store_deleting: {
     when: 'The store is being deleted and takes nothing any more.',

@@ -27,7 +27,7 @@ export type { RestoredTenant } from './app/restore/reconcile-restored.ts'
 export { type Restored, type RestoreOptions, runRestore } from './app/restore/restore.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
 export { VERSION } from './app/version.ts'
-export { type Config, ConfigError, isLoopback, parseConfig } from './config/config.ts'
+export { type Config, isLoopback, parseConfig } from './config/config.ts'
 export {
   CLIENT_SETTINGS,
   type ClientEnvironment,
@@ -38,6 +38,7 @@ export {
   type SettingName,
   settingsHelp,
 } from './config/env.ts'
+export { ConfigError } from './config/values.ts'
 export { DataDirHeld } from './platform/db/data-dir.ts'
 export { DataError } from './platform/db/instance.ts'
 export { SchemaTooNew } from './platform/db/migrate.ts'

@@ -8,6 +8,7 @@ const decision = ({ decision_id }: Ids) => ({ params: { decision_id } })
 const certificate = ({ certificate_id }: Ids) => ({ params: { certificate_id } })
 const epoch = ({ epoch_number }: Ids) => ({ params: { epoch_number } })
 const tenant = ({ tenant_id }: Ids) => ({ params: { tenant_id } })
+const policy = ({ policy_id }: Ids) => ({ params: { policy_id } })
 const nothing = () => ({})
 
 const IMPORT_LINES = [
@@ -39,12 +40,16 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   }),
   'memory.retrieve': (ids) => ({
     ...store(ids),
-    body: { query: 'who lives in Porto', options: { budget_tokens: 256, top_k: 5 } },
+    body: {
+      query: 'who lives in Porto',
+      options: { budget_tokens: 256, top_k: 5, explain: true },
+    },
   }),
   'memory.audit': (ids) => ({ ...store(ids), query: { limit: 10 } }),
   'memory.flush': (ids) => ({ ...store(ids), body: {} }),
   'memory.ingestion_stats': store,
   'memory.stats': store,
+  'memory.reembed': (ids) => ({ ...store(ids), body: { embedder: 'none' } }),
   'memory.memories': (ids) => ({ ...store(ids), query: { limit: 10, offset: 0 } }),
   'memory.memory': ({ store_id, ref }) => ({ params: { store_id, ref } }),
   'memory.export': store,
@@ -98,6 +103,27 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'gcrumbs.verify_envelope': () => ({ body: { type: 'epoch', epoch: {} } }),
   'gcrumbs.stats': nothing,
 
+  'governance.stats': nothing,
+  'governance.policy_types': nothing,
+  'governance.create_policy': () => ({
+    body: {
+      name: 'Small models',
+      policy_type: 'model_allowlist',
+      config: { models: ['model-a'] },
+      // Tests go on to use other operations of the tenant.
+      enabled: false,
+    },
+  }),
+  'governance.list_policies': () => ({ query: { enabled_only: false, limit: 10, offset: 0 } }),
+  'governance.get_policy': policy,
+  'governance.update_policy': (ids) => ({ ...policy(ids), body: { priority: 7 } }),
+  'governance.delete_policy': policy,
+  'governance.evaluate': () => ({
+    body: { operation: 'inference', context: { model_id: 'model-a', query: 'Where is home?' } },
+  }),
+  'governance.seed_defaults': () => ({ body: {} }),
+  'governance.logs': () => ({ query: { limit: 10, offset: 0 } }),
+
   'jobs.get': ({ job_id }) => ({ params: { job_id } }),
 
   'tenants.create': () => ({ body: { name: 'Another', plan: 'pro' } }),
@@ -122,6 +148,7 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'decisions.scrub',
   'decisions.redact',
   'erasure.issue',
+  'governance.delete_policy',
   'tenants.rotate_key',
   'keys.revoke',
 ])

@@ -67,6 +67,27 @@ const log = (more: Readonly<Record<string, unknown>>): Sent => ({
 const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
 /** Metadata whose JSON has exactly `bytes` bytes. */
 const metadata = (bytes: number) => ({ a: 'x'.repeat(Math.max(0, bytes - 8)) })
+/** Disabled: what follows is not held to it. */
+const policy = (more: Readonly<Record<string, unknown>>): Sent => ({
+  body: {
+    name: 'n',
+    policy_type: 'content_filter',
+    config: { patterns: ['x'] },
+    enabled: false,
+    ...more,
+  },
+})
+const models = (names: readonly string[]): Sent =>
+  policy({ policy_type: 'model_allowlist', config: { models: names } })
+
+/** Names whose configuration has exactly `bytes` bytes as JSON. */
+function modelsOfBytes(bytes: number): string[] {
+  const names: string[] = []
+  const left = () => bytes - JSON.stringify({ models: [...names, ''] }).length
+  while (left() > 250) names.push('x'.repeat(200))
+  return [...names, 'x'.repeat(left())]
+}
+
 const padded = (body: Readonly<Record<string, unknown>>, bytes: number): string => {
   const text = JSON.stringify({ ...body, pad: '' })
   return `${text.slice(0, -2)}${'x'.repeat(Math.max(0, bytes - text.length))}"}`
@@ -192,6 +213,45 @@ const EDGES: readonly Edge[] = [
     status: 422,
   },
   {
+    limit: 'name_chars',
+    id: 'governance.create_policy',
+    at: (n) => policy({ name: 'n'.repeat(n) }),
+    min: 1,
+    max: limits.name_chars,
+    status: 422,
+  },
+  {
+    limit: 'pattern_chars',
+    id: 'governance.create_policy',
+    at: (n) => policy({ config: { patterns: [n < 3 ? 'x'.repeat(n) : `[${'x'.repeat(n - 2)}]`] } }),
+    min: 1,
+    max: limits.pattern_chars,
+    status: 422,
+  },
+  {
+    limit: 'patterns_per_policy',
+    id: 'governance.create_policy',
+    at: (n) => policy({ config: { patterns: Array.from({ length: n }, () => 'x') } }),
+    min: 1,
+    max: limits.patterns_per_policy,
+    status: 422,
+  },
+  {
+    limit: 'policy_list_items',
+    id: 'governance.create_policy',
+    at: (n) => models(Array.from({ length: n }, (_, i) => `model-${i}`)),
+    min: 1,
+    max: limits.policy_list_items,
+    status: 422,
+  },
+  {
+    limit: 'policy_config_bytes',
+    id: 'governance.create_policy',
+    at: (n) => models(modelsOfBytes(n)),
+    max: limits.policy_config_bytes,
+    status: 422,
+  },
+  {
     limit: 'idempotency_key_chars',
     id: 'memory.write',
     at: (n) => ({ ...write({ content: 'k' }), headers: { 'idempotency-key': 'k'.repeat(n) } }),
@@ -292,11 +352,17 @@ test('every limit of the contract is held by a test', () => {
     // Bounds of `limit` parameters, walked from the schemas above.
     'page',
     'erasure_page',
+    'policies_page',
+    'governance_logs_page',
     // Tested above by name.
     'budget_tokens',
     'budget_tokens_default',
     'import_bytes',
     'keys_per_tenant',
+    // Tested with policies and evaluations.
+    'policies_per_tenant',
+    'pattern_field_bytes',
+    'recogniser_field_bytes',
     // The size of a transaction, not of a request: seen in the progress of a store's deletion.
     'store_delete_facts_per_transaction',
   ])

@@ -20,6 +20,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'memory.write_batch',
     'memory.supersede',
     'memory.flush',
+    'memory.reembed',
     'memory.import',
     'memory.delete',
   ],

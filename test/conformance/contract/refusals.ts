@@ -1,6 +1,6 @@
 // For every refusal an operation declares, a request that provokes it.
 
-import type { RefusalCode } from '@custos/contract'
+import { limits, type RefusalCode } from '@custos/contract'
 import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import type { Sent } from './testing/table.ts'
@@ -65,6 +65,7 @@ const NOT_FOUND: readonly (readonly [string, RefusalCode])[] = [
   'memory.flush',
   'memory.ingestion_stats',
   'memory.stats',
+  'memory.reembed',
   'memory.memories',
   'memory.memory',
   'memory.export',
@@ -84,6 +85,9 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['gcrumbs.epoch', 'epoch_not_found'],
   ['gcrumbs.proof', 'epoch_not_found'],
   ['gcrumbs.consistency', 'epoch_not_found'],
+  ['governance.get_policy', 'policy_not_found'],
+  ['governance.update_policy', 'policy_not_found'],
+  ['governance.delete_policy', 'policy_not_found'],
   ['jobs.get', 'job_not_found'],
   ['keys.revoke', 'key_not_found'],
   ['tenants.get', 'tenant_not_found'],
@@ -102,6 +106,9 @@ const REUSED = [
   'decisions.redact',
   'erasure.issue',
   'gcrumbs.roll',
+  'governance.create_policy',
+  'governance.evaluate',
+  'governance.seed_defaults',
   'keys.create',
   'tenants.rotate_key',
 ]
@@ -115,6 +122,43 @@ const reusedCases: [string, Provoke][] = REUSED.map((id) => [
   reused(id),
 ])
 
+/** The operations that policies stand in front of, by the name the gate knows them by. */
+const GATED: Readonly<Record<string, readonly string[]>> = {
+  'memory.write': ['memory.write', 'memory.write_batch', 'memory.supersede', 'memory.import'],
+  'memory.retrieve': ['memory.retrieve'],
+  'memory.delete': ['memory.delete', 'memory.delete_store'],
+  'decision.log': ['decisions.log'],
+}
+
+/** An example of the operation under a policy that holds it up. */
+const gated =
+  (id: string, name: string, action: 'deny' | 'escalate'): Provoke =>
+  async ({ tenant, ids }) => {
+    const config = { operations: [name] }
+    await tenant.ok('governance.create_policy', {
+      body: { name: 'a gate', policy_type: 'hitl_required', action, config },
+    })
+    return tenant.ask(id, exampleOf(id, ids))
+  }
+
+const gatedCases: [string, Provoke][] = Object.entries(GATED).flatMap(([name, ids]) =>
+  ids.flatMap((id): [string, Provoke][] => [
+    [`${id} policy_denied`, gated(id, name, 'deny')],
+    [`${id} approval_required`, gated(id, name, 'escalate')],
+  ]),
+)
+
+const CREATION = 'governance.create_policy'
+
+/** As many policies as a tenant may have, one being there already. */
+const crowded =
+  (id: string): Provoke =>
+  async ({ tenant, ids }) => {
+    const make = () => tenant.ok('governance.create_policy', exampleOf(CREATION, ids))
+    await Promise.all(Array.from({ length: limits.policies_per_tenant - 1 }, make))
+    return tenant.ask(id, exampleOf(id, ids))
+  }
+
 async function limitedTo({ tenant, ids }: World): Promise<Tenant> {
   return tenant.withKey({ allowed_stores: [ids.store_id] })
 }
@@ -123,12 +167,14 @@ async function limitedTo({ tenant, ids }: World): Promise<Tenant> {
 export const provoking: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(ghostCases),
   ...Object.fromEntries(reusedCases),
+  ...Object.fromEntries(gatedCases),
 
   'tenants.create idempotency_key_reused': reusedByOperator,
   'memory.list_stores rejected': asking('memory.list_stores', () => ({ query: BAD_CURSOR })),
   'memory.create_store rejected': asking('memory.create_store', () => ({
     body: { capabilities: ['cryptographic_provenance'] },
   })),
+  'memory.reembed rejected': inStore('memory.reembed', () => ({ embedder: 'onnx' })),
   'memory.write rejected': inStore('memory.write', () => ({ content: 'x', options: TWO })),
   'memory.write_batch rejected': inStore('memory.write_batch', () => ({
     items: [{ content: 'x' }, { content: 'x', options: TWO }],
@@ -200,6 +246,12 @@ export const provoking: Readonly<Record<string, Provoke>> = {
     params: { epoch_number: epoch_number - 1 },
     query: { from: epoch_number },
   })),
+  'governance.create_policy rejected': crowded('governance.create_policy'),
+  'governance.seed_defaults rejected': crowded('governance.seed_defaults'),
+  'governance.list_policies rejected': asking('governance.list_policies', () => ({
+    query: BAD_CURSOR,
+  })),
+  'governance.logs rejected': asking('governance.logs', () => ({ query: BAD_CURSOR })),
   'keys.create rejected': asking('keys.create', () => ({
     body: { class: 'read_only', scopes: ['memory:write'] },
   })),

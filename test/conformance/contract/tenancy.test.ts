@@ -29,8 +29,8 @@ before(async () => {
 after(() => service.stop())
 
 function marksOf({ tenant, ids, word }: World): string[] {
-  const { tenant_id, store_id, decision_id, certificate_id, job_id, key_id } = ids
-  const minted = [tenant_id, store_id, decision_id, certificate_id, job_id, key_id]
+  const { tenant_id, store_id, decision_id, certificate_id, job_id, key_id, policy_id } = ids
+  const minted = [tenant_id, store_id, decision_id, certificate_id, job_id, key_id, policy_id]
   return [...minted, word, tenant.api_key]
 }
 
@@ -47,6 +47,8 @@ async function everythingOf({ tenant, ids }: World): Promise<string> {
     ['gcrumbs.epochs', {}],
     ['jobs.get', { params: { job_id: ids.job_id } }],
     ['keys.list', {}],
+    ['governance.get_policy', { params: { policy_id: ids.policy_id } }],
+    ['governance.stats', {}],
     ['tenants.get', { params: { tenant_id: ids.tenant_id } }],
   ]
   const texts: string[] = []

@@ -25,6 +25,9 @@ export async function readEverything(client: Client, words: string): Promise<str
     await add('GET', `/v1/decisions/${decision_id}`)
     await add('GET', `/v1/decisions/${decision_id}/replay`)
   }
+  await add('GET', '/v1/governance/policies')
+  await add('GET', '/v1/governance/logs?limit=500')
+  await add('GET', '/v1/governance/stats')
   texts.push(JSON.stringify(await client.all('/v1/erasure', 'certificates')))
   texts.push(JSON.stringify(await client.all('/v1/gcrumbs/breadcrumbs', 'breadcrumbs')))
   return texts.join('\n')

@@ -23,7 +23,8 @@ export type Told =
 /** A named point of the service, and what is to happen there. */
 export interface Point {
   readonly name: string
-  readonly how: 'kill' | 'fail'
+  /** `stop` holds all of the process until it is told to go on, as a suspended machine does. */
+  readonly how: 'kill' | 'fail' | 'stop'
 }
 
 export interface ServerOptions {
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly fatal?: string
   /** How long a process that was killed holds what it was at; of stepped services. */
   readonly lease_ms?: number
+  /** How far its clock is ahead of the system's; of stepped services. */
+  readonly ahead_ms?: number
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -52,6 +55,9 @@ export function environmentOf({ data_dir, ledger_copy, log_level, env }: ServerO
     ...env,
   }
 }
+
+const argumentsOf = ({ fatal, lease_ms, ahead_ms }: ServerOptions): string[] =>
+  [fatal ?? '', lease_ms ?? '', ahead_ms ?? 0].map(String)
 
 export class ServerProcess {
   readonly #child: ChildProcess
@@ -91,7 +97,7 @@ export class ServerProcess {
   /** The service with named points. */
   static stepped(options: ServerOptions): ServerProcess {
     return new ServerProcess(
-      spawn(process.execPath, [SERVED, options.fatal ?? '', String(options.lease_ms ?? '')], {
+      spawn(process.execPath, [SERVED, ...argumentsOf(options)], {
         env: environmentOf(options),
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       }),
@@ -120,6 +126,16 @@ export class ServerProcess {
     await armed
   }
 
+  /** Resolves when it has passed the point, or stands still there. */
+  async reached(name: string): Promise<void> {
+    while (!this.steps.includes(name)) await delay(10)
+  }
+
+  /** From where it stood still. */
+  goOn(): void {
+    this.#child.kill('SIGCONT')
+  }
+
   kill(): void {
     this.#child.kill('SIGKILL')
   }
@@ -142,10 +158,15 @@ export class ServerProcess {
     return this.#child.signalCode
   }
 
-  /** Asks it to stop and waits for a clean end. */
-  async stop(): Promise<void> {
+  /** Asks it to stop and waits for its end, whatever that is. */
+  async terminated(): Promise<void> {
     this.#child.kill('SIGTERM')
     await this.#ended
+  }
+
+  /** The same, and the end is a clean one. */
+  async stop(): Promise<void> {
+    await this.terminated()
     assert.equal(this.#child.exitCode, 0, this.output.slice(-2_000))
   }
 

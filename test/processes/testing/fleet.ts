@@ -20,8 +20,8 @@ export interface Fleet {
   start(count: number, env?: Readonly<Record<string, string>>): Promise<ServerProcess[]>
   /** Starts one and waits for nothing. */
   spawn(env?: Readonly<Record<string, string>>): ServerProcess
-  /** The same with named points, and with another lease time. */
-  spawnStepped(options: Pick<ServerOptions, 'lease_ms' | 'env'>): ServerProcess
+  /** The same with named points, and with another lease time or clock. */
+  spawnStepped(options: Pick<ServerOptions, 'lease_ms' | 'ahead_ms' | 'env'>): ServerProcess
 }
 
 /** Processes are killed, then the database dropped, when the test ends. */
@@ -39,8 +39,8 @@ export async function openFleet(t: TestContext, settings: Fleet['options']['env'
   }
   const spawn: Fleet['spawn'] = (env) =>
     keep(ServerProcess.serve({ ...options, env: { ...options.env, ...env } }))
-  const spawnStepped: Fleet['spawnStepped'] = ({ env, lease_ms = 30_000 }) =>
-    keep(ServerProcess.stepped({ ...options, lease_ms, env: { ...options.env, ...env } }))
+  const spawnStepped: Fleet['spawnStepped'] = ({ env, lease_ms = 30_000, ahead_ms = 0 }) =>
+    keep(ServerProcess.stepped({ ...options, lease_ms, ahead_ms, env: { ...options.env, ...env } }))
   const start: Fleet['start'] = (count, env) =>
     Promise.all(Array.from({ length: count }, () => spawn(env).listening()))
   const fleet: Fleet = { options, database_url: database.url, start, spawn, spawnStepped }

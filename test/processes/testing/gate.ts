@@ -1,4 +1,5 @@
-// The way to a database, which a test opens and shuts: shut, connections are refused and cut.
+// The way to a database, which a test opens and shuts: shut, connections are refused and cut;
+// silenced, they are there and nothing comes back.
 
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -11,6 +12,8 @@ export interface Gate {
   open(): Promise<void>
   /** As when the server is restarted: what is under way gets no answer. */
   shut(): Promise<void>
+  /** As when a network loses everything: for connections that are there, and for new ones. */
+  silence(): void
 }
 
 /** Shut at first. */
@@ -21,6 +24,7 @@ export async function buildGate(t: TestContext, url: string): Promise<Gate> {
   target.port = String(listen)
   const sockets = new Set<Socket>()
   let server: Server | undefined
+  let silent = false
   const hold = (socket: Socket, other: () => void) => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -29,12 +33,17 @@ export async function buildGate(t: TestContext, url: string): Promise<Gate> {
       other()
     })
   }
+  const silence = () => {
+    silent = true
+  }
   const open = async () => {
+    silent = false
     server = createServer((client) => {
       const upstream = connect(Number(port), hostname)
       hold(client, () => upstream.destroy())
       hold(upstream, () => client.destroy())
-      client.pipe(upstream).pipe(client)
+      client.on('data', (chunk) => silent || upstream.write(chunk))
+      upstream.on('data', (chunk) => silent || client.write(chunk))
     }).listen(listen, '127.0.0.1')
     await once(server, 'listening')
   }
@@ -47,5 +56,5 @@ export async function buildGate(t: TestContext, url: string): Promise<Gate> {
     server = undefined
   }
   t.after(shut)
-  return { url: target.href, open, shut }
+  return { url: target.href, open, shut, silence }
 }

@@ -3,6 +3,7 @@
 import {
   type Environment,
   LOCAL_TENANT,
+  OperatorError,
   parseConfig,
   readEnvironment,
   SETTINGS,
@@ -35,8 +36,15 @@ async function runServe(args: readonly string[]): Promise<number> {
   console.log(`data in ${where}; API explorer at ${service.url}/docs`)
   await stopSignal()
   endAfter(STOP_MS)
-  await service.stop()
+  await service.stop().catch(endWithout)
   return 0
+}
+
+/** What still waits for the database would keep the process. */
+function endWithout(error: unknown): never {
+  if (!(error instanceof OperatorError)) throw error
+  console.error(`custos serve: ${error.message}`)
+  return process.exit(1)
 }
 
 /** Nothing that was acknowledged waits for the end: what hangs then is given up. */

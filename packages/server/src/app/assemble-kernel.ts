@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/database.ts'
-import { createHashingEmbedder } from '../platform/embed/hashing-embedder.ts'
+import type { Embedders } from '../platform/embed/embedders.ts'
 import { systemIds } from '../platform/ids.ts'
 import { JobWorker } from '../platform/jobs/worker.ts'
 import type { Kernel } from '../platform/kernel.ts'
@@ -22,6 +22,7 @@ export interface KernelParts {
   readonly logger: Logger
   readonly db: Database
   readonly keyring: Keyring
+  readonly embedders: Embedders
   /** Named points that crash tests stop at. */
   readonly step?: ((name: string) => void | Promise<void>) | undefined
   /** 30 seconds unless a test cannot wait for that. */
@@ -29,7 +30,7 @@ export interface KernelParts {
 }
 
 export function assembleKernel(parts: KernelParts): Kernel {
-  const { config, clock, logger, db, keyring, step, lease_ms = LEASE_MS } = parts
+  const { config, clock, logger, db, keyring, embedders, step, lease_ms = LEASE_MS } = parts
   return {
     settings: {
       origin: config.origin ?? `custos/${keyring.instance_id}`,
@@ -46,7 +47,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
     db,
     keyring,
     jobs: new JobWorker({ db, clock, ids: systemIds, logger, lease_ms }),
-    embedder: createHashingEmbedder(),
+    embedders,
     tokenizer: loadTokenizer,
     step: step ?? (() => {}),
   }

@@ -2,14 +2,12 @@
 
 import { listTenantIds } from '../platform/db/control.sql.ts'
 import { type Database, PLATFORM } from '../platform/db/database.ts'
-import { findHead } from '../slices/gcrumbs/index.ts'
+import { findHeads } from '../slices/gcrumbs/index.ts'
 
-/** Microseconds; 0 where there is no log. One tenant at a time, as everything is read. */
+/** Microseconds; 0 where there is no log. */
 export async function lastLogTime(db: Database): Promise<number> {
   let last = 0
-  for (const tenant_id of await db.read(PLATFORM, listTenantIds)) {
-    const head = await db.read(tenant_id, findHead)
-    last = Math.max(last, head?.last_us ?? 0)
-  }
+  const heads = await findHeads(db, await db.read(PLATFORM, listTenantIds))
+  for (const { last_us } of heads.values()) last = Math.max(last, last_us)
   return last
 }

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, PostgresConfig } from '../config/config.ts'
-import { type Clock, systemClock } from '../platform/clock.ts'
+import { type Clock, type ProcessClock, systemClock } from '../platform/clock.ts'
 import { type Checkpointer, startCheckpointer } from '../platform/db/checkpointer.ts'
 import { databasePath, lockDataDir } from '../platform/db/data-dir.ts'
 import type { Database } from '../platform/db/database.ts'
@@ -19,6 +19,7 @@ import { type Logger, openLogger } from '../platform/logger.ts'
 import { assembleKernel } from './assemble-kernel.ts'
 import { lastLogTime } from './last-log-time.ts'
 import { requireUnmoved } from './migrate-engine/moved-mark.ts'
+import { openEmbedders } from './open-embedders.ts'
 
 export interface OpenKernel {
   readonly kernel: Kernel
@@ -32,6 +33,8 @@ export interface KernelOptions {
   readonly logger?: Logger
   /** How long a process that has died holds what it was at; 30 seconds. */
   readonly lease_ms?: number
+  /** Of the process; the system's. */
+  readonly clock?: ProcessClock
 }
 
 /**
@@ -51,12 +54,13 @@ async function openShared(
   options: KernelOptions,
 ): Promise<OpenKernel> {
   const logger = options.logger ?? openLogger(config.log_level)
-  const clock = systemClock()
+  const clock = options.clock ?? systemClock()
+  const embedders = await openEmbedders(config.embedder)
   // Loaded only where it is used: the embedded service starts without it.
   const { openPostgres } = await import('./open-postgres.ts')
   const { db, keyring } = await openPostgres(config, postgres, { clock, logger })
   const { step, lease_ms } = options
-  const kernel = assembleKernel({ config, clock, logger, db, keyring, step, lease_ms })
+  const kernel = assembleKernel({ config, clock, logger, db, keyring, embedders, step, lease_ms })
   const close = async () => {
     await kernel.jobs.stop()
     await db.close()
@@ -69,14 +73,16 @@ async function openShared(
 async function openEmbedded(config: Config, options: KernelOptions): Promise<OpenKernel> {
   const dir = lockDataDir(config.data_dir)
   const logger = options.logger ?? openLogger(config.log_level)
-  const clock = systemClock()
+  const clock = options.clock ?? systemClock()
   try {
     requireUnmoved(config.data_dir)
+    const embedders = await openEmbedders(config.embedder)
     const keyring = await openKeyring(config, clock, logger)
     migrate(dir.database, keyring.instance_id)
     const { db, checkpointer } = openEngine(dir.database, clock)
     clock.raise(await lastLogTime(db))
-    const kernel = assembleKernel({ config, clock, logger, db, keyring, step: options.step })
+    const { step } = options
+    const kernel = assembleKernel({ config, clock, logger, db, keyring, embedders, step })
     const close = async () => {
       await kernel.jobs.stop()
       await db.close()

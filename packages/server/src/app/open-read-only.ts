@@ -13,6 +13,7 @@ import { loadMasterKey } from '../platform/keys/master-key.ts'
 import { openLogger } from '../platform/logger.ts'
 import { assembleKernel } from './assemble-kernel.ts'
 import { OfflineError } from './offline-error.ts'
+import { noEmbedders } from './open-embedders.ts'
 
 export interface ReadOnlyKernel {
   readonly kernel: Kernel
@@ -26,7 +27,8 @@ export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
   const keyring = await openKeyring(config, clock)
   const snapshots = await openSnapshots(config)
   const logger = openLogger('silent')
-  const kernel = assembleKernel({ config, clock, logger, db: snapshots, keyring })
+  const embedders = noEmbedders()
+  const kernel = assembleKernel({ config, clock, logger, db: snapshots, keyring, embedders })
   const close = async () => {
     await snapshots.close()
     await keyring.close()

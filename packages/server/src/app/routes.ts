@@ -10,6 +10,7 @@ import {
   memoryErasureHandlers,
 } from '../slices/erasure/index.ts'
 import { gcrumbsHandlers } from '../slices/gcrumbs/index.ts'
+import { governanceHandlers } from '../slices/governance/index.ts'
 import { jobsHandlers } from '../slices/jobs/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
@@ -41,6 +42,7 @@ export function allRoutes(): Route[] {
     ...bind(contract.decisionErasure, decisionErasureHandlers),
     ...bind(contract.erasure, erasureHandlers),
     ...bind(contract.gcrumbs, gcrumbsHandlers),
+    ...bind(contract.governance, governanceHandlers),
     ...bind(contract.jobs, jobsHandlers),
     ...bind(contract.tenants, tenantsHandlers),
     ...bind(contract.keys, keysHandlers),

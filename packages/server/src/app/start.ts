@@ -6,16 +6,22 @@ import { startWaiting } from '../http/waiting.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { whenLeased } from '../platform/leases.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
+import { flushEvaluations } from '../slices/governance/index.ts'
+import { flushRetrieved, registerMemoryJobs } from '../slices/memory/index.ts'
 import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
 import { type KernelOptions, type OpenKernel, openKernel } from './open-kernel.ts'
 import { allRoutes } from './routes.ts'
+import { whileAnswered } from './stop-while-answered.ts'
 import { startTimers } from './timers.ts'
 import { VERSION } from './version.ts'
 
 export interface Service {
   readonly url: string
   readonly kernel: Kernel
-  /** Stops taking requests, finishes those under way, closes everything. */
+  /**
+   * Stops taking requests, finishes those under way, closes everything. Throws DatabaseGone when
+   * PostgreSQL does not answer meanwhile.
+   */
   stop(): Promise<void>
 }
 
@@ -35,6 +41,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
     })
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerErasureJobs(kernel)
+    registerMemoryJobs(kernel)
     kernel.jobs.start()
     const timers = startTimers(kernel, config)
     const server = await buildServer({
@@ -46,14 +53,20 @@ export async function startService(config: Config, options: KernelOptions = {}):
       local_tenant: LOCAL_TENANT,
     })
     const url = await server.listen({ host: config.host, port })
+    const stopInOrder = async () => {
+      await server.close()
+      await timers.stop()
+      await flushEvaluations(kernel)
+      await flushReadMeter(kernel)
+      await flushRetrieved(kernel)
+      await close()
+    }
     return {
       url,
       kernel,
-      async stop() {
-        await server.close()
-        await timers.stop()
-        await flushReadMeter(kernel)
-        await close()
+      stop() {
+        const stopped = stopInOrder()
+        return config.postgres ? whileAnswered(config.postgres, stopped) : stopped
       },
     }
   } catch (error) {

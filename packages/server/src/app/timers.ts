@@ -9,7 +9,7 @@ import { ifLeased } from '../platform/leases.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
-import { purgeErased } from '../slices/memory/index.ts'
+import { flushRetrieved, purgeErased } from '../slices/memory/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
 
 const SWEEP_MS = 600_000
@@ -19,6 +19,8 @@ const RECOVER_MS = 60_000
 const ABANDONED_MS = 2_000
 /** An erased fact leaves the memory of every process within a second. */
 const PURGE_MS = 500
+/** How long what a retrieval has returned may count as never retrieved elsewhere. */
+const RETRIEVED_MS = 2_000
 
 export interface TimerOptions {
   readonly epoch_seconds: number
@@ -54,6 +56,7 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
     every(options.epoch_seconds * 1_000, 'timer.epochs_failed', () =>
       inOneProcess('epochs', () => rollAll(kernel)),
     )
+  every(RETRIEVED_MS, 'timer.retrieved_failed', () => flushRetrieved(kernel))
   if (kernel.db.shared) every(PURGE_MS, 'timer.purge_failed', () => purgeErased(kernel))
   if (kernel.db.shared && options.rewrite_hours > 0)
     every(REWRITE_LOOK_MS, 'timer.rewrite_failed', () =>

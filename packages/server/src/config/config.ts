@@ -3,8 +3,9 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { LogLevel } from '../platform/logger.ts'
-import { OperatorError } from '../platform/operator-error.ts'
-import type { Environment, SettingName } from './env.ts'
+import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
+import type { Environment } from './env.ts'
+import { integer, wrong } from './values.ts'
 
 export interface Config {
   readonly host: string
@@ -23,6 +24,7 @@ export interface Config {
   readonly epoch_seconds: number
   readonly rewrite_hours: number
   readonly index_bytes_max: number
+  readonly embedder: EmbedderConfig
   readonly log_level: LogLevel
 }
 
@@ -33,9 +35,6 @@ export interface PostgresConfig {
   readonly pool: number
   readonly wait_seconds: number
 }
-
-/** A setting that cannot be used; its message is one clear line. */
-export class ConfigError extends OperatorError {}
 
 const LOG_LEVELS: readonly string[] = ['silent', 'error', 'warn', 'info']
 
@@ -56,6 +55,7 @@ export function parseConfig(env: Environment): Config {
     rewrite_hours: integer(env, 'CUSTOS_REWRITE_HOURS', 24, { min: 0, max: 24 * 365 }),
     index_bytes_max:
       integer(env, 'CUSTOS_INDEX_MB', 512, { min: 16, max: 1_048_576 }) * 1024 * 1024,
+    embedder: embedderConfig(env),
     log_level: logLevel(env),
   }
 }
@@ -133,24 +133,8 @@ function logLevel(env: Environment): LogLevel {
   return given as LogLevel
 }
 
-function integer(
-  env: Environment,
-  name: SettingName,
-  fallback: number,
-  bounds: { min: number; max: number },
-): number {
-  const given = env[name]
-  if (given === undefined) return fallback
-  const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
-  if (value >= bounds.min && value <= bounds.max) return value
-  throw wrong(name, `must be a whole number from ${bounds.min} to ${bounds.max}`)
-}
-
 const list = (text: string | undefined): string[] =>
   (text ?? '')
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-
-// The value itself may be a secret: only the name and the rule are shown.
-const wrong = (name: SettingName, rule: string) => new ConfigError(`${name} ${rule}`)

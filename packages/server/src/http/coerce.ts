@@ -1,7 +1,7 @@
 // Query and path parameters are text: turns them into what their schema asks for, strictly.
 
 import type { TSchema } from 'typebox'
-import { validationDetail } from './validation.ts'
+import { validationDetail } from '../platform/validation.ts'
 
 type Kind = 'integer' | 'number' | 'boolean' | 'array' | 'string'
 

@@ -6,6 +6,7 @@ import { type InputOf, limits, type OperationSpec, type StreamReply } from '@cus
 import type { Handler, Principal } from '../platform/call.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { Shape, validationDetail } from '../platform/validation.ts'
 import { readMeter } from '../slices/tenants/index.ts'
 import { answerHeaders, JSON_TYPE, sendStream, sendText } from './answer.ts'
 import { ANONYMOUS, type Authenticator } from './authenticate.ts'
@@ -18,7 +19,6 @@ import { hasBody, readBody, streamBody } from './read-body.ts'
 import { asRefusal, renderRefusal } from './render-refusal.ts'
 import { type RequestIds, requestIds } from './request-id.ts'
 import { allowStream } from './slow-streams.ts'
-import { Shape, validationDetail } from './validation.ts'
 
 export interface Route {
   readonly operation: OperationSpec

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import { limits } from '@custos/contract'
 import { Refusal } from '../platform/refusal.ts'
-import type { Detail, Loc } from './validation.ts'
+import type { Detail, Loc } from '../platform/validation.ts'
 
 /**
  * The parsed body. Refuses malformed JSON and invalid UTF-8 (`malformed_json`), and integers

@@ -20,6 +20,11 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
     return new Refusal('no_signing_key', undefined, { retry_after_s: 60 })
   if (error instanceof KeyringError && error.code === 'keyring_unavailable')
     return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  // Other processes were started with a new master key, and this one was left running.
+  if (error instanceof KeyringError && error.code === 'wrong_master_key') {
+    logger.error('keyring.wrong_master_key', { request_id })
+    return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  }
   // Rotated while the request was under way: asked again, it is signed with the new key.
   if (error instanceof KeyringError && error.code === 'signing_key_retired')
     return new Refusal('unavailable', undefined, { retry_after_s: 1 })

@@ -23,6 +23,11 @@ export interface Principal {
   readonly scopes: readonly Scope[]
   /** Empty: every store of the tenant. */
   readonly allowed_stores: readonly string[]
+  /**
+   * The number of the tenant's policies when the credential was looked up, where other processes
+   * may change them; 0: there are none.
+   */
+  readonly policy_set?: number
 }
 
 /** What a first run leaves for a retry: enough to render the same answer from rows again. */

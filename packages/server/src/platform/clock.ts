@@ -5,6 +5,11 @@ export interface Clock {
   now(): number
 }
 
+/** A clock that the data can set forward, when it is opened. */
+export interface ProcessClock extends Clock {
+  raise(us: number): void
+}
+
 /** Times outside this range do not fit 2^53 microseconds. */
 export const TIME_MIN_US = Date.UTC(1700, 0, 1) * 1000
 export const TIME_MAX_US = Date.UTC(2255, 0, 1) * 1000
@@ -13,7 +18,7 @@ export const TIME_MAX_US = Date.UTC(2255, 0, 1) * 1000
  * The system clock, never repeating and never going back, also not behind `floor_us`:
  * the newest time a previous run of this data has used.
  */
-export function systemClock(floor_us = 0): Clock & { raise(us: number): void } {
+export function systemClock(floor_us = 0): ProcessClock {
   let last = floor_us
   return {
     now() {

@@ -77,7 +77,7 @@ async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<Onc
     }
     if (found) await deleteRecord(tx, key_label)
     const { reply, ids } = await unit.run(tx)
-    await insertRecord(tx, {
+    const record = {
       key_label,
       operation: request.operation,
       status: request.status,
@@ -85,7 +85,8 @@ async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<Onc
       body_mac: mac,
       body_day: day,
       created_us: tx.now(),
-    })
+    }
+    tx.needs(insertRecord(tx, record))
     return { reply, replayed: false }
   })
 }

@@ -2,7 +2,7 @@
 
 import type { Clock } from './clock.ts'
 import type { Database } from './db/database.ts'
-import type { Embedder } from './embed/embedder.ts'
+import type { Embedders } from './embed/embedders.ts'
 import type { Ids } from './ids.ts'
 import type { JobQueue } from './jobs/queue.ts'
 import type { Keyring } from './keys/keyring.ts'
@@ -29,7 +29,7 @@ export interface Kernel {
   readonly db: Database
   readonly keyring: Keyring
   readonly jobs: JobQueue
-  readonly embedder: Embedder
+  readonly embedders: Embedders
   tokenizer(name: TokenizerName): Promise<Tokenizer>
   /** A named point that crash tests stop at; does nothing in service. */
   step(name: string): void | Promise<void>

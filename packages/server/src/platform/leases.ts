@@ -1,7 +1,15 @@
 // Work that only one process may do at a time, among all that serve one database.
 
 import { PLATFORM } from './db/database.ts'
-import { claimLease, dropLease, extendLease, findHolder, listOverdue } from './db/leases.sql.ts'
+import {
+  claimLease,
+  databaseClock,
+  dropLease,
+  extendLease,
+  findHolder,
+  keepLease,
+  listOverdue,
+} from './db/leases.sql.ts'
 import type { Tx } from './db/tenant-db.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 import { Refusal } from './refusal.ts'
@@ -63,8 +71,7 @@ export async function whenLeased<T>(
     const since = performance.now()
     const place = await tryClaim(kernel, wish, claimInTurn)
     if (place === 'held') return holding(kernel, wish, { act, since })
-    if (performance.now() > deadline)
-      throw new Refusal('unavailable', undefined, { retry_after_s: 5 })
+    if (performance.now() > deadline) throw leaseLost()
     pause = place === 'next' ? RETRY_MS : Math.min(pause * 2, RETRY_MAX_MS)
     await new Promise((resolve) => setTimeout(resolve, pause))
   }
@@ -81,9 +88,12 @@ export async function whenDue(
 ): Promise<boolean> {
   // A holder nobody is: until the period is over the lease is nobody's to extend.
   const holder = kernel.ids.hex(12)
-  const now_us = kernel.clock.now()
-  const wish = { name: `due/${name}`, holder, now_us, until_us: now_us + period_us }
-  if ((await kernel.db.transact(PLATFORM, (tx) => claimLease(tx, wish))) === 0) return false
+  const wish = { name: `due/${name}`, holder }
+  const claimed = await kernel.db.transact(PLATFORM, async (tx) => {
+    const now_us = await databaseClock(tx)
+    return claimLease(tx, { ...wish, now_us, until_us: now_us + period_us })
+  })
+  if (claimed === 0) return false
   try {
     await act()
     return true
@@ -95,8 +105,10 @@ export async function whenDue(
 
 /** Names of leases that processes have left behind, of those that begin so. */
 export async function overdueLeases(kernel: Kernel, prefix: string): Promise<string[]> {
-  const now_us = kernel.clock.now()
-  const rows = await kernel.db.read(PLATFORM, (db) => listOverdue(db, prefix, now_us))
+  if (!kernel.db.shared) return []
+  const rows = await kernel.db.read(PLATFORM, async (db) =>
+    listOverdue(db, prefix, await databaseClock(db)),
+  )
   return rows.map(({ name }) => name)
 }
 
@@ -110,19 +122,20 @@ async function tryClaim(kernel: Kernel, wish: Wish, claiming: Claim): Promise<Pl
   }
 }
 
-const claim: Claim = async (kernel, tx, wish) => {
-  const now_us = kernel.clock.now()
+const claim: Claim = async (kernel, tx, wish) => claimAt(kernel, tx, wish, await databaseClock(tx))
+
+async function claimAt(kernel: Kernel, tx: Tx, wish: Wish, now_us: number): Promise<Place> {
   const until_us = now_us + leaseUs(kernel)
   return (await claimLease(tx, { ...wish, now_us, until_us })) === 1 ? 'held' : 'behind'
 }
 
 // Without it a process that takes a turn after another would leave the others no moment between.
 const claimInTurn: Claim = async (kernel, tx, wish) => {
-  const now_us = kernel.clock.now()
+  const now_us = await databaseClock(tx)
   const next = { name: `next/${wish.name}`, holder: wish.holder }
   const awaited = await findHolder(tx, next.name, now_us)
   if (awaited !== null && awaited !== wish.holder) return 'behind'
-  if ((await claim(kernel, tx, wish)) === 'held') {
+  if ((await claimAt(kernel, tx, wish, now_us)) === 'held') {
     if (awaited !== null) await dropLease(tx, next.name, next.holder)
     return 'held'
   }
@@ -130,20 +143,39 @@ const claimInTurn: Claim = async (kernel, tx, wish) => {
   return 'next'
 }
 
-/** Until when, by `performance.now`, this process surely has a lease. */
-const heldUntil = perKernel(() => new Map<string, number>())
+interface Held {
+  readonly holder: string
+  /** By `performance.now`; 0: another is known to have taken it. */
+  readonly until: number
+}
+
+/** Leases this process has, by their names. */
+const heldLeases = perKernel(() => new Map<string, Held>())
 
 /**
  * Refuses `unavailable` when the lease may have run out since: after a long standstill another
- * process can be at the same work. Asked before what cannot be taken back.
+ * process can be at the same work. Costs nothing, and is a guess of this moment: what must not
+ * happen under another's lease is done in a unit that begins with `requireHeld`.
  */
 export function assertHeld(kernel: Kernel, name: string): void {
   if (!kernel.db.shared) return
-  const until = heldUntil(kernel).get(name) ?? 0
+  const until = heldLeases(kernel).get(name)?.until ?? 0
   const margin = kernel.settings.lease_ms / EXTENSIONS
-  if (performance.now() < until - margin) return
-  throw new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  if (performance.now() >= until - margin) throw leaseLost()
 }
+
+/**
+ * Refuses `unavailable` when another process has taken the lease; otherwise none does before the
+ * unit has ended. No clock has a part in it.
+ */
+export async function requireHeld(kernel: Kernel, tx: Tx, name: string): Promise<void> {
+  if (!kernel.db.shared) return
+  const held = heldLeases(kernel).get(name)
+  if (!held || !(await keepLease(tx, name, held.holder))) throw leaseLost()
+}
+
+/** What is answered where another process may be at the same work by now. */
+export const leaseLost = (): Refusal => new Refusal('unavailable', undefined, { retry_after_s: 5 })
 
 const leaseUs = (kernel: Kernel): number => kernel.settings.lease_ms * 1_000
 
@@ -153,13 +185,17 @@ async function holding<T>(
   { act, since }: { act: () => Promise<T>; since: number },
 ): Promise<T> {
   const { lease_ms } = kernel.settings
-  const until = heldUntil(kernel).set(wish.name, since + lease_ms)
+  const { name, holder } = wish
+  const held = heldLeases(kernel).set(name, { holder, until: since + lease_ms })
   const extend = async () => {
     const asked = performance.now()
-    const until_us = kernel.clock.now() + leaseUs(kernel)
-    const rows = await kernel.db.transact(PLATFORM, (tx) => extendLease(tx, { ...wish, until_us }))
-    if (rows === 1) until.set(wish.name, asked + lease_ms)
-    else until.delete(wish.name)
+    const rows = await kernel.db.transact(PLATFORM, async (tx) => {
+      const until_us = (await databaseClock(tx)) + leaseUs(kernel)
+      return extendLease(tx, { ...wish, until_us })
+    })
+    // An answer that comes after the end says nothing about whoever holds it then.
+    if (held.get(name)?.holder !== holder) return
+    held.set(name, { holder, until: rows === 1 ? asked + lease_ms : 0 })
   }
   const timer = setInterval(() => {
     // A lease that cannot be extended runs out: what it guards is then another's.
@@ -169,7 +205,7 @@ async function holding<T>(
     return await act()
   } finally {
     clearInterval(timer)
-    until.delete(wish.name)
+    if (held.get(name)?.holder === holder) held.delete(name)
     await drop(kernel, wish).catch(() => {
       kernel.logger.warn('lease.not_dropped', {})
       dropLater(kernel, wish)

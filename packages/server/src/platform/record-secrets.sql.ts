@@ -5,7 +5,7 @@ import { from, type TenantDb } from './db/tenant-db.ts'
 const NEWEST_DECISIONS = 2_048
 
 /**
- * The highest record secret number among all stores and the newest decisions; 0 for none.
+ * The highest record secret number among all stores, policies and the newest decisions; 0: none.
  * Numbers rise with the log, so that the newest decisions stand for all of them.
  */
 export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
@@ -15,8 +15,11 @@ export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
   const stores = await db.first(
     from(db, 'stores').select((e) => e.fn.max('secret_no').as('highest')),
   )
+  const policies = await db.first(
+    from(db, 'policies').select((e) => e.fn.max('secret_no').as('highest')),
+  )
   return newest.reduce(
     (highest, row) => Math.max(highest, row.secret_no),
-    Number(stores?.highest ?? 0),
+    Math.max(Number(stores?.highest ?? 0), Number(policies?.highest ?? 0)),
   )
 }

@@ -1,4 +1,4 @@
-// One secret for each record that is sealed on its own: a decision, or a store's description.
+// One secret for each record that is sealed on its own: a decision, a store, a policy.
 
 import { type Kernel, perKernel } from './kernel.ts'
 import type { SecretBlock } from './keys/keyring.ts'

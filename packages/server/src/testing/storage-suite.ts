@@ -148,6 +148,28 @@ const units: Guarantees = {
     assert.equal((await readCount(db, 'sum'))?.count, 101)
   },
 
+  'a unit counts only if what it needs is done, alone and beside others': async ({ db }) => {
+    const unit = (name: string, fault?: 'check' | 'statement') =>
+      db.transact('t1', async (tx) => {
+        tx.needs(put(tx, name))
+        if (fault === 'statement') tx.needs(put(tx, name))
+        if (fault === 'check')
+          tx.needs(
+            listOperations(tx).then((names) =>
+              assert.equal(names.includes(name), false, 'refused'),
+            ),
+          )
+        return name
+      })
+    const beside = [unit('a'), unit('b', 'check'), unit('c', 'statement'), unit('d')]
+    const results = await Promise.allSettled(beside)
+    assert.deepEqual(statuses(results), ['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    await assert.rejects(unit('e', 'check'), /refused/)
+    await assert.rejects(unit('f', 'statement'))
+    assert.equal(await unit('g'), 'g')
+    assert.deepEqual(await operations(db), ['a', 'd', 'g'])
+  },
+
   'what waits for the commit runs once it is durable, and never for a unit that failed': async ({
     db,
   }) => {

@@ -14,6 +14,8 @@ const fact = (ref: number, bytes: Uint8Array) => ({
   namespace: null,
   written_seq: 0,
   written_us: 0,
+  sealed_seq: 0,
+  space_mark: null,
   token_count: 0,
   state: 0,
   sealed: bytes,

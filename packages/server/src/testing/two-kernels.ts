@@ -14,15 +14,19 @@ export const sharedConfig = (database_url: string): Config =>
     CUSTOS_LOG_LEVEL: 'silent',
   })
 
-/** Closed, and the database dropped, when the test ends. */
+/**
+ * Closed, and the database dropped, when the test ends.
+ * @param others options of the second where they differ
+ */
 export async function openTwoKernels(
   t: TestContext,
   options: KernelOptions = {},
+  others: KernelOptions = {},
 ): Promise<[OpenKernel, OpenKernel]> {
   const database = await createDatabase()
   const config = sharedConfig(database.url)
   const one = await openKernel(config, options)
-  const two = await openKernel(config, options)
+  const two = await openKernel(config, { ...options, ...others })
   t.after(async () => {
     await Promise.all([one.close(), two.close()])
     await database.drop()

@@ -18,6 +18,8 @@ export interface Ids {
   readonly seq: number
   readonly job_id: string
   readonly key_id: string
+  /** Disabled, so that it stands in nobody's way. */
+  readonly policy_id: string
 }
 
 /** Well-formed ids of things that no tenant ever has. */
@@ -33,6 +35,7 @@ export const GHOSTS: Ids = {
   seq: 900_000,
   job_id: 'ffffffffffffffffffffffff',
   key_id: 'ffffffffffffffffffffffff',
+  policy_id: 'ffffffffffffffffffffffff',
 }
 
 export interface World {
@@ -48,6 +51,15 @@ export async function buildWorld(service: TestService): Promise<World> {
   const filled = await fillStore(tenant, word)
   const job_id = await deleteOneStore(tenant, word)
   const { key_id } = await tenant.ok('keys.create', { body: { name: word } })
+  const { policy_id } = await tenant.ok('governance.create_policy', {
+    body: {
+      name: word,
+      description: `${word} is not to be named`,
+      policy_type: 'content_filter',
+      config: { patterns: [word] },
+      enabled: false,
+    },
+  })
   await tenant.ok('gcrumbs.roll')
   await tenant.ok('memory.write', {
     params: { store_id: filled.store_id },
@@ -56,7 +68,8 @@ export async function buildWorld(service: TestService): Promise<World> {
   const { epoch_number, tree_size } = await tenant.ok('gcrumbs.roll')
   assert.ok(epoch_number >= 2 && tree_size > 2)
   const { tenant_id } = tenant
-  return { tenant, word, ids: { ...filled, tenant_id, epoch_number, seq: 1, job_id, key_id } }
+  const minted = { tenant_id, epoch_number, seq: 1, job_id, key_id, policy_id }
+  return { tenant, word, ids: { ...filled, ...minted } }
 }
 
 /** A store with memories of every state, a decision over them and a certificate. */

@@ -20,6 +20,7 @@ export const wrongFields = (ids: Ids): WrongField[] => [
   ...inDecisions(),
   ...inErasure(ids),
   ...inSettings(),
+  ...inGovernance(ids),
   ...inLists(ids),
 ]
 
@@ -88,11 +89,33 @@ function inSettings(): WrongField[] {
     ['memory.create_store', store({ capabilities: ['time_travel'] }), 'validation'],
     ['memory.create_store', store({ capabilities: ['bi_temporal'] }), 'rejected'],
     ['memory.create_store', store({ tokenizer: 'words' }), 'validation'],
+    ['memory.create_store', store({ embedder: 'onnx' }), 'rejected'],
+    ['memory.create_store', store({ embedder: 'words' }), 'validation'],
     ['keys.create', { body: { expires_at: NAIVE } }, 'validation'],
     ['keys.create', { body: { expires_at: '2020-01-01T00:00:00Z' } }, 'rejected'],
     ['keys.create', { body: { scopes: ['memory:everything'] } }, 'validation'],
     ['keys.create', { body: { class: 'operator' } }, 'validation'],
     ['keys.create', { body: { scopes: ['admin:platform'] } }, 'scope_missing'],
+  ]
+}
+
+function inGovernance({ policy_id }: Ids): WrongField[] {
+  const policy = (policy_type: string, config: unknown): Sent => ({
+    body: { name: 'x', policy_type, config },
+  })
+  const params = { policy_id }
+  return [
+    ['governance.create_policy', policy('cedar', {}), 'validation'],
+    ['governance.create_policy', policy('content_filter', {}), 'validation'],
+    ['governance.create_policy', policy('content_filter', { patterns: ['('] }), 'validation'],
+    ['governance.create_policy', policy('rate_limit', { max_requests: 0 }), 'validation'],
+    ['governance.create_policy', { body: { name: 'x', policy_type: 7 } }, 'validation'],
+    ['governance.update_policy', { params, body: { action: 'warn' } }, 'validation'],
+    ['governance.update_policy', { params, body: { config: { patterns: [] } } }, 'validation'],
+    ['governance.evaluate', { body: { operation: 'two words' } }, 'validation'],
+    ['governance.evaluate', { body: { operation: 'x', context: [] } }, 'validation'],
+    ['governance.logs', { query: { result: 'refused' } }, 'validation'],
+    ['governance.logs', { query: { policy_id: 'x' } }, 'validation'],
   ]
 }
 
@@ -111,6 +134,8 @@ function inLists({ store_id }: Ids): WrongField[] {
     ['memory.memories', { params, query }, 'rejected'],
     ['memory.audit', { params, query }, 'rejected'],
     ['erasure.list', { query }, 'rejected'],
+    ['governance.list_policies', { query }, 'rejected'],
+    ['governance.logs', { query }, 'rejected'],
     ['gcrumbs.breadcrumbs', { query }, 'rejected'],
     ['gcrumbs.epochs', { query }, 'rejected'],
     ['keys.list', { query }, 'validation'],

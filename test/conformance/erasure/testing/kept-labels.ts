@@ -31,5 +31,9 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
   ['keys.create body.allowed_stores[]', 'ids of stores a key is limited to'],
 ])
 
+/** The words of a policy are the tenant's rules, not what is remembered: sealed, and kept. */
+export const isPolicyWord = (place: string): boolean =>
+  /^governance\.(create|update)_policy body\./.test(place)
+
 /** A request id is the caller's own, made to be found again in the log. */
 export const isKeptHeader = (place: string): boolean => place.endsWith(' headers.x-request-id')

@@ -42,6 +42,7 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
   await retrieve(parts)
   await logDecisions(parts)
   await erase(parts)
+  await govern(parts)
   await platform(parts)
 }
 
@@ -196,6 +197,40 @@ async function erase(parts: SendParts): Promise<void> {
   const { decision_id } = await client.ok('POST', '/v1/decisions/log', { body: decision })
   const sent = { body: reasons(redact), headers: redact.headers() }
   await client.ok('POST', `/v1/decisions/${decision_id}/redact`, sent)
+}
+
+async function govern({ client, ...rest }: SendParts): Promise<void> {
+  const parts = { client, ...rest }
+  const create = marks(parts, 'governance.create_policy')
+  const patterns = (word: string) => ({ patterns: [word], description: `${word} is not named` })
+  const body = {
+    name: create.word('body.name'),
+    description: create.text('body.description'),
+    policy_type: 'content_filter',
+    config: patterns(create.word('body.config{}')),
+  }
+  const made = { body, headers: create.headers() }
+  const { policy_id } = await client.ok('POST', '/v1/governance/policies', made)
+  const evaluate = marks(parts, 'governance.evaluate')
+  const context = { ...evaluate.json('body.context{}'), model_id: evaluate.word('body.context{}') }
+  // Not allowed, and therefore on the log too.
+  const query = `what of ${body.config.patterns[0]}`
+  for (const operation of ['inference', 'memory.retrieve'])
+    await client.ok('POST', '/v1/governance/evaluate', {
+      body: { operation, context: { ...context, store_id: context.model_id, query } },
+      headers: operation === 'inference' ? evaluate.headers() : {},
+    })
+  const update = marks(parts, 'governance.update_policy')
+  const changed = {
+    name: update.word('body.name'),
+    description: update.text('body.description'),
+    config: patterns(update.word('body.config{}')),
+  }
+  await client.ok('PUT', `/v1/governance/policies/${policy_id}`, { body: changed })
+  const seed = marks(parts, 'governance.seed_defaults')
+  await client.ok('POST', '/v1/governance/seed-defaults', { body: {}, headers: seed.headers() })
+  for (const policy of await client.all('/v1/governance/policies', 'policies'))
+    await client.ok('DELETE', `/v1/governance/policies/${policy.policy_id}`)
 }
 
 async function platform(parts: SendParts): Promise<Answer | undefined> {

@@ -7,7 +7,15 @@ import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 
 export interface Finding {
   readonly tenant_id: string
-  readonly kind: 'log' | 'store' | 'fact' | 'validity' | 'tombstone' | 'decision' | 'certificate'
+  readonly kind:
+    | 'log'
+    | 'store'
+    | 'fact'
+    | 'validity'
+    | 'tombstone'
+    | 'decision'
+    | 'certificate'
+    | 'policy'
   /** Ref, seq or id of the row. */
   readonly id: string
   /** What does not hold. */

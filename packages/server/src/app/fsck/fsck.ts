@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { checkDecisions } from '../../slices/decisions/index.ts'
+import { checkPolicies } from '../../slices/governance/index.ts'
 import { OfflineError } from '../offline-error.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 import { checkCertificates } from './check-certificates.ts'
@@ -150,6 +151,7 @@ const CHECKS: readonly (readonly [Found['kind'], Run])[] = [
   ['tombstone', checkTombstones],
   ['decision', checkAllDecisions],
   ['certificate', checkCertificates],
+  ['policy', checkAllPolicies],
 ]
 
 async function gather(check: Check): Promise<Finding[]> {
@@ -175,6 +177,11 @@ async function* guarded(
     const name = error instanceof Error ? error.name : 'unknown'
     yield { kind, id: '-', what: `the check could not go on: ${name}` }
   }
+}
+
+async function* checkAllPolicies({ kernel, db }: Check): AsyncGenerator<Found> {
+  const { faults } = await checkPolicies(kernel, db)
+  for (const { policy_id, fault } of faults) yield { kind: 'policy', id: policy_id, what: fault }
 }
 
 async function* checkAllDecisions(check: Check): AsyncGenerator<Found> {

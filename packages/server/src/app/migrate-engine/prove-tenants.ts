@@ -116,7 +116,8 @@ async function digestFacts(kernel: Kernel, tenant_id: string, nth: number): Prom
     const refs = places.map(({ ref }) => ref).filter((_, i) => (seen + i) % nth === 0)
     const opened = await kernel.db.read(tenant_id, (db) => openForErasure(kernel, db, refs))
     for (const [ref, { document, vector }] of opened) {
-      const hash = createHash('sha256').update(JSON.stringify(document)).update(vector)
+      const hash = createHash('sha256').update(JSON.stringify(document))
+      if (vector) hash.update(vector)
       digests.set(String(ref), hash.digest('hex'))
     }
     const last = places.at(-1)

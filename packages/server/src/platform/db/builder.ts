@@ -26,6 +26,8 @@ export const builder = new Kysely<Tables>({
   },
 })
 
+export type Builder = typeof builder
+
 // SQLite takes `in ()` as false and `not in ()` as true; PostgreSQL takes neither.
 class PortableCompiler extends PostgresQueryCompiler {
   protected override visitBinaryOperation(node: BinaryOperationNode): void {

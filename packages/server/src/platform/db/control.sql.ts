@@ -8,6 +8,9 @@ export type TenantRow = Tables['tenants']
 export type CredentialRow = Tables['credentials']
 export type CredentialInfo = Omit<CredentialRow, 'key_hash'>
 
+/** A credential with the number of its tenant's policies; null: there never were any. */
+export type FoundCredential = CredentialInfo & { policy_set: number | null }
+
 const TENANT = ['tenant_id', 'name', 'plan', 'created_us'] as const
 const CREDENTIAL = [
   'key_id',
@@ -50,9 +53,15 @@ export const insertCredential = (tx: Tx, credential: CredentialRow): Promise<num
 export const findCredential = (
   db: TenantDb,
   key_hash: Uint8Array,
-): Promise<CredentialInfo | undefined> =>
+): Promise<FoundCredential | undefined> =>
   db.first(
-    builder.selectFrom('credentials').select(CREDENTIAL).where('key_hash', '=', key_hash).limit(1),
+    builder
+      .selectFrom('credentials')
+      .leftJoin('policy_sets', 'policy_sets.tenant_id', 'credentials.tenant_id')
+      .select(CREDENTIAL.map((column) => `credentials.${column}` as const))
+      .select('policy_sets.policy_set')
+      .where('key_hash', '=', key_hash)
+      .limit(1),
   )
 
 export const findCredentialById = (
@@ -96,6 +105,23 @@ export const revokeCredentialsOfClass = (
   owner: string | null,
   { credential_class, revoked_us }: { credential_class: string; revoked_us: number },
 ): Promise<number> => tx.run(revoke(owner, revoked_us).where('class', '=', credential_class))
+
+export async function findPolicySet(db: TenantDb): Promise<number> {
+  const query = builder
+    .selectFrom('policy_sets')
+    .select('policy_set')
+    .where('tenant_id', '=', db.tenant_id)
+  return (await db.first(query))?.policy_set ?? 0
+}
+
+/** The number after the one a unit of work found; units of a tenant take turns. */
+export const savePolicySet = (tx: Tx, policy_set: number): Promise<number> =>
+  tx.run(
+    builder
+      .insertInto('policy_sets')
+      .values({ tenant_id: tx.tenant_id, policy_set })
+      .onConflict((conflict) => conflict.column('tenant_id').doUpdateSet({ policy_set })),
+  )
 
 /** The id of the keyring the data belong to; null before it was recorded. */
 export async function findInstanceId(db: TenantDb): Promise<string | null> {

@@ -55,7 +55,18 @@ export const findLastJob = (db: TenantDb, kind: string) =>
       .limit(100),
   )
 
-/** The oldest job that nobody holds. */
+/** The tenant's jobs of a kind that are not at their end. */
+export const findOpenJobs = (db: TenantDb, kind: string) =>
+  db.all(
+    builder
+      .selectFrom('jobs')
+      .select(['job_id', 'payload'])
+      .where('tenant_id', '=', db.tenant_id)
+      .where('kind', '=', kind)
+      .where('state', 'in', ['queued', 'running']),
+  )
+
+/** The job that nobody holds and that has been due longest; those never begun before others. */
 export const findDueJob = (db: TenantDb, now_us: number) =>
   db.first(
     builder
@@ -63,6 +74,7 @@ export const findDueJob = (db: TenantDb, now_us: number) =>
       .select(COLUMNS)
       .where('state', 'in', ['queued', 'running'])
       .where('lease_until_us', '<', now_us)
+      .orderBy('lease_until_us')
       .orderBy('created_us')
       .limit(1),
   )
@@ -91,6 +103,7 @@ export interface JobChange {
   state: string
   progress_done: number
   progress_total: number
+  attempts: number
   error: string | null
   updated_us: number
   lease_until_us: number

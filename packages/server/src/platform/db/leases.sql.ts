@@ -1,5 +1,9 @@
 // SQL of leases: a control table, reached only through these functions.
+//
+// Times in it are those of the database's own clock: processes whose clocks differ, by an hour if
+// need be, agree on when a lease is over. Leases are taken on a database that several serve only.
 
+import { sql } from 'kysely'
 import { builder } from './builder.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
@@ -8,6 +12,16 @@ export interface LeaseClaim {
   readonly holder: string
   readonly now_us: number
   readonly until_us: number
+}
+
+/** Microseconds by the clock of the database, later than whatever this unit has waited for. */
+export async function databaseClock(db: TenantDb): Promise<number> {
+  // Read, not compared in the statements: engines that keep copies of a control table refuse there
+  // what each copy would compute for itself.
+  const now_us = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000000)`
+  const row = await db.first(builder.selectNoFrom(now_us.as('now_us')))
+  if (!row) throw new Error('the database told no time')
+  return Number(row.now_us)
 }
 
 /** Takes the lease when it is free, over, or the holder's already; rows changed: 0 or 1. */
@@ -44,6 +58,17 @@ export const findHolder = async (tx: Tx, name: string, now_us: number): Promise<
       .where('until_us', '>=', now_us),
   )
   return row?.holder ?? null
+}
+
+/** Whether the holder has the lease, over or not; nobody else gets it before this unit's end. */
+export const keepLease = async (tx: Tx, name: string, holder: string): Promise<boolean> => {
+  const query = builder
+    .selectFrom('leases')
+    .select('holder')
+    .where('name', '=', name)
+    .where('holder', '=', holder)
+    .forUpdate()
+  return (await tx.first(query)) !== undefined
 }
 
 /** Names that begin so, of leases that nobody has given back or extended in time. */

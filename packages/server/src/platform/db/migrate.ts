@@ -3,10 +3,17 @@
 import { OperatorError } from '../operator-error.ts'
 import { foundation } from './migrations/0001-foundation.ts'
 import { tenantLocks } from './migrations/0002-tenant-locks.ts'
+import { governance } from './migrations/0003-governance.ts'
+import { retrievedFacts } from './migrations/0004-retrieved-facts.ts'
 import { type EngineName, type Migration, tableDdl } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
-export const migrations: readonly Migration[] = [foundation, tenantLocks]
+export const migrations: readonly Migration[] = [
+  foundation,
+  tenantLocks,
+  governance,
+  retrievedFacts,
+]
 
 /** Raised when the database was written by a newer version. */
 export class SchemaTooNew extends OperatorError {}

@@ -1,11 +1,8 @@
 // Statements over a few items at once: one for each number of items, built when first needed.
 
-/** The parameters `r0`, `r1`, … of a statement over `count` items. */
-export const itemsOf = <V extends number>(
-  p: Readonly<Record<string, V>>,
-  count: number,
-  letter: string,
-): V[] => Array.from({ length: count }, (_, i) => `${letter}${i}`).flatMap((name) => p[name] ?? [])
+/** The first `count` items of a list parameter, or rows of a list of rows. */
+export const itemsOf = <V>(list: readonly V[], count: number): V[] =>
+  Array.from({ length: count }, (_, i) => list[i]).flatMap((item) => item ?? [])
 
 /** The statement for `count` items; `build` is called once for each count. */
 export function perCount<S>(build: (count: number) => S): (count: number) => S {
@@ -19,13 +16,13 @@ export function perCount<S>(build: (count: number) => S): (count: number) => S {
   }
 }
 
-/** What `itemsOf` names, for the values of one run. */
-export function itemParams<V>(values: readonly V[], letter: string): Record<string, V> {
-  const params: Record<string, V> = {}
-  let at = 0
-  for (const value of values) {
-    params[`${letter}${at}`] = value
-    at += 1
-  }
-  return params
+/** Does it for so many items at a time, all of them at once. */
+export function inParts<V, T>(
+  items: readonly V[],
+  most: number,
+  act: (some: readonly V[]) => Promise<T>,
+): Promise<T[]> {
+  const acts: Promise<T>[] = []
+  for (let at = 0; at < items.length; at += most) acts.push(act(items.slice(at, at + most)))
+  return Promise.all(acts)
 }

@@ -127,4 +127,4 @@ const tenantTables = () =>
   migrationsOf('postgres')
     .flatMap(({ tables }) => tables)
     .filter(({ primary_key }) => primary_key[0] === 'tenant_id')
-    .filter(({ name }) => name !== 'tenants')
+    .filter(({ name }) => !['tenants', 'policy_sets'].includes(name))

@@ -19,6 +19,7 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
     'update (state, progress_done, progress_total, attempts, error, updated_us, lease_until_us)',
   ],
   leases: ['select', 'insert', 'update (holder, until_us)', 'delete'],
+  policy_sets: ['select', 'insert', 'update (policy_set)'],
 }
 
 const isControl = (name: string): name is ControlTable => Object.hasOwn(CONTROL_GRANTS, name)

@@ -10,7 +10,13 @@ type Unit = (tx: Tx) => Promise<() => void>
 
 /** How a unit ended; to be told once the batch has ended, since it may have seen its neighbours. */
 export type Outcome =
-  | { readonly kept: true; readonly tell: () => void; readonly after: readonly (() => void)[] }
+  | {
+      readonly kept: true
+      readonly tell: () => void
+      readonly after: readonly (() => void)[]
+      /** Counts only if these resolve. */
+      readonly needed: readonly Promise<unknown>[]
+    }
   | { readonly kept: false; readonly error: unknown }
 
 export interface BatchResult {
@@ -26,6 +32,8 @@ export class SavepointsNeeded extends Error {}
 export interface BatchOptions extends TransactionSettings {
   /** A savepoint for every unit: two more messages and a transaction id each. */
   readonly savepoints: boolean
+  /** Whether the tenant's lock is known to be there. */
+  readonly made: boolean
 }
 
 /**
@@ -39,21 +47,26 @@ export async function runBatch(
   options: BatchOptions,
 ): Promise<BatchResult> {
   const { connection } = batch
+  const { made } = options
+  // A unit alone can take the whole transaction back.
+  const way = units.length === 1 ? 'alone' : options.savepoints ? 'savepoint' : 'hope'
   // Not awaited here: the first query travels with it, and fails when it does.
-  const begun = connection.beginWrite(tenant_id, options)
+  const begun = connection.beginWrite(tenant_id, options, { named: batch.named, made })
   begun.catch(() => {})
   try {
-    // A unit alone can take the whole transaction back.
-    const way = units.length === 1 ? 'alone' : options.savepoints ? 'savepoint' : 'hope'
     const outcomes: Outcome[] = []
     for (const unit of units) outcomes.push(await runUnit(tenant_id, unit, batch, way))
     await begun
     if (!outcomes.some(({ kept }) => kept)) return { outcomes, committed: false }
-    await flush(batch)
+    const needed = outcomes.flatMap((outcome) => (outcome.kept ? outcome.needed : []))
+    await Promise.all([...needed, flush(batch)])
     await connection.commit()
     return { outcomes, committed: true }
   } catch (error) {
-    throw causeOf(connection, error)
+    const cause = causeOf(connection, error)
+    // Of which unit it was nothing is known.
+    if (way === 'hope' && !endsBatch(cause)) throw new SavepointsNeeded()
+    throw cause
   }
 }
 
@@ -64,15 +77,17 @@ async function runUnit(
   way: 'alone' | 'savepoint' | 'hope',
 ): Promise<Outcome> {
   const { connection, state } = batch
-  const { tx, after, hasWritten, end } = PostgresTx.open(tenant_id, batch)
+  const { tx, after, needed, hasWritten, end } = PostgresTx.open(tenant_id, batch)
   state.beginUnit()
   if (way === 'savepoint') send(connection, 'savepoint unit')
   try {
     const tell = await unit(tx)
+    // Without a savepoint the next unit need not wait for them: all of them are taken back.
+    if (way === 'savepoint') await Promise.all(needed)
     // After a failed statement there is nothing left to keep, even if the unit went on.
     if (connection.failure) throw connection.failure
     if (way === 'savepoint') send(connection, 'release savepoint unit')
-    return { kept: true, tell, after }
+    return { kept: true, tell, after, needed }
   } catch (error) {
     if (endsBatch(connection.failure)) throw error
     state.undoUnit()
@@ -85,12 +100,15 @@ async function runUnit(
   }
 }
 
+// All of them at once: none looks at what another one writes.
 async function flush(batch: PostgresBatch): Promise<void> {
-  for (const { slot, tenant_id, value } of batch.state.entries()) {
-    const { tx, end } = PostgresTx.open(tenant_id, batch)
+  const flushes = batch.state.entries().map(async ({ slot, tenant_id, value }) => {
+    const { tx, needed, end } = PostgresTx.open(tenant_id, batch)
     await slot.flush(tx, value)
+    await Promise.all(needed)
     end()
-  }
+  })
+  await Promise.all(flushes)
 }
 
 // Its failure is noted by the connection, and COMMIT finds it.
@@ -98,7 +116,7 @@ function send(connection: PostgresConnection, step: string): void {
   connection.step(step).catch(() => {})
 }
 
-const endsBatch = (failure: Error | null): boolean =>
+const endsBatch = (failure: unknown): boolean =>
   failure instanceof PostgresError && failure.fault !== null && failure.fault !== 'slow'
 
 /** The error behind the echoes that statements of a failed transaction give. */

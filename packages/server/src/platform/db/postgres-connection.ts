@@ -1,6 +1,7 @@
 // One connection to PostgreSQL, its transactions, and the first error of the one that is open.
 
-import { Client, type ClientBase, escapeLiteral, type QueryResult } from 'pg'
+import type { Duplex } from 'node:stream'
+import { Client, type ClientBase, Connection, escapeLiteral, type QueryResult } from 'pg'
 import { asPostgresError, PostgresError } from './postgres-error.ts'
 import { postgresTypes } from './postgres-types.ts'
 
@@ -20,16 +21,30 @@ export interface Text {
 
 /** Where a weaker setting would acknowledge what a crash can still take back. */
 const DURABLE =
-  `select set_config('synchronous_commit', 'on', true) ` +
-  `where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`
+  `set_config('synchronous_commit', case when current_setting('synchronous_commit') in ` +
+  `('off', 'local', 'remote_write') then 'on' else current_setting('synchronous_commit') end, true)`
+
+const MAKE_LOCK = 'insert into tenant_locks (tenant_id) values ($1) on conflict do nothing'
+const TAKE_LOCK = 'select tenant_id from tenant_locks where tenant_id = $1 for update'
+
+/** How a unit of work takes its tenant's lock. */
+export interface LockOptions {
+  /** Whether statements are prepared by name; not behind a pooler. */
+  readonly named: boolean
+  /** Whether the tenant's lock is known to be there. */
+  readonly made: boolean
+}
 
 export class PostgresConnection {
   readonly #client: ClientBase
+  readonly #stream: Duplex | null
+  #gathering = false
   /** The first error since the transaction began or was taken back: what follows is its echo. */
   #failure: Error | null = null
 
   constructor(client: ClientBase) {
     this.#client = client
+    this.#stream = streamOf(client)
   }
 
   get failure(): Error | null {
@@ -39,10 +54,8 @@ export class PostgresConnection {
   /** Sent at once behind what is under way; answers come in order. */
   async query(text: Text, values: readonly unknown[]): Promise<QueryResult> {
     try {
-      const query = { text: text.sql, values: bindable(values) }
-      return await this.#client.query(
-        text.name === undefined ? query : { ...query, name: text.name },
-      )
+      this.#gather()
+      return await this.#client.query({ text: text.sql, name: text.name, values: bound(values) })
     } catch (error) {
       throw this.#note(error)
     }
@@ -51,6 +64,7 @@ export class PostgresConnection {
   /** BEGIN, SAVEPOINT and the like, also several in one message; the tag of the last one. */
   async step(sql: string): Promise<string> {
     try {
+      this.#gather()
       // Several statements give several results, which the types of `pg` do not know.
       const results: QueryResult | QueryResult[] = await this.#client.query(sql)
       return (Array.isArray(results) ? results.at(-1) : results)?.command ?? ''
@@ -63,13 +77,20 @@ export class PostgresConnection {
    * Begins a unit of work on the newest committed state: the tenant's lock is held until the end,
    * so that units of one tenant run one after another, also those of other processes.
    */
-  beginWrite(tenant_id: string, settings: TransactionSettings): Promise<string> {
-    const tenant = escapeLiteral(tenant_id)
-    return this.#begin('begin isolation level read committed', tenant_id, settings, [
-      DURABLE,
-      `insert into tenant_locks (tenant_id) values (${tenant}) on conflict do nothing`,
-      `select tenant_id from tenant_locks where tenant_id = ${tenant} for update`,
+  async beginWrite(
+    tenant_id: string,
+    settings: TransactionSettings,
+    { named, made }: LockOptions,
+  ): Promise<void> {
+    const ask = (sql: string, name: string) =>
+      this.query(named ? { sql, name } : { sql }, [tenant_id])
+    const [, , { rowCount }] = await Promise.all([
+      this.#begin('begin isolation level read committed', tenant_id, settings, [DURABLE]),
+      made ? null : ask(MAKE_LOCK, 'custos_make_lock'),
+      ask(TAKE_LOCK, 'custos_take_lock'),
     ])
+    // Nothing was held: the unit runs again, and makes it.
+    if (rowCount !== 1) throw new PostgresError('the lock of a tenant is gone', 'retry')
   }
 
   /** Begins reading one committed snapshot. */
@@ -95,7 +116,7 @@ export class PostgresConnection {
     begin: string,
     tenant_id: string,
     settings: TransactionSettings,
-    then: readonly string[],
+    more: readonly string[],
   ): Promise<string> {
     this.#failure = null
     const values: [name: string, value: string][] = [
@@ -105,7 +126,18 @@ export class PostgresConnection {
     ]
     if (settings.role !== null) values.push(['role', settings.role])
     const set = values.map(([n, v]) => `set_config(${escapeLiteral(n)}, ${escapeLiteral(v)}, true)`)
-    return this.step([begin, `select ${set.join(', ')}`, ...then].join('; '))
+    return this.step(`${begin}; select ${[...set, ...more].join(', ')}`)
+  }
+
+  // What is sent in one turn of the event loop travels together.
+  #gather(): void {
+    if (this.#gathering || this.#stream === null) return
+    this.#gathering = true
+    this.#stream.cork()
+    process.nextTick(() => {
+      this.#gathering = false
+      this.#stream?.uncork()
+    })
   }
 
   #note(error: unknown): Error {
@@ -115,8 +147,14 @@ export class PostgresConnection {
   }
 }
 
+// The types of `pg` do not tell that a client has a connection.
+const streamOf = (client: ClientBase): Duplex | null =>
+  'connection' in client && client.connection instanceof Connection
+    ? client.connection.stream
+    : null
+
 // NaN would be stored as NaN and undefined as NULL: both are bugs of ours.
-function bindable(values: readonly unknown[]): unknown[] {
+function bound(values: readonly unknown[]): unknown[] {
   for (const value of values) {
     if (value === undefined || Number.isNaN(value)) throw new TypeError('unbindable value')
   }

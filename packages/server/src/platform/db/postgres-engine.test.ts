@@ -296,8 +296,10 @@ test('what a transaction is told ends with it, so that a pooler may hand the ses
     const read = async (c: PostgresConnection) => (await c.query({ sql: SESSION }, [])).rows[0]
     await withPostgres(url, async (c) => {
       const { tenant: _, ...before } = await read(c)
-      for (const begin of [c.beginRead, c.beginWrite]) {
-        await begin.call(c, 't1', settings)
+      const lock = { named: false, made: false }
+      const begins = [() => c.beginRead('t1', settings), () => c.beginWrite('t1', settings, lock)]
+      for (const begin of begins) {
+        await begin()
         const during = { role: APP_ROLE, tenant: 't1', slow: '1234ms', idle: '2345ms' }
         assert.deepEqual(await read(c), during)
         await c.commit()
@@ -314,6 +316,18 @@ const SESSION = `select current_user::text as role,
 const countStatement = statement<object>()((k, p) =>
   k.selectFrom('usage').select('count').where('tenant_id', '=', p.tenant_id),
 )
+
+test('a tenant whose lock was deleted is locked again before anything of its unit is kept', () =>
+  withEngines(async ({ db, url }) => {
+    await db.transact('t1', (tx) => put(tx, 'a'))
+    await withPostgres(url, (c) => c.step('delete from tenant_locks'))
+    await db.transact('t1', (tx) => put(tx, 'b'))
+    const { rows } = await withPostgres(url, (c) =>
+      c.query({ sql: 'select tenant_id from tenant_locks' }, []),
+    )
+    assert.deepEqual(rows, [{ tenant_id: 't1' }])
+    assert.deepEqual(await db.read('t1', listOperations), ['a', 'b'])
+  }))
 
 test('hot statements are prepared by name, and not behind a pooler', () =>
   withEngines(

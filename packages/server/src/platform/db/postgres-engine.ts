@@ -67,6 +67,8 @@ export class PostgresEngine implements Database {
   /** Units that wait, by tenant; a tenant is here while it is being worked off. */
   readonly #waiting = new Map<string, QueuedUnit[]>()
   readonly #working = new Set<Promise<void>>()
+  /** Tenants whose lock is known to be there: nothing deletes one. */
+  readonly #locks = new Set<string>()
   #commits = 0
   #units = 0
 
@@ -190,9 +192,11 @@ export class PostgresEngine implements Database {
     const units = batch.map(({ unit }) => unit)
     let committed = false
     try {
-      const options = { ...this.#settings, savepoints }
+      const made = this.#locks.delete(tenant_id)
+      const options = { ...this.#settings, savepoints, made }
       const result = await runBatch(tenant_id, units, shared, options)
       committed = result.committed
+      if (committed) this.#locks.add(tenant_id)
       this.#announce(batch, result.outcomes, state)
     } finally {
       giveBack(committed ? 'committed' : 'open')
@@ -218,9 +222,12 @@ export class PostgresEngine implements Database {
     })
     const connection = new PostgresConnection(client)
     const giveBack = (open: 'committed' | 'open') => {
-      if (open === 'committed') client.release()
+      const ended = open === 'committed' ? null : connection.step('rollback')
+      ended?.catch(() => {})
+      // Who has it next sends behind the rollback, unless the connection may be stuck.
+      if (ended === null || connection.failure === null) client.release()
       else
-        connection.step('rollback').then(
+        ended.then(
           () => client.release(),
           () => client.release(true),
         )

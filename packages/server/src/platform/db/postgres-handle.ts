@@ -74,6 +74,7 @@ export interface PostgresBatch extends Channel {
 export class PostgresTx extends PostgresTenantDb {
   readonly shared: SharedState
   readonly #after: (() => void)[] = []
+  readonly #needed: Promise<unknown>[] = []
   readonly #clock: Clock
 
   private constructor(tenant_id: string, batch: PostgresBatch) {
@@ -85,7 +86,8 @@ export class PostgresTx extends PostgresTenantDb {
   static open(tenant_id: string, batch: PostgresBatch) {
     const tx = new PostgresTx(tenant_id, batch)
     const hasWritten = () => tx.wrote
-    return { tx: asTx(tx), after: tx.#after, hasWritten, end: () => tx.end() }
+    const end = () => tx.end()
+    return { tx: asTx(tx), after: tx.#after, needed: tx.#needed, hasWritten, end }
   }
 
   now(): number {
@@ -98,6 +100,12 @@ export class PostgresTx extends PostgresTenantDb {
 
   async runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number> {
     return (await this.askOf(statement, params)).rowCount ?? 0
+  }
+
+  needs(done: Promise<unknown>): void {
+    // Waited for before the commit, unless the unit fails before.
+    done.catch(() => {})
+    this.#needed.push(done)
   }
 
   afterCommit(act: () => void): void {

@@ -119,11 +119,12 @@ export class SqliteEngine implements Database {
   async #runUnits(batch: readonly QueuedUnit[], shared: Batch): Promise<DoneUnit[]> {
     const done: DoneUnit[] = []
     for (const queued of batch) {
-      const { tx, after } = SqliteTx.open(queued.tenant_id, shared)
+      const { tx, after, needed } = SqliteTx.open(queued.tenant_id, shared)
       shared.state.beginUnit()
       this.#writer.step('SAVEPOINT unit')
       try {
         const value = await queued.unit(tx)
+        if (needed.length > 0) await Promise.all(needed)
         this.#writer.step('RELEASE unit')
         done.push({ ...queued, value, after })
       } catch (error) {
@@ -140,8 +141,9 @@ export class SqliteEngine implements Database {
 
   async #flush(shared: Batch): Promise<void> {
     for (const { slot, tenant_id, value } of shared.state.entries()) {
-      const { tx } = SqliteTx.open(tenant_id, shared)
+      const { tx, needed } = SqliteTx.open(tenant_id, shared)
       await slot.flush(tx, value)
+      await Promise.all(needed)
     }
   }
 

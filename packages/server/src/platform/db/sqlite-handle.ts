@@ -48,6 +48,7 @@ export interface Batch {
 export class SqliteTx extends SqliteTenantDb {
   readonly shared: SharedState
   readonly #after: (() => void)[] = []
+  readonly #needed: Promise<unknown>[] = []
   readonly #clock: Clock
 
   private constructor(tenant_id: string, batch: Batch) {
@@ -58,7 +59,7 @@ export class SqliteTx extends SqliteTenantDb {
 
   static open(tenant_id: string, batch: Batch) {
     const tx = new SqliteTx(tenant_id, batch)
-    return { tx: asTx(tx), after: tx.#after }
+    return { tx: asTx(tx), after: tx.#after, needed: tx.#needed }
   }
 
   now(): number {
@@ -72,6 +73,12 @@ export class SqliteTx extends SqliteTenantDb {
 
   async runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number> {
     return this.connection.run(statement.sql, statement.bind(this.tenant_id, params))
+  }
+
+  needs(done: Promise<unknown>): void {
+    // Waited for at the end of the unit, unless it fails before.
+    done.catch(() => {})
+    this.#needed.push(done)
   }
 
   afterCommit(act: () => void): void {

@@ -2,14 +2,30 @@
 
 import { createHash } from 'node:crypto'
 import type { CompiledQuery, RootOperationNode } from 'kysely'
-import { builder, compilePostgres } from './builder.ts'
+import { type Builder, builder, compilePostgres } from './builder.ts'
+
+/** Where a value is found in the parameters of a run: `ref`, or `rows`, 0 and `ref`. */
+type Path = readonly string[]
+
+// No string: every string may be the name of a column.
+const PATH = Symbol('path')
 
 class Parameter {
-  readonly name: string
+  readonly [PATH]: Path
 
-  constructor(name: string) {
-    this.name = name
+  constructor(path: Path) {
+    this[PATH] = path
   }
+}
+
+/** The place of a value, of the items of a list, and of the columns of a list of rows. */
+function placeAt(path: Path): object {
+  return new Proxy(new Parameter(path), {
+    get(target, key) {
+      const isPart = typeof key === 'string' && (path.length === 2 || /^\d+$/.test(key))
+      return isPart && path.length < 3 ? placeAt([...path, key]) : Reflect.get(target, key)
+    },
+  })
 }
 
 /** A statement in the words of one engine, and where its named parameters go. */
@@ -39,27 +55,31 @@ interface Built<O> {
   toOperationNode(): RootOperationNode
 }
 
+type Build<P, O> = (k: Builder, p: Parameters<P>) => Built<O>
+
 /**
  * `statement<{ref: number}>()((k, p) => k.selectFrom('facts')…where('ref', '=', p.ref))`.
  * Every statement must use `p.tenant_id`: one that does not is refused when the module loads.
+ * `forPostgres` says the same where PostgreSQL needs other words to be quick.
  */
 export function statement<P>(): <O>(
-  build: (k: typeof builder, p: Parameters<P>) => Built<O>,
+  build: Build<P, O>,
+  forPostgres?: Build<P, O>,
 ) => Statement<P, O> {
-  return (build) => {
-    const named = new Proxy({}, { get: (_, name) => new Parameter(String(name)) })
+  return (build, forPostgres = build) => {
+    const named = new Proxy({}, { get: (_, name) => placeAt([String(name)]) })
     // The proxy stands in for values that only exist when the statement is run.
-    const query = build(builder, named as Parameters<P>)
-    const { sql, parameters } = query.compile()
-    const slots = slotsOf(parameters)
-    if (!slots.some((slot) => slot.name === 'tenant_id'))
-      throw new Error(`statement without tenant_id: ${sql}`)
+    const places = named as Parameters<P>
+    const { sql, parameters } = build(builder, places).compile()
+    const slots = slotsOf(parameters, sql)
+    const inPostgres = forPostgres(builder, places)
+    if (forPostgres !== build) postgresStatement(inPostgres)
     let postgres: PostgresStatement<P> | undefined
     return {
       sql,
       bind: (tenant_id, params) => bindSlots(slots, tenant_id, params),
       postgres: () => {
-        postgres ??= postgresStatement(query)
+        postgres ??= postgresStatement(inPostgres)
         return postgres
       },
     }
@@ -68,7 +88,7 @@ export function statement<P>(): <O>(
 
 function postgresStatement<P>(query: Built<unknown>): PostgresStatement<P> {
   const { sql, parameters } = compilePostgres(query)
-  const slots = slotsOf(parameters)
+  const slots = slotsOf(parameters, sql)
   return {
     sql,
     name: `custos_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`,
@@ -76,15 +96,22 @@ function postgresStatement<P>(query: Built<unknown>): PostgresStatement<P> {
   }
 }
 
-type Slot = { readonly name?: string; readonly value?: unknown }
+type Slot = { readonly path?: Path; readonly value?: unknown }
 
-const slotsOf = (parameters: readonly unknown[]): Slot[] =>
-  parameters.map((value) => (value instanceof Parameter ? { name: value.name } : { value }))
+function slotsOf(parameters: readonly unknown[], sql: string): Slot[] {
+  const slots = parameters.map((value) =>
+    value instanceof Parameter ? { path: value[PATH] } : { value },
+  )
+  if (slots.some(({ path }) => path?.[0] === 'tenant_id')) return slots
+  throw new Error(`statement without tenant_id: ${sql}`)
+}
 
 function bindSlots(slots: readonly Slot[], tenant_id: string, params: unknown): unknown[] {
-  const record = params as Record<string, unknown>
-  return slots.map(({ name, value }) => {
-    if (name === undefined) return value
-    return name === 'tenant_id' ? tenant_id : record[name]
+  return slots.map(({ path, value }) => {
+    if (path === undefined) return value
+    if (path[0] === 'tenant_id') return tenant_id
+    let found = params
+    for (const key of path) found = (found as Record<string, unknown>)[key]
+    return found
   })
 }

@@ -33,6 +33,8 @@ export interface Tables {
     lease_until_us: number
   }
   leases: { name: string; holder: string; until_us: number }
+  /** The number of a tenant's policies as a whole; absent: it never had one. */
+  policy_sets: { tenant_id: string; policy_set: number }
 
   // the log
   chain_heads: {
@@ -63,6 +65,10 @@ export interface Tables {
     sealed: Uint8Array
     capabilities: string
     tokenizer: string
+    /** Name of what makes its vectors. */
+    embedder: string
+    /** 1: texts have been given to an embedding service outside; it stays so. */
+    sent_out: number
     state: string
     head_seq: number
     created_us: number
@@ -76,6 +82,10 @@ export interface Tables {
     written_us: number
     token_count: number
     state: number
+    /** Log position at which `sealed` became what it is: written, or embedded again. */
+    sealed_seq: number
+    /** The space of the sealed vector; null: there is none. */
+    space_mark: number | null
     sealed: Uint8Array
   }
   validity: {
@@ -98,6 +108,8 @@ export interface Tables {
     erased_us: number
     certificate_id: string | null
   }
+  /** A retrieval has returned it at least once. Goes with the fact. */
+  retrieved_facts: { tenant_id: string; store_id: string; ref: number }
 
   // decisions
   decisions: {
@@ -129,6 +141,44 @@ export interface Tables {
     record: string
   }
 
+  // governance
+  policies: {
+    tenant_id: string
+    policy_id: string
+    version: number
+    policy_set: number
+    change: string
+    stands: number
+    policy_type: string
+    action: string
+    enabled: number
+    priority: number
+    seed_key: string | null
+    secret_no: number
+    sealed: Uint8Array
+    created_us: number
+    changed_us: number
+    changed_by: string
+  }
+  policy_members: { tenant_id: string; policy_set: number; members: string }
+  policy_counts: { tenant_id: string; policy_id: string; result: string; count: number }
+  evaluations: {
+    tenant_id: string
+    created_us: number
+    evaluation_id: string
+    policy_set: number
+    operation: string
+    /** A letter for each member of the policy set. */
+    verdicts: string
+    details: string | null
+    request: string
+    members: number
+    denied: number
+    escalated: number
+    logged: number
+  }
+  rate_slots: { tenant_id: string; policy_id: string; slot_us: number; count: number }
+
   // per tenant bookkeeping
   usage: { tenant_id: string; period: string; operation: string; count: number; bytes: number }
   idempotency: {
@@ -143,5 +193,11 @@ export interface Tables {
   }
 }
 
-export type ControlTable = 'instance' | 'tenants' | 'credentials' | 'jobs' | 'leases'
+export type ControlTable =
+  | 'instance'
+  | 'tenants'
+  | 'credentials'
+  | 'jobs'
+  | 'leases'
+  | 'policy_sets'
 export type TenantTable = Exclude<keyof Tables, ControlTable>

@@ -42,6 +42,11 @@ export interface Tx extends TenantDb {
   run(query: Query<unknown>): Promise<number>
   runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number>
   /**
+   * The unit goes on while this is under way, and counts only if it resolves. On a database across
+   * a network what nobody waits for shares its way there and back with what comes after it.
+   */
+  needs(done: Promise<unknown>): void
+  /**
    * State of this tenant shared by all units of one commit (the chain head, usage counts).
    * It is undone with the unit that changed it and flushed once before the commit.
    */

@@ -1,5 +1,17 @@
 // What any embedder offers: texts in, quantised unit vectors out, with the name of their space.
 
+import { createHash } from 'node:crypto'
+
+/** The most numbers a vector may have. */
+export const DIMENSIONS_MAX = 4_096
+
+export interface EmbedOptions {
+  /** Work that nobody waits for: tries longer before it gives up. */
+  readonly patient?: boolean
+  /** Stops the work at once; `embed` then rejects with its reason. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Turns texts into vectors of one space. `model`, `version` and `dimensions` name that space: they
  * are stamped on every stored vector, and vectors of two spaces are never compared.
@@ -8,12 +20,57 @@ export interface Embedder {
   readonly model: string
   readonly version: string
   readonly dimensions: number
+  /** Texts leave this process for a service that may keep them. */
+  readonly remote: boolean
   /**
    * One vector per text, in order: the unit vector (L2) times 127, truncated toward zero, so that
-   * a dot product is a cosine times 16,129 and never more. A text without features gets zeros.
+   * a dot product is a cosine times 16,129 and never more. A text without features gets zeros;
+   * `null` stands for a text this embedder will never take. Throws EmbedderUnavailable or
+   * EmbedderRefused, neither of which says anything of the texts.
    */
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<(Int8Array | null)[]>
+}
+
+/** One that works in this process alone and takes every text. */
+export interface LocalEmbedder extends Embedder {
+  readonly remote: false
   embed(texts: readonly string[]): Promise<Int8Array[]>
 }
+
+/** It cannot answer now: later it may. */
+export class EmbedderUnavailable extends Error {
+  readonly reason: string
+  /** When to ask again. */
+  readonly retry_after_ms: number
+
+  /** `reason` is a word of ours. */
+  constructor(reason: string, retry_after_ms: number) {
+    super(`the embedder is unavailable: ${reason}`)
+    this.name = 'EmbedderUnavailable'
+    this.reason = reason
+    this.retry_after_ms = retry_after_ms
+  }
+}
+
+/** It answers, and asking again as it is configured would not help. */
+export class EmbedderRefused extends Error {
+  readonly reason: string
+
+  /** `reason` is a word of ours. */
+  constructor(reason: string) {
+    super(`the embedder cannot be used: ${reason}`)
+    this.name = 'EmbedderRefused'
+    this.reason = reason
+  }
+}
+
+/** The name of the space that the vectors of an embedder are in. */
+export const spaceOf = (embedder: Pick<Embedder, 'model' | 'version' | 'dimensions'>): string =>
+  `${embedder.model}/${embedder.version}/${embedder.dimensions}`
+
+/** A space as rows carry it beside what is sealed: 48 bits of its SHA-256. */
+export const spaceMark = (space: string): number =>
+  createHash('sha256').update(space).digest().readUIntBE(0, 6)
 
 /** Scales `weights` to the int8 form that every embedder returns; zeros stay zeros. */
 export function quantise(weights: Float64Array): Int8Array {

@@ -22,12 +22,19 @@ export interface JobContext {
   readonly job: Job
   /** Durable progress; also renews the lease. */
   progress(done: number, total: number): Promise<void>
+  /** The end of the job, in a unit of work that finds nothing left to do: return after it. */
+  finishIn(tx: Tx): Promise<void>
   /** True when the process is stopping: return soon, the job is resumed later. */
   readonly stopping: boolean
 }
 
-/** Runs a job to its end; must be safe to run again from the start after a crash. */
-export type JobRunner = (context: JobContext) => Promise<void>
+/** Not at its end: it goes on after so long, behind every job that is due by then. */
+export interface JobPause {
+  readonly again_ms: number
+}
+
+/** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */
+export type JobRunner = (context: JobContext) => Promise<JobPause | undefined>
 
 export interface JobQueue {
   /** Adds a job in the caller's unit of work; it starts once that is durable. */

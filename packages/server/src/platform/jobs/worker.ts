@@ -14,10 +14,11 @@ import {
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logger.ts'
-import type { Job, JobQueue, JobRunner, JobState } from './queue.ts'
+import type { Job, JobPause, JobQueue, JobRunner, JobState } from './queue.ts'
 
 const POLL_MS = 1_000
 const ATTEMPTS_MAX = 10
+const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
 /** A lease is extended so many times before it could run out. */
 const EXTENSIONS = 3
 
@@ -155,17 +156,27 @@ export class JobWorker implements JobQueue {
         job,
         progress: (done, total) =>
           this.#save(job, { progress_done: done, progress_total: total, ...this.#lease() }),
+        finishIn: async (tx) => {
+          await updateJob(tx, job.job_id, { ...DONE, updated_us: tx.now() })
+        },
         get stopping() {
           return worker.#stopping
         },
       })
-    await this.#keepingLease(job, running)
-    if (this.#stopping) await this.#save(job, { lease_until_us: 0 })
-    else await this.#save(job, { state: 'done', error: null, lease_until_us: 0 })
+    const pause = await this.#keepingLease(job, running)
+    if (pause) await this.#pause(job, pause)
+    else if (this.#stopping) await this.#save(job, { lease_until_us: 0 })
+    else await this.#save(job, DONE)
+  }
+
+  // No failure: whatever there was of them is forgotten.
+  #pause(job: Job, { again_ms }: JobPause): Promise<void> {
+    const lease_until_us = this.#parts.clock.now() + Math.ceil(again_ms * 1_000)
+    return this.#save(job, { state: 'queued', error: null, attempts: 0, lease_until_us })
   }
 
   // However long a step takes: nobody else is to begin what is under way here.
-  async #keepingLease(job: Job, act: () => Promise<void>): Promise<void> {
+  async #keepingLease<T>(job: Job, act: () => Promise<T>): Promise<T> {
     let extending: Promise<void> = Promise.resolve()
     const extend = () => {
       // One that fails is the next one's to make up for; a lease that runs out only costs work.
@@ -174,7 +185,7 @@ export class JobWorker implements JobQueue {
     const timer = setInterval(extend, this.#parts.lease_ms / EXTENSIONS)
     timer.unref()
     try {
-      await act()
+      return await act()
     } finally {
       clearInterval(timer)
       // It would undo what is saved about the end.

@@ -11,6 +11,7 @@ const COLUMNS = 'generation, epoch_number, tree_size, root_hash, checkpoint'
 export function checkpointStore(db: KeyringDb, copy: LedgerCopy | undefined): CheckpointStore {
   return {
     last: async (tenant_id) => findCheckpoint(db, tenant_id) ?? null,
+    listLast: async () => listCheckpoints(db),
     save: async (tenant_id, checkpoint) => {
       const next = { tenant_id, ...checkpoint }
       commitCopied({ db, copy }, () => {

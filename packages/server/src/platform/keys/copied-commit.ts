@@ -10,8 +10,9 @@ interface Files {
 
 /**
  * Runs `unit` in a transaction and appends what it says has `changed`. The copy is written inside
- * the transaction: if it cannot be, nothing is in the keyring; if the commit fails, the lines are
- * taken back. A crash between the two leaves lines without rows, which the next open merges.
+ * the transaction: if it cannot be, nothing is in the keyring; then, and if the commit fails, the
+ * lines are taken back. A crash between the two leaves lines without rows: the next open merges
+ * them.
  */
 export function commitCopied<T>(
   { db, copy }: Files,
@@ -21,7 +22,8 @@ export function commitCopied<T>(
   try {
     return db.transact(() => {
       const { changed, result } = unit()
-      before = copy?.append(changed)
+      before = copy?.size
+      copy?.append(changed)
       return result
     })
   } catch (error) {

@@ -159,7 +159,7 @@ test('a row whose secret survived a crash is destroyed at the next open', async 
   assert.equal((await again.ledger.listRequested()).length, 1)
 })
 
-test('a torn last line is cut off; an unreadable line before it stops the start', async (t) => {
+test('a torn last line is ended by the next; another unreadable one stops the start', async (t) => {
   const dir = tempDirectory(t)
   const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
   const open = () => openKeyring(t, { dir, ledger_copy })
@@ -169,10 +169,12 @@ test('a torn last line is cut off; an unreadable line before it stops the start'
   const whole = readFileSync(ledger_copy)
   appendFileSync(ledger_copy, whole.subarray(0, 60))
   const torn = await open()
-  assert.deepEqual(readFileSync(ledger_copy), whole)
+  assert.equal(torn.merged_from_copy, 0)
+  assert.deepEqual(readFileSync(ledger_copy), Buffer.concat([whole, whole.subarray(0, 60)]))
   await torn.ledger.request([erasureOf('2')])
   torn.close()
-  assert.equal(linesOf(ledger_copy).length, 2)
+  const marked = readFileSync(ledger_copy, 'utf8')
+  assert.match(linesOf(ledger_copy)[1] ?? '', /^\{"v":2,.*#torn [0-9a-f]{64}$/)
 
   // A line that only lost its newline still counts.
   writeFileSync(ledger_copy, readFileSync(ledger_copy).subarray(0, -1))
@@ -180,10 +182,14 @@ test('a torn last line is cut off; an unreadable line before it stops the start'
   assert.equal(unended.merged_from_copy, 0)
   await unended.ledger.request([erasureOf('3')])
   unended.close()
-  assert.equal(linesOf(ledger_copy).length, 3)
+  assert.equal(linesOf(ledger_copy).length, 4)
 
-  writeFileSync(ledger_copy, `${whole.subarray(0, 60)}\n${readFileSync(ledger_copy)}`)
-  await assert.rejects(open(), { code: 'ledger_copy_damaged' })
+  const unreadable = `${whole.subarray(0, 60)}\n`
+  const changed = marked.replace('{"v":2,"i', '{"v":2,"j').replace('{"v":2,"i', '{"v":2,"j')
+  for (const damaged of [`${unreadable}${marked}`, `${marked}${unreadable}`, changed]) {
+    writeFileSync(ledger_copy, damaged)
+    await assert.rejects(open(), { code: 'ledger_copy_damaged' })
+  }
 })
 
 test('a new copy gets what the ledger holds; another keyring’s lines change nothing', async (t) => {

@@ -4,14 +4,17 @@ import { commitCopied } from './copied-commit.ts'
 import type {
   ErasureLedger,
   LedgerCompletion,
+  LedgerCount,
   LedgerEntry,
   LedgerPart,
   LedgerSubjectKind,
+  LedgerTurn,
   NewLedgerEntry,
 } from './keyring.ts'
 import type { KeyringDb } from './keyring-db.ts'
 import { KeyringError, requireInteger } from './keyring-error.ts'
 import {
+  countByTenant,
   countCompletedEntries,
   findEntry,
   findEntryById,
@@ -23,6 +26,7 @@ import {
   updateCompleted,
 } from './ledger.sql.ts'
 import type { CopiedChange, CopiedEntry, LedgerCopy } from './ledger-copy.ts'
+import { requireLast } from './ledger-turn.ts'
 import { findPart, insertPart, isClaimed, listUnclaimed } from './parts.sql.ts'
 import { destroyOld, dropPlan } from './renewals.ts'
 import type { SecretStore } from './secret-store.ts'
@@ -33,6 +37,8 @@ export class FileLedger implements ErasureLedger {
   readonly #db: KeyringDb
   readonly #secrets: SecretStore
   readonly #copy: LedgerCopy | undefined
+  // In memory: one process has the keyring, and its turns end with it.
+  readonly #turns = new Map<string, number>()
 
   constructor(db: KeyringDb, secrets: SecretStore, copy: LedgerCopy | undefined) {
     this.#db = db
@@ -58,7 +64,14 @@ export class FileLedger implements ErasureLedger {
     destroyOld(this.#db, this.#secrets, parts_id)
   }
 
-  async request(entries: readonly NewLedgerEntry[]): Promise<LedgerEntry[]> {
+  async takeTurn(tenant_id: string): Promise<LedgerTurn> {
+    const number = (this.#turns.get(tenant_id) ?? 0) + 1
+    this.#turns.set(tenant_id, number)
+    return { tenant_id, number }
+  }
+
+  async request(entries: readonly NewLedgerEntry[], turn?: LedgerTurn): Promise<LedgerEntry[]> {
+    if (turn) requireLast(turn, entries, this.#turns.get(turn.tenant_id))
     return this.#commit(() => {
       const fresh: LedgerEntry[] = []
       const rows = entries.map((entry) => {
@@ -108,6 +121,10 @@ export class FileLedger implements ErasureLedger {
 
   async countCompleted(tenant_id: string): Promise<number> {
     return countCompletedEntries(this.#db, tenant_id)
+  }
+
+  async countAll(): Promise<LedgerCount[]> {
+    return countByTenant(this.#db)
   }
 
   /**

@@ -19,6 +19,7 @@ export type KeyringErrorCode =
   | 'slot_file_truncated'
   | 'slot_file_foreign'
   | 'ledger_parts_missing'
+  | 'turn_over'
   | 'ledger_copy_damaged'
   | 'ledger_copy_failed'
   | 'keyring_exists'

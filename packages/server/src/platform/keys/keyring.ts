@@ -55,6 +55,8 @@ export interface TenantCheckpoint extends StoredCheckpoint {
 /** The newest checkpoint of each tenant's log, outside the database it vouches for. */
 export interface CheckpointStore {
   last(tenant_id: string): Promise<StoredCheckpoint | null>
+  /** The last of every tenant that has one. */
+  listLast(): Promise<TenantCheckpoint[]>
   /**
    * Durable here and in the ledger copy before it resolves. `checkpoint_conflict` for an older
    * generation, a smaller tree of the same generation, or another root at the same size.
@@ -135,8 +137,30 @@ export interface LedgerCompletion {
   readonly completed_us: number
 }
 
+/** A turn at the erasures of one tenant; of two the one with the greater number is the later. */
+export interface LedgerTurn {
+  readonly tenant_id: string
+  readonly number: number
+}
+
+/** How much of a tenant is in the ledger. */
+export interface LedgerCount {
+  readonly tenant_id: string
+  readonly requested: number
+  /** With a certificate: of facts and decisions. */
+  readonly completed: number
+  readonly scrubs: number
+  readonly stores: number
+}
+
 /** What has been erased, kept apart from the data so that no restored backup can forget it. */
 export interface ErasureLedger {
+  /**
+   * The tenant's next turn: from here on what an earlier one requests is refused, and what it had
+   * requested is in the ledger or never will be. Whoever plans from what the ledger lists after
+   * this plans from all of it, however long another process has stood still.
+   */
+  takeTurn(tenant_id: string): Promise<LedgerTurn>
   /** Durable here and in the ledger copy before it resolves. */
   addPart(part: LedgerPart): Promise<void>
   /** Must be there: parts of an entry are kept as long as the entry. */
@@ -150,9 +174,11 @@ export interface ErasureLedger {
   destroyRenewed(parts_id: string): Promise<void>
   /**
    * Durable here and in the ledger copy before it resolves; one transaction for all entries.
-   * A subject already in the ledger answers its existing row.
+   * A subject already in the ledger answers its existing row. `turn_over`, and nothing is kept,
+   * when the turn is not the tenant's last. Without a turn nothing is compared: for keyrings that
+   * nobody else has open.
    */
-  request(entries: readonly NewLedgerEntry[]): Promise<LedgerEntry[]>
+  request(entries: readonly NewLedgerEntry[], turn?: LedgerTurn): Promise<LedgerEntry[]>
   /** Durable here and in the copy; a completed row keeps its first certificate. */
   complete(done: readonly LedgerCompletion[]): Promise<void>
   find(tenant_id: string, kind: LedgerSubjectKind, subject: string): Promise<LedgerEntry | null>
@@ -167,6 +193,8 @@ export interface ErasureLedger {
   ): Promise<LedgerEntry[]>
   /** Of facts and decisions: each has its certificate. */
   countCompleted(tenant_id: string): Promise<number>
+  /** Numbers of every tenant that is in the ledger. */
+  countAll(): Promise<LedgerCount[]>
 }
 
 export interface Rewritten {

@@ -4,7 +4,12 @@
 // `instance_id`, without `ledger_id`. A later line of the same subject replaces an earlier one.
 // A line with `part` is a part of a plan: it counts once a later line claims its `parts_id`.
 // A line with `checkpoint` is a signed checkpoint of a tenant's log: the newest one counts.
+//
+// What a failed write left is never cut off by whoever finds it: another process may be writing
+// there. It is ended with `#torn` and the SHA-256 (hex) of what stands before that on its line,
+// which says that it was found without its newline and so never acknowledged.
 
+import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -13,9 +18,10 @@ import {
   ftruncateSync,
   openSync,
   readSync,
+  writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { PRIVATE_FILE, syncDirectory, writeFully } from './durable-file.ts'
+import { PRIVATE_FILE, syncDirectory } from './durable-file.ts'
 import type { LedgerEntry, LedgerPart, TenantCheckpoint } from './keyring.ts'
 import { KeyringError } from './keyring-error.ts'
 
@@ -28,14 +34,15 @@ export type CopiedChange = LedgerEntry | LedgerPart | TenantCheckpoint
 const VERSION = 2
 const CHUNK_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
+const TORN = '#torn '
+const TORN_BYTES = TORN.length + 64
 
 export class LedgerCopy {
   readonly #path: string
   readonly #instance_id: string
   readonly #fd: number
-  // Where a write of ours failed and could not be taken back yet. Nothing else is ever cut off:
-  // another keyring may be appending to the same file.
-  #torn: number | undefined
+  /** Where the file ended after the last write of ours. */
+  #end: number | undefined
 
   private constructor(path: string, instance_id: string, fd: number) {
     this.#path = path
@@ -56,8 +63,9 @@ export class LedgerCopy {
 
   /**
    * Every entry and part of this keyring, oldest first; lines of other keyrings are passed over.
-   * A torn last line was never acknowledged and is cut off. `ledger_copy_damaged` for any other
-   * line that does not read: skipping it could revive what it says was erased.
+   * So is a torn line, which was never acknowledged. `ledger_copy_damaged` for any other line
+   * that does not read: skipping it could revive what it says was erased. Changes nothing, so
+   * that others may append meanwhile.
    */
   *read(): Generator<CopiedEntry | LedgerPart> {
     for (const line of this.#lines()) if (!('checkpoint' in line)) yield line
@@ -70,47 +78,50 @@ export class LedgerCopy {
 
   *#lines(): Generator<CopiedLine> {
     let number = 0
-    let end = 0
-    let torn = false
-    for (const { text, next, whole } of linesOf(this.#fd)) {
+    for (const { bytes, whole } of linesOf(this.#fd)) {
       number += 1
-      const line = parseLine(text)
-      if (line) {
-        if (!whole) this.#endLine()
-        if (line.instance_id === this.#instance_id) yield line.value
-      } else if (!whole) {
-        torn = true
-      } else {
+      const line = parseLine(bytes)
+      if (line && line.instance_id === this.#instance_id) yield line.value
+      if (!line && whole && !isTorn(bytes))
         throw new KeyringError('ledger_copy_damaged', `${this.#path}: line ${number} is damaged`)
-      }
-      if (line) end = whole ? next : next + 1
     }
-    if (torn) this.#cut(end)
   }
 
-  /** Durable when it returns; on failure nothing of it stays. The size to `rewind` to. */
-  append(changes: readonly CopiedChange[]): number {
-    if (this.#torn !== undefined) this.rewind(this.#torn)
-    const before = fstatSync(this.#fd).size
-    if (changes.length === 0) return before
-    const bytes = Buffer.from(changes.map((change) => this.#lineOf(change)).join(''))
+  /** To `rewind` to. */
+  get size(): number {
+    return fstatSync(this.#fd).size
+  }
+
+  /**
+   * Durable when it returns. When it fails, lines or a piece of one may stay: what they say was
+   * asked for, and nobody was told that it is done.
+   */
+  append(changes: readonly CopiedChange[]): void {
+    if (changes.length === 0) return
+    const lines = changes.map((change) => this.#lineOf(change)).join('')
     try {
-      if (this.#torn !== undefined) throw new Error('an earlier failed write is still there')
-      writeFully(this.#fd, bytes, null)
+      // One write, which the system does not mix with others: what is cut short is not gone on
+      // with, for another line may stand behind it by then.
+      const bytes = Buffer.from(endingOf(lastLine(this.#fd)) + lines)
+      const before = this.size
+      const written = writeSync(this.#fd, bytes)
+      this.#end = before + written
+      if (written < bytes.length) throw new Error('the write was cut short')
       fsyncSync(this.#fd)
     } catch (error) {
-      this.rewind(this.#torn ?? before)
       throw new KeyringError('ledger_copy_failed', `${this.#path} cannot be written`, error)
     }
-    return before
   }
 
-  /** Takes back what was appended since; if that fails too, the next append does it first. */
+  /**
+   * Takes back what was appended since, if it still is the end of the file and can be cut. For
+   * a keyring of one process only: between the look and the cut another one could append.
+   */
   rewind(size: number): void {
-    this.#torn = size
     try {
-      this.#cut(size)
-      this.#torn = undefined
+      if (this.size !== this.#end) return
+      ftruncateSync(this.#fd, size)
+      fsyncSync(this.#fd)
     } catch {
       // The error that led here is the one to report.
     }
@@ -125,22 +136,30 @@ export class LedgerCopy {
     // A number is each keyring's own: left out.
     return `${JSON.stringify({ ...head, ...change, ledger_id: undefined })}\n`
   }
-
-  #cut(size: number): void {
-    ftruncateSync(this.#fd, size)
-    fsyncSync(this.#fd)
-  }
-
-  #endLine(): void {
-    writeFully(this.#fd, Buffer.of(NEWLINE), null)
-    fsyncSync(this.#fd)
-  }
 }
 
+/** What goes before further lines: the end of a line that lacks it. */
+function endingOf(last: Buffer): string {
+  if (last.length === 0) return ''
+  // One that only lost its newline counts.
+  return parseLine(last) ? '\n' : `${TORN}${sha256(last)}\n`
+}
+
+/**
+ * A line that is no entry and says so. Without anything before the mark, or quite empty, it was
+ * written by a process that took a line for torn whose end came after all.
+ */
+function isTorn(line: Buffer): boolean {
+  if (line.length === 0) return true
+  const at = line.length - TORN_BYTES
+  if (at < 0 || line.toString('latin1', at, at + TORN.length) !== TORN) return false
+  return at === 0 || line.toString('latin1', at + TORN.length) === sha256(line.subarray(0, at))
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
 interface Line {
-  readonly text: string
-  /** Offset just after the line and its newline, if it has one. */
-  readonly next: number
+  readonly bytes: Buffer
   /** False for a last line without its newline. */
   readonly whole: boolean
 }
@@ -148,7 +167,6 @@ interface Line {
 function* linesOf(fd: number): Generator<Line> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
   let rest = Buffer.alloc(0)
-  let offset = 0
   // A device can be read without end; only what a file holds is lines.
   const size = fstatSync(fd).size
   for (let at = 0; at < size; ) {
@@ -158,14 +176,26 @@ function* linesOf(fd: number): Generator<Line> {
     rest = Buffer.concat([rest, chunk.subarray(0, read)])
     let start = 0
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, start)) {
-      yield { text: rest.toString('utf8', start, end), next: offset + end + 1, whole: true }
+      yield { bytes: rest.subarray(start, end), whole: true }
       start = end + 1
     }
-    offset += start
     rest = rest.subarray(start)
   }
-  if (rest.length > 0)
-    yield { text: rest.toString('utf8'), next: offset + rest.length, whole: false }
+  if (rest.length > 0) yield { bytes: rest, whole: false }
+}
+
+/** What stands behind the last newline: nothing, as a rule. */
+function lastLine(fd: number): Buffer {
+  let last = Buffer.alloc(0)
+  for (let at = fstatSync(fd).size; at > 0; ) {
+    const chunk = Buffer.alloc(last.length === 0 ? 1 : Math.min(CHUNK_BYTES, at))
+    at -= chunk.length
+    readSync(fd, chunk, 0, chunk.length, at)
+    const newline = chunk.lastIndexOf(NEWLINE)
+    last = Buffer.concat([chunk.subarray(newline + 1), last])
+    if (newline >= 0) break
+  }
+  return last
 }
 
 type CopiedLine = CopiedEntry | LedgerPart | TenantCheckpoint
@@ -175,10 +205,10 @@ interface Parsed {
   readonly value: CopiedLine
 }
 
-function parseLine(text: string): Parsed | null {
+function parseLine(bytes: Buffer): Parsed | null {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(bytes.toString('utf8'))
   } catch {
     return null
   }

@@ -2,6 +2,7 @@
 
 import type {
   LedgerCompletion,
+  LedgerCount,
   LedgerEntry,
   LedgerSubjectKind,
   NewLedgerEntry,
@@ -130,6 +131,17 @@ export function countCompletedEntries(db: KeyringDb, tenant_id: string): number 
     tenant_id,
   )
   return row?.n ?? 0
+}
+
+export function countByTenant(db: KeyringDb): LedgerCount[] {
+  return db.all<LedgerCount>(
+    `SELECT tenant_id, count(*) FILTER (WHERE state = 'requested') AS requested,
+       count(*) FILTER (WHERE state = 'completed'
+         AND subject_kind IN ('fact', 'decision')) AS completed,
+       count(*) FILTER (WHERE subject_kind = 'scrub') AS scrubs,
+       count(*) FILTER (WHERE subject_kind = 'store') AS stores
+     FROM ledger GROUP BY tenant_id`,
+  )
 }
 
 export function listNewestEntries(

@@ -1,6 +1,6 @@
 // SQL of decisions: the rows, and which facts each of them used.
 
-import { itemParams, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import { from, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -49,38 +49,36 @@ export async function insertDecision(tx: Tx, row: DecisionRow): Promise<'inserte
   return (await tx.runOf(insertStatement, row)) === 1 ? 'inserted' : 'exists'
 }
 
-type Uses = Record<string, number> & { decision_seq: number }
+interface Use {
+  readonly ref: number
+  readonly bound: number
+}
 
 const insertUsesStatement = perCount((count) =>
-  statement<Uses>()((k, p) => {
-    const { tenant_id, decision_seq } = p
-    const bound = itemsOf(p, count, 'b')
-    const rows = itemsOf(p, count, 'r').map((ref, i) => ({ ref, bound: bound[i] ?? 0 }))
-    return k
-      .insertInto('decision_facts')
-      .values(rows.map((row) => ({ tenant_id, decision_seq, ...row })))
-  }),
+  statement<{ decision_seq: number; uses: readonly Use[] }>()((k, p) =>
+    k.insertInto('decision_facts').values(
+      itemsOf(p.uses, count).map(({ ref, bound }) => ({
+        tenant_id: p.tenant_id,
+        decision_seq: p.decision_seq,
+        ref,
+        bound,
+      })),
+    ),
+  ),
 )
 
 /** One row for each distinct ref; `bound`: the fact's secret is part of the decision's key. */
-export async function insertUses(
+export const insertUses = (
   tx: Tx,
   decision_seq: number,
   uses: readonly { ref: number; bound: boolean }[],
-): Promise<void> {
-  for (let at = 0; at < uses.length; at += USES_AT_ONCE) {
-    const some = uses.slice(at, at + USES_AT_ONCE)
-    const refs = itemParams(
-      some.map(({ ref }) => ref),
-      'r',
-    )
-    const bound = itemParams(
-      some.map((use) => (use.bound ? 1 : 0)),
-      'b',
-    )
-    await tx.runOf(insertUsesStatement(some.length), { ...refs, ...bound, decision_seq })
-  }
-}
+) =>
+  inParts(uses, USES_AT_ONCE, (some) =>
+    tx.runOf(insertUsesStatement(some.length), {
+      decision_seq,
+      uses: some.map(({ ref, bound }) => ({ ref, bound: bound ? 1 : 0 })),
+    }),
+  )
 
 const findStatement = statement<{ decision_id: Uint8Array }>()((k, p) =>
   k

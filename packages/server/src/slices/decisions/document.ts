@@ -94,6 +94,13 @@ export function readSealed(sealed: Uint8Array): SealedDocument {
   }
 }
 
+/** How many bytes of a sealed document tell its revision. */
+export const REVISION_BYTES = 5
+
+/** @param start the first bytes of a sealed document */
+export const readRevision = (start: Uint8Array): number =>
+  Buffer.from(start.buffer, start.byteOffset, start.byteLength).readUInt32BE(1)
+
 /** Whose document it is: associated data, so that no sealed row can stand in for another. */
 export interface DocumentOwner {
   readonly tenant_id: string

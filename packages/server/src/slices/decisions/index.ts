@@ -26,6 +26,8 @@ export {
   dropScrubParts,
   partLimits,
   type Redaction,
+  untilCurrent,
+  type WrittenScrub,
   writeScrubParts,
 } from './scrub-parts.ts'
 

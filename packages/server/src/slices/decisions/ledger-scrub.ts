@@ -1,11 +1,12 @@
 // A scrub that is no erasure: through the ledger all the same, because it destroys secrets.
 
+import { requestInTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { findDecision } from './decisions.sql.ts'
 import { readSealed } from './document.ts'
 import type { ScrubWanted } from './plan-scrub.ts'
-import { applyScrubParts, dropScrubParts, loadScrubPart, writeScrubParts } from './scrub-parts.ts'
+import { applyScrubParts, dropScrubParts, loadScrubPart, writeCurrentParts } from './scrub-parts.ts'
 
 const PAGE = 20
 
@@ -18,18 +19,19 @@ export async function scrubNow(
   tenant_id: string,
   wanted: ScrubWanted,
 ): Promise<readonly string[]> {
-  const parts = await writeScrubParts(kernel, tenant_id, wanted)
+  const parts = await writeCurrentParts(kernel, tenant_id, wanted)
   if (!parts) return []
+  const { parts_id, count } = parts
   try {
-    const [entry] = await kernel.keyring.ledger.request([
+    const [entry] = await requestInTurn(kernel, tenant_id, [
       {
         tenant_id,
         subject_kind: 'scrub',
-        subject: parts.parts_id,
+        subject: parts_id,
         store_id: null,
         requested_us: kernel.clock.now(),
         plan: { version: 1, kind: 'scrub' },
-        parts,
+        parts: { parts_id, count },
       },
     ])
     if (!entry) throw new Error('the ledger answered no row for a request')

@@ -21,7 +21,7 @@ export interface NewDecision {
   readonly memory_seq: number | null
 }
 
-type LogCall = Call<typeof decisions.log>
+export type LogCall = Call<typeof decisions.log>
 
 export function readLogRequest(call: LogCall, body: LogDecisionRequest): NewDecision {
   const output = body.output ?? body.raw_output

@@ -8,22 +8,21 @@ import type { Signer } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { recordSecrets } from '../../platform/record-secrets.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { admit } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
-import { insertDecision, insertUses } from './decisions.sql.ts'
+import { type DecisionRow, insertDecision, insertUses } from './decisions.sql.ts'
 import { prepareFacts, settleFacts } from './facts-at-log.ts'
-import { readLogRequest } from './log-request.ts'
-import {
-  type BuiltDecision,
-  buildDecision,
-  identify,
-  type Placed,
-  type Prepared,
-} from './new-decision.ts'
+import { type LogCall, type NewDecision, readLogRequest } from './log-request.ts'
+import { buildDecision, identify, type Placed, type Prepared } from './new-decision.ts'
 import { whenSettled } from './open.ts'
 import { findShown } from './reads.ts'
 import { showDecision } from './show.ts'
 
 const CLASHES_MAX = 8
+
+/** Another decision has this id. */
+class IdTaken extends Error {}
+
 /** An older identity is made anew: reads by time rely on the log's time being near. */
 const IDENTITY_US_MAX = 30_000_000
 
@@ -33,7 +32,7 @@ type Outcome =
 
 export const log: Handler<typeof decisions.log> = async (call, { body }) => {
   const { kernel, tenant_id } = call
-  const given = readLogRequest(call, body)
+  const given = await admitDecision(call, readLogRequest(call, body))
   const signer = findSigner(kernel) ?? call.refuse('no_signing_key')
   const keys = await kernel.keyring.tenant(tenant_id)
   const own = await recordSecrets(kernel).take(tenant_id)
@@ -47,9 +46,17 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
     return call.once(unitOf(prepared, beyond))
   }
   // A log that names a fact being erased waits until it is known to be gone.
-  const outcome = await whenSettled(logOnce)
+  const outcome = await whenSettled(() => underFreeId(logOnce))
   if (outcome.kind === 'logged') return outcome.decision
   return (await findShown(kernel, tenant_id, outcome.decision_id)) ?? call.refuse('unavailable')
+}
+
+/** Redacted where a policy says so, before anything is made of it. */
+async function admitDecision(call: LogCall, given: NewDecision): Promise<NewDecision> {
+  const { store_id, model_id, query, output, token_count: tokens } = given
+  const context = { store_id, model_id, query, output, tokens }
+  const redacted = await admit(call, 'decision.log', context)
+  return { ...given, query: redacted['query'] ?? query, output: redacted['output'] ?? output }
 }
 
 function findSigner(kernel: Kernel): Signer | undefined {
@@ -82,12 +89,17 @@ function unitOf(prepared: Prepared, beyond: (size: number) => never): Once<Outco
 
 async function append(tx: Tx, placed: Placed): Promise<Decision> {
   const { given, facts, keys, tenant_id, seq } = placed
-  const { row, document, contents } = await insertUnderFreshId(tx, placed)
+  const old = tx.now() - placed.identity.logged_us > IDENTITY_US_MAX
+  const identity = old ? identify(placed) : placed.identity
+  const { row, document, contents } = buildDecision({ ...placed, identity })
   const bound = new Set(facts.bound)
   const uses = facts.refs.map((ref) => ({ ref, bound: bound.has(ref) }))
-  const decision_id = Buffer.from(row.decision_id).toString('hex')
-  const crumb = {
-    event_type: 'decision.logged' as const,
+  const { decision_id } = identity
+  // None of these is looked at in this unit: the next one need not wait.
+  tx.needs(insertNew(tx, row))
+  tx.needs(insertUses(tx, seq, uses))
+  await appendCrumb(tx, {
+    event_type: 'decision.logged',
     subject: decision_id,
     payload: {
       record_digest: document.record_digest,
@@ -95,21 +107,22 @@ async function append(tx: Tx, placed: Placed): Promise<Decision> {
       refs: given.refs.length,
       memory_seq: row.memory_seq,
     },
-  }
-  // Sent together: on a database across a network they share the way there and back.
-  await Promise.all([insertUses(tx, seq, uses), appendCrumb(tx, crumb)])
+  })
   meter(tx, 'decisions.log', row.sealed.length)
   return showDecision({ tenant_id, decision_id, row, document, contents })
 }
 
-// A clash of ids takes the next microsecond, as the clock never gives one twice.
-async function insertUnderFreshId(tx: Tx, placed: Placed): Promise<BuiltDecision> {
-  let { identity } = placed
-  if (tx.now() - identity.logged_us > IDENTITY_US_MAX) identity = identify(placed)
-  for (let clashes = 0; clashes < CLASHES_MAX; clashes += 1) {
-    const inserted = buildDecision({ ...placed, identity })
-    if ((await insertDecision(tx, inserted.row)) === 'inserted') return inserted
-    identity = identify(placed)
+async function insertNew(tx: Tx, row: DecisionRow): Promise<void> {
+  if ((await insertDecision(tx, row)) === 'exists') throw new IdTaken()
+}
+
+// A clash of ids takes a later microsecond, as the clock never gives one twice.
+async function underFreeId<T>(logOnce: () => Promise<T>): Promise<T> {
+  for (let clashes = 1; ; clashes += 1) {
+    try {
+      return await logOnce()
+    } catch (error) {
+      if (!(error instanceof IdTaken) || clashes === CLASHES_MAX) throw error
+    }
   }
-  throw new Error('no free decision id')
 }

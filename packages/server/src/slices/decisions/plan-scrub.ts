@@ -16,7 +16,7 @@ import {
   updateSealed,
 } from './decisions.sql.ts'
 import { readSealed, sealDocument } from './document.ts'
-import { type OpenedDecision, openRows, resolveContents, whenSettled } from './open.ts'
+import { hex, type OpenedDecision, openRows, resolveContents, whenSettled } from './open.ts'
 import { findRow } from './reads.ts'
 import { listSizes } from './scrub.sql.ts'
 import {
@@ -42,6 +42,8 @@ export interface ScrubbedDecision {
 
 export interface PlannedScrub {
   readonly scrubbed: ScrubbedDecision
+  /** Revision of the document that it was made from. */
+  readonly planned_from: number
   readonly renewal: Renewal | null
 }
 
@@ -152,7 +154,7 @@ async function reseal(
     used: [...gone].filter((ref) => document.refs.includes(ref)),
     redactions,
   }
-  return { scrubbed, renewal }
+  return { scrubbed, planned_from: head.revision, renewal }
 }
 
 /**
@@ -176,32 +178,60 @@ export interface ScrubToApply {
   readonly scrubbed: readonly ScrubbedDecision[]
 }
 
+export interface StoredScrub {
+  /** Ids of the decisions really changed. */
+  readonly changed: readonly string[]
+  /** Not changed: their records are no longer those that the plan was made from. */
+  readonly diverged: readonly ScrubbedDecision[]
+}
+
 /**
- * Stores a plan's documents, with one `decision.scrubbed` on the log for each; the ids really
- * changed. Needs no key, so that it also finishes an erasure whose secret is gone, on this data
- * or on an older copy: rows that are missing, or already as new, are passed over.
+ * Stores a plan's documents, with one `decision.scrubbed` on the log for each. Needs no key, so
+ * that it also finishes an erasure whose secret is gone, on this data or on an older copy: rows
+ * that are missing, or already as new, are passed over.
  */
-export async function applyScrub(tx: Tx, { refs, scrubbed }: ScrubToApply): Promise<string[]> {
+export async function applyScrub(tx: Tx, { refs, scrubbed }: ScrubToApply): Promise<StoredScrub> {
   const changed: string[] = []
+  const diverged: ScrubbedDecision[] = []
   for (const decision of scrubbed) {
     const row = await findDecision(tx, Buffer.from(decision.decision_id, 'hex'))
+    if (!row) continue
     const sealed = Buffer.from(decision.sealed, 'base64')
-    if (!row || !replaces(decision, { next: sealed, current: row.sealed, refs })) continue
-    const { secret_no } = readSealed(sealed).head
-    await updateSealed(tx, row.seq, { sealed, secret_no })
-    await unbindUses(tx, row.seq, refs)
-    const [only] = refs
-    await appendCrumb(tx, {
-      event_type: 'decision.scrubbed',
-      subject: decision.decision_id,
-      payload: {
-        ref: refs.length === 1 && only !== undefined ? only : null,
-        redactions: decision.redactions.reduce((sum, { count }) => sum + count, 0),
-      },
-    })
+    const standing = standingOf(decision, { next: sealed, current: row.sealed, refs })
+    if (standing === 'diverged') diverged.push(decision)
+    if (standing !== 'older') continue
+    const { redactions } = decision
+    await storeScrubbed(tx, { row, sealed, refs, redactions })
     changed.push(decision.decision_id)
   }
-  return changed
+  return { changed, diverged }
+}
+
+export interface ScrubbedRow {
+  readonly row: DecisionRow
+  /** Its new document. */
+  readonly sealed: Uint8Array
+  /** The facts that are no longer in it. */
+  readonly refs: readonly number[]
+  readonly redactions: readonly FieldCount[]
+}
+
+export async function storeScrubbed(
+  tx: Tx,
+  { row, sealed, refs, redactions }: ScrubbedRow,
+): Promise<void> {
+  const { secret_no } = readSealed(sealed).head
+  await updateSealed(tx, row.seq, { sealed, secret_no })
+  await unbindUses(tx, row.seq, refs)
+  const [only] = refs
+  await appendCrumb(tx, {
+    event_type: 'decision.scrubbed',
+    subject: hex(row.decision_id),
+    payload: {
+      ref: refs.length === 1 && only !== undefined ? only : null,
+      redactions: redactions.reduce((sum, { count }) => sum + count, 0),
+    },
+  })
 }
 
 interface Replacement {
@@ -210,17 +240,22 @@ interface Replacement {
   readonly refs: readonly number[]
 }
 
-// A newer document stays, unless a secret that is about to go is still part of its key.
-function replaces(
+/**
+ * What the present document is to a plan. `older`: the one the plan was made from, or one before it
+ * in data that were restored, which every plan from there on is applied to in its order. `newer`:
+ * this plan, or one made from what it left, is in it. `diverged`: it has as many revisions as the
+ * plan or more, and yet a secret that this plan destroys is part of its key. Then both were made
+ * from one record, without each other's changes: to put either in the other's place would undo an
+ * erasure, or leave a record whose key is gone.
+ */
+function standingOf(
   { old_secret_no }: ScrubbedDecision,
   { next, current, refs }: Replacement,
-): boolean {
+): 'older' | 'newer' | 'diverged' {
   const now = readSealed(current).head
-  return (
-    now.revision < readSealed(next).head.revision ||
-    now.secret_no === old_secret_no ||
-    now.bound.some((ref) => refs.includes(ref))
-  )
+  if (now.revision < readSealed(next).head.revision) return 'older'
+  const needed = now.secret_no === old_secret_no || now.bound.some((ref) => refs.includes(ref))
+  return needed ? 'diverged' : 'newer'
 }
 
 /** Those of the decisions whose stored record, opened again, shows nothing of the ref. */

@@ -22,6 +22,8 @@ export interface DecisionRedaction {
 
 export interface PlannedRedaction {
   readonly plan: DecisionRedaction
+  /** Revision of the document that it was made from. */
+  readonly planned_from: number
   readonly store_id: string
   /** query ‖ 0x1F ‖ output as they were: to be hashed with a salt, never stored. */
   readonly hash_input: string
@@ -63,12 +65,13 @@ export async function planRedaction(
       old_secret_no: head.secret_no,
       redactions,
     },
+    planned_from: head.revision,
     store_id: row.store_id,
     hash_input: `${document.query}\u001f${document.output}`,
   }
 }
 
-function withoutText({ document, head }: OpenedDecision): {
+export function withoutText({ document, head }: Pick<OpenedDecision, 'document' | 'head'>): {
   left: DecisionDocument
   redactions: FieldCount[]
 } {

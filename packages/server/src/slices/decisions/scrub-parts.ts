@@ -6,11 +6,17 @@ import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import type { LedgerParts } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { applyScrub, type PlannedScrub, planScrub, type ScrubWanted } from './plan-scrub.ts'
+import { findRevisions } from './scrub.sql.ts'
+import { withhold } from './withhold.ts'
 
 /** Bounds of one part; a document larger than all of it is a part of its own. */
 export const partLimits: (kernel: Kernel) => { bytes_max: number; decisions_max: number } =
   perKernel(() => ({ bytes_max: 4 * 1024 * 1024, decisions_max: 200 }))
+
+const REVISIONS_AT_ONCE = 500
+const PLANS_MAX = 3
 
 const Part = Type.Object({
   version: Type.Literal(1),
@@ -31,6 +37,12 @@ type Part = Static<typeof Part>
 
 const parts = Compile(Part)
 
+/** Parts of a plan, and what it was made from. */
+export interface WrittenScrub extends LedgerParts {
+  /** Seq to revision, of every decision in it. */
+  readonly planned_from: ReadonlyMap<number, number>
+}
+
 /**
  * Plans a scrub and makes the plan durable, part by part; null when there is nothing to scrub.
  * Of no effect until a ledger entry claims it. Nothing of it stays when it fails, nor, from the
@@ -40,10 +52,11 @@ export async function writeScrubParts(
   kernel: Kernel,
   tenant_id: string,
   wanted: ScrubWanted,
-): Promise<LedgerParts | null> {
+): Promise<WrittenScrub | null> {
   const { bytes_max, decisions_max } = partLimits(kernel)
   const parts_id = kernel.ids.hex(16)
   const refs = wanted.subjects.map(({ ref }) => ref)
+  const planned_from = new Map<number, number>()
   let count = 0
   let held: PlannedScrub[] = []
   let bytes = 0
@@ -63,6 +76,7 @@ export async function writeScrubParts(
       const size = planned.scrubbed.sealed.length
       if (held.length === decisions_max || bytes + size > bytes_max) await write()
       held.push(planned)
+      planned_from.set(planned.scrubbed.decision_seq, planned.planned_from)
       bytes += size
     }
     await write()
@@ -70,7 +84,7 @@ export async function writeScrubParts(
     await dropScrubParts(kernel, { parts_id, count })
     throw error
   }
-  return count === 0 ? null : { parts_id, count }
+  return count === 0 ? null : { parts_id, count, planned_from }
 }
 
 const planOf = (refs: readonly number[], held: readonly PlannedScrub[]): Part => ({
@@ -82,6 +96,61 @@ const planOf = (refs: readonly number[], held: readonly PlannedScrub[]): Part =>
     redactions: scrubbed.redactions.map((done) => ({ ...done })),
   })),
 })
+
+/**
+ * Whether every decision is still as a plan was made from it. Asked last before the plan is on
+ * record: from then on its secrets go, and a record changed meanwhile would go with them.
+ */
+async function isCurrent(
+  kernel: Kernel,
+  tenant_id: string,
+  planned_from: ReadonlyMap<number, number>,
+): Promise<boolean> {
+  const planned = [...planned_from]
+  for (let at = 0; at < planned.length; at += REVISIONS_AT_ONCE) {
+    const some = planned.slice(at, at + REVISIONS_AT_ONCE)
+    const seqs = some.map(([seq]) => seq)
+    const now = await kernel.db.read(tenant_id, (db) => findRevisions(db, seqs))
+    if (some.some(([seq, revision]) => now.get(seq) !== revision)) return false
+  }
+  return true
+}
+
+/** Plans until the plan is of the records as they are; refuses `unavailable` when it never is. */
+export async function untilCurrent<T>(
+  kernel: Kernel,
+  tenant_id: string,
+  { plan, planned_from, drop }: Replanning<T>,
+): Promise<T> {
+  for (let plans = 1; ; plans += 1) {
+    const planned = await plan()
+    if (await isCurrent(kernel, tenant_id, planned_from(planned))) return planned
+    await drop(planned)
+    if (plans === PLANS_MAX) throw new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  }
+}
+
+export interface Replanning<T> {
+  readonly plan: () => Promise<T>
+  /** Seq to revision of each decision in it. */
+  readonly planned_from: (planned: T) => ReadonlyMap<number, number>
+  /** Takes it back. */
+  readonly drop: (planned: T) => Promise<void>
+}
+
+/** As `writeScrubParts`, of records that are still as they were planned from. */
+export const writeCurrentParts = (
+  kernel: Kernel,
+  tenant_id: string,
+  wanted: ScrubWanted,
+): Promise<WrittenScrub | null> =>
+  untilCurrent(kernel, tenant_id, {
+    plan: () => writeScrubParts(kernel, tenant_id, wanted),
+    planned_from: (written) => written?.planned_from ?? new Map(),
+    drop: async (written) => {
+      if (written) await dropScrubParts(kernel, written)
+    },
+  })
 
 /** Takes back a plan that no ledger entry has claimed; does nothing to one that is claimed. */
 export async function dropScrubParts(kernel: Kernel, written: LedgerParts): Promise<void> {
@@ -122,9 +191,10 @@ export async function applyScrubParts(
   const redactions = new Map<number, Redaction[]>()
   for (let part = 0; part < count; part += 1) {
     const { refs, scrubbed } = await loadScrubPart(kernel, parts_id, part)
-    changed.push(
-      ...(await kernel.db.transact(tenant_id, (tx) => applyScrub(tx, { refs, scrubbed }))),
-    )
+    const stored = await kernel.db.transact(tenant_id, (tx) => applyScrub(tx, { refs, scrubbed }))
+    changed.push(...stored.changed)
+    for (const decision of stored.diverged)
+      if (await withhold(kernel, tenant_id, { refs, decision })) changed.push(decision.decision_id)
     for (const { decision_id, used, redactions: done } of scrubbed)
       for (const ref of used) {
         const known = redactions.get(ref) ?? []

@@ -171,8 +171,8 @@ test('a plan removes several facts at once, applies once, and is read back', asy
   forget(kernel, scene.tenant_id, scene.store_id, refs)
   const apply = () =>
     kernel.db.transact(scene.tenant_id, (tx) => applyScrub(tx, { refs, scrubbed }))
-  assert.deepEqual(await apply(), [id])
-  assert.deepEqual(await apply(), [])
+  assert.deepEqual(await apply(), { changed: [id], diverged: [] })
+  assert.deepEqual(await apply(), { changed: [], diverged: [] })
   assert.deepEqual((await headOf(id)).bound, [])
   for (const [i, ref] of refs.entries()) {
     assert.deepEqual(await readBackScrubbed(kernel, scene.tenant_id, [id], ref), [id])
@@ -197,12 +197,16 @@ test('a plan is not applied over a newer document, and a missing row is passed o
   const apply = (ref: number, scrubbed: Awaited<ReturnType<typeof plan>>) =>
     kernel.db.transact(scene.tenant_id, (tx) => applyScrub(tx, { refs: [ref], scrubbed }))
   const first = await plan(one)
-  assert.deepEqual(await apply(one, first), [id])
-  assert.deepEqual(await apply(two, await plan(two)), [id])
-  assert.deepEqual(await apply(one, first), [])
+  const [changed, unchanged] = [
+    { changed: [id], diverged: [] },
+    { changed: [], diverged: [] },
+  ]
+  assert.deepEqual(await apply(one, first), changed)
+  assert.deepEqual(await apply(two, await plan(two)), changed)
+  assert.deepEqual(await apply(one, first), unchanged)
   assert.deepEqual((await headOf(id)).bound, [])
   const elsewhere = first.map((decision) => ({ ...decision, decision_id: '0'.repeat(32) }))
-  assert.deepEqual(await apply(one, elsewhere), [])
+  assert.deepEqual(await apply(one, elsewhere), unchanged)
 })
 
 test('a read waits while a decision is between its secret and its scrubbed text', async () => {

@@ -1,6 +1,8 @@
 // Step 1: finds what a ref stands for and hides it, in one unit with the idempotency record.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import { requireTurn } from '../../platform/erasure-turn.ts'
+import type { Kernel } from '../../platform/kernel.ts'
 import { markErasing } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { readRecord, type StoredCertificate } from './certificate.ts'
@@ -27,7 +29,14 @@ export type Begun =
   | { readonly kind: 'out_of_reach' }
 
 /** @param certificate_id minted for this request, or recorded by its first run */
-export async function begin(tx: Tx, request: EraseRequest, certificate_id: string): Promise<Begun> {
+export async function begin(
+  kernel: Kernel,
+  tx: Tx,
+  request: EraseRequest,
+  certificate_id: string,
+): Promise<Begun> {
+  // Hidden after the turn's end, a memory would stay so with nobody at work on it.
+  await requireTurn(kernel, tx)
   meter(tx, request.operation)
   const { ref } = request
   const own = await findCertificate(tx, certificate_id)

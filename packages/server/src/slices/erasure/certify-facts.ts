@@ -6,14 +6,14 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { Redaction } from '../decisions/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { setTombstoneCertificate } from '../memory/index.ts'
+import { findStore, setTombstoneCertificate } from '../memory/index.ts'
 import {
   certificateDigest,
   readRecord,
   type StoredCertificate,
   signStatement,
 } from './certificate.ts'
-import { findStanding, insertCertificate } from './certificates.sql.ts'
+import { findCertificate, findStanding, insertCertificate } from './certificates.sql.ts'
 import { limitsOf } from './claims.ts'
 import type { Observation } from './observe-facts.ts'
 import type { Pending, Reasons } from './plan.ts'
@@ -39,6 +39,7 @@ export async function certifyFacts(
   const certificates = new Map(proven.certified)
   const fresh: StoredCertificate[] = []
   const completed_us = kernel.clock.now()
+  const sent = await storesSentOut(kernel, tenant_id, proven.pending)
   for (const { entry, plan } of proven.pending) {
     const observed = proven.observed.get(plan.ref)
     if (certificates.has(plan.ref) || !observed) continue
@@ -53,19 +54,38 @@ export async function certifyFacts(
         kind: 'fact',
         outcome: plan.outcome,
         with_words: proven.known.has(plan.ref),
+        sent_out: plan.store_id !== null && sent.has(plan.store_id),
       }),
     })
     const certificate = await signStatement(kernel, statement)
-    certificates.set(plan.ref, certificate)
     fresh.push(certificate)
   }
-  await kernel.db.transact(tenant_id, async (tx) => {
-    for (const certificate of fresh) await storeFactCertificate(tx, certificate, completed_us)
+  const stored = await kernel.db.transact(tenant_id, async (tx) => {
+    const standing: StoredCertificate[] = []
+    for (const certificate of fresh)
+      standing.push(await storeFactCertificate(tx, certificate, completed_us))
+    return standing
   })
+  for (const certificate of stored)
+    if (certificate.fact_ref !== null) certificates.set(certificate.fact_ref, certificate)
   await passed(kernel, '7-main')
   await kernel.keyring.ledger.complete(completions(proven.pending, certificates, completed_us))
   await passed(kernel, '7')
   return certificates
+}
+
+/** Those of the stores whose texts have been given to an embedding service outside. */
+async function storesSentOut(
+  kernel: Kernel,
+  tenant_id: string,
+  pending: readonly Pending[],
+): Promise<ReadonlySet<string>> {
+  const ids = new Set(pending.flatMap(({ plan }) => plan.store_id ?? []))
+  const sent = new Set<string>()
+  await kernel.db.read(tenant_id, async (db) => {
+    for (const store_id of ids) if ((await findStore(db, store_id))?.sent_out) sent.add(store_id)
+  })
+  return sent
 }
 
 function completions(
@@ -123,14 +143,21 @@ export function factStatement(
   }
 }
 
-/** Stores a certificate of a fact with its log entry; one for nothing_found never stands. */
+/**
+ * Stores a certificate of a fact with its log entry, unless another process that finished the same
+ * erasure has stored its own; the one that is stored. One for nothing_found never stands.
+ */
 export async function storeFactCertificate(
   tx: Tx,
   certificate: StoredCertificate,
   completed_us: number,
-): Promise<void> {
+): Promise<StoredCertificate> {
   const { certificate_id, outcome, fact_ref } = certificate
   const stands = outcome !== 'nothing_found'
+  const first =
+    (stands ? await findStanding(tx, 'fact', String(fact_ref)) : undefined) ??
+    (await findCertificate(tx, certificate_id))
+  if (first) return readRecord(first.record)
   const { seq } = await appendCrumb(tx, {
     event_type: 'erasure.certified',
     subject: certificate_id,
@@ -153,6 +180,7 @@ export async function storeFactCertificate(
     record: JSON.stringify(certificate),
   })
   if (stands && fact_ref !== null) await setTombstoneCertificate(tx, fact_ref, certificate_id)
+  return certificate
 }
 
 /** Certificates that are stored although their ledger rows still say requested. */

@@ -38,7 +38,6 @@ export async function certifyNothing(
   return kernel.db.transact(tenant_id, async (tx) => {
     const taken = (await findPlaces(tx, [ref])).length > 0 || (await isNamedByDecision(tx, ref))
     if (taken) return null
-    await storeFactCertificate(tx, certificate, completed_us)
-    return certificate
+    return storeFactCertificate(tx, certificate, completed_us)
   })
 }

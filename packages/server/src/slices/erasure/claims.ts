@@ -28,6 +28,9 @@ const NUMBER_ONLY =
   'Only the number was looked for; nothing is said of memories stored under other numbers.'
 const NO_TEXT =
   'No text was stored under this number at that time, so queries and outputs were not searched.'
+const SENT_OUT =
+  'Texts of this store were sent to an embedding service outside this one; what that service ' +
+  'keeps of them is not covered.'
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
 
 /**
@@ -43,13 +46,17 @@ export interface ClaimInputs {
   readonly outcome: 'erased' | 'already_absent' | 'nothing_found'
   /** The erased text was at hand while the read paths were checked. */
   readonly with_words: boolean
+  /** Texts of its store have been given to an embedding service outside. */
+  readonly sent_out?: boolean
 }
 
-export function limitsOf({ engine, kind, outcome, with_words }: ClaimInputs): string[] {
+export function limitsOf(inputs: ClaimInputs): string[] {
+  const { engine, kind, outcome, with_words, sent_out = false } = inputs
   const always = [HEAPS, OUTSIDE, CALLER_LABELS, DECISION_IDS]
   if (outcome === 'nothing_found') return [NUMBER_ONLY, OUTSIDE]
   const keys = engine === 'postgres' ? [KEYRING_COPIES, PG_LOG] : [KEYRING_COPIES]
   if (kind === 'decision') return [...always, ...keys, DECISION_ONLY]
   if (outcome === 'already_absent') return [...always, ...keys, NO_TEXT]
-  return [...always, ...keys, PARAPHRASE, ...(with_words ? [] : [WITHOUT_WORDS])]
+  const sent = sent_out ? [SENT_OUT] : []
+  return [...always, ...sent, ...keys, PARAPHRASE, ...(with_words ? [] : [WITHOUT_WORDS])]
 }

@@ -4,6 +4,7 @@ import type { memoryErasure } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { findLastJob } from '../../platform/db/jobs.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { admit } from '../governance/index.ts'
 import { findStore, markStoreDeleting } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { erasureSigner } from './certificate.ts'
@@ -11,9 +12,13 @@ import { STORE_ERASE } from './store-erase-job.ts'
 import { countFactsOf } from './subjects.sql.ts'
 
 /** Asked again while the job is open, it answers that job; after a failed one, a new job. */
-export const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = (call, { params }) => {
+export const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = async (
+  call,
+  { params },
+) => {
   const { store_id } = params
   erasureSigner(call.kernel)
+  await admit(call, 'memory.delete', { store_id })
   return call.transact(async (tx) => {
     const store = await findStore(tx, store_id)
     if (!store) return call.refuse('store_not_found')

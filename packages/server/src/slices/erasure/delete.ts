@@ -2,6 +2,7 @@
 
 import type { memoryErasure } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
+import { admit } from '../governance/index.ts'
 import { findStore, requireCapability, writeTarget } from '../memory/index.ts'
 import { eraseFact } from './erase-fact.ts'
 import { reasonsOf } from './plan.ts'
@@ -18,6 +19,7 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
   if (!store && store_id !== 'default') return call.refuse('store_not_found')
   const { settings } = await writeTarget(call.kernel, call.tenant_id, store_id)
   requireCapability(settings, 'hard_delete', call.operation.id)
+  await admit(call, 'memory.delete', { store_id, ref })
   const request = {
     ref,
     store_id,

@@ -60,7 +60,9 @@ async function settle(
   if (changes === CHANGES_MAX) throw new Error('the ref kept changing while it was looked for')
   // A memory or a decision took the number meanwhile: look again.
   const { tenant_id, request, certificate_id } = job
-  const again = await kernel.db.transact(tenant_id, (tx) => begin(tx, request, certificate_id))
+  const again = await kernel.db.transact(tenant_id, (tx) =>
+    begin(kernel, tx, request, certificate_id),
+  )
   return settle(kernel, job, again, changes + 1)
 }
 
@@ -77,7 +79,7 @@ async function beginOnce(
   const minted = call.kernel.ids.hex(16)
   return call.once({
     run: async (tx) => {
-      const begun = await begin(tx, request, minted)
+      const begun = await begin(call.kernel, tx, request, minted)
       const ids = { certificate_id: minted, kind: begun.kind }
       return { reply: { begun, certificate_id: minted }, ids }
     },
@@ -85,7 +87,8 @@ async function beginOnce(
       const certificate_id = String(ids['certificate_id'])
       // A number without a memory then may have one now: the retry must not reach it.
       if (ids['kind'] === 'out_of_reach') return { begun: { kind: 'out_of_reach' }, certificate_id }
-      return { begun: await begin(tx, request, certificate_id), certificate_id }
+      const begun = await begin(call.kernel, tx, request, certificate_id)
+      return { begun, certificate_id }
     },
   })
 }

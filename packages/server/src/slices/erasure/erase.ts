@@ -1,8 +1,10 @@
 // Steps 2 and 3 of an erasure: plan, ledger row, secret destroyed. From there it can only go on.
 
-import { assertTurn } from '../../platform/erasure-turn.ts'
+import { renewTurn, requestInTurn, requireTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerParts } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { dropScrubParts, untilCurrent } from '../decisions/index.ts'
 import { unmarkErasing } from '../memory/index.ts'
 import { type Finished, finishFacts } from './finish-facts.ts'
 import type { Pending } from './plan.ts'
@@ -47,13 +49,26 @@ async function planOrUndo(
   let parts: LedgerParts | null = null
   try {
     await passed(kernel, '1')
-    const planned = await planFacts(kernel, tenant_id, erasure)
-    parts = planned.parts
-    await passed(kernel, '2')
+    const planned = await untilCurrent(kernel, tenant_id, {
+      plan: async () => {
+        const made = await planFacts(kernel, tenant_id, erasure)
+        parts = made.parts
+        await passed(kernel, '2')
+        return made
+      },
+      planned_from: (made) => made.parts?.planned_from ?? new Map(),
+      drop: async (made) => {
+        if (made.parts) await dropScrubParts(kernel, made.parts)
+      },
+    })
     const pending = await request(kernel, tenant_id, { ...planned, ...erasure })
     return { pending, known: planned.known }
   } catch (error) {
-    await undo(kernel, tenant_id, { marked: erasure.marked, parts })
+    await undo(kernel, tenant_id, { marked: erasure.marked, parts }).catch((failure: unknown) => {
+      // The marks are then another's to take back: with its turn, or a minute later.
+      if (!(failure instanceof Refusal)) throw failure
+      kernel.logger.warn('erasure.not_undone', { tenant_id })
+    })
     throw error
   }
 }
@@ -63,13 +78,13 @@ async function request(
   tenant_id: string,
   { plans, parts, requested_us }: Planned & FactErasure,
 ): Promise<Pending[]> {
-  const { ledger } = kernel.keyring
-  assertTurn(kernel, tenant_id)
-  const entries = await ledger.request(
+  const entries = await requestInTurn(
+    kernel,
+    tenant_id,
     plans.map((plan) => ledgerRow(tenant_id, plan, { requested_us, parts })),
   )
   // Rows from before keep their own parts; when all are, nobody has claimed these.
-  if (parts) await ledger.dropParts(parts.parts_id)
+  if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
   const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
   return plans.flatMap((plan) => {
     const entry = bySubject.get(String(plan.ref))
@@ -91,17 +106,24 @@ async function undo(kernel: Kernel, tenant_id: string, { marked, parts }: Undoin
   await showAgain(kernel, tenant_id, refs)
 }
 
-/** Takes back step 1 for those of the refs that the ledger knows nothing of. */
+/**
+ * Takes back step 1 for those of the refs that the ledger knows nothing of. Refuses `unavailable`
+ * when another has the turn: a memory shown while that one erases it could be named by a decision
+ * that its plan has not seen, and which then opens for nobody.
+ */
 export async function showAgain(
   kernel: Kernel,
   tenant_id: string,
   refs: readonly number[],
 ): Promise<void> {
+  if (refs.length === 0) return
+  await renewTurn(kernel, tenant_id)
   const undone: number[] = []
   for (const ref of refs)
     if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
   if (undone.length === 0) return
   await kernel.db.transact(tenant_id, async (tx) => {
+    await requireTurn(kernel, tx)
     await unmarkErasing(tx, undone)
     await deleteHeldNumbers(tx, undone)
   })

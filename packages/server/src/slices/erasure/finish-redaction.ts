@@ -83,11 +83,11 @@ async function certify(
     log_seq,
   })
   const certificate = await signStatement(kernel, statement)
-  await kernel.db.transact(tenant_id, (tx) =>
+  const stored = await kernel.db.transact(tenant_id, (tx) =>
     storeRedactionCertificate(tx, certificate, completed_us),
   )
   await passed(kernel, '7-main')
-  return certificate
+  return stored
 }
 
 interface RedactionObserved {
@@ -157,12 +157,15 @@ function redactionStatement(
   }
 }
 
+/** As `storeFactCertificate`: the one that is stored. */
 export async function storeRedactionCertificate(
   tx: Tx,
   certificate: StoredCertificate,
   completed_us: number,
-): Promise<void> {
+): Promise<StoredCertificate> {
   const { certificate_id, outcome, decision_id = '' } = certificate
+  const first = await findStanding(tx, 'decision', decision_id)
+  if (first) return readRecord(first.record)
   const { seq } = await appendCrumb(tx, {
     event_type: 'erasure.certified',
     subject: certificate_id,
@@ -184,4 +187,5 @@ export async function storeRedactionCertificate(
     log_seq: seq,
     record: JSON.stringify(certificate),
   })
+  return certificate
 }

@@ -1,5 +1,6 @@
 // The end of a store's deletion: its row goes, then the secret its description was sealed under.
 
+import { requestInTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { findStore, forget, removeStoreRow } from '../memory/index.ts'
@@ -16,7 +17,7 @@ export async function requestStore(
   plan: StorePlan,
 ): Promise<PendingStore> {
   const { store_id, secret_no } = plan
-  const [entry] = await kernel.keyring.ledger.request([
+  const [entry] = await requestInTurn(kernel, tenant_id, [
     {
       tenant_id,
       subject_kind: 'store',

@@ -134,6 +134,7 @@ test('a memory that a read path still shows is not certified, and is once it is 
       r.first(
         from(r, 'facts')
           .select(['ref', 'store_id', 'namespace', 'written_seq', 'written_us'])
+          .select(['sealed_seq', 'space_mark'])
           .select(['token_count', 'state', 'sealed'])
           .where('ref', '=', ref),
       ),

@@ -16,6 +16,8 @@ export type PlaceKind =
   | 'composed'
   /** Plain text in the memory of the process. */
   | 'memory'
+  /** In the hands of somebody else, by the operator's choice: certificates say so. */
+  | 'outside'
 
 export interface Place {
   /** `table.column`, or the name of a file, cache or queue. */
@@ -69,6 +71,7 @@ export const dataPlaces: readonly Place[] = [
   place('stores.sealed', 'sealed', 'name and labels; the secret goes with the store'),
   place('stores.capabilities', 'enum', 'capability flags'),
   place('stores.tokenizer', 'enum', 'tokenizer names'),
+  place('stores.embedder', 'enum', 'embedder names'),
   place('stores.state', 'enum', 'store states'),
   place('facts.tenant_id', 'minted', TENANT),
   place('facts.store_id', 'caller_label', 'see stores.store_id'),
@@ -83,6 +86,8 @@ export const dataPlaces: readonly Place[] = [
   place('tombstones.tenant_id', 'minted', TENANT),
   place('tombstones.store_id', 'caller_label', 'see stores.store_id'),
   place('tombstones.certificate_id', 'minted', 'certificate id'),
+  place('retrieved_facts.tenant_id', 'minted', TENANT),
+  place('retrieved_facts.store_id', 'caller_label', 'see stores.store_id'),
   place('decisions.tenant_id', 'minted', TENANT),
   place(
     'decisions.decision_id',
@@ -104,6 +109,28 @@ export const dataPlaces: readonly Place[] = [
     'composed',
     'salted hash, ids, statuses; basis and requester as given',
   ),
+  place('policy_sets.tenant_id', 'minted', TENANT),
+  place('policies.tenant_id', 'minted', TENANT),
+  place('policies.policy_id', 'minted', 'policy id'),
+  place('policies.change', 'enum', 'created, updated or deleted'),
+  place('policies.policy_type', 'enum', 'policy types'),
+  place('policies.action', 'enum', 'actions'),
+  place('policies.seed_key', 'enum', 'keys of the default policies'),
+  place('policies.sealed', 'sealed', 'name, description and configuration; no memory is in them'),
+  place('policies.changed_by', 'minted', 'key id'),
+  place('policy_members.tenant_id', 'minted', TENANT),
+  place('policy_members.members', 'composed', 'policy ids and versions'),
+  place('policy_counts.tenant_id', 'minted', TENANT),
+  place('policy_counts.policy_id', 'minted', 'policy id'),
+  place('policy_counts.result', 'enum', 'results'),
+  place('evaluations.tenant_id', 'minted', TENANT),
+  place('evaluations.evaluation_id', 'minted', 'evaluation id'),
+  place('evaluations.operation', 'caller_label', 'the name of an operation in code'),
+  place('evaluations.verdicts', 'enum', 'a letter for each policy'),
+  place('evaluations.details', 'composed', 'reason codes, positions and numbers'),
+  place('evaluations.request', 'composed', 'lengths, and HMACs under the tenant label salt'),
+  place('rate_slots.tenant_id', 'minted', TENANT),
+  place('rate_slots.policy_id', 'minted', 'policy id'),
   place('usage.tenant_id', 'minted', TENANT),
   place('usage.period', 'minted', 'month'),
   place('usage.operation', 'enum', 'operation ids'),
@@ -177,6 +204,20 @@ export const otherPlaces: readonly Place[] = [
     'memory',
     'a unit that would store an erasing ref is refused',
   ),
+  place('refs returned by retrievals, waiting to be recorded', 'memory', 'refs alone'),
+  place('counts of near-duplicates', 'memory', 'numbers; word ids while one is being made'),
+  place('compiled policies', 'memory', 'configurations; no memory is in them'),
+  place('evaluations waiting for a commit', 'memory', 'rows as in the table above'),
   place('job queue', 'composed', 'see jobs.payload'),
   place('tokenizer and embedder', 'memory', 'merge cache off; nothing kept between calls'),
+  place(
+    'texts being embedded again',
+    'memory',
+    'forget() stops the batch the ref is in, also what has been sent and not answered',
+  ),
+  place(
+    'embedding service of the embedder http',
+    'outside',
+    'texts and queries of stores that use it; a limit of certificates',
+  ),
 ]

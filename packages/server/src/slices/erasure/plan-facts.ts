@@ -3,7 +3,7 @@
 import { contentHash } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerParts, NewLedgerEntry } from '../../platform/keys/keyring.ts'
-import { writeScrubParts } from '../decisions/index.ts'
+import { type WrittenScrub, writeScrubParts } from '../decisions/index.ts'
 import { openForErasure } from '../memory/index.ts'
 import type { FactPlan, Reasons } from './plan.ts'
 
@@ -31,7 +31,7 @@ export interface FactErasure {
 export interface Planned {
   readonly plans: readonly FactPlan[]
   /** What happens to decisions, durable already; null: no decision used them. */
-  readonly parts: LedgerParts | null
+  readonly parts: WrittenScrub | null
   readonly known: ReadonlyMap<number, Known>
 }
 
@@ -79,5 +79,5 @@ export const ledgerRow = (
   requested_us,
   plan,
   destroys: [{ kind: 'fact', number: plan.ref }],
-  parts,
+  parts: parts && { parts_id: parts.parts_id, count: parts.count },
 })

@@ -9,17 +9,23 @@ import { finishPending } from './finish-pending.ts'
 import { removeDeletedStores } from './finish-store.ts'
 import { needsReplay, replayLedger } from './replay-ledger.ts'
 import { listErasing, listHeldNumbers } from './subjects.sql.ts'
+import { listInNeed, listUnfinished } from './survey.ts'
 
 /**
  * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
- * into it, then finishes or undoes what was in progress. Run before listening.
- * `generation_floor`: for a restored keyring, see reconcileLog.
+ * into it, then finishes or undoes what was in progress. Run before listening. Tenants that need
+ * none of it are told apart by a few queries over all of them.
+ * `generation_floor`: for a restored keyring, see reconcileLog; then no tenant is passed over.
  */
 export async function reconcileErasures(
   kernel: Kernel,
   options: { generation_floor?: number } = {},
 ): Promise<void> {
-  for (const tenant_id of await kernel.keyring.listTenants())
+  const tenants =
+    options.generation_floor === undefined
+      ? await listInNeed(kernel)
+      : await kernel.keyring.listTenants()
+  for (const tenant_id of tenants)
     await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options)).catch(
       (error: unknown) => passOver(kernel, tenant_id, error),
     )
@@ -52,7 +58,7 @@ async function reconcileTenant(
  * erasure of the tenant and the next start try again.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
-  for (const tenant_id of await kernel.keyring.listTenants())
+  for (const tenant_id of await listUnfinished(kernel))
     await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id))
 }
 

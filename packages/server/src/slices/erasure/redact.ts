@@ -4,9 +4,9 @@ import type { decisionErasure } from '@custos/contract'
 import { contentHash } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { assertTurn, inErasureTurn } from '../../platform/erasure-turn.ts'
+import { inErasureTurn, requestInTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { planRedaction } from '../decisions/index.ts'
+import { type PlannedRedaction, planRedaction, untilCurrent } from '../decisions/index.ts'
 import { meter } from '../tenants/index.ts'
 import { erasureSigner, readRecord, type StoredCertificate } from './certificate.ts'
 import { findStanding } from './certificates.sql.ts'
@@ -76,8 +76,12 @@ async function redactNow(
   { requested_us, certificate_id, legal_basis, requested_by }: RedactRequest,
 ): Promise<Answer> {
   await passed(kernel, '1')
-  const planned = await planRedaction(kernel, tenant_id, decision_id)
-  if (!planned) throw new Error('the decision is gone although decisions are never removed')
+  const planned = await untilCurrent(kernel, tenant_id, {
+    plan: () => planText(kernel, tenant_id, decision_id),
+    planned_from: (made) => new Map([[made.plan.decision_seq, made.planned_from]]),
+    // Nothing of it is kept anywhere yet.
+    drop: async () => {},
+  })
   const content_salt = kernel.ids.hex(32)
   const plan: RedactionPlan = {
     version: 1,
@@ -91,11 +95,21 @@ async function redactNow(
     legal_basis,
     requested_by,
   }
-  await passed(kernel, '2')
   const pending = await requestRedaction(kernel, tenant_id, { plan, requested_us })
   const certificate = await finishRedaction(kernel, tenant_id, pending)
   if (!certificate) throw new UnprovenErasure()
   return { certificate, deleted: true, content_salt }
+}
+
+async function planText(
+  kernel: Kernel,
+  tenant_id: string,
+  decision_id: string,
+): Promise<PlannedRedaction> {
+  const planned = await planRedaction(kernel, tenant_id, decision_id)
+  if (!planned) throw new Error('the decision is gone although decisions are never removed')
+  await passed(kernel, '2')
+  return planned
 }
 
 /** Step 3: from here the redaction can only be finished. */
@@ -105,8 +119,7 @@ async function requestRedaction(
   { plan, requested_us }: { plan: RedactionPlan; requested_us: number },
 ): Promise<PendingRedaction> {
   const { old_secret_no, decision_id } = plan.redaction
-  assertTurn(kernel, tenant_id)
-  const [entry] = await kernel.keyring.ledger.request([
+  const [entry] = await requestInTurn(kernel, tenant_id, [
     {
       tenant_id,
       subject_kind: 'decision',

@@ -1,7 +1,7 @@
 // The job behind a store's deletion: erases its facts in transactions of at most 500, then the row.
 
 import { limits } from '@custos/contract'
-import { inErasureTurn } from '../../platform/erasure-turn.ts'
+import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
 import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { listRefsOfStore, markErasing } from '../memory/index.ts'
@@ -80,7 +80,10 @@ async function eraseBatch(
       listRefsOfStore(db, store_id, -1, FACTS_PER_BATCH),
     )
     if (refs.length === 0) return 0
-    await kernel.db.transact(tenant_id, (tx) => markErasing(tx, refs))
+    await kernel.db.transact(tenant_id, async (tx) => {
+      await requireTurn(kernel, tx)
+      await markErasing(tx, refs)
+    })
     const marked = refs.map(
       (ref): Marked => ({ ref, store_id, outcome: 'erased', certificate_id: kernel.ids.hex(16) }),
     )

@@ -108,15 +108,15 @@ export async function appendCrumb<E extends EventType>(
     created_at: formatTime(created_us),
   })
   const leaf = sha256(Buffer.concat([LEAF_PREFIX, Buffer.from(record)]))
-  const inserted = insertCrumb(tx, { seq, breadcrumb_id: leaf, record })
-  const completed: { height: number; idx: number; hash: Uint8Array }[] = []
+  // Nobody looks for it in this unit: what comes next need not wait.
+  tx.needs(insertCrumb(tx, { seq, breadcrumb_id: leaf, record }))
   const frontier = appendLeaf(head.frontier, leaf, {
     hash: sha256,
     onNode: (height, idx, hash) => {
-      if (STORED_HEIGHTS.some((stored) => stored === height)) completed.push({ height, idx, hash })
+      if (STORED_HEIGHTS.some((stored) => stored === height))
+        tx.needs(insertNode(tx, { height, idx, hash }))
     },
   })
-  await Promise.all([inserted, ...completed.map((node) => insertNode(tx, node))])
   const generation = head.generation
   tx.shared.set(chainSlot, { generation, frontier, last_id: leaf, last_us: created_us })
   return { seq, created_us }

@@ -1,5 +1,7 @@
 // SQL of the log: heads, breadcrumbs, interior nodes, epochs.
 
+import type { Database } from '../../platform/db/database.ts'
+import { firstOfEach } from '../../platform/db/first-of-each.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
@@ -17,6 +19,17 @@ const headStatement = statement<object>()((k, p) =>
 )
 
 export const findHead = (db: TenantDb) => db.firstOf(headStatement, {})
+
+/** The same of many tenants, by tenant. */
+export const findHeads = (
+  db: Database,
+  tenants: readonly string[],
+): Promise<Map<string, HeadRow>> =>
+  firstOfEach(
+    db,
+    headStatement,
+    tenants.map((tenant_id) => ({ tenant_id, params: {} })),
+  )
 
 const upsertHeadStatement = statement<HeadRow>()((k, p) =>
   k

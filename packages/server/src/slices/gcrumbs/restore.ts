@@ -5,7 +5,7 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { appendCrumb, raiseGeneration, sha256 } from './append.ts'
-import { findHead } from './chain.sql.ts'
+import { findHead, type HeadRow } from './chain.sql.ts'
 import { republish, rollEpoch } from './epochs.ts'
 import { treeRoot } from './tree.ts'
 
@@ -26,7 +26,7 @@ export async function reconcileLog(
   const fits = await kernel.db.read(
     tenant_id,
     async (db) =>
-      (await extendsCheckpoint(db, stored)) &&
+      (await fitsLog(db, stored)) &&
       (options.generation_floor === undefined || !(await findHead(db))),
   )
   if (fits && !options.certificates_missing) {
@@ -39,15 +39,20 @@ export async function reconcileLog(
   return 'restored'
 }
 
-async function extendsCheckpoint(db: TenantDb, stored: StoredCheckpoint | null): Promise<boolean> {
+/** Whether the log extends the checkpoint. */
+export async function fitsLog(db: TenantDb, stored: StoredCheckpoint | null): Promise<boolean> {
   if (!stored) return true
   const head = await findHead(db)
+  return fitsHead(head, stored) ?? sameRoot(stored, await treeRoot(db, stored.tree_size))
+}
+
+/** The same where the head alone says it; null: the tree has to be looked at. */
+export function fitsHead(head: HeadRow | undefined, stored: StoredCheckpoint): boolean | null {
   if (!head || head.generation < stored.generation || head.size < stored.tree_size) return false
   // A later generation was opened on purpose, and its first entry names this checkpoint.
   if (head.generation > stored.generation) return true
-  if (head.size === stored.tree_size)
-    return sameRoot(stored, frontierRoot(decodeFrontier(head.frontier), sha256))
-  return sameRoot(stored, await treeRoot(db, stored.tree_size))
+  if (head.size > stored.tree_size) return null
+  return sameRoot(stored, frontierRoot(decodeFrontier(head.frontier), sha256))
 }
 
 const sameRoot = (stored: StoredCheckpoint, root: Uint8Array): boolean =>

@@ -1,4 +1,4 @@
-// POST /v1/stores: a store with its capabilities, tokenizer and sealed description.
+// POST /v1/stores: a store with its capabilities, tokenizer, embedder and sealed description.
 
 import { limits, type memory, type Store } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
@@ -8,7 +8,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { meter } from '../tenants/index.ts'
 import { chooseCapabilities, parseCapabilities } from './capabilities.ts'
 import { openDescriptions, type StoreDescription } from './store-description.ts'
-import { settingsOf } from './store-settings.ts'
+import { requireEmbedder, settingsOf } from './store-settings.ts'
 import { findStore, type StoreRow } from './stores.sql.ts'
 import { createStore as insertStore, prepareStore } from './write-target.ts'
 
@@ -24,6 +24,7 @@ export function showStore(row: StoreRow, { name, backend, labels }: StoreDescrip
     labels,
     capabilities: parseCapabilities(row.capabilities),
     tokenizer: settings.tokenizer,
+    embedder: settings.embedder,
     created_at: formatTime(row.created_us),
     state: row.state === 'active' ? 'active' : 'deleting',
   }
@@ -36,9 +37,12 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
   const labels = body.labels ?? {}
   if (Buffer.byteLength(JSON.stringify(labels)) > limits.metadata_bytes)
     throw new Refusal('rejected', `labels have ${limits.metadata_bytes} bytes at most`)
+  const embedder = body.embedder ?? kernel.embedders.default_name
+  requireEmbedder(kernel, embedder)
   const settings = {
     store_id: kernel.ids.hex(STORE_ID_BYTES),
     tokenizer: body.tokenizer ?? kernel.settings.default_tokenizer,
+    embedder,
     capabilities: chooseCapabilities(body.capabilities),
   }
   const description = { name: body.name ?? null, backend: body.backend ?? null, labels }
@@ -46,7 +50,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
 
   const store_id = await call.once<string>({
     async run(tx) {
-      await insertStore(tx, store)
+      await insertStore(kernel, tx, store)
       meter(tx, call.operation.id)
       return { reply: settings.store_id, ids: { store_id: settings.store_id } }
     },
@@ -75,6 +79,7 @@ const goneSince = (store_id: string): Store => ({
   labels: {},
   capabilities: [],
   tokenizer: 'o200k_base',
+  embedder: 'none',
   created_at: null,
   state: 'deleted',
 })

@@ -7,7 +7,9 @@ import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 
 /** Runs `act` once, when the next write has taken its ref and is about to be sealed. */
 function whilePreparing({ service }: Scene, act: () => Promise<void>): void {
-  const { embedder } = service.kernel
+  const { embedders } = service.kernel
+  const embedder = embedders.find(embedders.default_name)
+  assert.ok(embedder)
   const embed = embedder.embed.bind(embedder)
   const paused = mock.method(embedder, 'embed', async (texts: readonly string[]) => {
     paused.mock.restore()

@@ -3,6 +3,7 @@
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { closeGap } from './chain-repair.ts'
+import { embeddings } from './embeddings.ts'
 import {
   changeStates,
   deleteFact,
@@ -17,6 +18,7 @@ import {
 import { pageMemories } from './memory-reads.ts'
 import { openFacts } from './opened-fact.ts'
 import { openedFacts } from './opened-facts.ts'
+import { deleteRetrieved } from './retrieved-facts.sql.ts'
 import { advanceStore } from './store-heads.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { findStore } from './stores.sql.ts'
@@ -63,6 +65,7 @@ export async function entomb(
   const fact = await findFact(tx, ref)
   const version = await findCurrent(tx, ref)
   await deleteFact(tx, ref)
+  await deleteRetrieved(tx, store_id, ref)
   await insertTombstone(tx, {
     ref,
     store_id,
@@ -89,9 +92,11 @@ export function forget(
   if (refs.length === 0) {
     storeIndexes(kernel).drop(tenant_id, store_id)
     openedFacts(kernel).forgetStore(tenant_id, store_id)
+    embeddings(kernel).interruptStore(tenant_id, store_id)
   } else {
     storeIndexes(kernel).forget(tenant_id, store_id, refs)
     openedFacts(kernel).forget(tenant_id, refs)
+    embeddings(kernel).interrupt(tenant_id, refs)
   }
 }
 
@@ -120,7 +125,8 @@ export async function probeAbsent(
   const indexed = store
     ? storeIndexes(kernel).has(tenant_id, store.store_id, ref)
     : storeIndexes(kernel).hasAnywhere(tenant_id, ref)
-  const held = indexed || openedFacts(kernel).has(tenant_id, ref)
+  const cached = openedFacts(kernel).has(tenant_id, ref) || embeddings(kernel).has(tenant_id, ref)
+  const held = indexed || cached
   // No store, no lists: nothing was looked at, and the certificate does not say otherwise.
   const result = (present: boolean | null) =>
     present === null ? 'not_applicable' : present ? 'present' : 'absent'

@@ -1,6 +1,9 @@
 // SQL of facts and tombstones: sealed rows with the interval they hold in.
 
-import { itemParams, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import { sql } from 'kysely'
+import type { Builder } from '../../platform/db/builder.ts'
+import { eachRef, listed } from '../../platform/db/each-ref.ts'
+import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import {
@@ -20,8 +23,9 @@ export type TombstoneRow = Row<'tombstones'>
 export const LIVE = 0
 export const ERASING = 1
 
-const IN_MAX = 500
-const FACTS_AT_ONCE = 32
+/** A statement is prepared for each number of refs or rows up to these. */
+const REFS_AT_ONCE = 32
+const ROWS_AT_ONCE = 16
 
 /** A fact's row without what is sealed, and its current validity. */
 export interface FactHead extends Omit<NewFactRow, 'sealed'> {
@@ -44,6 +48,8 @@ const HEAD_COLUMNS = [
   'facts.written_us',
   'facts.token_count',
   'facts.state',
+  'facts.sealed_seq',
+  'facts.space_mark',
   'validity.from_seq',
   'validity.valid_from_us',
   'validity.valid_until_us',
@@ -51,25 +57,10 @@ const HEAD_COLUMNS = [
   'validity.superseded_by',
 ] as const
 
-const FACT_COLUMNS = [...HEAD_COLUMNS, 'facts.sealed'] as const
+export const FACT_COLUMNS = [...HEAD_COLUMNS, 'facts.sealed'] as const
 
-const insertFactStatement = statement<NewFactRow>()((k, p) =>
-  k.insertInto('facts').values({
-    tenant_id: p.tenant_id,
-    ref: p.ref,
-    store_id: p.store_id,
-    namespace: p.namespace,
-    written_seq: p.written_seq,
-    written_us: p.written_us,
-    token_count: p.token_count,
-    state: p.state,
-    sealed: p.sealed,
-  }),
-)
-
-export const insertFact = (tx: Tx, row: NewFactRow) => tx.runOf(insertFactStatement, row)
-
-const factStatement = statement<{ ref: number }>()((k, p) =>
+/** Facts, each with the version of its validity that is on record now. */
+export const currentFacts = (k: Builder, tenant_id: string) =>
   k
     .selectFrom('facts')
     .innerJoin('validity', (join) =>
@@ -78,76 +69,85 @@ const factStatement = statement<{ ref: number }>()((k, p) =>
         .onRef('validity.ref', '=', 'facts.ref')
         .on('validity.until_seq', 'is', null),
     )
-    .select(FACT_COLUMNS)
-    .where('facts.tenant_id', '=', p.tenant_id)
-    .where('facts.ref', '=', p.ref),
+    .where('facts.tenant_id', '=', tenant_id)
+
+const insertFactsStatement = perCount((count) =>
+  statement<{ rows: readonly NewFactRow[] }>()((k, p) =>
+    k.insertInto('facts').values(
+      itemsOf(p.rows, count).map((row) => ({
+        tenant_id: p.tenant_id,
+        ref: row.ref,
+        store_id: row.store_id,
+        namespace: row.namespace,
+        written_seq: row.written_seq,
+        written_us: row.written_us,
+        token_count: row.token_count,
+        state: row.state,
+        sealed_seq: row.sealed_seq,
+        space_mark: row.space_mark,
+        sealed: row.sealed,
+      })),
+    ),
+  ),
+)
+
+export const insertFactRows = (tx: Tx, rows: readonly NewFactRow[]) =>
+  inParts(rows, ROWS_AT_ONCE, (some) => tx.runOf(insertFactsStatement(some.length), { rows: some }))
+
+const factStatement = statement<{ ref: number }>()((k, p) =>
+  currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', p.ref),
 )
 
 /** The fact in any state. */
 export const findFact = (db: TenantDb, ref: number): Promise<FactRow | undefined> =>
   db.firstOf(factStatement, { ref })
 
+interface Refs {
+  readonly refs: readonly number[]
+}
+
 const factsStatement = perCount((count) =>
-  statement<Record<string, number>>()((k, p) =>
-    k
-      .selectFrom('facts')
-      .innerJoin('validity', (join) =>
-        join
-          .onRef('validity.tenant_id', '=', 'facts.tenant_id')
-          .onRef('validity.ref', '=', 'facts.ref')
-          .on('validity.until_seq', 'is', null),
-      )
-      .select(FACT_COLUMNS)
-      .where('facts.tenant_id', '=', p.tenant_id)
-      .where('facts.ref', 'in', itemsOf(p, count, 'r')),
+  statement<Refs>()(
+    (k, p) =>
+      currentFacts(k, p.tenant_id)
+        .select(FACT_COLUMNS)
+        .where('facts.ref', 'in', itemsOf(p.refs, count)),
+    (k, p) =>
+      eachRef(k, listed(p.refs), (ref) =>
+        currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
+      ),
   ),
 )
 
 const headsStatement = perCount((count) =>
-  statement<Record<string, number>>()((k, p) =>
-    k
-      .selectFrom('facts')
-      .innerJoin('validity', (join) =>
-        join
-          .onRef('validity.tenant_id', '=', 'facts.tenant_id')
-          .onRef('validity.ref', '=', 'facts.ref')
-          .on('validity.until_seq', 'is', null),
-      )
-      .select(HEAD_COLUMNS)
-      .where('facts.tenant_id', '=', p.tenant_id)
-      .where('facts.ref', 'in', itemsOf(p, count, 'r')),
+  statement<Refs>()(
+    (k, p) =>
+      currentFacts(k, p.tenant_id)
+        .select(HEAD_COLUMNS)
+        .where('facts.ref', 'in', itemsOf(p.refs, count)),
+    (k, p) =>
+      eachRef(k, listed(p.refs), (ref) =>
+        currentFacts(k, p.tenant_id).select(HEAD_COLUMNS).where('facts.ref', '=', ref),
+      ),
   ),
 )
 
 /** Facts in any state, in no order. */
 export const findFacts = (db: TenantDb, refs: readonly number[]): Promise<FactRow[]> =>
-  byRefs(refs, (some) => db.allOf(factsStatement(some.length), itemParams(some, 'r')))
+  byRefs(refs, (some) => db.allOf(factsStatement(some.length), { refs: some }))
 
 /** The same without what is sealed. */
 export const findFactHeads = (db: TenantDb, refs: readonly number[]): Promise<FactHead[]> =>
-  byRefs(refs, (some) => db.allOf(headsStatement(some.length), itemParams(some, 'r')))
+  byRefs(refs, (some) => db.allOf(headsStatement(some.length), { refs: some }))
 
-async function byRefs<T>(
+const byRefs = async <T>(
   refs: readonly number[],
   look: (some: readonly number[]) => Promise<T[]>,
-): Promise<T[]> {
-  const rows: T[] = []
-  for (let at = 0; at < refs.length; at += FACTS_AT_ONCE)
-    rows.push(...(await look(refs.slice(at, at + FACTS_AT_ONCE))))
-  return rows
-}
+): Promise<T[]> => (await inParts(refs, REFS_AT_ONCE, look)).flat()
 
 const pageStatement = statement<{ store_id: string; after: number; limit: number }>()((k, p) =>
-  k
-    .selectFrom('facts')
-    .innerJoin('validity', (join) =>
-      join
-        .onRef('validity.tenant_id', '=', 'facts.tenant_id')
-        .onRef('validity.ref', '=', 'facts.ref')
-        .on('validity.until_seq', 'is', null),
-    )
+  currentFacts(k, p.tenant_id)
     .select(FACT_COLUMNS)
-    .where('facts.tenant_id', '=', p.tenant_id)
     .where('facts.store_id', '=', p.store_id)
     .where('facts.ref', '>', p.after)
     .orderBy('facts.ref')
@@ -161,30 +161,48 @@ export const listFactsAfter = (
   { after, limit }: { after: number; limit: number },
 ): Promise<FactRow[]> => db.allOf(pageStatement, { store_id, after, limit })
 
-const sinceStatement = statement<{
-  store_id: string
-  seq: number
-  after: number
-  limit: number
-}>()((k, p) =>
+interface Since {
+  readonly store_id: string
+  readonly seq: number
+  readonly after: number
+  readonly limit: number
+}
+
+// In the order of refs PostgreSQL would go through the whole store to find the few that are new.
+const firstSince = (k: Builder, p: Since & { readonly tenant_id: string }) =>
   k
-    .selectFrom('facts')
-    .innerJoin('validity', (join) =>
-      join
-        .onRef('validity.tenant_id', '=', 'facts.tenant_id')
-        .onRef('validity.ref', '=', 'facts.ref')
-        .on('validity.until_seq', 'is', null),
+    .selectFrom(
+      k
+        .selectFrom('facts')
+        .select('ref')
+        .where('tenant_id', '=', p.tenant_id)
+        .where('store_id', '=', p.store_id)
+        .where('sealed_seq', '>', p.seq)
+        .offset(sql.lit(0))
+        .as('fresh'),
     )
-    .select(FACT_COLUMNS)
-    .where('facts.tenant_id', '=', p.tenant_id)
-    .where('facts.store_id', '=', p.store_id)
-    .where('facts.written_seq', '>', p.seq)
-    .where('facts.ref', '>', p.after)
-    .orderBy('facts.ref')
-    .limit(p.limit),
+    .select('ref')
+    .where('ref', '>', p.after)
+    .orderBy('ref')
+    .limit(p.limit)
+    .as('wanted')
+
+const sinceStatement = statement<Since>()(
+  (k, p) =>
+    currentFacts(k, p.tenant_id)
+      .select(FACT_COLUMNS)
+      .where('facts.store_id', '=', p.store_id)
+      .where('facts.sealed_seq', '>', p.seq)
+      .where('facts.ref', '>', p.after)
+      .orderBy('facts.ref')
+      .limit(p.limit),
+  (k, p) =>
+    eachRef(k, firstSince(k, p), (ref) =>
+      currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
+    ).orderBy('found.ref'),
 )
 
-/** Facts of a store written after log position `seq`, by ref, from `after` on. */
+/** Facts of a store written or embedded after log position `seq`, by ref, from `after` on. */
 export const listFactsSince = (
   db: TenantDb,
   store_id: string,
@@ -256,21 +274,18 @@ const TOMBSTONE_COLUMNS = [
 ] as const
 
 const tombstonesStatement = perCount((count) =>
-  statement<Record<string, number>>()((k, p) =>
-    k
-      .selectFrom('tombstones')
-      .select(TOMBSTONE_COLUMNS)
-      .where('tenant_id', '=', p.tenant_id)
-      .where('ref', 'in', itemsOf(p, count, 'r')),
+  statement<Refs>()(
+    (k, p) => tombstones(k, p.tenant_id).where('ref', 'in', itemsOf(p.refs, count)),
+    (k, p) =>
+      eachRef(k, listed(p.refs), (ref) => tombstones(k, p.tenant_id).where('ref', '=', ref)),
   ),
 )
 
+const tombstones = (k: Builder, tenant_id: string) =>
+  k.selectFrom('tombstones').select(TOMBSTONE_COLUMNS).where('tenant_id', '=', tenant_id)
+
 export const findTombstones = (db: TenantDb, refs: readonly number[]): Promise<TombstoneRow[]> =>
-  refs.length <= FEW
-    ? fewOf(refs, (params) => db.allOf(tombstonesStatement(refs.length), params))
-    : inChunks(refs, (chunk) =>
-        db.all(from(db, 'tombstones').select(TOMBSTONE_COLUMNS).where('ref', 'in', chunk)),
-      )
+  byRefs(refs, (some) => db.allOf(tombstonesStatement(some.length), { refs: some }))
 
 /** Refs erased from a store after log position `seq`. */
 export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
@@ -282,24 +297,20 @@ export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
   )
 
 const statesStatement = perCount((count) =>
-  statement<Record<string, number>>()((k, p) =>
-    k
-      .selectFrom('facts')
-      .select(['ref', 'state'])
-      .where('tenant_id', '=', p.tenant_id)
-      .where('ref', 'in', itemsOf(p, count, 'r')),
+  statement<Refs>()(
+    (k, p) => states(k, p.tenant_id).where('ref', 'in', itemsOf(p.refs, count)),
+    (k, p) => eachRef(k, listed(p.refs), (ref) => states(k, p.tenant_id).where('ref', '=', ref)),
   ),
 )
+
+const states = (k: Builder, tenant_id: string) =>
+  k.selectFrom('facts').select(['ref', 'state']).where('tenant_id', '=', tenant_id)
 
 export const findStates = (
   db: TenantDb,
   refs: readonly number[],
 ): Promise<{ ref: number; state: number }[]> =>
-  refs.length <= FEW
-    ? fewOf(refs, (params) => db.allOf(statesStatement(refs.length), params))
-    : inChunks(refs, (chunk) =>
-        db.all(from(db, 'facts').select(['ref', 'state']).where('ref', 'in', chunk)),
-      )
+  byRefs(refs, (some) => db.allOf(statesStatement(some.length), { refs: some }))
 
 /**
  * The highest ref that a fact of the tenant has or had; 0 for none. Tombstones of refs that only
@@ -313,22 +324,4 @@ export async function findHighestRef(db: TenantDb): Promise<number> {
       .where('written_seq', 'is not', null),
   )
   return Math.max(Number(fact?.ref ?? 0), Number(tombstone?.ref ?? 0))
-}
-
-/** Up to here a prepared statement for the exact number beats one compiled for each call. */
-const FEW = 8
-
-const fewOf = async <T>(
-  refs: readonly number[],
-  look: (params: Record<string, number>) => Promise<T[]>,
-): Promise<T[]> => (refs.length === 0 ? [] : look(itemParams(refs, 'r')))
-
-async function inChunks<T>(
-  refs: readonly number[],
-  look: (chunk: number[]) => Promise<T[]>,
-): Promise<T[]> {
-  const found: T[] = []
-  for (let at = 0; at < refs.length; at += IN_MAX)
-    found.push(...(await look(refs.slice(at, at + IN_MAX))))
-  return found
 }

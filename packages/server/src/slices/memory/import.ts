@@ -6,6 +6,7 @@ import type { Call, Handler, Notes } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { meter } from '../tenants/index.ts'
+import { admitFacts } from './admit-contents.ts'
 import { reviseValidity } from './chain-repair.ts'
 import { findTombstones } from './facts.sql.ts'
 import { type ImportedFact, importRefused, readImport } from './import-lines.ts'
@@ -78,10 +79,11 @@ async function takeImport(taking: Taking, body: AsyncIterable<Uint8Array>): Prom
     bytes += fact.bytes
     streaming ||= bytes > limits.body_bytes
     if (!streaming || held.length < CHUNK) continue
-    await takeAll(taking, held)
+    await takeAll(taking, await admitFacts(call, target.settings.store_id, held))
     held = []
   }
   await assertNoneErased(call, held)
+  held = await admitFacts(call, target.settings.store_id, held)
   const before = Math.max(0, Math.ceil(held.length / CHUNK) - 1) * CHUNK
   await takeAll(taking, held.slice(0, before))
   await takeLast(taking, held.slice(before))
@@ -100,11 +102,13 @@ function notOffered({ capabilities }: StoreSettings, fact: ImportedFact): string
   return null
 }
 
+const BREAKS_OFF: readonly string[] = ['import_refused', 'policy_denied', 'approval_required']
+
 /** A refusal in the middle of a large import says what was kept. */
 function withProgress(error: unknown, { imported }: Progress): unknown {
-  if (!(error instanceof Refusal) || error.code !== 'import_refused') return error
+  if (!(error instanceof Refusal) || !BREAKS_OFF.includes(error.code)) return error
   const members = { ...error.extras.members, imported }
-  return new Refusal('import_refused', error.message, { ...error.extras, members })
+  return new Refusal(error.code, error.message, { ...error.extras, members })
 }
 
 async function takeAll(taking: Taking, facts: readonly ImportedFact[]): Promise<void> {

@@ -2,9 +2,13 @@
 
 import type { memory } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
+import type { Kernel } from '../../platform/kernel.ts'
 import { createStore } from './create-store.ts'
 import { importStore } from './import.ts'
 import { audit, exportStore, getMemory, listMemories } from './memory-reads.ts'
+import { reembed } from './reembed.ts'
+import { reembedder } from './reembed-job.ts'
+import { STORE_REEMBED } from './reembed-queue.ts'
 import { retrieve } from './retrieve.ts'
 import { capabilities, flush, getStore, ingestionStats, listStores, stats } from './store-reads.ts'
 import { supersede } from './supersede.ts'
@@ -33,6 +37,7 @@ export {
 } from './opened-fact.ts'
 export { purgeErased } from './purge.ts'
 export { listRefsWithin } from './ref-stores.sql.ts'
+export { flushRetrieved } from './retrieved-facts.ts'
 export { type FactDocument, openFact } from './sealed-fact.ts'
 export { type MemoryState, memoryStateAt } from './state-at.ts'
 export { markStoreDeleting, removeStoreRow } from './store-heads.ts'
@@ -52,8 +57,14 @@ export const memoryHandlers = {
   flush,
   ingestion_stats: ingestionStats,
   stats,
+  reembed,
   memories: listMemories,
   memory: getMemory,
   export: exportStore,
   import: importStore,
 } satisfies HandlersOf<typeof memory>
+
+/** Before the worker starts: embedding cut off by the last stop goes on. */
+export function registerMemoryJobs(kernel: Kernel): void {
+  kernel.jobs.register(STORE_REEMBED, reembedder(kernel))
+}

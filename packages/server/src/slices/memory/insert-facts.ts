@@ -4,12 +4,13 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { commitmentsRoot } from './fact-identity.ts'
-import { findTombstones, insertFact, LIVE } from './facts.sql.ts'
+import { findTombstones, insertFactRows, LIVE } from './facts.sql.ts'
 import { countCommitted } from './ingestion.ts'
 import type { PreparedFact } from './prepare-facts.ts'
+import { enqueueReembed } from './reembed-queue.ts'
 import { advanceStore, type StoreHead } from './store-heads.ts'
 import { type FreshFact, storeIndexes } from './store-indexes.ts'
-import { insertValidity } from './validity.sql.ts'
+import { insertValidities } from './validity.sql.ts'
 import { StoreChanged } from './write-target.ts'
 
 export interface Interval {
@@ -23,38 +24,36 @@ export interface NewFact {
   readonly interval: Interval
 }
 
-/** Inserts rows of one fact at log position `seq`; returns it as the index takes it. */
-export async function insertPrepared(
+interface Moment {
+  readonly seq: number
+  readonly now_us: number
+  readonly predecessor: number | null
+}
+
+/** Inserts rows of facts at log position `seq`; returns them as the index takes them. */
+export function insertPrepared(
   tx: Tx,
   store_id: string,
-  { fact, interval }: NewFact,
-  at: { seq: number; now_us: number; predecessor: number | null },
-): Promise<FreshFact> {
-  const { ref, namespace, token_count, sealed, content, metadata, vector } = fact
-  const valid_from_us = interval.valid_from_us ?? at.now_us
-  const { valid_until_us } = interval
-  const inserted = insertFact(tx, {
-    ref,
-    store_id,
-    namespace,
-    written_seq: at.seq,
-    written_us: at.now_us,
-    token_count,
-    state: LIVE,
-    sealed,
+  facts: readonly NewFact[],
+  { seq, now_us, predecessor }: Moment,
+): FreshFact[] {
+  const fresh = facts.map(({ fact, interval }) => {
+    const { ref, namespace, token_count, content, metadata, vector } = fact
+    const valid_from_us = interval.valid_from_us ?? now_us
+    const { valid_until_us } = interval
+    return { ref, namespace, content, metadata, valid_from_us, valid_until_us, token_count, vector }
   })
-  const valid = insertValidity(tx, {
-    store_id,
-    ref,
-    from_seq: at.seq,
-    until_seq: null,
-    valid_from_us,
-    valid_until_us,
-    predecessor: at.predecessor,
-    superseded_by: null,
+  const rows = facts.map(({ fact: { ref, namespace, token_count, sealed, space_mark } }) => {
+    const written = { written_seq: seq, written_us: now_us, sealed_seq: seq }
+    return { ref, store_id, namespace, ...written, token_count, state: LIVE, space_mark, sealed }
   })
-  await Promise.all([inserted, valid])
-  return { ref, namespace, content, metadata, valid_from_us, valid_until_us, token_count, vector }
+  const versions = fresh.map(({ ref, valid_from_us, valid_until_us }) => {
+    const on_record = { from_seq: seq, until_seq: null, valid_from_us, valid_until_us }
+    return { store_id, ref, ...on_record, predecessor, superseded_by: null }
+  })
+  tx.needs(insertFactRows(tx, rows))
+  tx.needs(insertValidities(tx, versions))
+  return fresh
 }
 
 /**
@@ -74,7 +73,7 @@ export async function insertFacts(
 ): Promise<{ log_seq: number }> {
   const { store_id } = head
   const refs = facts.map(({ fact }) => fact.ref)
-  await assertUnerased(tx, refs)
+  tx.needs(assertUnerased(tx, refs))
   // A fact is written when its log entry is: `known_at` its time finds it on record.
   const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.written',
@@ -86,10 +85,10 @@ export async function insertFacts(
       commitments_root: commitmentsRoot(facts.map(({ fact }) => fact.commitment)),
     },
   })
-  // Sent together: on a database across a network they share the way there and back.
   const at = { seq, now_us, predecessor: null }
-  const fresh = await Promise.all(facts.map((fact) => insertPrepared(tx, store_id, fact, at)))
+  const fresh = insertPrepared(tx, store_id, facts, at)
   await advanceStore(tx, store_id, seq)
+  if (facts.some(({ fact }) => fact.owed)) await enqueueReembed(kernel, tx, store_id)
   const { tenant_id } = tx
   const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
   tx.afterCommit(() => storeIndexes(kernel).feed({ ...change, facts: fresh, closed: [] }))

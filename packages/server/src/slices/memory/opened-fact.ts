@@ -27,7 +27,7 @@ export interface KnownFact extends FactHead {
 }
 
 export interface OpenedFact extends KnownFact {
-  readonly vector: Int8Array
+  readonly vector: Int8Array | null
 }
 
 export interface OpenOptions {

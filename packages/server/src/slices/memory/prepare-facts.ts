@@ -9,8 +9,9 @@ import { commitmentOf, factIdBytes } from './fact-identity.ts'
 import { wireTenant } from './namespace.ts'
 import { makePacer } from './pacer.ts'
 import { type RefSecret, refStock } from './ref-stock.ts'
-import { sealFact, spaceOf } from './sealed-fact.ts'
+import { sealFact } from './sealed-fact.ts'
 import type { StoreSettings } from './store-settings.ts'
+import { embedContents, type Vector } from './vectors.ts'
 
 export interface FactDraft {
   readonly content: string
@@ -29,7 +30,11 @@ export interface PreparedFact {
   readonly content_hash: string
   readonly content: string
   readonly metadata: JsonObject
-  readonly vector: Int8Array
+  /** Null: the embedder had none to give. */
+  readonly vector: Int8Array | null
+  readonly space_mark: number | null
+  /** The embedder could not answer: the vector is to be made later. */
+  readonly owed: boolean
   readonly bytes: number
 }
 
@@ -71,9 +76,6 @@ export async function prepareFacts(
   return prepareWithRefs(kernel, author, store, { drafts, refs })
 }
 
-/** Texts embedded by one call: between them other requests are answered. */
-const SLICE = 32
-
 /** The same with refs already taken, one for each draft. */
 export async function prepareWithRefs(
   kernel: Kernel,
@@ -89,17 +91,15 @@ export async function prepareWithRefs(
     keys: await kernel.keyring.tenant(author.tenant_id),
     signer: kernel.keyring.signer('provenance'),
   }
+  const contents = drafts.map((draft) => draft.content)
+  const vectors = await embedContents(kernel, store.embedder, contents)
   const facts: PreparedFact[] = []
   const pace = makePacer()
-  for (let at = 0; at < drafts.length; at += SLICE) {
-    const slice = drafts.slice(at, at + SLICE)
-    const vectors = await kernel.embedder.embed(slice.map((draft) => draft.content))
-    for (const [i, draft] of slice.entries()) {
-      const [taken, vector] = [refs[at + i], vectors[i]]
-      if (!taken || !vector) throw new Error('a draft lacks its ref or vector')
-      facts.push(prepareOne(maker, draft, taken, vector))
-      await pace()
-    }
+  for (const [i, draft] of drafts.entries()) {
+    const [taken, vector] = [refs[i], vectors[i]]
+    if (!taken || !vector) throw new Error('a draft lacks its ref or vector')
+    facts.push(prepareOne(maker, draft, taken, vector))
+    await pace()
   }
   return facts
 }
@@ -117,7 +117,7 @@ function prepareOne(
   { kernel, author, store_id, tokenizer, keys, signer }: Maker,
   draft: FactDraft,
   taken: RefSecret,
-  vector: Int8Array,
+  { numbers, space, owed }: Vector,
 ): PreparedFact {
   const { tenant_id } = author
   const { content, metadata, namespace, original_written_us } = draft
@@ -134,18 +134,20 @@ function prepareOne(
     principal: author.principal,
     commitment_salt: salt.toString('hex'),
     ...(original_written_us === undefined ? {} : { original_written_us }),
-    space: spaceOf(kernel.embedder),
+    space: space?.name ?? null,
   }
   return {
     ref: taken.ref,
     namespace,
-    sealed: sealFact(keys, { tenant_id, store_id, ...taken }, { document, vector }),
+    sealed: sealFact(keys, { tenant_id, store_id, ...taken }, { document, vector: numbers }),
     token_count: tokenizer.count(content),
     commitment: commitmentOf(content, salt),
     content_hash,
     content,
     metadata,
-    vector,
+    vector: numbers,
+    space_mark: space?.mark ?? null,
+    owed,
     bytes: Buffer.byteLength(content),
   }
 }

@@ -3,6 +3,7 @@
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { findHead } from '../gcrumbs/index.ts'
+import { embeddings } from './embeddings.ts'
 import { listErasedSince } from './facts.sql.ts'
 import { openedFacts } from './opened-facts.ts'
 import { storeIndexes } from './store-indexes.ts'
@@ -56,6 +57,7 @@ async function purgeTenant(
     const refs = (await listErasedSince(db, store_id, from)).map(({ ref }) => ref)
     openedFacts(kernel).forget(tenant_id, refs)
     storeIndexes(kernel).forget(tenant_id, store_id, refs)
+    embeddings(kernel).interrupt(tenant_id, refs)
     if (!(await findStore(db, store_id))) storeIndexes(kernel).drop(tenant_id, store_id)
     seen.set(key, advance(before, seq))
   }
@@ -73,5 +75,6 @@ function heldStores(kernel: Kernel): Map<string, readonly [string, string]> {
     held.set(keyOf(tenant_id, store_id), [tenant_id, store_id])
   for (const [tenant_id, store_id] of storeIndexes(kernel).held()) add(tenant_id, store_id)
   for (const [tenant_id, store_id] of openedFacts(kernel).held()) add(tenant_id, store_id)
+  for (const [tenant_id, store_id] of embeddings(kernel).held()) add(tenant_id, store_id)
   return held
 }

@@ -1,22 +1,37 @@
 // POST /v1/stores/{store_id}/retrieve: the best memories within a token budget.
 
-import { limits, type memory, type RankedMemory, type RetrieveRequest } from '@custos/contract'
+import {
+  type EmbedderName,
+  limits,
+  type memory,
+  type RankedMemory,
+  type RetrieveRequest,
+} from '@custos/contract'
 import type { Static } from 'typebox'
 import type { Call, Handler } from '../../platform/call.ts'
 import { parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findHead, seqAt } from '../gcrumbs/index.ts'
+import { findHead } from '../gcrumbs/index.ts'
+import { admit } from '../governance/index.ts'
 import { requireCapability } from './capabilities.ts'
+import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
+import { completeKnown, type Known, readKnown } from './known-at.ts'
 import { readNamespace } from './namespace.ts'
 import { type KnownFact, openFacts, showMemory } from './opened-fact.ts'
-import { makePacer } from './pacer.ts'
 import { packWithinBudget } from './retrieval/pack.ts'
 import type { Ranked, SearchRequest } from './retrieval/search-request.ts'
 import type { StoreIndex } from './retrieval/store-index.ts'
+import { retrievedFacts } from './retrieved-facts.ts'
 import { storeIndexes } from './store-indexes.ts'
-import { type ReadableStore, readableStore } from './store-settings.ts'
-import { listKnown, type ValidityRow } from './validity.sql.ts'
+import {
+  expectedEmbedder,
+  type ReadableStore,
+  readableStore,
+  settingsCache,
+} from './store-settings.ts'
+import type { ValidityRow } from './validity.sql.ts'
+import { embedQuery } from './vectors.ts'
 
 type Retrieve = typeof memory.retrieve
 
@@ -27,28 +42,48 @@ const CANDIDATES_MAX = 100_000
 /** A budget filled to this share is not worth looking further down for. */
 const FILLED = 0.9
 const WIDENING = 4
-const KNOWN_PAGE = 1_000
 /** Looks at a store that keeps moving while its index is brought to where it was. */
 const ATTEMPTS_MAX = 16
 
 export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
   const { kernel, tenant_id } = call
   const wish = readWish(body)
-  const [vector = null] = await kernel.embedder.embed([wish.query])
+  const { query, budget_tokens: tokens } = wish
+  await admit(call, 'memory.retrieve', { ...params, query, tokens })
+  const known = await knownOf(call, params.store_id, wish)
+  let embedder = await expectedEmbedder(kernel, tenant_id, params.store_id)
+  let vector = await embedQuery(kernel, embedder, wish.query)
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const answer = await call.read((db) =>
-      answerFrom(call, db, params.store_id, { ...wish, vector }),
+      answerFrom(call, db, params.store_id, { ...wish, embedder, vector, known }),
     )
-    if (answer.reply) return answer.reply
-    await storeIndexes(kernel).current(tenant_id, params.store_id, answer.behind)
+    if (answer.reply) {
+      const store = { tenant_id, store_id: params.store_id }
+      retrievedFacts(kernel).note(store, answer.reply.memories)
+      return answer.reply
+    }
+    if (answer.embedder) {
+      settingsCache(kernel).forget(tenant_id, params.store_id)
+      embedder = answer.embedder
+      vector = await embedQuery(kernel, embedder, wish.query)
+    } else await storeIndexes(kernel).current(tenant_id, params.store_id, answer.behind)
   }
   return call.refuse('index_building', undefined, { retry_after_s: 1 })
 }
 
+/** Read before the snapshot, which then is held for a moment only. */
+const knownOf = (
+  { kernel, tenant_id }: Call<Retrieve>,
+  store_id: string,
+  { known_at_us: us }: Wish,
+): Promise<Known> | null => (us === null ? null : readKnown(kernel, tenant_id, { store_id, us }))
+
 type Answer =
   | { readonly reply: Static<Retrieve['reply']> }
+  /** The store goes by another embedder: the query needs a vector of that one. */
+  | { readonly reply?: undefined; readonly embedder: EmbedderName }
   /** The index does not stand where the snapshot does: it is brought there first. */
-  | { readonly reply?: undefined; readonly behind: number }
+  | { readonly reply?: undefined; readonly embedder?: undefined; readonly behind: number }
 
 // Store, validity and rows are of one snapshot, and the index is used only where it stands there
 // too: no answer shows half of a supersession.
@@ -56,16 +91,18 @@ async function answerFrom(
   call: Call<Retrieve>,
   db: TenantDb,
   store_id: string,
-  wish: Wish & { vector: Int8Array | null },
+  wish: Wish & { embedder: EmbedderName; vector: Int8Array | null; known: Known | null },
 ): Promise<Answer> {
   const { kernel, tenant_id } = call
   const store = await readableStore(kernel, db, store_id)
   const namespace = gate(call, store, wish)
+  if (store.embedder !== wish.embedder) return { embedder: store.embedder }
   const head = await findHead(db)
   const log_seq = Math.max(0, (head?.size ?? 0) - 1)
-  const known = wish.known_at_us === null ? null : await knownAt(db, store_id, wish.known_at_us)
+  const known = wish.known && (await completeKnown(db, store_id, wish.known))
 
   let ranked: Ranked[] = []
+  let explained: ExplainedRanking | null = null
   if (store.row) {
     const { head_seq } = store.row
     const index = storeIndexes(kernel).at(tenant_id, store_id, head_seq)
@@ -73,9 +110,15 @@ async function answerFrom(
     // What another process has answered for is there, also where its clock is ahead of ours.
     const now_us = Math.max(kernel.clock.now(), head?.last_us ?? 0)
     const request = searchRequest({ ...wish, namespace, visible: known, now_us })
-    ranked = rankForBudget(index, request, wish)
+    const found = rankForBudget(index, request, wish)
+    ranked = found.ranked
+    // At once, from the index as it was searched: it moves on while rows are read.
+    if (wish.explain) explained = beginExplanation(index, request, { ...wish, ...found })
   }
-  const { memories, dropped } = await pack(call, db, ranked, { store_id, ...wish, known })
+  const packing = await pack(call, db, ranked, { store_id, ...wish, known })
+  const { memories, dropped } = packing
+  const space = kernel.embedders.spaceOf(store.embedder)?.name ?? null
+  const ranking = { query: wish.query, space: wish.vector === null ? null : space }
   return {
     reply: {
       memories,
@@ -84,6 +127,10 @@ async function answerFrom(
       dropped,
       log_seq,
       tokenizer: store.tokenizer,
+      ranking: wish.vector === null ? 'lexical' : 'fused',
+      ...(wish.explain && {
+        explain: await endExplanation(db, explained, { ...ranking, ...packing }),
+      }),
     },
   }
 }
@@ -96,16 +143,16 @@ function rankForBudget(
   index: StoreIndex,
   request: Omit<SearchRequest, 'limit'>,
   { budget_tokens, top_k }: Wish,
-): Ranked[] {
+): { ranked: Ranked[]; limit: number } {
   const most = Math.min(top_k, CANDIDATES_MAX)
   const expected = Math.ceil(budget_tokens / TOKENS_PER_CANDIDATE)
   let limit = Math.min(most, Math.max(CANDIDATES_MIN, expected))
   for (;;) {
     const ranked = index.search({ ...request, limit })
-    if (ranked.length < limit || limit >= most) return ranked
+    if (ranked.length < limit || limit >= most) return { ranked, limit }
     const { packed } = packWithinBudget(ranked, budget_tokens)
     const used = packed.reduce((sum, { token_count }) => sum + token_count, 0)
-    if (used >= budget_tokens * FILLED) return ranked
+    if (used >= budget_tokens * FILLED) return { ranked, limit }
     limit = Math.min(most, limit * WIDENING)
   }
 }
@@ -122,7 +169,7 @@ async function pack(
   db: TenantDb,
   ranked: readonly Ranked[],
   { store_id, budget_tokens, known }: Packing,
-): Promise<{ memories: RankedMemory[]; dropped: number }> {
+): Promise<{ memories: RankedMemory[]; dropped: number; hidden: ReadonlySet<number> }> {
   const facts = new Map<number, KnownFact>()
   const hidden = new Set<number>()
   for (;;) {
@@ -137,7 +184,7 @@ async function pack(
     }
     const last = packed.at(-1)
     const passed = last ? dropped.filter((item) => isBefore(item, last)) : dropped
-    return { memories: show(call, packed, { facts, known }), dropped: passed.length }
+    return { memories: show(call, packed, { facts, known }), dropped: passed.length, hidden }
   }
 }
 
@@ -150,6 +197,7 @@ interface Wish {
   readonly names: { tenant_id?: string | null; namespace?: string | null }
   readonly filter: Readonly<Record<string, unknown>> | null
   readonly min_score: number | null
+  readonly explain: boolean
 }
 
 /** Every option at the top level too; the one in `options` wins. */
@@ -170,6 +218,7 @@ function readWish(body: RetrieveRequest): Wish {
     names: { tenant_id: pick('tenant_id') ?? null, namespace: pick('namespace') ?? null },
     filter: options.metadata ?? null,
     min_score: pick('min_score') ?? null,
+    explain: pick('explain') ?? false,
   }
 }
 
@@ -199,26 +248,6 @@ function searchRequest(
   const { query, vector, namespace, filter, visible, min_score } = wish
   const at_us = wish.as_of_us ?? wish.known_at_us ?? wish.now_us
   return { query, vector, namespace, at_us, filter, visible, min_score }
-}
-
-/** Validity of the store's facts as it was on record at a time: the log maps it to a position. */
-async function knownAt(
-  db: TenantDb,
-  store_id: string,
-  us: number,
-): Promise<Map<number, ValidityRow>> {
-  const known = new Map<number, ValidityRow>()
-  const seq = await seqAt(db, us)
-  const pace = makePacer()
-  let after = { from_seq: -1, ref: -1 }
-  for (;;) {
-    const rows = await listKnown(db, store_id, { seq, after, limit: KNOWN_PAGE })
-    for (const row of rows) known.set(row.ref, row)
-    const last = rows.at(-1)
-    if (!last || rows.length < KNOWN_PAGE) return known
-    after = { from_seq: last.from_seq, ref: last.ref }
-    await pace()
-  }
 }
 
 /** With `known`, intervals and successors are shown as they were on record then. */

@@ -18,8 +18,8 @@ export interface FactDocument {
   /** 64 hex digits; the log carries HMAC-SHA256(salt, content). */
   readonly commitment_salt: string
   readonly original_written_us?: number
-  /** The space of the vector that follows: vectors of two spaces are never compared. */
-  readonly space: string
+  /** The space of the vector that follows, never compared with another's; null: there is none. */
+  readonly space: string | null
 }
 
 export interface FactOwner {
@@ -29,23 +29,25 @@ export interface FactOwner {
 }
 
 const LENGTH_BYTES = 4
+const NO_NUMBERS = new Int8Array(0)
 
 // Bound to its place: no sealed row can stand in for another.
 const associatedData = ({ tenant_id, store_id, ref }: FactOwner): Buffer =>
   Buffer.from(JSON.stringify(['fact', tenant_id, store_id, ref]))
 
-/** Seals u32 length ‖ JSON ‖ int8 vector. `secret` (32 bytes) is wiped. */
+/** Seals u32 length ‖ JSON ‖ int8 vector, if any. `secret` (32 bytes) is wiped. */
 export function sealFact(
   keys: TenantKeys,
   owner: FactOwner & { secret: Buffer },
-  { document, vector }: { document: FactDocument; vector: Int8Array },
+  { document, vector }: { document: FactDocument; vector: Int8Array | null },
 ): Buffer {
   const json = Buffer.from(JSON.stringify(document))
-  const plaintext = Buffer.allocUnsafeSlow(LENGTH_BYTES + json.length + vector.length)
+  const numbers = vector ?? NO_NUMBERS
+  const plaintext = Buffer.allocUnsafeSlow(LENGTH_BYTES + json.length + numbers.length)
   plaintext.writeUInt32BE(json.length, 0)
   json.copy(plaintext, LENGTH_BYTES)
   plaintext.set(
-    new Uint8Array(vector.buffer, vector.byteOffset, vector.length),
+    new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.length),
     LENGTH_BYTES + json.length,
   )
   const key = keys.factKey(owner.secret)
@@ -61,18 +63,14 @@ export function openFact(
   keys: TenantKeys,
   owner: FactOwner & { secret: Buffer },
   sealed: Uint8Array,
-): { document: FactDocument; vector: Int8Array } {
+): { document: FactDocument; vector: Int8Array | null } {
   const key = keys.factKey(owner.secret)
   owner.secret.fill(0)
   const plaintext = open(key, associatedData(owner), sealed)
   const end = LENGTH_BYTES + plaintext.readUInt32BE(0)
   // Authenticated, and written by sealFact.
   const document = JSON.parse(plaintext.toString('utf8', LENGTH_BYTES, end)) as FactDocument
-  const vector = Int8Array.from(plaintext.subarray(end))
+  const vector = document.space === null ? null : Int8Array.from(plaintext.subarray(end))
   plaintext.fill(0)
   return { document, vector }
 }
-
-/** The space vectors of this embedder are in. */
-export const spaceOf = (embedder: { model: string; version: string; dimensions: number }): string =>
-  `${embedder.model}/${embedder.version}/${embedder.dimensions}`

@@ -6,6 +6,7 @@ import {
   findStore,
   insertStore,
   type StoreRow,
+  updateEmbedder,
   updateHead,
   updateStoreState,
 } from './stores.sql.ts'
@@ -14,6 +15,7 @@ export interface StoreHead {
   readonly store_id: string
   readonly capabilities: string
   readonly tokenizer: string
+  readonly embedder: string
   readonly state: string
   /** Position of the last log entry that changed the store. */
   readonly head_seq: number
@@ -61,6 +63,17 @@ export async function markStoreDeleting(
   await updateStoreState(tx, store_id, 'deleting')
   keep(tx, { ...head, state: 'deleting' })
   return 'marked'
+}
+
+/** From this commit on writes and reads go by the other embedder. */
+export async function changeEmbedder(
+  tx: Tx,
+  head: StoreHead,
+  change: { embedder: string; sent_out: boolean; seq: number },
+): Promise<void> {
+  const { embedder, sent_out, seq } = change
+  await updateEmbedder(tx, head.store_id, { embedder, sent_out })
+  keep(tx, { ...head, embedder, head_seq: seq })
 }
 
 /** Removes the row. Facts must be gone before; versions and tombstones stay. */

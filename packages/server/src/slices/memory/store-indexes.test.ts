@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Kernel } from '../../platform/kernel.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { markErasing, unmarkErasing } from './index.ts'
 import { storeIndexes } from './store-indexes.ts'
+import { findStore } from './stores.sql.ts'
 
 let scene: Scene
 
@@ -50,6 +52,40 @@ test('an index fed write by write and one built from rows answer alike, bit for 
   storeIndexes(scene.service.kernel).drop(scene.tenant_id, store_id)
   for (const [i, query] of queries.entries())
     assert.deepEqual(await retrieved(store_id, query), fed[i], query)
+})
+
+test('an index built while its store is written holds exactly what its position says', async () => {
+  const { kernel } = scene.service
+  const store_id = await freshStore()
+  const items = Array.from({ length: 150 }, (_, i) => ({ content: `note ${i} on tea` }))
+  const { refs } = (await scene.api('POST', `/v1/stores/${store_id}/write_batch`, { items })).body
+  const [first, , third] = refs
+  let looks = 0
+  // Once the first page has been read, and again later, the store changes.
+  const read: Kernel['db']['read'] = async (tenant_id, look) => {
+    const found = await kernel.db.read(tenant_id, look)
+    looks += 1
+    if (looks === 1) {
+      const successor = { old_ref: first, content: 'a note on coffee' }
+      await scene.api('POST', `/v1/stores/${store_id}/supersede`, successor)
+    }
+    if (looks === 2) await scene.api('POST', `/v1/stores/${store_id}/delete`, { ref: third })
+    return found
+  }
+  const db = Object.assign(Object.create(kernel.db), { read })
+  const slow: Kernel = { ...kernel, db, settings: { ...kernel.settings, index_wait_ms: 60_000 } }
+  const head = async () =>
+    (await kernel.db.read(scene.tenant_id, (r) => findStore(r, store_id)))?.head_seq ?? -1
+  const built = await storeIndexes(slow).current(scene.tenant_id, store_id, await head())
+  assert.ok(looks > 3)
+  assert.equal(built.head_seq, await head())
+  const rebuilt = await storeIndexes(kernel).current(scene.tenant_id, store_id, await head())
+  const request = {
+    ...{ query: 'note tea coffee', vector: null, namespace: null, filter: null, visible: null },
+    ...{ at_us: kernel.clock.now(), limit: 1_000, min_score: null },
+  }
+  assert.equal(built.size, 150)
+  assert.deepEqual(built.search(request), rebuilt.search(request))
 })
 
 test('a memory whose erasure is given up is found again by any index', async () => {

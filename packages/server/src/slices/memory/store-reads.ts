@@ -7,9 +7,16 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { showStore } from './create-store.ts'
 import { ingestionOf } from './ingestion.ts'
+import { type CountedStore, countsOf } from './store-counts.ts'
 import { openDescriptions } from './store-description.ts'
 import { storeIndexes } from './store-indexes.ts'
-import { DEFAULT_STORE, defaultSettings, readableStore } from './store-settings.ts'
+import {
+  DEFAULT_STORE,
+  defaultSettings,
+  type ReadableStore,
+  readableStore,
+  type StoreSettings,
+} from './store-settings.ts'
 import {
   countFacts,
   countStore,
@@ -92,19 +99,31 @@ function ingestion({ kernel, tenant_id }: Call, store_id: string) {
   }
 }
 
-export const ingestionStats: Handler<Op<'ingestion_stats'>> = (call, { params }) =>
-  call.read(async (db) => {
-    await readableStore(call.kernel, db, params.store_id)
-    return ingestion(call, params.store_id)
-  })
+export const ingestionStats: Handler<Op<'ingestion_stats'>> = async (call, { params }) => {
+  const store = await call.read((db) => readableStore(call.kernel, db, params.store_id))
+  const counts = await countsOf(call.kernel, counted(call, store), { build: true })
+  return { ...ingestion(call, params.store_id), ...counts }
+}
 
-export const stats: Handler<Op<'stats'>> = (call, { params }) =>
-  call.read(async (db) => {
-    const { store_id } = await readableStore(call.kernel, db, params.store_id)
-    return { store_id, ...(await numbers(call, db, store_id)), ...ingestion(call, store_id) }
+// Asked for many stores one after another, it must not push their indexes out.
+export const stats: Handler<Op<'stats'>> = async (call, { params }) => {
+  const { store, ...seen } = await call.read(async (db) => {
+    const store = await readableStore(call.kernel, db, params.store_id)
+    return { store, ...(await numbers(call, db, store)) }
   })
+  const { store_id } = store
+  const counts = await countsOf(call.kernel, counted(call, store), { build: false })
+  return { store_id, ...seen, ...ingestion(call, store_id), ...counts }
+}
 
-async function numbers(call: Call, db: TenantDb, store_id: string) {
-  const counted = await countStore(db, store_id, call.kernel.clock.now())
-  return { ...counted, index: storeIndexes(call.kernel).peek(db.tenant_id, store_id) }
+const counted = ({ tenant_id }: Call, { row }: ReadableStore): CountedStore | null =>
+  row ? { tenant_id, store_id: row.store_id, head_seq: row.head_seq } : null
+
+async function numbers(call: Call, db: TenantDb, { store_id, embedder }: StoreSettings) {
+  const space = call.kernel.embedders.spaceOf(embedder)
+  const at = { at_us: call.kernel.clock.now(), space_mark: space?.mark ?? null }
+  const { embedded, ...counted } = await countStore(db, store_id, at)
+  const missing = space === null ? 0 : counted.facts - embedded
+  const vectors = { space: space?.name ?? null, embedded, missing }
+  return { ...counted, vectors, index: storeIndexes(call.kernel).peek(db.tenant_id, store_id) }
 }

@@ -1,6 +1,6 @@
-// What an operation needs to know of a store beforehand; it never changes while the store exists.
+// What an operation needs to know of a store beforehand; only its embedder ever changes.
 
-import type { Capability } from '@custos/contract'
+import { type Capability, EMBEDDERS, type EmbedderName } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -14,21 +14,34 @@ export const DEFAULT_STORE = 'default'
 export interface StoreSettings {
   readonly store_id: string
   readonly tokenizer: TokenizerName
+  /** What makes its vectors; maybe not configured in this process. */
+  readonly embedder: EmbedderName
   readonly capabilities: readonly Capability[]
 }
 
-export const settingsOf = (row: Pick<StoreRow, 'store_id' | 'tokenizer' | 'capabilities'>) => ({
+type SettingColumns = 'store_id' | 'tokenizer' | 'embedder' | 'capabilities'
+
+export const settingsOf = (row: Pick<StoreRow, SettingColumns>): StoreSettings => ({
   store_id: row.store_id,
   // Written from the contract's enum.
   tokenizer: row.tokenizer as TokenizerName,
+  embedder: EMBEDDERS.find((name) => name === row.embedder) ?? 'none',
   capabilities: parseCapabilities(row.capabilities),
 })
 
 export const defaultSettings = (kernel: Kernel): StoreSettings => ({
   store_id: DEFAULT_STORE,
   tokenizer: kernel.settings.default_tokenizer,
+  embedder: kernel.embedders.default_name,
   capabilities: chooseCapabilities(null),
 })
+
+/** Refuses `rejected` for an embedder that this service does not have. */
+export function requireEmbedder({ embedders }: Kernel, name: EmbedderName): void {
+  if (embedders.names.includes(name)) return
+  const there = embedders.names.join(', ')
+  throw new Refusal('rejected', `the embedder ${name} is not configured here; there are: ${there}`)
+}
 
 export interface ReadableStore extends StoreSettings {
   /** Undefined: `default` before its first write, an empty store with the default settings. */
@@ -45,6 +58,22 @@ export async function readableStore(
   if (row?.state === 'active') return { ...settingsOf(row), row }
   if (row || store_id !== DEFAULT_STORE) throw new Refusal('store_not_found')
   return { ...defaultSettings(kernel), row: undefined }
+}
+
+/** The embedder a store goes by as far as is known here: whoever relies on it looks again. */
+export async function expectedEmbedder(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+): Promise<EmbedderName> {
+  const cache = settingsCache(kernel)
+  const cached = cache.get(tenant_id, store_id)
+  if (cached) return cached.embedder
+  const row = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+  if (row?.state !== 'active') return kernel.embedders.default_name
+  const settings = settingsOf(row)
+  cache.set(tenant_id, settings)
+  return settings.embedder
 }
 
 const CACHED_MAX = 10_000

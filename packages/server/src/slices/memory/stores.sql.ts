@@ -20,6 +20,8 @@ const COLUMNS = [
   'sealed',
   'capabilities',
   'tokenizer',
+  'embedder',
+  'sent_out',
   'state',
   'head_seq',
   'created_us',
@@ -52,6 +54,18 @@ export const updateHead = (tx: Tx, store_id: string, head_seq: number) =>
 
 export const updateStoreState = (tx: Tx, store_id: string, state: string) =>
   tx.run(update(tx, 'stores').set({ state }).where('store_id', '=', store_id))
+
+/** What has once been sent out stays so, whatever the embedder is afterwards. */
+export const updateEmbedder = (
+  tx: Tx,
+  store_id: string,
+  { embedder, sent_out }: { embedder: string; sent_out: boolean },
+) =>
+  tx.run(
+    update(tx, 'stores')
+      .set({ embedder, ...(sent_out ? { sent_out: 1 } : {}) })
+      .where('store_id', '=', store_id),
+  )
 
 export const deleteStore = (tx: Tx, store_id: string) =>
   tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
@@ -90,18 +104,23 @@ export interface StoreNumbers {
   readonly superseded: number
   readonly tokens: number
   readonly erased: number
+  /** Live facts with a vector of the space asked for. */
+  readonly embedded: number
 }
 
 export async function countStore(
   db: TenantDb,
   store_id: string,
-  at_us: number,
+  { at_us, space_mark }: { at_us: number; space_mark: number | null },
 ): Promise<StoreNumbers> {
   const facts = await db.first(
     from(db, 'facts')
       .select((e) => [
         e.fn.countAll<number>().as('facts'),
         sql<number>`coalesce(sum(token_count), 0)`.as('tokens'),
+        sql<number>`coalesce(sum(case when space_mark = ${space_mark} then 1 else 0 end), 0)`.as(
+          'embedded',
+        ),
       ])
       .where('store_id', '=', store_id)
       .where('state', '=', 0),
@@ -129,5 +148,6 @@ export async function countStore(
     current: Number(versions?.current ?? 0),
     superseded: Number(versions?.superseded ?? 0),
     erased: Number(tombstones?.erased ?? 0),
+    embedded: Number(facts?.embedded ?? 0),
   }
 }

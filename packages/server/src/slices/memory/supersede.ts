@@ -6,6 +6,7 @@ import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
+import { admitContents } from './admit-contents.ts'
 import { requireCapability } from './capabilities.ts'
 import { findDuplicates } from './duplicates.ts'
 import { commitmentsRoot } from './fact-identity.ts'
@@ -14,6 +15,7 @@ import { countCommitted, whileIngesting } from './ingestion.ts'
 import { assertUnerased, insertFacts, insertPrepared } from './insert-facts.ts'
 import { readNamespace } from './namespace.ts'
 import { type PreparedFact, prepareFacts } from './prepare-facts.ts'
+import { enqueueReembed } from './reembed-queue.ts'
 import { advanceStore, type StoreHead } from './store-heads.ts'
 import { storeIndexes } from './store-indexes.ts'
 import { closeVersion, findCurrent, insertValidity } from './validity.sql.ts'
@@ -30,7 +32,12 @@ interface SupersededIds extends WrittenIds {
 
 type Supersede = typeof memory.supersede
 
-export const supersede: Handler<Supersede> = (call, { params, body }) =>
+export const supersede: Handler<Supersede> = async (call, { params, query, body }) => {
+  const [content = ''] = await admitContents(call, params.store_id, [body.content])
+  return supersedeAdmitted(call, { params, query, body: { ...body, content } })
+}
+
+const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
   untilStable(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await writeTarget(kernel, tenant_id, params.store_id)
@@ -119,7 +126,7 @@ async function linkSuccessor(
   const current = await findCurrent(tx, old.ref)
   if (!current) throw new Error('a live fact has a current version')
   const { store_id } = head
-  await assertUnerased(tx, [fact.ref])
+  tx.needs(assertUnerased(tx, [fact.ref]))
   const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.superseded',
     subject: store_id,
@@ -134,7 +141,7 @@ async function linkSuccessor(
 
   const at = { seq, now_us, predecessor: old.ref }
   const timed = { valid_from_us, valid_until_us: null }
-  const fresh = await insertPrepared(tx, store_id, { fact, interval: timed }, at)
+  const fresh = insertPrepared(tx, store_id, [{ fact, interval: timed }], at)
   // An imported version may have ended before its successor begins: then a gap remains.
   const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
   await closeVersion(tx, current, seq)
@@ -146,9 +153,10 @@ async function linkSuccessor(
     superseded_by: fact.ref,
   })
   await advanceStore(tx, store_id, seq)
+  if (fact.owed) await enqueueReembed(call.kernel, tx, store_id)
   const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
   const closed = [{ ref: old.ref, valid_until_us }]
-  tx.afterCommit(() => storeIndexes(call.kernel).feed({ ...change, facts: [fresh], closed }))
+  tx.afterCommit(() => storeIndexes(call.kernel).feed({ ...change, facts: fresh, closed }))
   countCommitted(call.kernel, tx, store_id, 1)
   return seq
 }

@@ -1,5 +1,6 @@
 // SQL of validity: when a fact holds, as versions that are only ever added to.
 
+import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import { from, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -17,21 +18,30 @@ const COLUMNS = [
   'superseded_by',
 ] as const
 
-const insertStatement = statement<ValidityRow>()((k, p) =>
-  k.insertInto('validity').values({
-    tenant_id: p.tenant_id,
-    store_id: p.store_id,
-    ref: p.ref,
-    from_seq: p.from_seq,
-    until_seq: p.until_seq,
-    valid_from_us: p.valid_from_us,
-    valid_until_us: p.valid_until_us,
-    predecessor: p.predecessor,
-    superseded_by: p.superseded_by,
-  }),
+const ROWS_AT_ONCE = 16
+
+const insertStatement = perCount((count) =>
+  statement<{ rows: readonly ValidityRow[] }>()((k, p) =>
+    k.insertInto('validity').values(
+      itemsOf(p.rows, count).map((row) => ({
+        tenant_id: p.tenant_id,
+        store_id: row.store_id,
+        ref: row.ref,
+        from_seq: row.from_seq,
+        until_seq: row.until_seq,
+        valid_from_us: row.valid_from_us,
+        valid_until_us: row.valid_until_us,
+        predecessor: row.predecessor,
+        superseded_by: row.superseded_by,
+      })),
+    ),
+  ),
 )
 
-export const insertValidity = (tx: Tx, row: ValidityRow) => tx.runOf(insertStatement, row)
+export const insertValidities = (tx: Tx, rows: readonly ValidityRow[]) =>
+  inParts(rows, ROWS_AT_ONCE, (some) => tx.runOf(insertStatement(some.length), { rows: some }))
+
+export const insertValidity = (tx: Tx, row: ValidityRow) => insertValidities(tx, [row])
 
 const currentStatement = statement<{ ref: number }>()((k, p) =>
   k
@@ -97,16 +107,6 @@ export const findBeginning = async (db: TenantDb, ref: number): Promise<number |
   const query = from(db, 'validity').select('valid_from_us').where('ref', '=', ref).limit(1)
   return (await db.first(query))?.valid_from_us
 }
-
-/** Refs and intervals that changed after log position `seq`, as they stand now. */
-export const listChangedSince = (db: TenantDb, store_id: string, seq: number) =>
-  db.all(
-    from(db, 'validity')
-      .select(['ref', 'valid_from_us', 'valid_until_us'])
-      .where('store_id', '=', store_id)
-      .where('from_seq', '>', seq)
-      .where('until_seq', 'is', null),
-  )
 
 export interface KnownPage {
   readonly seq: number

@@ -3,6 +3,7 @@
 import type { memory } from '@custos/contract'
 import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
+import { admitContents } from './admit-contents.ts'
 import { duplicatesTogether, findDuplicates } from './duplicates.ts'
 import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
@@ -17,7 +18,16 @@ interface BatchIds {
   readonly log_seq: number | null
 }
 
-export const writeBatch: Handler<typeof memory.write_batch> = (call, { params, body }) =>
+type WriteBatch = typeof memory.write_batch
+
+export const writeBatch: Handler<WriteBatch> = async (call, { params, query, body }) => {
+  const given = body.items.map((item) => item.content)
+  const contents = await admitContents(call, params.store_id, given)
+  const items = body.items.map((item, i) => ({ ...item, content: contents[i] ?? item.content }))
+  return writeAdmitted(call, { params, query, body: { ...body, items } })
+}
+
+const writeAdmitted: Handler<WriteBatch> = (call, { params, body }) =>
   untilStable(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await writeTarget(kernel, tenant_id, params.store_id)

@@ -83,14 +83,14 @@ export async function enterStore(
 ): Promise<StoreHead> {
   const head = await loadHead(tx, settings.store_id)
   if (head?.state === 'deleting') throw new Refusal('store_deleting')
-  if (head?.tokenizer === settings.tokenizer) return head
-  if (!head && fresh) return createStore(tx, fresh)
+  if (head?.tokenizer === settings.tokenizer && head.embedder === settings.embedder) return head
+  if (!head && fresh) return createStore(kernel, tx, fresh)
   settingsCache(kernel).forget(tx.tenant_id, settings.store_id)
   throw new StoreChanged()
 }
 
-export async function createStore(tx: Tx, store: NewStore): Promise<StoreHead> {
-  const { store_id, tokenizer } = store
+export async function createStore(kernel: Kernel, tx: Tx, store: NewStore): Promise<StoreHead> {
+  const { store_id, tokenizer, embedder } = store
   const { seq, created_us } = await appendCrumb(tx, {
     event_type: 'store.created',
     subject: store_id,
@@ -99,6 +99,8 @@ export async function createStore(tx: Tx, store: NewStore): Promise<StoreHead> {
   return addStore(tx, {
     store_id,
     tokenizer,
+    embedder,
+    sent_out: kernel.embedders.find(embedder)?.remote ? 1 : 0,
     secret_no: store.secret_no,
     sealed: store.sealed,
     capabilities: formatCapabilities(store.capabilities),

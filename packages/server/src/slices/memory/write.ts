@@ -3,6 +3,7 @@
 import type { memory, Written } from '@custos/contract'
 import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
+import { admitContents } from './admit-contents.ts'
 import { findDuplicates } from './duplicates.ts'
 import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
@@ -11,7 +12,14 @@ import { readWrite } from './write-request.ts'
 import { enterStore, untilStable, writeTarget } from './write-target.ts'
 import { type Outcome, showWritten, showWrittenAgain, type WrittenIds } from './written.ts'
 
-export const write: Handler<typeof memory.write> = (call, { params, body }) =>
+type Write = typeof memory.write
+
+export const write: Handler<Write> = async (call, { params, query, body }) => {
+  const [content = ''] = await admitContents(call, params.store_id, [body.content])
+  return writeAdmitted(call, { params, query, body: { ...body, content } })
+}
+
+const writeAdmitted: Handler<Write> = (call, { params, body }) =>
   untilStable(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await writeTarget(kernel, tenant_id, params.store_id)

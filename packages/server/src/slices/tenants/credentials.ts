@@ -3,7 +3,7 @@
 import type { CredentialClass, Scope } from '@custos/contract'
 import type { Principal } from '../../platform/call.ts'
 import {
-  type CredentialInfo,
+  type FoundCredential,
   findCredential,
   insertCredential,
   revokeCredential,
@@ -90,7 +90,7 @@ async function lookUp(kernel: Kernel, digest: Buffer): Promise<Credential | null
   const cache = caches(kernel)
   const version = cache.version
   const row = await kernel.db.read(PLATFORM, (db) => findCredential(db, digest))
-  const found = row === undefined || row.revoked_us !== null ? null : asCredential(row)
+  const found = row === undefined || row.revoked_us !== null ? null : asCredential(kernel, row)
   // Another process may revoke it at any moment: there every request looks.
   if (!kernel.db.shared) cache.put(digest.toString('latin1'), found, version)
   return unexpired(kernel, found)
@@ -101,7 +101,7 @@ function unexpired(kernel: Kernel, found: Credential | null): Credential | null 
   return kernel.clock.now() < found.expires_us ? found : null
 }
 
-function asCredential(row: CredentialInfo): Credential {
+function asCredential(kernel: Kernel, row: FoundCredential): Credential {
   // Classes and scopes were validated when the row was written.
   const credentialClass = row.class as CredentialClass
   return {
@@ -112,6 +112,8 @@ function asCredential(row: CredentialInfo): Credential {
       class: credentialClass,
       scopes: JSON.parse(row.scopes) as Scope[],
       allowed_stores: JSON.parse(row.allowed_stores) as string[],
+      // A credential that is kept would keep the number of yesterday.
+      ...(kernel.db.shared ? { policy_set: row.policy_set ?? 0 } : {}),
     },
     expires_us: row.expires_us,
     max_trust_tier: row.max_trust_tier,

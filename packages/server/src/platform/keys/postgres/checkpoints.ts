@@ -3,7 +3,7 @@
 import { isSameTree, requireSuccessor } from '../checkpoints.sql.ts'
 import type { CheckpointStore } from '../keyring.ts'
 import type { LedgerCopy } from '../ledger-copy.ts'
-import { findCheckpoint, upsertCheckpoint } from './checkpoints.sql.ts'
+import { findCheckpoint, listCheckpoints, upsertCheckpoint } from './checkpoints.sql.ts'
 import type { KeyringPg } from './keyring-pg.ts'
 import { commitCopied } from './ledger.ts'
 
@@ -14,6 +14,7 @@ export function checkpointStore(place: {
   const { db } = place
   return {
     last: async (tenant_id) => (await findCheckpoint(db, tenant_id)) ?? null,
+    listLast: () => listCheckpoints(db),
     save: (tenant_id, checkpoint) =>
       commitCopied(place, async (tx) => {
         const next = { tenant_id, ...checkpoint }

@@ -8,8 +8,8 @@ import { TABLES } from '../schema.sql.ts'
 import { FILLED, PLAIN_TABLES } from './import.sql.ts'
 import { migratePostgresKeyring } from './open-postgres-keyring.ts'
 
-/** What migrating and opening put into a keyring that nobody has used. */
-const OF_NO_KEYRING = ['counters', 'migrations', 'processes']
+/** What migrating and opening put into a keyring that nobody has used, and numbers of turns. */
+const OF_NO_KEYRING = ['counters', 'ledger_turns', 'migrations', 'processes']
 
 test('no table of a keyring on PostgreSQL is overlooked when it must be empty', async () => {
   const database = await createDatabase()

@@ -67,6 +67,12 @@ export async function lockCounter(tx: PgTx, name: Counter): Promise<void> {
   await tx.get('SELECT value FROM keyring.counters WHERE name = $1 FOR UPDATE', name)
 }
 
+/** The last number that anybody has taken and kept. */
+export async function lastNumber(db: PgQueries, name: Counter): Promise<number> {
+  const sql = 'SELECT value FROM keyring.counters WHERE name = $1'
+  return (await db.get<{ value: number }>(sql, name))?.value ?? 0
+}
+
 /** The first of `count` numbers that are now this transaction's. */
 export async function takeNumbers(tx: PgTx, name: Counter, count: number): Promise<number> {
   const row = await tx.get<{ value: number }>(

@@ -2,6 +2,7 @@
 
 import type {
   LedgerCompletion,
+  LedgerCount,
   LedgerEntry,
   LedgerSubjectKind,
   NewLedgerEntry,
@@ -32,6 +33,26 @@ export type Subject = Pick<NewLedgerEntry, 'tenant_id' | 'subject_kind' | 'subje
 
 export function keyOf({ tenant_id, subject_kind, subject }: Subject): string {
   return JSON.stringify([tenant_id, subject_kind, subject])
+}
+
+/** The number after the tenant's last; waits for who is requesting under that one. */
+export async function takeTurn(tx: PgTx, tenant_id: string): Promise<number> {
+  const row = await tx.get<{ number: number }>(
+    `INSERT INTO keyring.ledger_turns (tenant_id, number) VALUES ($1, 1)
+     ON CONFLICT (tenant_id) DO UPDATE SET number = ledger_turns.number + 1 RETURNING number`,
+    tenant_id,
+  )
+  if (!row) throw new Error('INSERT … RETURNING gave no row')
+  return row.number
+}
+
+/** The tenant's last number, which stays so until the transaction ends. */
+export async function shareTurn(tx: PgTx, tenant_id: string): Promise<number | undefined> {
+  const row = await tx.get<{ number: number }>(
+    'SELECT number FROM keyring.ledger_turns WHERE tenant_id = $1 FOR SHARE',
+    tenant_id,
+  )
+  return row?.number
 }
 
 /** By `keyOf`; those that are there. */
@@ -172,6 +193,17 @@ export async function countCompletedEntries(db: PgQueries, tenant_id: string): P
     tenant_id,
   )
   return row?.n ?? 0
+}
+
+export async function countByTenant(db: PgQueries): Promise<LedgerCount[]> {
+  return db.all<LedgerCount>(
+    `SELECT tenant_id, count(*) FILTER (WHERE state = 'requested') AS requested,
+       count(*) FILTER (WHERE state = 'completed'
+         AND subject_kind IN ('fact', 'decision')) AS completed,
+       count(*) FILTER (WHERE subject_kind = 'scrub') AS scrubs,
+       count(*) FILTER (WHERE subject_kind = 'store') AS stores
+     FROM keyring.ledger GROUP BY tenant_id`,
+  )
 }
 
 export async function listNewestEntries(

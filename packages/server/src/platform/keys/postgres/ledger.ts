@@ -3,16 +3,20 @@
 import type {
   ErasureLedger,
   LedgerCompletion,
+  LedgerCount,
   LedgerEntry,
   LedgerPart,
   LedgerSubjectKind,
+  LedgerTurn,
   NewLedgerEntry,
 } from '../keyring.ts'
 import { KeyringError, requireInteger } from '../keyring-error.ts'
 import type { CopiedChange, LedgerCopy } from '../ledger-copy.ts'
+import { requireLast } from '../ledger-turn.ts'
 import { lockCounter } from './instance.sql.ts'
 import type { KeyringPg, PgQueries, PgTx } from './keyring-pg.ts'
 import {
+  countByTenant,
   countCompletedEntries,
   findEntries,
   findEntriesById,
@@ -21,6 +25,8 @@ import {
   listEntries,
   listNewestEntries,
   listRequestedEntries,
+  shareTurn,
+  takeTurn,
   updateCompleted,
 } from './ledger.sql.ts'
 import { claimParts, findPart, insertPart, isClaimed, listAbandoned } from './parts.sql.ts'
@@ -96,8 +102,14 @@ export class PostgresLedger implements ErasureLedger {
     })
   }
 
-  async request(entries: readonly NewLedgerEntry[]): Promise<LedgerEntry[]> {
+  async takeTurn(tenant_id: string): Promise<LedgerTurn> {
+    const number = await this.#db.transact((tx) => takeTurn(tx, tenant_id))
+    return { tenant_id, number }
+  }
+
+  async request(entries: readonly NewLedgerEntry[], turn?: LedgerTurn): Promise<LedgerEntry[]> {
     return commitCopied(this.#place, async (tx) => {
+      if (turn) requireLast(turn, entries, await shareTurn(tx, turn.tenant_id))
       const rows = await findEntries(tx, entries)
       const lacking = new Map<string, NewLedgerEntry>()
       for (const entry of entries) {
@@ -161,6 +173,10 @@ export class PostgresLedger implements ErasureLedger {
 
   async countCompleted(tenant_id: string): Promise<number> {
     return countCompletedEntries(this.#db, tenant_id)
+  }
+
+  async countAll(): Promise<LedgerCount[]> {
+    return countByTenant(this.#db)
   }
 
   /** Plans of processes that are gone. */

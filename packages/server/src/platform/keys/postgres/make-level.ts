@@ -2,24 +2,54 @@
 
 import type { LedgerCopy } from '../ledger-copy.ts'
 import { lockCounter } from './instance.sql.ts'
+import type { KeyringPg, PgQueries, PgTx } from './keyring-pg.ts'
 import { listNamedAlive } from './ledger.sql.ts'
-import { mergeCheckpoints, mergeLedger } from './merge-copy.ts'
-import { listAbandoned } from './parts.sql.ts'
+import { backfillLedger, compareLedger, levelCheckpoints, mergeLedger } from './merge-copy.ts'
+import { listAbandoned, listRenewalsAlive } from './parts.sql.ts'
 import { dropPlan, installRenewed } from './renewals.ts'
 import type { SecretStore } from './secret-store.ts'
 
+interface Place {
+  readonly db: KeyringPg
+  readonly secrets: SecretStore
+  readonly copy: LedgerCopy | undefined
+}
+
 /**
- * Rows that came in or were completed from the copy. One transaction: a process that opens at the
- * same time must not destroy the old secrets of records whose new ones this one is yet to install.
+ * Rows that came in or were completed from the copy. Where nothing is to come in and nothing to
+ * destroy, as at most starts, nobody has to wait for it.
  */
-export async function makeLevel(
+export async function makeLevel({ db, secrets, copy }: Place): Promise<number> {
+  const compared = copy && (await compareLedger(db, copy))
+  const fresh = (compared?.incoming.size ?? 0) + (compared?.unclaimed.size ?? 0) > 0
+  const merged =
+    fresh || !(await isSettled(db))
+      ? await settle(secrets, (tx) => (copy && compared ? mergeLedger(tx, copy, compared) : 0))
+      : 0
+  if (copy && compared) {
+    await backfillLedger(db, copy, compared)
+    await levelCheckpoints(db, copy)
+  }
+  return merged
+}
+
+async function isSettled(db: PgQueries): Promise<boolean> {
+  for (const list of [listAbandoned, listRenewalsAlive, listNamedAlive])
+    if ((await list(db)).length > 0) return false
+  return true
+}
+
+/**
+ * One transaction: a process that opens at the same time must not destroy the old secrets of
+ * records whose new ones this one is yet to install.
+ */
+function settle(
   secrets: SecretStore,
-  copy: LedgerCopy | undefined,
+  merge: (tx: PgTx) => Promise<number> | number,
 ): Promise<number> {
   return secrets.destroying(async (tx, destroy) => {
     await lockCounter(tx, 'ledger')
-    const merged = copy ? await mergeLedger(tx, copy) : 0
-    if (copy) await mergeCheckpoints(tx, copy)
+    const merged = await merge(tx)
 
     // While the old secrets are there: they tell which new ones an abandoned plan took.
     for (const parts_id of await listAbandoned(tx))

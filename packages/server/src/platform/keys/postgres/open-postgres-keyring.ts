@@ -141,9 +141,9 @@ async function partsOf(
 
 /** Rows that came in or were completed from the copy. */
 async function start(parts: Parts, opened_at: string): Promise<number> {
-  const { db, secrets, copy, process_id, signing } = parts
+  const { db, process_id, signing } = parts
   await db.transact((tx) => upsertProcess(tx, process_id))
-  const merged = await makeLevel(secrets, copy)
+  const merged = await makeLevel(parts)
   await signing.createMissing(opened_at)
   return merged
 }
@@ -182,7 +182,9 @@ class OpenKeyring implements PostgresKeyring {
     return this.#parts.tenants.has(tenant_id)
   }
 
+  /** Also what tells a process that was left running beside a new master key that it is unfit. */
   async listTenants(): Promise<string[]> {
+    await requireInstance(this.#parts.db, this.#parts.master)
     return this.#parts.tenants.list()
   }
 

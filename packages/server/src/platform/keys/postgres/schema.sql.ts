@@ -104,6 +104,11 @@ CREATE INDEX ledger_page ON keyring.ledger (tenant_id, ledger_id);
 CREATE INDEX ledger_state ON keyring.ledger (tenant_id, state);
 CREATE INDEX ledger_requested ON keyring.ledger (ledger_id) WHERE state = 'requested';
 
+CREATE TABLE keyring.ledger_turns (
+  tenant_id text COLLATE "C" PRIMARY KEY,
+  number bigint NOT NULL
+);
+
 CREATE TABLE keyring.ledger_parts (
   parts_id text COLLATE "C" NOT NULL,
   part bigint NOT NULL,

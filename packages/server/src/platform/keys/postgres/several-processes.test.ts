@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { tempDirectory } from '../testing/temp-keyring.ts'
 import { erasureOf, linesOf } from './testing/ledger-cases.ts'
 import { claimOf, PARTS, partOf, renewal, secretsOf, withSecrets } from './testing/parts-cases.ts'
@@ -150,6 +151,64 @@ test('processes that share a ledger copy write one row and one line for a subjec
   const late = await place.open({ ledger_copy })
   assert.equal(late.merged_from_copy, 0)
   assert.equal(linesOf(ledger_copy).length, 20)
+})
+
+test('a turn taken by one process ends that of another, also after a start', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  const stale = await one.ledger.takeTurn('acme')
+  const [early] = await one.ledger.request([erasureOf('1')], stale)
+  const turn = await other.ledger.takeTurn('acme')
+  assert.deepEqual(await other.ledger.listRequested(), [early], 'what came before it is seen')
+  const over = { code: 'turn_over' }
+  await assert.rejects(one.ledger.request([erasureOf('2')], stale), over)
+  await other.ledger.request([erasureOf('3')], turn)
+  await place.close(other)
+  const again = await place.open()
+  await assert.rejects(again.ledger.request([erasureOf('2')], stale), over)
+  assert.ok((await again.ledger.takeTurn('acme')).number > turn.number)
+  await assert.rejects(one.ledger.request([erasureOf('2')], turn), over)
+})
+
+test('a turn is not taken between the look and the end of a request', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  const first = await one.ledger.takeTurn('acme')
+  // As they may come: each request is in before a later turn begins, or not at all.
+  const asked = Array.from({ length: 40 }, (_, i) =>
+    one.ledger.request([erasureOf(String(i + 1))], first).then(
+      () => true,
+      (error: { code?: string }) => {
+        assert.equal(error.code, 'turn_over')
+        return false
+      },
+    ),
+  )
+  await other.ledger.takeTurn('acme')
+  const seen = (await other.ledger.listRequested()).length
+  const kept = (await Promise.all(asked)).filter(Boolean).length
+  assert.equal(kept, seen)
+  assert.equal((await other.ledger.listRequested()).length, seen)
+})
+
+test('a process level with its copy opens while another has the ledger', async (t) => {
+  const place = await postgresPlace(t)
+  const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
+  const first = await place.open({ ledger_copy })
+  const [entry] = await first.ledger.request([erasureOf('1')])
+  const { ledger_id = 0 } = entry ?? {}
+  await first.ledger.complete([{ ledger_id, certificate: 1, completed_us: 1 }])
+  await first.close()
+  const holder = new pg.Client({ connectionString: place.url })
+  await holder.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(`SELECT value FROM custos_keyring.counters WHERE name = 'ledger' FOR UPDATE`)
+    const opened = await place.open({ ledger_copy })
+    assert.equal(opened.merged_from_copy, 0)
+  } finally {
+    await holder.end()
+  }
 })
 
 test('a plan that a live process is still making is not dropped by one that opens', async (t) => {

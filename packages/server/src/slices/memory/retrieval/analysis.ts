@@ -53,6 +53,11 @@ export function analyse(text: string): string[] {
   return terms
 }
 
+/** The ISO dates in a text, as they stand there once it is folded. */
+export function datesIn(text: string): string[] {
+  return orderMarks(text).normalize('NFKC').toLowerCase().match(ISO_DATE) ?? []
+}
+
 /** The distinct terms of a query: repeating a word does not make it weigh more. */
 export function analyseQuery(query: string): string[] {
   return [...new Set(analyse(query))]

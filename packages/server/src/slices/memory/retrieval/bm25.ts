@@ -26,3 +26,46 @@ export function contribution(weight: number, frequency: number, relativeLength: 
 export function lent(contributed: number): number {
   return Math.floor(contributed / 2)
 }
+
+/** Facts up to this length, and terms up to this often in one, have their contributions kept. */
+const LENGTHS_KEPT = 256
+const FREQUENCIES_KEPT = 4
+
+/**
+ * The contributions of one term after another to facts of one partition: a term comes to few
+ * different ones, and each is computed once. What is returned is what `contribution` returns.
+ */
+export class Contributions {
+  readonly #averageLength: number
+  /** By frequency and length; of the term whose number stands in #stamps. */
+  readonly #kept = keptContributions
+  readonly #stamps = keptStamps
+  #weight = 0
+
+  constructor(averageLength: number) {
+    this.#averageLength = averageLength
+  }
+
+  /** From here on for a term of this weight. */
+  weigh(weight: number): void {
+    this.#weight = weight
+    stamp = stamp === 0xffffffff ? 1 : stamp + 1
+    if (stamp === 1) this.#stamps.fill(0)
+  }
+
+  of(frequency: number, length: number): number {
+    if (frequency > FREQUENCIES_KEPT || length >= LENGTHS_KEPT)
+      return contribution(this.#weight, frequency, length / this.#averageLength)
+    const place = (frequency - 1) * LENGTHS_KEPT + length
+    if (this.#stamps[place] === stamp) return this.#kept[place] ?? 0
+    const own = contribution(this.#weight, frequency, length / this.#averageLength)
+    this.#stamps[place] = stamp
+    this.#kept[place] = own
+    return own
+  }
+}
+
+// One set for the process: a search runs without a break.
+const keptContributions = new Int32Array(FREQUENCIES_KEPT * LENGTHS_KEPT)
+const keptStamps = new Uint32Array(FREQUENCIES_KEPT * LENGTHS_KEPT)
+let stamp = 0

@@ -12,6 +12,9 @@ export function metadataFeatures(metadata: Metadata): string[] {
   )
 }
 
+/** Whether a term of an index stands for a metadata entry, and not for a word. */
+export const isFeature = (term: string): boolean => term.startsWith(FEATURE_MARK)
+
 /** The session whose neighbouring facts lend each other score, or null when the fact names none. */
 export function sessionOf(metadata: Metadata): string | null {
   const session = Object.hasOwn(metadata, 'session_id') ? metadata['session_id'] : undefined

@@ -2,50 +2,71 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PostingList, TermIndex } from './postings.ts'
+import { frequencyIn, slotIn, TermIndex } from './postings.ts'
 
-function pairsOf(list: PostingList): [number, number][] {
-  const used = [...list.pairs.subarray(0, list.size * 2)]
-  return Array.from({ length: list.size }, (_, at) => [used[at * 2] ?? -1, used[at * 2 + 1] ?? -1])
+function pairsOf(index: TermIndex, term: string): [number, number][] {
+  const postings = index.find(term)
+  if (postings === undefined) return []
+  const { array, start, size } = postings
+  return [...array.subarray(start, start + size)].map((posting) => [
+    slotIn(posting),
+    frequencyIn(posting, postings),
+  ])
 }
 
-test('a posting list holds every slot it was given, in order, however it grows and shrinks', () => {
-  const steps = fc.array(fc.tuple(fc.nat(200), fc.integer({ min: 1, max: 9 })), {
-    minLength: 100,
-    maxLength: 400,
-  })
+const TERMS = ['oslo', 'rome', '東京', 'ünter', 'x'.repeat(64)]
+
+test('a term holds every slot it was given, in order, however its list grows and shrinks', () => {
+  const step = fc.tuple(fc.nat(TERMS.length - 1), fc.nat(200), fc.integer({ min: 1, max: 40 }))
   fc.assert(
-    fc.property(steps, (history) => {
-      const list = new PostingList()
-      const model = new Map<number, number>()
-      for (const [slot, frequency] of history) {
-        // A slot seen again is removed: lists grow past every capacity, with removals between.
-        if (model.delete(slot)) {
-          list.remove(slot)
+    fc.property(fc.array(step, { minLength: 100, maxLength: 600 }), (history) => {
+      const index = new TermIndex()
+      const model = new Map(TERMS.map((term) => [term, new Map<number, number>()]))
+      for (const [at, slot, frequency] of history) {
+        const term = TERMS[at] ?? ''
+        const held = model.get(term)
+        // A slot seen again is removed: lists grow past every room, with removals between.
+        if (held?.delete(slot)) {
+          index.remove(index.idOf(term), slot)
         } else {
-          list.add(slot, frequency)
-          model.set(slot, frequency)
+          index.add(index.idOf(term), slot, frequency)
+          held?.set(slot, frequency)
         }
       }
-      const expected = [...model].sort(([left], [right]) => left - right)
-      assert.deepEqual(pairsOf(list), expected)
-      assert(list.pairs.subarray(list.size * 2).every((value) => value === 0))
+      for (const [term, held] of model)
+        assert.deepEqual(
+          pairsOf(index, term),
+          [...held].sort(([a], [b]) => a - b),
+        )
+      const left = TERMS.filter((term) => (model.get(term)?.size ?? 0) > 0)
+      assert.deepEqual(new Set(index.terms()), new Set(left))
     }),
     { numRuns: 100 },
   )
 })
 
 test('a list of many ascending slots keeps every one with its frequency', () => {
-  const list = new PostingList()
-  for (let slot = 0; slot < 5000; slot++) list.add(slot, slot + 1)
-  assert.equal(list.size, 5000)
-  for (const [slot, frequency] of pairsOf(list)) assert.equal(frequency, slot + 1)
+  const index = new TermIndex()
+  const [id, other] = [index.idOf('common'), index.idOf('other')]
+  for (let slot = 0; slot < 20_000; slot++) {
+    index.add(id, slot, slot + 1)
+    if (slot % 3 === 0) index.add(other, slot, 1)
+  }
+  const pairs = pairsOf(index, 'common')
+  assert.equal(pairs.length, 20_000)
+  for (const [slot, frequency] of pairs) assert.equal(frequency, slot + 1)
+  assert.deepEqual(
+    pairsOf(index, 'other').map(([slot]) => slot),
+    Array.from({ length: 6_667 }, (_, at) => at * 3),
+  )
 })
 
 test('a term exists as long as a posting of it does', () => {
   const index = new TermIndex()
-  const id = index.add('oslo', 3, 1)
-  assert.equal(index.add('oslo', 5, 2), id)
+  const id = index.idOf('oslo')
+  index.add(id, 3, 1)
+  assert.equal(index.idOf('oslo'), id)
+  index.add(id, 5, 2)
   index.remove(id, 3)
   assert.equal(index.find('oslo')?.size, 1)
   index.remove(id, 5)

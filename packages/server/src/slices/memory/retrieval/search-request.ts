@@ -37,10 +37,10 @@ export interface SearchRequest {
 }
 
 /**
- * Why a fact has its score: the parts add up to it exactly. In BM25 units, multiples of 2^-16 for
- * `lexical` (the fact's own words) and `neighbour` (lent by its session). `dense` (likeness of
- * vectors) and `recency` (only when a query has nothing to compare) are below 2^-16 while a
- * partition has under 65,536 facts, so that they order what words leave equal, and nothing else.
+ * Why a fact has its score: the parts add up to it exactly. In BM25 units, multiples of 2^-16:
+ * `lexical` (the fact's own words), `neighbour` (lent by its session) and `dense` (likeness of
+ * vectors, measured against the best words any visible fact has). `recency`, only when a query has
+ * nothing to compare, is below 2^-16 while a partition has under 65,536 facts.
  */
 export interface ScoreParts {
   readonly lexical: number

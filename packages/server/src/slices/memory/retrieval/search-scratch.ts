@@ -2,7 +2,7 @@
 
 import { SlotList } from './slot-list.ts'
 
-/** Not linked yet; see SessionChains. */
+/** Not crossed yet; see SessionChains. */
 export const UNLINKED = -2
 
 /**
@@ -12,13 +12,19 @@ export const UNLINKED = -2
 export class SearchScratch {
   readonly lexical: Float64Array
   readonly neighbour: Float64Array
-  readonly own: Float64Array
-  readonly lent: Float64Array
+  readonly own: Int32Array
+  readonly lent: Int32Array
   readonly before: Int32Array
   readonly after: Int32Array
+  /** Dot products with the query: written before they are read, never reset. */
+  readonly dots: Int32Array
+  /** Flags of what a search may see, in two steps: written before they are read, never reset. */
+  readonly seen: Uint8Array
+  readonly passed: Uint8Array
   readonly matched: SlotList
   readonly owners: SlotList
   readonly borrowers: SlotList
+  /** Slots from which a gap was crossed, in either direction. */
   readonly linked: SlotList
   readonly capacity: number
 
@@ -26,14 +32,17 @@ export class SearchScratch {
     this.capacity = capacity
     this.lexical = new Float64Array(capacity)
     this.neighbour = new Float64Array(capacity)
-    this.own = new Float64Array(capacity)
-    this.lent = new Float64Array(capacity)
+    this.own = new Int32Array(capacity)
+    this.lent = new Int32Array(capacity)
     this.before = new Int32Array(capacity).fill(UNLINKED)
-    this.after = new Int32Array(capacity)
+    this.after = new Int32Array(capacity).fill(UNLINKED)
+    this.dots = new Int32Array(capacity)
+    this.seen = new Uint8Array(capacity)
+    this.passed = new Uint8Array(capacity)
     this.matched = new SlotList(capacity)
     this.owners = new SlotList(capacity)
     this.borrowers = new SlotList(capacity)
-    this.linked = new SlotList(capacity)
+    this.linked = new SlotList(capacity * 2)
   }
 
   /** Undoes what a search has written. */
@@ -45,7 +54,11 @@ export class SearchScratch {
     }
     for (let at = 0; at < this.owners.size; at++) this.own[this.owners.at(at)] = 0
     for (let at = 0; at < this.borrowers.size; at++) this.lent[this.borrowers.at(at)] = 0
-    for (let at = 0; at < this.linked.size; at++) this.before[this.linked.at(at)] = UNLINKED
+    for (let at = 0; at < this.linked.size; at++) {
+      const slot = this.linked.at(at)
+      this.before[slot] = UNLINKED
+      this.after[slot] = UNLINKED
+    }
     for (const list of [this.matched, this.owners, this.borrowers, this.linked]) list.clear()
   }
 }

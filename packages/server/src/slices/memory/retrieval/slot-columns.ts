@@ -1,17 +1,17 @@
 // The numbers a partition keeps of each fact, one array per property, by slot.
+import { grown } from './grown.ts'
 
-const SLOTS_AT_FIRST = 16
 /** Marks a slot that holds no fact. */
 export const NO_REF = -1
 
 export class SlotColumns {
-  refs = new Float64Array(SLOTS_AT_FIRST).fill(NO_REF)
-  validFrom = new Float64Array(SLOTS_AT_FIRST)
+  refs = new Float64Array(0)
+  validFrom = new Float64Array(0)
   /** Infinity: open. */
-  validUntil = new Float64Array(SLOTS_AT_FIRST)
-  tokenCounts = new Float64Array(SLOTS_AT_FIRST)
+  validUntil = new Float64Array(0)
+  tokenCounts = new Uint32Array(0)
   /** Indexed terms of the content, repeats included. */
-  lengths = new Uint32Array(SLOTS_AT_FIRST)
+  lengths = new Uint32Array(0)
   /** Slots 0 to `used` - 1 hold or have held a fact. */
   used = 0
   readonly #free: number[] = []
@@ -19,7 +19,12 @@ export class SlotColumns {
   /** A slot that holds nothing, reused where one was freed. */
   take(): number {
     const slot = this.#free.pop() ?? this.used++
-    if (slot >= this.refs.length) this.#grow()
+    if (slot < this.refs.length) return slot
+    this.refs = grown(this.refs, slot, NO_REF)
+    this.validFrom = grown(this.validFrom, slot)
+    this.validUntil = grown(this.validUntil, slot)
+    this.tokenCounts = grown(this.tokenCounts, slot)
+    this.lengths = grown(this.lengths, slot)
     return slot
   }
 
@@ -33,25 +38,6 @@ export class SlotColumns {
   }
 
   bytes(): number {
-    return this.refs.length * (4 * 8 + 4)
+    return this.refs.length * (3 * 8 + 2 * 4) + this.#free.length * 8
   }
-
-  #grow(): void {
-    const slots = this.refs.length * 2
-    const refs = new Float64Array(slots).fill(NO_REF)
-    refs.set(this.refs)
-    this.refs = refs
-    this.validFrom = widen(this.validFrom, slots)
-    this.validUntil = widen(this.validUntil, slots)
-    this.tokenCounts = widen(this.tokenCounts, slots)
-    const lengths = new Uint32Array(slots)
-    lengths.set(this.lengths)
-    this.lengths = lengths
-  }
-}
-
-function widen(column: Float64Array, slots: number): Float64Array<ArrayBuffer> {
-  const wider = new Float64Array(slots)
-  wider.set(column)
-  return wider
 }

@@ -137,16 +137,25 @@ test('a ranking falls in score, then rises in ref; parts add up; a limit only cu
   )
 })
 
-test('vectors order only what words leave equal', () => {
+test('likeness adds one and a half times the best words, in whole steps of 2^-16', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 40 }), request, (facts, one) => {
-      fc.pre(analyse(one.query).length > 0)
-      const { index } = replay(facts.map((put) => ({ put })))
-      const words = (vectorOrNull: Int8Array | null) =>
-        index
-          .search({ ...one, vector: vectorOrNull, limit: 1000 })
-          .map(({ parts }) => parts.lexical + parts.neighbour)
-      assert.deepEqual(words(one.vector), words(null))
+      const query = one.vector
+      fc.pre(query?.some((value) => value !== 0) === true && analyse(one.query).length > 0)
+      const { index, facts: held } = replay(facts.map((put) => ({ put })))
+      const everything = { ...one, limit: 1000, min_score: null }
+      const words = index.search({ ...everything, vector: null })
+      const best = Math.max(0, ...words.map(({ score }) => score)) || 1
+      const fused = index.search(everything)
+      assert.equal(fused.length, words.length)
+      for (const { ref, parts } of fused) {
+        const vectorOf = held.get(ref)?.vector
+        const dot = vectorOf?.reduce((sum, value, at) => sum + value * (query?.[at] ?? 0), 0) ?? 0
+        const likeness = (1.5 * best * Math.max(0, dot)) / (127 * 127)
+        assert(parts.dense <= likeness && likeness < parts.dense + 2 ** -15)
+        const alone = words.find((ranked) => ranked.ref === ref)?.score
+        assert.equal(parts.lexical + parts.neighbour, alone)
+      }
     }),
     { numRuns: 300 },
   )

@@ -162,6 +162,10 @@ test('a fact the search may not see neither lends nor separates', () => {
     [0, 0],
   )
   const lisbon = index.search(requestOf('Lisbon'))
+  assert.deepEqual(
+    lisbon.map(({ ref }) => ref),
+    [2, 5],
+  )
   assert((lisbon[1]?.parts.neighbour ?? 0) > 0)
 })
 

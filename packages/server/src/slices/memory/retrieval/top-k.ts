@@ -1,64 +1,76 @@
 // Keeps the best few of many scored candidates: score descending, then ref ascending.
+import { grown } from './grown.ts'
 
 /** A bounded heap whose root is the worst candidate kept. */
 export class TopK {
   readonly #capacity: number
-  readonly #scores: number[] = []
-  readonly #refs: number[] = []
-  readonly #slots: number[] = []
+  #size = 0
+  #scores = new Float64Array(0)
+  #refs = new Float64Array(0)
+  #slots = new Uint32Array(0)
+  #lowest = Number.NEGATIVE_INFINITY
 
   constructor(capacity: number) {
     this.#capacity = capacity
   }
 
   get full(): boolean {
-    return this.#scores.length >= this.#capacity
+    return this.#size >= this.#capacity
   }
 
   /** The lowest score kept: once full, nothing below it can enter. */
   get lowest(): number {
-    return this.#scores[0] ?? Number.NEGATIVE_INFINITY
+    return this.#lowest
   }
 
   offer(score: number, ref: number, slot: number): void {
-    if (this.#capacity === 0) return
-    if (!this.full) {
-      this.#place(this.#scores.length, score, ref, slot)
-      this.#rise(this.#scores.length - 1)
-    } else if (ranksBefore(score, ref, this.lowest, this.#refs[0] ?? 0)) {
-      this.#place(0, score, ref, slot)
-      this.#sink()
-    }
+    if (this.#size < this.#capacity) {
+      this.#scores = grown(this.#scores, this.#size)
+      this.#refs = grown(this.#refs, this.#size)
+      this.#slots = grown(this.#slots, this.#size)
+      this.#size++
+      this.#rise(this.#size - 1, score, ref, slot)
+    } else if (this.#size > 0 && ranksBefore(score, ref, this.#lowest, this.#refs[0] ?? 0)) {
+      this.#sink(score, ref, slot)
+    } else return
+    this.#lowest = this.#scores[0] ?? Number.NEGATIVE_INFINITY
   }
 
-  /** What was kept, best first. */
+  /** What was kept, best first; nothing is kept any more. */
   drain(): { score: number; slot: number }[] {
-    return this.#slots
-      .map((slot, at) => ({ slot, score: this.#scores[at] ?? 0, ref: this.#refs[at] ?? 0 }))
-      .sort((left, right) => right.score - left.score || left.ref - right.ref)
+    const drained = new Array<{ score: number; slot: number }>(this.#size)
+    for (let at = this.#size - 1; at >= 0; at--) {
+      drained[at] = { score: this.#scores[0] ?? 0, slot: this.#slots[0] ?? 0 }
+      this.#size = at
+      this.#sink(this.#scores[at] ?? 0, this.#refs[at] ?? 0, this.#slots[at] ?? 0)
+    }
+    this.#lowest = Number.NEGATIVE_INFINITY
+    return drained
   }
 
-  #rise(from: number): void {
+  #rise(from: number, score: number, ref: number, slot: number): void {
     let at = from
     while (at > 0) {
       const parent = (at - 1) >>> 1
-      if (!this.#worse(at, parent)) return
-      this.#swap(at, parent)
+      if (!ranksBefore(this.#scores[parent] ?? 0, this.#refs[parent] ?? 0, score, ref)) break
+      this.#copy(parent, at)
       at = parent
     }
+    this.#place(at, score, ref, slot)
   }
 
-  #sink(): void {
+  /** Puts a candidate in place of the root. */
+  #sink(score: number, ref: number, slot: number): void {
     let at = 0
     for (;;) {
-      const left = at * 2 + 1
-      if (left >= this.#scores.length) return
-      const right = left + 1
-      const child = right < this.#scores.length && this.#worse(right, left) ? right : left
-      if (!this.#worse(child, at)) return
-      this.#swap(at, child)
+      let child = at * 2 + 1
+      if (child >= this.#size) break
+      if (child + 1 < this.#size && this.#worse(child + 1, child)) child++
+      if (!ranksBefore(score, ref, this.#scores[child] ?? 0, this.#refs[child] ?? 0)) break
+      this.#copy(child, at)
       at = child
     }
+    this.#place(at, score, ref, slot)
   }
 
   #worse(one: number, other: number): boolean {
@@ -70,10 +82,8 @@ export class TopK {
     )
   }
 
-  #swap(one: number, other: number): void {
-    const [score, ref, slot] = [this.#scores[one], this.#refs[one], this.#slots[one]]
-    this.#place(one, this.#scores[other] ?? 0, this.#refs[other] ?? 0, this.#slots[other] ?? 0)
-    this.#place(other, score ?? 0, ref ?? 0, slot ?? 0)
+  #copy(from: number, to: number): void {
+    this.#place(to, this.#scores[from] ?? 0, this.#refs[from] ?? 0, this.#slots[from] ?? 0)
   }
 
   #place(at: number, score: number, ref: number, slot: number): void {

@@ -1,8 +1,10 @@
 // Scores the visible facts of a partition by a query's terms: their own, and their neighbours'.
-import { contribution, inverseFrequency, lent } from './bm25.ts'
+import { Contributions, inverseFrequency, lent } from './bm25.ts'
 import type { Partition } from './partition.ts'
-import { type SearchScratch, takeScratch } from './search-scratch.ts'
-import { NO_SLOT, SessionChains } from './session-chains.ts'
+import { frequencyIn, slotIn } from './postings.ts'
+import type { SearchScratch } from './search-scratch.ts'
+import { SessionChains } from './session-chains.ts'
+import { NO_SLOT } from './sessions.ts'
 import type { SlotList } from './slot-list.ts'
 
 /** How far a term carries in a conversation: an answer is within two turns of its question. */
@@ -14,8 +16,6 @@ export interface WordScores {
   readonly neighbour: Float64Array
   /** The visible slots with a score, each once. */
   readonly matched: SlotList
-  /** Gives the working space back: the scores are gone after it. */
-  release(): void
 }
 
 /**
@@ -25,11 +25,21 @@ export interface WordScores {
 export function scoreWords(
   partition: Partition,
   terms: readonly string[],
-  visible: Uint8Array,
+  { visible, scratch, added }: WordSearching,
 ): WordScores {
-  const search = new WordSearch(partition, visible)
-  for (const term of terms) search.addTerm(term)
+  const search = new WordSearch(partition, visible, scratch)
+  for (const term of terms) {
+    search.addTerm(term)
+    added?.(term, search)
+  }
   return search
+}
+
+interface WordSearching {
+  readonly visible: Uint8Array
+  readonly scratch: SearchScratch
+  /** Told after each term what the scores are with it. */
+  readonly added?: (term: string, scores: WordScores) => void
 }
 
 class WordSearch implements WordScores {
@@ -40,17 +50,16 @@ class WordSearch implements WordScores {
   readonly #visible: Uint8Array
   readonly #chains: SessionChains
   /** Of the current term only: what each slot contributes itself, and what it is lent. */
-  readonly #own: Float64Array
-  readonly #lent: Float64Array
+  readonly #own: Int32Array
+  readonly #lent: Int32Array
   readonly #owners: SlotList
   readonly #borrowers: SlotList
-  readonly #scratch: SearchScratch
+  readonly #contributions: Contributions
 
-  constructor(partition: Partition, visible: Uint8Array) {
+  constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
     this.#partition = partition
     this.#visible = visible
-    const scratch = takeScratch(visible.length)
-    this.#scratch = scratch
+    this.#contributions = new Contributions(partition.averageLength)
     this.#chains = new SessionChains(partition, visible, scratch)
     this.lexical = scratch.lexical
     this.neighbour = scratch.neighbour
@@ -59,10 +68,6 @@ class WordSearch implements WordScores {
     this.matched = scratch.matched
     this.#owners = scratch.owners
     this.#borrowers = scratch.borrowers
-  }
-
-  release(): void {
-    this.#scratch.reset()
   }
 
   addTerm(term: string): void {
@@ -76,16 +81,18 @@ class WordSearch implements WordScores {
 
   /** Adds the term's contribution to every visible fact that has it: the owners. */
   #addOwn(term: string): void {
-    const list = this.#partition.findPostings(term)
-    if (list === undefined) return
-    const { averageLength, columns, size } = this.#partition
-    const weight = inverseFrequency(size, list.size)
-    for (let at = 0; at < list.size; at++) {
-      const slot = list.pairs[at * 2] ?? 0
-      if (this.#visible[slot] === 0) continue
-      const frequency = list.pairs[at * 2 + 1] ?? 0
-      const relativeLength = (columns.lengths[slot] ?? 0) / averageLength
-      const own = contribution(weight, frequency, relativeLength)
+    const postings = this.#partition.findPostings(term)
+    if (postings === undefined) return
+    const visible = this.#visible
+    const { lengths } = this.#partition.columns
+    const { array, start, size } = postings
+    this.#contributions.weigh(inverseFrequency(this.#partition.size, size))
+    for (let at = start; at < start + size; at++) {
+      const posting = array[at] ?? 0
+      const slot = slotIn(posting)
+      if (visible[slot] === 0) continue
+      const frequency = frequencyIn(posting, postings)
+      const own = this.#contributions.of(frequency, lengths[slot] ?? 0)
       // A term that nearly every one of very many facts has is worth less than one unit: nothing.
       if (own === 0) continue
       this.#markMatched(slot)
@@ -97,28 +104,28 @@ class WordSearch implements WordScores {
 
   /** Notes for each fact near an owner, and not one itself, the best that one lends it. */
   #lendAround(): void {
-    const { before, after } = this.#chains
+    const chains = this.#chains
     for (let at = 0; at < this.#owners.size; at++) {
       const slot = this.#owners.at(at)
-      this.#chains.link(slot)
       const share = lent(this.#own[slot] ?? 0)
-      let earlier = before[slot] ?? NO_SLOT
-      let later = after[slot] ?? NO_SLOT
+      if (share === 0) continue
+      let earlier = chains.before(slot)
+      let later = chains.after(slot)
       for (let distance = 1; distance <= NEIGHBOURS; distance++) {
         if (earlier !== NO_SLOT) {
           this.#lend(earlier, share)
-          earlier = before[earlier] ?? NO_SLOT
+          earlier = distance < NEIGHBOURS ? chains.before(earlier) : NO_SLOT
         }
         if (later !== NO_SLOT) {
           this.#lend(later, share)
-          later = after[later] ?? NO_SLOT
+          later = distance < NEIGHBOURS ? chains.after(later) : NO_SLOT
         }
       }
     }
   }
 
   #lend(slot: number, share: number): void {
-    if (share === 0 || this.#own[slot] !== 0) return
+    if (this.#own[slot] !== 0) return
     const best = this.#lent[slot] ?? 0
     if (best === 0) this.#borrowers.push(slot)
     if (share > best) this.#lent[slot] = share

@@ -7,6 +7,7 @@ import { ledgerCases } from './ledger-cases.ts'
 import { partsCases } from './parts-cases.ts'
 import { secretCases } from './secret-cases.ts'
 import { signingCases } from './signing-cases.ts'
+import { turnCases } from './turn-cases.ts'
 
 export interface Opening {
   readonly master_key?: Buffer
@@ -31,7 +32,14 @@ export interface Case {
 
 /** @param newPlace an empty place that is gone after the test */
 export function keyringSuite(engine: string, newPlace: (t: TestContext) => Promise<Place>): void {
-  const cases = [secretCases, signingCases, ledgerCases, partsCases, checkpointCases].flat()
+  const cases = [
+    secretCases,
+    signingCases,
+    ledgerCases,
+    turnCases,
+    partsCases,
+    checkpointCases,
+  ].flat()
   for (const { title, run } of cases)
     test(`${engine}: ${title}`, async (t) => run(await newPlace(t), t))
 }

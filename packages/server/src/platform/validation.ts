@@ -4,8 +4,8 @@ import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import Format from 'typebox/format'
-import { parseTime } from '../platform/clock.ts'
-import { Refusal } from '../platform/refusal.ts'
+import { parseTime } from './clock.ts'
+import { Refusal } from './refusal.ts'
 
 export type Loc = readonly (string | number)[]
 
@@ -26,11 +26,11 @@ Format.Set('label', (text) => text.isWellFormed() && !/[\u0000-\u001f\u007f-\u00
 /** One schema of one operation; compiling 80 operations eagerly would cost half a second. */
 export class Shape {
   readonly #schema: TSchema
-  readonly #where: string
+  readonly #where: readonly string[]
   #validator: Validator | undefined
 
-  /** @param where the first segment of every location: `body`, `query` or `path` */
-  constructor(schema: TSchema, where: string) {
+  /** @param where the first segments of every location: `body`, `query` or `path`, and on */
+  constructor(schema: TSchema, ...where: string[]) {
     this.#schema = schema
     this.#where = where
   }
@@ -49,10 +49,17 @@ export class Shape {
 export const validationDetail = (loc: Loc, msg: string, type: string): Refusal =>
   new Refusal('validation', undefined, { detail: [{ loc, msg, type }] })
 
-function explain(errors: readonly TLocalizedValidationError[], value: unknown, where: string) {
-  const useful = errors.filter(({ keyword }) => keyword !== 'anyOf')
+// Each comes with an error for the branch, or for the property, that says more.
+const TOLD_BY_OTHERS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
+
+function explain(
+  errors: readonly TLocalizedValidationError[],
+  value: unknown,
+  where: readonly string[],
+) {
+  const useful = errors.filter(({ keyword }) => !TOLD_BY_OTHERS.has(keyword))
   return collapseTypes(useful).flatMap((error): Detail[] => {
-    const loc: Loc = [where, ...segments(error.instancePath, value)]
+    const loc: Loc = [...where, ...segments(error.instancePath, value)]
     if (error.keyword === 'required')
       return error.params.requiredProperties.map((name) => ({
         loc: [...loc, name],
@@ -118,7 +125,8 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   pattern: 'string_pattern_mismatch',
   enum: 'enum',
   const: 'literal_error',
-  additionalProperties: 'extra_forbidden',
+  // What a closed schema says of a property that it does not have.
+  boolean: 'extra_forbidden',
 }
 
 function typeOf(error: TLocalizedValidationError): string {
@@ -134,5 +142,6 @@ function messageOf(error: TLocalizedValidationError): string {
     return 'must be an RFC 3339 time with an offset'
   if (error.keyword === 'format' && error.params.format === 'label')
     return 'must not contain control characters'
+  if (error.keyword === 'boolean') return 'there is no such property'
   return error.message
 }

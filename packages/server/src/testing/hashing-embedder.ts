@@ -1,6 +1,7 @@
-// The embedder that needs no model: hashed words and letter trigrams, the same on every machine.
-import { orderMarks } from '../mark-order.ts'
-import { type Embedder, quantise } from './embedder.ts'
+// Vectors of hashed words and letters, for a loopback embedding service: near spellings are near.
+
+import { type LocalEmbedder, quantise } from '../platform/embed/embedder.ts'
+import { orderMarks } from '../platform/mark-order.ts'
 
 const DIMENSIONS = 256
 /** Trigrams are many and shared by unrelated words: each counts for less than the word it is in. */
@@ -15,11 +16,12 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu
  * adds a signed weight to one of 256 places; repeated features count by the root of their number.
  * It sees spelling, not meaning: similar forms of a word are near, synonyms are not.
  */
-export function createHashingEmbedder(): Embedder {
+export function createHashingEmbedder(): LocalEmbedder {
   return {
     model: 'hashing',
     version: '1',
     dimensions: DIMENSIONS,
+    remote: false,
     embed: (texts) => Promise.resolve(texts.map(embedText)),
   }
 }

@@ -1,0 +1,43 @@
+// The service in a process of its own, for bench/index.ts: told over the channel what to measure.
+
+import {
+  type Kernel,
+  parseConfig,
+  readEnvironment,
+  type Service,
+  startService,
+} from '@custos/server'
+import {
+  buildIndex,
+  buildParts,
+  heldMemory,
+  type Searched,
+  searchTimes,
+} from '../packages/server/src/slices/memory/testing/index-measures.ts'
+
+export type Wish =
+  | { readonly act: 'build'; readonly store_id: string }
+  | { readonly act: 'memory'; readonly store_id: string }
+  | { readonly act: 'parts'; readonly store_id: string; readonly count: number }
+  | { readonly act: 'search'; readonly store_id: string; readonly searched: Searched }
+
+function answer(kernel: Kernel, wish: Wish): Promise<unknown> | unknown {
+  if (wish.act === 'build') return buildIndex(kernel, wish.store_id)
+  if (wish.act === 'memory') return heldMemory(kernel, wish.store_id)
+  if (wish.act === 'parts') return buildParts(kernel, wish.store_id, wish.count)
+  return searchTimes(kernel, wish.store_id, wish.searched)
+}
+
+function serve(service: Service): void {
+  // Without the bench there is nobody to stop it.
+  process.once('disconnect', () => process.exit())
+  process.on('message', async (wish: Wish | 'stop') => {
+    if (wish === 'stop') {
+      await service.stop()
+      process.exit()
+    } else process.send?.(await answer(service.kernel, wish))
+  })
+  process.send?.(service.url)
+}
+
+if (process.send) serve(await startService(parseConfig(readEnvironment())))

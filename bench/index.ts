@@ -1,0 +1,192 @@
+// npm run bench:index: the search index of one store as it grows: build, memory, answers, and what
+// a build costs the readers of another store.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  type Build,
+  type Memory,
+  type Parts,
+  percentiles,
+  type Times,
+} from '../packages/server/src/slices/memory/testing/index-measures.ts'
+import { makeFact, makeQuery, QUERY_KINDS, random } from './index-facts.ts'
+import { type IndexResult, indexTables } from './index-report.ts'
+import type { Wish } from './index-server.ts'
+
+const MILLION = 1_000_000
+
+const { values } = parseArgs({
+  options: {
+    /** Facts in the store, one run for each. */
+    sizes: { type: 'string', default: '1000,10000,100000' },
+    /** A store of a million facts too: several minutes, and two gigabytes of disk. */
+    million: { type: 'boolean', default: false },
+    queries: { type: 'string', default: '200' },
+    out: { type: 'string' },
+  },
+})
+
+const BATCH = 500
+const SMALL = 200
+const PROBE_EVERY_MS = 4
+const QUERIES = Number(values.queries)
+
+interface Server {
+  readonly url: string
+  ask<T>(wish: Wish): Promise<T>
+  stop(): Promise<void>
+}
+
+/** The service on a directory; it can collect its garbage when asked for its memory. */
+async function startServer(dir: string): Promise<Server> {
+  const child: ChildProcess = fork(join(import.meta.dirname, 'index-server.ts'), [], {
+    execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
+    env: {
+      ...process.env,
+      ...{ CUSTOS_DATA_DIR: dir, CUSTOS_DATABASE_URL: '', CUSTOS_KEYRING_URL: '' },
+      ...{ CUSTOS_PORT: '0', CUSTOS_LOG_LEVEL: 'error', CUSTOS_INDEX_MB: '4096' },
+    },
+  })
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the server ended before it answered')
+  })
+  ended.catch(() => {})
+  const next = async () => (await Promise.race([once(child, 'message'), ended]))[0]
+  const url = await next()
+  return {
+    url,
+    async ask(wish) {
+      child.send(wish)
+      return next()
+    },
+    async stop() {
+      const gone = once(child, 'exit')
+      child.send('stop')
+      await gone
+    },
+  }
+}
+
+async function post(url: string, path: string, body: unknown) {
+  const reply = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await reply.text()
+  if (!reply.ok) throw new Error(`${path}: ${reply.status} ${text}`)
+  return JSON.parse(text)
+}
+
+async function fill(url: string, store_id: string, count: number): Promise<void> {
+  for (let at = 0; at < count; at += BATCH) {
+    const facts = Array.from({ length: Math.min(BATCH, count - at) }, (_, i) => makeFact(at + i))
+    const items = facts.map(({ content, metadata }) => ({ content, options: { metadata } }))
+    await post(url, `/v1/stores/${store_id}/write_batch`, { items })
+  }
+}
+
+const store = async (url: string): Promise<string> => (await post(url, '/v1/stores', {})).store_id
+
+interface Retrieve {
+  readonly url: string
+  readonly store_id: string
+  readonly options?: object
+}
+
+async function timed({ url, store_id, options = {} }: Retrieve, query: string): Promise<number> {
+  const startedAt = performance.now()
+  await post(url, `/v1/stores/${store_id}/retrieve`, { query, budget_tokens: 512, options })
+  return performance.now() - startedAt
+}
+
+/** One retrieve after another, as a client sees them. */
+async function answers(kind: string, where: Retrieve): Promise<Times> {
+  const next = random(kind.length + 40)
+  const times: number[] = []
+  for (let at = 0; at < QUERIES; at += 1)
+    times.push(await timed(where, makeQuery('sentence', next)))
+  return { kind, ...percentiles(times) }
+}
+
+/** Reads another store while the big one is built: every delay in milliseconds. */
+async function buildUnderProbe(server: Server, big: string, small: string) {
+  const next = random(3)
+  const where = { url: server.url, store_id: small }
+  const delays: number[] = []
+  let building = true
+  const built = server.ask<Build>({ act: 'build', store_id: big }).finally(() => {
+    building = false
+  })
+  while (building) {
+    delays.push(await timed(where, makeQuery('sentence', next)))
+    await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS))
+  }
+  return { ...(await built), delay: percentiles(delays), delay_max_ms: Math.max(...delays) }
+}
+
+const BACK_US = 500_000
+
+async function searchAlone(server: Server, store_id: string): Promise<Times[]> {
+  const queriesOf = (kind: (typeof QUERY_KINDS)[number]) => {
+    const next = random(kind.length)
+    return Array.from({ length: QUERIES }, () => makeQuery(kind, next))
+  }
+  const sentences = queriesOf('sentence')
+  const wanted = [
+    ...QUERY_KINDS.map((kind) => ({ kind, queries: queriesOf(kind) })),
+    { kind: 'as of', queries: sentences, back_us: BACK_US },
+    { kind: 'metadata', queries: sentences, filter: { kind: 'event' } },
+  ]
+  const found: Times[] = []
+  for (const searched of wanted)
+    found.push(await server.ask<Times>({ act: 'search', store_id, searched }))
+  return found
+}
+
+async function measure(facts: number): Promise<IndexResult> {
+  const dir = mkdtempSync(join(tmpdir(), 'custos-bench-'))
+  try {
+    const filled = await startServer(dir)
+    const [big, small] = [await store(filled.url), await store(filled.url)]
+    await fill(filled.url, small, SMALL)
+    await fill(filled.url, big, facts)
+    await filled.stop()
+    process.stderr.write(`${facts} facts written\n`)
+
+    const server = await startServer(dir)
+    const where = { url: server.url, store_id: big }
+    const warm = { url: server.url, store_id: small }
+    const alone = await answers('other store', warm)
+    const before = await server.ask<Memory>({ act: 'memory', store_id: big })
+    const built = await buildUnderProbe(server, big, small)
+    const after = await server.ask<Memory>({ act: 'memory', store_id: big })
+    const searches = await searchAlone(server, big)
+    const as_of = new Date().toISOString()
+    const retrieves = [
+      await answers('retrieve', where),
+      await answers('retrieve as_of', { ...where, options: { as_of } }),
+      await answers('retrieve known_at', { ...where, options: { known_at: as_of } }),
+      await answers('retrieve metadata', { ...where, options: { metadata: { kind: 'event' } } }),
+    ]
+    const parts = await server.ask<Parts>({ act: 'parts', store_id: big, count: 20_000 })
+    await server.stop()
+    return { facts, ...built, alone, before, after, searches, retrieves, parts }
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+const sizes = values.sizes.split(',').map(Number)
+if (values.million) sizes.push(MILLION)
+const results: IndexResult[] = []
+for (const size of sizes) results.push(await measure(size))
+const model = cpus()[0]?.model.trim() ?? 'unknown'
+const machine = `${cpus().length} x ${model}, Node ${process.version}`
+console.log(`\n${machine}\n\n${indexTables(results)}`)
+if (values.out) writeFileSync(values.out, `${JSON.stringify({ machine, results }, null, 2)}\n`)

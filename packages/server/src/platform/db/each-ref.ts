@@ -1,0 +1,31 @@
+// Many rows by their numbers, each found by itself in an index of PostgreSQL.
+
+import { type AliasedExpression, type Expression, sql } from 'kysely'
+import type { Builder } from './builder.ts'
+
+type Wanted = AliasedExpression<{ ref: number }, 'wanted'>
+
+/** A query over one number whose rows are called `found`. */
+type One<O> = (ref: Expression<number>) => {
+  offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
+}
+
+/**
+ * A query for each number that is `wanted`. Given the list itself, PostgreSQL may read all rows of
+ * the tenant instead: always while it has no statistics of a table, and later for a tenant that has
+ * far more rows than most. `offset 0` keeps it from joining the two queries into one.
+ */
+export const eachRef = <O>(k: Builder, wanted: Wanted, one: One<O>) =>
+  k
+    .selectFrom(wanted)
+    .innerJoinLateral(one(sql.ref('wanted.ref')).offset(sql.lit(0)).as('found'), (join) =>
+      join.onTrue(),
+    )
+    .selectAll('found')
+
+/**
+ * The numbers of a list. The inner `select` keeps PostgreSQL from counting them: it would make a
+ * new plan for every short list.
+ */
+export const listed = (refs: readonly number[]): Wanted =>
+  sql<{ ref: number }>`unnest((select ${refs}::bigint[]))`.as<'wanted'>(sql`wanted(ref)`)

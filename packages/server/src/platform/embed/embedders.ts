@@ -1,0 +1,41 @@
+// The embedders of this process by name: which there are, and which one a new store gets.
+
+import type { EmbedderName } from '@custos/contract'
+import { type Embedder, spaceMark, spaceOf } from './embedder.ts'
+
+export interface Embedders {
+  /** What a store is created with that asks for none. */
+  readonly default_name: EmbedderName
+  /** Names a store may be created with. */
+  readonly names: readonly EmbedderName[]
+  /** null: none of that name is configured here, or the name is `none`. */
+  find(name: string): Embedder | null
+  /** The space that vectors of the named embedder are in at present; null where there is none. */
+  spaceOf(name: string): Space | null
+}
+
+export interface Space {
+  readonly name: string
+  readonly mark: number
+}
+
+/** Throws where the default is not among them. `none` is always there. */
+export function embeddersOf(
+  default_name: EmbedderName,
+  made: ReadonlyMap<EmbedderName, Embedder>,
+): Embedders {
+  if (default_name !== 'none' && !made.has(default_name))
+    throw new Error('the default embedder is not configured')
+  const spaces = new Map<string, Space>()
+  for (const [name, embedder] of made) {
+    const space = spaceOf(embedder)
+    spaces.set(name, { name: space, mark: spaceMark(space) })
+  }
+  const byName: ReadonlyMap<string, Embedder> = made
+  return {
+    default_name,
+    names: [...made.keys(), 'none'],
+    find: (name) => byName.get(name) ?? null,
+    spaceOf: (name) => spaces.get(name) ?? null,
+  }
+}

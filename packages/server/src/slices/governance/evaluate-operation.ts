@@ -1,0 +1,126 @@
+// POST /v1/governance/evaluate: what every enabled policy says, and whether it may run.
+
+import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import { readMeter } from '../tenants/index.ts'
+import { describeDetail } from './describe.ts'
+import { verdictOf } from './evaluate-set.ts'
+import { type Evaluated, readOutcomes, writeEvaluated } from './evaluated.ts'
+import { findEvaluation } from './evaluations.sql.ts'
+import { logId, showLogs } from './expanded.ts'
+import { evaluate, record } from './gate.ts'
+
+type EvaluateCall = Call<typeof contract.evaluate>
+
+export const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
+  const { operation } = body
+  const dry_run = body.dry_run ?? false
+  const contexts = [body.context ?? {}]
+  const evaluated = await evaluate(call, { operation, contexts, dry_run })
+  if (call.idempotency_key !== null) return evaluateOnce(call, evaluated, dry_run)
+  if (evaluated !== null && !dry_run) await record(call, evaluated)
+  return showEvaluated(call.tenant_id, evaluated, dry_run)
+}
+
+interface Kept {
+  readonly evaluation_id: string | null
+  readonly created_us: number
+  readonly policy_set: number
+}
+
+/** With a key every row is durable first: a retry is told what the first request was told. */
+async function evaluateOnce(
+  call: EvaluateCall,
+  evaluated: Evaluated | null,
+  dry_run: boolean,
+): Promise<Evaluation> {
+  const { kernel, tenant_id } = call
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const kept = await call.once<Kept>({
+    async run(tx) {
+      const ids = keptOf(evaluated, dry_run)
+      if (evaluated !== null && !dry_run) await writeEvaluated(tx, keys, evaluated)
+      return { reply: ids, ids: { ...ids } }
+    },
+    // Written by run above.
+    replay: async (_, { evaluation_id, created_us, policy_set }) => ({
+      evaluation_id: evaluation_id === null ? null : String(evaluation_id),
+      created_us: Number(created_us),
+      policy_set: Number(policy_set),
+    }),
+  })
+  readMeter(kernel).count(tenant_id, call.operation.id)
+  if (dry_run || kept.evaluation_id === (evaluated?.evaluation_id ?? null))
+    return showEvaluated(tenant_id, evaluated, dry_run)
+  return showKept(call, kept)
+}
+
+function keptOf(evaluated: Evaluated | null, dry_run: boolean): Kept {
+  if (evaluated === null || dry_run) return { evaluation_id: null, created_us: 0, policy_set: 0 }
+  const { evaluation_id, created_us, set } = evaluated
+  return { evaluation_id, created_us, policy_set: set.policy_set }
+}
+
+async function showKept(call: EvaluateCall, kept: Kept): Promise<Evaluation> {
+  const { evaluation_id, created_us, policy_set } = kept
+  if (evaluation_id === null) return showEvaluated(call.tenant_id, null, false)
+  const row = await call.read((db) => findEvaluation(db, { created_us, evaluation_id }))
+  if (!row) return call.refuse('unavailable')
+  const picked = readOutcomes(row.verdicts, null).map((_, index) => ({ row, index }))
+  const logs = await showLogs(call, picked)
+  return answer(logs, { evaluation_id, policy_set, dry_run: false })
+}
+
+function showEvaluated(
+  tenant_id: string,
+  evaluated: Evaluated | null,
+  dry_run: boolean,
+): Evaluation {
+  if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })
+  const { evaluation_id, set, outcomes, operation, request } = evaluated
+  const created_at = formatTime(evaluated.created_us)
+  const logs = set.policies.flatMap((policy, i): GovernanceLog[] => {
+    const outcome = outcomes[i]
+    if (!outcome) return []
+    return [
+      {
+        log_id: dry_run ? null : logId(evaluation_id, i),
+        tenant_id,
+        policy_id: policy.policy_id,
+        policy_name: policy.name,
+        policy_type: policy.policy_type,
+        action: policy.action,
+        result: outcome.result,
+        applicable: outcome.applicable,
+        reason: outcome.detail?.reason ?? null,
+        detail: describeDetail(policy, outcome.detail),
+        operation,
+        request_summary: request,
+        created_at,
+      },
+    ]
+  })
+  const { policy_set } = set
+  return answer(logs, { evaluation_id: dry_run ? null : evaluation_id, policy_set, dry_run })
+}
+
+function answer(
+  evaluations: GovernanceLog[],
+  about: Pick<Evaluation, 'evaluation_id' | 'policy_set' | 'dry_run'>,
+): Evaluation {
+  const summary = { total: evaluations.length, allowed: 0, denied: 0, escalated: 0, logged: 0 }
+  for (const { result } of evaluations) summary[result] += 1
+  const verdict = verdictOf(evaluations.map(({ result }) => result))
+  return {
+    allowed: verdict === 'allowed',
+    evaluations,
+    summary,
+    verdict,
+    escalated: summary.escalated > 0,
+    ...about,
+    logs: evaluations.map(({ policy_name, policy_type, action, result, detail }) => ({
+      ...{ policy_name, policy_type, action, result, detail },
+    })),
+  }
+}

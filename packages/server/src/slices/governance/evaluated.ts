@@ -1,0 +1,134 @@
+// One evaluation on record: the row that is kept of it, and what is put on the log.
+
+import { type EventPayload, KNOWN_OPERATIONS, type PolicyResult } from '@custos/contract'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import type { SetOutcome } from './evaluate-set.ts'
+import { countKey, type NewEvaluation, writeEvaluation } from './evaluation-log.ts'
+import type { Detail } from './outcome.ts'
+import { type Outcome, REASONS } from './outcome.ts'
+import type { PolicySet } from './policy-sets.ts'
+import type { Context } from './request.ts'
+
+export interface Evaluated extends SetOutcome {
+  readonly evaluation_id: string
+  readonly created_us: number
+  readonly operation: string
+  /** What is kept of the request. */
+  readonly request: string
+  readonly set: PolicySet
+}
+
+const LETTERS = { denied: 'D', escalated: 'E', logged: 'L', allowed: 'A' } as const
+/** A policy that the request did not concern. */
+const UNCONCERNED = 'N'
+
+const letterOf = ({ result, applicable }: Outcome): string =>
+  applicable ? LETTERS[result] : UNCONCERNED
+
+const RESULTS: Readonly<Record<string, PolicyResult>> = {
+  D: 'denied',
+  E: 'escalated',
+  L: 'logged',
+  A: 'allowed',
+  N: 'allowed',
+}
+
+/** The outcomes of a row, in the order of the policy set. */
+export function readOutcomes(verdicts: string, details: string | null): Outcome[] {
+  // Written by recordOf.
+  const pairs: [number, Detail][] = JSON.parse(details ?? '[]')
+  const kept = new Map(pairs)
+  return Array.from(verdicts, (letter, i) => ({
+    result: RESULTS[letter] ?? 'denied',
+    applicable: letter !== UNCONCERNED,
+    detail: kept.get(i) ?? null,
+  }))
+}
+
+export function recordOf(evaluated: Evaluated): NewEvaluation {
+  const { outcomes, set } = evaluated
+  const verdicts = outcomes.map(letterOf).join('')
+  const details = outcomes.flatMap(({ detail }, i) => (detail === null ? [] : [[i, detail]]))
+  const countOf = (wanted: string) => outcomes.filter(({ result }) => result === wanted).length
+  return {
+    row: {
+      created_us: evaluated.created_us,
+      evaluation_id: evaluated.evaluation_id,
+      policy_set: set.policy_set,
+      operation: evaluated.operation,
+      verdicts,
+      details: details.length === 0 ? null : JSON.stringify(details),
+      request: evaluated.request,
+      members: outcomes.length,
+      denied: countOf('denied'),
+      escalated: countOf('escalated'),
+      logged: countOf('logged'),
+    },
+    counted: outcomes.map(({ result }, i) => countKey(set.policies[i]?.policy_id ?? '', result)),
+  }
+}
+
+/** The row, and what was not allowed on the log, in the caller's unit. */
+export async function writeEvaluated(
+  tx: Tx,
+  keys: TenantKeys,
+  evaluated: Evaluated,
+): Promise<void> {
+  await writeEvaluation(tx, recordOf(evaluated))
+  const { verdict, evaluation_id } = evaluated
+  if (verdict === 'allowed') return
+  const payload = crumbOf(keys, evaluated)
+  await appendCrumb(tx, { event_type: `evaluation.${verdict}`, subject: evaluation_id, payload })
+}
+
+function crumbOf(
+  keys: TenantKeys,
+  { operation, set, outcomes }: Evaluated,
+): EventPayload<'evaluation.denied'> {
+  const known = KNOWN_OPERATIONS.includes(operation)
+  return {
+    operation: known ? operation : keys.label(`operation\n${operation}`),
+    policy_set: set.policy_set,
+    policies: set.policies.flatMap(({ policy_id, version }, i) => {
+      const outcome = outcomes[i]
+      if (outcome?.result !== 'denied' && outcome?.result !== 'escalated') return []
+      const reason = REASONS[outcome.detail?.reason ?? 'failed']
+      return [{ policy_id, version, result: outcome.result, reason }]
+    }),
+  }
+}
+
+const MINTED_STORE = /^(?:[0-9a-f]{12}|default)$/
+const LABEL_CHARS = 12
+const LABELLED = ['model_id', 'store_id', 'tool_name', 'action'] as const
+const MEASURED = ['query', 'content', 'output'] as const
+
+/** Lengths, and keyed hashes of what a caller names things by: never a word of it. */
+export function summarise(
+  keys: TenantKeys,
+  operation: string,
+  contexts: readonly Context[],
+): string {
+  const [first = {}] = contexts
+  const parts = [`op=${operation}`]
+  if (contexts.length !== 1) parts.push(`items=${contexts.length}`)
+  for (const key of LABELLED) {
+    const value = first[key]
+    if (typeof value === 'string') parts.push(`${key.split('_')[0]}=${shown(keys, key, value)}`)
+  }
+  for (const key of MEASURED) {
+    const chars = contexts.reduce((sum, context) => sum + lengthOf(context[key]), 0)
+    if (chars > 0) parts.push(`${key}=${chars} chars`)
+  }
+  if (typeof first['ref'] === 'number') parts.push(`ref=${first['ref']}`)
+  return parts.join(' ')
+}
+
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : 0)
+
+function shown(keys: TenantKeys, key: string, value: string): string {
+  if (key === 'store_id' && MINTED_STORE.test(value)) return value
+  return `~${keys.label(`${key}\n${value}`).slice(0, LABEL_CHARS)}`
+}

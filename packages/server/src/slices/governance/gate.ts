@@ -1,0 +1,189 @@
+// The gate in front of an operation: the tenant's policies on its context, and a record of it.
+
+import type { PolicyAction, PolicyResult, PolicyType } from '@custos/contract'
+import { Refusal } from '../../platform/refusal.ts'
+import { describeDetail } from './describe.ts'
+import { evaluateSet, type Redactions, type Verdict } from './evaluate-set.ts'
+import { type Evaluated, recordOf, summarise, writeEvaluated } from './evaluated.ts'
+import { evaluationLog } from './evaluation-log.ts'
+import type { Outcome } from './outcome.ts'
+import type { CompiledPolicy } from './policy.ts'
+import { type Asking, type PolicySet, policySets } from './policy-sets.ts'
+import { rateLimits } from './rate-limits.ts'
+import type { Context } from './request.ts'
+
+/** What one enabled policy said. */
+export interface GatePolicy {
+  readonly policy_id: string
+  readonly version: number
+  readonly name: string
+  readonly policy_type: PolicyType
+  readonly action: PolicyAction
+  readonly result: PolicyResult
+  readonly applicable: boolean
+  /** A stable code; null where it simply let the request pass. */
+  readonly reason: string | null
+  /** For people; no word of the request. */
+  readonly detail: string
+}
+
+export interface Gated {
+  readonly verdict: Verdict
+  /** Null: the tenant has no policies, nothing was evaluated. */
+  readonly evaluation_id: string | null
+  /** The number of the policies that were evaluated. */
+  readonly policy_set: number
+  readonly policies: readonly GatePolicy[]
+  /** For each context, texts to use instead of those given; never empty where it was asked. */
+  readonly redactions: readonly Redactions[]
+}
+
+export interface GateOptions {
+  /** Counts towards no rate limit and is kept nowhere. */
+  readonly dry_run?: boolean
+}
+
+const ID_BYTES = 10
+const NO_REDACTIONS: Redactions = {}
+const UNGATED: Gated = {
+  verdict: 'allowed',
+  evaluation_id: null,
+  policy_set: 0,
+  policies: [],
+  redactions: [],
+}
+
+/**
+ * What the tenant's policies say to one request. A denial or escalation is durable and on the log
+ * when it returns; an allowed one is written within a second.
+ */
+export async function gate(
+  call: Asking,
+  operation: string,
+  context: Context,
+  options: GateOptions = {},
+): Promise<Gated> {
+  return gateItems(call, operation, [context], options)
+}
+
+/** The same for a request of several items: it counts once, and the heaviest of them decides. */
+export async function gateItems(
+  call: Asking,
+  operation: string,
+  contexts: readonly Context[],
+  options: GateOptions = {},
+): Promise<Gated> {
+  const evaluated = await evaluate(call, { operation, contexts, ...options })
+  if (evaluated === null) return UNGATED
+  if (!options.dry_run) await record(call, evaluated)
+  return showGated(evaluated)
+}
+
+/**
+ * Throws `policy_denied` or `approval_required`; returns the texts to use instead of those given,
+ * for operations that have no state to wait in.
+ */
+export async function admit(
+  call: Asking,
+  operation: string,
+  context: Context,
+): Promise<Redactions> {
+  const [redactions] = await admitItems(call, operation, [context])
+  return redactions ?? NO_REDACTIONS
+}
+
+/** The same for several items; what it returns has the order of `contexts`. */
+export async function admitItems(
+  call: Asking,
+  operation: string,
+  contexts: readonly Context[],
+): Promise<readonly Redactions[]> {
+  const gated = await gateItems(call, operation, contexts)
+  if (gated.verdict !== 'allowed') throw refusalOf(gated)
+  return gated.redactions
+}
+
+/** The answer to a request that its policies do not let pass. */
+export function refusalOf({ verdict, policies }: Gated): Refusal {
+  const deciding = policies.find(({ result }) => result === verdict)
+  const { policy_id = '', name = '', detail: reason = '' } = deciding ?? {}
+  const members = { policy_id, name, reason }
+  const code = verdict === 'denied' ? 'policy_denied' : 'approval_required'
+  return new Refusal(code, undefined, { members, detail: members })
+}
+
+export interface EvaluateRequest extends GateOptions {
+  readonly operation: string
+  readonly contexts: readonly Context[]
+}
+
+/** Null: there are no policies. Rate limits are counted, unless it is a dry run. */
+export async function evaluate(
+  asking: Asking,
+  request: EvaluateRequest,
+): Promise<Evaluated | null> {
+  const { kernel, tenant_id } = asking
+  const found = policySets(kernel).of(asking)
+  const set = found instanceof Promise ? await found : found
+  if (set.policies.length === 0) return null
+  const exceeded = await exceededRates(asking, set, request)
+  const { operation, contexts } = request
+  const outcome = evaluateSet(set.policies, { operation, contexts, exceeded })
+  const keys = await kernel.keyring.tenant(tenant_id)
+  return {
+    ...outcome,
+    set,
+    operation,
+    evaluation_id: kernel.ids.hex(ID_BYTES),
+    created_us: kernel.clock.now(),
+    request: summarise(keys, operation, contexts),
+  }
+}
+
+async function exceededRates(
+  { kernel, tenant_id }: Asking,
+  { policies }: PolicySet,
+  { operation, dry_run = false }: EvaluateRequest,
+): Promise<ReadonlySet<number>> {
+  const exceeded = new Set<number>()
+  const rates = rateLimits(kernel)
+  for (const [i, { policy_id, rate }] of policies.entries()) {
+    if (!rate?.isOf(operation)) continue
+    const limit = { tenant_id, policy_id, ...rate }
+    const within = dry_run ? rates.peek(limit) : rates.take(limit)
+    if (!(within instanceof Promise ? await within : within)) exceeded.add(i)
+  }
+  return exceeded
+}
+
+/** Durable when it returns, where it was not allowed. */
+export async function record({ kernel, tenant_id }: Asking, evaluated: Evaluated): Promise<void> {
+  if (evaluated.verdict === 'allowed') {
+    await evaluationLog(kernel).add(tenant_id, recordOf(evaluated))
+    return
+  }
+  const keys = await kernel.keyring.tenant(tenant_id)
+  await kernel.db.transact(tenant_id, (tx) => writeEvaluated(tx, keys, evaluated))
+}
+
+function showGated({ verdict, evaluation_id, set, outcomes, redactions }: Evaluated): Gated {
+  return {
+    verdict,
+    evaluation_id,
+    policy_set: set.policy_set,
+    policies: set.policies.flatMap((policy, i) => {
+      const outcome = outcomes[i]
+      return outcome ? [showPolicy(policy, outcome)] : []
+    }),
+    redactions,
+  }
+}
+
+function showPolicy(policy: CompiledPolicy, { result, applicable, detail }: Outcome): GatePolicy {
+  const { policy_id, version, name, policy_type, action } = policy
+  const reason = detail?.reason ?? null
+  return {
+    ...{ policy_id, version, name, policy_type, action, result, applicable, reason },
+    detail: describeDetail(policy, detail),
+  }
+}

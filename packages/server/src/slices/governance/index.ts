@@ -1,0 +1,55 @@
+// The face of governance: the gate for other slices, handlers for the HTTP layer.
+//
+// gate(call, operation, context, options?) -> Promise<Gated>
+//   asks the tenant's policies about one request: { verdict: 'allowed' | 'denied' | 'escalated',
+//   evaluation_id, policy_set, policies: [{ policy_id, version, name, policy_type, action, result,
+//   applicable, reason, detail }], redactions: [{ field: text }] }. It counts towards rate limits
+//   and is kept, unless `dry_run`; a denial or an escalation is durable and on the log when it
+//   returns. `call` is the operation's Call, or { kernel, tenant_id, principal } of one.
+// gateItems(call, operation, contexts, options?)
+//   the same for a request of several items: counted once, the heaviest item decides.
+// admit(call, operation, context) -> Promise<{ field: text }>
+//   for operations that cannot wait: throws the 403 `policy_denied` or `approval_required`,
+//   otherwise the texts to use instead of those given (empty where nothing is redacted).
+// admitItems(call, operation, contexts): the same in the order of the items.
+// refusalOf(gated): the Refusal that admit throws, for those that handle `escalated` themselves.
+//
+// The names of operations and the context keys they carry are OPERATION_KEYS of the contract.
+
+import type { governance } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import { createPolicy } from './create-policy.ts'
+import { deletePolicy } from './delete-policy.ts'
+import { evaluateOperation } from './evaluate-operation.ts'
+import { logs } from './logs.ts'
+import { getPolicy, listPolicies, policyTypes, stats } from './reads.ts'
+import { seedDefaults } from './seed-defaults.ts'
+import { updatePolicy } from './update-policy.ts'
+
+export { checkPolicies } from './check.ts'
+export type { Redactions, Verdict } from './evaluate-set.ts'
+export { flushEvaluations } from './evaluation-log.ts'
+export {
+  admit,
+  admitItems,
+  type Gated,
+  type GateOptions,
+  type GatePolicy,
+  gate,
+  gateItems,
+  refusalOf,
+} from './gate.ts'
+export type { Context } from './request.ts'
+
+export const governanceHandlers = {
+  stats,
+  policy_types: policyTypes,
+  create_policy: createPolicy,
+  list_policies: listPolicies,
+  get_policy: getPolicy,
+  update_policy: updatePolicy,
+  delete_policy: deletePolicy,
+  evaluate: evaluateOperation,
+  seed_defaults: seedDefaults,
+  logs,
+} satisfies HandlersOf<typeof governance>

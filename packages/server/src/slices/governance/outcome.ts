@@ -1,0 +1,73 @@
+// What one policy says to one request: a result, and why, without a word of the request.
+
+import type { PolicyResult } from '@custos/contract'
+
+/** Why a policy did not simply let a request pass. */
+export const REASONS = {
+  rate_exceeded: 'rate_exceeded',
+  model_not_listed: 'model_not_listed',
+  pattern_found: 'pattern_found',
+  personal_data: 'personal_data',
+  store_not_listed: 'store_not_listed',
+  over_budget: 'over_budget',
+  approval_needed: 'approval_needed',
+  parameter_missing: 'parameter_missing',
+  parameters_refused: 'parameters_refused',
+  tool_denied: 'tool_denied',
+  // faults: the policy could not be evaluated, which denies
+  missing_context: 'missing_context',
+  wrong_type: 'wrong_type',
+  field_too_long: 'field_too_long',
+  bad_pattern: 'bad_pattern',
+  unreadable: 'unreadable',
+  failed: 'failed',
+} as const
+
+export type Reason = keyof typeof REASONS
+
+/** Numbers and positions in the policy's own configuration: never a value of the request. */
+export interface Detail {
+  readonly reason: Reason
+  /** Position in the fields that the policy reads. */
+  readonly field?: number
+  /** Position in the list of the configuration that was hit. */
+  readonly item?: number
+  /** Names of recognisers. */
+  readonly entities?: readonly string[]
+  readonly count?: number
+  readonly limit?: number
+}
+
+export interface Outcome {
+  readonly result: PolicyResult
+  /** False: the policy does not concern the request. */
+  readonly applicable: boolean
+  readonly detail: Detail | null
+}
+
+/** What a rule finds: a hit, nothing, or that the request is none of its business. */
+export type Finding = Detail | 'clear' | 'unconcerned'
+
+/** The policy cannot be evaluated on this request: it is denied, whatever its action. */
+export class Fault extends Error {
+  readonly detail: Detail
+
+  constructor(detail: Detail) {
+    super(detail.reason)
+    this.detail = detail
+  }
+}
+
+const RANK: Readonly<Record<PolicyResult, number>> = {
+  allowed: 0,
+  logged: 1,
+  escalated: 2,
+  denied: 3,
+}
+
+/** The one that weighs more; of equals the first that is applicable. */
+export function worse(a: Outcome, b: Outcome): Outcome {
+  const by = RANK[b.result] - RANK[a.result]
+  if (by !== 0) return by > 0 ? b : a
+  return !a.applicable && b.applicable ? b : a
+}

@@ -1,0 +1,20 @@
+// The recognisers of personal data that a pii_guard may name.
+
+import { ENTITIES, findPersonalData } from '../../platform/pii/index.ts'
+import type { Span } from './patterns.ts'
+
+export interface FoundEntity extends Span {
+  readonly entity: string
+}
+
+/** What is needed of recognisers; handed in, so that rules stay functions of data. */
+export interface Recognisers {
+  /** The names that a policy may use. */
+  readonly entities: readonly string[]
+  find(text: string, entities: readonly string[]): readonly FoundEntity[]
+}
+
+export const recognisers: Recognisers = {
+  entities: ENTITIES.map(({ entity }) => entity),
+  find: (text, entities) => findPersonalData(text, { entities }),
+}

@@ -1,0 +1,124 @@
+// SQL of policies: every version is a row, of each policy at most one stands.
+
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type PolicyRow = Omit<Tables['policies'], 'tenant_id'>
+
+const COLUMNS = [
+  'policy_id',
+  'version',
+  'policy_set',
+  'change',
+  'stands',
+  'policy_type',
+  'action',
+  'enabled',
+  'priority',
+  'seed_key',
+  'secret_no',
+  'sealed',
+  'created_us',
+  'changed_us',
+  'changed_by',
+] as const
+
+/** In the order of evaluation. */
+export const listStanding = (db: TenantDb): Promise<PolicyRow[]> =>
+  db.all(
+    from(db, 'policies')
+      .select(COLUMNS)
+      .where('stands', '=', 1)
+      .orderBy('priority')
+      .orderBy('created_us')
+      .orderBy('policy_id'),
+  )
+
+export const findStanding = (db: TenantDb, policy_id: string): Promise<PolicyRow | undefined> =>
+  db.first(
+    from(db, 'policies').select(COLUMNS).where('policy_id', '=', policy_id).where('stands', '=', 1),
+  )
+
+/** Newest first. */
+export const listVersions = (
+  db: TenantDb,
+  policy_id: string,
+  limit: number,
+): Promise<PolicyRow[]> =>
+  db.all(
+    from(db, 'policies')
+      .select(COLUMNS)
+      .where('policy_id', '=', policy_id)
+      .orderBy('version', 'desc')
+      .limit(limit),
+  )
+
+const IDS_MAX = 500
+
+/** The newest version of each, in force or not. */
+export async function findNewest(db: TenantDb, policy_ids: readonly string[]) {
+  const newest = new Map<string, PolicyRow>()
+  for (let at = 0; at < policy_ids.length; at += IDS_MAX) {
+    const rows = await db.all(
+      from(db, 'policies')
+        .select(COLUMNS)
+        .where('policy_id', 'in', policy_ids.slice(at, at + IDS_MAX))
+        .where((e) => e.or([e('stands', '=', 1), e('change', '=', 'deleted')])),
+    )
+    for (const row of rows) newest.set(row.policy_id, row)
+  }
+  return [...newest.values()]
+}
+
+/** Versions by id and number, in any order. */
+export async function findVersions(
+  db: TenantDb,
+  wanted: readonly (readonly [policy_id: string, version: number])[],
+): Promise<PolicyRow[]> {
+  const rows: PolicyRow[] = []
+  for (const [policy_id, version] of wanted) {
+    const row = await findVersion(db, policy_id, version)
+    if (row) rows.push(row)
+  }
+  return rows
+}
+
+export const findVersion = (
+  db: TenantDb,
+  policy_id: string,
+  version: number,
+): Promise<PolicyRow | undefined> =>
+  db.first(
+    from(db, 'policies')
+      .select(COLUMNS)
+      .where('policy_id', '=', policy_id)
+      .where('version', '=', version),
+  )
+
+/** The unique indexes settle races: a second standing row of a policy or a default fails. */
+export const insertVersion = (tx: Tx, row: PolicyRow) => tx.run(insertInto(tx, 'policies', row))
+
+/** Whether the version stood until now. */
+export async function unseat(tx: Tx, policy_id: string, version: number): Promise<boolean> {
+  const changed = await tx.run(
+    update(tx, 'policies')
+      .set({ stands: 0 })
+      .where('policy_id', '=', policy_id)
+      .where('version', '=', version)
+      .where('stands', '=', 1),
+  )
+  return changed === 1
+}
+
+export const insertMembers = (tx: Tx, policy_set: number, members: string) =>
+  tx.run(insertInto(tx, 'policy_members', { policy_set, members }))
+
+export const findMembers = (db: TenantDb, policy_sets: readonly number[]) =>
+  db.all(
+    from(db, 'policy_members')
+      .select(['policy_set', 'members'])
+      .where('policy_set', 'in', policy_sets),
+  )
+
+export const listAllVersions = (db: TenantDb): Promise<PolicyRow[]> =>
+  db.all(from(db, 'policies').select(COLUMNS).orderBy('policy_id').orderBy('version'))

@@ -1,0 +1,97 @@
+// The compiled policies of each tenant, never those of yesterday on any process.
+
+import type { Principal } from '../../platform/call.ts'
+import { findPolicySet } from '../../platform/db/control.sql.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { recognisers } from './personal-data.ts'
+import { listStanding } from './policies.sql.ts'
+import { type CompiledPolicy, compilePolicy, policyOf } from './policy.ts'
+import { actionOf, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
+
+export interface PolicySet {
+  /** 0: the tenant never had a policy. */
+  readonly policy_set: number
+  /** The enabled ones, in the order of evaluation. */
+  readonly policies: readonly CompiledPolicy[]
+}
+
+const NO_POLICIES: PolicySet = { policy_set: 0, policies: [] }
+const KEPT_MAX = 10_000
+
+/** Whose policies, and what is known of them from the credential. */
+export interface Asking {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly principal: Pick<Principal, 'policy_set'>
+}
+
+/**
+ * Exact. In a process that has its data alone a change empties the entry once durable; where
+ * others may change policies the number read with the credential says which are meant.
+ */
+class PolicySets {
+  readonly #kernel: Kernel
+  readonly #kept = new Map<string, PolicySet>()
+  #changes = 0
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /** A promise only where the database has to be asked. */
+  of({ tenant_id, principal }: Asking): PolicySet | Promise<PolicySet> {
+    const kept = this.#kept.get(tenant_id)
+    if (!this.#kernel.db.shared) return kept ?? this.#load(tenant_id)
+    const { policy_set } = principal
+    if (policy_set === undefined) return this.#newest(tenant_id)
+    if (policy_set === 0) return NO_POLICIES
+    return kept && kept.policy_set >= policy_set ? kept : this.#load(tenant_id)
+  }
+
+  /** For after the commit of a change. */
+  forget(tenant_id: string): void {
+    this.#changes += 1
+    this.#kept.delete(tenant_id)
+  }
+
+  async #newest(tenant_id: string): Promise<PolicySet> {
+    const policy_set = await this.#kernel.db.read(tenant_id, findPolicySet)
+    if (policy_set === 0) return NO_POLICIES
+    const kept = this.#kept.get(tenant_id)
+    return kept?.policy_set === policy_set ? kept : this.#load(tenant_id)
+  }
+
+  async #load(tenant_id: string): Promise<PolicySet> {
+    const changes = this.#changes
+    const { policy_set, rows } = await this.#kernel.db.read(tenant_id, loadEnabled)
+    const opened = await openPolicies(this.#kernel, tenant_id, rows)
+    const policies = opened.map(({ row, words }) => {
+      const { name, config } = words ?? UNREADABLE
+      const { policy_id, version } = row
+      const text = { policy_id, version, policy_type: typeOf(row), action: actionOf(row), name }
+      const whole = { ...text, config }
+      return policyOf(whole, compilePolicy(words === null ? null : whole, recognisers))
+    })
+    const loaded = { policy_set, policies }
+    // What was read before a change is not kept after it.
+    if (changes === this.#changes) this.#keep(tenant_id, loaded)
+    return loaded
+  }
+
+  #keep(tenant_id: string, loaded: PolicySet): void {
+    const kept = this.#kept.get(tenant_id)
+    if (kept && kept.policy_set > loaded.policy_set) return
+    if (this.#kept.size >= KEPT_MAX) this.#kept.clear()
+    this.#kept.set(tenant_id, loaded)
+  }
+}
+
+async function loadEnabled(db: TenantDb) {
+  const policy_set = await findPolicySet(db)
+  if (policy_set === 0) return { policy_set, rows: [] }
+  const rows = await listStanding(db)
+  return { policy_set, rows: rows.filter(({ enabled }) => enabled === 1) }
+}
+
+export const policySets = perKernel((kernel) => new PolicySets(kernel))

@@ -1,0 +1,96 @@
+// A policy as it is evaluated: compiled once, for every request until it changes.
+
+import type { PolicyAction, PolicyConfig, PolicyResult, PolicyType } from '@custos/contract'
+import { type Detail, Fault, type Outcome } from './outcome.ts'
+import { PatternRefused } from './patterns.ts'
+import type { Recognisers } from './personal-data.ts'
+import type { GateRequest } from './request.ts'
+import type { Replacement, Rule, Surroundings } from './rule.ts'
+import { isOf, makers, rateOf } from './rules.ts'
+
+/** A stored policy, opened. */
+export interface PolicyText {
+  readonly policy_id: string
+  readonly version: number
+  readonly policy_type: PolicyType
+  readonly action: PolicyAction
+  readonly name: string
+  /** As it was validated when it was stored. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+export interface Rate {
+  readonly max_requests: number
+  readonly window_us: number
+  isOf(operation: string): boolean
+}
+
+export interface CompiledPolicy extends PolicyText {
+  /** Null for every other type than rate_limit. */
+  readonly rate: Rate | null
+  evaluate(request: GateRequest, around: Surroundings): Outcome
+  /** Of a request that it let pass. */
+  replacements(request: GateRequest): readonly Replacement[]
+}
+
+const RESULTS: Readonly<Record<PolicyAction, PolicyResult>> = {
+  allow: 'allowed',
+  deny: 'denied',
+  escalate: 'escalated',
+  log_only: 'logged',
+}
+
+/** A policy that cannot be read or compiled denies every request. */
+export function compilePolicy(text: PolicyText | null, recognisers: Recognisers): Rule {
+  if (text === null) return faulty({ reason: 'unreadable' })
+  try {
+    // The configuration was validated for its type before it was stored.
+    const make = makers[text.policy_type] as (config: unknown, recognisers: Recognisers) => Rule
+    return make(text.config, recognisers)
+  } catch (error) {
+    if (error instanceof PatternRefused) return faulty({ reason: 'bad_pattern' })
+    return faulty({ reason: 'failed' })
+  }
+}
+
+const faulty = (detail: Detail): Rule => ({
+  find() {
+    throw new Fault(detail)
+  },
+})
+
+/** @param rule of `compilePolicy` */
+export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
+  return {
+    ...text,
+    rate: text.policy_type === 'rate_limit' ? rateRule(text.config) : null,
+    evaluate: (request, around) => evaluateRule(text.action, rule, request, around),
+    replacements: (request) => rule.redact?.(request) ?? [],
+  }
+}
+
+function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
+  const { max_requests, window_seconds } = rateOf(config)
+  return {
+    max_requests,
+    window_us: window_seconds * 1_000_000,
+    isOf: (operation) => isOf(config.operations, operation),
+  }
+}
+
+function evaluateRule(
+  action: PolicyAction,
+  rule: Rule,
+  request: GateRequest,
+  around: Surroundings,
+): Outcome {
+  try {
+    const finding = rule.find(request, around)
+    if (finding === 'clear') return { result: 'allowed', applicable: true, detail: null }
+    if (finding === 'unconcerned') return { result: 'allowed', applicable: false, detail: null }
+    return { result: RESULTS[action], applicable: true, detail: finding }
+  } catch (error) {
+    const detail = error instanceof Fault ? error.detail : { reason: 'failed' as const }
+    return { result: 'denied', applicable: true, detail }
+  }
+}

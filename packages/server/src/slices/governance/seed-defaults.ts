@@ -1,0 +1,71 @@
+// POST /v1/governance/seed-defaults: the default policies that are not there, all or none.
+
+import type { governance as contract } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import { changePolicies, type Draft, preparePolicy, untilUnchanged } from './change-policy.ts'
+import { listStanding } from './policies.sql.ts'
+
+type Default = Pick<Draft, 'policy_type' | 'action' | 'priority' | 'words'> & { seed_key: string }
+
+const POLICY_ID_BYTES = 12
+
+export const DEFAULT_POLICIES: readonly Default[] = [
+  {
+    seed_key: 'default-rate-limit',
+    policy_type: 'rate_limit',
+    action: 'deny',
+    priority: 10,
+    words: {
+      name: 'Default Rate Limit',
+      description: 'At most 600 requests in any minute',
+      config: { max_requests: 600, window_seconds: 60 },
+    },
+  },
+  {
+    seed_key: 'pii-output-guard',
+    policy_type: 'pii_guard',
+    action: 'log_only',
+    priority: 20,
+    words: {
+      name: 'PII Output Guard',
+      description: 'Notes outputs that look as if they held personal numbers',
+      config: {
+        patterns: [
+          '\\b\\d{3}-\\d{2}-\\d{4}\\b',
+          '\\b\\d{16}\\b',
+          '\\b[A-Z]{2}\\d{2}[A-Z0-9]{4}\\d{7}([A-Z0-9]{0,16})?\\b',
+        ],
+        description: 'US social security numbers, card numbers, IBANs',
+      },
+    },
+  },
+]
+
+export const seedDefaults: Handler<typeof contract.seed_defaults> = (call) =>
+  untilUnchanged(call, async () => {
+    const { kernel, tenant_id } = call
+    const prepared = await Promise.all(
+      DEFAULT_POLICIES.map((policy) =>
+        preparePolicy(kernel, tenant_id, {
+          ...policy,
+          change: 'created',
+          policy_id: kernel.ids.hex(POLICY_ID_BYTES),
+          version: 1,
+          enabled: true,
+          created_us: null,
+        }),
+      ),
+    )
+
+    return call.once<{ seeded: number }>({
+      async run(tx) {
+        const there = new Set((await listStanding(tx)).map(({ seed_key }) => seed_key))
+        const missing = prepared.filter(({ seed_key }) => !there.has(seed_key))
+        if (missing.length > 0) await changePolicies(call, tx, missing)
+        const reply = { seeded: missing.length }
+        return { reply, ids: reply }
+      },
+      // Written by run above.
+      replay: async (_, ids) => ({ seeded: Number(ids['seeded']) }),
+    })
+  })

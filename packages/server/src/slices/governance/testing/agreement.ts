@@ -1,0 +1,42 @@
+// The property that the evaluator and the reference agree, for any number of runs.
+
+import assert from 'node:assert/strict'
+import type { PolicyAction, PolicyType } from '@custos/contract'
+import fc from 'fast-check'
+import { evaluateSet, type Verdict } from '../evaluate-set.ts'
+import { recognisers } from '../personal-data.ts'
+import { type CompiledPolicy, compilePolicy, policyOf } from '../policy.ts'
+import { context, operation, policies } from './policies.ts'
+import { type ReferencePolicy, referenceResult, type Word } from './reference.ts'
+
+/** Random policy sets on random requests; throws with the smallest that differ. */
+export function assertAgreement(runs: number): void {
+  fc.assert(fc.property(policies, operation, context, agree), { numRuns: runs })
+}
+
+function agree(set: ReferencePolicy[], name: string, given: Record<string, unknown>): void {
+  const expected = set.map((policy) => referenceResult(policy, name, given))
+  const exceeded = new Set(set.flatMap((policy, i) => (policy.exceeded ? [i] : [])))
+  const found = evaluateSet(set.map(compiled), { operation: name, contexts: [given], exceeded })
+  const words = found.outcomes.map(({ result, applicable }) => (applicable ? result : '-'))
+  assert.deepEqual(words, expected)
+  assert.equal(found.verdict, verdictOf(expected))
+}
+
+function verdictOf(words: readonly Word[]): Verdict {
+  if (words.includes('denied')) return 'denied'
+  return words.includes('escalated') ? 'escalated' : 'allowed'
+}
+
+function compiled({ policy_type, action, config }: ReferencePolicy): CompiledPolicy {
+  const text = {
+    policy_id: 'p',
+    version: 1,
+    name: 'p',
+    // Drawn from the contract's enums.
+    policy_type: policy_type as PolicyType,
+    action: action as PolicyAction,
+    config,
+  }
+  return policyOf(text, compilePolicy(text, recognisers))
+}

@@ -1,0 +1,46 @@
+// Ranking and packing as retrieval does them, without service and database: for bulk runs.
+
+import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
+import { packWithinBudget } from '../retrieval/pack.ts'
+import { StoreIndex } from '../retrieval/store-index.ts'
+
+export interface PlainFact {
+  readonly content: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export interface PlainRequest {
+  readonly query: string
+  readonly budget_tokens: number
+  readonly top_k: number | null
+  readonly min_score: number | null
+}
+
+export interface InProcessStore {
+  /** Positions of the packed facts, best first, and the tokens they are said to have. */
+  retrieve(request: PlainRequest): { packed: number[]; tokens_used: number }
+}
+
+/** A store of these facts, ranked by words alone. */
+export async function openInProcess(facts: readonly PlainFact[]): Promise<InProcessStore> {
+  const tokenizer = await loadTokenizer('o200k_base')
+  const index = new StoreIndex(new Uint8Array(32))
+  for (const [ref, { content, metadata }] of facts.entries())
+    index.put({
+      ...{ ref, content, metadata, namespace: null, vector: null },
+      ...{ valid_from_us: 0, valid_until_us: null, token_count: tokenizer.count(content) },
+    })
+  return {
+    retrieve({ query, budget_tokens, top_k, min_score }) {
+      const ranked = index.search({
+        ...{ query, min_score, limit: top_k ?? facts.length, vector: null, namespace: null },
+        ...{ at_us: 1, filter: null, visible: null },
+      })
+      const { packed } = packWithinBudget(ranked, budget_tokens)
+      return {
+        packed: packed.map(({ ref }) => ref),
+        tokens_used: packed.reduce((sum, { token_count }) => sum + token_count, 0),
+      }
+    },
+  }
+}

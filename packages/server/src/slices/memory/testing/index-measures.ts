@@ -1,0 +1,155 @@
+// What a store's index costs, measured inside the service's process: for the bench.
+
+import type { Kernel } from '../../../platform/kernel.ts'
+import { listFactsSince } from '../facts.sql.ts'
+import { openRows } from '../opened-fact.ts'
+import { analyse } from '../retrieval/analysis.ts'
+import { StoreIndex } from '../retrieval/store-index.ts'
+import { storeIndexes } from '../store-indexes.ts'
+import { findStore } from '../stores.sql.ts'
+import { embedQuery } from '../vectors.ts'
+
+const TENANT = 'local'
+const PAGE = 500
+const CANDIDATES = 64
+/** Each search is run this often and the quickest counts: the rest is what else the machine did. */
+const REPEATS = 3
+
+export interface Memory {
+  readonly rss: number
+  /** Of the heap and of arrays outside it. */
+  readonly held: number
+  /** What the index says of itself. */
+  readonly estimate: number
+}
+
+export interface Parts {
+  readonly read_us: number
+  readonly open_us: number
+  readonly analyse_us: number
+  readonly insert_us: number
+}
+
+export interface Times {
+  readonly kind: string
+  readonly p50_ms: number
+  readonly p99_ms: number
+}
+
+/** Microseconds of processor time a fact of each part of a build, measured apart. */
+export async function buildParts(kernel: Kernel, store_id: string, count: number): Promise<Parts> {
+  const index = new StoreIndex(new Uint8Array(32).fill(1))
+  const spent = { read: 0, open: 0, analyse: 0, put: 0 }
+  let facts = 0
+  for (let after = -1; facts < count; ) {
+    const marks = [spentMs()]
+    const rows = await kernel.db.read(TENANT, (db) =>
+      listFactsSince(db, store_id, { seq: -1, after, limit: PAGE }),
+    )
+    marks.push(spentMs())
+    const opened = await openRows(kernel, TENANT, rows)
+    marks.push(spentMs())
+    for (const { content } of opened) analyse(content)
+    marks.push(spentMs())
+    for (const fact of opened) index.put(fact)
+    marks.push(spentMs())
+    const [start = 0, read = 0, open = 0, analysed = 0, put = 0] = marks
+    spent.read += read - start
+    spent.open += open - read
+    spent.analyse += analysed - open
+    spent.put += put - analysed
+    facts += rows.length
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) break
+    after = last.ref
+  }
+  const each = (ms: number) => (ms * 1_000) / Math.max(1, facts)
+  const analyse_us = each(spent.analyse)
+  const insert_us = Math.max(0, each(spent.put) - analyse_us)
+  return { read_us: each(spent.read), open_us: each(spent.open), analyse_us, insert_us }
+}
+
+function spentMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+export interface Build {
+  readonly build_ms: number
+  readonly build_cpu_ms: number
+}
+
+/** Brings the index up to the store's head. */
+export async function buildIndex(kernel: Kernel, store_id: string): Promise<Build> {
+  const [startedAt, spentBefore] = [performance.now(), spentMs()]
+  for (;;) {
+    try {
+      const { head_seq } = await rowOf(kernel, store_id)
+      await storeIndexes(kernel).current(TENANT, store_id, head_seq)
+      return {
+        build_ms: performance.now() - startedAt,
+        build_cpu_ms: spentMs() - spentBefore,
+      }
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'index_building'))
+        throw error
+    }
+  }
+}
+
+async function rowOf(kernel: Kernel, store_id: string) {
+  const row = await kernel.db.read(TENANT, (db) => findStore(db, store_id))
+  if (!row) throw new Error(`there is no store ${store_id}`)
+  return row
+}
+
+export function heldMemory(kernel: Kernel, store_id: string): Memory {
+  // Twice: what a finaliser lets go of is collected by the second.
+  for (let round = 0; round < 2; round += 1) globalThis.gc?.()
+  const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
+  const estimate = storeIndexes(kernel).peek(TENANT, store_id).bytes
+  return { rss, held: heapUsed + arrayBuffers, estimate }
+}
+
+export interface Searched {
+  readonly kind: string
+  readonly queries: readonly string[]
+  /** How far back the time lies that is asked for. */
+  readonly back_us?: number
+  readonly filter?: Readonly<Record<string, unknown>>
+}
+
+/** Searching alone, without reading rows; queries are embedded before. */
+export async function searchTimes(
+  kernel: Kernel,
+  store_id: string,
+  { kind, queries, back_us = 0, filter }: Searched,
+): Promise<Times> {
+  const { head_seq, embedder } = await rowOf(kernel, store_id)
+  const index = await storeIndexes(kernel).current(TENANT, store_id, head_seq)
+  const at_us = kernel.clock.now() - back_us
+  const times: number[] = []
+  for (const query of queries) {
+    const vector = await embedQuery(kernel, embedder, query)
+    const words = { query, vector, namespace: null, visible: null, filter: filter ?? null }
+    const request = { ...words, at_us, limit: CANDIDATES, min_score: null }
+    times.push(shortest(() => index.search(request)))
+  }
+  return { kind, ...percentiles(times) }
+}
+
+function shortest(act: () => unknown): number {
+  const runs = Array.from({ length: REPEATS }, () => {
+    const startedAt = performance.now()
+    act()
+    return performance.now() - startedAt
+  })
+  return Math.min(...runs)
+}
+
+/** The middle and the 99th of a hundred. */
+export function percentiles(times: readonly number[]): { p50_ms: number; p99_ms: number } {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
+  return { p50_ms: at(0.5), p99_ms: at(0.99) }
+}

@@ -1,0 +1,94 @@
+// SQL of vectors: which facts have one of a space, which lack it, and putting one in its place.
+
+import { statement } from '../../platform/db/statement.ts'
+import { from, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+import { currentFacts, FACT_COLUMNS, type FactRow, LIVE } from './facts.sql.ts'
+
+interface Page {
+  readonly mark: number
+  readonly after: number
+  readonly limit: number
+}
+
+const ofSpaceStatement = statement<Page & { store_id: string }>()((k, p) =>
+  currentFacts(k, p.tenant_id)
+    .select(FACT_COLUMNS)
+    .where('facts.store_id', '=', p.store_id)
+    .where('facts.space_mark', '=', p.mark)
+    .where('facts.ref', '>', p.after)
+    .orderBy('facts.ref')
+    .limit(p.limit),
+)
+
+/** Facts of a store in any state whose vectors are of the space, by ref, from `after` on. */
+export const listFactsOfSpace = (db: TenantDb, store_id: string, page: Page): Promise<FactRow[]> =>
+  db.allOf(ofSpaceStatement, { store_id, ...page })
+
+const otherSpaceStatement = statement<Page & { store_id: string }>()((k, p) =>
+  currentFacts(k, p.tenant_id)
+    .select(FACT_COLUMNS)
+    .where('facts.store_id', '=', p.store_id)
+    .where('facts.state', '=', LIVE)
+    .where((e) => e.or([e('facts.space_mark', 'is', null), e('facts.space_mark', '<>', p.mark)]))
+    .where('facts.ref', '>', p.after)
+    .orderBy('facts.ref')
+    .limit(p.limit),
+)
+
+/** Live facts of a store without a vector of the space, by ref, from `after` on. */
+export const listFactsToEmbed = (db: TenantDb, store_id: string, page: Page): Promise<FactRow[]> =>
+  db.allOf(otherSpaceStatement, { store_id, ...page })
+
+/** The same of those written or embedded after log position `seq`: one of them, if any. */
+export const findFactToEmbed = (
+  db: TenantDb,
+  store_id: string,
+  { mark, seq }: { mark: number; seq: number },
+) =>
+  db.first(
+    from(db, 'facts')
+      .select('ref')
+      .where('store_id', '=', store_id)
+      .where('sealed_seq', '>', seq)
+      .where('state', '=', LIVE)
+      .where((e) => e.or([e('space_mark', 'is', null), e('space_mark', '<>', mark)]))
+      .limit(1),
+  )
+
+/** How many live facts of a store have no vector of the space; looks at every row. */
+export async function countFactsToEmbed(
+  db: TenantDb,
+  store_id: string,
+  mark: number,
+): Promise<number> {
+  const row = await db.first(
+    from(db, 'facts')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('store_id', '=', store_id)
+      .where('state', '=', LIVE)
+      .where((e) => e.or([e('space_mark', 'is', null), e('space_mark', '<>', mark)])),
+  )
+  return Number(row?.count ?? 0)
+}
+
+export interface Resealed {
+  readonly ref: number
+  /** Where the row stood when it was opened: one that has moved since is left as it is. */
+  readonly before_seq: number
+  readonly sealed_seq: number
+  readonly space_mark: number
+  readonly sealed: Uint8Array
+}
+
+const resealStatement = statement<Resealed>()((k, p) =>
+  k
+    .updateTable('facts')
+    .set({ sealed: p.sealed, sealed_seq: p.sealed_seq, space_mark: p.space_mark })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref)
+    .where('state', '=', LIVE)
+    .where('sealed_seq', '=', p.before_seq),
+)
+
+/** Replaces what is sealed of a fact that is live and unchanged; 0 when it is not, or gone. */
+export const resealFact = (tx: Tx, row: Resealed): Promise<number> => tx.runOf(resealStatement, row)

@@ -1,0 +1,103 @@
+// A process that stands still in the middle of an erasure, or whose clock is wrong: the others
+// take over, and what it does when it goes on harms nobody.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Client, createTenant } from '../crash/testing/client.ts'
+import { fsck } from '../crash/testing/command-line.ts'
+import type { ServerProcess } from '../crash/testing/server-process.ts'
+import { at, clientsOf, openFleet } from './testing/fleet.ts'
+
+/** Instead of half a minute: a test waits for it. */
+const LEASE_MS = 1_500
+const MINUTE_MS = 60_000
+const MARKER = '[REDACTED — GDPR Article 17]'
+const ROUNDS = 3
+const FACTS = 4
+
+/** Memories, and a decision that used and repeats all of them. */
+async function decideUpon(client: Client, contents: readonly string[]) {
+  const { store_id } = await client.ok('POST', '/v1/stores', { body: {} })
+  const refs: number[] = []
+  for (const content of contents)
+    refs.push((await client.ok('POST', `/v1/stores/${store_id}/write`, { body: { content } })).ref)
+  const { decision_id } = await client.ok('POST', '/v1/decisions/log', {
+    body: {
+      store_id,
+      model_id: 'm',
+      query: contents.join('; '),
+      output: 'o',
+      retrieved_refs: refs,
+      retrieved_contents: contents,
+    },
+  })
+  return { refs, path: `/v1/decisions/${decision_id}` }
+}
+
+const erase = (client: Client, fact_ref: number) =>
+  client.ask('POST', '/v1/erasure/issue', { body: { fact_ref } })
+
+/** Until it is certified: a 503 says that it may be asked for again. */
+async function eraseSurely(client: Client, fact_ref: number): Promise<void> {
+  for (;;) {
+    const { status, text } = await erase(client, fact_ref)
+    if (status === 200) return
+    assert.equal(status, 503, text)
+  }
+}
+
+async function clientsFor(servers: readonly ServerProcess[]): Promise<Client[]> {
+  const { api_key } = await createTenant(at(servers, 0))
+  return clientsOf(servers, api_key)
+}
+
+for (const [skew, ahead_ms] of [
+  ['a minute', MINUTE_MS],
+  ['an hour', 60 * MINUTE_MS],
+] as const)
+  test(`clocks ${skew} apart: memories that one decision used are erased by both`, async (t) => {
+    const fleet = await openFleet(t)
+    // The one with the right time first: it makes the signing keys, which are good from then on.
+    const right = await fleet.spawnStepped({}).listening()
+    const servers = [right, await fleet.spawnStepped({ ahead_ms }).listening()]
+    const clients = await clientsFor(servers)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const contents = Array.from({ length: FACTS }, (_, i) => `Crate ${round} number ${i} is red`)
+      const { refs, path } = await decideUpon(at(clients, round % 2), contents)
+      await Promise.all(refs.map((ref, i) => eraseSurely(at(clients, i % 2), ref)))
+      for (const client of clients) {
+        const decision = await client.ok('GET', path)
+        assert.equal(decision.query, contents.map(() => MARKER).join('; '))
+      }
+    }
+    await fsck(fleet.options)
+  })
+
+for (const point of ['erasure:1', 'erasure:2', 'erasure:3-ledger', 'erasure:6'] as const)
+  test(`a process that stood still at ${point} harms nothing when it goes on`, async (t) => {
+    const fleet = await openFleet(t)
+    const servers = await Promise.all(
+      [0, 1].map(() => fleet.spawnStepped({ lease_ms: LEASE_MS }).listening()),
+    )
+    const [paused, awake] = [at(servers, 0), at(servers, 1)]
+    const clients = await clientsFor(servers)
+    const contents = ['Nora Egli is on leave', 'Nora Egli has two sons', 'Nora Egli is 44']
+    const { refs, path } = await decideUpon(at(clients, 0), contents)
+    await paused.arm([{ name: point, how: 'stop' }])
+    const late = erase(at(clients, 0), at(refs, 0))
+    await paused.reached(point)
+    for (const ref of [at(refs, 1), at(refs, 0)]) await eraseSurely(at(clients, 1), ref)
+    paused.goOn()
+    await paused.arm([])
+    const { status, text } = await late
+    assert.ok(status === 200 || status === 503, text)
+    await eraseSurely(at(clients, 0), at(refs, 2))
+    for (const client of clients) {
+      const decision = await client.ok('GET', path)
+      assert.equal(decision.query, contents.map(() => MARKER).join('; '))
+      const certificates = await client.all('/v1/erasure', 'certificates')
+      assert.equal(certificates.length, contents.length)
+    }
+    await awake.stop()
+    await fsck(fleet.options)
+  })
