@@ -256,8 +256,9 @@ export const governance = {
     path: '/v1/governance/evaluate',
     summary: 'What every enabled policy says to an operation, and whether it may run',
     description:
-      'Counts towards rate limits and is kept in the log, unless `dry_run` is true. The context ' +
-      'itself is never kept: ids, lengths and keyed hashes only.',
+      'Kept in the log and counted towards rate limits, unless `dry_run` is true; an operation ' +
+      'that has a gate of its own, such as `memory.write`, counts there alone. The context itself ' +
+      'is never kept: ids, lengths and keyed hashes only.',
     body: Type.Object({
       operation: OperationName,
       context: Type.Optional(Nullable(JsonObject)),

@@ -13,7 +13,10 @@ export * from './memory.ts'
 export {
   DROP_REASONS,
   type DropReason,
+  EXPLAIN_DATES_MAX,
   EXPLAIN_DROPPED_MAX,
+  EXPLAIN_PACKED_MAX,
+  EXPLAIN_TERMS_MAX,
   type Explanation,
 } from './memory-explain.ts'
 export {

@@ -5,6 +5,11 @@ import { Nullable, Ref } from './common.ts'
 
 /** Candidates that were left out and are listed, at most. */
 export const EXPLAIN_DROPPED_MAX = 50
+/** Memories of the answer that are explained, at most: the first. */
+export const EXPLAIN_PACKED_MAX = 200
+/** Terms and dates of the query that are named, at most: the first. */
+export const EXPLAIN_TERMS_MAX = 256
+export const EXPLAIN_DATES_MAX = 50
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -19,7 +24,10 @@ const QueryTerm = Type.Object({
   weight: Type.Number({ description: 'What it is worth by how few have it' }),
 })
 
-/** The scores of `own` and `lent`, that of `likeness` and `recency` add up to `score` exactly. */
+/**
+ * The scores of `own` and `lent`, `further`, that of `likeness` and `recency` add up to `score`
+ * exactly.
+ */
 const PackedReason = Type.Object({
   ref: Ref,
   rank: Type.Integer({ minimum: 1 }),
@@ -27,6 +35,9 @@ const PackedReason = Type.Object({
   own: Type.Array(TermScore, { description: 'Terms of the query that the memory has' }),
   lent: Type.Array(TermScore, {
     description: 'Terms it lacks and that memories beside it in its session have',
+  }),
+  further: Type.Number({
+    description: 'What terms of the query that are not named gave, own and lent together',
   }),
   likeness: Nullable(
     Type.Object({
@@ -64,9 +75,14 @@ const DroppedReason = Type.Object({
 
 export const Explanation = Type.Object({
   query: Type.Object({
-    terms: Type.Array(QueryTerm),
+    terms: Type.Array(QueryTerm, {
+      maxItems: EXPLAIN_TERMS_MAX,
+      description: 'The first of them, by name',
+    }),
+    further_terms: Type.Integer({ minimum: 0, description: 'Terms that are not named' }),
     dates: Type.Array(Type.Object({ date: Type.String(), terms: Type.Array(Type.String()) }), {
-      description: 'Dates recognised in the query, and the terms each gave',
+      maxItems: EXPLAIN_DATES_MAX,
+      description: 'The first dates recognised in the query, and the terms each gave',
     }),
   }),
   ranking: Type.Enum(['fused', 'lexical']),
@@ -79,7 +95,10 @@ export const Explanation = Type.Object({
     matched: Type.Integer({ minimum: 0, description: 'Of those, with a term, own or lent' }),
     ranked: Type.Integer({ minimum: 0, description: 'Of those, offered to the budget' }),
   }),
-  packed: Type.Array(PackedReason, { description: 'The memories of the answer, in its order' }),
+  packed: Type.Array(PackedReason, {
+    maxItems: EXPLAIN_PACKED_MAX,
+    description: 'The first memories of the answer, in its order',
+  }),
   dropped: Type.Array(DroppedReason, {
     maxItems: EXPLAIN_DROPPED_MAX,
     description: 'The best of what was left out, by rank; hidden ones last',

@@ -45,7 +45,7 @@ export const OPERATION_KEYS = {
 export type KnownOperation = keyof typeof OPERATION_KEYS
 export const KNOWN_OPERATIONS = Object.keys(OPERATION_KEYS)
 
-/** The name of an operation in code, kept in the log in clear. */
+/** The name of an operation in code: the log keeps those above in clear, of others a hash. */
 export const OperationName = Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$' })
 
 const { patterns_per_policy, policy_list_items } = limits

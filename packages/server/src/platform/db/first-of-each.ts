@@ -6,6 +6,8 @@ import type { Statement } from './statement.ts'
 /** Statements under way at once. */
 const BATCH = 500
 const STATEMENT_TIMEOUT_MS = 30_000
+/** A server that is gone without a word must not keep the caller waiting for ever. */
+const SILENCE_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 /** A tenant, and the parameters of the statement for it. */
 export interface Asked<P> {
@@ -43,24 +45,29 @@ async function firstOfEachPostgres<P, O>(
   const { sql, name, bind } = statement.postgres()
   const named = !connectionOf(url).pooler
   const found = new Map<string, O>()
-  await withPostgres(url, async (connection) => {
-    const limits = {
-      statement_timeout_ms: STATEMENT_TIMEOUT_MS,
-      idle_timeout_ms: STATEMENT_TIMEOUT_MS,
-    }
-    await connection.beginRead(PLATFORM, { role, ...limits })
-    const text = (words: string, as: string) => (named ? { sql: words, name: as } : { sql: words })
-    // Sent one behind the other and answered in this order: each look is of the tenant before it.
-    const ask = async ({ tenant_id, params }: Asked<P>) => {
-      const entered = connection.query(text(ENTER, 'custos_enter'), [tenant_id])
-      const looked = connection.query(text(sql, name), bind(tenant_id, params))
-      const [, { rows }] = await Promise.all([entered, looked])
-      if (rows[0] !== undefined) found.set(tenant_id, rows[0])
-    }
-    for (let at = 0; at < asked.length; at += BATCH)
-      await Promise.all(asked.slice(at, at + BATCH).map(ask))
-    await connection.commit()
-  }).catch((error: unknown) => {
+  await withPostgres(
+    url,
+    async (connection) => {
+      const limits = {
+        statement_timeout_ms: STATEMENT_TIMEOUT_MS,
+        idle_timeout_ms: STATEMENT_TIMEOUT_MS,
+      }
+      await connection.beginRead(PLATFORM, { role, ...limits })
+      const text = (words: string, as: string) =>
+        named ? { sql: words, name: as } : { sql: words }
+      // Sent one behind the other and answered in this order: each look is of the tenant before it.
+      const ask = async ({ tenant_id, params }: Asked<P>) => {
+        const entered = connection.query(text(ENTER, 'custos_enter'), [tenant_id])
+        const looked = connection.query(text(sql, name), bind(tenant_id, params))
+        const [, { rows }] = await Promise.all([entered, looked])
+        if (rows[0] !== undefined) found.set(tenant_id, rows[0])
+      }
+      for (let at = 0; at < asked.length; at += BATCH)
+        await Promise.all(asked.slice(at, at + BATCH).map(ask))
+      await connection.commit()
+    },
+    { silence_ms: SILENCE_MS },
+  ).catch((error: unknown) => {
     throw asRefusal(error)
   })
   return found

@@ -53,16 +53,17 @@ export async function runBatch(
   // Not awaited here: the first query travels with it, and fails when it does.
   const begun = connection.beginWrite(tenant_id, options, { named: batch.named, made })
   begun.catch(() => {})
+  const outcomes: Outcome[] = []
+  const needed = () => outcomes.flatMap((outcome) => (outcome.kept ? outcome.needed : []))
   try {
-    const outcomes: Outcome[] = []
     for (const unit of units) outcomes.push(await runUnit(tenant_id, unit, batch, way))
     await begun
     if (!outcomes.some(({ kept }) => kept)) return { outcomes, committed: false }
-    const needed = outcomes.flatMap((outcome) => (outcome.kept ? outcome.needed : []))
-    await Promise.all([...needed, flush(batch)])
+    await allSettled([...needed(), flush(batch)])
     await connection.commit()
     return { outcomes, committed: true }
   } catch (error) {
+    await Promise.allSettled(needed())
     const cause = causeOf(connection, error)
     // Of which unit it was nothing is known.
     if (way === 'hope' && !endsBatch(cause)) throw new SavepointsNeeded()
@@ -83,7 +84,7 @@ async function runUnit(
   try {
     const tell = await unit(tx)
     // Without a savepoint the next unit need not wait for them: all of them are taken back.
-    if (way === 'savepoint') await Promise.all(needed)
+    if (way === 'savepoint') await allSettled(needed)
     // After a failed statement there is nothing left to keep, even if the unit went on.
     if (connection.failure) throw connection.failure
     if (way === 'savepoint') send(connection, 'release savepoint unit')
@@ -92,6 +93,8 @@ async function runUnit(
     if (endsBatch(connection.failure)) throw error
     state.undoUnit()
     const cause = causeOf(connection, error)
+    end()
+    await Promise.allSettled(needed)
     if (way === 'savepoint') await connection.rollbackTo('unit')
     if (way === 'hope' && (hasWritten() || connection.failure)) throw new SavepointsNeeded()
     return { kept: false, error: cause }
@@ -104,11 +107,23 @@ async function runUnit(
 async function flush(batch: PostgresBatch): Promise<void> {
   const flushes = batch.state.entries().map(async ({ slot, tenant_id, value }) => {
     const { tx, needed, end } = PostgresTx.open(tenant_id, batch)
-    await slot.flush(tx, value)
-    await Promise.all(needed)
-    end()
+    try {
+      await slot.flush(tx, value)
+      await allSettled(needed)
+    } finally {
+      end()
+    }
   })
-  await Promise.all(flushes)
+  await allSettled(flushes)
+}
+
+/**
+ * Fails as Promise.all does, but only when all have ended: one that went on would send its next
+ * query into whatever transaction the connection is in by then.
+ */
+async function allSettled(all: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(all)
+  await Promise.all(all)
 }
 
 // Its failure is noted by the connection, and COMMIT finds it.

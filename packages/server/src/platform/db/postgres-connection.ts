@@ -161,13 +161,23 @@ function bound(values: readonly unknown[]): unknown[] {
   return [...values]
 }
 
-/** Runs work on a connection of its own, outside every pool. */
+const CONNECT_MS = 10_000
+
+/**
+ * Runs work on a connection of its own, outside every pool. With `silence_ms` a server that says
+ * nothing for so long fails the query; without, a query may take as long as it takes.
+ */
 export async function withPostgres<T>(
   url: string,
   work: (connection: PostgresConnection) => Promise<T>,
+  { silence_ms }: { readonly silence_ms?: number } = {},
 ): Promise<T> {
   const { connectionString } = connectionOf(url)
-  const client = new Client({ connectionString, types: postgresTypes, pipeline: true })
+  const client = new Client({
+    ...{ connectionString, types: postgresTypes, pipeline: true, keepAlive: true },
+    connectionTimeoutMillis: CONNECT_MS,
+    ...(silence_ms !== undefined && { query_timeout: silence_ms }),
+  })
   // Told through the queries that fail; without a listener it would end the process.
   client.on('error', () => {})
   try {

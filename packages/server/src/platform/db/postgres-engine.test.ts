@@ -62,6 +62,34 @@ test('a unit that goes on after a failed statement is refused, not half committe
     assert.deepEqual(await db.read('t1', listOperations), ['a', 'b'])
   }))
 
+test('what a failed batch has under way ends before the connection serves others', () =>
+  withEngines(
+    async ({ db }) => {
+      // Several queries one after the other: a batch that ended early would leave some of them.
+      const slots = ['x', 'y'].map((name) => ({
+        name,
+        flush: async (tx: Tx, mine: number) => {
+          for (const part of [1, 2, 3]) await put(tx, `${name}${mine}.${part}`)
+        },
+      }))
+      let tries = 0
+      const failing = db.transact('t1', async (tx) => {
+        tries += 1
+        const mine = tries
+        for (const slot of slots) tx.shared.set(slot, mine)
+        const looked = listOperations(tx)
+        tx.needs(looked.then(() => assert(mine > 1, 'found to be wrong')))
+      })
+      const beside = db.transact('t1', (tx) => put(tx, 'beside'))
+      const other = db.transact('t2', (tx) => put(tx, 'other'))
+      await Promise.all([failing, beside, other])
+      const kept = ['beside', 'x2.1', 'x2.2', 'x2.3', 'y2.1', 'y2.2', 'y2.3']
+      assert.deepEqual(await db.read('t1', listOperations), kept)
+      assert.deepEqual(await db.read('t2', listOperations), ['other'])
+    },
+    { connections: 1 },
+  ))
+
 test('a COMMIT that the server answers with ROLLBACK is a failure', () =>
   withEngines(async ({ db }) => {
     // Nobody waits for the statement that fails, so that only COMMIT can tell.

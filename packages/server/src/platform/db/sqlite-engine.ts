@@ -130,6 +130,8 @@ export class SqliteEngine implements Database {
       } catch (error) {
         // SQLITE_FULL and I/O errors end the whole transaction, not this unit.
         if (sqliteFault(error) || !this.#writer.inTransaction) throw error
+        // What still runs would write behind the rollback, into the batch.
+        await Promise.allSettled(needed)
         this.#writer.step('ROLLBACK TO unit')
         this.#writer.step('RELEASE unit')
         shared.state.undoUnit()

@@ -43,7 +43,8 @@ export interface Tx extends TenantDb {
   runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number>
   /**
    * The unit goes on while this is under way, and counts only if it resolves. On a database across
-   * a network what nobody waits for shares its way there and back with what comes after it.
+   * a network what nobody waits for shares its way there and back with what comes after it. Its
+   * queries are sent before the unit returns: there is no transaction to send them in later.
    */
   needs(done: Promise<unknown>): void
   /**

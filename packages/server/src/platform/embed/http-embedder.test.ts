@@ -114,9 +114,10 @@ test('after three failures it gives up, and for a while nobody is let through', 
       assert.equal(error.reason, 'status_500')
       return true
     })
-    assert.equal(service.asked.length, 3)
+    // And once for a harmless word.
+    assert.equal(service.asked.length, 4)
     await assert.rejects(embedder.embed([TEXT]), { reason: 'failed_before' })
-    assert.equal(service.asked.length, 3)
+    assert.equal(service.asked.length, 4)
   })
 })
 
@@ -175,7 +176,10 @@ const altered =
 const withNumber = (text: string) => (answer: { data: { embedding: number[] }[] }) =>
   JSON.stringify(answer).replace(/"embedding":\[-?\d+/, `"embedding":[${text}`)
 
-test('an answer that is not what was asked for is refused, in one word and once', async () => {
+/** Reasons that no single text can be the cause of. */
+const NO_TEXT = ['index', 'too_large', 'redirect', 'status_401', 'status_404']
+
+test('an answer that is not what was asked for is refused, in one word', async () => {
   await withService(async (service, make) => {
     const cases: [string, Behaviour][] = [
       [
@@ -228,7 +232,10 @@ test('an answer that is not what was asked for is refused, in one word and once'
         for (const word of ['Porto', 'another', 'secret', KEY]) assert.ok(!said.includes(word))
         return true
       })
-      assert.equal(service.asked.length, 1, reason)
+      // Not again, but for a harmless word where one of the texts might have been the cause.
+      const inputs = service.asked.map(({ input }) => input)
+      const asked = NO_TEXT.includes(reason) ? [] : [['word']]
+      assert.deepEqual(inputs, [[TEXT, 'another text'], ...asked], reason)
     }
   })
 })
@@ -244,6 +251,82 @@ test('a text that the service does not take costs the others of its batch nothin
       vectors.map((vector) => vector === null),
       texts.map((text) => text === 'poison'),
     )
+  })
+})
+
+/** Fails where a text is poison, in one of the ways services do. */
+const POISONED: [string, Behaviour][] = [
+  ['status 400', (_, response) => reply(response, 400, {})],
+  ['status 500', (_, response) => reply(response, 500, {})],
+  ['a number that is null', (_, response) => reply(response, 200, { data: [vectorOf(null)] })],
+  ['NaN', (_, response) => reply(response, 200, '{"data":[{"index":0,"embedding":[NaN]}]}')],
+  ['no embedding', (_, response) => reply(response, 200, { data: [{ embedding: null }] })],
+]
+const vectorOf = (number: number | null) => ({
+  index: 0,
+  embedding: Array.from({ length: SERVICE_DIMENSIONS }, () => number),
+})
+const onPoison =
+  (fail: Behaviour): Behaviour =>
+  (asked, response) =>
+    asked.input.includes('poison') && fail(asked, response)
+
+for (const [kind, fail] of POISONED)
+  test(`a text that a service fails at with ${kind} is found, and nobody else pays`, async () => {
+    await withService(async (service, make) => {
+      service.behave(onPoison(fail))
+      const embedder = make()
+      const texts = [...Array.from({ length: 40 }, (_, i) => `text ${i}`), 'poison', 'last']
+      const vectors = await embedder.embed(texts, { patient: true })
+      const wanted = await expected(texts)
+      for (const [i, text] of texts.entries())
+        if (text === 'poison') assert.equal(vectors[i], null)
+        else unchanged(vectors[i] ?? null, wanted[i])
+      // The breaker is closed.
+      assert.ok((await embedder.embed([TEXT]))[0])
+    })
+  })
+
+test('where somebody waits, a text with a 5xx is left for later, and others go on', async () => {
+  await withService(async (service, make) => {
+    service.behave(onPoison((_, response) => reply(response, 500, {})))
+    const embedder = make()
+    await assert.rejects(embedder.embed(['poison']), (error) => {
+      assert.ok(error instanceof EmbedderUnavailable)
+      assert.equal(error.reason, 'status_500')
+      return true
+    })
+    assert.ok((await embedder.embed([TEXT]))[0])
+  })
+})
+
+test('a service that fails while a text is looked for is not taken for a text', async () => {
+  await withService(async (service, make) => {
+    let asked = 0
+    service.behave(({ input }, response) => {
+      if (input[0] === 'word') asked += 1
+      return input[0] === 'word' && asked === 1 ? false : reply(response, 500, {})
+    })
+    const embedder = make()
+    const texts = ['one', 'two', 'three']
+    await assert.rejects(embedder.embed(texts, { patient: true }), { reason: 'status_500' })
+    assert.equal(asked, 2)
+    await assert.rejects(embedder.embed([TEXT]), { reason: 'failed_before' })
+  })
+})
+
+test('a service that refuses every text refuses a harmless word too, and says so', async () => {
+  await withService(async (service, make) => {
+    service.behave((_, response) => reply(response, 400, {}))
+    const embedder = make()
+    const texts = Array.from({ length: 128 }, (_, i) => `text ${i}`)
+    await assert.rejects(embedder.embed(texts), (error) => {
+      assert.ok(error instanceof EmbedderRefused)
+      assert.equal(error.reason, 'status_400')
+      return true
+    })
+    assert.ok(service.asked.length <= 5, `${service.asked.length}`)
+    await assert.rejects(embedder.embed([TEXT]), { reason: 'failed_before' })
   })
 })
 

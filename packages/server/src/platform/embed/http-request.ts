@@ -25,7 +25,15 @@ export class NotNow extends Error {
 }
 
 /** The endpoint does not take these texts: 400, 413 or 422. */
-export class TextsRefused extends Error {}
+export class TextsRefused extends Error {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'TextsRefused'
+    this.reason = reason
+  }
+}
 
 /** Throws NotNow, TextsRefused, EmbedderRefused, or the reason of `signal` once it is aborted. */
 export async function requestVectors(
@@ -82,7 +90,8 @@ function problemOf({ status, headers, type }: Response): Error {
     return new EmbedderRefused('redirect')
   if (status === 408 || status === 429 || status >= 500)
     return new NotNow(`status_${status}`, retryAfterMs(headers.get('retry-after')))
-  if (status === 400 || status === 413 || status === 422) return new TextsRefused()
+  if (status === 400 || status === 413 || status === 422)
+    return new TextsRefused(`status_${status}`)
   return new EmbedderRefused(`status_${status}`)
 }
 

@@ -8,7 +8,7 @@ import type { Signer } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { recordSecrets } from '../../platform/record-secrets.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
-import { admit } from '../governance/index.ts'
+import { admit, redactedOr } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
 import { type DecisionRow, insertDecision, insertUses } from './decisions.sql.ts'
 import { prepareFacts, settleFacts } from './facts-at-log.ts'
@@ -53,10 +53,19 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
 
 /** Redacted where a policy says so, before anything is made of it. */
 async function admitDecision(call: LogCall, given: NewDecision): Promise<NewDecision> {
-  const { store_id, model_id, query, output, token_count: tokens } = given
-  const context = { store_id, model_id, query, output, tokens }
-  const redacted = await admit(call, 'decision.log', context)
-  return { ...given, query: redacted['query'] ?? query, output: redacted['output'] ?? output }
+  const { store_id, model_id, query, output, token_count: tokens, session_id, parameters } = given
+  const retrieved_contents = given.contents.length === 0 ? null : given.contents
+  const asked = { store_id, model_id, query, output, tokens }
+  const context = { ...asked, session_id, parameters, retrieved_contents }
+  const redactions = await admit(call, 'decision.log', context)
+  return {
+    ...given,
+    query: redactedOr(redactions, 'query', query),
+    output: redactedOr(redactions, 'output', output),
+    session_id: redactedOr(redactions, 'session_id', session_id),
+    parameters: redactedOr(redactions, 'parameters', parameters),
+    contents: redactedOr(redactions, 'retrieved_contents', given.contents),
+  }
 }
 
 function findSigner(kernel: Kernel): Signer | undefined {

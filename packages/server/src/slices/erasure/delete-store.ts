@@ -18,6 +18,7 @@ export const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = asyn
 ) => {
   const { store_id } = params
   erasureSigner(call.kernel)
+  if (!(await call.read((db) => findStore(db, store_id)))) return call.refuse('store_not_found')
   await admit(call, 'memory.delete', { store_id })
   return call.transact(async (tx) => {
     const store = await findStore(tx, store_id)

@@ -3,7 +3,7 @@
 import type { memoryErasure } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { admit } from '../governance/index.ts'
-import { findStore, requireCapability, writeTarget } from '../memory/index.ts'
+import { factStates, findStore, requireCapability, writeTarget } from '../memory/index.ts'
 import { eraseFact } from './erase-fact.ts'
 import { reasonsOf } from './plan.ts'
 
@@ -13,13 +13,17 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
 ) => {
   const { ref } = body
   const { store_id } = params
-  const store = await call.read((db) => findStore(db, store_id))
+  const { store, states } = await call.read(async (db) => ({
+    store: await findStore(db, store_id),
+    states: await factStates(db, [ref]),
+  }))
   if (store?.state === 'deleting') return call.refuse('store_deleting')
   // `default` has no row before its first write; any other store without one does not exist.
   if (!store && store_id !== 'default') return call.refuse('store_not_found')
   const { settings } = await writeTarget(call.kernel, call.tenant_id, store_id)
   requireCapability(settings, 'hard_delete', call.operation.id)
-  await admit(call, 'memory.delete', { store_id, ref })
+  const minted = states.has(ref) ? ['store_id', 'ref'] : ['store_id']
+  await admit(call, 'memory.delete', { store_id, ref }, { minted })
   const request = {
     ref,
     store_id,

@@ -5,7 +5,7 @@ import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerParts } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { dropScrubParts, untilCurrent } from '../decisions/index.ts'
-import { unmarkErasing } from '../memory/index.ts'
+import { requestMissed, unmarkErasing } from '../memory/index.ts'
 import { type Finished, finishFacts } from './finish-facts.ts'
 import type { Pending } from './plan.ts'
 import {
@@ -125,6 +125,7 @@ export async function showAgain(
   await kernel.db.transact(tenant_id, async (tx) => {
     await requireTurn(kernel, tx)
     await unmarkErasing(tx, undone)
+    await requestMissed(kernel, tx, undone)
     await deleteHeldNumbers(tx, undone)
   })
 }

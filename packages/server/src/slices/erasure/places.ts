@@ -125,7 +125,7 @@ export const dataPlaces: readonly Place[] = [
   place('policy_counts.result', 'enum', 'results'),
   place('evaluations.tenant_id', 'minted', TENANT),
   place('evaluations.evaluation_id', 'minted', 'evaluation id'),
-  place('evaluations.operation', 'caller_label', 'the name of an operation in code'),
+  place('evaluations.operation', 'composed', 'names of our own, or an HMAC of the caller’s'),
   place('evaluations.verdicts', 'enum', 'a letter for each policy'),
   place('evaluations.details', 'composed', 'reason codes, positions and numbers'),
   place('evaluations.request', 'composed', 'lengths, and HMACs under the tenant label salt'),

@@ -58,14 +58,19 @@ async function reconcileTenant(
  * erasure of the tenant and the next start try again.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
-  for (const tenant_id of await listUnfinished(kernel))
-    await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id))
+  for (const tenant_id of await listUnfinished(kernel)) await recoverInTurn(kernel, tenant_id)
 }
 
 /** The same for tenants at which another process has died: soon after its lease is over. */
 export async function recoverAbandoned(kernel: Kernel): Promise<void> {
-  for (const tenant_id of await abandonedTurns(kernel))
-    await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id))
+  for (const tenant_id of await abandonedTurns(kernel)) await recoverInTurn(kernel, tenant_id)
+}
+
+// A tenant whose turn another process keeps does not hold up those after it.
+async function recoverInTurn(kernel: Kernel, tenant_id: string): Promise<void> {
+  await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id)).catch(
+    (error: unknown) => passOver(kernel, tenant_id, error),
+  )
 }
 
 async function tryRecover(kernel: Kernel, tenant_id: string): Promise<void> {

@@ -52,7 +52,7 @@ function findRefused({ deny_if }: Config, action: string, request: GateRequest):
 function paramsOf(request: GateRequest): Params {
   const params = requiredValue(request, 'params')
   if (params === undefined) throw new Fault({ reason: 'missing_context', field: 1 })
-  if (!isObject(params)) throw new Fault({ reason: 'wrong_type', field: 1 })
+  if (!isObject(params)) throw wrongType()
   return params
 }
 
@@ -60,29 +60,42 @@ function holds(params: Params, { list_path, match_all }: Entry): boolean {
   const list = at(params, list_path)
   if (list === undefined || list === null) return false
   // A single item in place of the list must not be a way around the rule.
-  if (!Array.isArray(list)) throw new Fault({ reason: 'wrong_type', field: 1 })
+  if (!Array.isArray(list)) throw wrongType()
   return list.some((item) => match_all.every((criterion) => meets(item, criterion)))
 }
 
+// What cannot be compared is not let through: "5" is not another value than 5, nor [5], only
+// another type, and whoever acts on the parameters may take it for the same.
 function meets(item: unknown, { field, operator, value }: Criterion): boolean {
-  const found = isObject(item) ? at(item, field) : undefined
+  if (!isObject(item)) throw wrongType()
+  const found = at(item, field)
   if (found === undefined || found === null) return false
+  if (operator === 'contains') return contains(found, value)
+  if (typeof found !== typeof value) throw wrongType()
   if (operator === '==') return found === value
-  if (operator === 'contains') return Array.isArray(found) && found.includes(value)
-  // "1000000" is not less than any number: what cannot be compared is not let through.
-  if (typeof found !== 'number' || typeof value !== 'number')
-    throw new Fault({ reason: 'wrong_type', field: 1 })
+  if (typeof found !== 'number' || typeof value !== 'number') throw wrongType()
   return operator === '>' ? found > value : found < value
 }
 
+function contains(list: unknown, value: Criterion['value']): boolean {
+  if (!Array.isArray(list)) throw wrongType()
+  if (list.includes(value)) return true
+  if (list.some((one) => one !== null && typeof one !== typeof value)) throw wrongType()
+  return false
+}
+
+/** undefined or null: it is not there. What is on the way to it has to be an object. */
 function at(root: Params, path: string): unknown {
   let value: unknown = root
   for (const name of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
-    value = value[name]
+    if (value === undefined || value === null) return undefined
+    if (!isObject(value)) throw wrongType()
+    value = Object.hasOwn(value, name) ? value[name] : undefined
   }
   return value
 }
+
+const wrongType = () => new Fault({ reason: 'wrong_type', field: 1 })
 
 const isObject = (value: unknown): value is Params =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

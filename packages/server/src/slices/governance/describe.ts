@@ -52,6 +52,12 @@ export function describeDetail(policy: Described, detail: Detail | null): string
       return `${field} has a value of a type that cannot be judged`
     case 'field_too_long':
       return `${field} has ${count} bytes, ${limit} can be read`
+    case 'ambiguous':
+      return `${field} is given under two names with different values`
+    case 'too_many_found':
+      return `${field} holds more than ${limit} matches, which is too many to redact`
+    case 'work_exceeded':
+      return 'the policies would search longer than one request may: send less at once'
     case 'bad_pattern':
       return 'the policy has a pattern that cannot be used'
     case 'unreadable':

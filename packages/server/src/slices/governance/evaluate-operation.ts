@@ -6,7 +6,7 @@ import { formatTime } from '../../platform/clock.ts'
 import { readMeter } from '../tenants/index.ts'
 import { describeDetail } from './describe.ts'
 import { verdictOf } from './evaluate-set.ts'
-import { type Evaluated, readOutcomes, writeEvaluated } from './evaluated.ts'
+import { type Evaluated, readOutcomes, recordOf, writeEvaluated } from './evaluated.ts'
 import { findEvaluation } from './evaluations.sql.ts'
 import { logId, showLogs } from './expanded.ts'
 import { evaluate, record } from './gate.ts'
@@ -17,7 +17,7 @@ export const evaluateOperation: Handler<typeof contract.evaluate> = async (call,
   const { operation } = body
   const dry_run = body.dry_run ?? false
   const contexts = [body.context ?? {}]
-  const evaluated = await evaluate(call, { operation, contexts, dry_run })
+  const evaluated = await evaluate(call, { operation, contexts, dry_run, by: 'caller' })
   if (call.idempotency_key !== null) return evaluateOnce(call, evaluated, dry_run)
   if (evaluated !== null && !dry_run) await record(call, evaluated)
   return showEvaluated(call.tenant_id, evaluated, dry_run)
@@ -29,7 +29,10 @@ interface Kept {
   readonly policy_set: number
 }
 
-/** With a key every row is durable first: a retry is told what the first request was told. */
+/**
+ * With a key every row is durable first. A retry is asked again: told the same, it is told of the
+ * first evaluation; where policies or limits say something else now, of a new one.
+ */
 async function evaluateOnce(
   call: EvaluateCall,
   evaluated: Evaluated | null,
@@ -53,7 +56,10 @@ async function evaluateOnce(
   readMeter(kernel).count(tenant_id, call.operation.id)
   if (dry_run || kept.evaluation_id === (evaluated?.evaluation_id ?? null))
     return showEvaluated(tenant_id, evaluated, dry_run)
-  return showKept(call, kept)
+  const again = await showKept(call, kept, evaluated)
+  if (again !== null) return again
+  if (evaluated !== null) await record(call, evaluated)
+  return showEvaluated(tenant_id, evaluated, dry_run)
 }
 
 function keptOf(evaluated: Evaluated | null, dry_run: boolean): Kept {
@@ -62,13 +68,19 @@ function keptOf(evaluated: Evaluated | null, dry_run: boolean): Kept {
   return { evaluation_id, created_us, policy_set: set.policy_set }
 }
 
-async function showKept(call: EvaluateCall, kept: Kept): Promise<Evaluation> {
-  const { evaluation_id, created_us, policy_set } = kept
-  if (evaluation_id === null) return showEvaluated(call.tenant_id, null, false)
+/** Null where the same policies do not say the same any more. */
+async function showKept(
+  call: EvaluateCall,
+  { evaluation_id, created_us, policy_set }: Kept,
+  evaluated: Evaluated | null,
+): Promise<Evaluation | null> {
+  if (evaluation_id === null || evaluated === null) return null
   const row = await call.read((db) => findEvaluation(db, { created_us, evaluation_id }))
-  if (!row) return call.refuse('unavailable')
+  const fresh = recordOf(evaluated).row
+  if (row?.policy_set !== fresh.policy_set || row.verdicts !== fresh.verdicts) return null
+  const { operation } = evaluated
   const picked = readOutcomes(row.verdicts, null).map((_, index) => ({ row, index }))
-  const logs = await showLogs(call, picked)
+  const logs = (await showLogs(call, picked)).map((log) => ({ ...log, operation }))
   return answer(logs, { evaluation_id, policy_set, dry_run: false })
 }
 
@@ -117,7 +129,7 @@ function answer(
     evaluations,
     summary,
     verdict,
-    escalated: summary.escalated > 0,
+    escalated: verdict === 'escalated',
     ...about,
     logs: evaluations.map(({ policy_name, policy_type, action, result, detail }) => ({
       ...{ policy_name, policy_type, action, result, detail },

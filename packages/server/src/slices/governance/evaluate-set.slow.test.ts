@@ -3,6 +3,5 @@
 import { test } from 'node:test'
 import { assertAgreement } from './testing/agreement.ts'
 
-test('a hundred thousand random policy sets get what a plain evaluator gives', () => {
-  assertAgreement(100_000)
-})
+test('a hundred thousand random policy sets get what a plain evaluator gives', () =>
+  assertAgreement(100_000))

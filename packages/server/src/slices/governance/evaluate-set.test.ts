@@ -5,13 +5,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { evaluateSet } from './evaluate-set.ts'
 import { type Recognisers, recognisers } from './personal-data.ts'
-import { replaceSpans } from './pii-rule.ts'
 import { compilePolicy, type PolicyText, policyOf } from './policy.ts'
+import { replaceIn } from './searchable.ts'
 import { assertAgreement } from './testing/agreement.ts'
 
-test('random policies on random requests get what a plain evaluator gives', () => {
-  assertAgreement(2_000)
-})
+test('random policies on random requests get what a plain evaluator gives', () =>
+  assertAgreement(2_000))
 
 const textOf = (policy_type: PolicyText['policy_type'], config: object): PolicyText => ({
   policy_id: 'p',
@@ -31,12 +30,12 @@ function evaluateOne(
   return evaluateSet([policy], { operation: 'memory.write', contexts, exceeded: new Set() })
 }
 
-test('a policy that cannot be compiled, read or evaluated denies, whatever its action', () => {
-  const bad = evaluateOne(textOf('content_filter', { patterns: ['('] }), [{ content: 'x' }])
+test('a policy that cannot be compiled, read or run denies, whatever its action', async () => {
+  const bad = await evaluateOne(textOf('content_filter', { patterns: ['('] }), [{ content: 'x' }])
   assert.deepEqual(bad.outcomes[0]?.detail, { reason: 'bad_pattern' })
   assert.equal(bad.verdict, 'denied')
   const text = textOf('tool_deny', { denied_tools: ['x'] })
-  const unreadable = evaluateSet([policyOf(text, compilePolicy(null, recognisers))], {
+  const unreadable = await evaluateSet([policyOf(text, compilePolicy(null, recognisers))], {
     operation: 'inference',
     contexts: [{}],
     exceeded: new Set(),
@@ -49,7 +48,7 @@ test('a policy that cannot be compiled, read or evaluated denies, whatever its a
     },
   }
   const guard = textOf('pii_guard', { entities: ['X'], check_fields: ['content'] })
-  const failed = evaluateOne(guard, [{ content: 'x' }], breaking)
+  const failed = await evaluateOne(guard, [{ content: 'x' }], breaking)
   assert.deepEqual(failed.outcomes[0]?.detail, { reason: 'failed' })
 })
 
@@ -63,7 +62,7 @@ const LETTERS: Recognisers = {
     })),
 }
 
-test('of a batch the heaviest item decides, and each item is redacted by itself', () => {
+test('of a batch the heaviest item decides, and each item is redacted by itself', async () => {
   const guard = textOf('pii_guard', {
     entities: ['LETTERS'],
     patterns: ['\\d{4}'],
@@ -71,7 +70,7 @@ test('of a batch the heaviest item decides, and each item is redacted by itself'
     redact: true,
   })
   const contexts = [{ content: '12 ab 3456' }, { content: '1' }, { content: 'Xb' }]
-  const { verdict, outcomes, redactions } = evaluateOne(guard, contexts, LETTERS)
+  const { verdict, outcomes, redactions } = await evaluateOne(guard, contexts, LETTERS)
   assert.equal(verdict, 'allowed')
   assert.equal(outcomes[0]?.result, 'logged')
   assert.deepEqual(redactions, [
@@ -87,7 +86,7 @@ test('replacing spans leaves every character outside them and none inside', () =
     fc.property(fc.string({ minLength: 26, maxLength: 26 }), fc.array(span), (text, spans) => {
       const inside = (at: number) => spans.some((s) => at >= s.start && at < s.start + s.length)
       const kept = text.split('').filter((_, i) => !inside(i))
-      const replaced = replaceSpans(
+      const replaced = replaceIn(
         text,
         spans.map(({ start, length }) => ({ field: 'f', start, end: start + length, by: '' })),
       )

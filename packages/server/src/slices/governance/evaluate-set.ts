@@ -2,15 +2,16 @@
 
 import type { PolicyResult } from '@custos/contract'
 import { type Outcome, worse } from './outcome.ts'
-import { replaceSpans } from './pii-rule.ts'
 import type { CompiledPolicy } from './policy.ts'
-import type { Context, GateRequest } from './request.ts'
+import { type Context, type GateRequest, gateRequest, valueAt } from './request.ts'
 import type { Replacement } from './rule.ts'
+import { replaceIn } from './searchable.ts'
+import { makeWork } from './work.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'escalated'
 
-/** Texts to use instead of those given, by field. */
-export type Redactions = Readonly<Record<string, string>>
+/** Values to use instead of those given, by field. */
+export type Redactions = Readonly<Record<string, unknown>>
 
 export interface SetRequest {
   readonly operation: string
@@ -31,16 +32,34 @@ export interface SetOutcome {
 /** What a policy says to a request without items. */
 const UNCONCERNED: Outcome = { result: 'allowed', applicable: false, detail: null }
 
-/** Pure: the same policies, request and rates give the same answer. */
-export function evaluateSet(policies: readonly CompiledPolicy[], request: SetRequest): SetOutcome {
-  const items = request.contexts.map((context) => ({ operation: request.operation, context }))
-  const outcomes = policies.map((policy, i) => {
-    const around = { rate_exceeded: request.exceeded.has(i) }
-    return items.map((item) => policy.evaluate(item, around)).reduce(worse, UNCONCERNED)
-  })
+/**
+ * Pure: the same policies, request and rates give the same answer. Other requests run in between
+ * where it takes long.
+ */
+export async function evaluateSet(
+  policies: readonly CompiledPolicy[],
+  request: SetRequest,
+): Promise<SetOutcome> {
+  const { operation, contexts, exceeded } = request
+  const items = contexts.map((context) => newItem(operation, context))
+  const work = makeWork()
+  const outcomes: Outcome[] = []
+  for (const [i, policy] of policies.entries()) {
+    const around = { rate_exceeded: exceeded.has(i), work }
+    let heaviest = UNCONCERNED
+    for (const { item, replacements } of items) {
+      const evaluated = await policy.evaluate(item, around)
+      heaviest = worse(heaviest, evaluated.outcome)
+      for (const replacement of evaluated.replacements) replacements.push(replacement)
+      await work.pause()
+    }
+    outcomes.push(heaviest)
+  }
   const verdict = verdictOf(outcomes.map(({ result }) => result))
-  const redacting = verdict === 'denied' ? [] : policies
-  return { verdict, outcomes, redactions: items.map((item) => redactionsOf(redacting, item)) }
+  const redactions = items.map(({ item, replacements }) =>
+    verdict === 'denied' ? NONE : redactionsOf(item, replacements),
+  )
+  return { verdict, outcomes, redactions }
 }
 
 /** What one policy denies no person can approve. */
@@ -49,18 +68,36 @@ export function verdictOf(results: readonly PolicyResult[]): Verdict {
   return results.includes('escalated') ? 'escalated' : 'allowed'
 }
 
-const NONE: Redactions = {}
-
-function redactionsOf(policies: readonly CompiledPolicy[], request: GateRequest): Redactions {
-  const all = policies.flatMap((policy) => policy.replacements(request))
-  if (all.length === 0) return NONE
-  const texts: Record<string, string> = {}
-  for (const [field, replacements] of Map.groupBy(all, (replacement) => replacement.field))
-    texts[field] = redact(request.context[field], replacements)
-  return texts
+interface Item {
+  readonly item: GateRequest
+  readonly replacements: Replacement[]
 }
 
-function redact(value: unknown, replacements: readonly Replacement[]): string {
-  // Rules replace in texts only.
-  return replaceSpans(String(value), replacements)
+const newItem = (operation: string, context: Context): Item => ({
+  item: gateRequest(operation, context),
+  replacements: [],
+})
+
+const NONE: Redactions = {}
+
+/**
+ * The value to use: as given, or as policies redacted it. What is not text keeps its shape, so
+ * that a text stays a text, a list of texts one, and an object an object.
+ */
+export function redactedOr<T>(redactions: Redactions | undefined, key: string, given: T): T {
+  const value = redactions?.[key]
+  if (value === undefined) return given
+  if (!isAlike(value, given)) throw new Error(`the redacted ${key} has another shape`)
+  return value
+}
+
+const isAlike = <T>(value: unknown, given: T): value is T & {} =>
+  typeof value === typeof given && Array.isArray(value) === Array.isArray(given)
+
+function redactionsOf(item: GateRequest, all: readonly Replacement[]): Redactions {
+  if (all.length === 0) return NONE
+  const values: Record<string, unknown> = {}
+  for (const [field, replacements] of Map.groupBy(all, (replacement) => replacement.field))
+    values[field] = replaceIn(valueAt(item, field), replacements)
+  return values
 }

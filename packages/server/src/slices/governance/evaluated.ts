@@ -15,6 +15,8 @@ export interface Evaluated extends SetOutcome {
   readonly evaluation_id: string
   readonly created_us: number
   readonly operation: string
+  /** Its name as it is kept: one we do not know is a caller's word. */
+  readonly kept_operation: string
   /** What is kept of the request. */
   readonly request: string
   readonly set: PolicySet
@@ -57,7 +59,7 @@ export function recordOf(evaluated: Evaluated): NewEvaluation {
       created_us: evaluated.created_us,
       evaluation_id: evaluated.evaluation_id,
       policy_set: set.policy_set,
-      operation: evaluated.operation,
+      operation: evaluated.kept_operation,
       verdicts,
       details: details.length === 0 ? null : JSON.stringify(details),
       request: evaluated.request,
@@ -87,9 +89,8 @@ function crumbOf(
   keys: TenantKeys,
   { operation, set, outcomes }: Evaluated,
 ): EventPayload<'evaluation.denied'> {
-  const known = KNOWN_OPERATIONS.includes(operation)
   return {
-    operation: known ? operation : keys.label(`operation\n${operation}`),
+    operation: isKnown(operation) ? operation : keys.label(`operation\n${operation}`),
     policy_set: set.policy_set,
     policies: set.policies.flatMap(({ policy_id, version }, i) => {
       const outcome = outcomes[i]
@@ -100,35 +101,47 @@ function crumbOf(
   }
 }
 
-const MINTED_STORE = /^(?:[0-9a-f]{12}|default)$/
+const isKnown = (operation: string): boolean => KNOWN_OPERATIONS.includes(operation)
+
 const LABEL_CHARS = 12
 const LABELLED = ['model_id', 'store_id', 'tool_name', 'action'] as const
 const MEASURED = ['query', 'content', 'output'] as const
 
+const labelOf = (keys: TenantKeys, key: string, value: string | number): string =>
+  `~${keys.label(`${key}\n${value}`).slice(0, LABEL_CHARS)}`
+
+/** In clear only what our own code names it by. */
+export const keptOperation = (keys: TenantKeys, operation: string): string =>
+  isKnown(operation) ? operation : labelOf(keys, 'operation', operation)
+
+export interface Summarised {
+  readonly kept_operation: string
+  readonly contexts: readonly Context[]
+  /** Keys of the context whose values are ids we minted: only these are shown in clear. */
+  readonly minted: readonly string[]
+}
+
 /** Lengths, and keyed hashes of what a caller names things by: never a word of it. */
 export function summarise(
   keys: TenantKeys,
-  operation: string,
-  contexts: readonly Context[],
+  { kept_operation, contexts, minted }: Summarised,
 ): string {
   const [first = {}] = contexts
-  const parts = [`op=${operation}`]
+  const parts = [`op=${kept_operation}`]
+  const show = (key: string, value: string | number) =>
+    minted.includes(key) ? String(value) : labelOf(keys, key, value)
   if (contexts.length !== 1) parts.push(`items=${contexts.length}`)
   for (const key of LABELLED) {
     const value = first[key]
-    if (typeof value === 'string') parts.push(`${key.split('_')[0]}=${shown(keys, key, value)}`)
+    if (typeof value === 'string') parts.push(`${key.split('_')[0]}=${show(key, value)}`)
   }
   for (const key of MEASURED) {
     const chars = contexts.reduce((sum, context) => sum + lengthOf(context[key]), 0)
     if (chars > 0) parts.push(`${key}=${chars} chars`)
   }
-  if (typeof first['ref'] === 'number') parts.push(`ref=${first['ref']}`)
+  const { ref } = first
+  if (typeof ref === 'number') parts.push(`ref=${show('ref', ref)}`)
   return parts.join(' ')
 }
 
 const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : 0)
-
-function shown(keys: TenantKeys, key: string, value: string): string {
-  if (key === 'store_id' && MINTED_STORE.test(value)) return value
-  return `~${keys.label(`${key}\n${value}`).slice(0, LABEL_CHARS)}`
-}

@@ -13,8 +13,10 @@ import {
 const FLUSH_MS = 200
 /** Small units: requests are answered between them. */
 const ROWS_PER_UNIT = 100
-/** Beyond this a request waits until its row is written. */
+/** Beyond this a request waits until the rows of its tenant are written. */
 const WAITING_MAX = 20_000
+/** The same for one tenant alone: one whose rows cannot be written leaves room for the others. */
+const WAITING_OF_TENANT_MAX = 10_000
 
 /** Results by policy. */
 export type Counts = ReadonlyMap<string, number>
@@ -44,9 +46,9 @@ export interface NewEvaluation {
   readonly counted: readonly string[]
 }
 
+/** Once: a row that is there already is neither written nor counted again. */
 export async function writeEvaluation(tx: Tx, { row, counted }: NewEvaluation): Promise<void> {
-  await insertEvaluation(tx, row)
-  countResults(tx, counted)
+  if ((await insertEvaluation(tx, row)) > 0) countResults(tx, counted)
 }
 
 /** What a slot of a rate limit holds now. */
@@ -58,41 +60,59 @@ export interface SlotNote {
   readonly old_us: number
 }
 
+/** What waits of one tenant. */
 interface Waiting {
   readonly evaluations: NewEvaluation[]
   readonly slots: Map<string, SlotNote>
+  /** Ends with the writing under way; never rejects. */
+  writing: Promise<void>
 }
 
+/** Each tenant waits, and fails, for itself alone. */
 class EvaluationLog {
   readonly #kernel: Kernel
-  #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, Waiting>()
   #count = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  #flushing: Promise<void> = Promise.resolve()
   #stopped = false
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
   }
 
-  /** A promise when too much is waiting: it fails when nothing can be written. */
+  /** A promise when too much is waiting: it fails when nothing of the tenant can be written. */
   add(tenant_id: string, evaluation: NewEvaluation): undefined | Promise<void> {
-    this.#of(tenant_id).evaluations.push(evaluation)
-    this.#count += 1
-    this.#schedule()
-    return this.#count > WAITING_MAX ? this.flush() : undefined
+    const { evaluations } = this.#of(tenant_id)
+    if (this.#count < WAITING_MAX && evaluations.length < WAITING_OF_TENANT_MAX) {
+      this.#push(tenant_id, evaluation)
+      return undefined
+    }
+    return this.flush(tenant_id).then(() => this.#push(tenant_id, evaluation))
   }
 
   noteSlot(tenant_id: string, note: SlotNote): void {
-    this.#of(tenant_id).slots.set(`${note.policy_id} ${note.slot_us}`, note)
+    this.#of(tenant_id).slots.set(slotKey(note), note)
     this.#schedule()
   }
 
-  /** Writes all that waits. Throws when it cannot; what was not written waits on. */
-  flush(): Promise<void> {
-    const flushed = this.#flushing.then(() => this.#write())
-    this.#flushing = flushed.catch(() => {})
-    return flushed
+  /** Writes what waits of the tenant. Throws when it cannot; what was not written waits on. */
+  flush(tenant_id: string): Promise<void> {
+    const waiting = this.#of(tenant_id)
+    const written = waiting.writing.then(() => this.#write(tenant_id, waiting))
+    waiting.writing = written.catch(() => {})
+    return written
+  }
+
+  /** The same for all tenants; one that cannot be written does not hold up the others. */
+  async flushAll(): Promise<void> {
+    let failed: unknown
+    for (const tenant_id of [...this.#waiting.keys()])
+      try {
+        await this.flush(tenant_id)
+      } catch (error) {
+        failed = error
+      }
+    if (failed !== undefined) throw failed
   }
 
   /** Call it before the database is closed. */
@@ -105,10 +125,16 @@ class EvaluationLog {
   #of(tenant_id: string): Waiting {
     let waiting = this.#waiting.get(tenant_id)
     if (!waiting) {
-      waiting = { evaluations: [], slots: new Map() }
+      waiting = { evaluations: [], slots: new Map(), writing: Promise.resolve() }
       this.#waiting.set(tenant_id, waiting)
     }
     return waiting
+  }
+
+  #push(tenant_id: string, evaluation: NewEvaluation): void {
+    this.#of(tenant_id).evaluations.push(evaluation)
+    this.#count += 1
+    this.#schedule()
   }
 
   #schedule(): void {
@@ -122,54 +148,44 @@ class EvaluationLog {
 
   async #flushInBackground(): Promise<void> {
     try {
-      await this.flush()
+      await this.flushAll()
     } catch {
       this.#kernel.logger.warn('governance.log_not_written', { waiting: this.#count })
       this.#schedule()
     }
   }
 
-  async #write(): Promise<void> {
-    const taken = this.#waiting
-    this.#waiting = new Map()
-    let failed: unknown
-    for (const [tenant_id, waiting] of taken) {
-      try {
-        await this.#writeTenant(tenant_id, waiting)
-      } catch (error) {
-        failed = error
-        this.#putBack(tenant_id, waiting)
-      }
-    }
-    if (failed !== undefined) throw failed
-  }
-
-  async #writeTenant(tenant_id: string, { evaluations, slots }: Waiting): Promise<void> {
-    const { db } = this.#kernel
-    while (evaluations.length > 0 || slots.size > 0) {
-      const some = evaluations.slice(0, ROWS_PER_UNIT)
+  // What comes meanwhile is left to the next time.
+  async #write(tenant_id: string, waiting: Waiting): Promise<void> {
+    const { evaluations, slots } = waiting
+    let left = evaluations.length
+    while (left > 0 || slots.size > 0) {
+      const some = evaluations.slice(0, Math.min(left, ROWS_PER_UNIT))
       const notes = [...slots.values()]
-      await db.transact(tenant_id, async (tx) => {
-        for (const { row } of some) await insertEvaluation(tx, row)
-        countResults(
-          tx,
-          some.flatMap(({ counted }) => counted),
-        )
-        for (const { policy_id, slot_us, count, old_us } of notes) {
-          await saveSlot(tx, { policy_id, slot_us, count })
-          await deleteSlots(tx, policy_id, old_us)
-        }
-      })
+      await this.#kernel.db.transact(tenant_id, (tx) => writeAll(tx, some, notes))
       evaluations.splice(0, some.length)
       this.#count -= some.length
-      slots.clear()
+      for (const note of notes) if (slots.get(slotKey(note)) === note) slots.delete(slotKey(note))
+      left -= some.length
+      if (left === 0) break
     }
+    const empty = evaluations.length === 0 && slots.size === 0
+    if (empty && this.#waiting.get(tenant_id) === waiting) this.#waiting.delete(tenant_id)
   }
+}
 
-  #putBack(tenant_id: string, { evaluations, slots }: Waiting): void {
-    const waiting = this.#of(tenant_id)
-    waiting.evaluations.unshift(...evaluations)
-    for (const [key, note] of slots) if (!waiting.slots.has(key)) waiting.slots.set(key, note)
+const slotKey = ({ policy_id, slot_us }: SlotNote): string => `${policy_id} ${slot_us}`
+
+/** May run again after a commit whose answer was lost. */
+async function writeAll(
+  tx: Tx,
+  evaluations: readonly NewEvaluation[],
+  notes: readonly SlotNote[],
+): Promise<void> {
+  for (const evaluation of evaluations) await writeEvaluation(tx, evaluation)
+  for (const { policy_id, slot_us, count, old_us } of notes) {
+    await saveSlot(tx, { policy_id, slot_us, count })
+    await deleteSlots(tx, policy_id, old_us)
   }
 }
 

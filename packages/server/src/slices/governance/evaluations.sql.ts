@@ -9,22 +9,27 @@ export type CountRow = Omit<Tables['policy_counts'], 'tenant_id'>
 export type SlotRow = Omit<Tables['rate_slots'], 'tenant_id'>
 
 const insertStatement = statement<EvaluationRow>()((k, p) =>
-  k.insertInto('evaluations').values({
-    tenant_id: p.tenant_id,
-    created_us: p.created_us,
-    evaluation_id: p.evaluation_id,
-    policy_set: p.policy_set,
-    operation: p.operation,
-    verdicts: p.verdicts,
-    details: p.details,
-    request: p.request,
-    members: p.members,
-    denied: p.denied,
-    escalated: p.escalated,
-    logged: p.logged,
-  }),
+  k
+    .insertInto('evaluations')
+    .values({
+      tenant_id: p.tenant_id,
+      created_us: p.created_us,
+      evaluation_id: p.evaluation_id,
+      policy_set: p.policy_set,
+      operation: p.operation,
+      verdicts: p.verdicts,
+      details: p.details,
+      request: p.request,
+      members: p.members,
+      denied: p.denied,
+      escalated: p.escalated,
+      logged: p.logged,
+    })
+    // Written again where the answer to its commit was lost.
+    .onConflict((conflict) => conflict.doNothing()),
 )
 
+/** 0: it is there already. */
 export const insertEvaluation = (tx: Tx, row: EvaluationRow) => tx.runOf(insertStatement, row)
 
 const COLUMNS = [

@@ -4,7 +4,7 @@ import type { PolicyAction, PolicyResult, PolicyType } from '@custos/contract'
 import { Refusal } from '../../platform/refusal.ts'
 import { describeDetail } from './describe.ts'
 import { evaluateSet, type Redactions, type Verdict } from './evaluate-set.ts'
-import { type Evaluated, recordOf, summarise, writeEvaluated } from './evaluated.ts'
+import { type Evaluated, keptOperation, recordOf, summarise, writeEvaluated } from './evaluated.ts'
 import { evaluationLog } from './evaluation-log.ts'
 import type { Outcome } from './outcome.ts'
 import type { CompiledPolicy } from './policy.ts'
@@ -34,16 +34,29 @@ export interface Gated {
   /** The number of the policies that were evaluated. */
   readonly policy_set: number
   readonly policies: readonly GatePolicy[]
-  /** For each context, texts to use instead of those given; never empty where it was asked. */
+  /** For each context, values to use instead of those given; never empty where it was asked. */
   readonly redactions: readonly Redactions[]
 }
 
 export interface GateOptions {
   /** Counts towards no rate limit and is kept nowhere. */
   readonly dry_run?: boolean
+  /** Keys of the context whose values are ids we minted and have: kept in clear. */
+  readonly minted?: readonly string[]
 }
 
 const ID_BYTES = 10
+const STORE = ['store_id']
+/**
+ * The operations that ask at this gate themselves, and which ids of ours they have looked up: the
+ * store of `decision.log` is a word of the caller.
+ */
+const GATED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['memory.write', STORE],
+  ['memory.retrieve', STORE],
+  ['memory.delete', STORE],
+  ['decision.log', []],
+])
 const NO_REDACTIONS: Redactions = {}
 const UNGATED: Gated = {
   verdict: 'allowed',
@@ -73,22 +86,25 @@ export async function gateItems(
   contexts: readonly Context[],
   options: GateOptions = {},
 ): Promise<Gated> {
-  const evaluated = await evaluate(call, { operation, contexts, ...options })
+  const minted = GATED.get(operation) ?? []
+  const request = { operation, contexts, minted, ...options, by: 'gate' as const }
+  const evaluated = await evaluate(call, request)
   if (evaluated === null) return UNGATED
   if (!options.dry_run) await record(call, evaluated)
   return showGated(evaluated)
 }
 
 /**
- * Throws `policy_denied` or `approval_required`; returns the texts to use instead of those given,
+ * Throws `policy_denied` or `approval_required`; returns the values to use instead of those given,
  * for operations that have no state to wait in.
  */
 export async function admit(
   call: Asking,
   operation: string,
   context: Context,
+  options: Pick<GateOptions, 'minted'> = {},
 ): Promise<Redactions> {
-  const [redactions] = await admitItems(call, operation, [context])
+  const [redactions] = await admitItems(call, operation, [context], options)
   return redactions ?? NO_REDACTIONS
 }
 
@@ -97,8 +113,9 @@ export async function admitItems(
   call: Asking,
   operation: string,
   contexts: readonly Context[],
+  options: Pick<GateOptions, 'minted'> = {},
 ): Promise<readonly Redactions[]> {
-  const gated = await gateItems(call, operation, contexts)
+  const gated = await gateItems(call, operation, contexts, options)
   if (gated.verdict !== 'allowed') throw refusalOf(gated)
   return gated.redactions
 }
@@ -115,6 +132,8 @@ export function refusalOf({ verdict, policies }: Gated): Refusal {
 export interface EvaluateRequest extends GateOptions {
   readonly operation: string
   readonly contexts: readonly Context[]
+  /** A caller who asks about an operation of ours uses up none of its limits. */
+  readonly by: 'gate' | 'caller'
 }
 
 /** Null: there are no policies. Rate limits are counted, unless it is a dry run. */
@@ -127,30 +146,33 @@ export async function evaluate(
   const set = found instanceof Promise ? await found : found
   if (set.policies.length === 0) return null
   const exceeded = await exceededRates(asking, set, request)
-  const { operation, contexts } = request
-  const outcome = evaluateSet(set.policies, { operation, contexts, exceeded })
+  const { operation, contexts, minted = [] } = request
+  const outcome = await evaluateSet(set.policies, { operation, contexts, exceeded })
   const keys = await kernel.keyring.tenant(tenant_id)
+  const kept_operation = keptOperation(keys, operation)
   return {
     ...outcome,
     set,
     operation,
+    kept_operation,
     evaluation_id: kernel.ids.hex(ID_BYTES),
     created_us: kernel.clock.now(),
-    request: summarise(keys, operation, contexts),
+    request: summarise(keys, { kept_operation, contexts, minted }),
   }
 }
 
 async function exceededRates(
   { kernel, tenant_id }: Asking,
   { policies }: PolicySet,
-  { operation, dry_run = false }: EvaluateRequest,
+  { operation, dry_run = false, by }: EvaluateRequest,
 ): Promise<ReadonlySet<number>> {
+  const counts = !dry_run && (by === 'gate' || !GATED.has(operation))
   const exceeded = new Set<number>()
   const rates = rateLimits(kernel)
   for (const [i, { policy_id, rate }] of policies.entries()) {
     if (!rate?.isOf(operation)) continue
     const limit = { tenant_id, policy_id, ...rate }
-    const within = dry_run ? rates.peek(limit) : rates.take(limit)
+    const within = counts ? rates.take(limit) : rates.peek(limit)
     if (!(within instanceof Promise ? await within : within)) exceeded.add(i)
   }
   return exceeded

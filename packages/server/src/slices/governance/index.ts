@@ -3,17 +3,19 @@
 // gate(call, operation, context, options?) -> Promise<Gated>
 //   asks the tenant's policies about one request: { verdict: 'allowed' | 'denied' | 'escalated',
 //   evaluation_id, policy_set, policies: [{ policy_id, version, name, policy_type, action, result,
-//   applicable, reason, detail }], redactions: [{ field: text }] }. It counts towards rate limits
+//   applicable, reason, detail }], redactions: [{ field: value }] }. It counts towards rate limits
 //   and is kept, unless `dry_run`; a denial or an escalation is durable and on the log when it
 //   returns. `call` is the operation's Call, or { kernel, tenant_id, principal } of one.
 // gateItems(call, operation, contexts, options?)
 //   the same for a request of several items: counted once, the heaviest item decides.
-// admit(call, operation, context) -> Promise<{ field: text }>
+// admit(call, operation, context, options?) -> Promise<{ field: value }>
 //   for operations that cannot wait: throws the 403 `policy_denied` or `approval_required`,
-//   otherwise the texts to use instead of those given (empty where nothing is redacted).
+//   otherwise the values to use instead of those given (empty where nothing is redacted).
 // admitItems(call, operation, contexts): the same in the order of the items.
+// redactedOr(redactions, key, given): the one value to use.
 // refusalOf(gated): the Refusal that admit throws, for those that handle `escalated` themselves.
 //
+// An operation that gets a gate is added to GATED of gate.ts: evaluating it counts towards nothing.
 // The names of operations and the context keys they carry are OPERATION_KEYS of the contract.
 
 import type { governance } from '@custos/contract'
@@ -27,7 +29,7 @@ import { seedDefaults } from './seed-defaults.ts'
 import { updatePolicy } from './update-policy.ts'
 
 export { checkPolicies } from './check.ts'
-export type { Redactions, Verdict } from './evaluate-set.ts'
+export { type Redactions, redactedOr, type Verdict } from './evaluate-set.ts'
 export { flushEvaluations } from './evaluation-log.ts'
 export {
   admit,

@@ -25,7 +25,7 @@ interface Position {
 }
 
 export const logs: Handler<typeof contract.logs> = async (call, { query }) => {
-  await evaluationLog(call.kernel).flush()
+  await evaluationLog(call.kernel).flush(call.tenant_id)
   const limit = query.limit ?? 50
   const after = query.cursor === undefined ? null : readCursor(query.cursor)
   const offset = after === null ? (query.offset ?? 0) : 0

@@ -17,7 +17,10 @@ export const REASONS = {
   // faults: the policy could not be evaluated, which denies
   missing_context: 'missing_context',
   wrong_type: 'wrong_type',
+  ambiguous: 'ambiguous',
   field_too_long: 'field_too_long',
+  too_many_found: 'too_many_found',
+  work_exceeded: 'work_exceeded',
   bad_pattern: 'bad_pattern',
   unreadable: 'unreadable',
   failed: 'failed',

@@ -80,7 +80,7 @@ export class OwnRates implements Rates {
   async #makeRoom(): Promise<void> {
     if (this.#tenants.size < TENANTS_MAX) return
     // Everything that was counted has to be in the rows first.
-    await evaluationLog(this.#kernel).flush()
+    await evaluationLog(this.#kernel).flushAll()
     this.#tenants.clear()
   }
 }

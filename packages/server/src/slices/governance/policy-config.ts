@@ -66,7 +66,7 @@ function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void 
 
 function assertPatterns(name: string, patterns: readonly string[], any_case: boolean): void {
   try {
-    compileAll(patterns, any_case)
+    compileAll(patterns, { any_case })
   } catch (error) {
     if (!(error instanceof PatternAt)) throw error
     throw invalid([name, error.position], error.message, 'string_pattern_mismatch')

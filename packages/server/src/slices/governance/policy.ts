@@ -1,7 +1,7 @@
 // A policy as it is evaluated: compiled once, for every request until it changes.
 
 import type { PolicyAction, PolicyConfig, PolicyResult, PolicyType } from '@custos/contract'
-import { type Detail, Fault, type Outcome } from './outcome.ts'
+import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
 import { PatternRefused } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import type { GateRequest } from './request.ts'
@@ -28,9 +28,13 @@ export interface Rate {
 export interface CompiledPolicy extends PolicyText {
   /** Null for every other type than rate_limit. */
   readonly rate: Rate | null
-  evaluate(request: GateRequest, around: Surroundings): Outcome
-  /** Of a request that it let pass. */
-  replacements(request: GateRequest): readonly Replacement[]
+  evaluate(request: GateRequest, around: Surroundings): Promise<Evaluation>
+}
+
+export interface Evaluation {
+  readonly outcome: Outcome
+  /** For a request that is let pass. */
+  readonly replacements: readonly Replacement[]
 }
 
 const RESULTS: Readonly<Record<PolicyAction, PolicyResult>> = {
@@ -65,7 +69,6 @@ export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
     ...text,
     rate: text.policy_type === 'rate_limit' ? rateRule(text.config) : null,
     evaluate: (request, around) => evaluateRule(text.action, rule, request, around),
-    replacements: (request) => rule.redact?.(request) ?? [],
   }
 }
 
@@ -78,19 +81,29 @@ function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
   }
 }
 
-function evaluateRule(
+async function evaluateRule(
   action: PolicyAction,
   rule: Rule,
   request: GateRequest,
   around: Surroundings,
-): Outcome {
+): Promise<Evaluation> {
   try {
-    const finding = rule.find(request, around)
-    if (finding === 'clear') return { result: 'allowed', applicable: true, detail: null }
-    if (finding === 'unconcerned') return { result: 'allowed', applicable: false, detail: null }
-    return { result: RESULTS[action], applicable: true, detail: finding }
+    const found = await rule.find(request, around)
+    if (typeof found !== 'object' || !('replacements' in found))
+      return { outcome: outcomeOf(action, found), replacements: NOTHING }
+    const { finding, replacements } = found
+    return { outcome: outcomeOf(action, finding), replacements }
   } catch (error) {
     const detail = error instanceof Fault ? error.detail : { reason: 'failed' as const }
-    return { result: 'denied', applicable: true, detail }
+    const outcome = { result: 'denied', applicable: true, detail } as const
+    return { outcome, replacements: NOTHING }
   }
+}
+
+const NOTHING: readonly Replacement[] = []
+
+function outcomeOf(action: PolicyAction, finding: Finding): Outcome {
+  if (finding === 'clear') return { result: 'allowed', applicable: true, detail: null }
+  if (finding === 'unconcerned') return { result: 'allowed', applicable: false, detail: null }
+  return { result: RESULTS[action], applicable: true, detail: finding }
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { systemClock } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { openTestKernel } from '../../testing/kernel.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
@@ -143,4 +144,48 @@ test('requests in turn at two processes are counted exactly up to a hundred', as
     if (await rateLimits(i % 2 === 0 ? one : two).take(limit)) taken += 1
   assert.equal(taken, 20)
   assert.equal(await rateLimits(two).peek(limit), false)
+})
+
+/** The system's clock, set forward at will. */
+function movableClock() {
+  const clock = systemClock()
+  let ahead_us = 0
+  return {
+    now: () => clock.now() + ahead_us,
+    raise: (us: number) => clock.raise(us - ahead_us),
+    move(us: number) {
+      ahead_us += us
+    },
+  }
+}
+
+test('a steady few at two processes use up what they ask for and no more', async (t) => {
+  const clock = movableClock()
+  const [{ kernel: one }, { kernel: two }] = await openTwoKernels(t, { clock })
+  await one.keyring.createTenant('t1')
+  const limit = limitOf(600, HOUR)
+  const steady = 58
+  for (let slots = 0; slots < steady; slots += 1) {
+    for (const kernel of [one, two])
+      assert.equal(await rateLimits(kernel).take(limit), true, `slot ${slots}`)
+    clock.move(HOUR / 60)
+  }
+  const rest = (await takeMany(one, limit, 600)) + (await takeMany(two, limit, 600))
+  const sum = 2 * steady + rest
+  assert.ok(sum <= 600 && sum >= 594, `${sum} of 600`)
+  assert.equal(await rateLimits(one).peek(limit), false)
+})
+
+test('what a process has left is there for it when looked at', async (t) => {
+  const clock = movableClock()
+  const [{ kernel: one }, { kernel: two }] = await openTwoKernels(t, { clock })
+  await one.keyring.createTenant('t1')
+  const limit = limitOf(200, HOUR)
+  assert.equal(await rateLimits(one).take(limit), true)
+  assert.equal(await takeMany(two, limit, 200), 198)
+  clock.move(HOUR / 60)
+  assert.equal(await rateLimits(two).peek(limit), false)
+  assert.equal(await rateLimits(one).peek(limit), true)
+  assert.equal(await rateLimits(one).take(limit), true)
+  assert.equal(await rateLimits(one).take(limit), false)
 })

@@ -84,7 +84,7 @@ function showVersion({ row, words }: OpenedPolicy): PolicyVersion {
 }
 
 export const stats: Handler<typeof contract.stats> = async (call) => {
-  await evaluationLog(call.kernel).flush()
+  await evaluationLog(call.kernel).flush(call.tenant_id)
   const { standing, counts } = await call.read(async (db) => ({
     standing: await listStanding(db),
     counts: await listCounts(db),

@@ -1,14 +1,23 @@
 // A request as rules see it: the operation, and the context read key by key.
 
 import { limits, OPERATION_KEYS } from '@custos/contract'
+import { foldText } from './folded.ts'
 import { Fault } from './outcome.ts'
+import { Searchable } from './searchable.ts'
 
 export type Context = Readonly<Record<string, unknown>>
 
 export interface GateRequest {
   readonly operation: string
   readonly context: Context
+  /** What policies have searched so far, by key. */
+  readonly searched: Map<string, Searchable>
 }
+
+export const gateRequest = (operation: string, context: Context): GateRequest => ({
+  ...{ operation, context },
+  searched: new Map(),
+})
 
 const CARRIED: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(OPERATION_KEYS))
 
@@ -19,13 +28,19 @@ export const OUTPUT_FIELDS = ['output']
 /** Other names a key goes by. */
 const ALIASES: Readonly<Record<string, string>> = { tool_name: 'tool' }
 
-/** null counts as missing. */
+/** null counts as missing. Two names with different values are a fault: which one holds? */
 export function valueAt({ context }: GateRequest, key: string): unknown {
-  if (Object.hasOwn(context, key) && context[key] !== null) return context[key]
+  const value = ownValue(context, key)
   const alias = ALIASES[key]
-  if (alias !== undefined && Object.hasOwn(context, alias)) return context[alias] ?? undefined
-  return undefined
+  if (alias === undefined) return value
+  const other = ownValue(context, alias)
+  if (value !== undefined && other !== undefined && value !== other)
+    throw new Fault({ reason: 'ambiguous', field: 0 })
+  return value ?? other
 }
+
+const ownValue = (context: Context, key: string): unknown =>
+  Object.hasOwn(context, key) ? (context[key] ?? undefined) : undefined
 
 /**
  * The value of a key that a rule cannot do without; `undefined`: the operation does not carry it,
@@ -46,35 +61,57 @@ export function requiredText(request: GateRequest, key: string): string | undefi
   throw new Fault({ reason: 'wrong_type', field: 0 })
 }
 
-export interface Field {
+/** No shorter than what a list of tools may hold. */
+const TOOL_BYTES = 1_024
+
+/**
+ * The names a tool may be meant by: as it stands, and as it reads. A tool without a name is a
+ * fault.
+ */
+export function toolNames(request: GateRequest): readonly string[] | undefined {
+  const name = requiredText(request, 'tool_name')
+  if (name === undefined) return undefined
+  const count = Buffer.byteLength(name)
+  if (count > TOOL_BYTES)
+    throw new Fault({ reason: 'field_too_long', field: 0, count, limit: TOOL_BYTES })
+  const read = (foldText(name)?.text ?? name).trim()
+  if (read === '') throw new Fault({ reason: 'missing_context', field: 0 })
+  return read === name ? [name] : [name, read]
+}
+
+export interface Searched {
   readonly key: string
   /** Position in the fields that the policy reads. */
   readonly field: number
-  /** Bytes; what tenants' patterns may read unless given. */
-  readonly limit?: number
+  readonly text: Searchable
 }
 
 /**
- * A field to be searched, as text; undefined: absent. Lists and objects are searched as their
- * JSON. A field beyond the limit is a fault: half of it would not be looked at.
+ * The fields that are there, to be searched. One beyond the limit is a fault: half of it would
+ * not be looked at.
+ * @param limit bytes
  */
-export function fieldText(
+export function searchFields(
   request: GateRequest,
-  { key, field, limit = limits.pattern_field_bytes }: Field,
-): string | undefined {
-  const value = valueAt(request, key)
-  if (value === undefined) return undefined
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  if (isLonger(text, limit))
-    throw new Fault({
-      reason: 'field_too_long',
-      field,
-      count: Buffer.byteLength(text),
-      limit,
-    })
-  return text
+  keys: readonly string[],
+  limit: number = limits.pattern_field_bytes,
+): Searched[] {
+  return keys.flatMap((key, field) => {
+    const text = searchable(request, key)
+    if (text === undefined) return []
+    const { bytes } = text
+    if (bytes > limit) throw new Fault({ reason: 'field_too_long', field, count: bytes, limit })
+    return [{ key, field, text }]
+  })
 }
 
-// A UTF-16 unit is one byte at least and three at most.
-const isLonger = (text: string, bytes: number): boolean =>
-  text.length > bytes || (text.length * 3 > bytes && Buffer.byteLength(text) > bytes)
+/** Made once for all policies that search the field. */
+function searchable(request: GateRequest, key: string): Searchable | undefined {
+  const known = request.searched.get(key)
+  if (known !== undefined) return known
+  const value = valueAt(request, key)
+  if (value === undefined) return undefined
+  const text = new Searchable(value)
+  request.searched.set(key, text)
+  return text
+}

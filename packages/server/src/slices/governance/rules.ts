@@ -3,19 +3,24 @@
 import type { PolicyConfig, PolicyType } from '@custos/contract'
 import { constraintRule } from './constraint-rule.ts'
 import { type Detail, Fault, type Finding } from './outcome.ts'
-import { compileAll, type Pattern } from './patterns.ts'
+import { compileAll, findFirst, type Pattern } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import { piiRule } from './pii-rule.ts'
 import {
-  fieldText,
-  type GateRequest,
   QUERY_FIELDS,
   requiredText,
   requiredValue,
+  type Searched,
+  searchFields,
+  toolNames,
 } from './request.ts'
 import type { Rule } from './rule.ts'
+import type { Work } from './work.ts'
 
 type Make<T extends PolicyType> = (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
+
+/** Tokens beyond a budget that are told. */
+const TOKENS_BEYOND_MAX = 100_000
 
 /** Throws PatternRefused for a pattern the engine does not take. */
 export const makers: { readonly [T in PolicyType]: Make<T> } = {
@@ -33,8 +38,10 @@ export const makers: { readonly [T in PolicyType]: Make<T> } = {
   data_scope: ({ allowed_stores }) => listRule('store_id', allowed_stores, 'store_not_listed'),
 
   content_filter({ patterns, check_fields = QUERY_FIELDS }) {
-    const compiled = compileAll(patterns, true)
-    return { find: (request) => findPattern(request, check_fields, compiled) }
+    const compiled = compileAll(patterns, { any_case: true })
+    return {
+      find: (request, { work }) => findPattern(searchFields(request, check_fields), compiled, work),
+    }
   },
 
   token_budget: ({ max_tokens_per_request: limit = 10_000 }) => ({
@@ -44,7 +51,9 @@ export const makers: { readonly [T in PolicyType]: Make<T> } = {
       if (typeof tokens !== 'number' || !Number.isFinite(tokens))
         throw new Fault({ reason: 'wrong_type', field: 0 })
       if (tokens <= limit) return 'clear'
-      return { reason: 'over_budget', count: Math.ceil(tokens), limit }
+      // A number of the caller's is kept up to here only: a larger one says nothing more.
+      const count = Math.min(Math.ceil(tokens), limit + TOKENS_BEYOND_MAX)
+      return { reason: 'over_budget', count, limit }
     },
   }),
 
@@ -52,9 +61,9 @@ export const makers: { readonly [T in PolicyType]: Make<T> } = {
     find(request) {
       if (!isOf(operations, request.operation)) return 'unconcerned'
       if (tools.length === 0) return { reason: 'approval_needed' }
-      const tool = requiredText(request, 'tool_name')
-      if (tool === undefined) return 'unconcerned'
-      const item = tools.indexOf(tool)
+      const names = toolNames(request)
+      if (names === undefined) return 'unconcerned'
+      const item = tools.findIndex((tool) => names.includes(tool))
       return item === -1 ? 'clear' : { reason: 'approval_needed', item }
     },
   }),
@@ -64,13 +73,13 @@ export const makers: { readonly [T in PolicyType]: Make<T> } = {
   world_model_constraint: constraintRule,
 
   tool_deny({ denied_tools }) {
-    const compiled = compileAll(denied_tools, false)
+    const compiled = compileAll(denied_tools, { any_case: false, across_lines: true })
     return {
       find(request) {
-        const tool = requiredText(request, 'tool_name')
-        if (tool === undefined) return 'unconcerned'
-        const item = denied_tools.findIndex(
-          (denied, i) => denied === tool || compiled[i]?.testWhole(tool),
+        const names = toolNames(request)
+        if (names === undefined) return 'unconcerned'
+        const item = denied_tools.findIndex((denied, i) =>
+          names.some((name) => denied === name || compiled[i]?.testWhole(name)),
         )
         return item === -1 ? 'clear' : { reason: 'tool_denied', item }
       },
@@ -102,16 +111,14 @@ function listRule(key: string, allowed: readonly string[], reason: Detail['reaso
 }
 
 /** The first pattern found in the first field that has one. */
-function findPattern(
-  request: GateRequest,
-  fields: readonly string[],
+async function findPattern(
+  fields: readonly Searched[],
   patterns: readonly Pattern[],
-): Finding {
-  const texts = fields.map((key, field) => fieldText(request, { key, field }))
-  if (texts.every((text) => text === undefined)) return 'unconcerned'
-  for (const [field, text] of texts.entries()) {
-    if (text === undefined) continue
-    const item = patterns.findIndex((pattern) => pattern.test(text))
+  work: Work,
+): Promise<Finding> {
+  if (fields.length === 0) return 'unconcerned'
+  for (const { field, text } of fields) {
+    const item = await findFirst(patterns, text, work)
     if (item !== -1) return { reason: 'pattern_found', field, item }
   }
   return 'clear'

@@ -1,7 +1,8 @@
 // Rate limits where several processes count: each takes small quotas out of shared rows.
 
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { deleteSlots, listSlotsOf, saveSlot } from './evaluations.sql.ts'
+import { deleteSlots, listSlotsOf, type SlotRow, saveSlot } from './evaluations.sql.ts'
 import type { LimitOf, Rates } from './rate-limits.ts'
 import { countedAfter, slotOf } from './rate-window.ts'
 
@@ -10,7 +11,7 @@ const QUOTAS_PER_MAX = 100
 const KEPT_MAX = 10_000
 
 interface Quota {
-  /** It is for requests of this slot and lost with it. */
+  /** It is for requests of this slot. What is left then is given back with the next quota. */
   slot_us: number
   left: number
   /** Requests that wait for the next quota. */
@@ -20,7 +21,7 @@ interface Quota {
 
 /**
  * Never more than the maximum in any window, over all processes. A process holds back at most a
- * hundredth of it that others cannot use, for a 60th of the window.
+ * hundredth of it that others cannot use: until its next request, or until the window is over.
  */
 export class SharedRates implements Rates {
   readonly #kernel: Kernel
@@ -41,7 +42,8 @@ export class SharedRates implements Rates {
     if (left > 0 && slot_us === slotOf(now_us, limit)) return true
     return this.#kernel.db.read(limit.tenant_id, async (db) => {
       const rows = await listSlotsOf(db, limit.policy_id, countedAfter(now_us, limit))
-      return rows.reduce((sum, { count }) => sum + count, 0) < limit.max_requests
+      const unused = rows.some((row) => row.slot_us === slot_us) ? left : 0
+      return sumOf(rows) - unused < limit.max_requests
     })
   }
 
@@ -71,23 +73,26 @@ export class SharedRates implements Rates {
     // Whoever waits now is served by this quota, and nobody else's share is held back for it.
     await Promise.resolve()
     const wanted = Math.max(quota.waiting, Math.floor(max_requests / QUOTAS_PER_MAX))
+    const before = { slot_us: quota.slot_us, left: quota.left }
+    // Not to be taken while it may be given back, and not to be given back twice.
+    quota.left = 0
     const taken = await this.#kernel.db.transact(tenant_id, async (tx) => {
       const now_us = tx.now()
       const after_us = countedAfter(now_us, limit)
-      const rows = await listSlotsOf(tx, policy_id, after_us)
-      const used = rows.reduce((sum, { count }) => sum + count, 0)
-      const granted = Math.min(wanted, max_requests - used)
       const slot_us = slotOf(now_us, limit)
+      const rows = await listSlotsOf(tx, policy_id, after_us)
+      if (before.slot_us !== slot_us) await giveBack(tx, rows, before)
+      const granted = Math.min(wanted, max_requests - sumOf(rows))
       if (granted <= 0) return { granted: 0, slot_us }
       const here = rows.find((row) => row.slot_us === slot_us)?.count ?? 0
       if (here === 0) await deleteSlots(tx, policy_id, after_us)
       await saveSlot(tx, { policy_id, slot_us, count: here + granted })
       return { granted, slot_us }
     })
-    const same = quota.slot_us === taken.slot_us
-    quota.left = (same ? quota.left : 0) + taken.granted
+    const same = before.slot_us === taken.slot_us
+    quota.left = (same ? before.left : 0) + taken.granted
     quota.slot_us = taken.slot_us
-    return taken.granted > 0
+    return quota.left > 0
   }
 
   #quotaOf({ tenant_id, policy_id }: LimitOf): Quota {
@@ -101,6 +106,22 @@ export class SharedRates implements Rates {
     }
     return quota
   }
+}
+
+const sumOf = (rows: readonly SlotRow[]): number => rows.reduce((sum, { count }) => sum + count, 0)
+
+/** What was not used of a slot, in its row and in `rows`. */
+async function giveBack(
+  tx: Tx,
+  rows: SlotRow[],
+  { slot_us, left }: Pick<Quota, 'slot_us' | 'left'>,
+): Promise<void> {
+  const i = rows.findIndex((row) => row.slot_us === slot_us)
+  const row = rows[i]
+  if (left === 0 || !row) return
+  const kept = { ...row, count: Math.max(0, row.count - left) }
+  rows[i] = kept
+  await saveSlot(tx, kept)
 }
 
 function takeFrom(quota: Quota, slot_us: number): boolean {

@@ -9,6 +9,7 @@ import {
   deleteFact,
   ERASING,
   findFact,
+  findFactHeads,
   findStates,
   findTombstones,
   insertTombstone,
@@ -18,6 +19,7 @@ import {
 import { pageMemories } from './memory-reads.ts'
 import { openFacts } from './opened-fact.ts'
 import { openedFacts } from './opened-facts.ts'
+import { STORE_REEMBED } from './reembed-queue.ts'
 import { deleteRetrieved } from './retrieved-facts.sql.ts'
 import { advanceStore } from './store-heads.ts'
 import { storeIndexes } from './store-indexes.ts'
@@ -48,6 +50,20 @@ export const markErasing = (tx: Tx, refs: readonly number[]) =>
 /** Shows them again: an erasure that was given up before anything was destroyed. */
 export const unmarkErasing = (tx: Tx, refs: readonly number[]) =>
   changeStates(tx, refs, { before: ERASING, after: LIVE })
+
+/**
+ * Asks for the vectors that facts shown again have missed while they were hidden. A job of its
+ * own beside one that is under way, which may have gone by them.
+ */
+export async function requestMissed(kernel: Kernel, tx: Tx, refs: readonly number[]) {
+  const heads = await findFactHeads(tx, refs)
+  for (const [store_id, facts] of Map.groupBy(heads, (head) => head.store_id)) {
+    const store = await findStore(tx, store_id)
+    const space = store?.state === 'active' ? kernel.embedders.spaceOf(store.embedder) : null
+    if (space && facts.some(({ space_mark }) => space_mark !== space.mark))
+      await kernel.jobs.enqueue(tx, STORE_REEMBED, { store_id })
+  }
+}
 
 export interface Burial {
   readonly ref: number

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Explanation } from '@custos/contract'
+import { EXPLAIN_PACKED_MAX, EXPLAIN_TERMS_MAX, type Explanation } from '@custos/contract'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { markErasing, unmarkErasing } from './index.ts'
+import { StoreIndex } from './retrieval/store-index.ts'
 
 let scene: Scene
 
@@ -47,11 +48,12 @@ const sumOf = (terms: readonly { score: number }[]): number =>
 function assertAddsUp({ memories, explain }: Retrieved): void {
   assert.equal(explain.packed.length, memories.length)
   for (const [i, memory] of memories.entries()) {
-    const { ref, score, own, lent, likeness, recency } = explain.packed[i] ?? assert.fail()
+    const { ref, score, own, lent, further, likeness, recency } = explain.packed[i] ?? assert.fail()
     assert.deepEqual([ref, score], [memory.ref, memory.score])
     const { lexical, neighbour, dense } = memory.score_parts
     const parts = [sumOf(own), sumOf(lent), likeness?.score ?? 0, recency]
     assert.deepEqual(parts, [lexical, neighbour, dense, memory.score_parts.recency])
+    assert.equal(further, 0)
     assert.equal(sumOf(own) + sumOf(lent) + (likeness?.score ?? 0) + recency, score)
   }
 }
@@ -211,5 +213,30 @@ test('explain follows as_of and known_at like the answer', async () => {
   assert.deepEqual(
     (await store.explain({ query: 'tariff' })).memories.map((one) => one.ref),
     [next],
+  )
+})
+
+test('of a long answer and a long query the first memories and terms are explained', async (t) => {
+  const store = await freshStore({ tokenizer: 'chars', embedder: 'none' })
+  const long = 'a kiwi that is too long for what is left of the budget'.repeat(40)
+  const items = Array.from({ length: 400 }, (_, i) => ({ content: `kiwi w${i}x w${i + 1}x` }))
+  await store.send('write_batch', { items: [...items, { content: long }] })
+  const query = `kiwi ${Array.from({ length: 500 }, (_, i) => `w${i}x`).join(' ')}`
+  const looked = t.mock.method(StoreIndex.prototype, 'explain')
+  const { memories, explain } = await store.explain({ query, budget_tokens: 1_000 * 7 })
+  assert.equal(memories.length, 400)
+  const [call] = looked.mock.calls
+  assert.equal(call?.arguments[1].length, EXPLAIN_PACKED_MAX + 50)
+  assert.equal(explain.query.terms.length, EXPLAIN_TERMS_MAX)
+  assert.equal(explain.query.further_terms, 501 - EXPLAIN_TERMS_MAX)
+  assert.equal(explain.packed.length, EXPLAIN_PACKED_MAX)
+  for (const [i, { ref, rank, score, own, lent, further }] of explain.packed.entries()) {
+    assert.deepEqual([ref, score, rank], [memories[i]?.ref, memories[i]?.score, i + 1])
+    assert.equal(sumOf(own) + sumOf(lent) + further, score)
+  }
+  assert.ok(explain.packed.some(({ further }) => further > 0))
+  assert.deepEqual(
+    explain.dropped.map(({ reason }) => reason),
+    ['over_budget'],
   )
 })

@@ -1,14 +1,22 @@
 // What an answer says of itself when it is asked to explain: each score, and what was left out.
 
-import { type DropReason, EXPLAIN_DROPPED_MAX, type Explanation } from '@custos/contract'
+import {
+  type DropReason,
+  EXPLAIN_DROPPED_MAX,
+  EXPLAIN_PACKED_MAX,
+  type Explanation,
+} from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { findStates, LIVE } from './facts.sql.ts'
-import { type ExplainedScores, readQuery } from './retrieval/explain.ts'
+import { type ExplainedScores, readDates, readTerms } from './retrieval/explain.ts'
+import { packWithinBudget } from './retrieval/pack.ts'
 import type { Ranked, SearchRequest } from './retrieval/search-request.ts'
 import type { StoreIndex } from './retrieval/store-index.ts'
 
 /** How far below the last candidate it is looked for what was left out. */
 const FURTHER = EXPLAIN_DROPPED_MAX
+/** Scores explained at most: those that are shown, and some to take the place of hidden ones. */
+const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
 
 /** What was ranked for an answer, and the bounds it was asked for with. */
 export interface RankedFor {
@@ -16,6 +24,7 @@ export interface RankedFor {
   /** As many candidates were asked for. */
   readonly limit: number
   readonly top_k: number
+  readonly budget_tokens: number
 }
 
 /** All that the index knows of an answer, taken before anything is awaited. */
@@ -31,13 +40,24 @@ export interface ExplainedRanking {
 export function beginExplanation(
   index: StoreIndex,
   request: Omit<SearchRequest, 'limit'>,
-  { ranked, limit, top_k }: RankedFor,
+  { ranked, limit, top_k, budget_tokens }: RankedFor,
 ): ExplainedRanking {
   const open = { ...request, min_score: null, limit: limit + FURTHER }
-  // All of them: which are packed is known once it is known which are hidden.
-  const refs = ranked.map(({ ref }) => ref)
+  const refs = refsToExplain(ranked, budget_tokens)
   const { min_score } = request
   return { ranked, top_k, min_score, all: index.search(open), scores: index.explain(open, refs) }
+}
+
+// Which are hidden is known only once their rows are read. Where many are, one that is packed from
+// far down in their place goes unexplained.
+function refsToExplain(ranked: readonly Ranked[], budget_tokens: number): number[] {
+  const { packed } = packWithinBudget(ranked, budget_tokens)
+  const refs = new Set(packed.slice(0, EXPLAIN_PACKED_MAX).map(({ ref }) => ref))
+  for (const { ref } of ranked) {
+    if (refs.size >= EXPLAINED_MAX) break
+    refs.add(ref)
+  }
+  return [...refs]
 }
 
 export interface Answered {
@@ -54,13 +74,10 @@ export async function endExplanation(
   explained: ExplainedRanking | null,
   answered: Answered,
 ): Promise<Explanation> {
-  const { terms, dates } = readQuery(answered.query)
   const { scores, ranked = [] } = explained ?? {}
+  const { terms, further_terms } = scores ?? readTerms(answered.query)
   return {
-    query: {
-      terms: scores?.terms ?? terms.map((term) => ({ term, memories: 0, weight: 0 })),
-      dates,
-    },
+    query: { terms, further_terms, dates: readDates(answered.query) },
     ranking: answered.space === null ? 'lexical' : 'fused',
     space: answered.space,
     best_words: scores?.best_words ?? 0,
@@ -75,8 +92,10 @@ export async function endExplanation(
 }
 
 function explainPacked({ all, scores }: ExplainedRanking, { memories }: Answered) {
-  const places = new Map(all.map((one, at) => [one.ref, { one, rank: at + 1 }]))
-  return memories.flatMap(({ ref }): Explanation['packed'] => {
+  const places = new Map<number, { one: Ranked; rank: number }>()
+  for (const [at, one] of all.entries())
+    if (scores?.scores.has(one.ref)) places.set(one.ref, { one, rank: at + 1 })
+  return memories.slice(0, EXPLAIN_PACKED_MAX).flatMap(({ ref }): Explanation['packed'] => {
     const place = places.get(ref)
     const made = scores?.scores.get(ref)
     if (!place || !made) return []

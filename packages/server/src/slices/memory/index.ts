@@ -23,6 +23,7 @@ export {
   forget,
   markErasing,
   probeAbsent,
+  requestMissed,
   setTombstoneCertificate,
   unmarkErasing,
 } from './erasing.ts'

@@ -2,13 +2,13 @@
 
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { makePacer } from '../../platform/pacer.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { seqAt } from '../gcrumbs/index.ts'
-import { makePacer } from './pacer.ts'
 import { listKnown, type ValidityRow } from './validity.sql.ts'
 
 const PAGE = 1_000
-/** Stores read so at once: each is as much memory as it has memories. */
+/** Held so at once: each is as much memory as its store has memories. */
 const AT_ONCE = 2
 const RETRY_AFTER_S = 1
 
@@ -20,27 +20,29 @@ export interface Known {
 }
 
 interface Wanted {
+  readonly tenant_id: string
   readonly store_id: string
   readonly us: number
 }
 
 /**
- * What was on record at `us`; the log maps it to a position. Each page is a look of its own: what
- * was on record at a position of the log is the same in all of them. Refuses `unavailable` when
- * too many others are at it for as long as a read waits for an index.
+ * Runs `act` with what was on record at `us`; the log maps it to a position. Each page is a look
+ * of its own: what was on record at a position of the log is the same in all of them. Its place is
+ * given back after `act`, which then holds on to it no longer. Refuses `unavailable` when too many
+ * others are at it for as long as a read waits for an index.
  */
-export function readKnown(
+export function withKnown<T>(
   kernel: Kernel,
-  tenant_id: string,
-  { store_id, us }: Wanted,
-): Promise<Known> {
+  { tenant_id, store_id, us }: Wanted,
+  act: (known: Known) => Promise<T>,
+): Promise<T> {
   return places(kernel).within(kernel.settings.index_wait_ms, async () => {
     const seq = await kernel.db.read(tenant_id, (db) => seqAt(db, us))
     const known: Known = { us, seq, rows: new Map() }
     const read = (after: After) =>
       kernel.db.read(tenant_id, (db) => listKnown(db, store_id, { seq, after, limit: PAGE }))
     await collect(known, START, read)
-    return known
+    return act(known)
   })
 }
 

@@ -6,6 +6,7 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { SealError } from '../../platform/keys/seal.ts'
+import { makePacer } from '../../platform/pacer.ts'
 import {
   ERASING,
   type FactHead,
@@ -16,7 +17,6 @@ import {
 } from './facts.sql.ts'
 import { wireTenant } from './namespace.ts'
 import { openedFacts } from './opened-facts.ts'
-import { makePacer } from './pacer.ts'
 import { type FactDocument, openFact } from './sealed-fact.ts'
 
 /** A fact as it is shown. */

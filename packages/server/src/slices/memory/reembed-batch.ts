@@ -1,6 +1,7 @@
 // A batch of memories embedded again: opened, given vectors, sealed anew, put back if unchanged.
 
 import assert from 'node:assert/strict'
+import { EmbedderRefused, EmbedderUnavailable } from '../../platform/embed/embedder.ts'
 import type { Space } from '../../platform/embed/embedders.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
@@ -27,7 +28,11 @@ export interface BatchEnd {
   readonly embedded: number
   /** The last ref looked at; null: the store has no more, or goes by another embedder now. */
   readonly last: number | null
+  /** Why none of it has been embedded; null: it has. */
+  readonly failure: EmbedderFailure | null
 }
+
+export type EmbedderFailure = EmbedderUnavailable | EmbedderRefused
 
 /** The next facts after `after` that lack a vector of the target's space. */
 export async function embedBatch(
@@ -40,12 +45,18 @@ export async function embedBatch(
     listFactsToEmbed(db, store_id, { mark: space.mark, after, limit: BATCH }),
   )
   const last = rows.at(-1)
-  if (!last) return { embedded: 0, last: null }
-  const resealed = await reseal(kernel, target, rows)
+  if (!last) return { embedded: 0, last: null, failure: null }
+  const resealed = await reseal(kernel, target, rows).catch(failureOf)
+  if (!Array.isArray(resealed)) return { embedded: 0, last: last.ref, failure: resealed }
   await kernel.step('reembed:sealed')
   const embedded = await putBack(kernel, target, resealed)
   await kernel.step('reembed:stored')
-  return { embedded: embedded ?? 0, last: embedded === null ? null : last.ref }
+  return { embedded: embedded ?? 0, last: embedded === null ? null : last.ref, failure: null }
+}
+
+function failureOf(error: unknown): EmbedderFailure {
+  if (error instanceof EmbedderUnavailable || error instanceof EmbedderRefused) return error
+  throw error
 }
 
 interface Resealed {

@@ -1,12 +1,12 @@
 // The job behind reembed: gives memories the vectors they lack, a batch in each unit of work.
 
-import { EmbedderUnavailable } from '../../platform/embed/embedder.ts'
+import { EmbedderRefused, EmbedderUnavailable } from '../../platform/embed/embedder.ts'
 import type { Space } from '../../platform/embed/embedders.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { findHead } from '../gcrumbs/index.ts'
 import { Interrupted } from './embeddings.ts'
-import { embedBatch } from './reembed-batch.ts'
+import { type EmbedderFailure, embedBatch } from './reembed-batch.ts'
 import { findStore } from './stores.sql.ts'
 import { countFactsToEmbed, findFactToEmbed } from './vectors.sql.ts'
 
@@ -25,19 +25,39 @@ interface Target {
   readonly space: Space
 }
 
+/** Once through a store, over as many turns as it takes. */
+interface Pass {
+  readonly embedder: string
+  /** The end of the log when it began. */
+  readonly seq: number
+  /** The last ref looked at. */
+  after: number
+  embedded: number
+  /** Of a batch that was passed over: its texts may be what the embedder fails at. */
+  failure: EmbedderFailure | null
+}
+
+/** Passes under way by job: without theirs, jobs begin at the start again, which is safe. */
+type Passes = Map<string, Pass>
+
 /** Safe to run again from the start: what has its vector is no longer listed. */
-export const reembedder =
-  (kernel: Kernel): JobRunner =>
-  async (context) => {
+export function reembedder(kernel: Kernel): JobRunner {
+  const passes: Passes = new Map()
+  return async (context) => {
     try {
-      return await makeVectors(kernel, context)
+      return await makeVectors(kernel, context, passes)
     } catch (error) {
       if (error instanceof EmbedderUnavailable) return { again_ms: error.retry_after_ms }
       throw error
     }
   }
+}
 
-async function makeVectors(kernel: Kernel, context: JobContext): Promise<JobPause | undefined> {
+async function makeVectors(
+  kernel: Kernel,
+  context: JobContext,
+  passes: Passes,
+): Promise<JobPause | undefined> {
   const { job } = context
   // Written by reembed-queue.ts only.
   const owner = { tenant_id: job.tenant_id, store_id: String(job.payload['store_id']) }
@@ -45,15 +65,20 @@ async function makeVectors(kernel: Kernel, context: JobContext): Promise<JobPaus
   const count = await Counter.open(kernel, context, owner)
   for (;;) {
     const target = await findTarget(kernel, owner)
-    if (!target) return undefined
-    const seq = await logEnd(kernel, owner.tenant_id)
-    const pass = await onePass(kernel, target, { context, count, turn_ends })
-    if (pass === 'stopped') return undefined
-    if (pass === 'paused') return { again_ms: 0 }
+    if (!target) break
+    const pass = await currentPass(kernel, target, { job_id: job.job_id, passes })
+    const end = await goOn(kernel, target, { context, count, turn_ends, pass })
+    if (end === 'stopped') return undefined
+    if (end === 'paused') return { again_ms: 0 }
+    passes.delete(job.job_id)
+    if (pass.failure) throw pass.failure
     // What was written meanwhile may stand before where the pass had got to.
-    if (pass === 0 && (await finish(kernel, target, { context, seq }))) break
+    const { embedded, seq } = pass
+    if (embedded > 0 || !(await finish(kernel, target, { context, seq }))) continue
+    await count.end()
+    return undefined
   }
-  await count.end()
+  passes.delete(job.job_id)
   return undefined
 }
 
@@ -73,29 +98,47 @@ async function findTarget(
 const logEnd = async (kernel: Kernel, tenant_id: string): Promise<number> =>
   ((await kernel.db.read(tenant_id, findHead))?.size ?? 0) - 1
 
-interface Pass {
+/** The pass the job is in, or a new one; the embedder may have changed between two turns. */
+async function currentPass(
+  kernel: Kernel,
+  { tenant_id, embedder }: Target,
+  { job_id, passes }: { job_id: string; passes: Passes },
+): Promise<Pass> {
+  const begun = passes.get(job_id)
+  if (begun?.embedder === embedder) return begun
+  const seq = await logEnd(kernel, tenant_id)
+  const pass = { embedder, seq, after: -1, embedded: 0, failure: null }
+  passes.set(job_id, pass)
+  return pass
+}
+
+interface Turn {
   readonly context: JobContext
   readonly count: Counter
   readonly turn_ends: number
+  readonly pass: Pass
 }
 
-/** Once through the store; how many got their vectors. */
-async function onePass(
+/** Goes on with the pass. Throws where the embedder is not asked: the batch comes again. */
+async function goOn(
   kernel: Kernel,
   target: Target,
-  { context, count, turn_ends }: Pass,
-): Promise<number | 'stopped' | 'paused'> {
-  let embedded = 0
-  for (let after = -1; ; ) {
+  { context, count, turn_ends, pass }: Turn,
+): Promise<'ended' | 'stopped' | 'paused'> {
+  for (;;) {
     if (context.stopping) return 'stopped'
     if (performance.now() > turn_ends) return 'paused'
     try {
-      const batch = await embedBatch(kernel, target, after)
-      embedded += batch.embedded
-      await count.add(batch.embedded)
+      const { embedded, last, failure } = await embedBatch(kernel, target, pass.after)
+      // Tries are counted where the embedder refuses, and not where it has only failed.
+      if (failure?.reason === 'failed_before')
+        throw pass.failure instanceof EmbedderRefused ? pass.failure : failure
+      pass.failure ??= failure
+      pass.embedded += embedded
+      await count.add(embedded)
       // The embedder is another one by now: from the start again.
-      if (batch.last === null) return embedded
-      after = batch.last
+      if (last === null) return 'ended'
+      pass.after = last
     } catch (error) {
       // A fact of the batch was erased: again without it.
       if (!(error instanceof Interrupted)) throw error

@@ -16,7 +16,7 @@ import { findHead } from '../gcrumbs/index.ts'
 import { admit } from '../governance/index.ts'
 import { requireCapability } from './capabilities.ts'
 import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
-import { completeKnown, type Known, readKnown } from './known-at.ts'
+import { completeKnown, type Known, withKnown } from './known-at.ts'
 import { readNamespace } from './namespace.ts'
 import { type KnownFact, openFacts, showMemory } from './opened-fact.ts'
 import { packWithinBudget } from './retrieval/pack.ts'
@@ -49,34 +49,58 @@ export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
   const { kernel, tenant_id } = call
   const wish = readWish(body)
   const { query, budget_tokens: tokens } = wish
+  const { store_id } = params
+  const embedder = await expectedEmbedder(kernel, tenant_id, store_id)
   await admit(call, 'memory.retrieve', { ...params, query, tokens })
-  const known = await knownOf(call, params.store_id, wish)
-  let embedder = await expectedEmbedder(kernel, tenant_id, params.store_id)
-  let vector = await embedQuery(kernel, embedder, wish.query)
+  const vector = await embedQuery(kernel, embedder, query)
+  const { known_at_us: us } = wish
+  if (us === null) return answerInTime(call, store_id, { ...wish, embedder, vector, known: null })
+  // What takes long comes first: what was on record is held for as short as can be.
+  await bringIndexUp(call, store_id, wish)
+  return withKnown(kernel, { tenant_id, store_id, us }, (known) =>
+    answerInTime(call, store_id, { ...wish, embedder, vector, known }),
+  )
+}
+
+async function bringIndexUp(call: Call<Retrieve>, store_id: string, wish: Wish): Promise<void> {
+  const { kernel, tenant_id } = call
+  const { row } = await call.read(async (db) => {
+    const store = await readableStore(kernel, db, store_id)
+    gate(call, store, wish)
+    return store
+  })
+  if (row) await storeIndexes(kernel).current(tenant_id, store_id, row.head_seq)
+}
+
+type FullWish = Wish & {
+  embedder: EmbedderName
+  vector: Int8Array | null
+  known: Known | null
+}
+
+async function answerInTime(
+  call: Call<Retrieve>,
+  store_id: string,
+  wish: FullWish,
+): Promise<Static<Retrieve['reply']>> {
+  const { kernel, tenant_id } = call
+  let { embedder, vector } = wish
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const answer = await call.read((db) =>
-      answerFrom(call, db, params.store_id, { ...wish, embedder, vector, known }),
+      answerFrom(call, db, store_id, { ...wish, embedder, vector }),
     )
     if (answer.reply) {
-      const store = { tenant_id, store_id: params.store_id }
-      retrievedFacts(kernel).note(store, answer.reply.memories)
+      retrievedFacts(kernel).note({ tenant_id, store_id }, answer.reply.memories)
       return answer.reply
     }
     if (answer.embedder) {
-      settingsCache(kernel).forget(tenant_id, params.store_id)
+      settingsCache(kernel).forget(tenant_id, store_id)
       embedder = answer.embedder
       vector = await embedQuery(kernel, embedder, wish.query)
-    } else await storeIndexes(kernel).current(tenant_id, params.store_id, answer.behind)
+    } else await storeIndexes(kernel).current(tenant_id, store_id, answer.behind)
   }
   return call.refuse('index_building', undefined, { retry_after_s: 1 })
 }
-
-/** Read before the snapshot, which then is held for a moment only. */
-const knownOf = (
-  { kernel, tenant_id }: Call<Retrieve>,
-  store_id: string,
-  { known_at_us: us }: Wish,
-): Promise<Known> | null => (us === null ? null : readKnown(kernel, tenant_id, { store_id, us }))
 
 type Answer =
   | { readonly reply: Static<Retrieve['reply']> }
@@ -91,7 +115,7 @@ async function answerFrom(
   call: Call<Retrieve>,
   db: TenantDb,
   store_id: string,
-  wish: Wish & { embedder: EmbedderName; vector: Int8Array | null; known: Known | null },
+  wish: FullWish,
 ): Promise<Answer> {
   const { kernel, tenant_id } = call
   const store = await readableStore(kernel, db, store_id)

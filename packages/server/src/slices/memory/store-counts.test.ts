@@ -8,8 +8,9 @@ import { createDatabase } from '../../testing/postgres.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { startShared } from '../../testing/services-on-one-database.ts'
 import { flushRetrieved } from './index.ts'
+import { StoreIndex } from './retrieval/store-index.ts'
 import { countsOf as countStore } from './store-counts.ts'
-import { storeIndexes } from './store-indexes.ts'
+import { StoreIndexes, storeIndexes } from './store-indexes.ts'
 
 interface Counts {
   readonly near_duplicates: number | null
@@ -252,4 +253,74 @@ test('a retrieval at one process counts at the other once it is recorded', async
   assert.equal(await never(one), 1)
   await Promise.all([flushRetrieved(one.kernel), flushRetrieved(two.kernel)])
   assert.deepEqual([await never(one), await never(two)], [1, 1])
+})
+
+test('two stores are counted at once, others after them, each once for all', async (t) => {
+  const scene = await openedScene(t)
+  const { tenant_id, service } = scene
+  const stores: { tenant_id: string; store_id: string; head_seq: number }[] = []
+  for (let i = 0; i < 6; i += 1) {
+    const { store_id } = (await scene.api('POST', '/v1/stores', {})).body
+    const { log_seq } = (
+      await scene.api('POST', `/v1/stores/${store_id}/write`, { content: `lamp ${i}` })
+    ).body
+    stores.push({ tenant_id, store_id, head_seq: log_seq })
+  }
+  let at_once = 0
+  let most = 0
+  const original = StoreIndex.prototype.nearDuplicates
+  const counting = t.mock.method(
+    StoreIndex.prototype,
+    'nearDuplicates',
+    async function (this: StoreIndex, ...args: Parameters<typeof original>) {
+      at_once += 1
+      most = Math.max(most, at_once)
+      await new Promise((resolve) => setImmediate(resolve))
+      at_once -= 1
+      return original.apply(this, args)
+    },
+  )
+  const count = (store: (typeof stores)[number]) =>
+    countStore(service.kernel, store, { build: true, wait_ms: 60_000 })
+  const all = [...stores, ...stores].map(count)
+  for (const counts of await Promise.all(all))
+    assert.deepEqual(counts, { near_duplicates: 0, never_retrieved: 1 })
+  assert.equal(most, 2)
+  assert.equal(counting.mock.callCount(), stores.length)
+})
+
+test('whoever asks while a count is behind waits for the same one after it', async (t) => {
+  const scene = await openedScene(t)
+  const { tenant_id, store_id, service } = scene
+  const write = async () =>
+    (await scene.api('POST', `/v1/stores/${store_id}/write`, { content: 'amber lamp' })).body
+      .log_seq
+  const count = (head_seq: number) =>
+    countStore(service.kernel, { tenant_id, store_id, head_seq }, { build: true, wait_ms: 60_000 })
+  const original = StoreIndex.prototype.nearDuplicates
+  const begun = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  t.mock.method(
+    StoreIndex.prototype,
+    'nearDuplicates',
+    async function (this: StoreIndex, ...args: Parameters<typeof original>) {
+      begun.resolve()
+      const made = await original.apply(this, args)
+      await release.promise
+      return made
+    },
+  )
+  const heads = [await write()]
+  const seen = heads.map(count)
+  await begun.promise
+  for (let i = 0; i < 4; i += 1) {
+    heads.push(await write())
+    seen.push(count(heads.at(-1)))
+  }
+  const asked = t.mock.method(StoreIndexes.prototype, 'current')
+  release.resolve()
+  const made = (await Promise.all(seen)).map(({ near_duplicates }) => near_duplicates)
+  assert.deepEqual(made, [0, 5, 5, 5, 5])
+  const wanted = asked.mock.calls.map((call) => call.arguments[2])
+  assert.deepEqual(wanted, heads.slice(-1))
 })

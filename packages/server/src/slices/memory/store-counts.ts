@@ -1,8 +1,8 @@
 // Counts over a store's current facts: made from its index behind requests, kept while they hold.
 
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { makePacer } from '../../platform/pacer.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { makePacer } from './pacer.ts'
 import type { StoreIndex } from './retrieval/store-index.ts'
 import { listRetrieved } from './retrieved-facts.sql.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
@@ -13,6 +13,10 @@ const STRETCH_MS = 4
 /** How long a request waits for a count; it goes on after that. */
 const WAIT_MS = 1_000
 const REFS_A_PAGE = 500
+/** Counted at once: each holds an index, also one that has been dropped, and 25 bytes a memory. */
+const AT_ONCE = 2
+/** Stores that wait for their turn; one that comes then is not counted, and may ask again. */
+const WAITING_MAX = 1_000
 /** Beyond it the counts kept longest are made again when they are asked for. */
 const STORES_MAX = 10_000
 
@@ -37,6 +41,13 @@ interface Alike {
   /** They hold for times from the one to the other, exclusive. */
   readonly from_us: number
   readonly until_us: number
+}
+
+interface UnderWay {
+  readonly head_seq: number
+  readonly done: Promise<StoreCounts>
+  /** The one that follows it, and what that one has to see. */
+  next: { head_seq: number; readonly done: Promise<StoreCounts> } | null
 }
 
 const UNKNOWN: StoreCounts = { near_duplicates: null, never_retrieved: null }
@@ -68,7 +79,8 @@ class Counter {
   readonly #alike = new Map<string, Alike>()
   readonly #last = new Map<string, StoreCounts>()
   /** Counts under way: whoever asks meanwhile waits for the same. */
-  readonly #under_way = new Map<string, { head_seq: number; done: Promise<StoreCounts> }>()
+  readonly #under_way = new Map<string, UnderWay>()
+  readonly #turns = new Turns()
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
@@ -78,13 +90,27 @@ class Counter {
     const key = keyOf(store)
     const { head_seq } = store
     const known = this.#under_way.get(key)
-    // One that began before a write this caller knows of may not have seen it.
-    if (known)
-      return known.head_seq < head_seq ? known.done.then(() => this.count(store)) : known.done
-    const done = this.#count(key, store)
+    if (known) return known.head_seq < head_seq ? this.#after(known, store) : known.done
+    if (this.#turns.waiting >= WAITING_MAX) return Promise.resolve(this.last(store))
+    const done = this.#turns
+      .take(() => this.#count(key, store))
       .catch((error: unknown) => this.#failed(store, error))
       .finally(() => this.#under_way.delete(key))
-    this.#under_way.set(key, { head_seq, done })
+    this.#under_way.set(key, { head_seq, done, next: null })
+    return done
+  }
+
+  // One that began before a write this caller knows of may not have seen it: another follows, one
+  // for all who come meanwhile.
+  #after(known: UnderWay, store: CountedStore): Promise<StoreCounts> {
+    const { next } = known
+    if (next) {
+      next.head_seq = Math.max(next.head_seq, store.head_seq)
+      return next.done
+    }
+    const wanted = { head_seq: store.head_seq }
+    const done = known.done.then(() => this.count({ ...store, ...wanted }))
+    known.next = Object.assign(wanted, { done })
     return done
   }
 
@@ -148,6 +174,30 @@ class Counter {
       if (last === undefined || refs.length < REFS_A_PAGE) return count
       after = last
       await pace()
+    }
+  }
+}
+
+/** So many at once; the others wait in the order they came. */
+class Turns {
+  #free = AT_ONCE
+  readonly #waiting = new Set<() => void>()
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  async take<T>(act: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1
+    else await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    try {
+      return await act()
+    } finally {
+      const [next] = this.#waiting
+      if (next) {
+        this.#waiting.delete(next)
+        next()
+      } else this.#free += 1
     }
   }
 }

@@ -60,7 +60,10 @@ export async function readableStore(
   return { ...defaultSettings(kernel), row: undefined }
 }
 
-/** The embedder a store goes by as far as is known here: whoever relies on it looks again. */
+/**
+ * The embedder a store goes by as far as is known here: whoever relies on it looks again. Refuses
+ * `store_not_found`.
+ */
 export async function expectedEmbedder(
   kernel: Kernel,
   tenant_id: string,
@@ -69,10 +72,10 @@ export async function expectedEmbedder(
   const cache = settingsCache(kernel)
   const cached = cache.get(tenant_id, store_id)
   if (cached) return cached.embedder
-  const row = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
-  if (row?.state !== 'active') return kernel.embedders.default_name
-  const settings = settingsOf(row)
-  cache.set(tenant_id, settings)
+  const { row, ...settings } = await kernel.db.read(tenant_id, (db) =>
+    readableStore(kernel, db, store_id),
+  )
+  if (row) cache.set(tenant_id, settings)
   return settings.embedder
 }
 

@@ -6,7 +6,7 @@ import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { admitContents } from './admit-contents.ts'
+import { admitWrites } from './admit-contents.ts'
 import { requireCapability } from './capabilities.ts'
 import { findDuplicates } from './duplicates.ts'
 import { commitmentsRoot } from './fact-identity.ts'
@@ -33,8 +33,9 @@ interface SupersededIds extends WrittenIds {
 type Supersede = typeof memory.supersede
 
 export const supersede: Handler<Supersede> = async (call, { params, query, body }) => {
-  const [content = ''] = await admitContents(call, params.store_id, [body.content])
-  return supersedeAdmitted(call, { params, query, body: { ...body, content } })
+  await writeTarget(call.kernel, call.tenant_id, params.store_id)
+  const [admitted = body] = await admitWrites(call, params.store_id, [body])
+  return supersedeAdmitted(call, { params, query, body: admitted })
 }
 
 const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>

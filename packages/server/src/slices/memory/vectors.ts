@@ -8,7 +8,7 @@ import {
 } from '../../platform/embed/embedder.ts'
 import type { Space } from '../../platform/embed/embedders.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { makePacer } from './pacer.ts'
+import { makePacer } from '../../platform/pacer.ts'
 
 /** The vector of one content, or why there is none. */
 export interface Vector {

@@ -3,7 +3,7 @@
 import type { memory } from '@custos/contract'
 import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
-import { admitContents } from './admit-contents.ts'
+import { admitWrites } from './admit-contents.ts'
 import { duplicatesTogether, findDuplicates } from './duplicates.ts'
 import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
@@ -21,9 +21,8 @@ interface BatchIds {
 type WriteBatch = typeof memory.write_batch
 
 export const writeBatch: Handler<WriteBatch> = async (call, { params, query, body }) => {
-  const given = body.items.map((item) => item.content)
-  const contents = await admitContents(call, params.store_id, given)
-  const items = body.items.map((item, i) => ({ ...item, content: contents[i] ?? item.content }))
+  await writeTarget(call.kernel, call.tenant_id, params.store_id)
+  const items = await admitWrites(call, params.store_id, body.items)
   return writeAdmitted(call, { params, query, body: { ...body, items } })
 }
 

@@ -31,17 +31,18 @@ export interface WriteTarget {
 /** The store changed between the look at it and the unit: what was prepared must be again. */
 export class StoreChanged extends Error {}
 
-const ATTEMPTS_MAX = 4
+const ATTEMPTS_MAX = 16
 
-/** Prepares and runs again while what was prepared does not fit the store any more. */
+/** Prepares and runs again while what was prepared does not fit the store; then refuses. */
 export async function untilStable<T>(act: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     try {
       return await act()
     } catch (error) {
-      if (!(error instanceof StoreChanged) || attempt === ATTEMPTS_MAX) throw error
+      if (!(error instanceof StoreChanged)) throw error
     }
   }
+  throw new Refusal('unavailable', 'the store keeps changing', { retry_after_s: 1 })
 }
 
 export async function prepareStore(

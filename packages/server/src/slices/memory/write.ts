@@ -3,7 +3,7 @@
 import type { memory, Written } from '@custos/contract'
 import type { Handler, Once } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
-import { admitContents } from './admit-contents.ts'
+import { admitWrites } from './admit-contents.ts'
 import { findDuplicates } from './duplicates.ts'
 import { whileIngesting } from './ingestion.ts'
 import { insertFacts } from './insert-facts.ts'
@@ -15,8 +15,10 @@ import { type Outcome, showWritten, showWrittenAgain, type WrittenIds } from './
 type Write = typeof memory.write
 
 export const write: Handler<Write> = async (call, { params, query, body }) => {
-  const [content = ''] = await admitContents(call, params.store_id, [body.content])
-  return writeAdmitted(call, { params, query, body: { ...body, content } })
+  // A store that is not there is no policy's business.
+  await writeTarget(call.kernel, call.tenant_id, params.store_id)
+  const [admitted = body] = await admitWrites(call, params.store_id, [body])
+  return writeAdmitted(call, { params, query, body: admitted })
 }
 
 const writeAdmitted: Handler<Write> = (call, { params, body }) =>

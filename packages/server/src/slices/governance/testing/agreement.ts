@@ -10,14 +10,19 @@ import { context, operation, policies } from './policies.ts'
 import { type ReferencePolicy, referenceResult, type Word } from './reference.ts'
 
 /** Random policy sets on random requests; throws with the smallest that differ. */
-export function assertAgreement(runs: number): void {
-  fc.assert(fc.property(policies, operation, context, agree), { numRuns: runs })
+export async function assertAgreement(runs: number): Promise<void> {
+  await fc.assert(fc.asyncProperty(policies, operation, context, agree), { numRuns: runs })
 }
 
-function agree(set: ReferencePolicy[], name: string, given: Record<string, unknown>): void {
+async function agree(
+  set: ReferencePolicy[],
+  name: string,
+  given: Record<string, unknown>,
+): Promise<void> {
   const expected = set.map((policy) => referenceResult(policy, name, given))
   const exceeded = new Set(set.flatMap((policy, i) => (policy.exceeded ? [i] : [])))
-  const found = evaluateSet(set.map(compiled), { operation: name, contexts: [given], exceeded })
+  const request = { operation: name, contexts: [given], exceeded }
+  const found = await evaluateSet(set.map(compiled), request)
   const words = found.outcomes.map(({ result, applicable }) => (applicable ? result : '-'))
   assert.deepEqual(words, expected)
   assert.equal(found.verdict, verdictOf(expected))

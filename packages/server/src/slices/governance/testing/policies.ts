@@ -5,6 +5,8 @@ import fc from 'fast-check'
 import type { ReferencePolicy } from './reference.ts'
 
 const word = fc.constantFrom('a', 'b', 'ab', 'secret', '12-34')
+/** The same as others read them, and what is no name. */
+const disguised = fc.constantFrom('\uff41', 's\u200becret', 'ab ', '12-34\n', '', ' ')
 const words = fc.array(word, { minLength: 1, maxLength: 3 })
 const some = fc.array(word, { maxLength: 2 })
 const pattern = fc.constantFrom('a', 'B', 'a+b', '^secret$', '\\d{2}-\\d{2}', '[^a-z]', 's.c|x')
@@ -60,6 +62,7 @@ export const policies = fc.array(policy, { minLength: 1, maxLength: 8 })
 
 const value = fc.oneof(
   { weight: 6, arbitrary: word },
+  disguised,
   fc.constant(null),
   fc.integer({ min: 0, max: 9 }),
 )
@@ -67,7 +70,11 @@ const item = fc.record(
   { x: value, y: fc.oneof(value, fc.array(value, { maxLength: 2 })) },
   { requiredKeys: [] },
 )
-const list = fc.oneof({ weight: 4, arbitrary: fc.array(item, { maxLength: 3 }) }, value)
+const list = fc.oneof(
+  { weight: 8, arbitrary: fc.array(item, { maxLength: 3 }) },
+  fc.array(fc.oneof(item, fc.constant(null), fc.array(item, { maxLength: 1 })), { maxLength: 2 }),
+  value,
+)
 const params = fc.oneof(
   { weight: 6, arbitrary: record({ a: list, b: list, ab: value, secret: value }) },
   value,

@@ -22,7 +22,26 @@ const RESULT: Readonly<Record<string, Word>> = {
   log_only: 'logged',
 }
 
+/** As it reads: compatibility forms made plain, invisible characters left out. */
+const read = (text: string) =>
+  text.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '').normalize('NFKC')
+
+function piecesOf(value: unknown): string[] {
+  if (value === null || value === undefined) return []
+  if (typeof value !== 'object') return [String(value)]
+  if (Array.isArray(value)) return value.flatMap(piecesOf)
+  return Object.entries(value).flatMap(([key, item]) => [key, ...piecesOf(item)])
+}
+
+const isBlank = (value: unknown) => typeof value === 'string' && read(value).trim() === ''
+const whole = (pattern: unknown) => `^(?:${pattern})$`
+
 const carried: Readonly<Record<string, readonly string[]>> = OPERATION_KEYS
+
+const matches = (texts: string[], patterns: unknown[], flags: string) =>
+  texts
+    .flatMap((text) => [text, read(text)])
+    .some((text) => patterns.some((p) => new RegExp(String(p), flags).test(text)))
 
 export function referenceResult(
   { policy_type, action, config, exceeded }: ReferencePolicy,
@@ -30,25 +49,26 @@ export function referenceResult(
   context: Json,
 ): Word {
   const get = (key: string) => context[key] ?? (key === 'tool_name' ? context['tool'] : undefined)
+  const tools = [context['tool_name'], context['tool']].filter((name) => name != null)
+  const twoTools = tools.length === 2 && tools[0] !== tools[1]
   const list = (name: string): unknown[] => (config[name] as unknown[] | undefined) ?? []
   const hit = (is: boolean): Word => (is ? (RESULT[action] ?? 'denied') : 'allowed')
   /** What to say when a key is missing or no text; null: go on. */
   const lacking = (key: string): Word | null => {
     const value = get(key)
+    if (key === 'tool_name' && (twoTools || isBlank(value))) return 'denied'
     if (value === undefined || value === null)
       return carried[operation]?.includes(key) ? 'denied' : '-'
     return typeof value === 'string' ? null : 'denied'
   }
+  const names = () => [String(get('tool_name')), read(String(get('tool_name'))).trim()]
   const searched = (fallback: string[]): string[] | Word => {
     const texts = ((config['check_fields'] as string[] | undefined) ?? fallback)
       .map(get)
       .filter((value) => value !== undefined && value !== null)
-      .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+      .map((value) => piecesOf(value).join('\n'))
     return texts.length === 0 ? '-' : texts
   }
-  const matches = (texts: string[], flags: string) =>
-    texts.some((text) => list('patterns').some((p) => new RegExp(String(p), flags).test(text)))
-
   if (policy_type === 'rate_limit')
     return list('operations').length > 0 && !list('operations').includes(operation)
       ? '-'
@@ -58,10 +78,7 @@ export function referenceResult(
   if (policy_type === 'data_scope')
     return lacking('store_id') ?? hit(!list('allowed_stores').includes(get('store_id')))
   if (policy_type === 'tool_deny')
-    return (
-      lacking('tool_name') ??
-      hit(list('denied_tools').some((p) => new RegExp(`^(?:${p})$`).test(String(get('tool_name')))))
-    )
+    return lacking('tool_name') ?? hit(matches(names(), list('denied_tools').map(whole), 's'))
   if (policy_type === 'token_budget') {
     const tokens = get('tokens')
     if (tokens === undefined || tokens === null) return '-'
@@ -71,12 +88,13 @@ export function referenceResult(
   if (policy_type === 'hitl_required') {
     if (list('operations').length > 0 && !list('operations').includes(operation)) return '-'
     if (list('tools').length === 0) return hit(true)
-    return lacking('tool_name') ?? hit(list('tools').includes(get('tool_name')))
+    return lacking('tool_name') ?? hit(names().some((name) => list('tools').includes(name)))
   }
   if (policy_type === 'content_filter' || policy_type === 'pii_guard') {
     const filter = policy_type === 'content_filter'
     const texts = searched(filter ? ['query', 'output'] : ['output'])
-    return typeof texts === 'string' ? texts : hit(matches(texts, filter ? 'i' : ''))
+    if (typeof texts === 'string') return texts
+    return hit(matches(texts, list('patterns'), filter ? 'i' : ''))
   }
   return constraint(config, get, { lacking, hit })
 }
@@ -114,11 +132,16 @@ function constraint(
     let found = false
     for (const item of items) {
       let all = true
+      if (typeof item !== 'object' || item === null || Array.isArray(item)) return 'denied'
       for (const { field, operator, value } of match_all) {
-        const is = (item as Json | null)?.[String(field)]
+        const is = (item as Json)[String(field)]
         if (is === undefined || is === null) all = false
+        else if (operator === 'contains') {
+          if (!Array.isArray(is)) return 'denied'
+          all = is.includes(value)
+          if (!all && is.some((one) => one !== null && typeof one !== typeof value)) return 'denied'
+        } else if (typeof is !== typeof value) return 'denied'
         else if (operator === '==') all = is === value
-        else if (operator === 'contains') all = Array.isArray(is) && is.includes(value)
         else if (typeof is !== 'number' || typeof value !== 'number') return 'denied'
         else all = operator === '>' ? is > value : is < value
         if (!all) break

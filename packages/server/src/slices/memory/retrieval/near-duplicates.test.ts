@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NearDuplicates } from './near-duplicates.ts'
+import { Partition } from './partition.ts'
 import type { IndexedFact } from './search-request.ts'
 import { StoreIndex } from './store-index.ts'
 
@@ -142,4 +143,26 @@ test('a count gives way between any two steps, and erasing meanwhile does no har
   assert.ok(near_duplicates > 0)
   const { facts } = await index.nearDuplicates(AT, atOnce)
   assert.equal(facts, 4_000 - gone)
+})
+
+test('a fact is compared once with each other, and gives way between comparisons', async (t) => {
+  const index = new StoreIndex(KEY)
+  const next = numbersFrom(1)
+  const facts = 40
+  for (let ref = 0; ref < facts; ref++) {
+    const some = Array.from({ length: 900 }, (_, n) => n).filter(() => next(3) > 0)
+    index.put(factOf(ref, some.map(word).join(' ')))
+  }
+  const compared = t.mock.method(Partition.prototype, 'termsAt')
+  let before = 0
+  let longest = 0
+  const pace = () => {
+    longest = Math.max(longest, compared.mock.callCount() - before)
+    before = compared.mock.callCount()
+    return undefined
+  }
+  assert.equal((await index.nearDuplicates(AT, pace)).near_duplicates, 0)
+  const comparisons = compared.mock.callCount()
+  assert.ok(comparisons > facts && comparisons <= facts * (facts - 1), `${comparisons}`)
+  assert.equal(longest, 1)
 })

@@ -51,7 +51,10 @@ export async function countNearDuplicates(
   return sum
 }
 
-/** Working memory of about 25 bytes a fact and 4 a word; ids and sums of ids, no word itself. */
+/**
+ * Working memory of at most 25 bytes a fact and 8 a word; ids and sums of ids, no word itself. It
+ * gives way between any two comparisons: what one fact is compared with may be all the others.
+ */
 class PartitionCount {
   readonly #partition: Partition
   readonly #at_us: number
@@ -62,8 +65,10 @@ class PartitionCount {
   readonly #sizes: Uint32Array
   readonly #sums: Uint32Array
   readonly #alike: Uint8Array
-  /** One slot of each set of words, plus 1, open addressing by sum. */
-  readonly #sets: Int32Array
+  /** One slot of each set of words, plus 1, open addressing by sum; empty once all are found. */
+  #sets: Int32Array
+  /** By slot: the slot it was last compared for, plus 1; empty until sets are found. */
+  #comparedFor = new Uint32Array(0)
   /** By word id: the last mark set, so that marks need not be taken away. */
   #marks = new Uint32Array(1_024)
   #mark = 0
@@ -86,6 +91,8 @@ class PartitionCount {
 
   async run(): Promise<NearDuplicates> {
     await this.#forEach((slot) => this.#findSame(slot))
+    this.#sets = new Int32Array(0)
+    this.#comparedFor = new Uint32Array(this.#slots)
     await this.#forEach((slot) => this.#findClose(slot))
     let near_duplicates = 0
     for (const alike of this.#alike) near_duplicates += alike
@@ -93,16 +100,16 @@ class PartitionCount {
     return { facts: this.#facts, near_duplicates, from_us, until_us }
   }
 
-  async #forEach(act: (slot: number) => void): Promise<void> {
+  async #forEach(act: (slot: number) => Promise<void>): Promise<void> {
     for (let slot = 0; slot < this.#slots; slot++) {
-      act(slot)
+      await act(slot)
       const turn = this.#pace()
       if (turn !== undefined) await turn
     }
   }
 
   /** Marks the slot, and one before it, if they have the same words. */
-  #findSame(slot: number): void {
+  async #findSame(slot: number): Promise<void> {
     if (!this.#isValid(slot)) return
     this.#facts++
     const words = this.#partition.wordsAt(slot)
@@ -116,10 +123,14 @@ class PartitionCount {
     for (; this.#sets[at] !== 0; at = (at + 1) & last) {
       const other = (this.#sets[at] ?? 0) - 1
       if (this.#sums[other] !== sum || this.#sizes[other] !== words.length) continue
-      if (this.#shared(other) !== words.length) continue
-      this.#alike[slot] = 1
-      this.#alike[other] = 1
-      return
+      if (this.#shares(other, words.length)) {
+        this.#alike[slot] = 1
+        this.#alike[other] = 1
+        return
+      }
+      // Whoever writes the facts can make many sums the same.
+      const turn = this.#pace()
+      if (turn !== undefined) await turn
     }
     this.#sets[at] = slot + 1
   }
@@ -128,22 +139,38 @@ class PartitionCount {
    * Nine tenths of both cannot be shared without nine tenths of the one: among its rarest words,
    * one more than a tenth of them, the other has at least one.
    */
-  #findClose(slot: number): void {
+  async #findClose(slot: number): Promise<void> {
     const size = this.#sizes[slot] ?? 0
     const least = Math.ceil((size * ALIKE.numerator) / ALIKE.denominator)
     if (this.#alike[slot] === 1 || size < SMALLEST) return
-    const partition = this.#partition
-    const words = partition.wordsAt(slot)
+    const words = this.#partition.wordsAt(slot)
     this.#markAll(words)
-    const rarest = words.sort((a, b) => partition.factsWith(a) - partition.factsWith(b))
-    for (const word of rarest.slice(0, size - least + 1)) {
-      if (partition.factsWith(word) > RARE_MAX) return
-      for (const other of partition.slotsWith(word)) {
-        if (other === slot || !this.#isClose(size, other)) continue
-        this.#alike[slot] = 1
-        return
+    this.#comparedFor[slot] = slot + 1
+    for (const word of this.#rarest(words, size - least + 1)) {
+      // Copied: the index may change while others have their turn.
+      for (const other of [...this.#partition.slotsWith(word)]) {
+        if (this.#comparedFor[other] === slot + 1) continue
+        this.#comparedFor[other] = slot + 1
+        if (this.#isClose(size, other)) {
+          this.#alike[slot] = 1
+          return
+        }
+        const turn = this.#pace()
+        if (turn !== undefined) await turn
       }
     }
+  }
+
+  /** The first `count` of the words by how few facts have them, but those that too many have. */
+  #rarest(words: readonly number[], count: number): number[] {
+    const byFacts: number[][] = []
+    for (const word of words) {
+      const facts = this.#partition.factsWith(word)
+      if (facts > RARE_MAX) continue
+      byFacts[facts] ??= []
+      byFacts[facts].push(word)
+    }
+    return byFacts.flat().slice(0, count)
   }
 
   #isClose(size: number, other: number): boolean {
@@ -151,8 +178,9 @@ class PartitionCount {
     const [fewer, more] = [Math.min(size, otherSize), Math.max(size, otherSize)]
     const { numerator, denominator } = ALIKE
     if (fewer * denominator < more * numerator) return false
-    const shared = this.#shared(other)
-    return shared * denominator >= (size + otherSize - shared) * numerator
+    // Of the words of both so many are shared: n / d of a + b - s means s = n (a + b) / (n + d).
+    const least = Math.ceil(((size + otherSize) * numerator) / (numerator + denominator))
+    return this.#shares(other, least)
   }
 
   /** Notes until when the set of valid facts stays as it is. */
@@ -177,11 +205,13 @@ class PartitionCount {
     }
   }
 
-  /** How many of the words marked last the slot has. */
-  #shared(slot: number): number {
-    let shared = 0
-    for (const word of this.#partition.wordsAt(slot)) if (this.#marks[word] === this.#mark) shared++
-    return shared
+  /** Whether the slot has `least` of the words marked last; looks no further than it must. */
+  #shares(other: number, least: number): boolean {
+    const terms = this.#partition.termsAt(other)
+    let missing = least - terms.length
+    for (let at = 0; at < terms.length && missing <= 0; at++)
+      if (this.#marks[terms[at] ?? 0] !== this.#mark) missing++
+    return missing <= 0
   }
 }
 

@@ -145,6 +145,11 @@ export class Partition {
     return words
   }
 
+  /** The words and metadata features of a slot by id; to be used before the index changes. */
+  termsAt(slot: number): Uint32Array {
+    return this.#slotTerms.of(slot)
+  }
+
   /** How many facts have the word of an id. */
   factsWith(word: number): number {
     return this.#terms.sizeAt(word)

@@ -25,21 +25,25 @@ export interface WordScores {
 export function scoreWords(
   partition: Partition,
   terms: readonly string[],
-  { visible, scratch, added }: WordSearching,
+  { visible, scratch, gained }: WordSearching,
 ): WordScores {
   const search = new WordSearch(partition, visible, scratch)
-  for (const term of terms) {
-    search.addTerm(term)
-    added?.(term, search)
-  }
+  for (const term of terms) search.addTerm(term, gained)
   return search
 }
 
 interface WordSearching {
   readonly visible: Uint8Array
   readonly scratch: SearchScratch
-  /** Told after each term what the scores are with it. */
-  readonly added?: (term: string, scores: WordScores) => void
+  readonly gained?: Gains
+}
+
+/** What each term gives to a few slots. */
+export interface Gains {
+  /** By slot: 1 for those it is told of. */
+  readonly watched: Uint8Array
+  /** Told once for each term and watched slot that gains by it, and for no other. */
+  tell(term: string, slot: number, gain: { readonly own: number; readonly lent: number }): void
 }
 
 class WordSearch implements WordScores {
@@ -70,13 +74,24 @@ class WordSearch implements WordScores {
     this.#borrowers = scratch.borrowers
   }
 
-  addTerm(term: string): void {
+  addTerm(term: string, gained: Gains | undefined): void {
     this.#addOwn(term)
     this.#lendAround()
+    if (gained !== undefined) this.#tell(term, gained)
     this.#addLent()
     for (let at = 0; at < this.#owners.size; at++) this.#own[this.#owners.at(at)] = 0
     this.#owners.clear()
     this.#borrowers.clear()
+  }
+
+  #tell(term: string, gained: Gains): void {
+    for (const slots of [this.#owners, this.#borrowers]) {
+      for (let at = 0; at < slots.size; at++) {
+        const slot = slots.at(at)
+        if (gained.watched[slot] !== 1) continue
+        gained.tell(term, slot, { own: this.#own[slot] ?? 0, lent: this.#lent[slot] ?? 0 })
+      }
+    }
   }
 
   /** Adds the term's contribution to every visible fact that has it: the owners. */

@@ -1,0 +1,106 @@
+// What policies search of a value: its text, or every key and leaf of a list or an object.
+
+import { limits } from '@custos/contract'
+import { type Folded, foldText } from './folded.ts'
+import type { Replacement } from './rule.ts'
+
+/** No policy reads more of a field: what is longer is cut here and refused there. */
+const BYTES_MAX = limits.recogniser_field_bytes
+const BETWEEN = '\n'
+
+export class Searchable {
+  readonly text: string
+  /** Of the whole text; of a list or an object beyond the limit as far as it was read. */
+  readonly bytes: number
+  #folded: Folded | null | undefined
+
+  constructor(value: unknown) {
+    const pieces: string[] = []
+    let bytes = -BETWEEN.length
+    for (const piece of piecesOf(value)) {
+      bytes += Buffer.byteLength(piece) + BETWEEN.length
+      pieces.push(piece)
+      if (bytes > BYTES_MAX) break
+    }
+    this.text = pieces.join(BETWEEN)
+    this.bytes = Math.max(0, bytes)
+  }
+
+  /** The text as it reads; null where it reads as it stands. */
+  get folded(): Folded | null {
+    if (this.#folded === undefined) this.#folded = foldText(this.text)
+    return this.#folded
+  }
+}
+
+function* piecesOf(value: unknown): Generator<string> {
+  if (isLeaf(value)) yield String(value)
+  else if (Array.isArray(value)) for (const item of value) yield* piecesOf(item)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      yield key
+      yield* piecesOf(item)
+    }
+}
+
+const isLeaf = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+/**
+ * The value with every span of its searchable text replaced, in keys as well. A number that held
+ * one becomes a text; the rest keeps its shape.
+ */
+export function replaceIn(value: unknown, replacements: readonly Replacement[]): unknown {
+  const spans = disjoint(replacements)
+  let [at, next] = [0, 0]
+  const take = (piece: string): string => {
+    const end = at + piece.length
+    let text = ''
+    let kept = at
+    while ((spans[next]?.end ?? Number.POSITIVE_INFINITY) <= at) next += 1
+    for (let i = next; i < spans.length; i += 1) {
+      const span = spans[i]
+      if (!span || span.start >= end) break
+      text += piece.slice(kept - at, Math.max(span.start, at) - at) + span.by
+      kept = Math.min(span.end, end)
+    }
+    text += piece.slice(kept - at)
+    at = end + BETWEEN.length
+    return text
+  }
+  return rewrite(value, take)
+}
+
+/** Of overlapping spans the first to begin speaks for both. */
+function disjoint(replacements: readonly Replacement[]): Replacement[] {
+  const spans: Replacement[] = []
+  for (const span of replacements.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = spans.at(-1)
+    if (!last || span.start >= last.end) spans.push(span)
+    else if (span.end > last.end) spans[spans.length - 1] = { ...last, end: span.end }
+  }
+  return spans
+}
+
+/** Goes through the pieces in the order in which they are searched. */
+function rewrite(value: unknown, take: (piece: string) => string): unknown {
+  if (isLeaf(value)) {
+    const piece = String(value)
+    const text = take(piece)
+    return text === piece ? value : text
+  }
+  if (Array.isArray(value)) return value.map((item) => rewrite(item, take))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = new Map<string, unknown>()
+  for (const [key, item] of Object.entries(value)) {
+    const name = freeName(entries, take(key))
+    entries.set(name, rewrite(item, take))
+  }
+  return Object.fromEntries(entries)
+}
+
+/** Two keys that were redacted alike are still two. */
+function freeName(taken: ReadonlyMap<string, unknown>, name: string): string {
+  if (!taken.has(name)) return name
+  for (let i = 2; ; i += 1) if (!taken.has(`${name} ${i}`)) return `${name} ${i}`
+}
