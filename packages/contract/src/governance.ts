@@ -257,8 +257,8 @@ export const governance = {
     summary: 'What every enabled policy says to an operation, and whether it may run',
     description:
       'Kept in the log and counted towards rate limits, unless `dry_run` is true; an operation ' +
-      'that has a gate of its own, such as `memory.write`, counts there alone. The context itself ' +
-      'is never kept: ids, lengths and keyed hashes only.',
+      'that has a gate of its own, such as `memory.write`, counts there alone. The context is ' +
+      'never kept: ids, lengths and keyed hashes only.',
     body: Type.Object({
       operation: OperationName,
       context: Type.Optional(Nullable(JsonObject)),
