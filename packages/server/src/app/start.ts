@@ -10,6 +10,7 @@ import { flushEvaluations } from '../slices/governance/index.ts'
 import { flushRetrieved, registerMemoryJobs } from '../slices/memory/index.ts'
 import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
 import { type KernelOptions, type OpenKernel, openKernel } from './open-kernel.ts'
+import { releaseLoadingMemory } from './release-memory.ts'
 import { allRoutes } from './routes.ts'
 import { whileAnswered } from './stop-while-answered.ts'
 import { startTimers } from './timers.ts'
@@ -52,6 +53,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
       allowed_hosts: config.allowed_hosts,
       local_tenant: LOCAL_TENANT,
     })
+    await releaseLoadingMemory()
     const url = await server.listen({ host: config.host, port })
     const stopInOrder = async () => {
       await server.close()

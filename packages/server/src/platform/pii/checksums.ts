@@ -3,6 +3,9 @@
 /** Digits as values 0 to 9, `count` of them from the front. */
 export type Digits = Uint8Array
 
+/** For numbers that have no check digit. */
+export const unchecked = (): boolean => true
+
 export function isLuhn(digits: Digits, count: number): boolean {
   let sum = 0
   for (let i = 0; i < count; i++) {

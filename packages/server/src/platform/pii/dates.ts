@@ -1,9 +1,10 @@
 // Dates in digits and with names of months, days of the week, years, ages.
 
 import { isDay } from './checksums.ts'
+import { isDigit } from './fold.ts'
 import type { Found } from './found.ts'
-import { gapAfter, isDigit } from './number-chain.ts'
-import { role, type Scan } from './scan.ts'
+import { gapAfter } from './number-chain.ts'
+import { codesOf, role, type Scan } from './scan.ts'
 
 const MONTH = role('month')
 const WEEKDAY = role('weekday')
@@ -13,6 +14,7 @@ const AGE_AFTER = role('age_after')
 const AGE_BEFORE = role('age_before')
 const OLD = role('old')
 const COLON = 0x3a
+const BETWEEN = codesOf(' ,-./')
 
 function number(scan: Scan, word: number): number {
   let value = 0
@@ -102,17 +104,9 @@ export function findNamedDate(scan: Scan, word: number, found: Found): void {
   found.add('DATE_TIME', scan.start(first), end, 0.7)
 }
 
-/** Space, comma, dot, dash or slash between a word and the next, three characters at most. */
+/** Whether a word and the next may be parts of one date or age. */
 function isBeside(scan: Scan, word: number): boolean {
-  if (word < 0 || word + 1 >= scan.count) return false
-  const from = scan.end(word)
-  const to = scan.start(word + 1)
-  if (to - from > 3) return false
-  for (let i = from; i < to; i++) {
-    const code = scan.at(i)
-    if (code !== 0x20 && code !== 0x2c && (code < 0x2d || code > 0x2f)) return false
-  }
-  return true
+  return scan.isBesideNext(word, BETWEEN)
 }
 
 /** 1 to 31, with st, nd, rd, th or without. */

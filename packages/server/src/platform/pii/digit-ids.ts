@@ -1,20 +1,22 @@
 // Identifiers that are all digits: national numbers with check digits, account numbers by context.
 
-import { isDay, isLuhn, isMod1110, isVerhoeff, weighted } from './checksums.ts'
+import { isDay, isLuhn, isMod1110, isVerhoeff, unchecked, weighted } from './checksums.ts'
 import type { Entity } from './entities.ts'
+import type { Role } from './lexicon.ts'
 import type { Groups } from './number-chain.ts'
 import { role } from './scan.ts'
 
 export interface DigitId {
   readonly entity: Entity
-  readonly digits: readonly [least: number, most: number]
+  readonly digits: readonly [least: number, most?: number]
   /** Without a word that names it. */
   readonly score: number
-  /** Grouped as it is printed: added to the score. */
-  readonly shapes?: readonly number[]
-  readonly shaped?: number
+  /** How it is printed in groups. */
+  readonly shapes: readonly number[]
+  /** Added to the score of a number that is grouped so. */
+  readonly shaped: number
   /** Words that name it add CONTEXT; without one, nothing scored under 0.1 is looked at. */
-  readonly roles: readonly number[]
+  readonly role: number
   readonly isValid: (groups: Groups) => boolean
 }
 
@@ -57,6 +59,10 @@ function isMedicare(groups: Groups): boolean {
   return first >= 2 && first <= 6 && sum % 10 === groups.digit(8)
 }
 
+function isTfn({ digits }: Groups): boolean {
+  return weighted(digits, TFN) % 11 === 0
+}
+
 function isAcn(groups: Groups): boolean {
   const sum = weighted(groups.digits, [8, 7, 6, 5, 4, 3, 2, 1])
   return (10 - (sum % 10)) % 10 === groups.digit(8)
@@ -79,146 +85,53 @@ function isNhs(groups: Groups): boolean {
   return !groups.isRepeated() && weighted(groups.digits, NHS) % 11 === 0
 }
 
+function isItalianVat({ digits }: Groups): boolean {
+  return isLuhn(digits, 11)
+}
+
+function isAadhaar(groups: Groups): boolean {
+  return groups.digit(0) >= 2 && isVerhoeff(groups.digits, 12)
+}
+
 function isRouting(groups: Groups): boolean {
   const two = groups.value(0, 2)
   const district = two <= 12 || (two >= 21 && two <= 32) || (two >= 61 && two <= 72) || two === 80
   return district && !groups.isRepeated() && weighted(groups.digits, ROUTING) % 10 === 0
 }
 
-const whole = () => true
-
 const IDS: readonly DigitId[] = [
-  {
-    entity: 'US_SSN',
-    digits: [9, 9],
-    score: 0.15,
-    shapes: [324],
-    shaped: 0.4,
-    roles: [role('ssn')],
-    isValid: isSsn,
-  },
-  {
-    entity: 'US_ITIN',
-    digits: [9, 9],
-    score: 0.15,
-    shapes: [324],
-    shaped: 0.45,
-    roles: [role('tax')],
-    isValid: isItin,
-  },
-  {
-    entity: 'ABA_ROUTING_NUMBER',
-    digits: [9, 9],
-    score: 0.1,
-    shapes: [441],
-    shaped: 0.1,
-    roles: [role('routing')],
-    isValid: isRouting,
-  },
-  {
-    entity: 'AU_TFN',
-    digits: [9, 9],
-    score: 0.15,
-    shapes: [333],
-    shaped: 0.1,
-    roles: [role('tfn')],
-    isValid: ({ digits }) => weighted(digits, TFN) % 11 === 0,
-  },
-  {
-    entity: 'AU_ACN',
-    digits: [9, 9],
-    score: 0.1,
-    shapes: [333],
-    shaped: 0.1,
-    roles: [role('acn')],
-    isValid: isAcn,
-  },
-  {
-    entity: 'US_PASSPORT',
-    digits: [9, 9],
-    score: 0.05,
-    roles: [role('passport')],
-    isValid: whole,
-  },
-  {
-    entity: 'UK_NHS',
-    digits: [10, 10],
-    score: 0.25,
-    shapes: [334],
-    shaped: 0.1,
-    roles: [role('nhs')],
-    isValid: isNhs,
-  },
-  {
-    entity: 'AU_MEDICARE',
-    digits: [10, 11],
-    score: 0.15,
-    shapes: [451],
-    shaped: 0.2,
-    roles: [role('medicare')],
-    isValid: isMedicare,
-  },
-  {
-    entity: 'PL_PESEL',
-    digits: [11, 11],
-    score: 0.5,
-    roles: [role('pesel')],
-    isValid: isPesel,
-  },
-  {
-    entity: 'AU_ABN',
-    digits: [11, 11],
-    score: 0.4,
-    shapes: [2333],
-    shaped: 0.3,
-    roles: [role('abn')],
-    isValid: isAbn,
-  },
-  {
-    entity: 'DE_TAX_ID',
-    digits: [11, 11],
-    score: 0.4,
-    shapes: [2333],
-    shaped: 0.2,
-    roles: [role('tax')],
-    isValid: isGermanTax,
-  },
-  {
-    entity: 'IT_VAT_CODE',
-    digits: [11, 11],
-    score: 0.15,
-    roles: [role('vat')],
-    isValid: ({ digits }) => isLuhn(digits, 11),
-  },
-  {
-    entity: 'IN_AADHAAR',
-    digits: [12, 12],
-    score: 0.3,
-    shapes: [444],
-    shaped: 0.3,
-    roles: [role('aadhaar')],
-    isValid: (groups) => groups.digit(0) >= 2 && isVerhoeff(groups.digits, 12),
-  },
-  {
-    entity: 'US_BANK_NUMBER',
-    digits: [8, 17],
-    score: 0.05,
-    roles: [role('account')],
-    isValid: whole,
-  },
-  {
-    entity: 'US_DRIVER_LICENSE',
-    digits: [6, 14],
-    score: 0.05,
-    shapes: [424, 333, 33],
-    roles: [role('license')],
-    isValid: whole,
-  },
+  row('US_SSN', [9], 'ssn', isSsn, { score: 0.15, shapes: [324], shaped: 0.4 }),
+  row('US_ITIN', [9], 'tax', isItin, { score: 0.15, shapes: [324], shaped: 0.45 }),
+  row('ABA_ROUTING_NUMBER', [9], 'routing', isRouting, { score: 0.1, shapes: [441], shaped: 0.1 }),
+  row('AU_TFN', [9], 'tfn', isTfn, { score: 0.15, shapes: [333], shaped: 0.1 }),
+  row('AU_ACN', [9], 'acn', isAcn, { score: 0.1, shapes: [333], shaped: 0.1 }),
+  row('US_PASSPORT', [9], 'passport', unchecked, { score: 0.05 }),
+  row('UK_NHS', [10], 'nhs', isNhs, { score: 0.25, shapes: [334], shaped: 0.1 }),
+  row('AU_MEDICARE', [10, 11], 'medicare', isMedicare, { score: 0.15, shapes: [451], shaped: 0.2 }),
+  row('PL_PESEL', [11], 'pesel', isPesel, { score: 0.5 }),
+  row('AU_ABN', [11], 'abn', isAbn, { score: 0.4, shapes: [2333], shaped: 0.3 }),
+  row('DE_TAX_ID', [11], 'tax', isGermanTax, { score: 0.4, shapes: [2333], shaped: 0.2 }),
+  row('IT_VAT_CODE', [11], 'vat', isItalianVat, { score: 0.15 }),
+  row('IN_AADHAAR', [12], 'aadhaar', isAadhaar, { score: 0.3, shapes: [444], shaped: 0.3 }),
+  row('US_BANK_NUMBER', [8, 17], 'account', unchecked, { score: 0.05 }),
+  row('US_DRIVER_LICENSE', [6, 14], 'license', unchecked, { score: 0.05, shapes: [424, 333, 33] }),
+]
+
+function row(...[entity, digits, named, isValid, form]: Row): DigitId {
+  return { entity, digits, role: role(named), isValid, shapes: [], shaped: 0, ...form }
+}
+
+type Row = [
+  entity: Entity,
+  digits: DigitId['digits'],
+  named: Role,
+  isValid: DigitId['isValid'],
+  form: Pick<DigitId, 'score'> & Partial<Pick<DigitId, 'shapes' | 'shaped'>>,
 ]
 
 /** By the count of digits. */
 const BY_TOTAL = Array.from({ length: 20 }, (_, total) =>
-  IDS.filter(({ digits: [least, most] }) => total >= least && total <= most),
+  IDS.filter(({ digits: [least, most = least] }) => total >= least && total <= most),
 )
 
 export function digitIdsOf(total: number): readonly DigitId[] {
@@ -226,4 +139,4 @@ export function digitIdsOf(total: number): readonly DigitId[] {
 }
 
 /** Shapes of several groups that are identifiers; others of several groups are not looked at. */
-export const ID_SHAPES: ReadonlySet<number> = new Set(IDS.flatMap(({ shapes = [] }) => shapes))
+export const ID_SHAPES: ReadonlySet<number> = new Set(IDS.flatMap(({ shapes }) => shapes))

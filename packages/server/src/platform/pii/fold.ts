@@ -50,13 +50,13 @@ function foldRest(text: string, codes: Uint8Array, from: number): Folded {
     startOf: (i) => at[i] ?? text.length,
     endOf: (i) => {
       const last = at[i - 1] ?? 0
-      const pair = text.charCodeAt(last) === MATH && isDigitCode(codes[i - 1] ?? 0)
+      const pair = text.charCodeAt(last) === MATH && isDigit(codes[i - 1] ?? 0)
       return last + (pair ? 2 : 1)
     },
   }
 }
 
-function isDigitCode(code: number): boolean {
+export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57
 }
 

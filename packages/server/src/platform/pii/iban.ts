@@ -1,8 +1,9 @@
 // IBANs: the countries of the registry (ISO 13616), their lengths, MOD 97-10.
 
 import { characterValue, isMod97 } from './checksums.ts'
+import { isDigit } from './fold.ts'
 import type { Found } from './found.ts'
-import { DIGITS, FOREIGN, LETTERS, type Scan } from './scan.ts'
+import { FOREIGN, type Scan } from './scan.ts'
 
 const LENGTHS =
   'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 ' +
@@ -28,7 +29,13 @@ export function findIban(scan: Scan, word: number, found: Found): void {
   const start = scan.start(word)
   const country = characterValue(scan.at(start)) * 36 + characterValue(scan.at(start + 1))
   const size = country < 0 ? 0 : (BY_COUNTRY[country] ?? 0)
-  if (size === 0 || scan.length(word) > size || !isDigitPair(scan, start + 2)) return
+  if (
+    size === 0 ||
+    scan.length(word) > size ||
+    !isDigit(scan.at(start + 2)) ||
+    !isDigit(scan.at(start + 3))
+  )
+    return
   let count = 0
   let last = word
   for (; ; last++) {
@@ -40,15 +47,4 @@ export function findIban(scan: Scan, word: number, found: Found): void {
     if (gap !== 0x20 && gap !== 0x2d) return
   }
   if (isMod97(characters, size)) found.add('IBAN_CODE', start, scan.end(last), 0.95)
-}
-
-function isDigitPair(scan: Scan, i: number): boolean {
-  return (
-    characterValue(scan.at(i)) < 10 && characterValue(scan.at(i + 1)) < 10 && scan.at(i + 1) >= 48
-  )
-}
-
-/** Letters and digits, and nothing of another script. */
-export function isMixed(kind: number): boolean {
-  return kind === (DIGITS | LETTERS)
 }

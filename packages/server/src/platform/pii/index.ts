@@ -9,11 +9,10 @@
 import { findNamedDate } from './dates.ts'
 import { type EntityAbout, listEntities } from './entities.ts'
 import { Found, resolveOverlaps } from './found.ts'
-import { isMixed } from './iban.ts'
 import { findBareDomain, findInternet, mayEndDomain } from './internet.ts'
 import { findNumbers } from './numbers.ts'
 import { findNames } from './people.ts'
-import { DIGITS, LETTERS, Scan } from './scan.ts'
+import { DIGITS, LETTERS, MIXED, Scan } from './scan.ts'
 import { findStreets } from './streets.ts'
 import { findDashed, findMixed, findSpacedNino } from './words.ts'
 
@@ -68,7 +67,7 @@ function findAt(scan: Scan, word: number, found: Found): number {
     findDashed(scan, next - 1, found)
     return next
   }
-  if (isMixed(kind)) findMixed(scan, word, found)
+  if (kind === MIXED) findMixed(scan, word, found)
   else if (kind === LETTERS) {
     if (scan.length(word) === 2) findSpacedNino(scan, word, found)
     if (scan.words[word] !== 0) {

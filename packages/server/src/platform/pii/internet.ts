@@ -1,8 +1,8 @@
 // E-mail addresses, web addresses, addresses of version 6.
 
+import { isDigit, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
 import type { Found } from './found.ts'
-import { isDigit } from './number-chain.ts'
-import { FOREIGN, LETTERS, type Scan } from './scan.ts'
+import { codesOf, FOREIGN, LETTERS, type Scan } from './scan.ts'
 
 const AT = 0x40
 const COLON = 0x3a
@@ -27,14 +27,10 @@ function findEmail(scan: Scan, at: number, found: Found): void {
   let start = at
   while (isLocal(scan.at(start - 1))) start--
   while (start < at && !isNameCode(scan.at(start))) start++
-  if (start === at || isDot(scan.at(at - 1))) return
+  if (start === at || scan.at(at - 1) === DOT) return
   const end = domainEnd(scan, at + 1)
   if (end === 0) return
   found.add('EMAIL_ADDRESS', start, end, 0.95)
-}
-
-function isDot(code: number): boolean {
-  return code === DOT
 }
 
 /** Letters and digits of any script, and the signs that addresses have in practice. */
@@ -42,15 +38,10 @@ function isLocal(code: number): boolean {
   return isNameCode(code) || LOCAL_SIGNS.includes(code)
 }
 
-const LOCAL_SIGNS = Array.from(".!#$%&'*+/=?^_`{|}~-", (sign) => sign.charCodeAt(0))
+const LOCAL_SIGNS = codesOf(".!#$%&'*+/=?^_`{|}~-")
 
 function isNameCode(code: number): boolean {
-  const capital = code & 0xdf
-  return isDigit(code) || (capital >= 65 && capital <= 90 && code < 128) || isForeign(code)
-}
-
-function isForeign(code: number): boolean {
-  return code === 0x80 || code === 0x81
+  return isDigit(code) || isLetter(code) || code === OTHER_LOWER || code === OTHER_UPPER
 }
 
 /** Labels with dots between, the last of letters, two or more; 0 if there is no domain. */
@@ -103,7 +94,7 @@ function isAfterAddress(code: number): boolean {
   return code <= 0x20 || code === 0x22 || code === 0x3c || code === 0x3e || code === 0x60
 }
 
-const TRAILING = Array.from(".,;:!?')]}*|\\", (sign) => sign.charCodeAt(0))
+const TRAILING = codesOf(".,;:!?')]}*|\\")
 
 /** A word at the end of a name with dots: "example.com", "www.example.co.uk/path". */
 export function findBareDomain(scan: Scan, word: number, found: Found): void {
@@ -178,7 +169,7 @@ function isHex(code: number): boolean {
 function mappedEnd(scan: Scan, from: number): number {
   let end = from
   while (end - from < 13 && (isDigit(scan.at(end)) || scan.at(end) === DOT)) end++
-  return isDot(scan.at(end - 1)) ? end - 1 : end
+  return scan.at(end - 1) === DOT ? end - 1 : end
 }
 
 function isIPv6(scan: Scan, start: number, end: number): boolean {

@@ -74,7 +74,10 @@ export const STREET_ENDINGS = [
   ...['laan', 'plein', 'platz', 'allee', 'tie', 'kuja', 'polku', 'weg', 'stein', 'braut'],
 ]
 
-/** Words that are not English, by language; a caller may have some languages read alone. */
+/**
+ * Words that are not English, by language; a caller may have some languages read alone. English
+ * words are read always.
+ */
 const OTHER_LANGUAGES: Readonly<Record<string, string>> = {
   de:
     'konto kreditkarte karte personalausweis ausweis ausweisnummer krankenversicherung ' +
@@ -90,9 +93,6 @@ const OTHER_LANGUAGES: Readonly<Record<string, string>> = {
     'conto carta passaporto telefono partita piva fiscale iva cap signor signora via viale ' +
     'piazza corso',
 }
-
-/** The languages whose words are known. English words are read always. */
-export const LANGUAGES: readonly string[] = ['en', ...Object.keys(OTHER_LANGUAGES)]
 
 const ROLES = Object.keys(WORDS)
 const SLOTS = 4096

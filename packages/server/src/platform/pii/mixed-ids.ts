@@ -1,6 +1,6 @@
 // Identifiers of letters and digits: their form, their check characters.
 
-import { icaoCheck } from './checksums.ts'
+import { icaoCheck, unchecked } from './checksums.ts'
 import type { Entity } from './entities.ts'
 import type { Role } from './lexicon.ts'
 import { role } from './scan.ts'
@@ -10,7 +10,7 @@ export interface MixedId {
   /** One character for each: 9 a digit, A a letter, X either. */
   readonly form: string
   readonly score: number
-  /** Words that name it add 0.45. */
+  /** Words that name it add CONTEXT. */
   readonly roles: readonly number[]
   /** `values` are 0 to 35. */
   readonly isValid: (values: Uint8Array) => boolean
@@ -121,18 +121,19 @@ function isFiscalCode(values: Uint8Array): boolean {
 
 /** ddmmyy, sign of the century, three digits, check character. */
 function isHetu(values: Uint8Array): boolean {
-  const day = value(values, 0, 2)
-  const month = value(values, 2, 2)
-  if (day < 1 || day > 31 || month < 1 || month > 12) return false
   if (!'ABCDEFYXWVU'.includes(letter(values[6]))) return false
   return hetuCheck(value(values, 0, 6) * 1000 + value(values, 7, 3)) === checkOf(values[10])
 }
 
+/** ddmmyy and three digits as a number; undefined where it begins with no day. */
 export function hetuCheck(number: number): string | undefined {
+  const day = Math.floor(number / 10_000_000)
+  const month = Math.floor(number / 100_000) % 100
+  if (day < 1 || day > 31 || month < 1 || month > 12) return undefined
   return HETU[number % 31]
 }
 
-export function checkOf(value: number | undefined): string {
+function checkOf(value: number | undefined): string {
   return (value ?? 0) < LETTER ? String(value) : letter(value)
 }
 
@@ -150,15 +151,13 @@ function isGermanCard(values: Uint8Array): boolean {
   return isGermanDocument(values) && icaoCheck(codes, 9) === values[9]
 }
 
-const whole = () => true
-
 const IDS: readonly MixedId[] = [
   row('ES_NIF', '99999999A', 0.75, ['tax'], isNif),
   row('ES_NIE', 'A9999999A', 0.75, ['tax'], isNie),
   row('SG_NRIC_FIN', 'A9999999A', 0.75, ['tax'], isNric),
   row('UK_NINO', 'AA999999A', 0.6, ['tax'], isNino),
   row('MEDICAL_LICENSE', 'AA9999999', 0.55, ['license'], isDea),
-  row('US_PASSPORT', 'A99999999', 0.1, ['passport'], whole),
+  row('US_PASSPORT', 'A99999999', 0.1, ['passport'], unchecked),
   row('DE_PASSPORT', 'XXXXXXXXX', 0.05, ['passport'], isGermanDocument),
   row('DE_ID_CARD', 'XXXXXXXXX', 0.05, ['de_id'], isGermanDocument),
   row('DE_ID_CARD', 'XXXXXXXXX9', 0.1, ['de_id'], isGermanCard),

@@ -1,9 +1,10 @@
 // Groups of digits that stand together: "4111 1111 1111 1111", "(0)20 7946-0958", "2026-01-31".
 
+import { isDigit } from './fold.ts'
 import { DIGITS, type Scan } from './scan.ts'
 
 const SPACE = 0x20
-const GROUPS_MAX = 8
+export const GROUPS_MAX = 8
 
 /**
  * What stands between two groups: the character if it is one of space, - . / x; ( for brackets and
@@ -107,9 +108,3 @@ function isMixed(scan: Scan, word: number): boolean {
   const kind = scan.kinds[word] ?? 0
   return word < scan.count && (kind & DIGITS) !== 0 && kind !== DIGITS
 }
-
-export function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57
-}
-
-export { GROUPS_MAX }

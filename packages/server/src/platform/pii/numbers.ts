@@ -75,10 +75,10 @@ function findIds(scan: Scan, word: number, to: number, found: Found): boolean {
   const named = card > 0 && scan.near(CARD, start, end) ? 0.2 : 0
   let any = card > 0 && found.add('CREDIT_CARD', start, end, card + named - other)
   for (const id of digitIdsOf(total)) {
-    const shaped = count > 1 && (id.shapes?.includes(groups.shape) ?? false)
+    const shaped = count > 1 && id.shapes.includes(groups.shape)
     if (count > 1 && !shaped) continue
-    const score = id.score + (shaped ? (id.shaped ?? 0) : 0)
-    const named = id.roles.some((name) => scan.near(name, start, end))
+    const score = id.score + (shaped ? id.shaped : 0)
+    const named = scan.near(id.role, start, end)
     if ((!named && score < 0.1) || !id.isValid(groups)) continue
     any = found.add(id.entity, start, end, score + (named ? CONTEXT : -other)) || any
   }

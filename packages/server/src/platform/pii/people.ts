@@ -1,7 +1,7 @@
 // Names, as far as rules go: after a title, where someone is introduced, before a legal form.
 
 import type { Found } from './found.ts'
-import { FOREIGN, LETTERS, role, type Scan } from './scan.ts'
+import { codesOf, role, type Scan } from './scan.ts'
 
 const TITLE = role('title')
 const NAME = role('name')
@@ -11,6 +11,7 @@ const PLACE_LINK = role('place_link')
 const LEGAL = role('legal')
 const WORDS_MAX = 4
 const DOT = 0x2e
+const BETWEEN = codesOf(' :."\'=')
 
 /** A word that announces a name: "Dr", "name", "lives". */
 export function findNames(scan: Scan, word: number, found: Found): void {
@@ -26,33 +27,21 @@ export function findNames(scan: Scan, word: number, found: Found): void {
   if (scan.has(word, LEGAL)) addOrganisation(scan, word, found)
 }
 
-/** Space, colon, dot or quote between a word and the next, three characters at most. */
+/** Whether a name may be what stands behind a word. */
 function isClose(scan: Scan, word: number): boolean {
-  const from = scan.end(word)
-  const to = scan.start(word + 1)
-  if (word + 1 >= scan.count || to - from > 3) return false
-  for (let i = from; i < to; i++) if (!CLOSE.includes(scan.at(i))) return false
-  return true
+  return scan.isBesideNext(word, BETWEEN)
 }
 
-const CLOSE = Array.from(' :."\'=', (sign) => sign.charCodeAt(0))
-
 function addNames(scan: Scan, first: number, found: Found, entity: 'PERSON' | 'LOCATION'): void {
-  if (first >= scan.count || !isClose(scan, first - 1) || !isName(scan, first)) return
+  if (first >= scan.count || !isClose(scan, first - 1) || !scan.isName(first)) return
   let last = first
   while (last - first < WORDS_MAX - 1 && isNextName(scan, last)) last++
   found.add(entity, scan.start(first), scan.end(last), 0.6)
 }
 
-/** Letters with a capital in front. */
-function isName(scan: Scan, word: number): boolean {
-  const kind = scan.kinds[word] ?? 0
-  return (kind & ~(LETTERS | FOREIGN)) === 0 && kind !== 0 && scan.isCapital(word)
-}
-
 /** One space, dash or apostrophe, or an initial with its dot, and another name. */
 function isNextName(scan: Scan, word: number): boolean {
-  if (word + 1 >= scan.count || !isName(scan, word + 1) || scan.has(word + 1, TITLE)) return false
+  if (word + 1 >= scan.count || !scan.isName(word + 1) || scan.has(word + 1, TITLE)) return false
   const from = scan.end(word)
   const size = scan.start(word + 1) - from
   const gap = scan.at(from)
@@ -64,7 +53,7 @@ function isNextName(scan: Scan, word: number): boolean {
 function addOrganisation(scan: Scan, legal: number, found: Found): void {
   if (!scan.isCapital(legal) && scan.length(legal) < 3) return
   let first = legal
-  while (legal - first < WORDS_MAX && first > 0 && isName(scan, first - 1)) {
+  while (legal - first < WORDS_MAX && first > 0 && scan.isName(first - 1)) {
     if (scan.has(first - 1, LEGAL)) break
     const gap = scan.start(first) - scan.end(first - 1)
     const code = scan.at(scan.end(first - 1))

@@ -1,6 +1,6 @@
 // A text read once: its words, their kinds, and where words that lend context stand.
 
-import { type Folded, foldText, OTHER_UPPER } from './fold.ts'
+import { type Folded, foldText, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
 import {
   findWord,
   hasRole,
@@ -17,6 +17,7 @@ import {
 export const DIGITS = 1
 export const LETTERS = 2
 export const FOREIGN = 4
+export const MIXED = DIGITS | LETTERS
 
 /** How far a word speaks for what follows it, and for what it follows; in characters. */
 const BEFORE = 60
@@ -74,6 +75,11 @@ export class Scan {
     return word < this.count && this.kinds[word] === DIGITS
   }
 
+  isLetters(word: number): boolean {
+    const kind = word < this.count ? (this.kinds[word] ?? 0) : 0
+    return kind !== 0 && (kind & ~(LETTERS | FOREIGN)) === 0
+  }
+
   has(word: number, role: number): boolean {
     const number = word >= 0 && word < this.count ? (this.words[word] ?? 0) : 0
     return number !== 0 && hasRole(number, role)
@@ -82,6 +88,21 @@ export class Scan {
   isCapital(word: number): boolean {
     const code = this.at(this.start(word))
     return word < this.count && ((code >= 65 && code <= 90) || code === OTHER_UPPER)
+  }
+
+  /** Letters with a capital in front. */
+  isName(word: number): boolean {
+    return this.isLetters(word) && this.isCapital(word)
+  }
+
+  /** Whether only such signs stand between a word and the next, three characters at most. */
+  isBesideNext(word: number, signs: readonly number[]): boolean {
+    if (word < 0 || word + 1 >= this.count) return false
+    const from = this.end(word)
+    const to = this.start(word + 1)
+    if (to - from > 3) return false
+    for (let i = from; i < to; i++) if (!signs.includes(this.at(i))) return false
+    return true
   }
 
   /** Whether a word of this role stands near, with no mark of a redaction between. */
@@ -179,7 +200,11 @@ function firstFrom(sorted: readonly number[], least: number): number {
 const KIND = new Uint8Array(256)
 for (let c = 48; c <= 57; c++) KIND[c] = DIGITS
 for (let c = 65; c <= 90; c++) KIND[c] = KIND[c + 32] = LETTERS
-KIND[0x80] = KIND[0x81] = FOREIGN
+KIND[OTHER_LOWER] = KIND[OTHER_UPPER] = FOREIGN
+
+/** The codes of ASCII signs. */
+export const codesOf = (signs: string): readonly number[] =>
+  Array.from(signs, (sign) => sign.charCodeAt(0))
 
 /** Roles by name, looked up once. */
 export const role = (name: Role): number => roleIndex(name)

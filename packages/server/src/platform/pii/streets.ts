@@ -1,8 +1,9 @@
 // Addresses with a structure: a number beside a street's name, boxes, flats and suites.
 
+import { isDigit } from './fold.ts'
 import type { Found } from './found.ts'
 import { STREET_ENDINGS } from './lexicon.ts'
-import { DIGITS, FOREIGN, LETTERS, role, type Scan } from './scan.ts'
+import { codesOf, DIGITS, role, type Scan } from './scan.ts'
 
 const STREET = role('street')
 const STREET_FIRST = role('street_first')
@@ -10,6 +11,7 @@ const UNIT = role('unit')
 const POST_BOX = role('post_box')
 const FORCES = role('forces')
 const NAME_WORDS = 4
+const BETWEEN = codesOf(' .#')
 
 /** A word of letters that may belong to an address. */
 export function findStreets(scan: Scan, word: number, found: Found): void {
@@ -42,7 +44,7 @@ function findForces(scan: Scan, word: number, found: Found): void {
 /** "12 Rue de la Paix", "Via Roma 71": the kind first, a number on either side. */
 function findAfter(scan: Scan, word: number, found: Found): void {
   let last = word
-  while (last - word < NAME_WORDS && isSpaced(scan, last) && isLetters(scan, last + 1)) last++
+  while (last - word < NAME_WORDS && isSpaced(scan, last) && scan.isLetters(last + 1)) last++
   const numbered = isSpaced(scan, last) && isHouse(scan, last + 1)
   const before = isHouse(scan, word - 1) && isSpaced(scan, word - 1)
   if (last === word || (!numbered && !before)) return
@@ -53,8 +55,7 @@ function findAfter(scan: Scan, word: number, found: Found): void {
 /** "221 Baker Street", "Hauptstrasse 5": the name before its kind, a number on either side. */
 function findBefore(scan: Scan, word: number, found: Found): void {
   let first = word
-  while (word - first < NAME_WORDS && isSpaced(scan, first - 1) && isNamePart(scan, first - 1))
-    first--
+  while (word - first < NAME_WORDS && isSpaced(scan, first - 1) && scan.isName(first - 1)) first--
   const before = isHouse(scan, first - 1) && isSpaced(scan, first - 1)
   const numbered = isSpaced(scan, word) && isHouse(scan, word + 1)
   const named = first < word || hasStreetEnding(scan, word)
@@ -63,20 +64,10 @@ function findBefore(scan: Scan, word: number, found: Found): void {
   found.add('STREET_ADDRESS', start, scan.end(numbered ? word + 1 : word), 0.65)
 }
 
-function isNamePart(scan: Scan, word: number): boolean {
-  return isLetters(scan, word) && scan.isCapital(word)
-}
-
-function isLetters(scan: Scan, word: number): boolean {
-  const kind = scan.kinds[word] ?? 0
-  return word < scan.count && kind !== 0 && (kind & ~(LETTERS | FOREIGN)) === 0
-}
-
 /** "5", "1634", "12b". */
 function isHouse(scan: Scan, word: number): boolean {
   if (word < 0 || word >= scan.count || scan.length(word) > 5) return false
-  const first = scan.at(scan.start(word))
-  return first >= 48 && first <= 57
+  return isDigit(scan.at(scan.start(word)))
 }
 
 /** One space, with a dot or a comma before it or without. */
@@ -90,13 +81,7 @@ function isSpaced(scan: Scan, word: number): boolean {
 }
 
 function isNear(scan: Scan, word: number): boolean {
-  if (word < 0 || word + 1 >= scan.count) return false
-  const from = scan.end(word)
-  for (let i = from; i < scan.start(word + 1); i++) {
-    const code = scan.at(i)
-    if (i - from > 2 || (code !== 0x20 && code !== 0x2e && code !== 0x23)) return false
-  }
-  return true
+  return scan.isBesideNext(word, BETWEEN)
 }
 
 function hasStreetEnding(scan: Scan, word: number): boolean {

@@ -6,12 +6,11 @@ import { CONTEXT } from './digit-ids.ts'
 import type { Found } from './found.ts'
 import { findIban } from './iban.ts'
 import { hasForm, hetuCheck, mixedIdsOf } from './mixed-ids.ts'
-import { DIGITS, LETTERS, role, type Scan } from './scan.ts'
+import { LETTERS, MIXED, role, type Scan } from './scan.ts'
 
 const LICENSE = role('license')
 const OTHER = role('other')
 const ZIP = role('zip')
-const MIXED = DIGITS | LETTERS
 
 const values = new Uint8Array(16)
 
@@ -121,9 +120,6 @@ function findHetu(scan: Scan, word: number, found: Found): void {
     if (i !== from - 1 && code > 57) return
     if (i !== from - 1) number = number * 10 + code - 48
   }
-  const day = Math.floor(number / 10_000_000)
-  const month = Math.floor(number / 100_000) % 100
-  if (day < 1 || day > 31 || month < 1 || month > 12) return
   const check = String.fromCharCode(scan.at(from + 3) & (scan.at(from + 3) > 57 ? 0xdf : 0xff))
   if (hetuCheck(number) === check)
     found.add('FI_PERSONAL_IDENTITY_CODE', start, scan.end(word + 1), 0.75)

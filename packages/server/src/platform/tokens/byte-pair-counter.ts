@@ -1,7 +1,6 @@
 // Counts byte-pair tokens: greedy lowest-rank merging over the UTF-8 bytes of each piece of a text.
 
-/** A token's bytes by rank: text when they are valid UTF-8, else the byte values; holes allowed. */
-export type RankedTokens = readonly (string | readonly number[] | undefined)[]
+import type { RankedTokens } from './ranked-tokens.ts'
 
 export interface BytePairVocabulary {
   readonly tokens: RankedTokens
@@ -16,6 +15,10 @@ export interface BytePairVocabulary {
 export const STRETCH_BYTES_MAX = 128
 
 const UNMERGEABLE = 0x7fffffff
+/** Of a UTF-16 unit. */
+const UTF8_BYTES_MAX = 3
+/** Longer pieces are rare and get a buffer of their own. */
+const PIECE_BYTES = 512
 
 /**
  * Counts the tokens of texts in one vocabulary. Holds no part of a counted text: unlike the usual
@@ -23,51 +26,56 @@ const UNMERGEABLE = 0x7fffffff
  */
 export class BytePairCounter {
   readonly #piecePattern: RegExp
-  /** Rank by bytes, each byte one Latin-1 character. */
-  readonly #ranks = new Map<string, number>()
-  /** Rank by two-byte pair: the first pass over a piece needs no string. */
-  readonly #pairRanks = new Int32Array(0x10000).fill(UNMERGEABLE)
+  readonly #tokens: RankedTokens
+  /** Rank by two-byte pair: the first pass over a piece needs no search. */
+  readonly #pairRanks = new Int32Array(0x10000)
   readonly #starts = new Int32Array(STRETCH_BYTES_MAX + 2)
   readonly #mergeRanks = new Int32Array(STRETCH_BYTES_MAX + 2)
+  /** The bytes of one piece, wiped after each text. */
+  readonly #piece = Buffer.alloc(PIECE_BYTES)
 
-  constructor(vocabulary: BytePairVocabulary) {
-    this.#piecePattern = vocabulary.piecePattern
-    vocabulary.tokens.forEach((token, rank) => {
-      if (token === undefined) return
-      const bytes = typeof token === 'string' ? byteString(token) : String.fromCharCode(...token)
-      this.#ranks.set(bytes, rank)
-      if (bytes.length === 2) this.#pairRanks[pairAt(bytes, 0)] = rank
-    })
+  constructor({ tokens, piecePattern }: BytePairVocabulary) {
+    this.#piecePattern = piecePattern
+    this.#tokens = tokens
+    const pair = new Uint8Array(2)
+    for (let at = 0; at < this.#pairRanks.length; at++) {
+      pair[0] = at >> 8
+      pair[1] = at & 0xff
+      this.#pairRanks[at] = this.#rankOf(pair, 0, 2)
+    }
   }
 
   /** The number of tokens of `text`; a lone surrogate counts as U+FFFD. */
   count(text: string): number {
     let count = 0
     for (const piece of text.match(this.#piecePattern) ?? []) count += this.#countPiece(piece)
+    this.#piece.fill(0)
     return count
   }
 
   #countPiece(piece: string): number {
-    const bytes = byteString(piece)
-    if (this.#ranks.has(bytes)) return 1
+    const fits = piece.length * UTF8_BYTES_MAX <= PIECE_BYTES
+    const bytes = fits ? this.#piece : Buffer.from(piece, 'utf8')
+    const length = fits ? writeUtf8(piece, bytes) : bytes.length
+    if (this.#tokens.rankOf(bytes, 0, length) !== -1) return 1
     let count = 0
     let start = 0
-    while (start < bytes.length) {
-      const end = stretchEnd(bytes, start)
-      count += this.#countStretch(bytes.slice(start, end))
+    while (start < length) {
+      const end = stretchEnd(bytes, start, length)
+      count += this.#countStretch(bytes, start, end)
       start = end
     }
     return count
   }
 
   /** Merges the adjacent parts of lowest rank, leftmost first, until none can be; counts parts. */
-  #countStretch(bytes: string): number {
+  #countStretch(bytes: Uint8Array, from: number, to: number): number {
     const starts = this.#starts
     const ranks = this.#mergeRanks
-    let parts = bytes.length
+    let parts = to - from
     for (let at = 0; at <= parts; at++) {
-      starts[at] = at
-      ranks[at] = at < parts - 1 ? (this.#pairRanks[pairAt(bytes, at)] ?? UNMERGEABLE) : UNMERGEABLE
+      starts[at] = from + at
+      ranks[at] = at < parts - 1 ? this.#pairRank(bytes, from + at) : UNMERGEABLE
     }
     while (parts > 1) {
       const lowest = indexOfLowest(ranks, parts - 1)
@@ -81,10 +89,19 @@ export class BytePairCounter {
     return parts
   }
 
+  #pairRank(bytes: Uint8Array, at: number): number {
+    const pair = ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
+    return this.#pairRanks[pair] ?? UNMERGEABLE
+  }
+
   /** The rank of the token that parts `part` and `part + 1` would make. */
-  #mergeRank(bytes: string, part: number): number {
-    const merged = bytes.slice(this.#starts[part], this.#starts[part + 2])
-    return this.#ranks.get(merged) ?? UNMERGEABLE
+  #mergeRank(bytes: Uint8Array, part: number): number {
+    return this.#rankOf(bytes, this.#starts[part] ?? 0, this.#starts[part + 2] ?? 0)
+  }
+
+  #rankOf(bytes: Uint8Array, start: number, end: number): number {
+    const rank = this.#tokens.rankOf(bytes, start, end)
+    return rank === -1 ? UNMERGEABLE : rank
   }
 }
 
@@ -102,20 +119,18 @@ function indexOfLowest(ranks: Int32Array, length: number): number {
 }
 
 /** Where the stretch that begins at `start` ends: at most the bound away, between code points. */
-function stretchEnd(bytes: string, start: number): number {
-  let end = Math.min(start + STRETCH_BYTES_MAX, bytes.length)
-  while (end < bytes.length && (bytes.charCodeAt(end) & 0xc0) === 0x80) end--
+function stretchEnd(bytes: Uint8Array, start: number, length: number): number {
+  let end = Math.min(start + STRETCH_BYTES_MAX, length)
+  while (end < length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return end
 }
 
-/** The UTF-8 bytes of a text, each as one Latin-1 character: ASCII is returned as it is. */
-function byteString(text: string): string {
+/** How many bytes were written; ASCII, as most text is, without a call for each piece. */
+function writeUtf8(text: string, into: Buffer): number {
   for (let at = 0; at < text.length; at++) {
-    if (text.charCodeAt(at) > 0x7f) return Buffer.from(text, 'utf8').toString('latin1')
+    const unit = text.charCodeAt(at)
+    if (unit > 0x7f) return into.write(text, 'utf8')
+    into[at] = unit
   }
-  return text
-}
-
-function pairAt(bytes: string, at: number): number {
-  return (bytes.charCodeAt(at) << 8) | bytes.charCodeAt(at + 1)
+  return text.length
 }

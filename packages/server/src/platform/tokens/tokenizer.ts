@@ -1,5 +1,8 @@
 // Counts the tokens of a text by a store's named tokenizer: what retrieval budgets are spent in.
+
+import { readFile } from 'node:fs/promises'
 import { BytePairCounter } from './byte-pair-counter.ts'
+import { RankedTokens } from './ranked-tokens.ts'
 
 export type TokenizerName = 'o200k_base' | 'chars'
 
@@ -29,7 +32,7 @@ const chars: Tokenizer = {
 let o200kBase: Promise<Tokenizer> | undefined
 
 /**
- * Loads a tokenizer. `o200k_base` imports its 200k ranks on first use (about 0.2 s and 70 MB) and
+ * Loads a tokenizer. `o200k_base` reads its 200k ranks on first use (about 0.1 s and 12 MB) and
  * stays loaded; `chars` costs nothing.
  *
  * Control text such as `<|endoftext|>` is content and counted as text. A word (or a run of spaces
@@ -46,10 +49,12 @@ export function loadTokenizer(name: TokenizerName): Promise<Tokenizer> {
 
 async function importO200kBase(): Promise<Tokenizer> {
   // Only the data of the package: its encoder is quadratic and remembers words of the content.
-  const [{ default: tokens }, { O200K_TOKEN_SPLIT_REGEX }] = await Promise.all([
-    import('gpt-tokenizer/bpeRanks/o200k_base'),
+  const ranks = new URL(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'))
+  const [file, { O200K_TOKEN_SPLIT_REGEX }] = await Promise.all([
+    readFile(ranks),
     import('gpt-tokenizer/encodingParams/constants'),
   ])
+  const tokens = new RankedTokens(file)
   const counter = new BytePairCounter({ tokens, piecePattern: O200K_TOKEN_SPLIT_REGEX })
   return { name: 'o200k_base', count: (text) => counter.count(text) }
 }

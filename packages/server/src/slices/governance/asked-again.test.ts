@@ -1,35 +1,10 @@
 // Asking again under one key, asking on behalf of others, and asking about what is not there.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../testing/harness.ts'
+import { describe, test } from 'node:test'
+import { openPolicyScene } from './testing/policy-scene.ts'
 
-let service: TestService
-let key: string
-
-before(async () => {
-  service = await startTestService()
-})
-beforeEach(async () => {
-  key = (await service.createTenant()).api_key
-})
-after(() => service.stop())
-
-const ask = (method: string, path: string, body?: unknown, headers = {}) =>
-  service.request(method, `/v1${path}`, { key, headers, ...(body ? { body } : {}) })
-
-async function policy(policy_type: string, config: object): Promise<string> {
-  const body = { name: `a ${policy_type}`, policy_type, config }
-  const made = await ask('POST', '/governance/policies', body)
-  assert.equal(made.status, 200, made.text)
-  return made.body.policy_id
-}
-
-const evaluate = async (body: object, headers = {}) => {
-  const { status, body: answer, text } = await ask('POST', '/governance/evaluate', body, headers)
-  assert.equal(status, 200, text)
-  return answer
-}
+const { ask, policy, evaluate } = openPolicyScene()
 
 const logged = async (): Promise<number> => (await ask('GET', '/governance/logs')).body.count
 
@@ -104,7 +79,7 @@ describe('a limit of an operation with a gate', () => {
   test('one that callers alone ask about is counted there', async () => {
     await policy('rate_limit', { max_requests })
     const verdicts = []
-    for (const operation of ['inference', 'landing.issue', 'constructor'])
+    for (const operation of ['inference', 'output_check', 'constructor'])
       verdicts.push((await evaluate({ operation, context: {} })).allowed)
     assert.deepEqual(verdicts, [true, true, false])
   })

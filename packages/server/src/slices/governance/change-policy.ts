@@ -10,11 +10,11 @@ import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import {
+  closeVersion,
   insertMembers,
   insertVersion,
   listStanding,
   type PolicyRow,
-  unseat,
 } from './policies.sql.ts'
 import { policySets } from './policy-sets.ts'
 import { rateLimits } from './rate-limits.ts'
@@ -44,6 +44,14 @@ export interface PreparedPolicy extends Draft {
   /** HMAC of the words, for the log. */
   readonly label: string
 }
+
+const POLICY_ID_BYTES = 12
+
+export const newPolicyId = ({ ids }: Kernel): string => ids.hex(POLICY_ID_BYTES)
+
+/** What a policy does that does not say. */
+export const defaultAction = (policy_type: PolicyType): PolicyAction =>
+  policy_type === 'hitl_required' ? 'escalate' : 'deny'
 
 /** The policy changed between the look at it and the unit. */
 export class PolicyChanged extends Error {}
@@ -100,7 +108,7 @@ export async function changePolicies(
   const { kernel, operation, principal } = call
   const policy_set = (await findPolicySet(tx)) + 1
   for (const policy of prepared) {
-    if (policy.version > 1 && !(await unseat(tx, policy.policy_id, policy.version - 1)))
+    if (policy.version > 1 && !(await closeVersion(tx, policy.policy_id, policy.version - 1)))
       throw new PolicyChanged()
     const changed_us = tx.now()
     await insertVersion(tx, rowOf(policy, { policy_set, changed_us, changed_by: principal.key_id }))

@@ -2,24 +2,29 @@
 
 import type { governance as contract, Policy } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { changePolicies, type Draft, preparePolicy, showPolicy } from './change-policy.ts'
+import {
+  changePolicies,
+  type Draft,
+  defaultAction,
+  newPolicyId,
+  preparePolicy,
+  showPolicy,
+} from './change-policy.ts'
 import { findVersion } from './policies.sql.ts'
 import { assertConfig } from './policy-config.ts'
 import { openPolicies, UNREADABLE } from './sealed-policy.ts'
-
-const POLICY_ID_BYTES = 12
 
 export const createPolicy: Handler<typeof contract.create_policy> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const { policy_type, name } = body
   const config = body.config ?? {}
-  assertConfig(policy_type, config)
+  await assertConfig(policy_type, config)
   const draft: Draft = {
     change: 'created',
-    policy_id: kernel.ids.hex(POLICY_ID_BYTES),
+    policy_id: newPolicyId(kernel),
     version: 1,
     policy_type,
-    action: body.action ?? (policy_type === 'hitl_required' ? 'escalate' : 'deny'),
+    action: body.action ?? defaultAction(policy_type),
     enabled: body.enabled ?? true,
     priority: body.priority ?? 100,
     seed_key: null,

@@ -46,6 +46,8 @@ export function describeDetail(policy: Described, detail: Detail | null): string
       return 'the parameters hold what the policy refuses'
     case 'tool_denied':
       return `the tool is entry ${(item ?? 0) + 1} of the list`
+    case 'approved':
+      return 'a person has approved this'
     case 'missing_context':
       return `${field} is missing`
     case 'wrong_type':

@@ -2,13 +2,11 @@
 
 import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
 import type { Call, Handler } from '../../platform/call.ts'
-import { formatTime } from '../../platform/clock.ts'
 import { readMeter } from '../tenants/index.ts'
-import { describeDetail } from './describe.ts'
 import { verdictOf } from './evaluate-set.ts'
 import { type Evaluated, readOutcomes, recordOf, writeEvaluated } from './evaluated.ts'
 import { findEvaluation } from './evaluations.sql.ts'
-import { logId, showLogs } from './expanded.ts'
+import { logId, showLogs, showOutcome } from './expanded.ts'
 import { evaluate, record } from './gate.ts'
 
 type EvaluateCall = Call<typeof contract.evaluate>
@@ -90,28 +88,12 @@ function showEvaluated(
   dry_run: boolean,
 ): Evaluation {
   if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })
-  const { evaluation_id, set, outcomes, operation, request } = evaluated
-  const created_at = formatTime(evaluated.created_us)
+  const { evaluation_id, set, outcomes, operation, request, created_us } = evaluated
   const logs = set.policies.flatMap((policy, i): GovernanceLog[] => {
     const outcome = outcomes[i]
     if (!outcome) return []
-    return [
-      {
-        log_id: dry_run ? null : logId(evaluation_id, i),
-        tenant_id,
-        policy_id: policy.policy_id,
-        policy_name: policy.name,
-        policy_type: policy.policy_type,
-        action: policy.action,
-        result: outcome.result,
-        applicable: outcome.applicable,
-        reason: outcome.detail?.reason ?? null,
-        detail: describeDetail(policy, outcome.detail),
-        operation,
-        request_summary: request,
-        created_at,
-      },
-    ]
+    const log_id = dry_run ? null : logId(evaluation_id, i)
+    return [showOutcome({ log_id, tenant_id, policy, outcome, operation, request, created_us })]
   })
   const { policy_set } = set
   return answer(logs, { evaluation_id: dry_run ? null : evaluation_id, policy_set, dry_run })

@@ -8,26 +8,21 @@ import { type Recognisers, recognisers } from './personal-data.ts'
 import { compilePolicy, type PolicyText, policyOf } from './policy.ts'
 import { replaceIn } from './searchable.ts'
 import { assertAgreement } from './testing/agreement.ts'
+import { compiledOf, textOf } from './testing/policy-of-config.ts'
 
 test('random policies on random requests get what a plain evaluator gives', () =>
   assertAgreement(2_000))
 
-const textOf = (policy_type: PolicyText['policy_type'], config: object): PolicyText => ({
-  policy_id: 'p',
-  version: 1,
-  name: 'p',
-  policy_type,
-  action: 'log_only',
-  config: { ...config },
-})
-
 function evaluateOne(
   text: PolicyText,
   contexts: readonly Record<string, unknown>[],
-  known: Recognisers = recognisers,
+  known?: Recognisers,
 ) {
-  const policy = policyOf(text, compilePolicy(text, known))
-  return evaluateSet([policy], { operation: 'memory.write', contexts, exceeded: new Set() })
+  return evaluateSet([compiledOf(text, known)], {
+    operation: 'memory.write',
+    contexts,
+    exceeded: new Set(),
+  })
 }
 
 test('a policy that cannot be compiled, read or run denies, whatever its action', async () => {

@@ -1,7 +1,7 @@
 // All policies of a tenant on one request, or on the items of one: outcomes, verdict, redactions.
 
 import type { PolicyResult } from '@custos/contract'
-import { type Outcome, worse } from './outcome.ts'
+import { heavierOf, type Outcome } from './outcome.ts'
 import type { CompiledPolicy } from './policy.ts'
 import { type Context, type GateRequest, gateRequest, valueAt } from './request.ts'
 import type { Replacement } from './rule.ts'
@@ -49,7 +49,7 @@ export async function evaluateSet(
     let heaviest = UNCONCERNED
     for (const { item, replacements } of items) {
       const evaluated = await policy.evaluate(item, around)
-      heaviest = worse(heaviest, evaluated.outcome)
+      heaviest = heavierOf(heaviest, evaluated.outcome)
       for (const replacement of evaluated.replacements) replacements.push(replacement)
       await work.pause()
     }

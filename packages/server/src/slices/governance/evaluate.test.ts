@@ -1,35 +1,15 @@
 // Evaluations: what every policy says, what is kept of it, and in which order it is found again.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { startTestService, type TestService } from '../../testing/harness.ts'
+import { openPolicyScene } from './testing/policy-scene.ts'
 
-let service: TestService
-let key: string
+const scene = openPolicyScene()
+const { ask, policy } = scene
 
-before(async () => {
-  service = await startTestService()
-})
-beforeEach(async () => {
-  key = (await service.createTenant()).api_key
-})
-after(() => service.stop())
-
-const ask = (method: string, path: string, body?: unknown, headers = {}) =>
-  service.request(method, `/v1/governance${path}`, { key, headers, ...(body ? { body } : {}) })
-
-async function policy(policy_type: string, config: object, more: object = {}): Promise<string> {
-  const body = { name: `a ${policy_type}`, policy_type, config, ...more }
-  const made = await ask('POST', '/policies', body)
-  assert.equal(made.status, 200, made.text)
-  return made.body.policy_id
-}
-
-async function evaluate(operation: string, context: object, more: object = {}) {
-  const { status, body, text } = await ask('POST', '/evaluate', { operation, context, ...more })
-  assert.equal(status, 200, text)
-  return body
-}
+const evaluate = (operation: string, context: object, more: object = {}) =>
+  scene.evaluate({ operation, context, ...more })
 
 /** What the only policy says. */
 async function said(operation: string, context: object) {
@@ -108,7 +88,7 @@ test('hitl_required honours its action, operations and tools', async () => {
   assert.deepEqual(await said('tool_execution', { tool_name: 'read' }), PASSED)
   assert.equal((await said('tool_execution', {})).reason, 'missing_context')
   assert.deepEqual(await said('inference', { tool_name: 'pay' }), UNCONCERNED)
-  await ask('PUT', `/policies/${policy_id}`, { action: 'log_only' })
+  await ask('PUT', `/governance/policies/${policy_id}`, { action: 'log_only' })
   assert.equal((await said('tool_execution', { tool_name: 'pay' })).result, 'logged')
 })
 
@@ -202,11 +182,14 @@ test('a denial beats an escalation, in the order of priority, with the summary',
 test('a disabled policy says nothing, and a change holds for the next request', async () => {
   const policy_id = await policy('model_allowlist', { models: ['x'] })
   assert.equal((await evaluate('inference', { model_id: 'm' })).allowed, false)
-  await ask('PUT', `/policies/${policy_id}`, { enabled: false })
+  await ask('PUT', `/governance/policies/${policy_id}`, { enabled: false })
   assert.equal((await evaluate('inference', { model_id: 'm' })).allowed, true)
-  await ask('PUT', `/policies/${policy_id}`, { enabled: true, config: { models: ['m'] } })
+  await ask('PUT', `/governance/policies/${policy_id}`, {
+    enabled: true,
+    config: { models: ['m'] },
+  })
   assert.equal((await evaluate('inference', { model_id: 'm' })).summary.total, 1)
-  await ask('DELETE', `/policies/${policy_id}`)
+  await ask('DELETE', `/governance/policies/${policy_id}`)
   assert.equal((await evaluate('inference', { model_id: 'm' })).summary.total, 0)
 })
 
@@ -219,10 +202,10 @@ test("'governance.logs' shows each outcome as it was answered, newest first", as
   const expected = answers.toReversed().flatMap(({ evaluations }) => evaluations.toReversed())
   const byRow = answers.toReversed().flatMap(({ evaluations }) => evaluations)
   assert.equal(expected.length, 6)
-  const { logs, count } = (await ask('GET', '/logs')).body
+  const { logs, count } = (await ask('GET', '/governance/logs')).body
   assert.deepEqual(logs, byRow)
   assert.equal(count, 6)
-  const query = async (text: string) => (await ask('GET', `/logs?${text}`)).body
+  const query = async (text: string) => (await ask('GET', `/governance/logs?${text}`)).body
   assert.deepEqual((await query(`policy_id=${first}`)).logs, [byRow[0], byRow[2], byRow[4]])
   assert.deepEqual((await query('result=denied')).logs, [byRow[2]])
   assert.deepEqual((await query('result=logged')).count, 3)
@@ -240,16 +223,16 @@ test("'governance.logs' shows each outcome as it was answered, newest first", as
     cursor = `&cursor=${page.next_cursor}`
   }
   assert.deepEqual(walked, byRow)
-  assert.equal((await ask('GET', '/logs?cursor=nonsense')).body.error, 'rejected')
+  assert.equal((await ask('GET', '/governance/logs?cursor=nonsense')).body.error, 'rejected')
 })
 
 test('a log keeps the name and words a policy had at the time', async () => {
   const policy_id = await policy('model_allowlist', { models: ['x'] }, { name: 'Before' })
   await evaluate('inference', { model_id: 'y' })
-  await ask('PUT', `/policies/${policy_id}`, { name: 'After' })
+  await ask('PUT', `/governance/policies/${policy_id}`, { name: 'After' })
   await evaluate('inference', { model_id: 'y' })
-  await ask('DELETE', `/policies/${policy_id}`)
-  const { logs } = (await ask('GET', `/logs?policy_id=${policy_id}`)).body
+  await ask('DELETE', `/governance/policies/${policy_id}`)
+  const { logs } = (await ask('GET', `/governance/logs?policy_id=${policy_id}`)).body
   assert.deepEqual(
     logs.map(({ policy_name }: { policy_name: string }) => policy_name),
     ['After', 'Before'],
@@ -277,7 +260,7 @@ test('a dry run counts nothing and keeps nothing', async () => {
   assert.equal((await evaluate('inference', {})).allowed, true)
   assert.equal((await evaluate('inference', {})).allowed, false)
   assert.equal((await evaluate('inference', {}, { dry_run: true })).allowed, false)
-  assert.equal((await ask('GET', '/logs')).body.count, 2)
+  assert.equal((await ask('GET', '/governance/logs')).body.count, 2)
 })
 
 test('policies, and what was answered, are there after a restart', async () => {
@@ -308,7 +291,7 @@ test("'governance.stats' adds up under every name", async () => {
   await evaluate('inference', { model_id: 'x' })
   await evaluate('inference', { model_id: 'y' })
   await evaluate('output_check', { output: 'o' })
-  const { body } = await ask('GET', '/stats')
+  const { body } = await ask('GET', '/governance/stats')
   const { evaluations_by_type, ...numbers } = body
   assert.deepEqual(evaluations_by_type, { Ask: 3, Models: 3 })
   assert.deepEqual(numbers, {
@@ -331,7 +314,7 @@ test('of more than eight names the rest is Other, and the sum is the total', asy
   for (let i = 0; i < 10; i += 1)
     await policy('tool_deny', { denied_tools: ['x'] }, { name: `Policy ${i}` })
   await evaluate('tool_execution', { tool_name: 'y' })
-  const { evaluations_by_type, evaluations_total } = (await ask('GET', '/stats')).body
+  const { evaluations_by_type, evaluations_total } = (await ask('GET', '/governance/stats')).body
   assert.equal(Object.keys(evaluations_by_type).length, 9)
   assert.equal(evaluations_by_type.Other, 2)
   assert.equal(evaluations_total, 10)
@@ -344,7 +327,7 @@ test('denials and escalations are on the log when answered, allowances are not',
   await evaluate('inference', { model_id: 'x' })
   const waiting = await evaluate('output_check', { output: 'o' })
   const own = await evaluate('my.own', {})
-  const { body } = await service.request('GET', '/v1/gcrumbs/breadcrumbs', { key })
+  const { body } = await ask('GET', '/gcrumbs/breadcrumbs')
   const crumbs = body.breadcrumbs.filter(({ event_type }: { event_type: string }) =>
     event_type.startsWith('evaluation.'),
   )

@@ -34,7 +34,7 @@ const countsSlot: SharedSlot<Counts> = {
 export const countKey = (policy_id: string, result: string): string => `${policy_id} ${result}`
 
 /** Counts with the commit of the unit. */
-export function countResults(tx: Tx, keys: readonly string[]): void {
+function countResults(tx: Tx, keys: readonly string[]): void {
   const counts = new Map(tx.shared.get(countsSlot))
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
   tx.shared.set(countsSlot, counts)

@@ -7,7 +7,9 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { describeDetail } from './describe.ts'
 import { readOutcomes } from './evaluated.ts'
 import type { EvaluationRow } from './evaluations.sql.ts'
+import type { Outcome } from './outcome.ts'
 import { findMembers, findVersions } from './policies.sql.ts'
+import type { PolicyText } from './policy.ts'
 import { actionOf, type OpenedPolicy, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
 
 type Member = readonly [policy_id: string, version: number]
@@ -78,22 +80,48 @@ function showLog(
   { row, index }: Picked,
   { row: policy, words }: OpenedPolicy,
 ): GovernanceLog {
-  const outcome = readOutcomes(row.verdicts, row.details)[index]
+  const { policy_id } = policy
   const { name, config } = words ?? UNREADABLE
-  const detail = outcome?.detail ?? null
-  return {
+  return showOutcome({
     log_id: logId(row.evaluation_id, index),
     tenant_id,
-    policy_id: policy.policy_id,
-    policy_name: name,
-    policy_type: typeOf(policy),
-    action: actionOf(policy),
-    result: outcome?.result ?? 'denied',
-    applicable: outcome?.applicable ?? true,
-    reason: detail?.reason ?? null,
-    detail: describeDetail({ policy_type: typeOf(policy), config }, detail),
+    policy: { policy_id, name, policy_type: typeOf(policy), action: actionOf(policy), config },
+    outcome: readOutcomes(row.verdicts, row.details)[index] ?? LOST,
     operation: row.operation,
-    request_summary: row.request,
-    created_at: formatTime(row.created_us),
+    request: row.request,
+    created_us: row.created_us,
+  })
+}
+
+const LOST: Outcome = { result: 'denied', applicable: true, detail: null }
+
+interface PolicyOutcome {
+  /** Null: it is not kept. */
+  readonly log_id: string | null
+  readonly tenant_id: string
+  readonly policy: Omit<PolicyText, 'version'>
+  readonly outcome: Outcome
+  readonly operation: string
+  readonly request: string
+  readonly created_us: number
+}
+
+/** What one policy said to one request. */
+export function showOutcome({ policy, outcome, ...about }: PolicyOutcome): GovernanceLog {
+  const { result, applicable, detail } = outcome
+  return {
+    log_id: about.log_id,
+    tenant_id: about.tenant_id,
+    policy_id: policy.policy_id,
+    policy_name: policy.name,
+    policy_type: policy.policy_type,
+    action: policy.action,
+    result,
+    applicable,
+    reason: detail?.reason ?? null,
+    detail: describeDetail(policy, detail),
+    operation: about.operation,
+    request_summary: about.request,
+    created_at: formatTime(about.created_us),
   }
 }

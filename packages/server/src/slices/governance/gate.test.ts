@@ -1,45 +1,15 @@
 // The gate in front of the service's own operations: nothing passes that a policy holds up.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../testing/harness.ts'
+import { beforeEach, describe, test } from 'node:test'
 import { gate, gateItems } from './index.ts'
+import { openPolicyScene, STORE } from './testing/policy-scene.ts'
 
-let service: TestService
-let key: string
+const scene = openPolicyScene()
+const { ask, ok, policy } = scene
 
-before(async () => {
-  service = await startTestService()
-})
-beforeEach(async () => {
-  key = (await service.createTenant()).api_key
-})
-after(() => service.stop())
-
-const ask = (method: string, path: string, body?: unknown, headers = {}) =>
-  service.request(method, `/v1${path}`, { key, headers, ...(body ? { body } : {}) })
-
-async function policy(policy_type: string, config: object, more: object = {}): Promise<string> {
-  const body = { name: `a ${policy_type}`, policy_type, config, ...more }
-  const { status, text, body: made } = await ask('POST', '/governance/policies', body)
-  assert.equal(status, 200, text)
-  return made.policy_id
-}
-
-async function ok(method: string, path: string, body?: unknown) {
-  const { status, text, body: answer } = await ask(method, path, body)
-  assert.ok(status < 300, text)
-  return answer
-}
-
-const STORE = '/stores/default'
 const decision = { store_id: 'default', model_id: 'm', query: 'q', output: 'o' }
-const importing = (content: string) =>
-  service.request('POST', `/v1${STORE}/import`, {
-    key,
-    raw: `{"content":"fine"}\n${JSON.stringify({ content })}\n`,
-    headers: { 'content-type': 'application/x-ndjson' },
-  })
+const importing = (content: string) => scene.importLines([{ content: 'fine' }, { content }])
 
 const contents = async (): Promise<string[]> =>
   (await ok('GET', `${STORE}/memories?limit=1000`)).memories.map(
@@ -192,12 +162,9 @@ test('a batch is one evaluation, and one request to a rate limit', async () => {
 })
 
 test('the gate tells approvals what they need, and a dry run leaves no trace', async () => {
-  const tenant = await service.createTenant()
-  key = tenant.api_key
   const policy_id = await policy('hitl_required', { operations: ['landing.issue'] })
-  const { kernel } = service
   const { policy_set } = (await ok('GET', `/governance/policies/${policy_id}`)).history[0]
-  const call = { kernel, tenant_id: tenant.tenant_id, principal: {} }
+  const call = { kernel: scene.service.kernel, tenant_id: scene.tenant_id, principal: {} }
   const looked = await gate(call, 'landing.issue', {}, { dry_run: true })
   const gated = await gate(call, 'landing.issue', {})
   assert.equal(gated.verdict, 'escalated')

@@ -1,36 +1,15 @@
 // What is kept of a request: no value of the caller's in clear, whatever it looks like.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { startTestService, type TestService } from '../../testing/harness.ts'
+import { test } from 'node:test'
+import { openPolicyScene } from './testing/policy-scene.ts'
 
 /** They look like an id of a store, a ref, and the name of an operation. */
 const PHONE = '491701234567'
 const CARD = 4_111_111_111_111_111
 const PERSON = 'jane.doe_ssn:123-45-6789'
 
-let service: TestService
-let key: string
-
-before(async () => {
-  service = await startTestService()
-})
-beforeEach(async () => {
-  key = (await service.createTenant()).api_key
-})
-after(() => service.stop())
-
-const ask = (method: string, path: string, body?: unknown) =>
-  service.request(method, `/v1${path}`, { key, ...(body ? { body } : {}) })
-
-async function ok(method: string, path: string, body?: unknown) {
-  const { status, text, body: answer } = await ask(method, path, body)
-  assert.ok(status < 300, text)
-  return answer
-}
-
-const policy = (policy_type: string, config: object, action = 'deny') =>
-  ok('POST', '/governance/policies', { name: 'a policy', policy_type, config, action })
+const { ask, ok, policy, evaluate } = openPolicyScene()
 
 /** The newest row, after a look that nothing of the caller's is in any answer that shows rows. */
 async function kept() {
@@ -46,7 +25,7 @@ async function kept() {
 test('what is evaluated for a caller is kept under keyed hashes', async () => {
   await policy('model_allowlist', { models: ['x'] })
   const context = { model_id: PERSON, store_id: PHONE, tool_name: PHONE, ref: CARD }
-  const { evaluations } = await ok('POST', '/governance/evaluate', { operation: PERSON, context })
+  const { evaluations } = await evaluate({ operation: PERSON, context })
   assert.equal(evaluations[0].operation, PERSON)
   const { operation, request_summary, result } = await kept()
   assert.equal(result, 'denied')
@@ -59,8 +38,7 @@ test('what is evaluated for a caller is kept under keyed hashes', async () => {
 test('the same word has the same hash, so that rows can be told apart', async () => {
   await policy('model_allowlist', { models: ['x'] })
   const summary = async (store_id: string) => {
-    const body = { operation: 'my.own', context: { store_id } }
-    await ok('POST', '/governance/evaluate', body)
+    await evaluate({ operation: 'my.own', context: { store_id } })
     return (await kept()).request_summary
   }
   const first = await summary(PHONE)
@@ -76,7 +54,7 @@ test('the store of a decision is a label of the caller', async () => {
 })
 
 test('stores and refs of ours are shown; a ref that never was one is not', async () => {
-  await policy('hitl_required', { operations: ['memory.delete'] }, 'log_only')
+  await policy('hitl_required', { operations: ['memory.delete'] }, { action: 'log_only' })
   const { store_id } = await ok('POST', '/stores', { name: 'mine' })
   const { ref } = await ok('POST', `/stores/${store_id}/write`, { content: 'x' })
   await ok('POST', `/stores/${store_id}/delete`, { ref })
@@ -91,6 +69,6 @@ test('stores and refs of ours are shown; a ref that never was one is not', async
 test('a number of tokens is kept up to a bound', async () => {
   await policy('token_budget', { max_tokens_per_request: 50 })
   const context = { tokens: CARD }
-  await ok('POST', '/governance/evaluate', { operation: 'inference', context })
+  await evaluate({ operation: 'inference', context })
   assert.equal((await kept()).detail, '100050 tokens, 50 are allowed')
 })

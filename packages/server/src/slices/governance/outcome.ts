@@ -14,6 +14,8 @@ export const REASONS = {
   parameter_missing: 'parameter_missing',
   parameters_refused: 'parameters_refused',
   tool_denied: 'tool_denied',
+  /** It asked for an approval, and a person gave it. */
+  approved: 'approved',
   // faults: the policy could not be evaluated, which denies
   missing_context: 'missing_context',
   wrong_type: 'wrong_type',
@@ -26,7 +28,7 @@ export const REASONS = {
   failed: 'failed',
 } as const
 
-export type Reason = keyof typeof REASONS
+type Reason = keyof typeof REASONS
 
 /** Numbers and positions in the policy's own configuration: never a value of the request. */
 export interface Detail {
@@ -69,7 +71,7 @@ const RANK: Readonly<Record<PolicyResult, number>> = {
 }
 
 /** The one that weighs more; of equals the first that is applicable. */
-export function worse(a: Outcome, b: Outcome): Outcome {
+export function heavierOf(a: Outcome, b: Outcome): Outcome {
   const by = RANK[b.result] - RANK[a.result]
   if (by !== 0) return by > 0 ? b : a
   return !a.applicable && b.applicable ? b : a

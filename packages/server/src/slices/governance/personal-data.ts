@@ -1,6 +1,7 @@
 // The recognisers of personal data that a pii_guard may name.
 
-import { ENTITIES, findPersonalData } from '../../platform/pii/index.ts'
+import { findPersonalData } from '../../platform/pii/index.ts'
+import { ENTITY_NAMES } from './entity-names.ts'
 import type { Span } from './patterns.ts'
 
 export interface FoundEntity extends Span {
@@ -15,6 +16,6 @@ export interface Recognisers {
 }
 
 export const recognisers: Recognisers = {
-  entities: ENTITIES.map(({ entity }) => entity),
+  entities: ENTITY_NAMES,
   find: (text, entities) => findPersonalData(text, { entities }),
 }

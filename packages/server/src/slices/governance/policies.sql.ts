@@ -98,8 +98,8 @@ export const findVersion = (
 /** The unique indexes settle races: a second standing row of a policy or a default fails. */
 export const insertVersion = (tx: Tx, row: PolicyRow) => tx.run(insertInto(tx, 'policies', row))
 
-/** Whether the version stood until now. */
-export async function unseat(tx: Tx, policy_id: string, version: number): Promise<boolean> {
+/** It stands no more. Whether it stood until now. */
+export async function closeVersion(tx: Tx, policy_id: string, version: number): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'policies')
       .set({ stands: 0 })

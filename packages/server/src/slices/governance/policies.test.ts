@@ -1,30 +1,19 @@
 // Policies: made, changed and deleted with their versions, validated by the schema of their type.
 
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../testing/harness.ts'
+import { describe, test } from 'node:test'
+import { openPolicyScene } from './testing/policy-scene.ts'
 
-let service: TestService
-let key: string
-
-before(async () => {
-  service = await startTestService()
-  key = (await service.createTenant()).api_key
-})
-after(() => service.stop())
-
-const ask = (method: string, path: string, body?: unknown, headers = {}) =>
-  service.request(method, `/v1/governance${path}`, { key, headers, ...(body ? { body } : {}) })
+const scene = openPolicyScene()
+const { ask } = scene
 
 const SHORT_LIST = { policy_type: 'model_allowlist', config: { models: ['small'] } }
 
-async function fresh(): Promise<void> {
-  key = (await service.createTenant()).api_key
-}
-
 test("'governance.create_policy' answers the policy with its defaults", async () => {
-  await fresh()
-  const { status, body } = await ask('POST', '/policies', { name: 'Only small', ...SHORT_LIST })
+  const { status, body } = await ask('POST', '/governance/policies', {
+    name: 'Only small',
+    ...SHORT_LIST,
+  })
   assert.equal(status, 200)
   const { policy_id, created_at, updated_at, changed_by, ...rest } = body
   assert.match(policy_id, /^[0-9a-f]{24}$/)
@@ -41,7 +30,7 @@ test("'governance.create_policy' answers the policy with its defaults", async ()
     version: 1,
   })
   // 'governance.list_policies'
-  const listed = await ask('GET', '/policies')
+  const listed = await ask('GET', '/governance/policies')
   assert.deepEqual(listed.body.policies, [body])
   assert.equal(listed.body.count, 1)
 })
@@ -49,8 +38,11 @@ test("'governance.create_policy' answers the policy with its defaults", async ()
 test('approval is what hitl_required asks for unless it says otherwise', async () => {
   const config = { operations: ['inference'] }
   const body = { name: 'Ask', policy_type: 'hitl_required', config }
-  assert.equal((await ask('POST', '/policies', body)).body.action, 'escalate')
-  assert.equal((await ask('POST', '/policies', { ...body, action: 'deny' })).body.action, 'deny')
+  assert.equal((await ask('POST', '/governance/policies', body)).body.action, 'escalate')
+  assert.equal(
+    (await ask('POST', '/governance/policies', { ...body, action: 'deny' })).body.action,
+    'deny',
+  )
 })
 
 describe('a configuration that is not one is refused, on create and on update alike', () => {
@@ -81,16 +73,16 @@ describe('a configuration that is not one is refused, on create and on update al
   ]
   for (const [policy_type, config, at, type] of cases)
     test(`${policy_type} ${JSON.stringify(config)}`, async () => {
-      const made = await ask('POST', '/policies', { name: 'x', policy_type, config })
+      const made = await ask('POST', '/governance/policies', { name: 'x', policy_type, config })
       assert.equal(made.status, 422, made.text)
       assert.deepEqual(made.body.detail[0].loc, ['body', 'config', ...at])
       assert.equal(made.body.detail[0].type, type)
       const good = { name: 'x', policy_type, config: GOOD[policy_type] }
-      const { policy_id } = (await ask('POST', '/policies', good)).body
-      const changed = await ask('PUT', `/policies/${policy_id}`, { config })
+      const { policy_id } = (await ask('POST', '/governance/policies', good)).body
+      const changed = await ask('PUT', `/governance/policies/${policy_id}`, { config })
       assert.equal(changed.status, 422)
       assert.deepEqual(changed.body.detail, made.body.detail)
-      assert.equal((await ask('GET', `/policies/${policy_id}`)).body.version, 1)
+      assert.equal((await ask('GET', `/governance/policies/${policy_id}`)).body.version, 1)
     })
 })
 
@@ -111,11 +103,8 @@ const GOOD: Readonly<Record<string, object>> = {
 }
 
 test("'governance.policy_types' lists every type with a schema and needs no scope", async () => {
-  const scopeless = await service.request('POST', '/v1/keys', {
-    key,
-    body: { scopes: ['memory:read'] },
-  })
-  const { status, body } = await service.request('GET', '/v1/governance/policy-types', {
+  const scopeless = await ask('POST', '/keys', { scopes: ['memory:read'] })
+  const { status, body } = await scene.service.request('GET', '/v1/governance/policy-types', {
     key: scopeless.body.api_key,
   })
   assert.equal(status, 200)
@@ -131,9 +120,8 @@ test("'governance.policy_types' lists every type with a schema and needs no scop
 
 // 'governance.get_policy'
 test("'governance.update_policy' makes the next version; null changes nothing", async () => {
-  await fresh()
-  const made = (await ask('POST', '/policies', { name: 'One', ...SHORT_LIST })).body
-  const path = `/policies/${made.policy_id}`
+  const made = (await ask('POST', '/governance/policies', { name: 'One', ...SHORT_LIST })).body
+  const path = `/governance/policies/${made.policy_id}`
   const changed = await ask('PUT', path, { name: 'Two', action: null, enabled: false })
   assert.equal(changed.status, 200)
   assert.deepEqual(
@@ -154,15 +142,16 @@ test("'governance.update_policy' makes the next version; null changes nothing", 
       [1, 'created', 'One'],
     ],
   )
-  const enabled = await ask('GET', '/policies?enabled_only=true')
+  const enabled = await ask('GET', '/governance/policies?enabled_only=true')
   assert.deepEqual(enabled.body.policies, [])
 })
 
 test('parallel updates of one policy each make a version of their own', async () => {
-  const { policy_id } = (await ask('POST', '/policies', { name: 'Busy', ...SHORT_LIST })).body
+  const { policy_id } = (await ask('POST', '/governance/policies', { name: 'Busy', ...SHORT_LIST }))
+    .body
   const priorities = Array.from({ length: 24 }, (_, priority) => priority)
   const answers = await Promise.all(
-    priorities.map((priority) => ask('PUT', `/policies/${policy_id}`, { priority })),
+    priorities.map((priority) => ask('PUT', `/governance/policies/${policy_id}`, { priority })),
   )
   assert.deepEqual(
     answers.map(({ body }) => Number(body.version)).toSorted((a, b) => a - b),
@@ -172,9 +161,9 @@ test('parallel updates of one policy each make a version of their own', async ()
 })
 
 test("'governance.delete_policy' keeps the history of what is out of force", async () => {
-  await fresh()
-  const { policy_id } = (await ask('POST', '/policies', { name: 'Gone', ...SHORT_LIST })).body
-  const path = `/policies/${policy_id}`
+  const { policy_id } = (await ask('POST', '/governance/policies', { name: 'Gone', ...SHORT_LIST }))
+    .body
+  const path = `/governance/policies/${policy_id}`
   const deleted = await ask('DELETE', path)
   assert.deepEqual([deleted.status, deleted.body], [200, { deleted: true, policy_id }])
   assert.equal((await ask('GET', path)).body.error, 'policy_not_found')
@@ -186,11 +175,10 @@ test("'governance.delete_policy' keeps the history of what is out of force", asy
 })
 
 test("'governance.seed_defaults' makes what is missing, by its key", async () => {
-  await fresh()
-  await ask('POST', '/policies', { name: 'Own', ...SHORT_LIST })
-  assert.deepEqual((await ask('POST', '/seed-defaults')).body, { seeded: 2 })
-  assert.deepEqual((await ask('POST', '/seed-defaults')).body, { seeded: 0 })
-  const { policies } = (await ask('GET', '/policies')).body
+  await ask('POST', '/governance/policies', { name: 'Own', ...SHORT_LIST })
+  assert.deepEqual((await ask('POST', '/governance/seed-defaults')).body, { seeded: 2 })
+  assert.deepEqual((await ask('POST', '/governance/seed-defaults')).body, { seeded: 0 })
+  const { policies } = (await ask('GET', '/governance/policies')).body
   assert.deepEqual(
     policies.map(({ name, priority }: { name: string; priority: number }) => [name, priority]),
     [
@@ -199,37 +187,39 @@ test("'governance.seed_defaults' makes what is missing, by its key", async () =>
       ['Own', 100],
     ],
   )
-  await ask('DELETE', `/policies/${policies[0].policy_id}`)
-  const both = await Promise.all([ask('POST', '/seed-defaults'), ask('POST', '/seed-defaults')])
+  await ask('DELETE', `/governance/policies/${policies[0].policy_id}`)
+  const both = await Promise.all([
+    ask('POST', '/governance/seed-defaults'),
+    ask('POST', '/governance/seed-defaults'),
+  ])
   assert.deepEqual(both.map(({ body }) => body.seeded).toSorted(), [0, 1])
 })
 
 test('a retry of a creation under one key makes one policy', async () => {
-  await fresh()
   const body = { name: 'Once', ...SHORT_LIST }
   const headers = { 'idempotency-key': 'policy-once' }
-  const first = await ask('POST', '/policies', body, headers)
-  const second = await ask('POST', '/policies', body, headers)
+  const first = await ask('POST', '/governance/policies', body, headers)
+  const second = await ask('POST', '/governance/policies', body, headers)
   assert.deepEqual(second.body, first.body)
-  assert.equal((await ask('GET', '/policies')).body.count, 1)
+  assert.equal((await ask('GET', '/governance/policies')).body.count, 1)
 })
 
 test('a tenant has 200 policies at most', async () => {
-  await fresh()
   const body = { name: 'Many', ...SHORT_LIST }
-  await Promise.all(Array.from({ length: 200 }, () => ask('POST', '/policies', body)))
-  const refused = await ask('POST', '/policies', body)
+  await Promise.all(Array.from({ length: 200 }, () => ask('POST', '/governance/policies', body)))
+  const refused = await ask('POST', '/governance/policies', body)
   assert.deepEqual([refused.status, refused.body.error], [422, 'rejected'])
-  const { policies } = (await ask('GET', '/policies')).body
+  const { policies } = (await ask('GET', '/governance/policies')).body
   assert.equal(policies.length, 200)
 })
 
 test('every change is on the log as ids, numbers and keyed hashes', async () => {
-  await fresh()
-  const { policy_id } = (await ask('POST', '/policies', { name: 'Wordy', ...SHORT_LIST })).body
-  await ask('PUT', `/policies/${policy_id}`, { priority: 5 })
-  await ask('DELETE', `/policies/${policy_id}`)
-  const { body, text } = await service.request('GET', '/v1/gcrumbs/breadcrumbs', { key })
+  const { policy_id } = (
+    await ask('POST', '/governance/policies', { name: 'Wordy', ...SHORT_LIST })
+  ).body
+  await ask('PUT', `/governance/policies/${policy_id}`, { priority: 5 })
+  await ask('DELETE', `/governance/policies/${policy_id}`)
+  const { body, text } = await ask('GET', '/gcrumbs/breadcrumbs')
   const crumbs = body.breadcrumbs.filter(
     ({ subject }: { subject: string }) => subject === policy_id,
   )

@@ -3,8 +3,7 @@
 import { limits, type PolicyConfig, type PolicyType, policyConfigs } from '@custos/contract'
 import type { Refusal } from '../../platform/refusal.ts'
 import { type Loc, Shape, validationDetail } from '../../platform/validation.ts'
-import { compileAll, PatternAt } from './patterns.ts'
-import { recognisers } from './personal-data.ts'
+import { ENTITY_NAMES } from './entity-names.ts'
 
 type Config = Readonly<Record<string, unknown>>
 
@@ -12,7 +11,7 @@ const WHERE = ['body', 'config'] as const
 const shapes = new Map<PolicyType, Shape>()
 
 /** Refuses `validation` in the shape of every other field of the body. */
-export function assertConfig(policy_type: PolicyType, config: Config): void {
+export async function assertConfig(policy_type: PolicyType, config: Config): Promise<void> {
   let shape = shapes.get(policy_type)
   if (!shape) {
     shape = new Shape(policyConfigs[policy_type], ...WHERE)
@@ -21,13 +20,13 @@ export function assertConfig(policy_type: PolicyType, config: Config): void {
   shape.assert(config)
   if (Buffer.byteLength(JSON.stringify(config)) > limits.policy_config_bytes)
     throw invalid([], `a configuration has ${limits.policy_config_bytes} bytes at most`, 'too_long')
-  check(policy_type, config)
+  await check(policy_type, config)
 }
 
 const invalid = (at: Loc, msg: string, type: string): Refusal =>
   validationDetail([...WHERE, ...at], msg, type)
 
-type Checks = { readonly [T in PolicyType]?: (config: PolicyConfig<T>) => void }
+type Checks = { readonly [T in PolicyType]?: (config: PolicyConfig<T>) => void | Promise<void> }
 
 const checks: Checks = {
   hitl_required: assertHitl,
@@ -37,9 +36,9 @@ const checks: Checks = {
   tool_deny: ({ denied_tools }) => assertPatterns('denied_tools', denied_tools, false),
 }
 
-function check<T extends PolicyType>(policy_type: T, config: Config): void {
+async function check<T extends PolicyType>(policy_type: T, config: Config): Promise<void> {
   // The schema of its type has just been checked.
-  checks[policy_type]?.(config as PolicyConfig<T>)
+  await checks[policy_type]?.(config as PolicyConfig<T>)
 }
 
 // Empty lists of both would hold up everything.
@@ -48,15 +47,18 @@ function assertHitl({ operations = [], tools = [] }: PolicyConfig<'hitl_required
   throw invalid(['operations'], 'name operations, tools, or both', 'too_short')
 }
 
-function assertPii({ patterns = [], entities = [] }: PolicyConfig<'pii_guard'>): void {
+async function assertPii({
+  patterns = [],
+  entities = [],
+}: PolicyConfig<'pii_guard'>): Promise<void> {
   if (patterns.length + entities.length === 0)
     throw invalid(['entities'], 'name entities, patterns, or both', 'too_short')
-  const unknown = entities.findIndex((entity) => !recognisers.entities.includes(entity))
+  const unknown = entities.findIndex((entity) => !ENTITY_NAMES.includes(entity))
   if (unknown !== -1) {
-    const msg = `must be one of ${recognisers.entities.join(', ')}`
+    const msg = `must be one of ${ENTITY_NAMES.join(', ')}`
     throw invalid(['entities', unknown], msg, 'enum')
   }
-  assertPatterns('patterns', patterns, false)
+  await assertPatterns('patterns', patterns, false)
 }
 
 function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void {
@@ -64,7 +66,14 @@ function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void 
   throw invalid(['require_params'], 'name require_params, deny_if, or both', 'too_short')
 }
 
-function assertPatterns(name: string, patterns: readonly string[], any_case: boolean): void {
+async function assertPatterns(
+  name: string,
+  patterns: readonly string[],
+  any_case: boolean,
+): Promise<void> {
+  if (patterns.length === 0) return
+  // Loaded only where it is used.
+  const { compileAll, PatternAt } = await import('./patterns.ts')
   try {
     compileAll(patterns, { any_case })
   } catch (error) {

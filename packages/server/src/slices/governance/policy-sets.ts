@@ -4,10 +4,10 @@ import type { Principal } from '../../platform/call.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
-import { recognisers } from './personal-data.ts'
+import type { Recognisers } from './personal-data.ts'
 import { listStanding } from './policies.sql.ts'
-import { type CompiledPolicy, compilePolicy, policyOf } from './policy.ts'
-import { actionOf, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
+import type { CompiledPolicy } from './policy.ts'
+import { actionOf, type OpenedPolicy, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
 
 export interface PolicySet {
   /** 0: the tenant never had a policy. */
@@ -66,14 +66,7 @@ class PolicySets {
     const changes = this.#changes
     const { policy_set, rows } = await this.#kernel.db.read(tenant_id, loadEnabled)
     const opened = await openPolicies(this.#kernel, tenant_id, rows)
-    const policies = opened.map(({ row, words }) => {
-      const { name, config } = words ?? UNREADABLE
-      const { policy_id, version } = row
-      const text = { policy_id, version, policy_type: typeOf(row), action: actionOf(row), name }
-      const whole = { ...text, config }
-      return policyOf(whole, compilePolicy(words === null ? null : whole, recognisers))
-    })
-    const loaded = { policy_set, policies }
+    const loaded = { policy_set, policies: await compile(opened) }
     // What was read before a change is not kept after it.
     if (changes === this.#changes) this.#keep(tenant_id, loaded)
     return loaded
@@ -92,6 +85,35 @@ async function loadEnabled(db: TenantDb) {
   if (policy_set === 0) return { policy_set, rows: [] }
   const rows = await listStanding(db)
   return { policy_set, rows: rows.filter(({ enabled }) => enabled === 1) }
+}
+
+/** Engines and recognisers are loaded with the first policies that need them, not at the start. */
+async function compile(opened: readonly OpenedPolicy[]): Promise<CompiledPolicy[]> {
+  if (opened.length === 0) return []
+  const [{ compilePolicy, policyOf }, recognisers] = await Promise.all([
+    import('./policy.ts'),
+    recognisersFor(opened),
+  ])
+  return opened.map(({ row, words }) => {
+    const { name, config } = words ?? UNREADABLE
+    const { policy_id, version } = row
+    const text = { policy_id, version, policy_type: typeOf(row), action: actionOf(row), name }
+    const whole = { ...text, config }
+    return policyOf(whole, compilePolicy(words === null ? null : whole, recognisers))
+  })
+}
+
+async function recognisersFor(opened: readonly OpenedPolicy[]): Promise<Recognisers> {
+  const named = opened.some(({ words }) => words !== null && words.config['entities'] !== undefined)
+  return named ? (await import('./personal-data.ts')).recognisers : NONE
+}
+
+/** For policies that name no entity; one that did would deny, not let pass. */
+const NONE: Recognisers = {
+  entities: [],
+  find() {
+    throw new Error('the recognisers are not loaded')
+  },
 }
 
 export const policySets = perKernel((kernel) => new PolicySets(kernel))

@@ -1,7 +1,7 @@
 // Counting requests in a sliding window, by slots: pure arithmetic on counts.
 
 /** How finely a window is divided. What it costs: a request counts up to a 60th too long. */
-export const SLOTS = 60
+const SLOTS = 60
 
 export interface Window {
   readonly window_us: number

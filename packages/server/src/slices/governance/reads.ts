@@ -12,10 +12,10 @@ import {
 import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { pageOf } from '../../platform/page.ts'
-import { showPolicy } from './change-policy.ts'
+import { defaultAction, showPolicy } from './change-policy.ts'
+import { ENTITY_NAMES } from './entity-names.ts'
 import { evaluationLog } from './evaluation-log.ts'
 import { type CountRow, listCounts } from './evaluations.sql.ts'
-import { recognisers } from './personal-data.ts'
 import { findNewest, listStanding, listVersions } from './policies.sql.ts'
 import { actionOf, type OpenedPolicy, openPolicies, UNREADABLE } from './sealed-policy.ts'
 
@@ -35,12 +35,12 @@ export const policyTypes: Handler<typeof contract.policy_types> = async () => ({
     type,
     ...schemaOf(type),
     actions: [...POLICY_ACTIONS],
-    default_action: type === 'hitl_required' ? 'escalate' : 'deny',
+    default_action: defaultAction(type),
   })),
   operations: Object.fromEntries(
     Object.entries(OPERATION_KEYS).map(([name, keys]) => [name, [...keys]]),
   ),
-  entities: [...recognisers.entities],
+  entities: [...ENTITY_NAMES],
 })
 
 export const listPolicies: Handler<typeof contract.list_policies> = async (call, { query }) => {

@@ -2,23 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { PolicyType } from '@custos/contract'
 import { evaluateSet } from './evaluate-set.ts'
 import { recognisers } from './personal-data.ts'
 import { SPANS_MAX } from './pii-rule.ts'
-import { compilePolicy, type PolicyText, policyOf } from './policy.ts'
 import type { Context } from './request.ts'
+import { compiledOf, textOf } from './testing/policy-of-config.ts'
 
-const compiled = (policy_type: PolicyText['policy_type'], config: object) => {
-  const text: PolicyText = {
-    policy_id: 'p',
-    version: 1,
-    name: 'p',
-    policy_type,
-    action: 'log_only',
-    config: { ...config },
-  }
-  return policyOf(text, compilePolicy(text, recognisers))
-}
+const compiled = (policy_type: PolicyType, config: object) =>
+  compiledOf(textOf(policy_type, config))
 
 const around = (...contexts: Context[]) => ({
   operation: 'my.own',

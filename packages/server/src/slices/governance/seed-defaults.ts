@@ -2,14 +2,18 @@
 
 import type { governance as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { changePolicies, type Draft, preparePolicy, untilUnchanged } from './change-policy.ts'
+import {
+  changePolicies,
+  type Draft,
+  newPolicyId,
+  preparePolicy,
+  untilUnchanged,
+} from './change-policy.ts'
 import { listStanding } from './policies.sql.ts'
 
 type Default = Pick<Draft, 'policy_type' | 'action' | 'priority' | 'words'> & { seed_key: string }
 
-const POLICY_ID_BYTES = 12
-
-export const DEFAULT_POLICIES: readonly Default[] = [
+const DEFAULT_POLICIES: readonly Default[] = [
   {
     seed_key: 'default-rate-limit',
     policy_type: 'rate_limit',
@@ -49,7 +53,7 @@ export const seedDefaults: Handler<typeof contract.seed_defaults> = (call) =>
         preparePolicy(kernel, tenant_id, {
           ...policy,
           change: 'created',
-          policy_id: kernel.ids.hex(POLICY_ID_BYTES),
+          policy_id: newPolicyId(kernel),
           version: 1,
           enabled: true,
           created_us: null,

@@ -1,45 +1,19 @@
 // Every text that is stored is offered to the policies: none is written past them or unredacted.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { startTestService, type TestService } from '../../testing/harness.ts'
+import { test } from 'node:test'
+import { openPolicyScene, STORE } from './testing/policy-scene.ts'
 
-let service: TestService
-let key: string
+const { ask, ok, policy, importLines } = openPolicyScene()
 
-before(async () => {
-  service = await startTestService()
-})
-beforeEach(async () => {
-  key = (await service.createTenant()).api_key
-})
-after(() => service.stop())
-
-const ask = (method: string, path: string, body?: unknown) =>
-  service.request(method, `/v1${path}`, { key, ...(body ? { body } : {}) })
-
-async function ok(method: string, path: string, body?: unknown) {
-  const { status, text, body: answer } = await ask(method, path, body)
-  assert.ok(status < 300, text)
-  return answer
-}
+const SSN = '123-45-6789'
 
 const guard = (check_fields: string[], redact: boolean) =>
-  ok('POST', '/governance/policies', {
-    name: 'guard',
-    policy_type: 'pii_guard',
-    ...(redact ? { action: 'log_only' } : {}),
-    config: { patterns: ['\\b\\d{3}-\\d{2}-\\d{4}\\b'], check_fields, redact },
-  })
-
-const STORE = '/stores/default'
-const SSN = '123-45-6789'
-const importing = (line: object) =>
-  service.request('POST', `/v1${STORE}/import`, {
-    key,
-    raw: `${JSON.stringify(line)}\n`,
-    headers: { 'content-type': 'application/x-ndjson' },
-  })
+  policy(
+    'pii_guard',
+    { patterns: ['\\b\\d{3}-\\d{2}-\\d{4}\\b'], check_fields, redact },
+    redact ? { action: 'log_only' } : {},
+  )
 
 const decision = {
   store_id: 'default',
@@ -64,7 +38,7 @@ test('metadata is redacted, whichever way it is written', async () => {
     ],
   })
   await ok('POST', `${STORE}/supersede`, { old_ref: ref, content: 'e', metadata })
-  assert.equal((await importing({ content: 'f', metadata })).status, 200)
+  assert.equal((await importLines([{ content: 'f', metadata }])).status, 200)
   const { memories } = await ok('GET', `${STORE}/memories?limit=100`)
   const kept = new Map<string, unknown>()
   for (const memory of memories) kept.set(memory.content, memory.metadata)
@@ -84,7 +58,7 @@ test('metadata that a policy denies is written in no way', async () => {
     await ask('POST', `${STORE}/write`, { content: 'x', options: { metadata: bad.metadata } }),
     await ask('POST', `${STORE}/write_batch`, { items: [{ content: 'fine' }, bad] }),
     await ask('POST', `${STORE}/supersede`, { ...bad, old_ref: ref }),
-    await importing(bad),
+    await importLines([bad]),
   ]
   for (const { status, body } of answers)
     assert.deepEqual([status, body.error], [403, 'policy_denied'])
@@ -111,7 +85,7 @@ test('all texts of a decision are redacted, its numbers stay', async () => {
 
 test('each text of a decision can be denied', async () => {
   for (const field of ['session_id', 'parameters', 'retrieved_contents']) {
-    const { policy_id } = await guard([field], false)
+    const policy_id = await guard([field], false)
     const { status, body } = await ask('POST', '/decisions/log', decision)
     assert.deepEqual([status, body.error], [403, 'policy_denied'], field)
     assert.ok(body.reason.startsWith(field), body.reason)

@@ -22,7 +22,7 @@ export const updatePolicy: Handler<typeof contract.update_policy> = (call, { par
     const [opened] = await openPolicies(kernel, tenant_id, [row])
     const words = opened?.words ?? UNREADABLE
     const config = body.config ?? words.config
-    assertConfig(typeOf(row), config)
+    await assertConfig(typeOf(row), config)
     const draft: Draft = {
       change: 'updated',
       policy_id,

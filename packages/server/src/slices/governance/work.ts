@@ -4,7 +4,7 @@ import { makePacer } from '../../platform/pacer.ts'
 import { Fault } from './outcome.ts'
 
 /** Instructions of patterns times characters of text: seconds of one core at the worst. */
-export const WORK_MAX = 2 ** 30
+const WORK_MAX = 2 ** 30
 /** What recognisers cost a character, in the same measure. */
 export const RECOGNISER_SIZE = 20
 

@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { Builder } from '../../platform/db/builder.ts'
 import { eachRef, listed } from '../../platform/db/each-ref.ts'
+import { rowsInsert } from '../../platform/db/insert-rows.ts'
 import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
@@ -23,9 +24,8 @@ export type TombstoneRow = Row<'tombstones'>
 export const LIVE = 0
 export const ERASING = 1
 
-/** A statement is prepared for each number of refs or rows up to these. */
+/** A statement is prepared for each number of refs up to this. */
 const REFS_AT_ONCE = 32
-const ROWS_AT_ONCE = 16
 
 /** A fact's row without what is sealed, and its current validity. */
 export interface FactHead extends Omit<NewFactRow, 'sealed'> {
@@ -71,28 +71,23 @@ export const currentFacts = (k: Builder, tenant_id: string) =>
     )
     .where('facts.tenant_id', '=', tenant_id)
 
-const insertFactsStatement = perCount((count) =>
-  statement<{ rows: readonly NewFactRow[] }>()((k, p) =>
-    k.insertInto('facts').values(
-      itemsOf(p.rows, count).map((row) => ({
-        tenant_id: p.tenant_id,
-        ref: row.ref,
-        store_id: row.store_id,
-        namespace: row.namespace,
-        written_seq: row.written_seq,
-        written_us: row.written_us,
-        token_count: row.token_count,
-        state: row.state,
-        sealed_seq: row.sealed_seq,
-        space_mark: row.space_mark,
-        sealed: row.sealed,
-      })),
-    ),
+export const insertFactRows = rowsInsert<NewFactRow>((k, rows, tenant_id) =>
+  k.insertInto('facts').values(
+    rows.map((row) => ({
+      tenant_id,
+      ref: row.ref,
+      store_id: row.store_id,
+      namespace: row.namespace,
+      written_seq: row.written_seq,
+      written_us: row.written_us,
+      token_count: row.token_count,
+      state: row.state,
+      sealed_seq: row.sealed_seq,
+      space_mark: row.space_mark,
+      sealed: row.sealed,
+    })),
   ),
 )
-
-export const insertFactRows = (tx: Tx, rows: readonly NewFactRow[]) =>
-  inParts(rows, ROWS_AT_ONCE, (some) => tx.runOf(insertFactsStatement(some.length), { rows: some }))
 
 const factStatement = statement<{ ref: number }>()((k, p) =>
   currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', p.ref),

@@ -1,6 +1,6 @@
 // SQL of validity: when a fact holds, as versions that are only ever added to.
 
-import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import { rowsInsert } from '../../platform/db/insert-rows.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
 import { from, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -18,28 +18,21 @@ const COLUMNS = [
   'superseded_by',
 ] as const
 
-const ROWS_AT_ONCE = 16
-
-const insertStatement = perCount((count) =>
-  statement<{ rows: readonly ValidityRow[] }>()((k, p) =>
-    k.insertInto('validity').values(
-      itemsOf(p.rows, count).map((row) => ({
-        tenant_id: p.tenant_id,
-        store_id: row.store_id,
-        ref: row.ref,
-        from_seq: row.from_seq,
-        until_seq: row.until_seq,
-        valid_from_us: row.valid_from_us,
-        valid_until_us: row.valid_until_us,
-        predecessor: row.predecessor,
-        superseded_by: row.superseded_by,
-      })),
-    ),
+export const insertValidities = rowsInsert<ValidityRow>((k, rows, tenant_id) =>
+  k.insertInto('validity').values(
+    rows.map((row) => ({
+      tenant_id,
+      store_id: row.store_id,
+      ref: row.ref,
+      from_seq: row.from_seq,
+      until_seq: row.until_seq,
+      valid_from_us: row.valid_from_us,
+      valid_until_us: row.valid_until_us,
+      predecessor: row.predecessor,
+      superseded_by: row.superseded_by,
+    })),
   ),
 )
-
-export const insertValidities = (tx: Tx, rows: readonly ValidityRow[]) =>
-  inParts(rows, ROWS_AT_ONCE, (some) => tx.runOf(insertStatement(some.length), { rows: some }))
 
 export const insertValidity = (tx: Tx, row: ValidityRow) => insertValidities(tx, [row])
 

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import type { PolicyAction, PolicyType } from '@custos/contract'
 import fc from 'fast-check'
 import { evaluateSet, type Verdict } from '../evaluate-set.ts'
-import { recognisers } from '../personal-data.ts'
-import { type CompiledPolicy, compilePolicy, policyOf } from '../policy.ts'
+import type { CompiledPolicy } from '../policy.ts'
 import { context, operation, policies } from './policies.ts'
+import { compiledOf, textOf } from './policy-of-config.ts'
 import { type ReferencePolicy, referenceResult, type Word } from './reference.ts'
 
 /** Random policy sets on random requests; throws with the smallest that differ. */
@@ -33,15 +33,6 @@ function verdictOf(words: readonly Word[]): Verdict {
   return words.includes('escalated') ? 'escalated' : 'allowed'
 }
 
-function compiled({ policy_type, action, config }: ReferencePolicy): CompiledPolicy {
-  const text = {
-    policy_id: 'p',
-    version: 1,
-    name: 'p',
-    // Drawn from the contract's enums.
-    policy_type: policy_type as PolicyType,
-    action: action as PolicyAction,
-    config,
-  }
-  return policyOf(text, compilePolicy(text, recognisers))
-}
+// Drawn from the contract's enums.
+const compiled = ({ policy_type, action, config }: ReferencePolicy): CompiledPolicy =>
+  compiledOf(textOf(policy_type as PolicyType, config, action as PolicyAction))

@@ -1,0 +1,17 @@
+// Policies as they are evaluated, made of a type and a configuration, without a service.
+
+import type { PolicyAction, PolicyType } from '@custos/contract'
+import { type Recognisers, recognisers } from '../personal-data.ts'
+import { type CompiledPolicy, compilePolicy, type PolicyText, policyOf } from '../policy.ts'
+
+export const textOf = (
+  policy_type: PolicyType,
+  config: object,
+  action: PolicyAction = 'log_only',
+): PolicyText => ({
+  ...{ policy_id: 'p', version: 1, name: 'p', policy_type, action },
+  config: { ...config },
+})
+
+export const compiledOf = (text: PolicyText, known: Recognisers = recognisers): CompiledPolicy =>
+  policyOf(text, compilePolicy(text, known))
