@@ -24,7 +24,7 @@ function render(head: readonly string[], rows: readonly (readonly (string | numb
 export function singleTable(results: readonly Result[]): string {
   const raw = results.some(({ raw_rps }) => raw_rps !== null)
   const head = [
-    ...['Operation', 'conn.', 'req/s', 'of echo, median [min-max]'],
+    ...['Operation', 'conn.', 'req/s', 'of echo, median [min-max]', 'of a bare route, same answer'],
     ...(raw ? ['of plain inserts'] : []),
     ...['p50 / p99 ms', 'RSS MB', 'goal'],
   ]
@@ -32,6 +32,7 @@ export function singleTable(results: readonly Result[]): string {
     head,
     results.map((r) => [
       ...[r.name, r.connections, Math.round(r.target.rps), spread(r.ratio, r.ratios)],
+      spread(r.same_ratio, r.same_ratios),
       ...(raw ? [spread(r.raw_ratio, r.raw_ratios)] : []),
       ...[`${r.target.p50_ms} / ${r.target.p99_ms}`, r.rss_mb, judged(r)],
     ]),

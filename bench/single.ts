@@ -15,6 +15,8 @@ export interface Timing {
 
 interface Turn {
   readonly echo: Round
+  /** A bare route that answers what the service answers. */
+  readonly same: Round
   readonly target: Round
   /** Units a second; null: reading, or no such ceiling. */
   readonly raw: number | null
@@ -28,6 +30,9 @@ export interface Result {
   /** Service by echo, one a round. */
   readonly ratios: readonly number[]
   readonly ratio: number
+  /** Service by the bare route with the same answer, one a round. */
+  readonly same_ratios: readonly number[]
+  readonly same_ratio: number
   /** Plain inserts of the same rows, a second. */
   readonly raw_rps: number | null
   /** Service by plain inserts, one a round. */
@@ -55,10 +60,12 @@ export async function measure(scenario: Scenario, setting: Setting): Promise<Res
     await preloadPolicies(base, scenario.policies ?? [])
     const target = `${base}${scenario.path}`
     await fire(target, scenario, 1)
+    await teach(echoUrl, target, scenario)
     const turns: Turn[] = []
     for (let i = 0; i < timing.rounds; i += 1)
       turns.push({
         echo: await fire(`${echoUrl}/echo`, scenario, timing.seconds),
+        same: await fire(`${echoUrl}/answer`, scenario, timing.seconds),
         raw: raw ? await raw.fire(scenario.connections, timing.seconds) : null,
         target: await fire(target, scenario, timing.seconds),
       })
@@ -68,6 +75,15 @@ export async function measure(scenario: Scenario, setting: Setting): Promise<Res
     await raw?.close()
     await place.remove()
   }
+}
+
+/** Gives the bare route an answer of the service to give back. */
+async function teach(echoUrl: string, target: string, { bodies }: Scenario): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const asked = await fetch(target, { method: 'POST', headers, body: bodies[0] ?? '{}' })
+  const body = await asked.text()
+  const taught = await fetch(`${echoUrl}/answer`, { method: 'PUT', headers, body })
+  if (!asked.ok || !taught.ok) throw new Error(`no answer to give back: ${asked.status}`)
 }
 
 async function rawLoopOf(
@@ -85,13 +101,15 @@ const goalsOf = ({ goal, goal_p99_ms }: Scenario): string[] => [
 
 function summarise(scenario: Scenario, turns: readonly Turn[], rss_mb: number): Result {
   const ratios = turns.map(({ target, echo }) => target.rps / echo.rps)
+  const same_ratios = turns.map(({ target, same }) => target.rps / same.rps)
   const raws = turns.flatMap(({ raw }) => (raw === null ? [] : [raw]))
   const raw_ratios = turns.flatMap(({ target, raw }) => (raw === null ? [] : [target.rps / raw]))
   const target = middleOf(turns.map((turn) => turn.target))
   const { name, connections, goal, goal_p99_ms } = scenario
   const ratio = median(ratios)
   return {
-    ...{ name, connections, target, ratios, ratio, raw_ratios, rss_mb },
+    ...{ name, connections, target, ratios, ratio, same_ratios, raw_ratios, rss_mb },
+    same_ratio: median(same_ratios),
     echo: middleOf(turns.map((turn) => turn.echo)),
     raw_rps: raws.length > 0 ? median(raws) : null,
     raw_ratio: raw_ratios.length > 0 ? median(raw_ratios) : null,

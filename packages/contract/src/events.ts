@@ -5,6 +5,7 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { EMBEDDERS } from './memory-records.ts'
 import { KNOWN_OPERATIONS } from './policy-configs.ts'
+import { JUDGMENTS, OUTCOMES, VERIFIABILITY_TAGS } from './reputation.ts'
 
 const closed = <const P extends Record<string, TSchema>>(properties: P) =>
   Type.Object(properties, { additionalProperties: false })
@@ -36,6 +37,37 @@ const Evaluated = closed({
     closed({ policy_id: MintedId, version: Count, result: MintedId, reason: MintedId }),
   ),
 })
+
+/** Subject: the record's id. */
+const RecordChange = closed({
+  proposal_digest: Hex32,
+  /** SHA-256 of the signed bytes; null where nothing is signed. */
+  record_digest: Type.Union([Hex32, Type.Null()]),
+  policy_set: Count,
+  evaluation_id: Type.Union([MintedId, Type.Null()]),
+  /** The request for an approval, where there is one. */
+  request_id: Type.Union([Hex16, Type.Null()]),
+  /** Why it was denied, as a code. */
+  reason: Type.Union([MintedId, Type.Null()]),
+})
+
+/** Subject: the request's id. */
+const ApprovalDecided = closed({
+  record_kind: MintedId,
+  record_id: Hex16,
+  proposal_digest: Hex32,
+  /** Of the approver's name or id. */
+  approver_label: LabelMac,
+  decided_by: MintedId,
+  /** SHA-256 of the signed bytes of the approval record. */
+  record_digest: Hex32,
+})
+
+/** Subject: the approver's id. */
+const ApproverChange = closed({ key_digest: Hex32, active: Type.Boolean(), changed_by: MintedId })
+
+const Hidden = Type.Union([LabelMac, Type.Null()])
+const EventTime = Type.String({ pattern: '^[0-9TZ:.-]{27}$' })
 
 export const eventPayloads = {
   'tenant.created': closed({
@@ -91,6 +123,96 @@ export const eventPayloads = {
   'policy.deleted': PolicyChange,
   'evaluation.denied': Evaluated,
   'evaluation.escalated': Evaluated,
+  'landing.waiting_hitl': RecordChange,
+  'landing.issued': RecordChange,
+  'landing.denied': RecordChange,
+  'landing.expired': RecordChange,
+  'artifact.waiting_hitl': RecordChange,
+  'artifact.registered': RecordChange,
+  'artifact.denied': RecordChange,
+  'artifact.expired': RecordChange,
+  'artifact.certified': closed({ certificate_id: Hex16 }),
+  'world_type.registered': RecordChange,
+  'action.waiting_hitl': RecordChange,
+  'action.invoked': RecordChange,
+  'action.denied': RecordChange,
+  'action.expired': RecordChange,
+  'corpus.sealed': RecordChange,
+  'composition.waiting_hitl': RecordChange,
+  'composition.governed': RecordChange,
+  'composition.denied': RecordChange,
+  'composition.expired': RecordChange,
+  'approval.requested': closed({
+    record_kind: MintedId,
+    record_id: Hex16,
+    proposal_digest: Hex32,
+    policy_set: Count,
+    policies: Type.Array(closed({ policy_id: MintedId, version: Count })),
+    expires_at: Type.String({ pattern: '^[0-9TZ:.-]{27}$' }),
+    requested_by: MintedId,
+  }),
+  'approval.approved': ApprovalDecided,
+  'approval.denied': ApprovalDecided,
+  'approval.expired': closed({ record_kind: MintedId, record_id: Hex16, proposal_digest: Hex32 }),
+  'approval.settings_changed': closed({
+    different_credential: Type.Boolean(),
+    attestation_required: Type.Boolean(),
+    expires_after_seconds: Count,
+    changed_by: MintedId,
+  }),
+  'approver.enrolled': ApproverChange,
+  'approver.updated': ApproverChange,
+  'approver.revoked': ApproverChange,
+  /** Subject: the decision's id. Recomputing needs all of these but `record`. */
+  'cgr.decision_recorded': closed({
+    dimension: LabelMac,
+    /** Of the agent in the dimension. */
+    agent: LabelMac,
+    known_by: Type.Enum(['proven', 'claimed', 'handle']),
+    handle: LabelMac,
+    /** The first key of the rotations. */
+    anchor: Hidden,
+    referent: Hidden,
+    decision: Type.Enum(JUDGMENTS),
+    tag: Type.Enum(VERIFIABILITY_TAGS),
+    /** Of all that was recorded. */
+    record: LabelMac,
+  }),
+  /** Subject: the label of the referent. */
+  'cgr.outcome_recorded': closed({
+    outcome: Type.Enum(OUTCOMES),
+    event_at: EventTime,
+    reporter: Hidden,
+    /** Of amount and source. */
+    content: LabelMac,
+  }),
+  /** Subject: the label of the referent. */
+  'cgr.review_recorded': closed({
+    reviewer: LabelMac,
+    reviewer_key: Hidden,
+    rating_e6: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    decision_id: Type.Union([Hex16, Type.Null()]),
+    handle: Hidden,
+    event_at: EventTime,
+    /** Of the source. */
+    content: LabelMac,
+  }),
+  /** Subject: the label of the chain's first key. */
+  'cgr.rotation_recorded': closed({
+    prev_key: LabelMac,
+    new_key: LabelMac,
+    position: Type.Integer({ minimum: 1 }),
+    /** Of the whole link. */
+    link: LabelMac,
+  }),
+  /** Subject: the attestation's id. */
+  'cgr.attestation_issued': closed({
+    agent: LabelMac,
+    issuer_key_id: Hex32,
+    /** Of the signed bytes. */
+    record: LabelMac,
+  }),
+  'cgr.settings_changed': closed({ compare_credentials: Type.Boolean(), changed_by: MintedId }),
   'log.restored': closed({
     generation: Type.Integer({ minimum: 1 }),
     epoch_number: Count,

@@ -32,6 +32,10 @@ export const limits = {
   pattern_field_bytes: 64 * 1024,
   /** Of a field that recognisers alone read. */
   recogniser_field_bytes: 1024 * 1024,
+  records_page: { min: 1, max: 200, default: 50 },
+  reason_chars: 2_000,
+  ref_chars: 512,
+  layers_per_artifact: 10_000,
   governance_logs_page: { min: 1, max: 500, default: 50 },
   store_delete_facts_per_transaction: 500,
 } as const

@@ -20,6 +20,8 @@ export interface OperationSpec {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Path template with `{name}` parameters, without a trailing slash. */
   readonly path: string
+  /** The last parameter of the path takes all that is left of it, slashes included. */
+  readonly greedy?: true
   readonly summary: string
   readonly description?: string
   readonly access: Access
@@ -34,6 +36,8 @@ export interface OperationSpec {
   readonly body_type?: 'application/json' | 'application/x-ndjson'
   readonly status: 200 | 201 | 202
   readonly reply: TSchema
+  /** The body of a 202, for an operation that may have to wait for a person. */
+  readonly accepted?: TSchema
   /** NDJSON replies are streams; their schema describes one line. */
   readonly reply_type?: 'application/json' | 'application/x-ndjson'
   /** Refusals beyond the common ones. */
@@ -69,9 +73,18 @@ export interface StreamReply {
   readonly filename?: string
 }
 
+/** An answer with 202: asked for, and not done yet. */
+export interface Accepted<T> {
+  readonly accepted: T
+}
+
+type AcceptedOf<S extends OperationSpec> = S['accepted'] extends TSchema
+  ? Accepted<Static<S['accepted']>>
+  : never
+
 export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
   ? StreamReply
-  : Static<S['reply']>
+  : Static<S['reply']> | AcceptedOf<S>
 
 export type RefusalOf<S extends OperationSpec> =
   | S['refuses'][number]

@@ -109,6 +109,47 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'state to wait in.',
     advice: 'Let a person do it with a credential of their own, or change the policy.',
   },
+  score_not_found: {
+    when: 'The agent has not decided anything in this dimension, or has another `subject_key`.',
+    advice: 'List the agents: `GET /v1/cgr/scores`.',
+  },
+  attestation_not_found: {
+    when: 'The agent has a score, and no attestation of it was issued yet.',
+    advice: 'Issue one: `POST /v1/cgr/attestations`.',
+  },
+  possession_unproven: {
+    when:
+      'A signature was sent that is not one of the key beside it over this request, or a ' +
+      'signature without its key.',
+    advice: 'Sign the bytes that the documentation names with the key you send, or send neither.',
+  },
+  self_report: {
+    when:
+      '`reporter_key` is the key of a decision on the referent, or of the same rotations; where ' +
+      'the tenant compares credentials, the credential recorded the decision.',
+    advice: 'Let somebody else report the outcome.',
+  },
+  self_review: {
+    when:
+      'The reviewer goes by a handle or a key of an agent whose decision is reviewed; where the ' +
+      'tenant compares credentials, the credential recorded the decision.',
+    advice: "Let somebody else review it, or name another agent's decision with `decision_id`.",
+  },
+  outcome_known: {
+    when: 'The agent judged the referent otherwise, and what became of it is known by now.',
+    advice: 'Nothing: a judgment counts as it stood when the outcome came.',
+  },
+  older_statement: {
+    when: 'The judgment on the referent was signed at the same time or later.',
+    advice: 'Sign what the agent decides now, with the time it is signed.',
+  },
+  rotation_refused: {
+    when:
+      'The link does not continue its chain: another number is next, `prev_key` is not the key at ' +
+      'its end, `new_key` has a record already, or `not_before` lies before that of the last link. ' +
+      'For a decision: its key was rotated, or is not in force yet.',
+    advice: '`GET /v1/cgr/rotations` shows the chain. Decide with the key at its end.',
+  },
   route_not_found: {
     when: 'No operation has this path.',
     advice: 'Compare the path with `/openapi.json` or `/docs`.',
@@ -154,6 +195,68 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   policy_not_found: {
     when: 'The tenant has no such policy, or it was deleted.',
     advice: 'List the policies: `GET /v1/governance/policies`.',
+  },
+  landing_not_found: {
+    when: 'The tenant has no such landing certificate.',
+    advice: 'List them: `GET /v1/landing`.',
+  },
+  artifact_not_found: {
+    when: 'The tenant has no such artifact.',
+    advice: 'List them: `GET /v1/artifacts`.',
+  },
+  type_not_found: {
+    when: 'The world model of the tenant has no such type.',
+    advice: 'List the types: `GET /v1/world-model/types`.',
+  },
+  action_not_found: {
+    when: 'The tenant has no such action.',
+    advice: 'List them: `GET /v1/world-model/actions`.',
+  },
+  template_not_found: {
+    when: 'There is no template with this id.',
+    advice: 'List them: `GET /v1/templates`.',
+  },
+  corpus_not_found: {
+    when: 'The tenant has no such corpus.',
+    advice: 'List them: `GET /v1/provenance/corpora`.',
+  },
+  composition_not_found: {
+    when: 'The tenant has no such composition.',
+    advice: 'List them: `GET /v1/compositions`.',
+  },
+  request_not_found: {
+    when: 'The tenant has no such request for an approval.',
+    advice: 'List them: `GET /v1/hitl/requests?status=all`.',
+  },
+  approver_not_found: {
+    when: 'The tenant has no such approver, or it was revoked.',
+    advice: 'List them: `GET /v1/hitl/approvers`.',
+  },
+  self_approval: {
+    when:
+      'The approver is the principal of the request, or the key that made it; where the tenant ' +
+      'demands different credentials, the key that decides is the one that asked.',
+    advice: 'Let somebody else decide, with a key of their own.',
+  },
+  attestation_required: {
+    when: 'The tenant lets enrolled approvers decide only, who sign what they decide.',
+    advice: 'Use `POST /v1/hitl/requests/{request_id}/attest`.',
+  },
+  attestation_invalid: {
+    when: 'The signature is not that of the named approver over this request and this decision.',
+    advice: 'Sign the bytes that `signing_input` of `GET /v1/hitl/requests/{request_id}` gives.',
+  },
+  not_waiting: {
+    when: 'It has been decided already, or never had to wait.',
+    advice: 'Read it: its `status` says what became of it.',
+  },
+  approval_expired: {
+    when: 'Nobody decided in time. It is not issued any more.',
+    advice: 'Ask again: the request is evaluated anew.',
+  },
+  wrong_state: {
+    when: 'What is asked for does not follow from its `status`.',
+    advice: 'Read it: its `status` says what became of it.',
   },
   store_deleting: {
     when: 'The store is being deleted and takes nothing any more.',

@@ -1,4 +1,5 @@
 // Typed envelopes around what can be verified, and their recognition in bare JSON.
+import { recordKindOf } from './records/rules.ts'
 import { isObject } from './shape.ts'
 
 /** What `verifyEnvelope` takes. The contents are unread: they are what is being judged. */
@@ -16,6 +17,8 @@ export type Envelope =
   | { readonly type: 'decision'; readonly decision: unknown }
   | { readonly type: 'memory'; readonly memory: unknown }
   | { readonly type: 'record'; readonly kind: unknown; readonly record: unknown }
+  | { readonly type: 'corpus_proof'; readonly proof: unknown; readonly corpus?: unknown }
+  | { readonly type: 'attestation'; readonly attestation: unknown; readonly rotations?: unknown }
   | { readonly type: 'list'; readonly items: readonly unknown[] }
 
 export type EnvelopeType = Envelope['type']
@@ -29,6 +32,8 @@ const REQUIRED: Readonly<Record<EnvelopeType, readonly string[]>> = {
   decision: ['decision'],
   memory: ['memory'],
   record: ['kind', 'record'],
+  corpus_proof: ['proof'],
+  attestation: ['attestation'],
   list: ['items'],
 }
 
@@ -69,6 +74,7 @@ function has(value: Bare, ...fields: readonly string[]): boolean {
 function detectRecord(json: Bare): Envelope | null {
   if (looksLikeBreadcrumb(json)) return { type: 'breadcrumbs', breadcrumbs: [json] }
   if (has(json, 'certificate_id', 'outcome')) return { type: 'certificate', certificate: json }
+  if (has(json, 'issuer_key_id', 'cgr_score')) return { type: 'attestation', attestation: json }
   if (has(json, 'included', 'breadcrumb_seq')) return { type: 'proof', proof: json }
   if (isObject(json['from']) && isObject(json['to']) && has(json, 'path')) {
     return { type: 'consistency', from: json['from'], to: json['to'], path: json['path'] }
@@ -78,7 +84,19 @@ function detectRecord(json: Bare): Envelope | null {
   if (has(json, 'decision_id', 'query', 'timestamp')) return { type: 'decision', decision: json }
   if (has(json, 'content', 'source')) return { type: 'memory', memory: json }
   if (isObject(json['decision'])) return detectRecord(json['decision'])
-  return null
+  return detectRegistryRecord(json)
+}
+
+// A document, the row of a registry that has one, or what is shown of an approval.
+function detectRegistryRecord(json: Bare): Envelope | null {
+  // It names the kind of the record that it is about.
+  if (has(json, 'request_id', 'proposal_digest', 'decision', 'attestation'))
+    return { type: 'record', kind: 'approval', record: json }
+  const kind = recordKindOf(json)
+  if (kind !== undefined) return { type: 'record', kind, record: json }
+  if (has(json, 'included', 'source', 'merkle_root')) return { type: 'corpus_proof', proof: json }
+  if (isObject(json['record'])) return detectRegistryRecord(json['record'])
+  return isObject(json['document']) ? detectRegistryRecord(json['document']) : null
 }
 
 // The answer of the API names both epochs side by side.
@@ -94,7 +112,10 @@ function flatConsistency(json: Bare): Envelope {
 
 // The pages of the API carry their items under the plural of the record's name.
 function detectPage(json: Bare): Envelope | null {
-  const pages = ['breadcrumbs', 'epochs', 'certificates', 'decisions', 'memories', 'items']
+  const pages = [
+    ...['breadcrumbs', 'epochs', 'certificates', 'decisions', 'memories', 'items'],
+    ...['artifacts', 'types', 'invocations', 'corpora', 'compositions', 'attestations'],
+  ]
   const name = pages.find((page) => Array.isArray(json[page]))
   const items = name === undefined ? null : json[name]
   return Array.isArray(items) ? detectList(items) : null

@@ -1,7 +1,14 @@
 // The published key list: which key may have signed what, and when.
 import { isObject, isText } from './shape.ts'
 
-export type KeyPurpose = 'decision' | 'provenance' | 'checkpoint' | 'erasure' | (string & {})
+export type KeyPurpose =
+  | 'decision'
+  | 'provenance'
+  | 'checkpoint'
+  | 'erasure'
+  /** Records of the registries and of approvals, each under a domain of its kind. */
+  | 'record'
+  | (string & {})
 
 /**
  * One line of the list an instance publishes. The list is append-only: a retired key stays, so

@@ -7,7 +7,23 @@ import { toHex, utf8 } from './encoding.ts'
  * The kinds of record signed under a domain of their own, so a signature over one can never stand
  * for another. A change to what a kind signs needs a new version in the domain string.
  */
-export const SIGNED_KINDS = ['erasure', 'key_list'] as const
+export const SIGNED_KINDS = [
+  'erasure',
+  'key_list',
+  'landing',
+  'artifact',
+  'world_type',
+  'action',
+  'corpus',
+  'composition',
+  'approval',
+  /** By an approver's own key, over what is to be approved. */
+  'attestation',
+  /** By an agent's own key, over a decision whose outcome will count for it. */
+  'cgr_decision',
+  /** By the key of who reports an outcome. */
+  'cgr_outcome',
+] as const
 export type SignedKind = (typeof SIGNED_KINDS)[number]
 
 /** Fields that carry or repeat the signature and so cannot be under it. */

@@ -12,6 +12,12 @@ import {
   verifyInclusionProof,
 } from './log-proof.ts'
 import { verifyMemory } from './provenance.ts'
+import { verifyApproval } from './records/approval.ts'
+import { verifyCorpusProof } from './records/corpus-proof.ts'
+import { verifyRegistryRecord } from './records/registry-record.ts'
+import { rulesOf } from './records/rules.ts'
+import { verifyCgrAttestation } from './reputation/attestation.ts'
+import { isStatementKind, verifyStatement } from './reputation/identity.ts'
 import { isObject, isText } from './shape.ts'
 import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
 import {
@@ -54,6 +60,10 @@ function verifyOne(
       return verifyDecision(envelope.decision, context.keys)
     case 'memory':
       return verifyMemory(envelope.memory, context.keys)
+    case 'corpus_proof':
+      return verifyCorpusProof(envelope.proof, envelope.corpus)
+    case 'attestation':
+      return verifyCgrAttestation(envelope.attestation, context.keys, envelope.rotations)
     case 'record':
       return verifyRecord(envelope.kind, envelope.record, context)
   }
@@ -79,8 +89,12 @@ function addNew(list: string[], more: readonly string[]): void {
   for (const text of more) if (!list.includes(text)) list.push(text)
 }
 
-/** A record signed under the domain of its kind, by the key whose purpose has the kind's name. */
+/** A record signed under the domain of its kind. */
 async function verifyRecord(kind: unknown, value: unknown, context: LogContext): Promise<Verdict> {
+  const rules = rulesOf(kind)
+  if (rules) return verifyRegistryRecord(rules, value, context.keys)
+  if (kind === 'approval') return verifyApproval(value, context.keys)
+  if (isStatementKind(kind)) return verifyStatement(kind, value)
   if (!isSignedKind(kind)) return malformed('record', 'kind')
   // A certificate has rules of its own about what stands outside the signature.
   if (kind === 'erasure') return verifyCertificate(value, context.keys)

@@ -1,7 +1,10 @@
 // One request for every operation that succeeds for the tenant whose ids it is built from.
 
+import { newPublicKey } from './testing/approval.ts'
+import { landingRequest } from './testing/landing.ts'
 import type { Sent } from './testing/table.ts'
 import type { Ids } from './testing/world.ts'
+import { INVOCATION } from './testing/world-model.ts'
 
 const store = ({ store_id }: Ids) => ({ params: { store_id } })
 const decision = ({ decision_id }: Ids) => ({ params: { decision_id } })
@@ -9,6 +12,29 @@ const certificate = ({ certificate_id }: Ids) => ({ params: { certificate_id } }
 const epoch = ({ epoch_number }: Ids) => ({ params: { epoch_number } })
 const tenant = ({ tenant_id }: Ids) => ({ params: { tenant_id } })
 const policy = ({ policy_id }: Ids) => ({ params: { policy_id } })
+const corpus = ({ corpus_id }: Ids) => ({ params: { corpus_id } })
+const composition = ({ composition_id }: Ids) => ({ params: { composition_id } })
+const waitingComposition = ({ waiting_composition_id }: Ids) => ({
+  params: { composition_id: waiting_composition_id },
+  body: { approver: 'ben', reason: 'as agreed' },
+})
+const approval = ({ request_id }: Ids) => ({ params: { request_id } })
+const landing = ({ landing_id }: Ids) => ({ params: { certificate_id: landing_id } })
+const waitingLanding = ({ landing_waiting_id }: Ids) => ({
+  params: { certificate_id: landing_waiting_id },
+})
+const type = ({ type_id }: Ids) => ({ params: { type_id } })
+const action = ({ action_id }: Ids) => ({ params: { action_id } })
+const waitingAction = ({ waiting_action_id }: Ids) => ({
+  params: { action_id: waiting_action_id },
+  body: { approver: 'ben', reason: 'as agreed' },
+})
+const artifact = ({ artifact_id }: Ids) => ({ params: { artifact_id } })
+const waitingArtifact = ({ waiting_artifact_id }: Ids) => ({
+  params: { artifact_id: waiting_artifact_id },
+  body: { approver: 'Ben', reason: 'as agreed' },
+})
+const approver = ({ approver_id }: Ids) => ({ params: { approver_id } })
 const nothing = () => ({})
 
 const IMPORT_LINES = [
@@ -124,6 +150,146 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'governance.seed_defaults': () => ({ body: {} }),
   'governance.logs': () => ({ query: { limit: 10, offset: 0 } }),
 
+  'provenance.register': () => ({
+    body: {
+      name: 'support mails',
+      sources: [
+        { id: 'mails-2024', license: 'CC-BY-4.0', record_count: 12 },
+        { id: 'mails-2025', lawful_basis: 'contract', team: 'blue' },
+      ],
+      attestations: { representativeness: 'by region', bias_examination: 'in 2025' },
+      processing: ['deduplicated'],
+      metadata: { owner: 'data team' },
+    },
+  }),
+  'provenance.list': () => ({ query: { limit: 10, offset: 0 } }),
+  'provenance.stats': nothing,
+  'provenance.get': corpus,
+  'provenance.verify': corpus,
+  'provenance.proof': (ids) => ({ ...corpus(ids), query: { source_id: 'mails-2024' } }),
+  'provenance.block': corpus,
+
+  'compositions.compose': () => ({
+    body: {
+      composition_kind: 'stack',
+      members: [
+        { ref_id: 'adapters/support', license: 'MIT OR GPL-2.0-or-later', certified: true },
+        { ref_id: 'models/base', license: 'Apache-2.0', certified: true },
+      ],
+      target_ref: 'stacks/support',
+      authority: { delegation_ref: 'd-1', human_principal: 'ana', trust_tier: 'trusted' },
+      required_trust_tier: 'basic',
+    },
+  }),
+  'compositions.list': () => ({ query: { limit: 10, offset: 0 } }),
+  'compositions.stats': nothing,
+  'compositions.get': composition,
+  'compositions.verify': composition,
+  'compositions.artifact': composition,
+  'compositions.approve': waitingComposition,
+  'compositions.reject': waitingComposition,
+
+  'artifacts.register': () => ({
+    body: {
+      artifact_ref: 'adapters/mail',
+      base_model_ref: 'models/base-7b',
+      layers: [
+        { media_type: 'application/octet-stream', digest: `sha256:${'c3'.repeat(32)}`, size: 12 },
+      ],
+      kind: 'lora',
+      metadata: { license: 'MIT' },
+    },
+  }),
+  'artifacts.stats': nothing,
+  'artifacts.list': () => ({ query: { limit: 10, offset: 0 } }),
+  'artifacts.get': artifact,
+  'artifacts.verify': artifact,
+  'artifacts.integrity': (ids) => ({
+    ...artifact(ids),
+    body: { layer_hashes: ['a1'.repeat(32)] },
+  }),
+  'artifacts.certify': (ids) => ({
+    ...artifact(ids),
+    body: { certificate_id: ids.landing_id },
+  }),
+  'artifacts.approve': waitingArtifact,
+  'artifacts.reject': waitingArtifact,
+
+  'landing.conformance': ({ corpus_id }) => ({
+    body: {
+      artifact_ref: 'adapters/support',
+      layer_hashes: [`sha256:${'a1'.repeat(32)}`],
+      data_provenance: { corpus_id, merkle_root: '5'.repeat(64) },
+    },
+  }),
+  'landing.issue': () => ({ body: landingRequest('adapters/support') }),
+  'landing.stats': nothing,
+  'landing.list': () => ({ query: { limit: 10, offset: 0 } }),
+  'landing.get': landing,
+  'landing.verify': landing,
+  'landing.approve': (ids) => ({
+    ...waitingLanding(ids),
+    body: { approver: 'Ben', reason: 'as agreed' },
+  }),
+  'landing.reject': (ids) => ({ ...waitingLanding(ids), body: { approver: 'Ben' } }),
+
+  'approvals.requests': () => ({ query: { status: 'all', limit: 10, offset: 0 } }),
+  'approvals.request': approval,
+  'approvals.attest': (ids) => ({
+    ...approval(ids),
+    body: {
+      decision: 'approve',
+      signer_id: ids.approver_id,
+      signature: ids.attestation,
+      reason: 'as agreed',
+    },
+  }),
+  'approvals.verify': approval,
+  // A key is enrolled once.
+  'approvals.enroll': () => ({
+    body: { name: 'Ana', role: 'release manager', public_key: newPublicKey() },
+  }),
+  'approvals.approvers': () => ({ query: { limit: 10, offset: 0 } }),
+  'approvals.approver': approver,
+  'approvals.update_approver': (ids) => ({ ...approver(ids), body: { role: 'legal' } }),
+  'approvals.revoke': approver,
+  'approvals.settings': nothing,
+  'approvals.change_settings': () => ({ body: { expires_after_seconds: 3_600 } }),
+
+  'world_model.register_type': () => ({
+    body: {
+      kind: 'object',
+      name: 'Shipment',
+      spec: {
+        type: 'object',
+        properties: { weight: { type: 'number', minimum: 0 }, to: { $ref: '#/$defs/place' } },
+        required: ['weight'],
+        $defs: { place: { enum: ['Lisbon', 'Porto'] } },
+      },
+    },
+  }),
+  'world_model.list_types': () => ({ query: { kind: 'object', limit: 10, offset: 0 } }),
+  'world_model.get_type': (ids) => ({ ...type(ids), query: { version: 1 } }),
+  'world_model.verify_type': (ids) => ({ ...type(ids), query: { version: 1 } }),
+  'world_model.validate_object': () => ({
+    body: { type_name: 'Invoice', instance: { invoice_ref: 'INV-1', amount: 12.5 } },
+  }),
+  'world_model.validate_link': () => ({
+    body: {
+      ...{ link_name: 'owns', from_type: 'Client', to_type: 'Invoice' },
+      ...{ from_id: 'C-1', to_id: 'INV-1', existing: [{ from_id: 'C-1', to_id: 'INV-2' }] },
+    },
+  }),
+  'world_model.invoke': () => ({ body: INVOCATION }),
+  'world_model.list_actions': () => ({ query: { limit: 10, offset: 0 } }),
+  'world_model.action_stats': nothing,
+  'world_model.get_action': action,
+  'world_model.verify_action': action,
+  'world_model.approve_action': waitingAction,
+  'world_model.reject_action': waitingAction,
+  'templates.list': nothing,
+  'templates.install': () => ({ body: { template_id: 'healthcare' } }),
+
   'jobs.get': ({ job_id }) => ({ params: { job_id } }),
 
   'tenants.create': () => ({ body: { name: 'Another', plan: 'pro' } }),
@@ -149,6 +315,16 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'decisions.redact',
   'erasure.issue',
   'governance.delete_policy',
+  'artifacts.approve',
+  'artifacts.reject',
+  'compositions.approve',
+  'compositions.reject',
+  'approvals.attest',
+  'approvals.revoke',
+  'landing.approve',
+  'landing.reject',
+  'world_model.approve_action',
+  'world_model.reject_action',
   'tenants.rotate_key',
   'keys.revoke',
 ])

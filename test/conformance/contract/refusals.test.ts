@@ -38,6 +38,22 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'gcrumbs.public_key',
     'gcrumbs.verify_key',
     'gcrumbs.roll',
+    'approvals.attest',
+    'artifacts.register',
+    'artifacts.approve',
+    'artifacts.reject',
+    'landing.issue',
+    'landing.approve',
+    'landing.reject',
+    'world_model.register_type',
+    'world_model.invoke',
+    'world_model.approve_action',
+    'world_model.reject_action',
+    'templates.install',
+    'provenance.register',
+    'compositions.compose',
+    'compositions.approve',
+    'compositions.reject',
   ],
   index_building: ['memory.retrieve'],
   chain_empty: ['gcrumbs.roll'],
@@ -198,7 +214,8 @@ test('without signing keys nothing is signed, written or erased: 503 no_signing_
     const { tenant, ids } = await buildWorld(service)
     const { keyring, clock } = service.kernel
     const retire = async () => {
-      for (const purpose of ['decision', 'provenance', 'checkpoint', 'erasure'] as const)
+      const purposes = ['decision', 'provenance', 'checkpoint', 'erasure', 'record'] as const
+      for (const purpose of purposes)
         await keyring.retireSigningKey(purpose, formatTime(clock.now()))
     }
     await tenant.ok('memory.write', exampleOf('memory.write', ids))

@@ -3,6 +3,11 @@
 import { limits, type RefusalCode } from '@custos/contract'
 import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { provokingApprovals } from './testing/refusals-approvals.ts'
+import { provokingArtifacts } from './testing/refusals-artifacts.ts'
+import { provokingCompositions } from './testing/refusals-compositions.ts'
+import { provokingLanding } from './testing/refusals-landing.ts'
+import { provokingWorldModel } from './testing/refusals-world-model.ts'
 import type { Sent } from './testing/table.ts'
 import { send, type Tenant } from './testing/tenant.ts'
 import { GHOSTS, type Ids, type World } from './testing/world.ts'
@@ -88,6 +93,37 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['governance.get_policy', 'policy_not_found'],
   ['governance.update_policy', 'policy_not_found'],
   ['governance.delete_policy', 'policy_not_found'],
+  ['provenance.get', 'corpus_not_found'],
+  ['provenance.verify', 'corpus_not_found'],
+  ['provenance.proof', 'corpus_not_found'],
+  ['provenance.block', 'corpus_not_found'],
+  ['compositions.get', 'composition_not_found'],
+  ['compositions.verify', 'composition_not_found'],
+  ['compositions.artifact', 'composition_not_found'],
+  ['compositions.approve', 'composition_not_found'],
+  ['compositions.reject', 'composition_not_found'],
+  ['approvals.request', 'request_not_found'],
+  ['approvals.attest', 'request_not_found'],
+  ['approvals.verify', 'request_not_found'],
+  ['approvals.approver', 'approver_not_found'],
+  ['approvals.update_approver', 'approver_not_found'],
+  ['approvals.revoke', 'approver_not_found'],
+  ['artifacts.get', 'artifact_not_found'],
+  ['artifacts.verify', 'artifact_not_found'],
+  ['artifacts.integrity', 'artifact_not_found'],
+  ['artifacts.certify', 'artifact_not_found'],
+  ['artifacts.approve', 'artifact_not_found'],
+  ['artifacts.reject', 'artifact_not_found'],
+  ['landing.get', 'landing_not_found'],
+  ['landing.verify', 'landing_not_found'],
+  ['landing.approve', 'landing_not_found'],
+  ['landing.reject', 'landing_not_found'],
+  ['world_model.get_type', 'type_not_found'],
+  ['world_model.verify_type', 'type_not_found'],
+  ['world_model.get_action', 'action_not_found'],
+  ['world_model.verify_action', 'action_not_found'],
+  ['world_model.approve_action', 'action_not_found'],
+  ['world_model.reject_action', 'action_not_found'],
   ['jobs.get', 'job_not_found'],
   ['keys.revoke', 'key_not_found'],
   ['tenants.get', 'tenant_not_found'],
@@ -109,6 +145,23 @@ const REUSED = [
   'governance.create_policy',
   'governance.evaluate',
   'governance.seed_defaults',
+  'provenance.register',
+  'compositions.compose',
+  'compositions.approve',
+  'compositions.reject',
+  'approvals.enroll',
+  'artifacts.register',
+  'artifacts.certify',
+  'artifacts.approve',
+  'artifacts.reject',
+  'landing.issue',
+  'landing.approve',
+  'landing.reject',
+  'world_model.register_type',
+  'world_model.invoke',
+  'world_model.approve_action',
+  'world_model.reject_action',
+  'templates.install',
   'keys.create',
   'tenants.rotate_key',
 ]
@@ -168,6 +221,11 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(ghostCases),
   ...Object.fromEntries(reusedCases),
   ...Object.fromEntries(gatedCases),
+  ...provokingApprovals,
+  ...provokingArtifacts,
+  ...provokingLanding,
+  ...provokingCompositions,
+  ...provokingWorldModel,
 
   'tenants.create idempotency_key_reused': reusedByOperator,
   'memory.list_stores rejected': asking('memory.list_stores', () => ({ query: BAD_CURSOR })),
@@ -252,6 +310,13 @@ export const provoking: Readonly<Record<string, Provoke>> = {
     query: BAD_CURSOR,
   })),
   'governance.logs rejected': asking('governance.logs', () => ({ query: BAD_CURSOR })),
+  'provenance.register rejected': gated('provenance.register', 'provenance.seal', 'deny'),
+  'provenance.register approval_required': gated(
+    'provenance.register',
+    'provenance.seal',
+    'escalate',
+  ),
+  'provenance.list rejected': asking('provenance.list', () => ({ query: BAD_CURSOR })),
   'keys.create rejected': asking('keys.create', () => ({
     body: { class: 'read_only', scopes: ['memory:write'] },
   })),

@@ -31,7 +31,7 @@ after(() => service.stop())
 function marksOf({ tenant, ids, word }: World): string[] {
   const { tenant_id, store_id, decision_id, certificate_id, job_id, key_id, policy_id } = ids
   const minted = [tenant_id, store_id, decision_id, certificate_id, job_id, key_id, policy_id]
-  return [...minted, word, tenant.api_key]
+  return [...minted, ids.request_id, ids.approver_id, word, tenant.api_key]
 }
 
 /** All that the tenant can read about itself, as one text. */
@@ -49,6 +49,12 @@ async function everythingOf({ tenant, ids }: World): Promise<string> {
     ['keys.list', {}],
     ['governance.get_policy', { params: { policy_id: ids.policy_id } }],
     ['governance.stats', {}],
+    ['compositions.list', {}],
+    ['compositions.verify', { params: { composition_id: ids.composition_id } }],
+    ['approvals.requests', { query: { status: 'all' } }],
+    ['approvals.request', { params: { request_id: ids.request_id } }],
+    ['approvals.approvers', {}],
+    ['approvals.settings', {}],
     ['tenants.get', { params: { tenant_id: ids.tenant_id } }],
   ]
   const texts: string[] = []

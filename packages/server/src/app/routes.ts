@@ -3,6 +3,9 @@
 import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
 import type { Handler, HandlersOf } from '../platform/call.ts'
+import { approvalsHandlers } from '../slices/approvals/index.ts'
+import { artifactsHandlers } from '../slices/artifacts/index.ts'
+import { compositionsHandlers } from '../slices/compositions/index.ts'
 import { decisionsHandlers } from '../slices/decisions/index.ts'
 import {
   decisionErasureHandlers,
@@ -12,9 +15,14 @@ import {
 import { gcrumbsHandlers } from '../slices/gcrumbs/index.ts'
 import { governanceHandlers } from '../slices/governance/index.ts'
 import { jobsHandlers } from '../slices/jobs/index.ts'
+import { landingHandlers } from '../slices/landing/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
+import { provenanceHandlers } from '../slices/provenance/index.ts'
+import { reputationHandlers } from '../slices/reputation/index.ts'
+import { templatesHandlers } from '../slices/templates/index.ts'
 import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
+import { worldModelHandlers } from '../slices/world-model/index.ts'
 
 export interface Route {
   readonly operation: OperationSpec
@@ -43,6 +51,14 @@ export function allRoutes(): Route[] {
     ...bind(contract.erasure, erasureHandlers),
     ...bind(contract.gcrumbs, gcrumbsHandlers),
     ...bind(contract.governance, governanceHandlers),
+    ...bind(contract.provenance, provenanceHandlers),
+    ...bind(contract.artifacts, artifactsHandlers),
+    ...bind(contract.landing, landingHandlers),
+    ...bind(contract.approvals, approvalsHandlers),
+    ...bind(contract.compositions, compositionsHandlers),
+    ...bind(contract.worldModel, worldModelHandlers),
+    ...bind(contract.templates, templatesHandlers),
+    ...bind(contract.reputation, reputationHandlers),
     ...bind(contract.jobs, jobsHandlers),
     ...bind(contract.tenants, tenantsHandlers),
     ...bind(contract.keys, keysHandlers),

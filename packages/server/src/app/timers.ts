@@ -1,5 +1,5 @@
-// Work by the clock: checkpoints when there is something new, old idempotency records, and
-// erasures that failed half-way.
+// Work by the clock: checkpoints when there is something new, requests nobody has decided, old
+// idempotency records, and erasures that failed half-way.
 
 import { listTenants } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
@@ -7,12 +7,15 @@ import { sweepIdempotency } from '../platform/idempotency.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { ifLeased } from '../platform/leases.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { expireApprovals } from '../slices/approvals/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
 import { flushRetrieved, purgeErased } from '../slices/memory/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
 
 const SWEEP_MS = 600_000
+/** How long after its time a request may still be written down as waiting. */
+const EXPIRE_MS = 30_000
 const REWRITE_LOOK_MS = 600_000
 const RECOVER_MS = 60_000
 /** How soon what a dead process has held is looked for. */
@@ -65,6 +68,9 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   if (kernel.db.shared) every(ABANDONED_MS, 'timer.takeover_failed', () => recoverAbandoned(kernel))
   every(RECOVER_MS, 'timer.recovery_failed', () =>
     inOneProcess('recovery', () => recoverErasures(kernel)),
+  )
+  every(EXPIRE_MS, 'timer.expiry_failed', () =>
+    inOneProcess('expiry', () => expireApprovals(kernel)),
   )
   every(SWEEP_MS, 'timer.sweep_failed', () =>
     inOneProcess('sweep', async () => {

@@ -6,7 +6,7 @@ import type { Kernel } from '../platform/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
 import { Authenticator, type AuthOptions } from './authenticate.ts'
-import { Endpoint, type Route } from './endpoint.ts'
+import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { errorPages } from './error-pages.ts'
 import { type Asset, loadExplorer, PUBLIC_PATHS, sendAsset } from './explorer.ts'
 import { buildOpenapi } from './openapi.ts'
@@ -95,12 +95,17 @@ function carryBodies(server: FastifyInstance): void {
 function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: Route): void {
   server.route({
     method: servedMethods(operation.method),
-    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: urlOf(operation),
     handler(request, reply) {
       reply.hijack()
       void endpoint.serve(request, reply.raw)
     },
   })
+}
+
+function urlOf({ path, greedy }: OperationSpec): string {
+  const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
+  return url.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** Served without a credential besides the public operations. */

@@ -34,6 +34,8 @@ export interface Arrived {
 const NDJSON_TYPE = 'application/x-ndjson'
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]+$/
 const EMPTY = Buffer.alloc(0)
+/** The parameter that the path of a greedy operation ends with. */
+export const LAST_PARAMETER = /\{(\w+)\}$/
 
 /** Text parameters of one place: coerced, defaulted and validated. */
 class Parameters {
@@ -116,21 +118,22 @@ export class Endpoint {
     }
     let status: number = this.#operation.status
     try {
-      await this.#answer(arrived, response, trace)
+      status = await this.#answer(arrived, response, trace)
     } catch (error) {
       status = this.#refuse(error, response, trace)
     }
     this.#log(status, trace)
   }
 
-  async #answer(arrived: Arrived, response: ServerResponse, trace: Trace): Promise<void> {
+  /** Returns the status answered with. */
+  async #answer(arrived: Arrived, response: ServerResponse, trace: Trace): Promise<number> {
     const operation = this.#operation
     const { headers } = arrived.raw
     if (operation.access !== 'public') {
       const found = this.#authenticator.find(headers)
       trace.principal = found instanceof Promise ? await found : found
     }
-    const params = this.#params?.parse(arrived.params) ?? {}
+    const params = this.#params?.parse(this.#named(arrived.params)) ?? {}
     trace.tenant_id = authorize(operation, trace.principal, params)
     const query = this.#query?.parse(arrived.query) ?? {}
     const { body, content } = await this.#readBody(arrived.raw)
@@ -151,10 +154,21 @@ export class Endpoint {
       readMeter(this.#kernel).count(trace.tenant_id, operation.id)
     const answering = answerHeaders(trace.request_id, operation.reply_type ?? JSON_TYPE)
     if (call.replayed) answering['idempotency-replayed'] = 'true'
-    if (operation.reply_type === NDJSON_TYPE)
+    if (operation.reply_type === NDJSON_TYPE) {
       // A handler of an NDJSON operation does not compile with any other reply.
-      return sendStream(response, answering, reply as StreamReply)
-    sendText(response, operation.status, answering, JSON.stringify(reply))
+      await sendStream(response, answering, reply as StreamReply)
+      return operation.status
+    }
+    const waits = operation.accepted !== undefined && isAccepted(reply)
+    const status = waits ? ACCEPTED : operation.status
+    sendText(response, status, answering, JSON.stringify(waits ? reply.accepted : reply))
+    return status
+  }
+
+  // What a router gives for the rest of a path has no name there.
+  #named(params: unknown): unknown {
+    const [, name] = this.#operation.greedy ? (LAST_PARAMETER.exec(this.#operation.path) ?? []) : []
+    return name === undefined ? params : { ...Object(params), [name]: Object(params)['*'] }
   }
 
   get #takesBody(): boolean {
@@ -227,6 +241,12 @@ export class Endpoint {
     })
   }
 }
+
+/** What waits for a person is not done yet. */
+const ACCEPTED = 202
+
+const isAccepted = (reply: unknown): reply is { accepted: unknown } =>
+  typeof reply === 'object' && reply !== null && 'accepted' in reply
 
 function mediaType(header: string | undefined): string {
   if (header === undefined) return ''

@@ -165,8 +165,16 @@ function success(operation: OperationSpec): Json {
       headers: { 'X-Request-Id': { schema: { type: 'string' } } },
       content: { [type]: { schema: operation.reply } },
     },
+    ...(operation.accepted ? waitingResponse(operation.accepted) : {}),
   }
 }
+
+const waitingResponse = (schema: OperationSpec['reply']): Json => ({
+  202: {
+    description: 'A policy of the tenant asks for an approval: it waits for a person.',
+    content: { 'application/json': { schema } },
+  },
+})
 
 /** One response a status: its codes, and the shape they come in. */
 function problems(codes: readonly RefusalCode[]): Json {

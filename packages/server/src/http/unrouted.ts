@@ -25,11 +25,16 @@ export class KnownPaths {
   readonly #patterns: readonly Pattern[]
 
   /** @param reached operations, and pages, which have GET */
-  constructor(reached: readonly { method?: OperationSpec['method']; path: string }[]) {
-    this.#patterns = reached.map(({ method = 'GET', path }) => ({
-      method,
-      path: new RegExp(`^${escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')}/?$`),
-    }))
+  constructor(
+    reached: readonly { method?: OperationSpec['method']; path: string; greedy?: true }[],
+  ) {
+    this.#patterns = reached.map(({ method = 'GET', path, greedy }) => {
+      const whole = escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')
+      return {
+        method,
+        path: new RegExp(`^${greedy ? whole.replace(/\[\^\/\]\+$/, '.+') : whole}/?$`),
+      }
+    })
   }
 
   methodsOf(url: string): string[] {

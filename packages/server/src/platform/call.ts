@@ -1,12 +1,14 @@
 // One call of one operation: who calls, what it may refuse, and its ways to the data.
 
 import type {
+  Accepted,
   CredentialClass,
   InputOf,
   OperationSpec,
   RefusalOf,
   ReplyOf,
   Scope,
+  TrustTier,
 } from '@custos/contract'
 import type { TenantDb, Tx } from './db/tenant-db.ts'
 import type { Kernel } from './kernel.ts'
@@ -23,6 +25,8 @@ export interface Principal {
   readonly scopes: readonly Scope[]
   /** Empty: every store of the tenant. */
   readonly allowed_stores: readonly string[]
+  /** The most a claim of trust may be; null: whatever is claimed. */
+  readonly max_trust_tier?: TrustTier | null
   /**
    * The number of the tenant's policies when the credential was looked up, where other processes
    * may change them; 0: there are none.
@@ -80,6 +84,9 @@ export interface Call<S extends OperationSpec = OperationSpec> {
   /** The same for an operation of several units, which are not undone together. */
   inParts<T extends ReplayIds>(parts: InParts<T>): Promise<T>
 }
+
+/** Answers 202: it waits for a person. */
+export const accepted = <T>(body: T): Accepted<T> => ({ accepted: body })
 
 export type Handler<S extends OperationSpec> = (
   call: Call<S>,

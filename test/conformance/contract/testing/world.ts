@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
+import { askApproval, letWait } from './approval.ts'
+import { askLanding } from './landing.ts'
 import { newTenant, type Tenant } from './tenant.ts'
+import { buildWorldModel } from './world-model.ts'
 
 export interface Ids {
   readonly tenant_id: string
@@ -20,6 +23,24 @@ export interface Ids {
   readonly key_id: string
   /** Disabled, so that it stands in nobody's way. */
   readonly policy_id: string
+  /** Of an artifact that waits for a person. */
+  readonly request_id: string
+  readonly approver_id: string
+  /** The approver's signature under its approval, hex. */
+  readonly attestation: string
+  readonly corpus_id: string
+  /** Of a certificate that was issued, and of one that waits. */
+  readonly landing_id: string
+  readonly landing_waiting_id: string
+  /** Of the artifact that the issued certificate certified, and of one that waits. */
+  readonly artifact_id: string
+  readonly waiting_artifact_id: string
+  readonly composition_id: string
+  /** Of one that waits for a person. */
+  readonly waiting_composition_id: string
+  readonly type_id: string
+  readonly action_id: string
+  readonly waiting_action_id: string
 }
 
 /** Well-formed ids of things that no tenant ever has. */
@@ -36,6 +57,19 @@ export const GHOSTS: Ids = {
   job_id: 'ffffffffffffffffffffffff',
   key_id: 'ffffffffffffffffffffffff',
   policy_id: 'ffffffffffffffffffffffff',
+  request_id: 'ffffffffffffffffffffffffffffffff',
+  approver_id: 'ffffffffffffffffffffffff',
+  attestation: 'f'.repeat(128),
+  corpus_id: 'ffffffffffffffffffffffffffffffff',
+  landing_id: 'ffffffffffffffffffffffffffffffff',
+  landing_waiting_id: 'ffffffffffffffffffffffffffffffff',
+  artifact_id: 'ffffffffffffffffffffffffffffffff',
+  waiting_artifact_id: 'ffffffffffffffffffffffffffffffff',
+  composition_id: 'ffffffffffffffffffffffffffffffff',
+  waiting_composition_id: 'ffffffffffffffffffffffffffffffff',
+  type_id: 'ffffffffffffffffffffffffffffffff',
+  action_id: 'ffffffffffffffffffffffffffffffff',
+  waiting_action_id: 'ffffffffffffffffffffffffffffffff',
 }
 
 export interface World {
@@ -60,6 +94,21 @@ export async function buildWorld(service: TestService): Promise<World> {
       enabled: false,
     },
   })
+  const { corpus_id } = await tenant.ok('provenance.register', {
+    body: {
+      name: `${word} mails`,
+      sources: [
+        { id: 'mails-2024', license: 'MIT' },
+        { id: `${word}-2025`, license: 'MIT', note: word },
+      ],
+      attestations: { representativeness: word, bias_examination: word },
+      metadata: { owner: word },
+    },
+  })
+  const composed = await compose(tenant, word)
+  const approval = await askApproval(tenant, word)
+  const landing = await askLanding(tenant, word)
+  const world = await buildWorldModel(tenant, word)
   await tenant.ok('gcrumbs.roll')
   await tenant.ok('memory.write', {
     params: { store_id: filled.store_id },
@@ -68,8 +117,28 @@ export async function buildWorld(service: TestService): Promise<World> {
   const { epoch_number, tree_size } = await tenant.ok('gcrumbs.roll')
   assert.ok(epoch_number >= 2 && tree_size > 2)
   const { tenant_id } = tenant
-  const minted = { tenant_id, epoch_number, seq: 1, job_id, key_id, policy_id }
-  return { tenant, word, ids: { ...filled, ...minted } }
+  const minted = { tenant_id, epoch_number, seq: 1, job_id, key_id, policy_id, corpus_id }
+  return {
+    tenant,
+    word,
+    ids: { ...filled, ...minted, ...composed, ...approval, ...landing, ...world },
+  }
+}
+
+/** A composition that is governed, and another that waits. */
+async function compose(tenant: Tenant, word: string) {
+  const body = {
+    composition_kind: word,
+    members: [{ ref_id: `${word}/adapter`, license: 'MIT', certified: true }],
+    target_ref: `${word}/stack`,
+    authority: { human_principal: 'ana', trust_tier: 'verified' },
+  }
+  const id = 'compositions.compose'
+  const { composition_id } = await tenant.ok(id, { body })
+  const other = { ...body, target_ref: `${word}/waiting` }
+  const request_id = await letWait(tenant, { id, gate: 'composition.govern', body: other })
+  const { record_id } = await tenant.ok('approvals.request', { params: { request_id } })
+  return { composition_id, waiting_composition_id: record_id }
 }
 
 /** A store with memories of every state, a decision over them and a certificate. */

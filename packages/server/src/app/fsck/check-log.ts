@@ -1,5 +1,6 @@
 // The log: re-derived whole, then read for what it says the other tables must hold.
 
+import { RECORD_KINDS } from '@custos/proof'
 import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
 import type { Check, Found, LogSummary } from './finding.ts'
 import { findEpochCheckpoint, listRecords } from './fsck.sql.ts'
@@ -62,4 +63,21 @@ function summarise(log: LogSummary, seq: number, entry: Entry): void {
   if (event_type === 'decision.logged') log.decisions += 1
   if (event_type === 'erasure.certified')
     log.certified.set(String(subject), { seq, digest: String(payload['digest']) })
+  summariseRecord(log, String(event_type), { subject: String(subject), payload })
+}
+
+function summariseRecord(
+  { registered }: LogSummary,
+  event_type: string,
+  { subject, payload }: { subject: string; payload: Readonly<Record<string, unknown>> },
+): void {
+  const [kind = '', status = ''] = event_type.split('.')
+  const given = payload['record_digest']
+  // A certified artifact is still the one that was registered.
+  const before = registered.records.get(subject)?.digest ?? null
+  const last = { status, digest: typeof given === 'string' ? given : before }
+  if (RECORD_KINDS.some((known) => known === kind)) registered.records.set(subject, last)
+  if (kind !== 'approval' || status === 'settings_changed') return
+  const state = status === 'requested' ? 'pending' : status
+  registered.approvals.set(subject, { ...last, status: state })
 }

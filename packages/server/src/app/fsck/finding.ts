@@ -4,6 +4,7 @@ import type { PublishedKey } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
+import type { LoggedRecords } from '../../slices/records/index.ts'
 
 export interface Finding {
   readonly tenant_id: string
@@ -16,6 +17,8 @@ export interface Finding {
     | 'decision'
     | 'certificate'
     | 'policy'
+    | 'record'
+    | 'approval'
   /** Ref, seq or id of the row. */
   readonly id: string
   /** What does not hold. */
@@ -64,6 +67,8 @@ export interface LogSummary {
   readonly erased: Map<number, number>
   /** Digest and seq of each `erasure.certified` entry, by certificate. */
   readonly certified: Map<string, { seq: number; digest: string }>
+  /** The last entry about each record of a registry and each request for an approval. */
+  readonly registered: LoggedRecords
   decisions: number
 }
 

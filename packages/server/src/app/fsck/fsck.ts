@@ -6,6 +6,7 @@ import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { checkDecisions } from '../../slices/decisions/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
+import { checkRecords } from '../../slices/records/index.ts'
 import { OfflineError } from '../offline-error.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 import { checkCertificates } from './check-certificates.ts'
@@ -21,6 +22,7 @@ import {
   type Finding,
   type Found,
   type LedgerState,
+  type LogSummary,
   subjectKey,
 } from './finding.ts'
 
@@ -99,7 +101,7 @@ async function look(
         keys: kernel.keyring.publishedKeys(),
         ledger,
         signed,
-        log: { written: new Map(), erased: new Map(), certified: new Map(), decisions: 0 },
+        log: emptySummary(),
         counts: noCounts(),
         progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
       }
@@ -110,6 +112,14 @@ async function look(
     await snapshots.release()
   }
 }
+
+const emptySummary = (): LogSummary => ({
+  written: new Map(),
+  erased: new Map(),
+  certified: new Map(),
+  registered: { records: new Map(), approvals: new Map() },
+  decisions: 0,
+})
 
 const noCounts = (): Counts => ({
   entries: 0,
@@ -152,6 +162,7 @@ const CHECKS: readonly (readonly [Found['kind'], Run])[] = [
   ['decision', checkAllDecisions],
   ['certificate', checkCertificates],
   ['policy', checkAllPolicies],
+  ['record', checkAllRecords],
 ]
 
 async function gather(check: Check): Promise<Finding[]> {
@@ -182,6 +193,11 @@ async function* guarded(
 async function* checkAllPolicies({ kernel, db }: Check): AsyncGenerator<Found> {
   const { faults } = await checkPolicies(kernel, db)
   for (const { policy_id, fault } of faults) yield { kind: 'policy', id: policy_id, what: fault }
+}
+
+async function* checkAllRecords({ kernel, db, log }: Check): AsyncGenerator<Found> {
+  for await (const { kind, id, fault } of checkRecords(kernel, db, log.registered))
+    yield { kind, id, what: fault }
 }
 
 async function* checkAllDecisions(check: Check): AsyncGenerator<Found> {

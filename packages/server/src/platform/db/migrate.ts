@@ -5,6 +5,8 @@ import { foundation } from './migrations/0001-foundation.ts'
 import { tenantLocks } from './migrations/0002-tenant-locks.ts'
 import { governance } from './migrations/0003-governance.ts'
 import { retrievedFacts } from './migrations/0004-retrieved-facts.ts'
+import { records } from './migrations/0005-records.ts'
+import { reputation } from './migrations/0006-reputation.ts'
 import { type EngineName, type Migration, tableDdl } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
@@ -13,6 +15,8 @@ export const migrations: readonly Migration[] = [
   tenantLocks,
   governance,
   retrievedFacts,
+  records,
+  reputation,
 ]
 
 /** Raised when the database was written by a newer version. */

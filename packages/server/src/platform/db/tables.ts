@@ -179,6 +179,171 @@ export interface Tables {
   }
   rate_slots: { tenant_id: string; policy_id: string; slot_us: number; count: number }
 
+  // registries
+  records: {
+    tenant_id: string
+    record_id: string
+    kind: string
+    status: string
+    /** 1: the one that its content, or its name, leads to. */
+    live: number
+    content_key: string | null
+    name_key: string | null
+    /** The first version's id; its own where there are no versions. */
+    series_id: string
+    version: number
+    proposal_digest: string
+    policy_set: number
+    request_id: string | null
+    linked_id: string | null
+    requested_by: string
+    secret_no: number
+    sealed: Uint8Array
+    created_us: number
+  }
+  approvals: {
+    tenant_id: string
+    request_id: string
+    kind: string
+    record_id: string
+    state: string
+    proposal_digest: string
+    policy_set: number
+    escalations: string
+    requested_by: string
+    nonce: string
+    issued_us: number
+    expires_us: number
+    decided_us: number | null
+    decided_by: string | null
+    approver_id: string | null
+    secret_no: number
+    sealed: Uint8Array
+  }
+  approvers: {
+    tenant_id: string
+    approver_id: string
+    public_key: Uint8Array
+    active: number
+    secret_no: number
+    sealed: Uint8Array
+    created_us: number
+    changed_us: number
+  }
+  approval_settings: {
+    tenant_id: string
+    different_credential: number
+    attestation_required: number
+    expires_after_s: number
+    changed_us: number
+    changed_by: string
+  }
+
+  // reputation
+  cgr_agents: {
+    tenant_id: string
+    /** The place on the log of its first decision. */
+    agent_no: number
+    dimension: Uint8Array
+    identity: Uint8Array
+    kind: string
+    /** Of the first key of its rotations; null: known by its handle. */
+    anchor: Uint8Array | null
+    /** The place on the log of its newest decision. */
+    newest_seq: number
+    n_success: number
+    n_failure: number
+    n_pending: number
+    n_unscored: number
+  }
+  cgr_names: { tenant_id: string; name: Uint8Array; agent_no: number }
+  cgr_decisions: {
+    tenant_id: string
+    seq: number
+    decision_id: Uint8Array
+    agent_no: number
+    referent: Uint8Array | null
+    decision: string
+    tag: string
+    /** 1: the one that counts for its agent and referent. */
+    current: number
+    handle: Uint8Array
+    anchor: Uint8Array | null
+    signed_us: number | null
+    recorded_by: string
+    recorded_us: number
+    secret_no: number
+    sealed_name: Uint8Array
+    sealed: Uint8Array
+  }
+  cgr_outcomes: {
+    tenant_id: string
+    referent: Uint8Array
+    outcome: string
+    amount: number | null
+    content: Uint8Array
+    reporter: Uint8Array | null
+    event_us: number
+    seq: number
+    recorded_by: string
+  }
+  cgr_reviewers: {
+    tenant_id: string
+    reviewer_no: number
+    name: Uint8Array
+    anchor: Uint8Array | null
+    observations: number
+    /** The sum of squared errors in 1e-12 is `error_ones` · 1e12 + `error_parts`. */
+    error_ones: number
+    error_parts: number
+  }
+  cgr_reviews: {
+    tenant_id: string
+    referent: Uint8Array
+    reviewer_no: number
+    rating_e6: number
+    /** The agent it is limited to. */
+    agent_no: number | null
+    /** The handle it is limited to. */
+    handle: Uint8Array | null
+    content: Uint8Array
+    event_us: number
+    seq: number
+    recorded_by: string
+  }
+  cgr_live_reviews: {
+    tenant_id: string
+    agent_no: number
+    reviewer_no: number
+    count: number
+    rating_sum_e6: number
+  }
+  cgr_rotations: {
+    tenant_id: string
+    seq: number
+    anchor: Uint8Array
+    position: number
+    prev_key: Uint8Array
+    new_key: Uint8Array
+    not_before_us: number | null
+    secret_no: number
+    sealed: Uint8Array
+  }
+  cgr_attestations: {
+    tenant_id: string
+    seq: number
+    attestation_id: Uint8Array
+    agent_no: number
+    secret_no: number
+    sealed: Uint8Array
+  }
+  cgr_settings: {
+    tenant_id: string
+    compare_credentials: number
+    changed_us: number
+    changed_by: string
+  }
+
   // per tenant bookkeeping
   usage: { tenant_id: string; period: string; operation: string; count: number; bytes: number }
   idempotency: {

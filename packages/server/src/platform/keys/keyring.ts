@@ -6,7 +6,13 @@ import type { PublishedKey } from './published-key.ts'
 export type SecretKind = 'fact' | 'decision'
 
 /** One key per purpose: a signature made for one can never be passed off as another. */
-export type SigningPurpose = 'decision' | 'provenance' | 'checkpoint' | 'erasure'
+export type SigningPurpose =
+  | 'decision'
+  | 'provenance'
+  | 'checkpoint'
+  | 'erasure'
+  | 'record'
+  | 'cgr_attestation'
 
 /** Numbers `first … first+count-1`, each with a 32-byte secret that is already durable. */
 export interface SecretBlock {

@@ -12,6 +12,8 @@ export const SIGNING_PURPOSES: readonly SigningPurpose[] = [
   'provenance',
   'checkpoint',
   'erasure',
+  'record',
+  'cgr_attestation',
 ]
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/

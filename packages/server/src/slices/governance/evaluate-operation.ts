@@ -2,6 +2,7 @@
 
 import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
 import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
 import { readMeter } from '../tenants/index.ts'
 import { verdictOf } from './evaluate-set.ts'
 import { type Evaluated, readOutcomes, recordOf, writeEvaluated } from './evaluated.ts'
@@ -88,12 +89,13 @@ function showEvaluated(
   dry_run: boolean,
 ): Evaluation {
   if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })
-  const { evaluation_id, set, outcomes, operation, request, created_us } = evaluated
+  const { evaluation_id, set, outcomes, operation, request } = evaluated
+  const created_at = formatTime(evaluated.created_us)
   const logs = set.policies.flatMap((policy, i): GovernanceLog[] => {
     const outcome = outcomes[i]
     if (!outcome) return []
     const log_id = dry_run ? null : logId(evaluation_id, i)
-    return [showOutcome({ log_id, tenant_id, policy, outcome, operation, request, created_us })]
+    return [showOutcome({ log_id, tenant_id, policy, outcome, operation, request, created_at })]
   })
   const { policy_set } = set
   return answer(logs, { evaluation_id: dry_run ? null : evaluation_id, policy_set, dry_run })

@@ -48,10 +48,12 @@ export async function evaluateSet(
     const around = { rate_exceeded: exceeded.has(i), work }
     let heaviest = UNCONCERNED
     for (const { item, replacements } of items) {
-      const evaluated = await policy.evaluate(item, around)
+      const evaluating = policy.evaluate(item, around)
+      const evaluated = evaluating instanceof Promise ? await evaluating : evaluating
       heaviest = heavierOf(heaviest, evaluated.outcome)
       for (const replacement of evaluated.replacements) replacements.push(replacement)
-      await work.pause()
+      const pause = work.pause()
+      if (pause) await pause
     }
     outcomes.push(heaviest)
   }

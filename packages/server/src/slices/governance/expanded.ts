@@ -89,7 +89,7 @@ function showLog(
     outcome: readOutcomes(row.verdicts, row.details)[index] ?? LOST,
     operation: row.operation,
     request: row.request,
-    created_us: row.created_us,
+    created_at: formatTime(row.created_us),
   })
 }
 
@@ -103,7 +103,7 @@ interface PolicyOutcome {
   readonly outcome: Outcome
   readonly operation: string
   readonly request: string
-  readonly created_us: number
+  readonly created_at: string
 }
 
 /** What one policy said to one request. */
@@ -122,6 +122,6 @@ export function showOutcome({ policy, outcome, ...about }: PolicyOutcome): Gover
     detail: describeDetail(policy, detail),
     operation: about.operation,
     request_summary: about.request,
-    created_at: formatTime(about.created_us),
+    created_at: about.created_at,
   }
 }

@@ -3,7 +3,13 @@
 import type { PolicyAction, PolicyResult, PolicyType } from '@custos/contract'
 import { Refusal } from '../../platform/refusal.ts'
 import { describeDetail } from './describe.ts'
-import { evaluateSet, type Redactions, type Verdict } from './evaluate-set.ts'
+import {
+  evaluateSet,
+  type Redactions,
+  type SetOutcome,
+  type Verdict,
+  verdictOf,
+} from './evaluate-set.ts'
 import { type Evaluated, keptOperation, recordOf, summarise, writeEvaluated } from './evaluated.ts'
 import { evaluationLog } from './evaluation-log.ts'
 import type { Outcome } from './outcome.ts'
@@ -43,6 +49,16 @@ export interface GateOptions {
   readonly dry_run?: boolean
   /** Keys of the context whose values are ids we minted and have: kept in clear. */
   readonly minted?: readonly string[]
+  /**
+   * Asks about a request that was counted before and that a person has approved: it counts towards
+   * no rate limit, and these escalations are met. A policy changed since escalates anew.
+   */
+  readonly met?: readonly PolicyVersion[]
+}
+
+export interface PolicyVersion {
+  readonly policy_id: string
+  readonly version: number
 }
 
 const ID_BYTES = 10
@@ -56,7 +72,16 @@ const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['memory.retrieve', STORE],
   ['memory.delete', STORE],
   ['decision.log', []],
+  ['landing.issue', []],
+  ['artifact.register', []],
+  ['worldmodel.type.register', []],
+  ['provenance.seal', []],
+  ['composition.govern', []],
 ])
+/** The operations of actions, each followed by the action's name. */
+const ACTION = 'worldmodel.action.'
+const asksItself = (operation: string): boolean =>
+  GATED.has(operation) || operation.startsWith(ACTION)
 const NO_REDACTIONS: Redactions = {}
 const UNGATED: Gated = {
   verdict: 'allowed',
@@ -146,8 +171,9 @@ export async function evaluate(
   const set = found instanceof Promise ? await found : found
   if (set.policies.length === 0) return null
   const exceeded = await exceededRates(asking, set, request)
-  const { operation, contexts, minted = [] } = request
-  const outcome = await evaluateSet(set.policies, { operation, contexts, exceeded })
+  const { operation, contexts, minted = [], met = [] } = request
+  const first = await evaluateSet(set.policies, { operation, contexts, exceeded })
+  const outcome = met.length === 0 ? first : meet(first, set.policies, met)
   const keys = await kernel.keyring.tenant(tenant_id)
   const kept_operation = keptOperation(keys, operation)
   return {
@@ -161,12 +187,28 @@ export async function evaluate(
   }
 }
 
+/** The outcome with the escalations that a person has answered. */
+function meet(
+  { outcomes, redactions }: SetOutcome,
+  policies: readonly CompiledPolicy[],
+  met: readonly PolicyVersion[],
+): SetOutcome {
+  const answered = outcomes.map((outcome, i): Outcome => {
+    const { policy_id, version } = policies[i] ?? {}
+    const approved = met.some((one) => one.policy_id === policy_id && one.version === version)
+    if (outcome.result !== 'escalated' || !approved) return outcome
+    return { ...outcome, result: 'allowed', detail: { reason: 'approved' } }
+  })
+  const verdict = verdictOf(answered.map(({ result }) => result))
+  return { verdict, outcomes: answered, redactions }
+}
+
 async function exceededRates(
   { kernel, tenant_id }: Asking,
   { policies }: PolicySet,
-  { operation, dry_run = false, by }: EvaluateRequest,
+  { operation, dry_run = false, by, met }: EvaluateRequest,
 ): Promise<ReadonlySet<number>> {
-  const counts = !dry_run && (by === 'gate' || !GATED.has(operation))
+  const counts = !dry_run && met === undefined && (by === 'gate' || !asksItself(operation))
   const exceeded = new Set<number>()
   const rates = rateLimits(kernel)
   for (const [i, { policy_id, rate }] of policies.entries()) {

@@ -39,6 +39,7 @@ export {
   type GatePolicy,
   gate,
   gateItems,
+  type PolicyVersion,
   refusalOf,
 } from './gate.ts'
 export type { Context } from './request.ts'

@@ -87,7 +87,8 @@ export async function findFirst(
   const forms = folded === null ? [text] : [text, folded.text]
   for (const [i, pattern] of patterns.entries())
     for (const form of forms) {
-      await work.spend(pattern.size * form.length)
+      const pause = work.spend(pattern.size * form.length)
+      if (pause) await pause
       if (pattern.test(form)) return i
     }
   return -1

@@ -5,7 +5,7 @@ import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
 import { PatternRefused } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import type { GateRequest } from './request.ts'
-import type { Replacement, Rule, Surroundings } from './rule.ts'
+import type { Found, Replacement, Rule, Surroundings } from './rule.ts'
 import { isOf, makers, rateOf } from './rules.ts'
 
 /** A stored policy, opened. */
@@ -28,7 +28,8 @@ export interface Rate {
 export interface CompiledPolicy extends PolicyText {
   /** Null for every other type than rate_limit. */
   readonly rate: Rate | null
-  evaluate(request: GateRequest, around: Surroundings): Promise<Evaluation>
+  /** A promise only where it searches for long, or waits for something. */
+  evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
 }
 
 export interface Evaluation {
@@ -81,23 +82,32 @@ function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
   }
 }
 
-async function evaluateRule(
+function evaluateRule(
   action: PolicyAction,
   rule: Rule,
   request: GateRequest,
   around: Surroundings,
-): Promise<Evaluation> {
+): Evaluation | Promise<Evaluation> {
   try {
-    const found = await rule.find(request, around)
-    if (typeof found !== 'object' || !('replacements' in found))
-      return { outcome: outcomeOf(action, found), replacements: NOTHING }
-    const { finding, replacements } = found
-    return { outcome: outcomeOf(action, finding), replacements }
+    const found = rule.find(request, around)
+    if (!(found instanceof Promise)) return evaluationOf(action, found)
+    return found.then((later) => evaluationOf(action, later)).catch(faultOf)
   } catch (error) {
-    const detail = error instanceof Fault ? error.detail : { reason: 'failed' as const }
-    const outcome = { result: 'denied', applicable: true, detail } as const
-    return { outcome, replacements: NOTHING }
+    return faultOf(error)
   }
+}
+
+function evaluationOf(action: PolicyAction, found: Found): Evaluation {
+  if (typeof found !== 'object' || !('replacements' in found))
+    return { outcome: outcomeOf(action, found), replacements: NOTHING }
+  const { finding, replacements } = found
+  return { outcome: outcomeOf(action, finding), replacements }
+}
+
+function faultOf(error: unknown): Evaluation {
+  const detail = error instanceof Fault ? error.detail : { reason: 'failed' as const }
+  const outcome = { result: 'denied', applicable: true, detail } as const
+  return { outcome, replacements: NOTHING }
 }
 
 const NOTHING: readonly Replacement[] = []

@@ -1,6 +1,6 @@
 // Stored credentials: issuing, finding by key with an exact cache, revoking at once.
 
-import type { CredentialClass, Scope } from '@custos/contract'
+import type { CredentialClass, Scope, TrustTier } from '@custos/contract'
 import type { Principal } from '../../platform/call.ts'
 import {
   type FoundCredential,
@@ -102,7 +102,7 @@ function unexpired(kernel: Kernel, found: Credential | null): Credential | null 
 }
 
 function asCredential(kernel: Kernel, row: FoundCredential): Credential {
-  // Classes and scopes were validated when the row was written.
+  // Classes, scopes and tiers were validated when the row was written.
   const credentialClass = row.class as CredentialClass
   return {
     principal: {
@@ -112,6 +112,7 @@ function asCredential(kernel: Kernel, row: FoundCredential): Credential {
       class: credentialClass,
       scopes: JSON.parse(row.scopes) as Scope[],
       allowed_stores: JSON.parse(row.allowed_stores) as string[],
+      max_trust_tier: row.max_trust_tier as TrustTier | null,
       // A credential that is kept would keep the number of yesterday.
       ...(kernel.db.shared ? { policy_set: row.policy_set ?? 0 } : {}),
     },

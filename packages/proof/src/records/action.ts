@@ -1,0 +1,136 @@
+// Actions: what was done to what, by whose authority, checked against which type.
+import { canonicalBytes, type Json, type JsonObject } from '../canonical.ts'
+import { sha256 } from '../digest.ts'
+import { toHex } from '../encoding.ts'
+import { isCount, isObject, isText, orNull } from '../shape.ts'
+import { type Findings, record } from '../verdict.ts'
+import type { RecordMembers, RecordRules } from './registry-record.ts'
+import { actionOperation } from './world-type.ts'
+
+/** Ascending. */
+export const ACTION_TIERS = [
+  'untrusted',
+  'basic',
+  'verified',
+  'trusted',
+  'release',
+  'root',
+] as const
+
+/** A name, or a name with the type of the object it is said to be. */
+export type ActionSubject = string | { readonly type: string; readonly ref: string }
+
+/** The version of the type an action was checked against. */
+export type ActionType = {
+  readonly type_id: string
+  readonly version: number
+  /** The record of that version. */
+  readonly record_id: string
+  readonly schema_digest: string
+  readonly required_trust_tier: string
+  readonly subject_type: string | null
+}
+
+/** In normal form: what is proposed, and what is approved where it has to wait. */
+export type ActionRequest = {
+  readonly action_name: string
+  readonly subject_refs: readonly ActionSubject[]
+  readonly params: JsonObject
+  readonly authority: {
+    readonly delegation_ref: string | null
+    readonly human_principal: string | null
+    /** As claimed. */
+    readonly trust_tier: string | null
+  }
+  readonly type: ActionType
+}
+
+export type ActionDocument = RecordMembers &
+  Omit<ActionRequest, 'authority'> & {
+    readonly action_id: string
+    readonly authority: {
+      readonly delegation_ref: string | null
+      readonly human_principal: string | null
+      readonly claimed_tier: string | null
+      /** What held: the claim within the ceiling of the credential. */
+      readonly trust_tier: string
+    }
+    readonly operation: string
+    readonly params_digest: string
+    /** What the policies said of what stands here, a person's approval included. */
+    readonly gate: 'allowed'
+  }
+
+/** Hex SHA-256 of the RFC 8785 bytes of the parameters. */
+export function paramsDigest(params: JsonObject): string {
+  return toHex(sha256(canonicalBytes(params)))
+}
+
+function requestOf(document: JsonObject): JsonObject {
+  const { action_name = null, subject_refs = null, params = null, type = null } = document
+  const authority = isObject(document['authority']) ? document['authority'] : {}
+  const { delegation_ref = null, human_principal = null, claimed_tier = null } = authority
+  return {
+    ...{ action_name, subject_refs, params, type },
+    authority: { delegation_ref, human_principal, trust_tier: claimed_tier },
+  }
+}
+
+function check(document: JsonObject, findings: Findings): void {
+  const { action_name, operation, params, gate } = document
+  const { type, authority, subject_refs } = document
+  const digest = isObject(params) && document['params_digest'] === paramsDigest(params)
+  record(findings, 'params_consistent', digest, 'params_digest does not follow from the parameters')
+  const named = isText(action_name) && operation === actionOperation(action_name)
+  record(findings, 'operation', named, 'is not the one of the action')
+  record(findings, 'gate', gate === 'allowed', 'is not allowed')
+  const checked = isObject(type) ? type : {}
+  record(findings, 'type', isType(checked), 'is not a version of a type')
+  const sufficient = isSufficient(isObject(authority) ? authority : {}, checked)
+  record(findings, 'trust_tier', sufficient, 'is below what the action requires')
+  const typed = isOfType(subject_refs ?? null, checked['subject_type'] ?? null)
+  record(findings, 'subject_type', typed, 'is not the one of a subject')
+  findings.notChecked.push(
+    'the parameters against their schema: see the version of the type that is named',
+    'who human_principal is: a name as the caller gave it',
+  )
+}
+
+const isDigest = (value: unknown): boolean => isText(value) && /^[0-9a-f]{64}$/.test(value)
+
+function isType(type: JsonObject): boolean {
+  const { type_id, version, record_id, schema_digest, subject_type = null } = type
+  const ids = isText(type_id) && isText(record_id) && isDigest(schema_digest)
+  const first = version === 1 && type_id === record_id
+  const later = isCount(version) && version > 1 && type_id !== record_id
+  return ids && (first || later) && orNull(isText)(subject_type)
+}
+
+/** Unknown tiers rank below all: they are enough for nothing, and nothing is enough for them. */
+function isSufficient({ trust_tier, claimed_tier = null }: JsonObject, type: JsonObject): boolean {
+  const held = rank(trust_tier)
+  const required = rank(type['required_trust_tier'])
+  // A tier above the claim was never asked for.
+  const claimed = claimed_tier === null ? rank('untrusted') : rank(claimed_tier)
+  return held >= 0 && required >= 0 && held >= required && held <= claimed
+}
+
+const RANKED: readonly unknown[] = ACTION_TIERS
+const rank = (tier: unknown): number => RANKED.indexOf(tier)
+
+function isOfType(subjects: Json, subject_type: Json): boolean {
+  if (!Array.isArray(subjects)) return false
+  if (subject_type === null) return true
+  return (
+    subjects.length > 0 &&
+    subjects.every((subject) => isObject(subject) && subject['type'] === subject_type)
+  )
+}
+
+export const actionRules: RecordRules = {
+  kind: 'action',
+  id_field: 'action_id',
+  schema_version: 'wm/1',
+  requestOf,
+  check,
+}

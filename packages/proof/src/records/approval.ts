@@ -1,0 +1,192 @@
+// Approvals: what an approver signs, the signed record of a decision, and how both are checked.
+import type { Json, JsonObject } from '../canonical.ts'
+import { readBase64, toBase64 } from '../encoding.ts'
+import { type PublishedKey, toMicroseconds } from '../keys.ts'
+import { findMisfit, isCount, isObject, isText, orNull } from '../shape.ts'
+import { signedBytes, verifyEd25519 } from '../signature.ts'
+import {
+  checkSignature,
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from '../verdict.ts'
+
+export const APPROVAL_DECISIONS = ['approve', 'deny'] as const
+export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number]
+
+/** A policy that asked for an approval, in the version that asked. */
+export type Escalation = { readonly policy_id: string; readonly version: number }
+
+/**
+ * What is to be approved, fixed when it is asked for. It names the proposal by its digest, so that
+ * whoever signs it signs exactly that request, under these policies, until this moment.
+ */
+export type ApprovalContext = {
+  readonly request_id: string
+  readonly tenant_id: string
+  readonly record_kind: string
+  readonly record_id: string
+  /** As the gate names it. */
+  readonly operation: string
+  readonly proposal_digest: string
+  readonly policy_set: number
+  readonly escalations: readonly Escalation[]
+  readonly requested_by: string
+  readonly issued_at: string
+  readonly expires_at: string
+  readonly nonce: string
+}
+
+/** An approver's own signature over the context and the decision; both base64. */
+export type Attestation = { readonly signature: string; readonly public_key: string }
+
+/** The signed record of a decision. `signed_bytes`, `signature` and `public_key` are base64. */
+export type ApprovalRecord = ApprovalContext & {
+  readonly decision: ApprovalDecision
+  readonly approver: string
+  /** Of an enrolled approver who signed; null where a name was given. */
+  readonly approver_id: string | null
+  /** Id of the key that sent the decision. */
+  readonly decided_by: string
+  readonly decided_at: string
+  readonly reason: string | null
+  readonly attestation: Attestation | null
+  readonly signed_bytes: string
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
+}
+
+const CONTEXT_SHAPE = {
+  request_id: isText,
+  tenant_id: isText,
+  record_kind: isText,
+  record_id: isText,
+  operation: isText,
+  proposal_digest: isText,
+  policy_set: isCount,
+  escalations: Array.isArray,
+  requested_by: isText,
+  issued_at: isText,
+  expires_at: isText,
+  nonce: isText,
+}
+
+const SHAPE = {
+  ...CONTEXT_SHAPE,
+  decision: isText,
+  approver: isText,
+  approver_id: orNull(isText),
+  decided_by: isText,
+  decided_at: isText,
+  reason: orNull(isText),
+  attestation: orNull(isObject),
+}
+
+const ENROLMENT = 'that the approver was enrolled with this key when the decision was made'
+const NAME_ONLY = 'the approver: a name as given with the credential of decided_by'
+
+/** The context alone, of a record of a decision or of anything that carries its members. */
+export function approvalContext(from: ApprovalContext | JsonObject): JsonObject {
+  const members = new Map<string, Json>(Object.entries(from))
+  return Object.fromEntries(
+    Object.keys(CONTEXT_SHAPE).map((name): [string, Json] => [name, members.get(name) ?? null]),
+  )
+}
+
+/**
+ * The exact message an approver signs: UTF-8 `custos/attestation/v1`, byte 0x0A, RFC 8785 bytes of
+ * the context with `decision`. Throws ProofError `not_canonical`.
+ */
+export function attestationBytes(
+  context: ApprovalContext | JsonObject,
+  decision: ApprovalDecision,
+): Uint8Array {
+  return signedBytes('attestation', { ...approvalContext(context), decision })
+}
+
+/** The approver who signed, as the record says; null: a name was given. Nothing is checked. */
+export function attestedBy(
+  approval: JsonObject,
+): (Attestation & { readonly approver_id: string }) | null {
+  const { approver_id, attestation } = approval
+  if (!isText(approver_id) || !isObject(attestation)) return null
+  const { signature, public_key } = attestation
+  return isText(signature) && isText(public_key) ? { approver_id, signature, public_key } : null
+}
+
+/**
+ * Checks the record of a decision: the service's signature by a published key, the decision within
+ * its time and by somebody else than who asked, and, where an approver signed, that signature over
+ * the context rebuilt from the record. Never throws.
+ */
+export async function verifyApproval(
+  approval: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(approval)) return malformed('approval', 'not an object')
+  const misfit = findMisfit(approval, SHAPE)
+  if (misfit !== null) return malformed('approval', misfit)
+  const decision = APPROVAL_DECISIONS.find((known) => known === approval['decision'])
+  if (decision === undefined) return malformed('approval', 'decision')
+  const messages = tryMessages(approval, decision)
+  if (messages === null) return malformed('approval', 'no canonical form')
+
+  const findings = startFindings()
+  const shown = approval['signed_bytes'] ?? null
+  if (shown !== null) {
+    const follows = shown === toBase64(messages.record)
+    record(findings, 'signed_bytes', follows, 'do not follow from the record')
+  }
+  const { signature, public_key, key_id } = approval
+  const at = String(approval['decided_at'])
+  const claim = { message: messages.record, signature, public_key, key_id, purpose: 'record', at }
+  await checkSignature(findings, claim, keys)
+  checkTime(approval, findings)
+  const { approver, approver_id, requested_by } = approval
+  const another = approver !== requested_by && approver_id !== requested_by
+  record(findings, 'not_self_approved', another, 'the approver is who asked')
+  await checkAttestation(approval, messages.attestation, findings)
+  return conclude('approval', findings)
+}
+
+function tryMessages(approval: JsonObject, decision: ApprovalDecision) {
+  try {
+    return {
+      record: signedBytes('approval', approval),
+      attestation: attestationBytes(approval, decision),
+    }
+  } catch {
+    return null
+  }
+}
+
+function checkTime({ issued_at, decided_at, expires_at }: JsonObject, findings: Findings): void {
+  const [issued, decided, expires] = [issued_at, decided_at, expires_at].map((time) =>
+    toMicroseconds(String(time)),
+  )
+  // Comparisons with an unreadable time (NaN) are false.
+  const within = Number(issued) <= Number(decided) && Number(decided) <= Number(expires)
+  record(findings, 'decided_in_time', within, 'before it was asked for or after it expired')
+}
+
+async function checkAttestation(
+  approval: JsonObject,
+  message: Uint8Array,
+  findings: Findings,
+): Promise<void> {
+  if (approval['approver_id'] === null && approval['attestation'] === null) {
+    findings.notChecked.push(NAME_ONLY)
+    return
+  }
+  const signer = attestedBy(approval)
+  const signature = readBase64(signer?.signature)
+  const key = readBase64(signer?.public_key)
+  const genuine =
+    signature !== null && key !== null && (await verifyEd25519(key, message, signature))
+  record(findings, 'attestation', genuine, 'is not a signature over this request and decision')
+  findings.notChecked.push(ENROLMENT)
+}

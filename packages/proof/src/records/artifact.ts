@@ -1,0 +1,85 @@
+// Artifacts: a model or adapter and the digests of its layers, as registered.
+import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
+import { sha256 } from '../digest.ts'
+import { toHex } from '../encoding.ts'
+import { isObject, isTextList } from '../shape.ts'
+import { type Findings, record } from '../verdict.ts'
+import type { RecordMembers, RecordRules } from './registry-record.ts'
+
+export type ArtifactLayer = {
+  readonly media_type: string | null
+  /** Lower hex SHA-256. */
+  readonly digest: string
+  readonly size: number | null
+}
+
+/** In normal form. */
+export type ArtifactRequest = {
+  readonly artifact_ref: string
+  readonly base_model_ref: string
+  readonly kind: string
+  readonly layers: readonly ArtifactLayer[]
+  readonly metadata: JsonObject
+}
+
+/** What makes an artifact the one it is, whatever it is called. */
+export type Manifest = {
+  readonly base_model_ref: string
+  readonly kind: string
+  /** Ordered. */
+  readonly layer_hashes: readonly string[]
+}
+
+export type ArtifactDocument = RecordMembers & {
+  readonly artifact_id: string
+  readonly artifact_ref: string
+  readonly base_model_ref: string
+  /** For example `lora+rag`. */
+  readonly kind: string
+  readonly layers: readonly ArtifactLayer[]
+  readonly layer_hashes: readonly string[]
+  readonly manifest_digest: string
+  readonly metadata: JsonObject
+}
+
+/** Hex SHA-256 of the RFC 8785 bytes of `{base_model_ref, kind, layer_hashes}`. */
+export function manifestDigest({ base_model_ref, kind, layer_hashes }: Manifest): string {
+  return toHex(sha256(canonicalBytes({ base_model_ref, kind, layer_hashes })))
+}
+
+/** The text that is the same for the same artifact under the same name. */
+export function artifactContent(manifest: Manifest & { readonly artifact_ref: string }): string {
+  return canonicalize([manifest.artifact_ref, manifestDigest(manifest)])
+}
+
+function requestOf(document: JsonObject): JsonObject | null {
+  const { artifact_ref = null, base_model_ref = null, kind = null, layers = null } = document
+  const { metadata = null } = document
+  return { artifact_ref, base_model_ref, kind, layers, metadata }
+}
+
+function check(document: JsonObject, findings: Findings): void {
+  const { base_model_ref, kind, layers, layer_hashes, manifest_digest } = document
+  const digests = Array.isArray(layers)
+    ? layers.map((layer) => (isObject(layer) ? String(layer['digest']) : ''))
+    : []
+  const hashes = isTextList(layer_hashes) ? layer_hashes : []
+  const listed = hashes.length === digests.length && hashes.every((hash, i) => hash === digests[i])
+  record(findings, 'layer_hashes', listed, 'are not those of the layers')
+  const manifest = {
+    base_model_ref: String(base_model_ref),
+    kind: String(kind),
+    layer_hashes: hashes,
+  }
+  const consistent = manifest_digest === manifestDigest(manifest)
+  record(findings, 'manifest_consistent', consistent, 'does not follow from the layers')
+  findings.notChecked.push('the bytes of the layers: compare them with layer_hashes')
+}
+
+export const artifactRules: RecordRules = {
+  kind: 'artifact',
+  id_field: 'artifact_id',
+  schema_version: 'modelpack/1',
+  requestOf,
+  check,
+}

@@ -1,0 +1,163 @@
+// Proof that a source belongs to a corpus: built from its tree, checked without it.
+import type { JsonObject } from '../canonical.ts'
+import { type Sha256, sha256 } from '../digest.ts'
+import { readHex, toHex } from '../encoding.ts'
+import { appendLeaf, EMPTY_FRONTIER, frontierRoot } from '../merkle.ts'
+import { inclusionPath, verifyInclusion } from '../merkle-path.ts'
+import { findMisfit, isCount, isObject, isText, isTextList, optional } from '../shape.ts'
+import {
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from '../verdict.ts'
+import { type CorpusSource, STEP_LEAVES, sourceLeaf } from './corpus.ts'
+
+/** `L`: the sibling stands to the left. */
+export type CorpusPathStep = readonly [hash: string, side: 'L' | 'R']
+
+/** Hashes are lower hex; the path runs from the leaf's sibling up. */
+export type CorpusProof = {
+  readonly included: true
+  readonly corpus_id: string
+  readonly source_id: string
+  readonly leaf: string
+  readonly leaf_index: number
+  readonly tree_size: number
+  readonly audit_path: readonly string[]
+  /** The same path with the side of each sibling, for clients that read it here. */
+  readonly proof: readonly CorpusPathStep[]
+  readonly merkle_root: string
+  readonly source: CorpusSource
+}
+
+/** The tree over the sources of one corpus. */
+export type CorpusTree = {
+  readonly size: number
+  readonly root: Uint8Array
+  /** Of the perfect subtree that covers leaves [index * 2^height, (index + 1) * 2^height). */
+  readonly nodeAt: (height: number, index: number) => Uint8Array
+}
+
+/** Hashes every source, in steps between which a server does other work. */
+export function* corpusTree(
+  sources: readonly JsonObject[],
+  hash: Sha256 = sha256,
+): Generator<void, CorpusTree> {
+  const nodes = new Map<string, Uint8Array>()
+  const onNode = (height: number, index: number, node: Uint8Array) => {
+    nodes.set(`${height}/${index}`, node)
+  }
+  let frontier = EMPTY_FRONTIER
+  for (const source of sources) {
+    const leaf = sourceLeaf(source, hash)
+    onNode(0, frontier.size, leaf)
+    frontier = appendLeaf(frontier, leaf, { hash, onNode })
+    if (frontier.size % STEP_LEAVES === 0) yield
+  }
+  const nodeAt = (height: number, index: number) =>
+    nodes.get(`${height}/${index}`) ?? new Uint8Array(0)
+  return { size: frontier.size, root: frontierRoot(frontier, hash), nodeAt }
+}
+
+/** A leaf and its way to the root. Throws ProofError `out_of_range` beyond the tree. */
+export async function corpusPath(
+  tree: CorpusTree,
+  index: number,
+  hash: Sha256 = sha256,
+): Promise<Pick<CorpusProof, 'leaf' | 'audit_path' | 'proof'>> {
+  const path = await inclusionPath(index, tree.size, tree.nodeAt, hash)
+  const audit_path = path.map(toHex)
+  const leaf = toHex(tree.nodeAt(0, index))
+  return { leaf, audit_path, proof: withSides(audit_path, index, tree.size) }
+}
+
+/** The side of each sibling: the walk of RFC 9162 2.1.3.2 without its hashes. */
+function withSides(path: readonly string[], index: number, size: number): CorpusPathStep[] {
+  let [fn, sn] = [index, size - 1]
+  return path.map((sibling) => {
+    const left = fn % 2 === 1 || fn === sn
+    if (left) while (fn % 2 === 0 && fn !== 0) [fn, sn] = [fn / 2, Math.floor(sn / 2)]
+    ;[fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)]
+    return [sibling, left ? 'L' : 'R']
+  })
+}
+
+const SHAPE = {
+  corpus_id: optional(isText),
+  source_id: optional(isText),
+  leaf: isText,
+  leaf_index: isCount,
+  tree_size: isCount,
+  audit_path: isTextList,
+  proof: optional(Array.isArray),
+  merkle_root: isText,
+  source: isObject,
+}
+
+/**
+ * Checks that the source as shown is the leaf, and that the path leads from it to the root. Whose
+ * root it is stands in the corpus record: give its document as `corpus`, and verify that as a
+ * record. Never throws.
+ */
+export function verifyCorpusProof(proof: unknown, corpus?: unknown): Verdict {
+  if (!isObject(proof)) return malformed('corpus_proof', 'not an object')
+  const findings = startFindings()
+  if (proof['included'] !== true) {
+    record(findings, 'included', false, 'the corpus has no such source')
+    return conclude('corpus_proof', findings)
+  }
+  const misfit = findMisfit(proof, SHAPE)
+  if (misfit !== null) return malformed('corpus_proof', misfit)
+  const leaf = leafOf(proof['source'])
+  if (leaf === null) return malformed('corpus_proof', 'source')
+
+  record(findings, 'leaf', proof['leaf'] === toHex(leaf), 'not the hash of the source')
+  const path = Array.isArray(proof['audit_path']) ? proof['audit_path'].map(readHex) : []
+  const known = path.filter((hash) => hash !== null)
+  const [index, size] = [Number(proof['leaf_index']), Number(proof['tree_size'])]
+  const root = readHex(proof['merkle_root']) ?? new Uint8Array(0)
+  const leads =
+    known.length === path.length &&
+    verifyInclusion({ leafHash: leaf, index, size, path: known, root })
+  record(findings, 'inclusion', leads, 'the path does not lead to the root')
+  checkRepeated(findings, proof)
+  checkCorpus(findings, proof, corpus)
+  return conclude('corpus_proof', findings)
+}
+
+function leafOf(source: unknown): Uint8Array | null {
+  try {
+    return isObject(source) ? sourceLeaf(source) : null
+  } catch {
+    return null
+  }
+}
+
+// What says the same a second time must not say something else.
+function checkRepeated(findings: Findings, proof: JsonObject): void {
+  const { source, source_id, audit_path, proof: steps = null } = proof
+  const same = !isText(source_id) || (isObject(source) && source['id'] === source_id)
+  record(findings, 'source_id', same, 'not that of the source')
+  if (steps === null || !isTextList(audit_path)) return
+  const sides = withSides(audit_path, Number(proof['leaf_index']), Number(proof['tree_size']))
+  const agrees = JSON.stringify(steps) === JSON.stringify(sides)
+  record(findings, 'proof', agrees, 'differs from audit_path')
+}
+
+function checkCorpus(findings: Findings, proof: JsonObject, corpus: unknown): void {
+  if (!isObject(corpus)) {
+    findings.notChecked.push(
+      'the tree: compare merkle_root and tree_size with merkle_root and source_count of the corpus',
+    )
+    return
+  }
+  const root = proof['merkle_root'] === corpus['merkle_root']
+  record(findings, 'merkle_root', root, 'not that of the corpus')
+  const size = proof['tree_size'] === corpus['source_count']
+  record(findings, 'tree_size', size, 'not the number of sources of the corpus')
+  const id = proof['corpus_id'] ?? corpus['corpus_id']
+  record(findings, 'corpus_id', id === corpus['corpus_id'], 'names another corpus')
+}

@@ -1,0 +1,208 @@
+// Provenance corpora: the sources of a training set, their licences and their Merkle tree.
+import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../canonical.ts'
+import { type Sha256, sha256 } from '../digest.ts'
+import { toHex, utf8 } from '../encoding.ts'
+import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from '../merkle.ts'
+import { isObject, isText } from '../shape.ts'
+import { type Findings, record } from '../verdict.ts'
+import type { RecordMembers, RecordRules } from './registry-record.ts'
+
+/**
+ * One source in normal form: `license`, `lawful_basis`, `content_hash` (lower hex SHA-256) and
+ * `record_count` only where they are given; whatever else the caller says of it stands beside them.
+ */
+export type CorpusSource = JsonObject & { readonly id: string }
+
+/** What a caller registers, in normal form. */
+export type Corpus = {
+  readonly name: string
+  /** Ordered, ids unique; never empty. */
+  readonly sources: readonly CorpusSource[]
+  readonly attestations: JsonObject
+  readonly processing: readonly Json[]
+  readonly metadata: JsonObject
+}
+
+/** What follows from the sources and from what is said of them. */
+export type CorpusDerived = {
+  readonly source_count: number
+  readonly sources_digest: string
+  readonly merkle_root: string
+  readonly corpus_hash: string
+}
+
+/**
+ * What is proposed: the corpus with the root and the digest of its sources in their place, so that
+ * ten thousand of them are hashed once and not for every digest of the proposal.
+ */
+export type CorpusRequest = Omit<Corpus, 'sources'> & Omit<CorpusDerived, 'corpus_hash'>
+
+export type CorpusDocument = RecordMembers &
+  Corpus &
+  CorpusDerived & { readonly corpus_id: string; readonly clearance: 'cleared' }
+
+/** The proposed form of a corpus. */
+export function corpusRequest(corpus: Corpus, derived: CorpusDerived): CorpusRequest {
+  const { name, attestations, processing, metadata } = corpus
+  const { source_count, sources_digest, merkle_root } = derived
+  return { name, attestations, processing, metadata, source_count, sources_digest, merkle_root }
+}
+
+/** The leaf of a source: RFC 6962 leaf hash, SHA-256(0x00 ‖ RFC 8785 bytes of the source). */
+export function sourceLeaf(source: JsonObject, hash: Sha256 = sha256): Uint8Array {
+  return leafHash(canonicalBytes(source), hash)
+}
+
+/** What the digests are made of; unread values, for a verifier has no others. */
+export type CorpusParts = {
+  readonly sources: readonly JsonObject[]
+} & { readonly [member in 'name' | 'processing' | 'attestations']: Json }
+
+/** The digests of a corpus; see `derivation`. */
+export function deriveCorpus(parts: CorpusParts, hash: Sha256 = sha256): CorpusDerived {
+  return finish(derivation(parts, hash))
+}
+
+/**
+ * - `merkle_root`: hex RFC 6962 tree hash over the leaves of the sources, in the order given
+ * - `sources_digest`: hex SHA-256 of the RFC 8785 bytes of the list of sources
+ * - `corpus_hash`: hex SHA-256 of the RFC 8785 bytes of
+ *   `{name, sources, processing, attestations, merkle_root}`. `metadata` is no part of what the
+ *   corpus is; the id and the signature cover it.
+ *
+ * In steps, between which a server does other work.
+ */
+export function* derivation(
+  { name, sources, processing, attestations }: CorpusParts,
+  hash: Sha256 = sha256,
+): Generator<void, CorpusDerived> {
+  const texts: string[] = []
+  let frontier = EMPTY_FRONTIER
+  for (const source of sources) {
+    const text = canonicalize(source)
+    texts.push(text)
+    frontier = appendLeaf(frontier, leafHash(utf8(text), hash), { hash })
+    if (frontier.size % STEP_LEAVES === 0) yield
+  }
+  const merkle_root = toHex(frontierRoot(frontier, hash))
+  const list = `[${texts.join(',')}]`
+  const sources_digest = toHex(hash(utf8(list)))
+  yield
+  // `sources` is the last of the five names in the order of RFC 8785: no need to write it again.
+  const before = canonicalize({ attestations, merkle_root, name, processing }).slice(0, -1)
+  const corpus_hash = toHex(hash(utf8(`${before},"sources":${list}}`)))
+  return { source_count: sources.length, sources_digest, merkle_root, corpus_hash }
+}
+
+/** Leaves hashed in one step. */
+export const STEP_LEAVES = 500
+
+/** All steps at once. */
+export function finish<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** Attested of every corpus, after Article 10 of Regulation (EU) 2024/1689. */
+export const REQUIRED_ATTESTATIONS = ['representativeness', 'bias_examination'] as const
+
+/**
+ * Why a corpus cannot be cleared: a source with neither licence nor lawful basis, an attestation
+ * that is missing, two sources of one id. Empty: it can.
+ */
+export function clearanceReasons(
+  sources: readonly JsonObject[],
+  attestations: JsonObject,
+): readonly string[] {
+  const none = sources.length === 0 ? ['there are no sources'] : []
+  return [...none, ...sourceReasons(sources), ...attestationReasons(attestations)]
+}
+
+function sourceReasons(sources: readonly JsonObject[]): string[] {
+  const positions = new Map<Json, number>()
+  return sources.flatMap((source, i) => {
+    const { id = null } = source
+    const named = `sources[${i}] (id ${JSON.stringify(id)})`
+    const first = positions.get(id)
+    if (first === undefined) positions.set(id, i)
+    return [
+      ...(first === undefined ? [] : [`${named} has the id of sources[${first}]`]),
+      ...(hasGround(source) ? [] : [`${named} has neither license nor lawful_basis`]),
+    ]
+  })
+}
+
+const hasGround = ({ license, lawful_basis }: JsonObject): boolean =>
+  isStated(license) || isStated(lawful_basis)
+
+const isStated = (value: Json | undefined): boolean => isText(value) && value.trim() !== ''
+
+function attestationReasons(attestations: JsonObject): string[] {
+  return REQUIRED_ATTESTATIONS.filter((name) => !isAttested(ownMember(attestations, name))).map(
+    (name) => `attestations have no ${name}`,
+  )
+}
+
+const ownMember = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined
+
+/** Said at all: not absent, null, false, 0, a blank text, an empty list or an empty object. */
+function isAttested(value: Json | undefined): boolean {
+  if (isText(value)) return value.trim() !== ''
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return Boolean(value)
+}
+
+function requestOf(document: JsonObject): JsonObject | null {
+  const { name = null, attestations = null, processing = null, metadata = null } = document
+  const { source_count = null, sources_digest = null, merkle_root = null } = document
+  return { name, attestations, processing, metadata, source_count, sources_digest, merkle_root }
+}
+
+/** The parts of a document, read as far as they can be. */
+export function partsOf(document: JsonObject): CorpusParts {
+  const { name = null, sources, processing = null, attestations = null } = document
+  const listed = Array.isArray(sources) && sources.every(isObject) ? sources : []
+  return { name, sources: listed, processing, attestations }
+}
+
+const NOT_CHECKED = [
+  'the licences and lawful bases: stated by whoever registered the corpus',
+  'the attestations: stated, not examined',
+  'the contents of the sources: compare their bytes with content_hash',
+]
+
+/** The rules for a document whose digests were derived before, as a server does in steps. */
+export function corpusRulesWith(derive: (parts: CorpusParts) => CorpusDerived): RecordRules {
+  return {
+    kind: 'corpus',
+    id_field: 'corpus_id',
+    schema_version: 'customs/1',
+    requestOf,
+    check: (document, findings) => checkCorpus(document, findings, derive),
+  }
+}
+
+function checkCorpus(
+  document: JsonObject,
+  findings: Findings,
+  derive: (parts: CorpusParts) => CorpusDerived,
+): void {
+  const parts = partsOf(document)
+  const derived = derive(parts)
+  const follows = (name: string, member: keyof CorpusDerived, detail: string) =>
+    record(findings, name, document[member] === derived[member], detail)
+  follows('merkle_consistent', 'merkle_root', 'merkle_root is not the root over the sources')
+  follows('sources_consistent', 'sources_digest', 'sources_digest does not follow from the sources')
+  follows('source_count', 'source_count', 'is not the number of sources')
+  follows('hash_consistent', 'corpus_hash', 'corpus_hash does not follow from the record')
+  const { attestations } = parts
+  const [reason] = clearanceReasons(parts.sources, isObject(attestations) ? attestations : {})
+  const cleared = document['clearance'] === 'cleared' && reason === undefined
+  record(findings, 'cleared', cleared, reason ?? 'clearance is not cleared')
+  findings.notChecked.push(...NOT_CHECKED)
+}
+
+export const corpusRules: RecordRules = corpusRulesWith((parts) => deriveCorpus(parts))

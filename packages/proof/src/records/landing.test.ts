@@ -1,0 +1,339 @@
+// Landing certificates: conformance follows from evidence, and no word of a signed one can change.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Json, JsonObject } from '../canonical.ts'
+import { toBase64 } from '../encoding.ts'
+import { signedBytes } from '../signature.ts'
+import { publish, seededKey } from '../testing/fixtures.ts'
+import { startFindings } from '../verdict.ts'
+import { verifyEnvelope } from '../verify.ts'
+import { manifestDigest } from './artifact.ts'
+import {
+  authorityReasons,
+  claimReasons,
+  HARNESS_VERSION,
+  LANDING_CHECKS,
+  type LandingAuthority,
+  type LandingEvidence,
+  type LandingRequest,
+  landingConformance,
+  landingNotChecked,
+  landingRules,
+  reconstructLanding,
+} from './landing.ts'
+import { proposalDigest, recordId } from './registry-record.ts'
+
+const key = seededKey(0x44)
+const keys = [publish(key, 'record')]
+const HEX = 'ab'.repeat(32)
+const NOBODY: LandingEvidence = { artifact_id: null, corpus_id: null, layer_bytes: 'not_sent' }
+const KNOWN: LandingEvidence = {
+  artifact_id: 'c'.repeat(32),
+  corpus_id: 'd'.repeat(32),
+  layer_bytes: 'match',
+}
+const AUTHORITY: LandingAuthority = {
+  delegation_ref: 'delegations/17',
+  human_principal: 'ana',
+  claimed_tier: 'verified',
+  trust_tier: 'verified',
+}
+
+const REQUEST: LandingRequest = {
+  artifact_ref: 'adapters/support',
+  base_model_ref: 'models/base-7b',
+  kind: 'lora+rag',
+  layer_hashes: [HEX, 'cd'.repeat(32)],
+  layer_bytes: 'match',
+  data_provenance: {
+    merkle_root: HEX,
+    corpus_hash: 'ef'.repeat(32),
+    corpus_id: 'd'.repeat(32),
+    sources: ['m-1', 'm-2'],
+    region: { of: ['eu', null, 1.5, false] },
+  },
+  authority: { delegation_ref: 'delegations/17', human_principal: 'ana', trust_tier: 'verified' },
+  claimed_conformance: {
+    result: 'pass',
+    harness_version: 'own/3',
+    per_policy: { authority: 'pass', bias: 'not_checked' },
+  },
+  permitted_actions: ['answer', 'summarise'],
+}
+
+interface Making {
+  readonly request?: LandingRequest
+  readonly evidence?: LandingEvidence
+  readonly authority?: LandingAuthority
+  readonly members?: JsonObject
+}
+
+/** Signed whatever it says, as by a service that does not hold to its rules. */
+function documentOf({
+  request = REQUEST,
+  evidence = KNOWN,
+  authority = AUTHORITY,
+  members = {},
+}: Making = {}): JsonObject {
+  const { artifact_ref, base_model_ref, kind, layer_hashes, data_provenance } = request
+  const created_at = '2026-01-02T03:04:05.000006Z'
+  const nonce = '0'.repeat(32)
+  const proposal = { tenant_id: 't-1', kind: 'landing' as const, request, created_at, nonce }
+  const document: JsonObject = {
+    schema_version: landingRules.schema_version,
+    record_kind: 'landing',
+    tenant_id: 't-1',
+    certificate_id: recordId(proposal),
+    ...{ created_at, issued_at: '2026-01-02T04:00:00.000000Z', nonce },
+    proposal_digest: proposalDigest(proposal),
+    requested_by: 'k-1',
+    policy_set: 3,
+    evaluation_id: 'e'.repeat(20),
+    approval: {
+      request_id: 'f'.repeat(32),
+      ...{ approver: 'bo', approver_id: null, decided_by: 'k-2', reason: 'looked at it' },
+      decided_at: '2026-01-02T04:00:00.000000Z',
+      proposal_digest: proposalDigest(proposal),
+    },
+    version: landingRules.schema_version,
+    artifact: {
+      ...{ artifact_ref, base_model_ref, kind, layer_hashes },
+      manifest_digest: manifestDigest({ base_model_ref, kind, layer_hashes }),
+    },
+    data_provenance,
+    authority,
+    conformance: landingConformance(evidence, authority),
+    claimed_conformance: request.claimed_conformance,
+    permitted_actions: request.permitted_actions,
+    not_checked: landingNotChecked(evidence, data_provenance),
+    ...members,
+  }
+  const message = signedBytes('landing', document)
+  return {
+    ...document,
+    signed_bytes: toBase64(message),
+    signature: toBase64(key.sign(message)),
+    public_key: toBase64(key.publicKey),
+    key_id: keys[0]?.key_id ?? '',
+  }
+}
+
+const DOCUMENT = documentOf()
+const verify = (record: Json) =>
+  verifyEnvelope({ type: 'record', kind: 'landing', record }, { keys })
+
+/** Every leaf in turn becomes another value; every list in turn loses its last item. */
+function* mutations(value: Json, path: string): Generator<{ path: string; changed: Json }> {
+  if (typeof value !== 'object' || value === null) {
+    yield { path, changed: typeof value === 'string' ? `${value}x` : 'other' }
+    return
+  }
+  if (Array.isArray(value)) {
+    if (value.length > 0) yield { path: `${path} cut`, changed: value.slice(0, -1) }
+    for (const [i, item] of value.entries())
+      for (const at of mutations(item, `${path}[${i}]`))
+        yield { path: at.path, changed: value.with(i, at.changed) }
+    return
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const { [name]: _, ...rest } = value as JsonObject
+    if (path === '' || member !== null) yield { path: `${path}.${name} left out`, changed: rest }
+    for (const at of mutations(member, `${path}.${name}`))
+      yield { path: at.path, changed: { ...value, [name]: at.changed } }
+  }
+}
+
+function failed(document: JsonObject): string[] {
+  const findings = startFindings()
+  landingRules.check(document, findings)
+  return findings.checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+async function failures(record: Json): Promise<string[]> {
+  return (await verify(record)).checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+test('a genuine certificate verifies, and says what it cannot show', async () => {
+  const verdict = await verify(DOCUMENT)
+  assert.equal(verdict.valid, true, verdict.reason)
+  assert.deepEqual(verdict.valid_with, [keys[0]?.key_id])
+  for (const start of ['base_model_ref', 'authority.delegation_ref', 'the record of corpus d'])
+    assert.ok(
+      verdict.not_checked.some((text) => text.startsWith(start)),
+      start,
+    )
+})
+
+test('changing, leaving out or cutting any member of a signed one is caught', async () => {
+  let count = 0
+  for (const { path, changed } of mutations(DOCUMENT, '')) {
+    // What is signed is without it, and a record may be kept without its bytes.
+    if (path === '.signed_bytes left out' || path === '.key_id left out') continue
+    assert.equal((await verify(changed)).valid, false, path)
+    count += 1
+  }
+  assert.ok(count > 100, `${count}`)
+})
+
+test('whoever could sign anything still could not change what was proposed', async () => {
+  const proposed = ['data_provenance', 'claimed_conformance', 'permitted_actions', 'artifact']
+  for (const member of proposed)
+    for (const { path, changed } of mutations(DOCUMENT[member] ?? null, member)) {
+      const found = await failures(documentOf({ members: { [member]: changed } }))
+      assert.ok(found.length > 0 && !found.includes('signature'), path)
+    }
+})
+
+test('without any signature the rules catch every change of what is derived', () => {
+  assert.deepEqual(failed(DOCUMENT), [])
+  for (const member of ['version', 'conformance', 'not_checked'])
+    for (const { path, changed } of mutations(DOCUMENT[member] ?? null, member)) {
+      // Which record agreed, only the service could see.
+      if (/evidence\.(artifact|corpus)_id$/.test(path)) continue
+      assert.notDeepEqual(failed({ ...DOCUMENT, [member]: changed }), [], path)
+    }
+})
+
+describe('one that should never have been signed is not valid', () => {
+  const cases: [string, Making, string][] = [
+    ['no delegation', { authority: { ...AUTHORITY, delegation_ref: null } }, 'authority_present'],
+    ['nobody', { authority: { ...AUTHORITY, human_principal: ' ' } }, 'authority_present'],
+    ['a tier above', { authority: { ...AUTHORITY, trust_tier: 'basic' } }, 'authority_present'],
+    [
+      'a claim that fails',
+      { request: { ...REQUEST, claimed_conformance: { result: 'fail' } } },
+      'conformance_pass',
+    ],
+    [
+      'a claim that fails in a part',
+      {
+        request: {
+          ...REQUEST,
+          claimed_conformance: { result: 'pass', per_policy: { bias: 'fail' } },
+        },
+      },
+      'conformance_pass',
+    ],
+    ['no claim', { request: { ...REQUEST, claimed_conformance: {} } }, 'conformance_pass'],
+    [
+      'an unsealed root',
+      { request: { ...REQUEST, data_provenance: { merkle_root: 'sealed' } } },
+      'provenance_sealed',
+    ],
+    ['no layers', { request: { ...REQUEST, layer_hashes: [] } }, 'layer_hashes'],
+    ['a short digest', { request: { ...REQUEST, layer_hashes: ['abcd'] } }, 'layer_hashes'],
+    ['another corpus', { evidence: { ...KNOWN, corpus_id: 'e'.repeat(32) } }, 'corpus_consistent'],
+    [
+      'bytes that differ',
+      { evidence: { ...KNOWN, layer_bytes: 'differ' } },
+      'conformance_consistent',
+    ],
+    ['nothing left unchecked', { members: { not_checked: [] } }, 'not_checked'],
+    [
+      'evidence that is not there',
+      { members: { conformance: { ...landingConformance(KNOWN, AUTHORITY), evidence: NOBODY } } },
+      'conformance_consistent',
+    ],
+  ]
+  for (const [name, making, check] of cases)
+    test(name, async () => {
+      const found = await failures(documentOf(making))
+      assert.ok(found.includes(check), `${found}`)
+      assert.ok(!found.includes('signature'))
+    })
+})
+
+test('nothing a certificate may hold makes the rules throw out of the verifier', async () => {
+  for (const member of Object.keys(DOCUMENT))
+    for (const value of [null, 1, 'x', [], {}, [null], [[{}]], { per_policy: [], evidence: 1 }]) {
+      if (value === null && ['evaluation_id', 'approval', 'signed_bytes'].includes(member)) continue
+      if (member === 'key_id' && typeof value !== 'string') continue
+      const verdict = await verify({ ...DOCUMENT, [member]: value })
+      assert.equal(verdict.valid, false, `${member} ${JSON.stringify(value)}`)
+    }
+})
+
+const result = fc.constantFrom('pass', 'fail', 'not_checked')
+const bytes = fc.constantFrom('not_sent' as const, 'match' as const, 'differ' as const)
+const id = fc.constantFrom(null, 'c'.repeat(32))
+const name = fc.constantFrom(null, '', ' ', 'somebody')
+const tier = fc.constantFrom('untrusted', 'basic', 'root')
+const authority = fc.record({
+  delegation_ref: name,
+  human_principal: name,
+  claimed_tier: fc.option(tier),
+  trust_tier: tier,
+})
+const evidences = fc.record({ artifact_id: id, corpus_id: id, layer_bytes: bytes })
+
+test('nothing passes that nobody looked at, and one failure fails the whole', () => {
+  const faults = fc.record({
+    artifact_integrity: fc.boolean(),
+    data_provenance: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(evidences, fc.option(authority), faults, (evidence, who, against) => {
+      const { per_policy, result, harness_version } = landingConformance(evidence, who, against)
+      assert.equal(harness_version, HARNESS_VERSION)
+      const { artifact_integrity, data_provenance } = per_policy
+      const { artifact_id, corpus_id, layer_bytes } = evidence
+      if (artifact_integrity === 'pass') assert.ok(artifact_id !== null || layer_bytes === 'match')
+      if (data_provenance === 'pass') assert.notEqual(corpus_id, null)
+      if (per_policy.authority === 'pass') assert.deepEqual(who && authorityReasons(who), [])
+      if (layer_bytes === 'differ' || against.artifact_integrity)
+        assert.equal(artifact_integrity, 'fail')
+      if (against.data_provenance) assert.equal(data_provenance, 'fail')
+      const all = Object.values(per_policy)
+      assert.equal(result === 'fail', all.includes('fail'))
+      assert.equal(result === 'not_checked', new Set(all).size === 1 && all[0] === 'not_checked')
+    }),
+  )
+})
+
+test('a claim stands against the certificate exactly where it fails or is contradicted', () => {
+  const names = fc.constantFrom(...LANDING_CHECKS, 'bias')
+  const claims = fc.record({ result, per_policy: fc.dictionary(names, result) })
+  const computed = fc.record({
+    artifact_integrity: result,
+    data_provenance: result,
+    authority: result,
+  })
+  fc.assert(
+    fc.property(claims, computed, (claim, per_policy) => {
+      const found: Record<string, string> = per_policy
+      const parts = Object.entries(claim.per_policy)
+      const against =
+        claim.result === 'fail' ||
+        parts.some(([at, said]) => said === 'fail' || (said === 'pass' && found[at] === 'fail'))
+      assert.equal(claimReasons(claim as JsonObject, per_policy).length > 0, against)
+    }),
+  )
+})
+
+test('the digest of the manifest is SHA-256 of the bytes the documentation says', () => {
+  const { base_model_ref, kind, layer_hashes } = REQUEST
+  const text =
+    `{"base_model_ref":"${base_model_ref}","kind":"${kind}",` +
+    `"layer_hashes":["${layer_hashes.join('","')}"]}`
+  const { artifact } = DOCUMENT
+  const digest = createHash('sha256').update(text).digest('hex')
+  assert.deepEqual(artifact, {
+    artifact_ref: REQUEST.artifact_ref,
+    ...{ base_model_ref, kind, layer_hashes },
+    manifest_digest: digest,
+  })
+})
+
+test('the five answers are read from the certificate, and the root stands in for the hash', () => {
+  assert.deepEqual(reconstructLanding(DOCUMENT), {
+    what: 'adapters/support on models/base-7b',
+    from_where: 'ef'.repeat(32),
+    under_whom: 'ana @ verified',
+    cleared_how: 'pass',
+    may_do: ['answer', 'summarise'],
+  })
+  const bare = { ...DOCUMENT, data_provenance: { merkle_root: HEX } }
+  assert.equal(reconstructLanding(bare).from_where, HEX)
+})

@@ -1,0 +1,257 @@
+// Licences together: pairs that stand and pairs that do not, choices, and what is reported.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { readingsOf } from './license-rules.ts'
+import { type LicenseTerms, licenseVerdict } from './license-verdict.ts'
+
+const membersOf = (...licenses: readonly LicenseTerms[]) =>
+  licenses.map((license_terms, i) => ({ ref_id: `m-${i}`, license_terms }))
+
+/** Each licence is one text: alternatives parted by `|`, terms of one by `&`. */
+const judge = (...licenses: readonly string[]) =>
+  licenseVerdict(
+    membersOf(...licenses.map((text) => text.split(' | ').map((terms) => terms.split(' & ')))),
+  )
+
+const STANDS: readonly (readonly string[])[] = [
+  ['MIT', 'Apache-2.0'],
+  ['Apache-2.0', 'GPL-3.0-only'],
+  ['Apache-2.0', 'GPL-2.0-or-later'],
+  ['Apache-2.0', 'AGPL-3.0-or-later'],
+  ['Apache-2.0 WITH LLVM-exception', 'GPL-2.0-only'],
+  ['Apache-2.0', 'LGPL-2.1-only'],
+  ['GPL-2.0-or-later', 'GPL-3.0-only'],
+  ['GPL-2.0-only', 'GPL-2.0-or-later'],
+  ['GPL-1.0-or-later', 'AGPL-3.0-only'],
+  ['AGPL-1.0-or-later', 'GPL-3.0-only'],
+  ['LGPL-2.1-only', 'GPL-3.0-only'],
+  ['LGPL-3.0-only', 'GPL-3.0-only'],
+  ['MPL-2.0', 'GPL-2.0-only'],
+  ['MPL-1.1+', 'GPL-2.0-only'],
+  ['Apache-1.1+', 'GPL-3.0-only'],
+  ['Apache-1.1+', 'GPL-2.0-or-later'],
+  ['GPL-2.0-only WITH Classpath-exception-2.0', 'Apache-2.0'],
+  ['GPL-3.0-only WITH GCC-exception-3.1', 'CC-BY-NC-4.0'],
+  ['CC-BY-4.0', 'GPL-2.0-only'],
+  ['CC-BY-SA-4.0', 'GPL-3.0-only'],
+  ['CC-BY-SA-4.0', 'GPL-2.0-or-later'],
+  ['CC-BY-SA-3.0', 'CC-BY-SA-4.0'],
+  ['CC-BY-SA-2.0', 'CC-BY-SA-3.0-DE'],
+  ['CC-BY-SA-1.0', 'CC-BY-SA-1.0'],
+  ['CC-BY-NC-4.0', 'CC-BY-NC-SA-4.0'],
+  ['CC-BY-NC-4.0', 'CC-BY-4.0'],
+  ['CC-BY-NC-4.0', 'MIT'],
+  ['ODbL-1.0', 'CC-BY-4.0'],
+  ['GPL-2.0-only | MIT', 'Apache-2.0'],
+  ['CC-BY-ND-4.0 | CC-BY-4.0', 'MIT'],
+  ['not SPDX: commercial', 'MIT'],
+  ['not SPDX: non-commercial', 'not SPDX: nc'],
+  ['not SPDX: under standard terms', 'not SPDX: brand'],
+]
+
+const CLASHES: readonly (readonly [string, string, rule: string])[] = [
+  ['CC-BY-ND-4.0', 'MIT', 'no_derivatives'],
+  ['CC-BY-NC-ND-3.0-IGO', 'MIT', 'no_derivatives'],
+  ['not SPDX: cc-by-nd', 'MIT', 'no_derivatives'],
+  ['not SPDX: No Derivatives', 'MIT', 'no_derivatives'],
+  ['not SPDX: noderivs', 'MIT', 'no_derivatives'],
+  ['CC-BY-NC-4.0', 'not SPDX: commercial', 'non_commercial'],
+  ['CC-BY-NC-SA-4.0', 'LicenseRef-Commercial', 'non_commercial'],
+  ['PolyForm-Noncommercial-1.0.0', 'not SPDX: Commercial use only', 'non_commercial'],
+  ['not SPDX: cc-by-nc', 'not SPDX: commercial', 'non_commercial'],
+  ['not SPDX: non-commercial', 'not SPDX: nonprofit-commercial', 'non_commercial'],
+  ['GPL-2.0-only', 'Apache-2.0', 'apache_gpl'],
+  ['GPL-1.0-only', 'Apache-2.0', 'apache_gpl'],
+  ['GPL-2.0-only', 'Apache-2.0 WITH Swift-exception', 'apache_gpl'],
+  ['GPL-2.0-only WITH Linux-syscall-note', 'Apache-2.0', 'apache_gpl'],
+  ['GPL-2.0-only', 'GPL-3.0-only', 'gpl_versions'],
+  ['GPL-2.0-only', 'GPL-3.0-or-later', 'gpl_versions'],
+  ['GPL-2.0-only', 'AGPL-3.0-only', 'gpl_versions'],
+  ['GPL-2.0-only', 'LGPL-3.0-or-later', 'gpl_versions'],
+  ['GPL-1.0-only', 'GPL-2.0-only', 'gpl_versions'],
+  ['GPL-1.0-only', 'GPL-2.0-or-later', 'gpl_versions'],
+  ['GPL-3.0-only', 'MPL-1.1', 'not_gpl_compatible'],
+  ['GPL-3.0-only', 'MPL-2.0-no-copyleft-exception', 'not_gpl_compatible'],
+  ['GPL-2.0-or-later', 'CDDL-1.0', 'not_gpl_compatible'],
+  ['AGPL-3.0-only', 'EPL-2.0', 'not_gpl_compatible'],
+  ['GPL-3.0-only', 'AGPL-1.0-only', 'not_gpl_compatible'],
+  ['GPL-3.0-only', 'Apache-1.1', 'not_gpl_compatible'],
+  ['GPL-3.0-only', 'CC-BY-NC-4.0', 'gpl_non_commercial'],
+  ['GPL-3.0-only', 'CC-BY-NC-SA-4.0', 'gpl_non_commercial'],
+  ['AGPL-3.0-only', 'not SPDX: non-commercial', 'gpl_non_commercial'],
+  ['GPL-3.0-only', 'CC-BY-SA-3.0', 'sharealike_gpl'],
+  ['GPL-2.0-only', 'CC-BY-SA-3.0', 'sharealike_gpl'],
+  ['GPL-2.0-only', 'CC-BY-SA-4.0', 'sharealike_gpl'],
+  ['CC-BY-SA-4.0', 'CC-BY-NC-4.0', 'sharealike_non_commercial'],
+  ['CC-BY-SA-3.0', 'CC-BY-NC-SA-3.0', 'sharealike_non_commercial'],
+  ['CC-BY-SA-1.0', 'CC-BY-SA-4.0', 'sharealike_versions'],
+  ['CC-BY-NC-SA-1.0', 'CC-BY-NC-SA-2.5', 'sharealike_versions'],
+  ['ODbL-1.0', 'CC-BY-SA-4.0', 'odbl_derivatives'],
+  ['ODbL-1.0', 'CC-BY-NC-4.0', 'odbl_derivatives'],
+  ['MIT & GPL-2.0-only', 'Apache-2.0', 'apache_gpl'],
+]
+
+for (const pair of STANDS)
+  test(`${pair.join(' stands with ')}`, () => {
+    const verdict = judge(...pair)
+    assert.equal(verdict.compatible, true, verdict.detail)
+    assert.deepEqual(verdict.reasons, [])
+    assert.equal(judge(...[...pair].reverse()).compatible, true)
+  })
+
+for (const [one, other, rule] of CLASHES)
+  test(`${one} does not stand with ${other}: ${rule}`, () => {
+    const verdict = judge(one, other)
+    assert.equal(verdict.compatible, false)
+    assert.deepEqual([verdict.expression, verdict.terms], [null, []])
+    const [reason, ...more] = verdict.reasons
+    assert.deepEqual(more, [])
+    assert.equal(reason?.rule, rule)
+    assert.ok(reason?.source?.startsWith('https://'))
+    assert.ok(verdict.detail.includes(reason?.detail ?? 'nothing'))
+    assert.equal(judge(other, one).compatible, false)
+  })
+
+test('one licence can be in conflict with itself', () => {
+  assert.equal(judge('GPL-2.0-only & Apache-2.0').reasons[0]?.rule, 'apache_gpl')
+  assert.deepEqual(judge('GPL-2.0-only & MIT & Apache-2.0').reasons[0]?.licenses, [
+    'GPL-2.0-only',
+    'Apache-2.0',
+  ])
+  assert.equal(judge('CC-BY-ND-4.0').compatible, false)
+})
+
+test('`or later` is one version for the whole, not another for each neighbour', () => {
+  const three = judge('GPL-2.0-or-later', 'GPL-2.0-only', 'AGPL-3.0-only')
+  assert.equal(three.compatible, false)
+  assert.equal(judge('GPL-2.0-or-later & Apache-2.0', 'GPL-2.0-only').compatible, false)
+})
+
+test('alternatives that fit pair by pair and not together are named so', () => {
+  const three = [
+    'GPL-2.0-only | CC-BY-NC-4.0',
+    'GPL-2.0-only | CC-BY-SA-3.0',
+    'CC-BY-NC-4.0 | CC-BY-SA-3.0',
+  ] as const
+  for (const left of three) {
+    const two = three.filter((license) => license !== left)
+    assert.equal(judge(...two).compatible, true)
+  }
+  const [reason, ...more] = judge(...three).reasons
+  assert.deepEqual([reason?.rule, more], ['no_choice', []])
+  assert.deepEqual(reason?.members, ['m-0', 'm-1', 'm-2'])
+})
+
+test('the choice among alternatives is shown as one expression', () => {
+  const verdict = judge('GPL-2.0-only | MIT', 'Apache-2.0', 'GPL-3.0-only | CC-BY-NC-4.0')
+  assert.equal(verdict.compatible, true)
+  assert.match(verdict.expression ?? '', /^Apache-2\.0 AND .*MIT/)
+  assert.deepEqual(verdict.terms, verdict.expression?.split(' AND '))
+  assert.equal(judge('not SPDX: commercial', 'MIT').expression, null)
+})
+
+test('what no rule knows is reported, and a known alternative is taken before it', () => {
+  const verdict = judge('LicenseRef-acme', 'not SPDX: proprietary', 'BUSL-1.1', 'MIT')
+  assert.equal(verdict.compatible, true)
+  assert.deepEqual(
+    verdict.reported.map(({ license, members }) => [license, members]),
+    [
+      ['BUSL-1.1', ['m-2']],
+      ['LicenseRef-acme', ['m-0']],
+      ['not SPDX: proprietary', ['m-1']],
+    ],
+  )
+  assert.match(verdict.detail, /BUSL-1\.1, LicenseRef-acme, not SPDX: proprietary/)
+  assert.deepEqual(judge('LicenseRef-acme | GPL-3.0-only', 'MIT').terms, ['GPL-3.0-only', 'MIT'])
+  const exception = judge('GPL-2.0-only WITH Linux-syscall-note').reported
+  assert.match(exception[0]?.why ?? '', /exception/)
+})
+
+test('a hard choice ends: it is made, or refused as too many alternatives', () => {
+  const terms = [
+    ...['GPL-1.0-only', 'GPL-2.0-only', 'GPL-3.0-only', 'AGPL-3.0-only', 'LGPL-3.0-only'],
+    ...['CC-BY-SA-1.0', 'CC-BY-SA-3.0', 'CC-BY-SA-4.0', 'CC-BY-NC-4.0', 'CC-BY-NC-SA-1.0'],
+    ...['ODbL-1.0', 'MPL-1.1', 'Apache-2.0', 'not SPDX: commercial'],
+  ]
+  const lists = Array.from({ length: 2 ** terms.length }, (_, bits) =>
+    terms.filter((_, i) => bits & (1 << i)),
+  ).filter((list) => list.length === 3)
+  const many = Array.from({ length: 200 }, (_, i) =>
+    Array.from({ length: 64 }, (_, j) => lists[(i * 61 + j * 37) % lists.length] ?? []),
+  )
+  const hard = licenseVerdict(membersOf(...many))
+  assert.equal(hard.compatible, hard.reasons.length === 0)
+  assert.deepEqual(licenseVerdict(membersOf(...many)), hard)
+})
+
+const TERMS = [
+  ...['MIT', 'Apache-2.0', 'GPL-2.0-only', 'GPL-2.0-or-later', 'GPL-3.0-only', 'CC-BY-SA-3.0'],
+  ...['CC-BY-SA-4.0', 'CC-BY-NC-4.0', 'CC-BY-ND-4.0', 'ODbL-1.0', 'MPL-1.1', 'LicenseRef-x'],
+  ...['not SPDX: commercial', 'LGPL-3.0-only', 'Apache-2.0 WITH LLVM-exception'],
+]
+const terms = fc.uniqueArray(fc.constantFrom(...TERMS), { minLength: 1, maxLength: 3 })
+const licenses = fc.array(fc.array(terms, { minLength: 1, maxLength: 3 }), {
+  minLength: 1,
+  maxLength: 6,
+})
+
+test('the order of the members never matters', () => {
+  const shuffled = licenses.chain((list) => {
+    const members = membersOf(...list)
+    return fc.tuple(
+      fc.constant(members),
+      fc.shuffledSubarray(members, { minLength: members.length }),
+    )
+  })
+  fc.assert(
+    fc.property(shuffled, ([members, other]) => {
+      assert.deepEqual(licenseVerdict(other), licenseVerdict(members))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+// Tries every choice, the slow and plain way.
+function stands(list: readonly LicenseTerms[]): boolean {
+  const choices = list.reduce<string[][]>(
+    (found, alternatives) =>
+      found.flatMap((taken) => alternatives.map((more) => [...taken, ...more])),
+    [[]],
+  )
+  return choices.some((chosen) => standTogether([...new Set(chosen)]))
+}
+
+function standTogether(chosen: readonly string[]): boolean {
+  const readings = chosen.reduce<string[][]>(
+    (found, term) => found.flatMap((one) => readingsOf(term).map((more) => [...one, ...more])),
+    [[]],
+  )
+  return readings.some((traits) => !clash(new Set(traits)))
+}
+
+function clash(traits: ReadonlySet<string>): boolean {
+  const any = (...names: readonly string[]) => names.some((name) => traits.has(name))
+  const gpl = any('gpl-1', 'gpl-2', 'gpl-3', 'agpl-3')
+  return (
+    any('no-derivatives') ||
+    (any('non-commercial') && (any('commercial', 'by-sa', 'by-sa-4', 'odbl') || gpl)) ||
+    (any('apache-2') && any('gpl-1', 'gpl-2')) ||
+    (any('gpl-2') && any('gpl-1', 'gpl-3', 'lgpl-3')) ||
+    (any('not-gpl', 'by-sa') && gpl) ||
+    (any('by-sa-4') && any('gpl-2')) ||
+    (any('odbl') && any('by-sa', 'by-sa-4'))
+  )
+}
+
+test('a choice is found exactly where there is one', () => {
+  fc.assert(
+    fc.property(licenses, (list) => {
+      const verdict = licenseVerdict(membersOf(...list))
+      assert.equal(verdict.compatible, stands(list))
+      assert.equal(verdict.compatible, verdict.reasons.length === 0)
+      if (verdict.compatible) assert.ok(standTogether(verdict.terms))
+    }),
+    { numRuns: 5_000 },
+  )
+})

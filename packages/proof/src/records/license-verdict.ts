@@ -1,0 +1,254 @@
+// Whether the licences of a composition's members can stand together, and why not.
+import {
+  apartFrom,
+  bitsOf,
+  LICENSE_RULES,
+  type LicenseRule,
+  NOT_SPDX,
+  readingsOf,
+  type Trait,
+  unknownOf,
+} from './license-rules.ts'
+
+/**
+ * A licence in disjunctive form: any one of the lists may be chosen, all terms of a list apply.
+ * A term is an SPDX id (`-only` and `-or-later` spelt out), with `+` or ` WITH <exception>`, or
+ * a LicenseRef, or `not SPDX: ` and the caller's words.
+ */
+export type LicenseTerms = readonly (readonly string[])[]
+
+export type LicensedMember = { readonly ref_id: string; readonly license_terms: LicenseTerms }
+
+export type LicenseConflict = {
+  readonly rule: string
+  /** Ids of members, sorted. */
+  readonly members: readonly string[]
+  readonly licenses: readonly string[]
+  readonly detail: string
+  readonly source: string | null
+}
+
+export type ReportedLicense = {
+  readonly license: string
+  readonly members: readonly string[]
+  readonly why: string
+}
+
+export type LicenseVerdict = {
+  readonly compatible: boolean
+  readonly detail: string
+  /** The chosen terms as one SPDX expression; null where there are none or one is not SPDX. */
+  readonly expression: string | null
+  /** What was chosen among alternatives: applies to the whole, sorted. */
+  readonly terms: readonly string[]
+  readonly reasons: readonly LicenseConflict[]
+  /** Licences of which the rules know nothing: not in the way, and not cleared either. */
+  readonly reported: readonly ReportedLicense[]
+}
+
+/** How many ways are tried before the alternatives are called too many. */
+const STEPS_MAX = 100_000
+const REASONS_MAX = 20
+
+/** One way to take a licence: its terms, read in one way. */
+type Option = {
+  readonly terms: readonly string[]
+  readonly traits: ReadonlySet<Trait>
+  /** The same as bits, and what the rules keep apart from them. */
+  readonly bits: number
+  readonly apart: number
+  /** How many of the terms the rules do not know. */
+  readonly unknown: number
+}
+
+/** Members with the same licence count as one. */
+type Form = {
+  readonly members: readonly string[]
+  readonly options: readonly Option[]
+  /** Of the options those that no rule forbids alone, none needlessly strict; the best first. */
+  readonly viable: readonly Option[]
+}
+
+/** The same for the same members in any order. */
+export function licenseVerdict(members: readonly LicensedMember[]): LicenseVerdict {
+  const forms = formsOf(members)
+  const chosen = choose(forms)
+  if (chosen === null || chosen === 'too_many') return incompatible(forms, chosen)
+  const terms = [...new Set(chosen.flatMap((option) => option.terms))].sort()
+  const reported = reportedOf(terms, forms)
+  const spdx = terms.length > 0 && !terms.some((term) => term.startsWith(NOT_SPDX))
+  const named = reported.map(({ license }) => license).join(', ')
+  return {
+    compatible: true,
+    detail: reported.length === 0 ? 'compatible' : `no conflict is known; not judged: ${named}`,
+    expression: spdx ? terms.join(' AND ') : null,
+    terms,
+    reasons: [],
+    reported,
+  }
+}
+
+function incompatible(forms: readonly Form[], why: 'too_many' | null): LicenseVerdict {
+  const found = why === null ? conflictsOf(forms) : []
+  const reasons = found.length > 0 ? found : [together(forms, why)]
+  const [first] = reasons
+  const terms = forms.flatMap((form) => form.options.flatMap((option) => option.terms))
+  return {
+    compatible: false,
+    detail: first === undefined ? 'incompatible' : conflictText(first),
+    expression: null,
+    terms: [],
+    reasons,
+    reported: reportedOf([...new Set(terms)].sort(), forms),
+  }
+}
+
+/** One line for people. */
+export function conflictText({ licenses, members, detail, source }: LicenseConflict): string {
+  const where = members.length > 4 ? `${members.slice(0, 4).join(', ')}, …` : members.join(', ')
+  const from = source === null ? '' : ` (${source})`
+  return `${licenses.join(' with ')} [${where}]: ${detail}${from}`
+}
+
+function formsOf(members: readonly LicensedMember[]): Form[] {
+  const forms = new Map<string, { ids: string[]; terms: LicenseTerms }>()
+  for (const { ref_id, license_terms } of members) {
+    const key = JSON.stringify(license_terms)
+    const form = forms.get(key) ?? { ids: [], terms: license_terms }
+    form.ids.push(ref_id)
+    forms.set(key, form)
+  }
+  return [...forms.entries()]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { ids, terms }]) => {
+      const options = terms.flatMap(optionsOf)
+      return { members: [...ids].sort(), options, viable: strictestLeftOut(options) }
+    })
+}
+
+/** Each combination of the readings of the terms. */
+function optionsOf(terms: readonly string[]): Option[] {
+  let readings: (readonly Trait[])[] = [[]]
+  for (const term of new Set(terms))
+    readings = distinct(
+      readings.flatMap((read) => readingsOf(term).map((more) => [...read, ...more])),
+    )
+  const unknown = terms.filter((term) => unknownOf(term) !== undefined).length
+  return readings.map((traits) => {
+    const bits = bitsOf(traits)
+    return { terms, traits: new Set(traits), bits, apart: apartFrom(bits), unknown }
+  })
+}
+
+function distinct(readings: readonly (readonly Trait[])[]): (readonly Trait[])[] {
+  const seen = new Map(readings.map((traits) => [[...new Set(traits)].sort().join(), traits]))
+  return [...seen.values()]
+}
+
+// Whatever conflicts with fewer traits conflicts with more of them. What is known goes first.
+function strictestLeftOut(options: readonly Option[]): Option[] {
+  const possible = options
+    .filter((option) => firstRule(option, option) === undefined)
+    .sort((a, b) => a.unknown - b.unknown || a.traits.size - b.traits.size)
+  return possible.filter((option, i) => !possible.slice(0, i).some((o) => isMilder(o, option)))
+}
+
+const isMilder = (a: Option, b: Option): boolean =>
+  a.unknown <= b.unknown && (a.bits & b.bits) === a.bits
+
+/** The rule that keeps the two apart; with itself, also the rules on one licence alone. */
+function firstRule(a: Option, b: Option): LicenseRule | undefined {
+  return LICENSE_RULES.find(({ one, other }) => {
+    if (other === undefined) return a === b && has(a, one)
+    return (has(a, one) && has(b, other)) || (has(b, one) && has(a, other))
+  })
+}
+
+const has = ({ traits }: Option, any: readonly Trait[]): boolean =>
+  any.some((trait) => traits.has(trait))
+
+/** One option of each form, none in conflict with another; null where there is no such choice. */
+function choose(forms: readonly Form[]): readonly Option[] | 'too_many' | null {
+  const ordered = [...forms].sort((a, b) => a.viable.length - b.viable.length)
+  const chosen: Option[] = []
+  // What was tried in vain: the form that was to follow, and the traits taken before it.
+  const failed = ordered.map(() => new Set<number>())
+  let steps = 0
+  const search = (at: number, taken: number, apart: number): boolean => {
+    const form = ordered[at]
+    if (form === undefined) return true
+    if (failed[at]?.has(taken)) return false
+    for (const option of form.viable) {
+      if (steps++ >= STEPS_MAX) return false
+      if ((option.bits & apart) !== 0) continue
+      chosen.push(option)
+      if (search(at + 1, taken | option.bits, apart | option.apart)) return true
+      chosen.pop()
+    }
+    failed[at]?.add(taken)
+    return false
+  }
+  if (search(0, 0, 0)) return chosen
+  return steps >= STEPS_MAX ? 'too_many' : null
+}
+
+function conflictsOf(forms: readonly Form[]): LicenseConflict[] {
+  const found = forms.flatMap((form) => (form.viable.length > 0 ? [] : [aloneConflict(form)]))
+  const possible = forms.filter((form) => form.viable.length > 0)
+  for (const [i, form] of possible.entries())
+    for (const other of possible.slice(i + 1)) {
+      if (found.length >= REASONS_MAX) return found
+      const conflict = pairConflict(form, other)
+      if (conflict !== undefined) found.push(conflict)
+    }
+  return found.slice(0, REASONS_MAX)
+}
+
+function aloneConflict({ members, options }: Form): LicenseConflict {
+  const [option] = options
+  const rule = option === undefined ? undefined : firstRule(option, option)
+  const { rule: name = 'no_terms', detail = 'no licence is named', source = null } = rule ?? {}
+  const licenses = rule === undefined || option === undefined ? [] : termsWith(option, rule)
+  return { rule: name, members, licenses, detail, source }
+}
+
+/** The terms of one member that the rule is about. */
+function termsWith({ terms }: Option, { one, other = [] }: LicenseRule): readonly string[] {
+  const about = (term: string) =>
+    readingsOf(term).some((traits) => traits.some((t) => one.includes(t) || other.includes(t)))
+  return [...new Set(terms.filter(about))]
+}
+
+/** Undefined where some option of the one stands with some option of the other. */
+function pairConflict(a: Form, b: Form): LicenseConflict | undefined {
+  const stand = a.viable.some(({ apart }) => b.viable.some(({ bits }) => (bits & apart) === 0))
+  const [option, other] = [a.viable[0], b.viable[0]]
+  if (stand || option === undefined || other === undefined) return undefined
+  const rule = firstRule(option, other)
+  if (rule === undefined) return undefined
+  const licenses = [...termsWith(option, rule), ...termsWith(other, rule)]
+  const members = [...a.members, ...b.members].sort()
+  return { rule: rule.rule, members, licenses, detail: rule.detail, source: rule.source }
+}
+
+function together(forms: readonly Form[], why: 'too_many' | null): LicenseConflict {
+  return {
+    rule: why === null ? 'no_choice' : 'too_many_alternatives',
+    members: forms.flatMap(({ members }) => members).sort(),
+    licenses: [],
+    detail:
+      why === null
+        ? 'no choice among the alternatives lets all of them stand together'
+        : 'the licences have too many alternatives to be judged',
+    source: null,
+  }
+}
+
+function reportedOf(terms: readonly string[], forms: readonly Form[]): ReportedLicense[] {
+  return terms.flatMap((license) => {
+    const why = unknownOf(license)
+    if (why === undefined) return []
+    const of = forms.filter(({ options }) => options.some((o) => o.terms.includes(license)))
+    return [{ license, members: of.flatMap(({ members }) => members).sort(), why }]
+  })
+}

@@ -1,0 +1,202 @@
+// Registry records: what all of them carry, how their ids follow from what was proposed.
+import { canonicalBytes, type JsonObject } from '../canonical.ts'
+import { blake2b128, sha256 } from '../digest.ts'
+import { toBase64, toHex } from '../encoding.ts'
+import type { PublishedKey } from '../keys.ts'
+import { findMisfit, isCount, isObject, isText, orNull } from '../shape.ts'
+import { signedBytes } from '../signature.ts'
+import {
+  checkSignature,
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from '../verdict.ts'
+
+export const RECORD_KINDS = [
+  'landing',
+  'artifact',
+  'world_type',
+  'action',
+  'corpus',
+  'composition',
+] as const
+export type RecordKind = (typeof RECORD_KINDS)[number]
+
+/**
+ * What a caller asked for, fixed before any policy is evaluated. `request` is in normal form;
+ * `nonce` is 16 random bytes in hex, so that neither digest nor id tells anything about it.
+ */
+export type Proposal = {
+  readonly tenant_id: string
+  readonly kind: RecordKind
+  readonly request: JsonObject
+  readonly created_at: string
+  readonly nonce: string
+}
+
+/** Hex SHA-256 of the RFC 8785 bytes: what an approval is bound to. */
+export function proposalDigest(proposal: Proposal): string {
+  return toHex(sha256(canonicalBytes(proposal)))
+}
+
+/** Hex BLAKE2b-128 of the same bytes. */
+export function recordId(proposal: Proposal): string {
+  return toHex(blake2b128(canonicalBytes(proposal)))
+}
+
+/** Who approved a record that had to wait, as it stands in the record. */
+export type ApprovalMember = {
+  readonly request_id: string
+  readonly approver: string
+  /** Of an enrolled approver who signed; null where a name was given. */
+  readonly approver_id: string | null
+  /** Id of the key that sent it. */
+  readonly decided_by: string
+  readonly decided_at: string
+  readonly reason: string | null
+  /** What was approved; the same as the record's own. */
+  readonly proposal_digest: string
+}
+
+/** Members of every registry record, beside its id under a name of its own. */
+export type RecordMembers = {
+  readonly schema_version: string
+  readonly record_kind: RecordKind
+  readonly tenant_id: string
+  readonly created_at: string
+  /** When it was signed: later than `created_at` where it had to be approved. */
+  readonly issued_at: string
+  readonly nonce: string
+  readonly proposal_digest: string
+  readonly requested_by: string
+  /** The number of the tenant's policies it was evaluated under; 0: there were none. */
+  readonly policy_set: number
+  readonly evaluation_id: string | null
+  readonly approval: ApprovalMember | null
+}
+
+/** What is particular to one kind. */
+export type RecordRules = {
+  readonly kind: RecordKind
+  /** The member that holds the id. */
+  readonly id_field: string
+  readonly schema_version: string
+  /** The request as it was proposed; null when it cannot be read from the document. */
+  requestOf(document: JsonObject): JsonObject | null
+  /** Recomputes what is derived; names in `notChecked` what a document alone cannot show. */
+  check(document: JsonObject, findings: Findings): void
+}
+
+const SHAPE = {
+  schema_version: isText,
+  record_kind: isText,
+  tenant_id: isText,
+  created_at: isText,
+  issued_at: isText,
+  nonce: isText,
+  proposal_digest: isText,
+  requested_by: isText,
+  policy_set: isCount,
+  evaluation_id: orNull(isText),
+  approval: orNull(isObject),
+}
+
+const APPROVAL_SHAPE = {
+  request_id: isText,
+  approver: isText,
+  approver_id: orNull(isText),
+  decided_by: isText,
+  decided_at: isText,
+  reason: orNull(isText),
+  proposal_digest: isText,
+}
+
+/**
+ * Checks a record against the published keys: its signature, that its id and the digest of its
+ * proposal follow from what it says was asked for, and what its kind derives. Never throws.
+ */
+export async function verifyRegistryRecord(
+  rules: RecordRules,
+  document: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(document)) return malformed('record', 'not an object')
+  const misfit = findMisfit(document, { ...SHAPE, [rules.id_field]: isText })
+  if (misfit !== null) return malformed('record', misfit)
+  const findings = startFindings()
+  const message = bytesOf(rules.kind, document)
+  if (message === null) return malformed('record', 'no canonical form')
+  const same = document['record_kind'] === rules.kind
+  record(findings, 'record_kind', same, 'is not the kind it is judged as')
+  const version = document['schema_version'] === rules.schema_version
+  record(findings, 'schema_version', version, 'is not one these rules know')
+  const shown = document['signed_bytes'] ?? null
+  if (shown !== null) {
+    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  }
+  const { signature, public_key, key_id } = document
+  const at = String(document['issued_at'])
+  const claim = { message, signature, public_key, key_id, purpose: 'record', at }
+  await checkSignature(findings, claim, keys)
+  checkProposal(rules, document, findings)
+  checkApproval(document, findings)
+  tryCheck(rules, document, findings)
+  return conclude('record', findings)
+}
+
+function bytesOf(kind: RecordKind, document: JsonObject): Uint8Array | null {
+  try {
+    return signedBytes(kind, document)
+  } catch {
+    return null
+  }
+}
+
+function checkProposal(rules: RecordRules, document: JsonObject, findings: Findings): void {
+  const request = tryRequest(rules, document)
+  if (request === null) {
+    record(findings, 'proposal', false, 'the request cannot be read from the record')
+    return
+  }
+  const proposal: Proposal = {
+    tenant_id: String(document['tenant_id']),
+    kind: rules.kind,
+    request,
+    created_at: String(document['created_at']),
+    nonce: String(document['nonce']),
+  }
+  const digest = document['proposal_digest'] === proposalDigest(proposal)
+  record(findings, 'proposal_digest', digest, 'does not follow from the request')
+  const id = document[rules.id_field] === recordId(proposal)
+  record(findings, rules.id_field, id, 'does not follow from the request')
+}
+
+function checkApproval(document: JsonObject, findings: Findings): void {
+  const { approval } = document
+  if (!isObject(approval)) return
+  const misfit = findMisfit(approval, APPROVAL_SHAPE)
+  const bound = approval['proposal_digest'] === document['proposal_digest']
+  const what = misfit === null ? 'is bound to another proposal' : `has no ${misfit}`
+  record(findings, 'approval', misfit === null && bound, what)
+  findings.notChecked.push('the approver: a name as given, or see the approval record')
+}
+
+function tryRequest(rules: RecordRules, document: JsonObject): JsonObject | null {
+  try {
+    return rules.requestOf(document)
+  } catch {
+    return null
+  }
+}
+
+// A member of the wrong shape is a finding, not an accident.
+function tryCheck(rules: RecordRules, document: JsonObject, findings: Findings): void {
+  try {
+    rules.check(document, findings)
+  } catch {
+    record(findings, 'shape', false, 'a member is not of the shape of its kind')
+  }
+}

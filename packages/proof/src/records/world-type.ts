@@ -1,0 +1,67 @@
+// World-model types: what the things of a tenant's world are, their links, and what may be done.
+import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
+import { sha256 } from '../digest.ts'
+import { toHex } from '../encoding.ts'
+import { isCount, isObject, isText } from '../shape.ts'
+import { type Findings, record } from '../verdict.ts'
+import type { RecordMembers, RecordRules } from './registry-record.ts'
+
+/** In normal form. */
+export type WorldTypeRequest = {
+  /** object, link or action. */
+  readonly kind: string
+  readonly name: string
+  readonly spec: JsonObject
+}
+
+/** One version of a type: a record of its own, under a `type_id` that all versions share. */
+export type WorldTypeDocument = RecordMembers & {
+  readonly record_id: string
+  /** The `record_id` of version 1. */
+  readonly type_id: string
+  /** From 1, without gaps. */
+  readonly version: number
+  readonly kind: string
+  readonly name: string
+  readonly spec: JsonObject
+  readonly schema_digest: string
+}
+
+/** Every action is governed under a name of this namespace, whatever its author calls it. */
+export const ACTION_OPERATION_PREFIX = 'worldmodel.action.'
+
+/** The operation that policies know an action by. */
+export const actionOperation = (name: string): string => `${ACTION_OPERATION_PREFIX}${name}`
+
+/** Hex SHA-256 of the RFC 8785 bytes of the spec. */
+export function schemaDigest(spec: JsonObject): string {
+  return toHex(sha256(canonicalBytes(spec)))
+}
+
+/** The text that is the same for all versions of a type. */
+export const worldTypeName = ({ kind, name }: Pick<WorldTypeRequest, 'kind' | 'name'>): string =>
+  canonicalize([kind, name])
+
+function requestOf({ kind = null, name = null, spec = null }: JsonObject): JsonObject {
+  return { kind, name, spec }
+}
+
+function check(document: JsonObject, findings: Findings): void {
+  const { kind, spec } = document
+  const digest = isObject(spec) && document['schema_digest'] === schemaDigest(spec)
+  record(findings, 'schema_consistent', digest, 'schema_digest does not follow from the spec')
+  const { record_id, type_id, version } = document
+  const first = version === 1 && type_id === record_id
+  const later = isCount(version) && version > 1 && isText(type_id) && type_id !== record_id
+  record(findings, 'version', first || later, 'does not fit the ids of the type and its version')
+  if (!first) findings.notChecked.push('the earlier versions: type_id is the record of the first')
+  if (kind === 'link') findings.notChecked.push('the types it joins: they are records of their own')
+}
+
+export const worldTypeRules: RecordRules = {
+  kind: 'world_type',
+  id_field: 'record_id',
+  schema_version: 'wm/1',
+  requestOf,
+  check,
+}

@@ -1,0 +1,180 @@
+// Attestations of a score: the signed body in two versions, and how one is checked offline.
+import { blake2b } from '@noble/hashes/blake2.js'
+import { canonicalBytes, type JsonObject } from '../canonical.ts'
+import { readHex, toHex } from '../encoding.ts'
+import { findKey, type PublishedKey } from '../keys.ts'
+import { findMisfit, isCount, isObject, isText, optional, orNull } from '../shape.ts'
+import { verifyEd25519, withoutFields } from '../signature.ts'
+import {
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from '../verdict.ts'
+import { BANDS, bandOf, rationaleOf } from './band.ts'
+import { isAgentKey, keyOfDid } from './identity.ts'
+import { chainOf, resolveRotations } from './rotation.ts'
+
+export const ATTESTATION_SCHEMAS = ['cgr.attestation.v1', 'cgr.attestation.v2'] as const
+/** The only version still issued. */
+export const ATTESTATION_SCHEMA = 'cgr.attestation.v2'
+/** What a key that signs attestations is published for; it signs nothing else. */
+export const ATTESTATION_PURPOSE = 'cgr_attestation'
+
+/** What is signed of version 2. Version 1 has no `subject_key` and no `subject_did`. */
+export type CgrAttestationBody = {
+  readonly agent_handle: string
+  /** The key in use and the did:key of the first of its chain; null for an agent without a key. */
+  readonly subject_key: string | null
+  readonly subject_did: string | null
+  readonly dimension: string
+  /** The band. */
+  readonly tier: string
+  readonly cgr_score: number
+  readonly confidence: number
+  readonly n_resolved: number
+  readonly capability_tier: number | null
+  /** RFC 3339. */
+  readonly as_of: string
+  readonly rationale: string
+  readonly schema: string
+  readonly issuer: string
+  /** The issuer's public key, hex. */
+  readonly issuer_key_id: string
+}
+
+/** `signature` is hex; `evidence_ref` names the entry of the log that records the issue. */
+export type CgrAttestation = CgrAttestationBody & {
+  readonly signature: string
+  readonly evidence_ref: string | null
+}
+
+const ENVELOPE: ReadonlySet<string> = new Set(['signature', 'evidence_ref'])
+
+const SHAPE = {
+  agent_handle: isText,
+  dimension: isText,
+  tier: (value: unknown) => BANDS.some((band) => band === value),
+  cgr_score: isShare,
+  confidence: (value: unknown) => typeof value === 'number' && value > 0,
+  n_resolved: isCount,
+  capability_tier: orNull(isShare),
+  as_of: isText,
+  rationale: isText,
+  schema: (value: unknown) => ATTESTATION_SCHEMAS.some((schema) => schema === value),
+  issuer: isText,
+  issuer_key_id: isAgentKey,
+  signature: isText,
+  evidence_ref: optional(isText),
+}
+const SUBJECT_SHAPE = {
+  subject_key: orNull(isAgentKey),
+  subject_did: orNull((value) => keyOfDid(value) !== null),
+}
+
+function isShare(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value <= 1
+}
+
+/**
+ * The message of an attestation: RFC 8785 bytes of everything but `signature` and `evidence_ref`.
+ * A public format fixes it, so it has no domain, and its key is used for nothing else.
+ * Throws ProofError `not_canonical`.
+ */
+export function cgrAttestationBytes(attestation: CgrAttestationBody | JsonObject): Uint8Array {
+  return canonicalBytes(withoutFields({ ...attestation }, ENVELOPE))
+}
+
+/** The fingerprint that the log records: hex BLAKE2b-256 of the message. */
+export function cgrAttestationFingerprint(attestation: CgrAttestationBody | JsonObject): string {
+  return toHex(blake2b(cgrAttestationBytes(attestation), { dkLen: 32 }))
+}
+
+/**
+ * Checks an attestation: signed by a key published for attestations at that moment, and a band and
+ * rationale that follow from its numbers. With the links of the subject's keys also that the chain
+ * leads from the did to the key. Whether the score follows from the evidence is not in it.
+ * Never throws.
+ */
+export async function verifyCgrAttestation(
+  attestation: unknown,
+  keys: readonly PublishedKey[],
+  rotations?: unknown,
+): Promise<Verdict> {
+  if (!isObject(attestation)) return malformed('attestation', 'not an object')
+  const misfit = findAttestationMisfit(attestation)
+  if (misfit !== null) return malformed('attestation', misfit)
+  const message = tryBytes(attestation)
+  if (message === null) return malformed('attestation', 'no canonical form')
+
+  const findings = startFindings()
+  await checkIssuer(attestation, message, { keys, findings })
+  const [score, resolved] = [Number(attestation['cgr_score']), Number(attestation['n_resolved'])]
+  const band = attestation['tier'] === bandOf(score, resolved)
+  record(findings, 'band', band, 'does not follow from the score')
+  const rationale = attestation['rationale'] === rationaleOf(score, resolved)
+  record(findings, 'rationale', rationale, 'does not follow from the score')
+  await checkSubject(attestation, findings, rotations)
+  findings.notChecked.push('that the score follows from the evidence: recompute it from the log')
+  return conclude('attestation', findings)
+}
+
+function findAttestationMisfit(attestation: JsonObject): string | null {
+  const misfit = findMisfit(attestation, SHAPE)
+  if (misfit !== null) return misfit
+  if (attestation['schema'] === ATTESTATION_SCHEMA) return findMisfit(attestation, SUBJECT_SHAPE)
+  return Object.keys(SUBJECT_SHAPE).find((name) => Object.hasOwn(attestation, name)) ?? null
+}
+
+function tryBytes(attestation: JsonObject): Uint8Array | null {
+  try {
+    return cgrAttestationBytes(attestation)
+  } catch {
+    return null
+  }
+}
+
+type Trust = { readonly keys: readonly PublishedKey[]; readonly findings: Findings }
+
+async function checkIssuer(
+  attestation: JsonObject,
+  message: Uint8Array,
+  { keys, findings }: Trust,
+): Promise<void> {
+  const public_key = String(attestation['issuer_key_id'])
+  const [key, signature] = [readHex(public_key), readHex(attestation['signature'])]
+  const signed =
+    key !== null && signature !== null && (await verifyEd25519(key, message, signature))
+  record(findings, 'signature', signed, 'does not match the attestation')
+  const at = String(attestation['as_of'])
+  const found = findKey(keys, { public_key, purpose: ATTESTATION_PURPOSE, at })
+  record(findings, 'key_known', !isText(found), isText(found) ? found : undefined)
+  if (signed && !isText(found)) findings.validWith.push(found.key_id)
+}
+
+const SUCCESSION = 'that subject_key follows the key of subject_did: needs the links between them'
+
+async function checkSubject(
+  attestation: JsonObject,
+  findings: Findings,
+  rotations: unknown,
+): Promise<void> {
+  const { subject_key, subject_did, as_of } = attestation
+  const [key, did] = [subject_key ?? null, subject_did ?? null]
+  if (key === null && did === null) return
+  const anchor = keyOfDid(did)
+  if (!isText(key) || anchor === null) {
+    record(findings, 'subject', false, 'a key without its did, or a did without its key')
+    return
+  }
+  if (!Array.isArray(rotations)) {
+    if (key === anchor) record(findings, 'subject', true)
+    else findings.notChecked.push(SUCCESSION)
+    return
+  }
+  const chain = chainOf(await resolveRotations(rotations, String(as_of)), anchor)
+  const follows = chain.anchor === anchor && chain.current === key
+  record(findings, 'subject', follows, 'no chain of links leads from the did to the key')
+}

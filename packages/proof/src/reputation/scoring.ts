@@ -1,0 +1,195 @@
+// Reputation scores: evidence as integers in, posterior, bounds, band and rationale out.
+import { ProofError } from '../errors.ts'
+import { isCount } from '../shape.ts'
+import { type Band, bandOf, rationaleOf } from './band.ts'
+import { betaQuantile } from './beta.ts'
+
+/** The dimension of decisions that name none. */
+export const DEFAULT_DIMENSION = 'receivables'
+
+/** Ratings are whole millionths, so that their sums are exact in any order. */
+export const RATING_UNIT = 1_000_000
+
+/** Weight of a reviewer whose ratings have not yet been compared with enough outcomes. */
+export const FLOOR_WEIGHT = 0.05
+/** Rated decisions with a known outcome from which a reviewer has a track record. */
+export const TRACK_RECORD_MIN = 5
+
+/** Strength of a tier's prior, distance of its ceiling, resolved decisions that lift it. */
+const PRIOR_STRENGTH = 4
+const CEILING_MARGIN = 0.02
+const LIFT_COUNT = 20
+/** `cgr_lower` is the value the posterior exceeds with the rest of the probability. */
+const LOWER_TAIL = 0.05
+
+/** What is known of how well a reviewer has rated. Squared errors are in millionths squared. */
+export type TrackRecord = {
+  readonly observations: number
+  readonly error_sum_e12: bigint
+}
+
+/** One reviewer's live reviews of one agent: of its unresolved judgment-certifies. */
+export type ReviewEvidence = TrackRecord & {
+  readonly reviewer: string
+  readonly count: number
+  readonly rating_sum_e6: number
+}
+
+/** Everything a score depends on, as integers: one row per (agent identity, dimension). */
+export type Evidence = {
+  readonly n_success: number
+  readonly n_failure: number
+  readonly n_pending: number
+  /** In [0, 1]; the service passes none. */
+  readonly tier?: number | null
+  /** One row per reviewer, in any order. */
+  readonly reviews: readonly ReviewEvidence[]
+}
+
+/** A measured weight per reviewer; who is not in it has no voice. The service passes none. */
+export type Gate = {
+  readonly tau: number
+  /** The most that one reviewer may weigh on one agent. */
+  readonly cap_k: number
+  readonly weights: ReadonlyMap<string, number>
+}
+
+export type Score = {
+  readonly cgr_score: number
+  readonly confidence: number
+  readonly n_resolved: number
+  readonly n_pending: number
+  readonly post_alpha: number
+  readonly post_beta: number
+  /** The 5 % quantile of the posterior, under the same ceiling as the score. */
+  readonly cgr_lower: number
+  /** The part of the posterior's mass that comes from reviews. */
+  readonly review_mass: number
+  readonly band: Band
+  readonly rationale: string
+}
+
+/**
+ * The weight of a reviewer: 0.05 under 5 observations, else 1 - mean squared error / 0.25 within
+ * [0, 1]. One quotient of two integers, so it is rounded once.
+ */
+export function reviewerWeight(record: TrackRecord): number {
+  if (record.observations < TRACK_RECORD_MIN) return FLOOR_WEIGHT
+  const whole = BigInt(record.observations) * 1_000_000_000_000n
+  return clamp(Number(whole - 4n * record.error_sum_e12) / Number(whole))
+}
+
+/** What the gate leaves of a reviewer's weight: nothing for an unknown one. */
+export function gateFactor(gate: Gate, reviewer: string): number {
+  const weight = gate.weights.get(reviewer)
+  if (weight === undefined || !(gate.tau >= 0 && gate.tau < 1)) return 0
+  return clamp((weight - gate.tau) / (1 - gate.tau))
+}
+
+/**
+ * Scores one agent in one dimension. The same evidence gives the same bits on every machine and in
+ * every order of `reviews`: sums are of integers, weights are added in order of their size, and
+ * doubles meet only + - * / and comparisons, which IEEE 754 fixes to the last bit.
+ * Throws ProofError `out_of_range` for counts that are none.
+ */
+export function score(evidence: Evidence, gate?: Gate): Score {
+  requireEvidence(evidence)
+  const { n_success, n_failure, n_pending } = evidence
+  const n_resolved = n_success + n_failure
+  const tier = evidence.tier ?? null
+  const reviews = reviewMass(evidence, gate)
+  const post_alpha = priorOf(tier) + n_success + reviews.alpha
+  const post_beta = priorOf(tier === null ? null : 1 - tier) + n_failure + reviews.beta
+  const confidence = post_alpha + post_beta
+  const ceiling = ceilingOf(tier, n_resolved)
+  const cgr_score = Math.min(post_alpha / confidence, ceiling)
+  return {
+    cgr_score,
+    confidence,
+    n_resolved,
+    n_pending,
+    post_alpha,
+    post_beta,
+    cgr_lower: Math.min(betaQuantile(LOWER_TAIL, post_alpha, post_beta), ceiling),
+    review_mass: reviews.alpha + reviews.beta,
+    band: bandOf(cgr_score, n_resolved),
+    rationale: rationaleOf(cgr_score, n_resolved),
+  }
+}
+
+function priorOf(tier: number | null): number {
+  return tier === null ? 1 : 1 + PRIOR_STRENGTH * tier
+}
+
+function ceilingOf(tier: number | null, resolved: number): number {
+  if (tier === null) return 1
+  const start = tier + CEILING_MARGIN
+  return start + (1 - start) * clamp(resolved / LIFT_COUNT)
+}
+
+type Mass = { readonly alpha: number; readonly beta: number }
+
+/**
+ * Reviewers without a track record together weigh at most 0.05 (2 + n_resolved), so they move a
+ * score by less than 0.05; those with one together at most max(1, n_resolved), so that reviews
+ * never outweigh outcomes. What exceeds a cap is scaled down proportionally.
+ */
+function reviewMass(evidence: Evidence, gate: Gate | undefined): Mass {
+  const resolved = evidence.n_success + evidence.n_failure
+  const known = evidence.reviews.filter((row) => row.observations >= TRACK_RECORD_MIN)
+  const unknown = evidence.reviews.filter((row) => row.observations < TRACK_RECORD_MIN)
+  const heard = cappedMass(sharesOf(known, gate), Math.max(1, resolved))
+  const faint = cappedMass(sharesOf(unknown, gate), FLOOR_WEIGHT * (2 + resolved))
+  return { alpha: heard.alpha + faint.alpha, beta: heard.beta + faint.beta }
+}
+
+/** Reviews of equal weight, summed. */
+type Share = { weight: number; count: number; rating_sum_e6: number }
+
+// By weight and not by name: the order is the same whatever the reviewers are called.
+function sharesOf(rows: readonly ReviewEvidence[], gate: Gate | undefined): readonly Share[] {
+  const shares = new Map<number, Share>()
+  for (const row of rows) {
+    const weight = weightOf(row, gate)
+    const share = shares.get(weight) ?? { weight, count: 0, rating_sum_e6: 0 }
+    share.count += row.count
+    share.rating_sum_e6 += row.rating_sum_e6
+    shares.set(weight, share)
+  }
+  return [...shares.values()].sort((a, b) => a.weight - b.weight)
+}
+
+function weightOf(row: ReviewEvidence, gate: Gate | undefined): number {
+  if (gate === undefined) return reviewerWeight(row)
+  const weight = reviewerWeight(row) * gateFactor(gate, row.reviewer)
+  const total = weight * row.count
+  return total > gate.cap_k ? weight * (gate.cap_k / total) : weight
+}
+
+function cappedMass(shares: readonly Share[], cap: number): Mass {
+  const total = shares.reduce((sum, { weight, count }) => sum + weight * count, 0)
+  const scale = total > cap ? cap / total : 1
+  let [alpha, beta] = [0, 0]
+  for (const { weight, count, rating_sum_e6 } of shares) {
+    alpha += weight * scale * (rating_sum_e6 / RATING_UNIT)
+    beta += weight * scale * ((count * RATING_UNIT - rating_sum_e6) / RATING_UNIT)
+  }
+  return { alpha, beta }
+}
+
+function clamp(value: number): number {
+  return Math.min(Math.max(value, 0), 1)
+}
+
+function requireEvidence({ n_success, n_failure, n_pending, tier, reviews }: Evidence): void {
+  const counts = [n_success, n_failure, n_pending].every(isCount)
+  const tiered = (tier ?? null) === null || (Number(tier) >= 0 && Number(tier) <= 1)
+  const names = new Set(reviews.map(({ reviewer }) => reviewer))
+  if (counts && tiered && names.size === reviews.length && reviews.every(isReview)) return
+  throw new ProofError('out_of_range', 'not the evidence of one agent')
+}
+
+function isReview({ count, rating_sum_e6, observations, error_sum_e12 }: ReviewEvidence): boolean {
+  const fits = isCount(count * RATING_UNIT) && isCount(rating_sum_e6) && isCount(observations)
+  return fits && rating_sum_e6 <= count * RATING_UNIT && error_sum_e12 >= 0n
+}

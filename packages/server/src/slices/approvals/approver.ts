@@ -1,0 +1,74 @@
+// An approver: the words sealed, what of it is shown, and what the log says of a change.
+
+import { hash } from 'node:crypto'
+import type { Approver } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { openSealed, sealNew } from '../records/index.ts'
+import type { ApproverRow } from './approvers.sql.ts'
+
+/** What a caller wrote of a person. */
+export type ApproverWords = { readonly name: string; readonly role: string | null }
+
+const ownerOf = (tenant_id: string, approver_id: string) =>
+  ({ tenant_id, table: 'approver', kind: '', id: approver_id }) as const
+
+export const sealWords = (
+  kernel: Kernel,
+  { tenant_id, approver_id }: { tenant_id: string; approver_id: string },
+  words: ApproverWords,
+) => sealNew(kernel, ownerOf(tenant_id, approver_id), words)
+
+function unreadable(): never {
+  throw new Refusal('unavailable', 'an approver cannot be opened')
+}
+
+/** In the order of `rows`. Refuses while one of them cannot be opened. */
+export async function openApprovers(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly ApproverRow[],
+): Promise<{ row: ApproverRow; words: ApproverWords }[]> {
+  const sealed = rows.map((row) => ({ ...row, owner: ownerOf(tenant_id, row.approver_id) }))
+  const opened = await openSealed<ApproverWords>(kernel, tenant_id, sealed)
+  return rows.map((row, i) => ({ row, words: opened[i] ?? unreadable() }))
+}
+
+export async function showApprovers(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly ApproverRow[],
+): Promise<Approver[]> {
+  const opened = await openApprovers(kernel, tenant_id, rows)
+  return opened.map(({ row, words }) => showApprover(row, words))
+}
+
+export const showApprover = (row: ApproverRow, { name, role }: ApproverWords): Approver => ({
+  approver_id: row.approver_id,
+  name,
+  role,
+  public_key: Buffer.from(row.public_key).toString('hex'),
+  active: row.active === 1,
+  created_at: formatTime(row.created_us),
+  updated_at: formatTime(row.changed_us),
+})
+
+export type ApproverEvent = 'approver.enrolled' | 'approver.updated' | 'approver.revoked'
+
+export const appendApprover = (
+  tx: Tx,
+  event_type: ApproverEvent,
+  { row, changed_by }: { row: ApproverRow; changed_by: string },
+) =>
+  appendCrumb(tx, {
+    event_type,
+    subject: row.approver_id,
+    payload: {
+      key_digest: hash('sha256', row.public_key, 'hex'),
+      active: row.active === 1,
+      changed_by,
+    },
+  })

@@ -1,0 +1,66 @@
+// SQL of approvers: who may sign decisions, the revoked ones included.
+
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type ApproverRow = Omit<Tables['approvers'], 'tenant_id'>
+
+const COLUMNS = [
+  'approver_id',
+  'public_key',
+  'active',
+  'secret_no',
+  'sealed',
+  'created_us',
+  'changed_us',
+] as const
+
+export const findApprover = (db: TenantDb, approver_id: string): Promise<ApproverRow | undefined> =>
+  db.first(from(db, 'approvers').select(COLUMNS).where('approver_id', '=', approver_id))
+
+export const findApproverByKey = (
+  db: TenantDb,
+  public_key: Uint8Array,
+): Promise<ApproverRow | undefined> =>
+  db.first(from(db, 'approvers').select(COLUMNS).where('public_key', '=', public_key))
+
+/** Newest first. */
+export const listApprovers = (
+  db: TenantDb,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<ApproverRow[]> =>
+  db.all(
+    from(db, 'approvers')
+      .select(COLUMNS)
+      .orderBy('created_us', 'desc')
+      .orderBy('approver_id')
+      .limit(limit)
+      .offset(offset),
+  )
+
+export async function countApprovers(db: TenantDb): Promise<number> {
+  const row = await db.first(
+    from(db, 'approvers').select((e) => e.fn.countAll<number>().as('count')),
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** False: the key is enrolled already. */
+export async function insertApprover(tx: Tx, row: ApproverRow): Promise<boolean> {
+  const inserted = await tx.run(
+    insertInto(tx, 'approvers', row).onConflict((conflict) => conflict.doNothing()),
+  )
+  return inserted === 1
+}
+
+/** False: it has changed since it was looked at. */
+export async function changeApprover(tx: Tx, before: ApproverRow, row: ApproverRow) {
+  const { active, secret_no, sealed, changed_us } = row
+  const changed = await tx.run(
+    update(tx, 'approvers')
+      .set({ active, secret_no, sealed, changed_us })
+      .where('approver_id', '=', before.approver_id)
+      .where('changed_us', '=', before.changed_us),
+  )
+  return changed === 1
+}

@@ -1,0 +1,16 @@
+// The registries whose records wait: each is found by its kind, so that it can be decided.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventPayloads } from '@custos/contract'
+import { RECORD_KINDS } from '@custos/proof'
+import { registryOf } from './registries.ts'
+
+for (const kind of RECORD_KINDS) {
+  const waits = Object.hasOwn(eventPayloads, `${kind}.waiting_hitl`)
+  test(`a ${kind} ${waits ? 'can be decided by an approver' : 'never waits'}`, () => {
+    if (!waits) return assert.throws(() => registryOf(kind), /never waits/)
+    const registry = registryOf(kind)
+    assert.deepEqual([registry.kind, registry.waits], [kind, true])
+  })
+}

@@ -1,0 +1,97 @@
+// GET /v1/hitl/requests/{request_id}/verify: the record of a decision, recomputed.
+
+import type { approvals as contract } from '@custos/contract'
+import {
+  type ApprovalMember,
+  approvalContext,
+  attestedBy,
+  type Check,
+  canonicalize,
+  type JsonObject,
+  verifyApproval,
+} from '@custos/proof'
+import type { Call, Handler } from '../../platform/call.ts'
+import { findRecord } from '../records/index.ts'
+import { findApprover } from './approvers.sql.ts'
+import { kindOf, type OpenRequest, stateOf } from './open-request.ts'
+import { contextHex, loadRequest } from './reads.ts'
+
+export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
+  const opened = await loadRequest(call, params.request_id)
+  const { row, record } = opened
+  const { checks, not_checked } = await judge(call, opened)
+  const signer = record === null ? null : attestedBy(record)
+  return {
+    request_id: row.request_id,
+    status: stateOf(row, call.kernel.clock.now()),
+    passed: checks.every(({ ok }) => ok),
+    checks: checks.map((check) => ({ ...check })),
+    record: record === null ? null : { ...record },
+    signer_id: signer?.approver_id ?? null,
+    signature: signer?.signature ?? null,
+    context_bytes_hex: contextHex(opened),
+    not_checked: [...not_checked],
+  }
+}
+
+interface Judged {
+  readonly checks: readonly Check[]
+  readonly not_checked: readonly string[]
+}
+
+async function judge(call: Call, opened: OpenRequest): Promise<Judged> {
+  const { record } = opened
+  if (record === null)
+    return { checks: [refuted('decided', 'nothing was decided')], not_checked: [] }
+  const { checks, not_checked } = await verifyApproval(record, call.kernel.keyring.publishedKeys())
+  const own = [checkRequest(opened, record), ...(await checkIssued(call, opened, record))]
+  return { checks: [...checks, ...own, ...(await checkKey(call, record))], not_checked }
+}
+
+const refuted = (name: string, detail: string): Check => ({ name, ok: false, detail })
+
+const checked = (name: string, ok: boolean, detail: string): Check =>
+  ok ? { name, ok } : refuted(name, detail)
+
+function checkRequest({ row, context }: OpenRequest, record: JsonObject): Check {
+  const same = canonicalize(approvalContext(record)) === canonicalize(context)
+  const decision = record['decision'] === 'approve' ? 'approved' : 'denied'
+  return checked('request', same && decision === row.state, 'is not what the record decides')
+}
+
+/** What a registry's record repeats of the decision. */
+const MEMBERS = [
+  'request_id',
+  'approver',
+  'approver_id',
+  'decided_by',
+  'decided_at',
+  'reason',
+  'proposal_digest',
+] as const satisfies readonly (keyof ApprovalMember)[]
+
+/** What was approved is what was issued, and it names this decision. */
+async function checkIssued(
+  { kernel, tenant_id }: Call,
+  { row }: OpenRequest,
+  record: JsonObject,
+): Promise<Check[]> {
+  if (row.state !== 'approved') return []
+  const { record_id } = row
+  const issued = await findRecord(kernel, tenant_id, { kind: kindOf(row), record_id })
+  const document = issued?.document
+  const member = Object.fromEntries(MEMBERS.map((name) => [name, record[name] ?? null]))
+  const same =
+    document?.['proposal_digest'] === record['proposal_digest'] &&
+    canonicalize(document?.['approval'] ?? null) === canonicalize(member)
+  return [checked('issued_record', same, 'is not the one that was approved')]
+}
+
+/** The key that signed is the one the service knows of the approver. */
+async function checkKey({ kernel, tenant_id }: Call, record: JsonObject): Promise<Check[]> {
+  const signer = attestedBy(record)
+  if (signer === null) return []
+  const row = await kernel.db.read(tenant_id, (db) => findApprover(db, signer.approver_id))
+  const known = row && Buffer.from(row.public_key).toString('base64') === signer.public_key
+  return [checked('approver_key', known === true, 'is not the one the approver is enrolled with')]
+}

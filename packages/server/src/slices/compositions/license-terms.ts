@@ -1,0 +1,102 @@
+// Licences as callers write them, brought into the form that the rules of proof read.
+
+import { type LicenseTerms, NOT_SPDX } from '@custos/proof'
+import exceptions from 'spdx-exceptions/index.json' with { type: 'json' }
+import parse, { type Info } from 'spdx-expression-parse'
+import deprecated from 'spdx-license-ids/deprecated.json' with { type: 'json' }
+import licenses from 'spdx-license-ids/index.json' with { type: 'json' }
+
+/** More alternatives than anybody means; the number can grow as 2 to the length. */
+export const ALTERNATIVES_MAX = 64
+
+/** Deprecated ids that say in one word what is said with an exception now. */
+const REPLACED: Readonly<Record<string, string>> = {
+  'GPL-2.0-with-autoconf-exception': 'GPL-2.0-only WITH Autoconf-exception-2.0',
+  'GPL-2.0-with-bison-exception': 'GPL-2.0-only WITH Bison-exception-2.2',
+  'GPL-2.0-with-classpath-exception': 'GPL-2.0-only WITH Classpath-exception-2.0',
+  'GPL-2.0-with-font-exception': 'GPL-2.0-only WITH Font-exception-2.0',
+  'GPL-2.0-with-GCC-exception': 'GPL-2.0-only WITH GCC-exception-2.0',
+  'GPL-3.0-with-autoconf-exception': 'GPL-3.0-only WITH Autoconf-exception-3.0',
+  'GPL-3.0-with-GCC-exception': 'GPL-3.0-only WITH GCC-exception-3.1',
+}
+
+const KNOWN: ReadonlyMap<string, string> = new Map(
+  [...licenses, ...deprecated, ...exceptions].map((id) => [id.toLowerCase(), id]),
+)
+
+// Ids are matched in any case (SPDX 2.3, annex D.2); the parser knows the listed spelling alone.
+const WORD = /[A-Za-z0-9.-]+/g
+const EXPRESSION = /^[A-Za-z0-9.\-+:() ]+$/
+const OPERATOR = /^(?:AND|OR|WITH)$/i
+const REFERENCE = /^(?:LicenseRef|DocumentRef)-/
+
+/** The alternatives, each sorted; null where there are too many of them. */
+export function licenseTerms(text: string): LicenseTerms | null {
+  const info = readExpression(text.trim())
+  return info === null ? [[NOT_SPDX + text.trim()]] : alternativesOf(info)
+}
+
+/** Whether two texts name the same licence. */
+export function isSameLicense(a: string, b: string): boolean {
+  return sameText(licenseTerms(a), licenseTerms(b))
+}
+
+const sameText = (a: LicenseTerms | null, b: LicenseTerms | null): boolean =>
+  JSON.stringify(a).toLowerCase() === JSON.stringify(b).toLowerCase()
+
+function readExpression(text: string): Info | null {
+  if (!EXPRESSION.test(text)) return null
+  const listed = text.replace(WORD, (word) => KNOWN.get(word.toLowerCase()) ?? word)
+  try {
+    return parse(listed)
+  } catch {
+    return readWithUnknown(listed)
+  }
+}
+
+// Within an expression an id that is not on the list counts as a reference of the caller's own, so
+// that what stands beside it is still read. A single unknown word is no expression.
+function readWithUnknown(text: string): Info | null {
+  if (!/[ (]/.test(text)) return null
+  const named = text.replace(WORD, (word) =>
+    KNOWN.has(word.toLowerCase()) || OPERATOR.test(word) || REFERENCE.test(word)
+      ? word
+      : `LicenseRef-${word}`,
+  )
+  try {
+    return parse(named)
+  } catch {
+    return null
+  }
+}
+
+function alternativesOf(info: Info): LicenseTerms | null {
+  if ('license' in info) return [[termOf(info)]]
+  const [left, right] = [alternativesOf(info.left), alternativesOf(info.right)]
+  if (left === null || right === null) return null
+  const joined =
+    info.conjunction === 'or'
+      ? [...left, ...right]
+      : left.flatMap((one) => right.map((other) => [...one, ...other]))
+  const distinct = new Map(
+    joined.map((terms) => {
+      const sorted = [...new Set(terms)].sort()
+      return [JSON.stringify(sorted), sorted]
+    }),
+  )
+  if (distinct.size > ALTERNATIVES_MAX) return null
+  return [...distinct.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, terms]) => terms)
+}
+
+const GNU = /^((?:A|L)?GPL-\d\.\d)(?:-only|-or-later)?$/
+
+/** GNU licences have an id for each case, so that they never stand with `+`. */
+function termOf({ license, plus, exception }: Exclude<Info, { conjunction: string }>): string {
+  const gnu = GNU.exec(license)?.[1]
+  const later = plus === true || license.endsWith('-or-later')
+  const id = gnu === undefined ? listedOf(license, later) : `${gnu}${later ? '-or-later' : '-only'}`
+  return exception === undefined ? id : `${id} WITH ${exception}`
+}
+
+const listedOf = (license: string, later: boolean): string =>
+  REPLACED[license] ?? (later ? `${license}+` : license)

@@ -1,0 +1,169 @@
+// Certificates that wait: decided once, by somebody else, on exactly what was asked for.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { AUTHORITY, openLandingScene, request } from './testing/landing-scene.ts'
+
+const scene = openLandingScene()
+const ANA = AUTHORITY.human_principal
+const PARALLEL = 20
+
+const decide = (id: string, verb: 'approve' | 'reject', more: object = {}) =>
+  scene.ask('POST', `/landing/${id}/${verb}`, { approver: 'bo', ...more })
+
+test("G9: 'landing.approve' issues what waits, under the same id, and it verifies", async () => {
+  const block = await scene.corpus()
+  const id = await scene.waiting({ data_provenance: block, kind: 'full' })
+  const before = await scene.ok('GET', `/landing/${id}`)
+  assert.deepEqual([before.status, before.document], ['waiting_hitl', null])
+  assert.deepEqual((await scene.verify(id)).passed, false)
+
+  const { status, body, text } = await decide(id, 'approve', { reason: 'looked at it' })
+  assert.equal(status, 200, text)
+  assert.equal(body.certificate_id, id)
+  assert.deepEqual(
+    [body.artifact.kind, body.data_provenance, body.permitted_actions, body.authority.trust_tier],
+    ['full', block, ['answer', 'summarise'], 'verified'],
+  )
+  const { approver, reason, proposal_digest, request_id } = body.approval
+  assert.deepEqual(
+    [approver, reason, proposal_digest, request_id],
+    ['bo', 'looked at it', before.proposal_digest, before.approval_request_id],
+  )
+  const row = await scene.ok('GET', `/landing/${id}`)
+  assert.deepEqual([row.status, row.document], ['issued', body])
+  const verified = await scene.verify(id)
+  assert.equal(verified.passed, true, verified.reason)
+  assert.equal((await scene.offline(body)).valid, true)
+  assert.deepEqual(await scene.ok('GET', '/landing/stats'), { issued: 1 })
+  const events = await scene.events()
+  for (const event of ['landing.waiting_hitl', 'approval.approved', 'landing.issued'])
+    assert.equal(events.filter((one) => one === event).length, 1, event)
+})
+
+test("after 'landing.reject' it is denied for good", async () => {
+  const id = await scene.waiting()
+  const { status, body } = await decide(id, 'reject', { reason: 'no' })
+  assert.deepEqual([status, body], [200, { certificate_id: id, status: 'denied', approver: 'bo' }])
+  for (const verb of ['approve', 'reject'] as const)
+    assert.equal((await decide(id, verb)).body.error, 'not_waiting')
+  const row = await scene.ok('GET', `/landing/${id}`)
+  assert.deepEqual([row.status, row.reason, row.document], ['denied', 'no', null])
+})
+
+test('what was issued at once does not wait', async () => {
+  const { certificate_id } = await scene.issued()
+  for (const verb of ['approve', 'reject'] as const) {
+    const { status, body } = await decide(certificate_id, verb)
+    assert.deepEqual([status, body.error], [409, 'not_waiting'])
+  }
+})
+
+test(`of ${PARALLEL} approvals at once one issues, and certifies the artifact once`, async () => {
+  const { artifact_id } = await scene.register()
+  const id = await scene.waiting()
+  const answers = await Promise.all(
+    Array.from({ length: PARALLEL }, (_, i) => decide(id, 'approve', { approver: `bo ${i}` })),
+  )
+  const statuses = answers.map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [200, ...Array(PARALLEL - 1).fill(409)])
+  const won = answers.find(({ status }) => status === 200)
+  const row = await scene.ok('GET', `/landing/${id}`)
+  assert.deepEqual(row.document, won?.body)
+  const events = await scene.events()
+  const counted = ['landing.issued', 'approval.approved', 'artifact.certified'].map(
+    (event) => events.filter((one) => one === event).length,
+  )
+  assert.deepEqual(counted, [1, 1, 1])
+  const artifact = await scene.ok('GET', `/artifacts/${artifact_id}`)
+  assert.deepEqual([artifact.status, artifact.certificate_id], ['certified', id])
+})
+
+test('of approvals and rejections at once one decides', async () => {
+  const id = await scene.waiting()
+  const answers = await Promise.all(
+    Array.from({ length: PARALLEL }, (_, i) => decide(id, i % 2 === 0 ? 'approve' : 'reject')),
+  )
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+  const [stats] = [await scene.ok('GET', '/landing/stats')]
+  assert.ok(['issued', 'denied'].some((status) => stats[status] === 1))
+})
+
+test('nobody approves what was asked for in their own name', async () => {
+  const id = await scene.waiting()
+  for (const approver of [ANA, ` ${ANA.toUpperCase()} `]) {
+    const { status, body } = await decide(id, 'approve', { approver })
+    assert.deepEqual([status, body.error], [403, 'self_approval'])
+  }
+  assert.equal((await decide(id, 'approve')).status, 200)
+})
+
+describe('an approval is judged by what is known when it is given', () => {
+  test('a policy that denies by then refuses it, and it goes on waiting', async () => {
+    const id = await scene.waiting()
+    const policy_id = await scene.policy('deny', { name: 'never' })
+    const refused = await decide(id, 'approve')
+    assert.deepEqual([refused.status, refused.body.error], [403, 'policy_denied'])
+    await scene.ok('DELETE', `/governance/policies/${policy_id}`)
+    assert.equal((await decide(id, 'approve')).status, 200)
+  })
+
+  test('a registry that contradicts it by then refuses it', async () => {
+    const id = await scene.waiting()
+    await scene.register({ layers: [{ digest: 'f'.repeat(64) }] })
+    const { status, body } = await decide(id, 'approve')
+    assert.deepEqual([status, body.error], [422, 'rejected'], JSON.stringify(body))
+    assert.equal((await scene.ok('GET', `/landing/${id}`)).status, 'waiting_hitl')
+  })
+
+  test('the ceiling is that of the credential that asked, not that decides', async () => {
+    const grants = { scopes: ['compliance:read', 'compliance:admin'] }
+    const low = await scene.key({ ...grants, max_trust_tier: 'basic' })
+    const id = await scene.waiting()
+    const approved = await scene.ask('POST', `/landing/${id}/approve`, { approver: 'bo' }, low)
+    assert.equal(approved.body.authority.trust_tier, 'verified', approved.text)
+    const above = await scene.ask('POST', '/landing/issue', request(), low)
+    assert.deepEqual([above.status, above.body.error], [422, 'rejected'])
+  })
+})
+
+describe('a registered artifact of the same content', () => {
+  const statusOf = async (artifact_id: string) => {
+    const { status, certificate_id } = await scene.ok('GET', `/artifacts/${artifact_id}`)
+    return [status, certificate_id]
+  }
+
+  test('is certified with the certificate, and keeps its first one', async () => {
+    const { artifact_id } = await scene.register()
+    const first = await scene.issued()
+    assert.equal(first.conformance.evidence.artifact_id, artifact_id)
+    assert.deepEqual(await statusOf(artifact_id), ['certified', first.certificate_id])
+    const second = await scene.issued()
+    assert.equal(second.conformance.per_policy.artifact_integrity, 'pass')
+    assert.deepEqual(await statusOf(artifact_id), ['certified', first.certificate_id])
+    const events = await scene.events()
+    assert.equal(events.filter((event) => event === 'artifact.certified').length, 1)
+  })
+
+  test('is not touched by a certificate of another one, or of none', async () => {
+    const { artifact_id } = await scene.register()
+    await scene.issued({ artifact_ref: 'adapters/other' })
+    await scene.policy('deny')
+    await scene.issue()
+    assert.deepEqual(await statusOf(artifact_id), ['registered', null])
+  })
+
+  test('and many certificates at once: it has exactly one of them', async () => {
+    const { artifact_id } = await scene.register()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => scene.issue()))
+    const ids = answers.map(({ status, body, text }) => {
+      assert.equal(status, 201, text)
+      return body.certificate_id
+    })
+    const [status, certificate_id] = await statusOf(artifact_id)
+    assert.equal(status, 'certified')
+    assert.ok(ids.includes(certificate_id))
+    const events = await scene.events()
+    assert.equal(events.filter((event) => event === 'artifact.certified').length, 1)
+  })
+})

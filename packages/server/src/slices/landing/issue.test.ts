@@ -1,0 +1,238 @@
+// Issuing: what is computed, what is refused, and that the answer proves itself.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { manifestDigest } from '@custos/proof'
+import {
+  AUTHORITY,
+  BYTES,
+  HASHES,
+  openLandingScene,
+  ROOT,
+  request,
+} from './testing/landing-scene.ts'
+import { CHECKS } from './verify.ts'
+
+const scene = openLandingScene()
+
+async function assertRejected(more: object, reason: RegExp): Promise<void> {
+  const before = await scene.events()
+  const { status, body, text } = await scene.issue(more)
+  assert.equal(status, 422, text)
+  assert.equal(body.error, 'rejected')
+  assert.equal(body.detail.status, 'rejected')
+  assert.match(body.detail.reasons.join('\n'), reason)
+  assert.deepEqual(await scene.ok('GET', '/landing/stats'), {}, 'something was stored')
+  assert.deepEqual(await scene.events(), before)
+}
+
+test("G1 G2 G3: 'landing.get', 'landing.list', 'landing.stats' show what was signed", async () => {
+  const document = await scene.issued()
+  const { certificate_id } = document
+  assert.deepEqual(
+    [document.schema_version, document.version, document.record_kind],
+    ['lc/1', 'lc/1', 'landing'],
+  )
+  assert.deepEqual(document.artifact, {
+    artifact_ref: 'adapters/support',
+    base_model_ref: 'models/base-7b',
+    kind: 'lora+rag',
+    layer_hashes: HASHES,
+    manifest_digest: manifestDigest({
+      base_model_ref: 'models/base-7b',
+      kind: 'lora+rag',
+      layer_hashes: HASHES,
+    }),
+  })
+  const { trust_tier, ...named } = AUTHORITY
+  assert.deepEqual(document.authority, { ...named, claimed_tier: trust_tier, trust_tier })
+  assert.deepEqual(document.claimed_conformance, { result: 'pass', harness_version: 'own/3' })
+  assert.deepEqual(document.permitted_actions, ['answer', 'summarise'])
+
+  const row = await scene.ok('GET', `/landing/${certificate_id}`)
+  assert.deepEqual(row.document, document)
+  assert.deepEqual([row.certificate_id, row.status], [certificate_id, 'issued'])
+  assert.deepEqual(row.conformance, document.conformance)
+  assert.equal(row.signer_public_key, document.public_key)
+  const verdict = await scene.offline(row.document)
+  assert.equal(verdict.valid, true, verdict.reason)
+  assert.deepEqual(await scene.ok('GET', '/landing/stats'), { issued: 1 })
+  const { certificates, count } = await scene.ok('GET', '/landing')
+  assert.deepEqual([certificates, count], [[row], 1])
+  assert.equal((await scene.events()).at(-1), 'landing.issued')
+})
+
+test("G4: 'landing.verify' recomputes everything and gives five answers", async () => {
+  const block = await scene.corpus()
+  const { certificate_id } = await scene.issued({ data_provenance: block })
+  const verified = await scene.verify(certificate_id)
+  assert.equal(verified.passed, true, verified.reason)
+  assert.deepEqual([verified.status, verified.reason], ['issued', null])
+  assert.deepEqual(verified.reconstruction, {
+    what: 'adapters/support on models/base-7b',
+    from_where: block.corpus_hash,
+    under_whom: 'ana@example.org @ verified',
+    cleared_how: 'pass',
+    may_do: ['answer', 'summarise'],
+  })
+  const names = Object.keys(verified.checks)
+  for (const name of [...CHECKS, 'corpus_sealed']) assert.ok(names.includes(name), name)
+  assert.ok(Object.values(verified.checks).every((passed) => passed === true))
+  assert.ok(verified.not_checked.length > 0)
+})
+
+test('G6: provenance without a sealed root is refused, however it is left out', async () => {
+  const roots = [undefined, null, '', true, 7, 'sealed', 'g'.repeat(64), `${ROOT}0`, [ROOT]]
+  for (const merkle_root of roots)
+    await assertRejected({ data_provenance: { merkle_root } }, /unsealed/)
+})
+
+test('G7: bytes that are not those of the digests are refused, fewer and more too', async () => {
+  const sent = BYTES.map((bytes) => bytes.toString('base64'))
+  const wrong = [[], sent.slice(0, 1), [...sent, sent[0]], sent.toReversed(), [sent[0], '']]
+  for (const layer_bytes of wrong) await assertRejected({ layer_bytes }, /layer_bytes/)
+  const { conformance, not_checked } = await scene.issued({ layer_bytes: sent })
+  assert.deepEqual(
+    [conformance.per_policy.artifact_integrity, conformance.evidence.layer_bytes],
+    ['pass', 'match'],
+  )
+  assert.ok(!not_checked.join().includes('bytes'))
+})
+
+test("G8: 'landing.issue' keeps a denial with its reason, and signs nothing", async () => {
+  const policy_id = await scene.policy('deny')
+  const { status, body } = await scene.issue()
+  assert.equal(status, 403)
+  assert.equal(body.error, 'policy_denied')
+  const { certificate_id } = body.detail
+  assert.deepEqual([body.detail.status, body.detail.policy_id], ['denied', policy_id])
+  const row = await scene.ok('GET', `/landing/${certificate_id}`)
+  assert.deepEqual(
+    [row.status, row.document, row.signature, row.conformance],
+    ['denied', null, null, null],
+  )
+  const verified = await scene.verify(certificate_id)
+  assert.deepEqual([verified.passed, verified.reconstruction], [false, {}])
+  assert.deepEqual(verified.checks, Object.fromEntries(CHECKS.map((name) => [name, false])))
+  assert.equal((await scene.events()).at(-1), 'landing.denied')
+})
+
+test('G10: an id is 32 hex characters and follows from what was proposed', async () => {
+  const [one, two] = [await scene.issued(), await scene.issued()]
+  assert.match(one.certificate_id, /^[0-9a-f]{32}$/)
+  assert.notEqual(one.certificate_id, two.certificate_id)
+  const { checks } = await scene.verify(one.certificate_id)
+  assert.deepEqual([checks.certificate_id, checks.proposal_digest], [true, true])
+  const moved = await scene.offline({ ...one, certificate_id: two.certificate_id })
+  assert.ok(moved.checks.some(({ name, ok }) => name === 'certificate_id' && !ok))
+})
+
+describe('a claim is recorded and never believed', () => {
+  test('one that fails, as a whole or in a part, does not issue', async () => {
+    await assertRejected({ conformance: { result: 'fail' } }, /claims the result fail/)
+    for (const name of ['authority', 'a check of their own'])
+      await assertRejected(
+        { conformance: { result: 'pass', per_policy: { [name]: 'fail' } } },
+        /claims that (authority|a check) fails/,
+      )
+  })
+
+  test('one that passes what is found to fail does not issue', async () => {
+    const conformance = { result: 'pass', per_policy: { authority: 'pass' } }
+    await assertRejected({ conformance, authority: {} }, /claims that authority passes/)
+  })
+
+  test('without a result it is no claim: 422', async () => {
+    for (const conformance of [{}, { result: null }, { result: 'passed' }, { result: true }]) {
+      const { status, body } = await scene.issue({ conformance })
+      assert.deepEqual([status, body.error], [422, 'validation'])
+    }
+  })
+
+  test('what it passes and nobody looked at stays unchecked beside it', async () => {
+    const claim = { result: 'pass', per_policy: { data_provenance: 'pass' }, note: { by: ['me'] } }
+    const { conformance, claimed_conformance } = await scene.issued({ conformance: claim })
+    assert.deepEqual(claimed_conformance, claim)
+    assert.equal(conformance.per_policy.data_provenance, 'not_checked')
+  })
+})
+
+describe('the authority', () => {
+  test('names a delegation and a person, or nothing is issued', async () => {
+    await assertRejected({ authority: { ...AUTHORITY, delegation_ref: null } }, /delegation_ref/)
+    await assertRejected({ authority: { ...AUTHORITY, human_principal: ' ' } }, /human_principal/)
+  })
+
+  test('claims no more than its credential may', async () => {
+    const key = await scene.key({
+      scopes: ['compliance:read', 'compliance:admin'],
+      max_trust_tier: 'basic',
+    })
+    const issue = (trust_tier: string) =>
+      scene.ask('POST', '/landing/issue', request({ authority: { ...AUTHORITY, trust_tier } }), key)
+    const above = await issue('verified')
+    assert.equal(above.status, 422, above.text)
+    assert.match(above.body.detail.reasons.join(), /basic at most/)
+    const within = await issue('basic')
+    assert.equal(within.body.authority.trust_tier, 'basic')
+  })
+
+  test('is untrusted where it claims nothing', async () => {
+    const { trust_tier: _, ...authority } = AUTHORITY
+    const document = await scene.issued({ authority })
+    assert.deepEqual(
+      [document.authority.claimed_tier, document.authority.trust_tier],
+      [null, 'untrusted'],
+    )
+  })
+})
+
+test('digests count by their value, with and without the name of the hash', async () => {
+  const spelled = HASHES.map((hash) => `sha256:${hash.toUpperCase()}`)
+  const merkle_root = `sha256:${ROOT.replaceAll('5', 'A')}`
+  const document = await scene.issued({ layer_hashes: spelled, data_provenance: { merkle_root } })
+  assert.deepEqual(document.artifact.layer_hashes, HASHES)
+  assert.equal(document.data_provenance.merkle_root, 'a'.repeat(64))
+})
+
+test('a retry with the same key is the same certificate, another body a conflict', async () => {
+  const { service, api_key: key } = scene
+  const issue = (body: object) =>
+    service.request('POST', '/v1/landing/issue', {
+      key,
+      body,
+      headers: { 'idempotency-key': 'once' },
+    })
+  const [first, again] = [await issue(request()), await issue(request())]
+  assert.deepEqual([first.status, again.status], [201, 201], again.text)
+  assert.deepEqual(again.body, first.body)
+  assert.equal((await issue(request({ kind: 'full' }))).body.error, 'idempotency_key_reused')
+  assert.deepEqual(await scene.ok('GET', '/landing/stats'), { issued: 1 })
+})
+
+test('members that are too long are refused before anything is signed', async () => {
+  await assertRejected(
+    { conformance: { result: 'pass', note: 'x'.repeat(16 * 1024) } },
+    /conformance is longer/,
+  )
+  await assertRejected(
+    { data_provenance: { merkle_root: ROOT, note: 'x'.repeat(512 * 1024) } },
+    /data_provenance is longer/,
+  )
+})
+
+test('ids of nothing and of others are the same 404', async () => {
+  const { certificate_id } = await scene.issued()
+  const other = await scene.service.createTenant()
+  for (const id of [certificate_id, 'f'.repeat(32)])
+    for (const [method, path] of [
+      ['GET', `/landing/${id}`],
+      ['GET', `/landing/${id}/verify`],
+      ['POST', `/landing/${id}/approve`],
+      ['POST', `/landing/${id}/reject`],
+    ] as const) {
+      const body = method === 'POST' ? { approver: 'bo' } : undefined
+      const { status, body: answered } = await scene.ask(method, path, body, other.api_key)
+      assert.deepEqual([status, answered.error], [404, 'landing_not_found'], `${method} ${path}`)
+    }
+})

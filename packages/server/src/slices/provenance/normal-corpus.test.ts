@@ -1,0 +1,42 @@
+// The normal form: one spelling for one meaning, nothing of the caller's lost.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { normalCorpus } from './normal-corpus.ts'
+
+const HEX = 'ab'.repeat(32)
+
+test('a digest has one spelling, and saying nothing has one form', () => {
+  const bare = normalCorpus({ name: 'c', sources: [{ id: 'a', license: 'MIT' }] })
+  assert.deepEqual(bare, {
+    name: 'c',
+    sources: [{ id: 'a', license: 'MIT' }],
+    attestations: {},
+    processing: [],
+    metadata: {},
+  })
+  const nulls = { lawful_basis: null, content_hash: null, record_count: null }
+  const spelled = normalCorpus({
+    name: 'c',
+    sources: [{ id: 'a', license: 'MIT', ...nulls }],
+    attestations: null,
+    processing: null,
+    metadata: null,
+  })
+  assert.deepEqual(spelled, bare)
+  for (const content_hash of [HEX, HEX.toUpperCase(), `sha256:${HEX}`]) {
+    const { sources } = normalCorpus({ name: 'c', sources: [{ id: 'a', content_hash }] })
+    assert.deepEqual(sources, [{ id: 'a', content_hash: HEX }])
+  }
+})
+
+test('members that are not ours are kept as they are, null ones too', () => {
+  const source = {
+    id: 'a',
+    license: 'MIT',
+    record_count: 0,
+    region: null,
+    collected: { by: ['x'] },
+  }
+  assert.deepEqual(normalCorpus({ name: 'c', sources: [source] }).sources, [source])
+})

@@ -1,0 +1,42 @@
+// The answers that registries share.
+
+import type { JsonObject, Verdict } from '@custos/proof'
+import { accepted } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { findApproval } from './approvals.sql.ts'
+import type { OpenRecord } from './open-record.ts'
+import type { Registry } from './registry.ts'
+import { verifySigned } from './sign-record.ts'
+
+/** The 202 of a record that waits. */
+export async function waitingAnswer<K extends string>(
+  kernel: Kernel,
+  tenant_id: string,
+  { row }: OpenRecord,
+  id_field: K,
+) {
+  const request_id = row.request_id ?? ''
+  const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
+  if (!approval) throw new Refusal('unavailable')
+  const ids = { [id_field]: row.record_id } as { [P in K]: string }
+  const expires_at = formatTime(approval.expires_us)
+  return accepted({ detail: { status: 'waiting_hitl' as const, request_id, expires_at, ...ids } })
+}
+
+/** What a verifier finds in the document, against the keys published now; null without one. */
+export async function verifyDocument<Q extends JsonObject>(
+  kernel: Kernel,
+  { kind }: Registry<Q>,
+  { document }: OpenRecord,
+): Promise<Verdict | null> {
+  return document === null ? null : verifySigned(kernel, kind, document)
+}
+
+/** The checks of a verdict by name. */
+export const checksOf = (verdict: Verdict | null): Record<string, boolean> =>
+  Object.fromEntries((verdict?.checks ?? []).map(({ name, ok }) => [name, ok]))
+
+/** Lower hex without the name of the hash. */
+export const normalDigest = (digest: string): string => digest.toLowerCase().replace(/^sha256:/, '')

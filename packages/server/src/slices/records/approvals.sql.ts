@@ -1,0 +1,135 @@
+// SQL of approvals: requests, their one decision, and the tenant's settings.
+
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type ApprovalRow = Omit<Tables['approvals'], 'tenant_id'>
+export type SettingsRow = Omit<Tables['approval_settings'], 'tenant_id'>
+
+const COLUMNS = [
+  'request_id',
+  'kind',
+  'record_id',
+  'state',
+  'proposal_digest',
+  'policy_set',
+  'escalations',
+  'requested_by',
+  'nonce',
+  'issued_us',
+  'expires_us',
+  'decided_us',
+  'decided_by',
+  'approver_id',
+  'secret_no',
+  'sealed',
+] as const
+
+export const insertApproval = (tx: Tx, row: ApprovalRow) => tx.run(insertInto(tx, 'approvals', row))
+
+export const findApproval = (db: TenantDb, request_id: string): Promise<ApprovalRow | undefined> =>
+  db.first(from(db, 'approvals').select(COLUMNS).where('request_id', '=', request_id))
+
+export interface ApprovalPage {
+  /** `pending` and `expired` as of `now_us`, whatever the rows still say. */
+  readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'all'
+  readonly now_us: number
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Newest first. */
+export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<ApprovalRow[]> {
+  const { state, now_us, limit, offset } = page
+  let query = from(db, 'approvals').select(COLUMNS)
+  if (state === 'pending')
+    query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
+  else if (state === 'expired')
+    query = query.where((e) =>
+      e.or([
+        e('state', '=', 'expired'),
+        e.and([e('state', '=', 'pending'), e('expires_us', '<=', now_us)]),
+      ]),
+    )
+  else if (state !== 'all') query = query.where('state', '=', state)
+  return db.all(
+    query.orderBy('issued_us', 'desc').orderBy('request_id').limit(limit).offset(offset),
+  )
+}
+
+/** Oldest first: those whose time is over. */
+export const listOverdue = (db: TenantDb, now_us: number, limit: number): Promise<ApprovalRow[]> =>
+  db.all(
+    from(db, 'approvals')
+      .select(COLUMNS)
+      .where('state', '=', 'pending')
+      .where('expires_us', '<=', now_us)
+      .orderBy('expires_us')
+      .limit(limit),
+  )
+
+export interface DecidedRow {
+  readonly request_id: string
+  readonly state: 'approved' | 'denied'
+  readonly decided_us: number
+  readonly decided_by: string
+  readonly approver_id: string | null
+  readonly sealed: Uint8Array
+}
+
+/** The one conditional update: false where it was decided already, or its time is over. */
+export async function decideApproval(tx: Tx, decided: DecidedRow): Promise<boolean> {
+  const { request_id, ...row } = decided
+  const changed = await tx.run(
+    update(tx, 'approvals')
+      .set(row)
+      .where('request_id', '=', request_id)
+      .where('state', '=', 'pending')
+      .where('expires_us', '>', tx.now()),
+  )
+  return changed === 1
+}
+
+/** False: it was decided, or its time is not over. */
+export async function expireApproval(tx: Tx, request_id: string): Promise<boolean> {
+  const changed = await tx.run(
+    update(tx, 'approvals')
+      .set({ state: 'expired' })
+      .where('request_id', '=', request_id)
+      .where('state', '=', 'pending')
+      .where('expires_us', '<=', tx.now()),
+  )
+  return changed === 1
+}
+
+export const findSettings = (db: TenantDb): Promise<SettingsRow | undefined> =>
+  db.first(
+    from(db, 'approval_settings').select([
+      'different_credential',
+      'attestation_required',
+      'expires_after_s',
+      'changed_us',
+      'changed_by',
+    ]),
+  )
+
+export const saveSettings = (tx: Tx, row: SettingsRow) =>
+  tx.run(
+    insertInto(tx, 'approval_settings', row).onConflict((conflict) =>
+      conflict.columns(['tenant_id']).doUpdateSet(row),
+    ),
+  )
+
+/** All of them by id, for the consistency check. */
+export const listAllApprovals = (
+  db: TenantDb,
+  after: string,
+  limit: number,
+): Promise<ApprovalRow[]> =>
+  db.all(
+    from(db, 'approvals')
+      .select(COLUMNS)
+      .where('request_id', '>', after)
+      .orderBy('request_id')
+      .limit(limit),
+  )

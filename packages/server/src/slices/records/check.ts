@@ -1,0 +1,149 @@
+// The consistency of records and approvals: each opens, verifies, and is what the log says.
+
+import { type RecordKind, verifyEnvelope } from '@custos/proof'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { type ApprovalContent, approvalOwner } from './approval-request.ts'
+import { type ApprovalRow, listAllApprovals } from './approvals.sql.ts'
+import { ownerOf, type RecordContent } from './open-record.ts'
+import { listAllRows, type RecordRow } from './records.sql.ts'
+import { kindOf } from './row-words.ts'
+import { openSealed } from './sealed-record.ts'
+import { digestOf, idsOf } from './sign-record.ts'
+
+/** The last entry of the log about a record or a request. */
+export interface LastEntry {
+  readonly status: string
+  /** Of what was signed; null where nothing was. */
+  readonly digest: string | null
+}
+
+/** By id; what was seen is taken out. */
+export interface LoggedRecords {
+  readonly records: Map<string, LastEntry>
+  readonly approvals: Map<string, LastEntry>
+}
+
+export interface RecordFault {
+  readonly kind: 'record' | 'approval'
+  readonly id: string
+  readonly fault: string
+}
+
+type Reading = Pick<Kernel, 'keyring'>
+
+const CHUNK = 200
+
+/** On the snapshot of `db`. */
+export async function* checkRecords(
+  kernel: Reading,
+  db: TenantDb,
+  logged: LoggedRecords,
+): AsyncGenerator<RecordFault> {
+  for (let after = ''; ; ) {
+    const rows = await listAllRows(db, after, CHUNK)
+    yield* checkRows(kernel, db.tenant_id, { rows, logged: logged.records })
+    after = rows.at(-1)?.record_id ?? ''
+    if (rows.length < CHUNK) break
+  }
+  for (const [id] of logged.records) yield { kind: 'record', id, fault: 'logged, and not here' }
+  for (let after = ''; ; ) {
+    const rows = await listAllApprovals(db, after, CHUNK)
+    yield* checkApprovals(kernel, db.tenant_id, { rows, logged: logged.approvals })
+    after = rows.at(-1)?.request_id ?? ''
+    if (rows.length < CHUNK) break
+  }
+  for (const [id] of logged.approvals) yield { kind: 'approval', id, fault: 'logged, and not here' }
+}
+
+async function* checkRows(
+  kernel: Reading,
+  tenant_id: string,
+  { rows, logged }: { rows: readonly RecordRow[]; logged: LoggedRecords['records'] },
+): AsyncGenerator<RecordFault> {
+  const sealed = rows.map((row) => ({
+    owner: ownerOf(tenant_id, kindOf(row), row.record_id),
+    ...row,
+  }))
+  const contents = await openSealed<RecordContent>(kernel, tenant_id, sealed)
+  for (const [i, row] of rows.entries()) {
+    const content = contents[i]
+    const entry = logged.get(row.record_id)
+    logged.delete(row.record_id)
+    for (const fault of content ? await faultsOf(kernel, tenant_id, { row, content }) : [CLOSED])
+      yield { kind: 'record', id: row.record_id, fault }
+    const document = content?.document ?? null
+    const digest = document === null ? null : digestOf(kindOf(row), document)
+    for (const fault of faultsAgainst(entry, row.status, digest))
+      yield { kind: 'record', id: row.record_id, fault }
+  }
+}
+
+const CLOSED = 'the seal does not open'
+
+async function faultsOf(
+  kernel: Reading,
+  tenant_id: string,
+  { row, content }: { row: RecordRow; content: RecordContent },
+): Promise<string[]> {
+  const { created_us, record_id, proposal_digest } = row
+  const { request, nonce, document } = content
+  const kind = kindOf(row)
+  const ids = idsOf({ tenant_id, kind, request, created_us, nonce })
+  const faults: string[] = []
+  if (ids.record_id !== record_id || ids.proposal_digest !== proposal_digest)
+    faults.push('its id does not follow from what was proposed')
+  if (document === null) return faults
+  if (document['proposal_digest'] !== proposal_digest)
+    faults.push('what was signed is not what was proposed')
+  return [...faults, ...(await faultsOfSigned(kernel, kind, document))]
+}
+
+async function faultsOfSigned(
+  { keyring }: Reading,
+  kind: RecordKind | 'approval',
+  record: object,
+): Promise<string[]> {
+  const envelope = { type: 'record', kind, record }
+  const verdict = await verifyEnvelope(envelope, { keys: keyring.publishedKeys() })
+  return verdict.valid ? [] : [`does not verify: ${verdict.reason ?? 'unknown'}`]
+}
+
+function faultsAgainst(
+  entry: LastEntry | undefined,
+  status: string,
+  digest: string | null,
+): string[] {
+  if (entry === undefined) return ['the log has no entry of it']
+  const faults: string[] = []
+  if (entry.status !== status) faults.push(`is ${status}, and ${entry.status} by the log`)
+  if (entry.digest !== null && entry.digest !== digest)
+    faults.push('the log recorded another document')
+  return faults
+}
+
+async function* checkApprovals(
+  kernel: Reading,
+  tenant_id: string,
+  { rows, logged }: { rows: readonly ApprovalRow[]; logged: LoggedRecords['approvals'] },
+): AsyncGenerator<RecordFault> {
+  const sealed = rows.map((row) => ({
+    owner: approvalOwner(tenant_id, kindOf(row), row.request_id),
+    ...row,
+  }))
+  const contents = await openSealed<ApprovalContent>(kernel, tenant_id, sealed)
+  for (const [i, row] of rows.entries()) {
+    const content = contents[i]
+    const id = row.request_id
+    const entry = logged.get(id)
+    logged.delete(id)
+    if (!content) yield { kind: 'approval', id, fault: CLOSED }
+    const signed = content?.record ?? null
+    if (signed !== null)
+      for (const fault of await faultsOfSigned(kernel, 'approval', signed))
+        yield { kind: 'approval', id, fault }
+    const digest = signed === null ? null : digestOf('approval', signed)
+    for (const fault of faultsAgainst(entry, row.state, digest))
+      yield { kind: 'approval', id, fault }
+  }
+}

@@ -1,0 +1,97 @@
+// A record opened: its row, what was asked for, what was signed, and how it came to its status.
+
+import type { TrustTier } from '@custos/contract'
+import type { ApprovalMember, JsonObject, RecordKind } from '@custos/proof'
+import { signedBytes } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import type { RecordRow } from './records.sql.ts'
+import type { DeniedBy } from './registry.ts'
+import { kindOf, statusOf } from './row-words.ts'
+import { openSealed } from './sealed-record.ts'
+
+/** A record's words, as they are sealed. */
+export type RecordContent = {
+  readonly request: JsonObject
+  readonly nonce: string
+  /** What the policies said when it was proposed. */
+  readonly evaluation_id: string | null
+  /** The most trust that whoever asked may claim. */
+  readonly ceiling: TrustTier | null
+  /** Signed; without its signed bytes, which follow from it. */
+  readonly document: JsonObject | null
+  /** Who decided, where somebody had to. */
+  readonly approval: ApprovalMember | null
+  readonly denied_by: DeniedBy | null
+  /** Why it was not issued, for people. */
+  readonly reason: string | null
+}
+
+export interface OpenRecord {
+  readonly row: RecordRow
+  readonly content: RecordContent
+  readonly request: JsonObject
+  /** With its signed bytes. */
+  readonly document: JsonObject | null
+  readonly approval: ApprovalMember | null
+  readonly reason: string | null
+}
+
+export const ownerOf = (tenant_id: string, kind: RecordKind, id: string) => ({
+  ...{ tenant_id, kind, id },
+  table: 'record' as const,
+})
+
+export function openedRecord(row: RecordRow, content: RecordContent): OpenRecord {
+  const { request, document, approval, reason } = content
+  return { row, content, request, document: complete(row, document), approval, reason }
+}
+
+function complete(row: RecordRow, document: JsonObject | null): JsonObject | null {
+  if (document === null) return null
+  const message = signedBytes(kindOf(row), document)
+  return { ...document, signed_bytes: Buffer.from(message).toString('base64') }
+}
+
+/** In the order of `rows`. Refuses while one of them cannot be opened. */
+export async function openRecords(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly RecordRow[],
+): Promise<OpenRecord[]> {
+  const sealed = rows.map((row) => ({
+    owner: ownerOf(tenant_id, kindOf(row), row.record_id),
+    secret_no: row.secret_no,
+    sealed: row.sealed,
+  }))
+  const contents = await openSealed<RecordContent>(kernel, tenant_id, sealed)
+  return rows.map((row, i) => {
+    const content = contents[i]
+    if (!content) throw new Refusal('unavailable', 'a record cannot be opened')
+    return openedRecord(row, content)
+  })
+}
+
+/** The members that every registry shows of its rows. */
+export function showRow({ row, document, approval, reason }: OpenRecord, tenant_id: string) {
+  const text = (member: string): string | null => {
+    const value = document?.[member]
+    return typeof value === 'string' ? value : null
+  }
+  return {
+    tenant_id,
+    status: statusOf(row),
+    document: document === null ? null : { ...document },
+    proposal_digest: row.proposal_digest,
+    approval_request_id: row.request_id,
+    approval: approval === null ? null : { ...approval },
+    reason,
+    requested_by: row.requested_by,
+    signature: text('signature'),
+    public_key: text('public_key'),
+    signer_public_key: text('public_key'),
+    key_id: text('key_id'),
+    created_at: formatTime(row.created_us),
+  }
+}

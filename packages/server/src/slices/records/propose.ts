@@ -1,0 +1,346 @@
+// Proposing a record: policies are asked, what they let pass is signed, and all of it is one unit.
+
+import type { JsonObject } from '@custos/proof'
+import type { Call } from '../../platform/call.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { type Gated, gate, type Redactions, redactedOr, refusalOf } from '../governance/index.ts'
+import { meter } from '../tenants/index.ts'
+import { insertRequest, prepareApproval } from './approval-request.ts'
+import { type ApprovalRow, findApproval } from './approvals.sql.ts'
+import { denialOf, deniedBy, refusalOfGate } from './denial.ts'
+import { expireRequest } from './expire.ts'
+import { contentKey, findByContent, findRecord, nameKey } from './find-records.ts'
+import { type OpenRecord, openedRecord, ownerOf, type RecordContent } from './open-record.ts'
+import { logRecord } from './record-events.ts'
+import { insertRecord, listNamed, type RecordRow, unseatRecord } from './records.sql.ts'
+import type { DeniedBy, Effect, Proposed, Registry } from './registry.ts'
+import { statusOf } from './row-words.ts'
+import { sealNew } from './sealed-record.ts'
+import { type Identified, identify, signRecord } from './sign-record.ts'
+
+/** Another live record took the content or the name since it was looked up. */
+export class RecordTaken extends Error {}
+
+export interface Prepared {
+  readonly registry: Registry
+  readonly row: RecordRow
+  readonly content: RecordContent
+  readonly effect: Effect | null
+  readonly approval: ApprovalRow | null
+  /** The live version that this one follows. */
+  readonly follows: string | null
+  /** A code, where it was denied. */
+  readonly reason: string | null
+}
+
+export interface Proposal {
+  /** It was there before: nothing was done. */
+  readonly existing: boolean
+  readonly record: OpenRecord
+}
+
+/** Versions of one type that come at once wait for each other so often. */
+const ATTEMPTS_MAX = 25
+
+/**
+ * The record that stands or waits; throws the refusal of one that was denied, which is kept where
+ * its registry waits for people.
+ */
+export async function propose<Q extends JsonObject>(
+  call: Call,
+  registry: Registry<Q>,
+  request: Q,
+): Promise<Proposal> {
+  return untilFree(async () => {
+    const prepared = await prepare(call, registry, request)
+    return 'existing' in prepared
+      ? { existing: true, record: await answerExisting(call, registry, prepared.existing) }
+      : { existing: false, record: await keep(call, prepared) }
+  })
+}
+
+/** What an Idempotency-Key was used for holds, also where the record is there already. */
+async function answerExisting<Q extends JsonObject>(
+  call: Call,
+  { kind }: Registry<Q>,
+  existing: OpenRecord,
+): Promise<OpenRecord> {
+  if (call.idempotency_key === null) return existing
+  const { kernel, tenant_id, operation } = call
+  const here = existing.row.record_id
+  const record_id = await call.once<string>({
+    async run(tx) {
+      meter(tx, operation.id)
+      return { reply: here, ids: { record_id: here } }
+    },
+    // Written by run above, or with the record.
+    replay: async (_, ids) => String(ids['record_id']),
+  })
+  if (record_id === here) return existing
+  const first = await findRecord(kernel, tenant_id, { kind, record_id })
+  if (!first) throw new Refusal('unavailable')
+  return first
+}
+
+/** A refusal that is kept and logged although no policy was asked. */
+export async function refused<Q extends JsonObject>(
+  call: Call,
+  registry: Registry<Q>,
+  request: Q,
+  why: { readonly code: string; readonly reason: string },
+): Promise<OpenRecord> {
+  const { kernel, tenant_id } = call
+  const identified = identify(kernel, tenant_id, { kind: registry.kind, request })
+  const denial = { denied_by: null, reason: why.reason, code: why.code }
+  const draft = { call, registry, identified, gated: UNASKED, version: FIRST }
+  const prepared = await prepareDenied(draft, denial)
+  return keep(call, prepared, { shown: true })
+}
+
+export async function untilFree<T>(act: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof RecordTaken)) throw error
+      if (attempt === ATTEMPTS_MAX)
+        throw new Refusal('unavailable', 'it is being registered by others', { retry_after_s: 1 })
+    }
+  }
+}
+
+const UNASKED = { evaluation_id: null, policy_set: 0 }
+type Asked = Pick<Gated, 'evaluation_id' | 'policy_set'>
+
+interface Version {
+  readonly version: number
+  readonly series_id: string | null
+  readonly follows: string | null
+}
+const FIRST: Version = { version: 1, series_id: null, follows: null }
+
+interface Draft<Q extends JsonObject> {
+  readonly call: Call
+  readonly registry: Registry<Q>
+  readonly identified: Identified<Q>
+  readonly gated: Asked
+  readonly version: Version
+}
+
+/**
+ * All that is needed for one unit: sealed, signed, and not yet written. Throws what a policy
+ * refuses where the registry does not wait.
+ */
+export async function prepare<Q extends JsonObject>(
+  call: Call,
+  registry: Registry<Q>,
+  given: Q,
+): Promise<Prepared | { readonly existing: OpenRecord }> {
+  const { kernel, tenant_id } = call
+  const existing = await findExisting(call, registry, given)
+  if (existing) return { existing }
+  const gated = await gate(call, registry.operation(given), registry.context(given))
+  const request = redacted(registry, given, gated.redactions[0] ?? {})
+  const same = request === given ? null : await findExisting(call, registry, request)
+  if (same && gated.verdict !== 'denied') return { existing: same }
+  const identified = identify(kernel, tenant_id, { kind: registry.kind, request })
+  const version = await versionOf(call, registry, request)
+  const draft = { call, registry, identified, gated, version }
+  if (gated.verdict === 'allowed') return prepareStanding(draft)
+  if (gated.verdict === 'denied') {
+    const denied_by = deniedBy(gated)
+    if (!registry.waits) throw refusalOfGate(registry, gated, identified.record_id)
+    return prepareDenied(draft, { denied_by, reason: denied_by.reason, code: 'policy' })
+  }
+  if (!registry.waits) throw refusalOf(gated)
+  return prepareWaiting(draft, gated)
+}
+
+async function findExisting<Q extends JsonObject>(
+  { kernel, tenant_id }: Call,
+  { kind, content }: Registry<Q>,
+  request: Q,
+): Promise<OpenRecord | null> {
+  if (!content) return null
+  const found = await findByContent(kernel, tenant_id, { kind, content: content(request) })
+  const request_id = found?.row.status === 'waiting_hitl' ? found.row.request_id : null
+  if (request_id === null) return found
+  const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
+  // Nobody decided in time: it is asked for anew.
+  const over = approval !== undefined && (await expireRequest(kernel, tenant_id, approval))
+  return over ? null : found
+}
+
+/** Nothing is stored that a policy has taken out. */
+function redacted<Q extends JsonObject>(
+  { names = {} }: Registry<Q>,
+  request: Q,
+  redactions: Redactions,
+): Q {
+  if (Object.keys(redactions).length === 0) return request
+  const changed: Record<string, JsonObject[string]> = {}
+  for (const key of Object.keys(redactions)) {
+    const member = names[key] ?? key
+    const given = request[member]
+    if (given === undefined)
+      throw new Refusal('policy_denied', 'a policy redacts what cannot be stored without it')
+    changed[member] = redactedOr(redactions, key, given)
+  }
+  return { ...request, ...changed }
+}
+
+async function versionOf<Q extends JsonObject>(
+  { kernel, tenant_id }: Call,
+  { kind, series, name }: Registry<Q>,
+  request: Q,
+): Promise<Version> {
+  if (!series || !name) return FIRST
+  const key = await nameKey(kernel, tenant_id, { kind, name: name(request) })
+  const [newest] = await kernel.db.read(tenant_id, (db) => listNamed(db, kind, key, 1))
+  if (!newest) return FIRST
+  const { record_id, version, series_id } = newest
+  return { version: version + 1, series_id, follows: record_id }
+}
+
+async function prepareStanding<Q extends JsonObject>(draft: Draft<Q>): Promise<Prepared> {
+  const { call, registry, identified, gated } = draft
+  const proposed = proposedOf(draft)
+  const document = await signRecord({
+    ...{ registry, proposed, identified, approval: null },
+    requested_by: call.principal.key_id,
+    policy_set: gated.policy_set,
+    evaluation_id: gated.evaluation_id,
+    issued_us: identified.created_us,
+  })
+  const effect = (await registry.effect?.(proposed)) ?? null
+  return finish(draft, { status: registry.standing, document, effect })
+}
+
+async function prepareWaiting<Q extends JsonObject>(
+  draft: Draft<Q>,
+  gated: Gated,
+): Promise<Prepared> {
+  const { call, registry, identified } = draft
+  const { record_id, proposal_digest, request } = identified
+  const asked = {
+    ...{ kind: registry.kind, record_id, proposal_digest },
+    operation: registry.operation(request),
+    requested_by: call.principal.key_id,
+  }
+  // What would be refused later anyway is not put before a person.
+  await registry.fields(proposedOf(draft))
+  const approval = await prepareApproval(call.kernel, call.tenant_id, { asked, gated })
+  return finish(draft, { status: 'waiting_hitl', approval })
+}
+
+interface Denial {
+  readonly denied_by: DeniedBy | null
+  readonly reason: string
+  readonly code: string
+}
+
+const prepareDenied = <Q extends JsonObject>(draft: Draft<Q>, denial: Denial): Promise<Prepared> =>
+  finish(draft, { status: 'denied', denial })
+
+function proposedOf<Q extends JsonObject>(draft: Draft<Q>): Proposed<Q> {
+  const { call, identified, version } = draft
+  const { kernel, tenant_id, principal } = call
+  const { record_id, created_us, request } = identified
+  const { series_id } = version
+  const ceiling = principal.max_trust_tier ?? null
+  return {
+    ...{ kernel, tenant_id, principal, ceiling, record_id, created_us, request },
+    version: version.version,
+    series_id: series_id ?? record_id,
+  }
+}
+
+interface Ending {
+  readonly status: Prepared['row']['status'] & ('waiting_hitl' | 'denied' | Registry['standing'])
+  readonly document?: JsonObject
+  readonly effect?: Effect | null
+  readonly approval?: ApprovalRow
+  readonly denial?: Denial
+}
+
+async function finish<Q extends JsonObject>(draft: Draft<Q>, ending: Ending): Promise<Prepared> {
+  const { call, registry, identified, gated, version } = draft
+  const { kernel, tenant_id, principal } = call
+  const { kind } = registry
+  const { record_id, proposal_digest, created_us, nonce, request } = identified
+  const content: RecordContent = {
+    ...{ request, nonce, approval: null },
+    evaluation_id: gated.evaluation_id,
+    ceiling: principal.max_trust_tier ?? null,
+    document: ending.document ?? null,
+    denied_by: ending.denial?.denied_by ?? null,
+    reason: ending.denial?.reason ?? null,
+  }
+  const text = registry.content?.(request)
+  const name = registry.name?.(request)
+  const row: RecordRow = {
+    ...{ record_id, kind, proposal_digest, created_us, linked_id: null },
+    status: ending.status,
+    live: ending.status === 'denied' ? 0 : 1,
+    content_key:
+      text === undefined ? null : await contentKey(kernel, tenant_id, { kind, content: text }),
+    name_key: name === undefined ? null : await nameKey(kernel, tenant_id, { kind, name }),
+    series_id: version.series_id ?? record_id,
+    version: version.version,
+    policy_set: gated.policy_set,
+    request_id: ending.approval?.request_id ?? null,
+    requested_by: principal.key_id,
+    ...(await sealNew(kernel, ownerOf(tenant_id, kind, record_id), content)),
+  }
+  return {
+    ...{ registry: registryOf(registry), row, content },
+    effect: ending.effect ?? null,
+    approval: ending.approval ?? null,
+    follows: version.follows,
+    reason: ending.denial?.code ?? null,
+  }
+}
+
+// What is left to ask of it takes requests of its own kind back: it is put together in this file.
+const registryOf = <Q extends JsonObject>(registry: Registry<Q>): Registry =>
+  registry as unknown as Registry
+
+/** In the caller's unit: rows, log entries, and what goes with them. Throws RecordTaken. */
+export async function insertPrepared(tx: Tx, prepared: Prepared): Promise<void> {
+  const { registry, row, content, effect, approval, follows, reason } = prepared
+  const { kind } = registry
+  if (follows !== null && !(await unseatRecord(tx, follows))) throw new RecordTaken()
+  if ((await insertRecord(tx, row)) === 'taken') throw new RecordTaken()
+  if (approval) await insertRequest(tx, approval)
+  if (effect) await effect(tx, row.record_id)
+  const { document, evaluation_id } = content
+  const status = statusOf(row)
+  await logRecord(tx, { kind, status, row, document, evaluation_id, reason })
+}
+
+async function keep(
+  call: Call,
+  prepared: Prepared,
+  { shown = false }: { shown?: boolean } = {},
+): Promise<OpenRecord> {
+  const { kernel, tenant_id, operation } = call
+  const { registry, row, content } = prepared
+  const { kind } = registry
+  const { record_id, replayed } = await call.once<{ record_id: string; replayed: boolean }>({
+    async run(tx) {
+      await insertPrepared(tx, prepared)
+      meter(tx, operation.id, row.sealed.length)
+      const ids = { record_id: row.record_id }
+      return { reply: { ...ids, replayed: false }, ids }
+    },
+    // Written by run above.
+    replay: async (_, ids) => ({ record_id: String(ids['record_id']), replayed: true }),
+  })
+  const record = replayed
+    ? await findRecord(kernel, tenant_id, { kind, record_id })
+    : openedRecord(row, content)
+  if (!record) throw new Refusal('unavailable')
+  if (record.row.status === 'denied' && !shown) throw denialOf(registry, record)
+  return record
+}

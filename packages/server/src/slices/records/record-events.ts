@@ -1,0 +1,67 @@
+// The log entries of records: one for every change of status.
+
+import type { EventPayload, RecordStatus } from '@custos/contract'
+import type { JsonObject, RecordKind } from '@custos/proof'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import type { RecordRow } from './records.sql.ts'
+import { digestOf } from './sign-record.ts'
+
+const EVENTS = {
+  landing: {
+    waiting_hitl: 'landing.waiting_hitl',
+    issued: 'landing.issued',
+    denied: 'landing.denied',
+    expired: 'landing.expired',
+  },
+  artifact: {
+    waiting_hitl: 'artifact.waiting_hitl',
+    registered: 'artifact.registered',
+    denied: 'artifact.denied',
+    expired: 'artifact.expired',
+  },
+  world_type: { registered: 'world_type.registered' },
+  action: {
+    waiting_hitl: 'action.waiting_hitl',
+    invoked: 'action.invoked',
+    denied: 'action.denied',
+    expired: 'action.expired',
+  },
+  corpus: { sealed: 'corpus.sealed' },
+  composition: {
+    waiting_hitl: 'composition.waiting_hitl',
+    governed: 'composition.governed',
+    denied: 'composition.denied',
+    expired: 'composition.expired',
+  },
+} as const satisfies Readonly<Record<RecordKind, Partial<Record<RecordStatus, string>>>>
+
+type Names = { readonly [K in RecordKind]: (typeof EVENTS)[K] }
+type EventName = { [K in RecordKind]: Names[K][keyof Names[K]] }[RecordKind]
+
+const byKind: Readonly<Record<RecordKind, Readonly<Partial<Record<string, EventName>>>>> = EVENTS
+
+export interface Logged {
+  readonly kind: RecordKind
+  readonly status: RecordStatus
+  readonly row: Pick<RecordRow, 'record_id' | 'proposal_digest' | 'policy_set' | 'request_id'>
+  readonly document: JsonObject | null
+  readonly evaluation_id: string | null
+  /** A code. */
+  readonly reason: string | null
+}
+
+export async function logRecord(tx: Tx, logged: Logged): Promise<void> {
+  const { kind, status, row, document, evaluation_id, reason } = logged
+  const event_type = byKind[kind][status]
+  if (event_type === undefined) throw new Error(`a ${kind} is never ${status}`)
+  const payload: EventPayload<'landing.issued'> = {
+    proposal_digest: row.proposal_digest,
+    record_digest: document === null ? null : digestOf(kind, document),
+    policy_set: row.policy_set,
+    evaluation_id,
+    request_id: row.request_id,
+    reason,
+  }
+  await appendCrumb(tx, { event_type, subject: row.record_id, payload })
+}

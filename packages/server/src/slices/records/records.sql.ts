@@ -1,0 +1,161 @@
+// SQL of records: their rows, which of them are live, and their changes of status.
+
+import type { RecordKind } from '@custos/proof'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type RecordRow = Omit<Tables['records'], 'tenant_id'>
+
+const COLUMNS = [
+  'record_id',
+  'kind',
+  'status',
+  'live',
+  'content_key',
+  'name_key',
+  'series_id',
+  'version',
+  'proposal_digest',
+  'policy_set',
+  'request_id',
+  'linked_id',
+  'requested_by',
+  'secret_no',
+  'sealed',
+  'created_us',
+] as const
+
+/** `taken`: another live record has its content or name. */
+export async function insertRecord(tx: Tx, row: RecordRow): Promise<'inserted' | 'taken'> {
+  const inserted = await tx.run(
+    insertInto(tx, 'records', row).onConflict((conflict) => conflict.doNothing()),
+  )
+  return inserted === 1 ? 'inserted' : 'taken'
+}
+
+export const findRow = (
+  db: TenantDb,
+  kind: RecordKind,
+  record_id: string,
+): Promise<RecordRow | undefined> =>
+  db.first(
+    from(db, 'records').select(COLUMNS).where('record_id', '=', record_id).where('kind', '=', kind),
+  )
+
+export const findLiveRow = (
+  db: TenantDb,
+  kind: RecordKind,
+  content_key: string,
+): Promise<RecordRow | undefined> =>
+  db.first(
+    from(db, 'records')
+      .select(COLUMNS)
+      .where('kind', '=', kind)
+      .where('content_key', '=', content_key)
+      .where('live', '=', 1),
+  )
+
+/** Newest first. */
+export const listNamed = (
+  db: TenantDb,
+  kind: RecordKind,
+  name_key: string,
+  limit: number,
+): Promise<RecordRow[]> =>
+  db.all(
+    from(db, 'records')
+      .select(COLUMNS)
+      .where('kind', '=', kind)
+      .where('name_key', '=', name_key)
+      .orderBy('created_us', 'desc')
+      .orderBy('record_id')
+      .limit(limit),
+  )
+
+/** The versions of one thing, newest first. */
+export const listSeries = (
+  db: TenantDb,
+  series_id: string,
+  page: { limit: number; offset: number },
+): Promise<RecordRow[]> =>
+  db.all(
+    from(db, 'records')
+      .select(COLUMNS)
+      .where('series_id', '=', series_id)
+      .orderBy('version', 'desc')
+      .limit(page.limit)
+      .offset(page.offset),
+  )
+
+export interface ListOptions {
+  readonly limit: number
+  readonly offset: number
+  readonly live_only?: boolean
+}
+
+/** Newest first. */
+export function listRows(
+  db: TenantDb,
+  kind: RecordKind,
+  { limit, offset, live_only = false }: ListOptions,
+): Promise<RecordRow[]> {
+  let query = from(db, 'records').select(COLUMNS).where('kind', '=', kind)
+  if (live_only) query = query.where('live', '=', 1)
+  return db.all(
+    query.orderBy('created_us', 'desc').orderBy('record_id').limit(limit).offset(offset),
+  )
+}
+
+export async function countByStatus(
+  db: TenantDb,
+  kind: RecordKind,
+): Promise<Record<string, number>> {
+  const rows = await db.all(
+    from(db, 'records')
+      .select((e) => ['status', e.fn.countAll<number>().as('count')])
+      .where('kind', '=', kind)
+      .groupBy('status')
+      .orderBy('status'),
+  )
+  return Object.fromEntries(rows.map(({ status, count }) => [status, Number(count)]))
+}
+
+export interface StatusChange {
+  readonly record_id: string
+  readonly from: string
+  readonly to: string
+  readonly live: 0 | 1
+}
+
+/** False: it was not in the state it was to leave. */
+export async function moveRecord(
+  tx: Tx,
+  { record_id, from: before, to, live }: StatusChange,
+  more: { sealed?: Uint8Array; linked_id?: string; policy_set?: number } = {},
+): Promise<boolean> {
+  const changed = await tx.run(
+    update(tx, 'records')
+      .set({ status: to, live, ...more })
+      .where('record_id', '=', record_id)
+      .where('status', '=', before),
+  )
+  return changed === 1
+}
+
+/** For the version that follows it; false: another one has. */
+export async function unseatRecord(tx: Tx, record_id: string): Promise<boolean> {
+  const changed = await tx.run(
+    update(tx, 'records').set({ live: 0 }).where('record_id', '=', record_id).where('live', '=', 1),
+  )
+  return changed === 1
+}
+
+/** All of them by id, for the consistency check. */
+export const listAllRows = (db: TenantDb, after: string, limit: number): Promise<RecordRow[]> =>
+  db.all(
+    from(db, 'records')
+      .select(COLUMNS)
+      .where('record_id', '>', after)
+      .orderBy('record_id')
+      .limit(limit),
+  )

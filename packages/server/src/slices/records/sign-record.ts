@@ -1,0 +1,121 @@
+// Signing a record: its document is made, signed under the domain of its kind, and verified.
+
+import assert from 'node:assert/strict'
+import {
+  type ApprovalMember,
+  type JsonObject,
+  type Proposal,
+  proposalDigest,
+  recordId,
+  type SignedKind,
+  signedBytes,
+  type Verdict,
+  verifyEnvelope,
+} from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { sha256 } from '../gcrumbs/index.ts'
+import type { Proposed, Registry } from './registry.ts'
+
+/** A request with the identity it was given before any policy was asked. */
+export interface Identified<Q extends JsonObject = JsonObject> {
+  readonly record_id: string
+  readonly proposal_digest: string
+  readonly created_us: number
+  readonly nonce: string
+  readonly request: Q
+}
+
+const NONCE_BYTES = 16
+
+export function identify<Q extends JsonObject>(
+  kernel: Kernel,
+  tenant_id: string,
+  { kind, request }: { kind: Proposal['kind']; request: Q },
+): Identified<Q> {
+  const created_us = kernel.clock.now()
+  const nonce = kernel.ids.hex(NONCE_BYTES)
+  return { request, created_us, nonce, ...idsOf({ tenant_id, kind, request, created_us, nonce }) }
+}
+
+/** The id and the digest that follow from a proposal as it was stored. */
+export function idsOf(stored: {
+  readonly tenant_id: string
+  readonly kind: Proposal['kind']
+  readonly request: JsonObject
+  readonly created_us: number
+  readonly nonce: string
+}): { record_id: string; proposal_digest: string } {
+  const { tenant_id, kind, request, created_us, nonce } = stored
+  const created_at = formatTime(created_us)
+  const proposal: Proposal = { tenant_id, kind, request, created_at, nonce }
+  return { record_id: recordId(proposal), proposal_digest: proposalDigest(proposal) }
+}
+
+export interface Signing<Q extends JsonObject> {
+  readonly registry: Registry<Q>
+  readonly proposed: Proposed<Q>
+  readonly identified: Identified<Q>
+  readonly requested_by: string
+  readonly policy_set: number
+  readonly evaluation_id: string | null
+  readonly approval: ApprovalMember | null
+  readonly issued_us: number
+}
+
+/** The signed document; throws what the registry refuses. */
+export async function signRecord<Q extends JsonObject>(signing: Signing<Q>): Promise<JsonObject> {
+  const { registry, proposed, identified, approval } = signing
+  const { kernel, tenant_id } = proposed
+  const fields = await registry.fields(proposed)
+  const { record_id, created_us, nonce, proposal_digest } = identified
+  const document: JsonObject = {
+    ...fields,
+    schema_version: registry.schema_version,
+    record_kind: registry.kind,
+    tenant_id,
+    [registry.id_field]: record_id,
+    created_at: formatTime(created_us),
+    issued_at: formatTime(signing.issued_us),
+    nonce,
+    proposal_digest,
+    requested_by: signing.requested_by,
+    policy_set: signing.policy_set,
+    evaluation_id: signing.evaluation_id,
+    approval: approval === null ? null : { ...approval },
+  }
+  return sign(kernel, registry.kind, document)
+}
+
+/** Signs and verifies before anybody sees it. */
+export async function sign(
+  kernel: Kernel,
+  kind: SignedKind,
+  document: JsonObject,
+): Promise<JsonObject> {
+  const signer = kernel.keyring.signer('record')
+  const signed: JsonObject = {
+    ...document,
+    signature: signer.sign(signedBytes(kind, document)).toString('base64'),
+    public_key: signer.public_key.toString('base64'),
+    key_id: signer.key_id,
+  }
+  const verdict = await verifySigned(kernel, kind, signed)
+  assert(verdict.valid, `a ${kind} record that does not verify was made: ${verdict.reason}`)
+  return signed
+}
+
+/** Against the keys published now. */
+export const verifySigned = (
+  kernel: Kernel,
+  kind: SignedKind,
+  document: JsonObject,
+): Promise<Verdict> =>
+  verifyEnvelope(
+    { type: 'record', kind, record: document },
+    { keys: kernel.keyring.publishedKeys() },
+  )
+
+/** Lower hex SHA-256 of the signed bytes: what the log carries about a record. */
+export const digestOf = (kind: SignedKind, document: JsonObject): string =>
+  Buffer.from(sha256(signedBytes(kind, document))).toString('hex')

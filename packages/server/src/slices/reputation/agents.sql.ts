@@ -1,0 +1,128 @@
+// SQL of agents, the names they go by, and the settings of the tenant.
+
+import { statement } from '../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import type { AgentRow } from './aggregates.sql.ts'
+
+const AGENT_COLUMNS = [
+  'agent_no',
+  'dimension',
+  'identity',
+  'kind',
+  'anchor',
+  'newest_seq',
+  'n_success',
+  'n_failure',
+  'n_pending',
+  'n_unscored',
+] as const
+
+const byIdentityStatement = statement<{ identity: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_agents')
+    .select(AGENT_COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('identity', '=', p.identity),
+)
+
+export const findAgent = (db: TenantDb, identity: Uint8Array): Promise<AgentRow | undefined> =>
+  db.firstOf(byIdentityStatement, { identity })
+
+export const insertAgent = (tx: Tx, row: AgentRow) => tx.run(insertInto(tx, 'cgr_agents', row))
+
+const setNewestStatement = statement<{ agent_no: number; newest_seq: number }>()((k, p) =>
+  k
+    .updateTable('cgr_agents')
+    .set({ newest_seq: p.newest_seq })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('agent_no', '=', p.agent_no),
+)
+
+export const setNewest = (tx: Tx, agent_no: number, newest_seq: number) =>
+  tx.runOf(setNewestStatement, { agent_no, newest_seq })
+
+const insertNameStatement = statement<{ name: Uint8Array; agent_no: number }>()((k, p) =>
+  k
+    .insertInto('cgr_names')
+    .values({ tenant_id: p.tenant_id, name: p.name, agent_no: p.agent_no })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** A name the agent goes by; it may have it already. */
+export const insertName = (tx: Tx, name: Uint8Array, agent_no: number) =>
+  tx.runOf(insertNameStatement, { name, agent_no })
+
+const byNameStatement = statement<{ name: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_names')
+    .innerJoin('cgr_agents', (join) =>
+      join
+        .onRef('cgr_agents.tenant_id', '=', 'cgr_names.tenant_id')
+        .onRef('cgr_agents.agent_no', '=', 'cgr_names.agent_no'),
+    )
+    .select([
+      'cgr_agents.agent_no',
+      'cgr_agents.dimension',
+      'cgr_agents.identity',
+      'cgr_agents.kind',
+      'cgr_agents.anchor',
+      'cgr_agents.newest_seq',
+      'cgr_agents.n_success',
+      'cgr_agents.n_failure',
+      'cgr_agents.n_pending',
+      'cgr_agents.n_unscored',
+    ])
+    .where('cgr_names.tenant_id', '=', p.tenant_id)
+    .where('cgr_names.name', '=', p.name)
+    .orderBy('cgr_names.agent_no'),
+)
+
+/** Everybody who goes by the name, the first to use it first. */
+export const listNamed = (db: TenantDb, name: Uint8Array): Promise<AgentRow[]> =>
+  db.allOf(byNameStatement, { name })
+
+const ofDimensionStatement = statement<{ dimension: Uint8Array; after: number; limit: number }>()(
+  (k, p) =>
+    k
+      .selectFrom('cgr_agents')
+      .select(AGENT_COLUMNS)
+      .where('tenant_id', '=', p.tenant_id)
+      .where('dimension', '=', p.dimension)
+      .where('agent_no', '>', p.after)
+      .orderBy('agent_no')
+      .limit(p.limit),
+)
+
+/** In the order of their numbers. */
+export const listAgents = (
+  db: TenantDb,
+  dimension: Uint8Array,
+  page: { after: number; limit: number },
+): Promise<AgentRow[]> => db.allOf(ofDimensionStatement, { dimension, ...page })
+
+/** Whether the key, as the first of a chain, has decided anything that it signed. */
+export async function hasRecord(db: TenantDb, anchor: Uint8Array): Promise<boolean> {
+  const row = await db.first(
+    from(db, 'cgr_agents')
+      .select('agent_no')
+      .where('anchor', '=', anchor)
+      .where('kind', '=', 'proven')
+      .limit(1),
+  )
+  return row !== undefined
+}
+
+const settingsStatement = statement<object>()((k, p) =>
+  k.selectFrom('cgr_settings').select('compare_credentials').where('tenant_id', '=', p.tenant_id),
+)
+
+export const comparesCredentials = async (db: TenantDb): Promise<boolean> =>
+  (await db.firstOf(settingsStatement, {}))?.compare_credentials === 1
+
+export async function saveSettings(
+  tx: Tx,
+  row: { compare_credentials: number; changed_us: number; changed_by: string },
+): Promise<void> {
+  if ((await tx.run(update(tx, 'cgr_settings').set(row))) === 0)
+    await tx.run(insertInto(tx, 'cgr_settings', row))
+}

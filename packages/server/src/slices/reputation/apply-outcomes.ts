@@ -1,0 +1,153 @@
+// Outcomes in a unit of work: compared with what is there, put on the log, counted for the agents.
+
+import { CGR_BULK_PAIRS_MAX, type Outcome } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { comparesCredentials } from './agents.sql.ts'
+import type { ItemFate } from './batch.ts'
+import { Changes } from './changes.ts'
+import { listJudgments, listOutcomes, listReviews, upsertOutcome } from './events.sql.ts'
+import { effectOf, isScored, type Judgment, type Review, resolves } from './evidence.ts'
+import { hexOf, hexOrNull, sameLabel } from './labels.ts'
+import { anchorOf, findLinks } from './rotations.sql.ts'
+
+export interface NewOutcome {
+  readonly pseudonym: string
+  readonly referent: Buffer
+  readonly outcome: Outcome
+  /** Null: now. */
+  readonly event_us: number | null
+  readonly amount: number | null
+  readonly content: Buffer
+  /** Of the key the reporter names. */
+  readonly reporter_key: Buffer | null
+  /** Whether it signed. */
+  readonly proven: boolean
+}
+
+export interface Writing {
+  readonly now_us: number
+  /** Id of the key of the request. */
+  readonly recorded_by: string
+}
+
+type Stored = Awaited<ReturnType<typeof listOutcomes>>[number]
+
+interface Item {
+  readonly given: NewOutcome
+  readonly stored: Stored | undefined
+  readonly judgments: readonly Judgment[]
+  readonly reviews: readonly Review[]
+}
+
+/** One item for each referent. */
+export async function applyOutcomes(
+  tx: Tx,
+  given: readonly NewOutcome[],
+  writing: Writing,
+): Promise<ItemFate[]> {
+  const items = await lookAround(tx, given)
+  await refuseOwn(tx, items, writing)
+  const changed = items.filter((item) => !isSame(item))
+  const changes = new Changes()
+  for (const item of changed) count(changes, item)
+  for (const { given } of changed) await write(tx, given, writing)
+  await changes.write(tx)
+  return items.map((item) => fateOf(item, writing))
+}
+
+async function lookAround(tx: Tx, given: readonly NewOutcome[]): Promise<Item[]> {
+  const referents = given.map(({ referent }) => referent)
+  const [outcomes, judgments, reviews] = await Promise.all([
+    listOutcomes(tx, referents),
+    listJudgments(tx, referents),
+    listReviews(tx, referents),
+  ])
+  const storedOf = new Map(outcomes.map((row) => [hexOf(row.referent), row]))
+  const judgmentsOf = byReferent(judgments)
+  const reviewsOf = byReferent(reviews)
+  let pairs = 0
+  return given.map((one) => {
+    const at = hexOf(one.referent)
+    const item = {
+      given: one,
+      stored: storedOf.get(at),
+      judgments: judgmentsOf.get(at) ?? [],
+      reviews: reviewsOf.get(at) ?? [],
+    }
+    pairs += item.judgments.length * item.reviews.length
+    if (pairs > CGR_BULK_PAIRS_MAX)
+      throw new Refusal('rejected', 'it touches too many reviews at once: send fewer items')
+    return item
+  })
+}
+
+/** Rows by the referent they are about. */
+export const byReferent = <T extends { referent: Uint8Array | null }>(
+  rows: readonly T[],
+): Map<string, T[]> => Map.groupBy(rows, ({ referent }) => hexOrNull(referent) ?? '')
+
+async function refuseOwn(tx: Tx, items: readonly Item[], { recorded_by }: Writing): Promise<void> {
+  const compares = await comparesCredentials(tx)
+  for (const { given, judgments } of items) {
+    const { reporter_key } = given
+    const reporter =
+      reporter_key === null ? null : anchorOf(reporter_key, await findLinks(tx, reporter_key))
+    const own = judgments.some(
+      (judgment) =>
+        sameLabel(judgment.anchor, reporter) ||
+        (compares && isScored(judgment) && judgment.recorded_by === recorded_by),
+    )
+    if (own) throw new Refusal('self_report')
+  }
+}
+
+const isSame = ({ given, stored }: Item): boolean =>
+  stored !== undefined &&
+  stored.outcome === given.outcome &&
+  sameLabel(stored.content, given.content)
+
+function count(changes: Changes, { given, stored, judgments, reviews }: Item): void {
+  const before = effectOf(stored?.outcome)
+  const after = effectOf(given.outcome)
+  if (before === after) return
+  for (const judgment of judgments) {
+    changes.judgment(judgment, before, -1)
+    changes.judgment(judgment, after, 1)
+    if (resolves(before) === resolves(after)) continue
+    for (const review of reviews) {
+      changes.pair(review, judgment, { effect: before, sign: -1 })
+      changes.pair(review, judgment, { effect: after, sign: 1 })
+    }
+  }
+  for (const review of reviews) {
+    changes.observation(review, before, -1)
+    changes.observation(review, after, 1)
+  }
+}
+
+async function write(tx: Tx, given: NewOutcome, { now_us, recorded_by }: Writing): Promise<void> {
+  const { referent, outcome, amount, content } = given
+  const event_us = given.event_us ?? now_us
+  const reporter = given.proven ? given.reporter_key : null
+  const { seq } = await appendCrumb(tx, {
+    event_type: 'cgr.outcome_recorded',
+    subject: hexOf(referent),
+    payload: {
+      outcome,
+      event_at: formatTime(event_us),
+      reporter: hexOrNull(reporter),
+      content: hexOf(content),
+    },
+  })
+  const row = { referent, outcome, amount, content, reporter, event_us, seq, recorded_by }
+  tx.needs(upsertOutcome(tx, row))
+}
+
+function fateOf(item: Item, { now_us }: Writing): ItemFate {
+  const { given, stored } = item
+  if (stored && isSame(item)) return { fate: 'idempotent', event_us: stored.event_us }
+  return { fate: stored ? 'superseded' : 'new', event_us: given.event_us ?? now_us }
+}

@@ -1,0 +1,138 @@
+// What a unit of work changes in the aggregates: gathered first, then written row by row.
+
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import {
+  addToAgent,
+  addToLiveReviews,
+  deleteEmptyLiveReviews,
+  listReviewers,
+  setReviewerRecord,
+} from './aggregates.sql.ts'
+import {
+  type Effect,
+  isScored,
+  type Judgment,
+  type Review,
+  resolves,
+  squaredError,
+  weighs,
+} from './evidence.ts'
+
+interface AgentChange {
+  n_success: number
+  n_failure: number
+  n_pending: number
+  n_unscored: number
+}
+
+interface LiveChange {
+  readonly agent_no: number
+  readonly reviewer_no: number
+  count: number
+  rating_sum_e6: number
+}
+
+interface RecordChange {
+  observations: number
+  error_e12: bigint
+}
+
+const UNIT_E12 = 1_000_000_000_000n
+
+/** `1` adds what is there, `-1` takes it away. */
+type Sign = 1 | -1
+
+/** Sums of changes; what adds up to nothing is not written. */
+export class Changes {
+  readonly #agents = new Map<number, AgentChange>()
+  readonly #live = new Map<string, LiveChange>()
+  readonly #records = new Map<number, RecordChange>()
+
+  /** A judgment under what is known of its referent. */
+  judgment(judgment: Judgment, effect: Effect, sign: Sign): void {
+    if (!isScored(judgment)) return
+    const change = this.#agent(judgment.agent_no)
+    if (effect === 'success') change.n_success += sign
+    else if (effect === 'failure') change.n_failure += sign
+    else change.n_pending += sign
+    if (effect === 'unscored') change.n_unscored += sign
+  }
+
+  /** A review and a judgment on one referent. */
+  pair(review: Review, judgment: Judgment, { effect, sign }: { effect: Effect; sign: Sign }): void {
+    if (resolves(effect) || !weighs(review, judgment)) return
+    const { agent_no } = judgment
+    const { reviewer_no, rating_e6 } = review
+    const key = `${agent_no} ${reviewer_no}`
+    let change = this.#live.get(key)
+    if (!change) {
+      change = { agent_no, reviewer_no, count: 0, rating_sum_e6: 0 }
+      this.#live.set(key, change)
+    }
+    change.count += sign
+    change.rating_sum_e6 += sign * rating_e6
+  }
+
+  /** A review beside the outcome of its referent. */
+  observation({ reviewer_no, rating_e6 }: Review, effect: Effect, sign: Sign): void {
+    if (!resolves(effect)) return
+    let change = this.#records.get(reviewer_no)
+    if (!change) {
+      change = { observations: 0, error_e12: 0n }
+      this.#records.set(reviewer_no, change)
+    }
+    change.observations += sign
+    change.error_e12 += BigInt(sign) * squaredError(rating_e6, effect)
+  }
+
+  async write(tx: Tx): Promise<void> {
+    for (const [agent_no, change] of this.#agents)
+      if (Object.values(change).some((by) => by !== 0))
+        tx.needs(addToAgent(tx, { agent_no, ...change }))
+    const live = [...this.#live.values()].filter(
+      ({ count, rating_sum_e6 }) => count !== 0 || rating_sum_e6 !== 0,
+    )
+    for (const change of live) tx.needs(addToLiveReviews(tx, change))
+    const fewer = live.filter(({ count }) => count < 0)
+    for (const change of fewer) tx.needs(deleteEmptyLiveReviews(tx, change))
+    await this.#writeRecords(tx)
+  }
+
+  #agent(agent_no: number): AgentChange {
+    let change = this.#agents.get(agent_no)
+    if (!change) {
+      change = { n_success: 0, n_failure: 0, n_pending: 0, n_unscored: 0 }
+      this.#agents.set(agent_no, change)
+    }
+    return change
+  }
+
+  // Read and set, since a sum of squared errors may be too large for the numbers of SQL drivers.
+  async #writeRecords(tx: Tx): Promise<void> {
+    const changed = [...this.#records].filter(
+      ([, { observations, error_e12 }]) => observations !== 0 || error_e12 !== 0n,
+    )
+    if (changed.length === 0) return
+    const rows = await listReviewers(
+      tx,
+      changed.map(([reviewer_no]) => reviewer_no),
+    )
+    const known = new Map(rows.map((row) => [row.reviewer_no, row]))
+    for (const [reviewer_no, by] of changed) {
+      const row = known.get(reviewer_no)
+      if (!row) throw new Error('a review has no reviewer')
+      const error_e12 = errorOf(row) + by.error_e12
+      const observations = row.observations + by.observations
+      tx.needs(setReviewerRecord(tx, { reviewer_no, observations, ...partsOf(error_e12) }))
+    }
+  }
+}
+
+/** The sum of squared errors of a row. */
+export const errorOf = (row: { error_ones: number; error_parts: number }): bigint =>
+  BigInt(row.error_ones) * UNIT_E12 + BigInt(row.error_parts)
+
+const partsOf = (error_e12: bigint) => ({
+  error_ones: Number(error_e12 / UNIT_E12),
+  error_parts: Number(error_e12 % UNIT_E12),
+})

@@ -1,0 +1,214 @@
+// POST /v1/governed/decisions: one decision, sealed, on the log, and in its agent's counts.
+
+import { JUDGMENTS_PER_REFERENT_MAX, type reputation } from '@custos/contract'
+import { canonicalize } from '@custos/proof'
+import type { Call, Handler, Once } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { meter } from '../tenants/index.ts'
+import { findAgent, insertAgent, insertName, setNewest } from './agents.sql.ts'
+import type { AgentRow } from './aggregates.sql.ts'
+import { Changes } from './changes.ts'
+import {
+  findCurrent,
+  findDecision,
+  insertDecision,
+  listJudgments,
+  listOutcomes,
+  listReviews,
+  replaceDecision,
+} from './events.sql.ts'
+import { effectOf, isScored, type Judgment, resolves } from './evidence.ts'
+import {
+  contentLabel,
+  dimensionLabel,
+  hexOf,
+  hexOrNull,
+  identityLabel,
+  nameLabel,
+} from './labels.ts'
+import { type NewDecision, prepareDecision, type RecordedWords } from './new-decision.ts'
+import { anchorOf, findLinks } from './rotations.sql.ts'
+import { openWords } from './sealed-words.ts'
+
+type Decide = typeof reputation.decide
+
+/** Where the decision is; another request may have recorded it. */
+interface Placed {
+  readonly [key: string]: unknown
+  readonly seq: number
+  readonly superseded_prior: boolean
+  readonly idempotent: boolean
+}
+
+/** What a decision finds under its referent. */
+type Scene = Awaited<ReturnType<typeof lookAround>>
+
+export const decide: Handler<Decide> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const given = await prepareDecision(kernel, keys, body)
+  const once: Once<Placed> = {
+    async run(tx) {
+      const placed = await placeDecision(call, tx, { keys, given })
+      meter(tx, call.operation.id, given.sealed.length)
+      return { reply: placed, ids: placed }
+    },
+    // Opening what is sealed needs the keyring, which a unit of work must not wait for.
+    replay: async (_tx, ids) => ids as Placed,
+  }
+  const { seq, superseded_prior, idempotent } = await call.once(once)
+  return { decision_record: await showDecision(call, seq), superseded_prior, idempotent }
+}
+
+interface Parts {
+  readonly keys: TenantKeys
+  readonly given: NewDecision
+}
+
+async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<Placed> {
+  const { given } = parts
+  const scene = await lookAround(tx, parts)
+  const { previous, judgments } = scene
+  const { decision, verifiability_tag: tag } = given.words
+  if (previous?.decision === decision && previous.tag === tag)
+    return { seq: previous.seq, superseded_prior: false, idempotent: true }
+  if (previous) refuseLate(previous, given, scene)
+  else if (judgments.length >= JUDGMENTS_PER_REFERENT_MAX)
+    call.refuse('rejected', `the referent has ${JUDGMENTS_PER_REFERENT_MAX} agents already`)
+  const seq = await nextSeq(tx)
+  const agent_no = scene.agent?.agent_no ?? seq
+  await writeAgent(tx, parts, { scene, agent_no, seq })
+  if (previous) tx.needs(replaceDecision(tx, previous.seq))
+  const judgment = { seq, agent_no, decision, tag, handle: given.handle, anchor: scene.anchor }
+  const recorded_by = call.principal.key_id
+  tx.needs(
+    insertDecision(tx, {
+      ...judgment,
+      decision_id: Buffer.from(given.words.decision_id, 'hex'),
+      referent: given.referent,
+      current: 1,
+      signed_us: given.signed_us,
+      recorded_by,
+      recorded_us: tx.now(),
+      secret_no: given.secret_no,
+      sealed_name: given.sealed_name,
+      sealed: given.sealed,
+    }),
+  )
+  const changes = new Changes()
+  if (previous) count(changes, previous, scene, -1)
+  count(changes, { ...judgment, recorded_by }, scene, 1)
+  await changes.write(tx)
+  await append(tx, parts, scene)
+  return { seq, superseded_prior: previous !== undefined, idempotent: false }
+}
+
+async function lookAround(tx: Tx, { keys, given }: Parts) {
+  const { known_by, handle, key, referent } = given
+  const { dimension } = given.words
+  const anchor = key === null ? null : await standing(tx, key, known_by === 'proven')
+  const identity = identityLabel(keys, { dimension, known_by, by: anchor ?? handle })
+  const labels = referent === null ? [] : [referent]
+  const [agent, [outcome], judgments, reviews] = await Promise.all([
+    findAgent(tx, identity),
+    listOutcomes(tx, labels),
+    listJudgments(tx, labels),
+    listReviews(tx, labels),
+  ])
+  const previous = agent && referent ? await findCurrent(tx, agent.agent_no, referent) : undefined
+  const effect = effectOf(outcome?.outcome)
+  return { anchor, identity, agent, previous, effect, judgments, reviews }
+}
+
+/** The first key of the chain; refuses a proven key that does not stand now. */
+async function standing(tx: Tx, key: Uint8Array, proven: boolean): Promise<Uint8Array> {
+  const links = await findLinks(tx, key)
+  const now_us = tx.now()
+  if (proven && links.out && (links.out.not_before_us ?? 0) <= now_us)
+    throw new Refusal('rotation_refused', 'the key was followed by another one')
+  if (proven && links.into && (links.into.not_before_us ?? 0) > now_us)
+    throw new Refusal('rotation_refused', 'the key is not in force yet')
+  return anchorOf(key, links)
+}
+
+function refuseLate(
+  previous: NonNullable<Scene['previous']>,
+  { words, signed_us }: NewDecision,
+  { effect }: Scene,
+): void {
+  const matters =
+    isScored(previous) || isScored({ decision: words.decision, tag: words.verifiability_tag })
+  // A failure must not go away because its agent says afterwards that it never certified.
+  if (matters && resolves(effect)) throw new Refusal('outcome_known')
+  if (signed_us !== null && previous.signed_us !== null && signed_us <= previous.signed_us)
+    throw new Refusal('older_statement')
+}
+
+function count(changes: Changes, judgment: Judgment, scene: Scene, sign: 1 | -1): void {
+  const { effect, reviews } = scene
+  changes.judgment(judgment, effect, sign)
+  for (const review of reviews) changes.pair(review, judgment, { effect, sign })
+}
+
+async function writeAgent(
+  tx: Tx,
+  { keys, given }: Parts,
+  { scene, agent_no, seq }: { scene: Scene; agent_no: number; seq: number },
+): Promise<void> {
+  const { dimension } = given.words
+  if (scene.agent) tx.needs(setNewest(tx, agent_no, seq))
+  else {
+    const row: AgentRow = {
+      agent_no,
+      dimension: dimensionLabel(keys, dimension),
+      identity: scene.identity,
+      kind: given.known_by,
+      anchor: scene.anchor,
+      newest_seq: seq,
+      n_success: 0,
+      n_failure: 0,
+      n_pending: 0,
+      n_unscored: 0,
+    }
+    tx.needs(insertAgent(tx, row))
+  }
+  tx.needs(insertName(tx, given.handle, agent_no))
+  if (given.agent_key !== null)
+    tx.needs(insertName(tx, nameLabel(keys, dimension, given.agent_key), agent_no))
+}
+
+async function append(tx: Tx, { keys, given }: Parts, scene: Scene): Promise<void> {
+  const { words } = given
+  await appendCrumb(tx, {
+    event_type: 'cgr.decision_recorded',
+    subject: words.decision_id,
+    payload: {
+      dimension: hexOf(dimensionLabel(keys, words.dimension)),
+      agent: hexOf(scene.identity),
+      known_by: given.known_by,
+      handle: hexOf(given.handle),
+      anchor: hexOrNull(scene.anchor),
+      referent: hexOrNull(given.referent),
+      decision: words.decision,
+      tag: words.verifiability_tag,
+      record: hexOf(contentLabel(keys, [canonicalize({ ...words })])),
+    },
+  })
+}
+
+async function showDecision(call: Call<Decide>, seq: number) {
+  const { kernel, tenant_id } = call
+  const row = await call.read((db) => findDecision(db, seq))
+  if (!row) return call.refuse('unavailable')
+  const place = { column: 'decision', id: Buffer.from(row.decision_id).toString('hex') } as const
+  const { secret_no, sealed } = row
+  const [opened] = await openWords<{ record: RecordedWords }>(kernel, tenant_id, [
+    { place, secret_no, sealed },
+  ])
+  if (!opened) return call.refuse('unavailable')
+  return { ...opened.record, created_at: formatTime(row.recorded_us), log_seq: seq }
+}

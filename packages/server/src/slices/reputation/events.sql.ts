@@ -1,0 +1,303 @@
+// SQL of decisions, outcomes and reviews, each found by its referent.
+
+import { type AliasedExpression, type Expression, sql } from 'kysely'
+import type { Builder } from '../../platform/db/builder.ts'
+import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { ReviewerRow } from './aggregates.sql.ts'
+
+type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
+export type DecisionRow = Row<'cgr_decisions'>
+export type OutcomeRow = Row<'cgr_outcomes'>
+export type ReviewRow = Row<'cgr_reviews'>
+
+/** A statement is prepared for each number of referents up to this. */
+const AT_ONCE = 32
+
+interface Wanted {
+  readonly labels: readonly Uint8Array[]
+}
+
+/**
+ * A query for each label: given the list itself, PostgreSQL may read all rows of the tenant while
+ * it has no statistics of a table. `offset 0` keeps it from joining the two into one.
+ */
+const eachLabel = <O>(
+  k: Builder,
+  labels: readonly Uint8Array[],
+  one: (label: Expression<Uint8Array>) => {
+    offset(offset: Expression<number>): {
+      as(alias: 'found'): AliasedExpression<O, 'found'>
+    }
+  },
+) =>
+  k
+    .selectFrom(
+      sql<{ label: Uint8Array }>`unnest((select ${labels}::bytea[]))`.as<'wanted'>(
+        sql`wanted(label)`,
+      ),
+    )
+    .innerJoinLateral(one(sql.ref('wanted.label')).offset(sql.lit(0)).as('found'), (join) =>
+      join.onTrue(),
+    )
+    .selectAll('found')
+
+async function forEach<O>(
+  labels: readonly Uint8Array[],
+  list: (some: readonly Uint8Array[]) => Promise<O[]>,
+): Promise<O[]> {
+  return (await inParts(labels, AT_ONCE, list)).flat()
+}
+
+const judgments = (k: Builder, tenant_id: string) =>
+  k
+    .selectFrom('cgr_decisions')
+    .select(['seq', 'agent_no', 'referent', 'decision', 'tag', 'handle', 'anchor', 'recorded_by'])
+    .where('tenant_id', '=', tenant_id)
+    // In words: an index with a condition is of no use to a parameter.
+    .where('current', '=', sql.lit(1))
+
+const judgmentsStatement = perCount((count) =>
+  statement<Wanted>()(
+    (k, p) => judgments(k, p.tenant_id).where('referent', 'in', itemsOf(p.labels, count)),
+    (k, p) =>
+      eachLabel(k, p.labels, (label) => judgments(k, p.tenant_id).where('referent', '=', label)),
+  ),
+)
+
+/** The judgments that count on these referents. */
+export const listJudgments = (db: TenantDb, referents: readonly Uint8Array[]) =>
+  forEach(referents, (labels) => db.allOf(judgmentsStatement(labels.length), { labels }))
+
+const OUTCOME_COLUMNS = ['referent', 'outcome', 'content', 'reporter', 'event_us'] as const
+
+const outcomes = (k: Builder, tenant_id: string) =>
+  k.selectFrom('cgr_outcomes').select(OUTCOME_COLUMNS).where('tenant_id', '=', tenant_id)
+
+const outcomesStatement = perCount((count) =>
+  statement<Wanted>()(
+    (k, p) => outcomes(k, p.tenant_id).where('referent', 'in', itemsOf(p.labels, count)),
+    (k, p) =>
+      eachLabel(k, p.labels, (label) => outcomes(k, p.tenant_id).where('referent', '=', label)),
+  ),
+)
+
+export const listOutcomes = (db: TenantDb, referents: readonly Uint8Array[]) =>
+  forEach(referents, (labels) => db.allOf(outcomesStatement(labels.length), { labels }))
+
+const reviews = (k: Builder, tenant_id: string) =>
+  k
+    .selectFrom('cgr_reviews as review')
+    .innerJoin('cgr_reviewers as reviewer', (join) =>
+      join
+        .onRef('reviewer.tenant_id', '=', 'review.tenant_id')
+        .onRef('reviewer.reviewer_no', '=', 'review.reviewer_no'),
+    )
+    .select([
+      'review.referent',
+      'review.reviewer_no',
+      'review.rating_e6',
+      'review.agent_no',
+      'review.handle',
+      'review.content',
+      'review.event_us',
+      'reviewer.name',
+      'reviewer.anchor',
+    ])
+    .where('review.tenant_id', '=', tenant_id)
+
+const reviewsStatement = perCount((count) =>
+  statement<Wanted>()(
+    (k, p) => reviews(k, p.tenant_id).where('review.referent', 'in', itemsOf(p.labels, count)),
+    (k, p) =>
+      eachLabel(k, p.labels, (label) =>
+        reviews(k, p.tenant_id).where('review.referent', '=', label),
+      ),
+  ),
+)
+
+/** Reviews of these referents, each with its reviewer. */
+export const listReviews = (db: TenantDb, referents: readonly Uint8Array[]) =>
+  forEach(referents, (labels) => db.allOf(reviewsStatement(labels.length), { labels }))
+
+const REVIEWER_COLUMNS = ['reviewer_no', 'name', 'anchor'] as const
+
+const reviewers = (k: Builder, tenant_id: string) =>
+  k.selectFrom('cgr_reviewers').select(REVIEWER_COLUMNS).where('tenant_id', '=', tenant_id)
+
+const reviewersStatement = perCount((count) =>
+  statement<Wanted>()(
+    (k, p) => reviewers(k, p.tenant_id).where('name', 'in', itemsOf(p.labels, count)),
+    (k, p) =>
+      eachLabel(k, p.labels, (label) => reviewers(k, p.tenant_id).where('name', '=', label)),
+  ),
+)
+
+export const listReviewersNamed = (db: TenantDb, names: readonly Uint8Array[]) =>
+  forEach(names, (labels) => db.allOf(reviewersStatement(labels.length), { labels }))
+
+const names = (k: Builder, tenant_id: string) =>
+  k.selectFrom('cgr_names').select(['name', 'agent_no']).where('tenant_id', '=', tenant_id)
+
+const namesStatement = perCount((count) =>
+  statement<Wanted>()(
+    (k, p) => names(k, p.tenant_id).where('name', 'in', itemsOf(p.labels, count)),
+    (k, p) => eachLabel(k, p.labels, (label) => names(k, p.tenant_id).where('name', '=', label)),
+  ),
+)
+
+/** Who goes by these names. */
+export const listNames = (db: TenantDb, labels: readonly Uint8Array[]) =>
+  forEach(labels, (some) => db.allOf(namesStatement(some.length), { labels: some }))
+
+const ids = (k: Builder, tenant_id: string) =>
+  k
+    .selectFrom('cgr_decisions')
+    .select(['decision_id', 'seq', 'agent_no', 'referent'])
+    .where('tenant_id', '=', tenant_id)
+
+const idsStatement = perCount((count) =>
+  statement<Wanted>()(
+    (k, p) => ids(k, p.tenant_id).where('decision_id', 'in', itemsOf(p.labels, count)),
+    (k, p) =>
+      eachLabel(k, p.labels, (label) => ids(k, p.tenant_id).where('decision_id', '=', label)),
+  ),
+)
+
+export const listDecisionIds = (db: TenantDb, decision_ids: readonly Uint8Array[]) =>
+  forEach(decision_ids, (labels) => db.allOf(idsStatement(labels.length), { labels }))
+
+const currentStatement = statement<{ agent_no: number; referent: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_decisions')
+    .select(['seq', 'agent_no', 'decision', 'tag', 'handle', 'anchor', 'signed_us', 'recorded_by'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('agent_no', '=', p.agent_no)
+    .where('referent', '=', p.referent)
+    .where('current', '=', sql.lit(1)),
+)
+
+/** What the agent decided on the referent last. */
+export const findCurrent = (db: TenantDb, agent_no: number, referent: Uint8Array) =>
+  db.firstOf(currentStatement, { agent_no, referent })
+
+const replaceStatement = statement<{ seq: number }>()((k, p) =>
+  k
+    .updateTable('cgr_decisions')
+    .set({ current: 0 })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('seq', '=', p.seq),
+)
+
+/** The decision counts no more. */
+export const replaceDecision = (tx: Tx, seq: number) => tx.runOf(replaceStatement, { seq })
+
+const insertDecisionStatement = statement<DecisionRow>()((k, p) =>
+  k.insertInto('cgr_decisions').values({
+    tenant_id: p.tenant_id,
+    seq: p.seq,
+    decision_id: p.decision_id,
+    agent_no: p.agent_no,
+    referent: p.referent,
+    decision: p.decision,
+    tag: p.tag,
+    current: p.current,
+    handle: p.handle,
+    anchor: p.anchor,
+    signed_us: p.signed_us,
+    recorded_by: p.recorded_by,
+    recorded_us: p.recorded_us,
+    secret_no: p.secret_no,
+    sealed_name: p.sealed_name,
+    sealed: p.sealed,
+  }),
+)
+
+export const insertDecision = (tx: Tx, row: DecisionRow) => tx.runOf(insertDecisionStatement, row)
+
+const upsertOutcomeStatement = statement<OutcomeRow>()((k, p) => {
+  const row = {
+    outcome: p.outcome,
+    amount: p.amount,
+    content: p.content,
+    reporter: p.reporter,
+    event_us: p.event_us,
+    seq: p.seq,
+    recorded_by: p.recorded_by,
+  }
+  return k
+    .insertInto('cgr_outcomes')
+    .values({ tenant_id: p.tenant_id, referent: p.referent, ...row })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'referent']).doUpdateSet(row))
+})
+
+export const upsertOutcome = (tx: Tx, row: OutcomeRow) => tx.runOf(upsertOutcomeStatement, row)
+
+const upsertReviewStatement = statement<ReviewRow>()((k, p) => {
+  const row = {
+    rating_e6: p.rating_e6,
+    agent_no: p.agent_no,
+    handle: p.handle,
+    content: p.content,
+    event_us: p.event_us,
+    seq: p.seq,
+    recorded_by: p.recorded_by,
+  }
+  return k
+    .insertInto('cgr_reviews')
+    .values({
+      tenant_id: p.tenant_id,
+      referent: p.referent,
+      reviewer_no: p.reviewer_no,
+      ...row,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'referent', 'reviewer_no']).doUpdateSet(row),
+    )
+})
+
+export const upsertReview = (tx: Tx, row: ReviewRow) => tx.runOf(upsertReviewStatement, row)
+
+const insertReviewerStatement = statement<Pick<ReviewerRow, 'reviewer_no' | 'name' | 'anchor'>>()(
+  (k, p) =>
+    k.insertInto('cgr_reviewers').values({
+      tenant_id: p.tenant_id,
+      reviewer_no: p.reviewer_no,
+      name: p.name,
+      anchor: p.anchor,
+      observations: sql.lit(0),
+      error_ones: sql.lit(0),
+      error_parts: sql.lit(0),
+    }),
+)
+
+export const insertReviewer = (tx: Tx, row: Pick<ReviewerRow, 'reviewer_no' | 'name' | 'anchor'>) =>
+  tx.runOf(insertReviewerStatement, row)
+
+const shownStatement = perCount((count) =>
+  statement<{ seqs: readonly number[] }>()((k, p) =>
+    k
+      .selectFrom('cgr_decisions')
+      .select(['seq', 'decision_id', 'secret_no', 'sealed_name'])
+      .where('tenant_id', '=', p.tenant_id)
+      .where('seq', 'in', itemsOf(p.seqs, count)),
+  ),
+)
+
+/** What agents are called, by the places of their newest decisions. */
+export const listSealedNames = async (db: TenantDb, seqs: readonly number[]) =>
+  (
+    await inParts(seqs, AT_ONCE, (some) => db.allOf(shownStatement(some.length), { seqs: some }))
+  ).flat()
+
+const decisionStatement = statement<{ seq: number }>()((k, p) =>
+  k
+    .selectFrom('cgr_decisions')
+    .select(['seq', 'decision_id', 'recorded_us', 'secret_no', 'sealed_name', 'sealed'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('seq', '=', p.seq),
+)
+
+export const findDecision = (db: TenantDb, seq: number) => db.firstOf(decisionStatement, { seq })

@@ -1,0 +1,70 @@
+// What a judgment, an outcome and a review count for: the rules, without a database.
+
+import type { Outcome } from '@custos/contract'
+import { sameLabel } from './labels.ts'
+
+/** The decision that counts for an agent and a referent. */
+export interface Judgment {
+  readonly seq: number
+  readonly agent_no: number
+  readonly decision: string
+  readonly tag: string
+  readonly handle: Uint8Array
+  readonly anchor: Uint8Array | null
+  readonly recorded_by: string
+}
+
+/** A review with who made it. */
+export interface Review {
+  readonly reviewer_no: number
+  readonly name: Uint8Array
+  readonly anchor: Uint8Array | null
+  readonly rating_e6: number
+  /** Whose decision alone it is about; both null: anybody's. */
+  readonly agent_no: number | null
+  readonly handle: Uint8Array | null
+}
+
+/** What an outcome does to a judgment-certify. */
+export type Effect = 'success' | 'failure' | 'unscored' | 'none'
+
+export function effectOf(outcome: string | undefined): Effect {
+  if (outcome === undefined) return 'none'
+  // Written from the enum of the contract; of the others none is scored.
+  const known: Partial<Record<Outcome, Effect>> = { paid: 'success', default: 'failure' }
+  return known[outcome as Outcome] ?? 'unscored'
+}
+
+export const resolves = (effect: Effect): effect is 'success' | 'failure' =>
+  effect === 'success' || effect === 'failure'
+
+/** Only these earn or lose anything. */
+export const isScored = ({ decision, tag }: Pick<Judgment, 'decision' | 'tag'>): boolean =>
+  decision === 'certify' && tag === 'judgment'
+
+/** Whether reviewer and agent of the judgment are one. */
+export const isOwn = (
+  { name, anchor }: Pick<Review, 'name' | 'anchor'>,
+  judgment: Pick<Judgment, 'handle' | 'anchor'>,
+): boolean => sameLabel(name, judgment.handle) || sameLabel(anchor, judgment.anchor)
+
+/** Whether the review names this judgment, or none. */
+export function isAbout(
+  { agent_no, handle }: Pick<Review, 'agent_no' | 'handle'>,
+  judgment: Pick<Judgment, 'agent_no' | 'handle'>,
+): boolean {
+  if (agent_no !== null) return agent_no === judgment.agent_no
+  return handle === null || sameLabel(handle, judgment.handle)
+}
+
+/** Whether the review weighs on the agent of the judgment while there is no outcome. */
+export const weighs = (review: Review, judgment: Judgment): boolean =>
+  isScored(judgment) && isAbout(review, judgment) && !isOwn(review, judgment)
+
+const UNIT_E6 = 1_000_000
+
+/** The squared error of a rating in 1e-12. */
+export function squaredError(rating_e6: number, effect: 'success' | 'failure'): bigint {
+  const error = rating_e6 - (effect === 'success' ? UNIT_E6 : 0)
+  return BigInt(error * error)
+}

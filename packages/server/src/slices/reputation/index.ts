@@ -1,0 +1,31 @@
+// The face of reputation: handlers, and recomputing every aggregate from the log.
+
+import type { reputation } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import { attest, attestation, attestations, issuer } from './attest.ts'
+import { decide } from './decide.ts'
+import { outcome, outcomes } from './outcomes.ts'
+import { review, reviews } from './reviews.ts'
+import { rotate, rotations } from './rotate.ts'
+import { score, scores } from './scores.ts'
+import { changeSettings, settings } from './settings.ts'
+
+export { type Difference, type Recomputed, recompute } from './recompute.ts'
+
+export const reputationHandlers = {
+  decide,
+  outcome,
+  outcomes,
+  review,
+  reviews,
+  scores,
+  score,
+  issuer,
+  attest,
+  attestations,
+  attestation,
+  rotate,
+  rotations,
+  settings,
+  change_settings: changeSettings,
+} satisfies HandlersOf<typeof reputation>

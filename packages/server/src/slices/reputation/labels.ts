@@ -1,0 +1,60 @@
+// What callers' words of reputation are known by in rows and on the log: HMACs of a tenant.
+
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+
+const PSEUDONYM = /^OUT-[0-9a-f]{24}$/
+const PSEUDONYM_HEX_CHARS = 24
+const KEY = /^[0-9a-fA-F]{64}$/
+
+/** How an agent is known: by a key it proved to hold, one it only names, or its handle. */
+export type KnownBy = 'proven' | 'claimed' | 'handle'
+
+type Words = readonly (string | number | null)[]
+
+/** One label for a list of words: no two lists have the same text. */
+const labelOf = (keys: TenantKeys, kind: string, words: Words): Buffer =>
+  Buffer.from(keys.label(`cgr/${kind}\n${JSON.stringify(words)}`), 'hex')
+
+/**
+ * `OUT-` and 24 hex digits of an HMAC: what callers see of a referent. What looks like one already
+ * is left as it is, so that it can be sent in place of the referent.
+ */
+export const pseudonymOf = (keys: TenantKeys, referent: string): string =>
+  PSEUDONYM.test(referent)
+    ? referent
+    : `OUT-${keys.label(`cgr/pseudonym\n${referent}`).slice(0, PSEUDONYM_HEX_CHARS)}`
+
+/** A referent in a dimension. */
+export const referentLabel = (keys: TenantKeys, dimension: string, pseudonym: string): Buffer =>
+  labelOf(keys, 'referent', [dimension, pseudonym])
+
+export const dimensionLabel = (keys: TenantKeys, dimension: string): Buffer =>
+  labelOf(keys, 'dimension', [dimension])
+
+/** A handle of an agent or a reviewer, or a key written as one, in a dimension. */
+export const nameLabel = (keys: TenantKeys, dimension: string, name: string): Buffer =>
+  labelOf(keys, 'name', [dimension, KEY.test(name) ? name.toLowerCase() : name])
+
+export const keyLabel = (keys: TenantKeys, key: string): Buffer =>
+  labelOf(keys, 'key', [key.toLowerCase()])
+
+/** The key that a handle is, if it is one. */
+export const keyInName = (name: string): string | null => (KEY.test(name) ? name : null)
+
+/** An agent in a dimension, by its handle or by the first key of its rotations. */
+export const identityLabel = (
+  keys: TenantKeys,
+  { dimension, known_by, by }: { dimension: string; known_by: KnownBy; by: Uint8Array },
+): Buffer => labelOf(keys, 'agent', [dimension, known_by, hexOf(by)])
+
+/** What a record says besides its columns: equal records have equal labels. */
+export const contentLabel = (keys: TenantKeys, words: Words): Buffer =>
+  labelOf(keys, 'content', words)
+
+export const hexOf = (label: Uint8Array): string => Buffer.from(label).toString('hex')
+
+export const hexOrNull = (label: Uint8Array | null): string | null =>
+  label === null ? null : hexOf(label)
+
+export const sameLabel = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
+  a !== null && b !== null && Buffer.compare(a, b) === 0

@@ -1,0 +1,117 @@
+// A governed decision as it is asked for: checked, labelled and sealed before its unit of work.
+
+import {
+  CGR_CONTEXT_BYTES_MAX,
+  type DecisionRecord,
+  DIMENSION_DEFAULT,
+  type GovernedDecisionRequest,
+} from '@custos/contract'
+import type { JsonObject } from '@custos/proof'
+import { parseTime } from '../../platform/clock.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { type KnownBy, keyLabel, nameLabel, pseudonymOf, referentLabel } from './labels.ts'
+import { proves, readKey } from './possession.ts'
+import { sealWords } from './sealed-words.ts'
+
+/** What its unit of work knows only. */
+export type RecordedWords = Omit<DecisionRecord, 'created_at' | 'log_seq'>
+
+/** What an agent is called, under the same secret as its decision. */
+export type NameWords = { readonly agent_handle: string; readonly agent_key: string | null }
+
+export interface NewDecision {
+  readonly words: RecordedWords
+  readonly known_by: KnownBy
+  readonly agent_key: string | null
+  readonly signed_us: number | null
+  readonly handle: Buffer
+  /** Of the key it came with, whatever chain that is in. */
+  readonly key: Buffer | null
+  readonly referent: Buffer | null
+  readonly secret_no: number
+  readonly sealed_name: Buffer
+  readonly sealed: Buffer
+}
+
+const DECISION_ID_BYTES = 16
+
+export async function prepareDecision(
+  kernel: Kernel,
+  keys: TenantKeys,
+  body: GovernedDecisionRequest,
+): Promise<NewDecision> {
+  const context = body.context ?? {}
+  if (Buffer.byteLength(JSON.stringify(context)) > CGR_CONTEXT_BYTES_MAX)
+    throw new Refusal('rejected', `context is larger than ${CGR_CONTEXT_BYTES_MAX} bytes as JSON`)
+  const agent_key = readKey(body.agent_key, ['body', 'agent_key'])
+  const words = wordsOf(kernel, keys, body)
+  const { agent_handle, dimension } = words
+  const proven = await provenBy(body, agent_key, words)
+  const record = { ...words, proven }
+  const named: NameWords = { agent_handle, agent_key }
+  const id = words.decision_id
+  const { secret_no, sealed } = await sealWords(kernel, keys.tenant_id, [
+    { place: { column: 'name', id }, content: named },
+    { place: { column: 'decision', id }, content: { record, context: contextOf(context) } },
+  ])
+  const [sealed_name = Buffer.alloc(0), sealed_words = Buffer.alloc(0)] = sealed
+  return {
+    words: record,
+    known_by: proven ? 'proven' : agent_key === null ? 'handle' : 'claimed',
+    agent_key,
+    signed_us: proven ? parseTime(body.signed_at ?? '') : null,
+    handle: nameLabel(keys, dimension, agent_handle),
+    key: agent_key === null ? null : keyLabel(keys, agent_key),
+    referent: words.invoice_id === null ? null : referentLabel(keys, dimension, words.invoice_id),
+    secret_no,
+    sealed_name,
+    sealed: sealed_words,
+  }
+}
+
+// It came as JSON.
+const contextOf = (context: Readonly<Record<string, unknown>>) => context as JsonObject
+
+function wordsOf(kernel: Kernel, keys: TenantKeys, body: GovernedDecisionRequest): RecordedWords {
+  const { decision, reason = '', invoice_id } = body
+  return {
+    decision_id: kernel.ids.hex(DECISION_ID_BYTES),
+    tenant_id: keys.tenant_id,
+    invoice_id:
+      invoice_id === undefined || invoice_id === null ? null : pseudonymOf(keys, invoice_id),
+    decision,
+    reason,
+    reason_code: null,
+    // Filled in by the schema.
+    agent_handle: body.agent_handle ?? '',
+    verifiability_tag: body.verifiability_tag ?? 'judgment',
+    agent_tier: body.agent_tier ?? null,
+    model_id: body.model_id ?? '',
+    raw_output: JSON.stringify({ decision, reason }),
+    dimension: body.dimension ?? DIMENSION_DEFAULT,
+    proven: false,
+    signature: null,
+    public_key: null,
+  }
+}
+
+function provenBy(
+  body: GovernedDecisionRequest,
+  agent_key: string | null,
+  words: RecordedWords,
+): Promise<boolean> {
+  const { agent_signature: signature, signed_at } = body
+  const loc = ['body', 'agent_signature']
+  return proves('cgr_decision', { key: agent_key, signature, signed_at, loc }, (signed_at) => ({
+    tenant_id: words.tenant_id,
+    agent_key,
+    agent_handle: words.agent_handle,
+    decision: words.decision,
+    verifiability_tag: words.verifiability_tag,
+    dimension: words.dimension,
+    invoice_id: body.invoice_id ?? null,
+    signed_at,
+  }))
+}

@@ -1,0 +1,107 @@
+// SQL of recomputing: the entries of the log, and every row of reputation, in pages.
+
+import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
+
+export const listEntries = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'breadcrumbs')
+      .select(['seq', 'record'])
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+export const listAllAgents = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_agents')
+      .select([
+        'agent_no',
+        'dimension',
+        'identity',
+        'kind',
+        'anchor',
+        'newest_seq',
+        'n_success',
+        'n_failure',
+        'n_pending',
+        'n_unscored',
+      ])
+      .where('agent_no', '>', after)
+      .orderBy('agent_no')
+      .limit(limit),
+  )
+
+export const listAllReviewers = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_reviewers')
+      .select(['reviewer_no', 'name', 'anchor', 'observations', 'error_ones', 'error_parts'])
+      .where('reviewer_no', '>', after)
+      .orderBy('reviewer_no')
+      .limit(limit),
+  )
+
+export const listLive = (db: TenantDb, first: number, last: number) =>
+  db.all(
+    from(db, 'cgr_live_reviews')
+      .select(['agent_no', 'reviewer_no', 'count', 'rating_sum_e6'])
+      .where('agent_no', '>=', first)
+      .where('agent_no', '<=', last),
+  )
+
+export const listAllDecisions = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_decisions')
+      .select([
+        'seq',
+        'decision_id',
+        'agent_no',
+        'referent',
+        'decision',
+        'tag',
+        'current',
+        'handle',
+        'anchor',
+      ])
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+/** In the order of the log. */
+export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) =>
+  db.all(
+    from(db, 'cgr_outcomes')
+      .select(['referent', 'outcome', 'content', 'reporter', 'event_us', 'seq'])
+      .where('referent', '>', after)
+      .orderBy('referent')
+      .limit(limit),
+  )
+
+/** Whole referents of a page, and what is left of the last one in the next. */
+export const listAllReviews = (
+  db: TenantDb,
+  after: { referent: Uint8Array; reviewer_no: number },
+  limit: number,
+) =>
+  db.all(
+    from(db, 'cgr_reviews')
+      .select([
+        'referent',
+        'reviewer_no',
+        'rating_e6',
+        'agent_no',
+        'content',
+        'event_us',
+        'seq',
+        'handle',
+      ])
+      .where((e) =>
+        e.or([
+          e('referent', '>', after.referent),
+          e.and([e('referent', '=', after.referent), e('reviewer_no', '>', after.reviewer_no)]),
+        ]),
+      )
+      .orderBy('referent')
+      .orderBy('reviewer_no')
+      .limit(limit),
+  )

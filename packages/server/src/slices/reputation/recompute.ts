@@ -1,0 +1,286 @@
+// Recomputes every aggregate of a tenant from its log alone, and compares it with the tables.
+
+import { createHash } from 'node:crypto'
+import { canonicalize } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { scoreOf } from './agent-score.ts'
+import { errorOf } from './changes.ts'
+import { hexOf, hexOrNull } from './labels.ts'
+import {
+  listAllAgents,
+  listAllDecisions,
+  listAllOutcomes,
+  listAllReviewers,
+  listAllReviews,
+  listEntries,
+  listLive,
+} from './recompute.sql.ts'
+import { Replay, type Totals } from './replay.ts'
+
+/** Two values that are to be one. */
+export interface Difference {
+  readonly table: string
+  /** A label, or a place on the log. */
+  readonly id: string
+  readonly what: string
+}
+
+export interface Recomputed {
+  /** Entries of the log that were replayed. */
+  readonly entries: number
+  readonly decisions: number
+  readonly outcomes: number
+  readonly reviews: number
+  readonly agents: number
+  /** SHA-256 over the score of every agent as the log gives it: equal logs, equal digests. */
+  readonly scores_digest: string
+  readonly differences: readonly Difference[]
+}
+
+const PAGE = 2_000
+const DIFFERENCES_MAX = 100
+
+/** On one snapshot. */
+export async function recompute(
+  db: TenantDb,
+  progress: (entry: number) => void = () => {},
+): Promise<Recomputed> {
+  const replay = new Replay()
+  const entries = await replayLog(db, replay, progress)
+  const totals = replay.totals()
+  const differences: Difference[] = []
+  for await (const found of compareAll(db, replay, totals)) {
+    differences.push(found)
+    if (differences.length === DIFFERENCES_MAX) break
+  }
+  const reviews = [...replay.reviews.values()].reduce((sum, { size }) => sum + size, 0)
+  return {
+    entries,
+    decisions: replay.decisions.size,
+    outcomes: replay.outcomes.size,
+    reviews,
+    agents: totals.agents.size,
+    scores_digest: digestScores(totals),
+    differences,
+  }
+}
+
+async function replayLog(
+  db: TenantDb,
+  replay: Replay,
+  progress: (entry: number) => void,
+): Promise<number> {
+  let entries = 0
+  for (let after = -1; ; ) {
+    const rows = await listEntries(db, after, PAGE)
+    for (const { seq, record } of rows) {
+      after = seq
+      if (!record.includes('"event_type":"cgr.')) continue
+      replay.add(JSON.parse(record))
+      entries += 1
+    }
+    progress(after)
+    if (rows.length < PAGE) return entries
+  }
+}
+
+/** Each score with all of its numbers, in the order of the agents' labels. */
+function digestScores(totals: Totals): string {
+  const hash = createHash('sha256')
+  for (const [identity, agent] of [...totals.agents].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const weighed = [...(totals.live.get(identity) ?? [])].map(([name, live]) => {
+      const reviewer = totals.reviewers.get(name)
+      const error_e12 = reviewer?.error_e12 ?? 0n
+      return {
+        agent_no: agent.agent_no,
+        reviewer_no: reviewer?.reviewer_no ?? -1,
+        ...live,
+        observations: reviewer?.observations ?? 0,
+        ...partsOf(error_e12),
+      }
+    })
+    const row = { ...agent, identity: new Uint8Array(), dimension: new Uint8Array() }
+    const score = scoreOf({ ...row, kind: agent.known_by, anchor: null }, weighed)
+    hash.update(canonicalize({ identity, ...score }))
+  }
+  return hash.digest('hex')
+}
+
+const UNIT_E12 = 1_000_000_000_000n
+
+const partsOf = (error_e12: bigint) => ({
+  error_ones: Number(error_e12 / UNIT_E12),
+  error_parts: Number(error_e12 % UNIT_E12),
+})
+
+type Differences = AsyncGenerator<Difference>
+
+async function* compareAll(db: TenantDb, replay: Replay, totals: Totals): Differences {
+  const reviewerOf = new Map<number, string>()
+  for (const [name, { reviewer_no }] of totals.reviewers) reviewerOf.set(reviewer_no, name)
+  yield* compareAgents(db, totals, reviewerOf)
+  yield* compareReviewers(db, totals)
+  yield* compareDecisions(db, replay, totals)
+  yield* compareOutcomes(db, replay)
+  yield* compareReviews(db, { replay, totals, reviewerOf })
+}
+
+/** The names of members in which the two differ. */
+function* unequal(
+  at: { table: string; id: string },
+  stored: Readonly<Record<string, unknown>>,
+  replayed: Readonly<Record<string, unknown>> | undefined,
+): Generator<Difference> {
+  if (!replayed) {
+    yield { ...at, what: 'is in the table and not on the log' }
+    return
+  }
+  for (const [name, value] of Object.entries(stored))
+    if (value !== replayed[name])
+      yield { ...at, what: `${name} is ${String(value)}, the log gives ${String(replayed[name])}` }
+}
+
+function* missing(table: string, expected: number, seen: number): Generator<Difference> {
+  if (expected !== seen)
+    yield { table, id: '-', what: `the log gives ${expected} rows, the table has ${seen}` }
+}
+
+async function* compareAgents(
+  db: TenantDb,
+  totals: Totals,
+  reviewerOf: ReadonlyMap<number, string>,
+): Differences {
+  let [seen, seenLive] = [0, 0]
+  for (let after = -1; ; ) {
+    const rows = await listAllAgents(db, after, PAGE)
+    const end = rows.length < PAGE ? undefined : rows.at(-1)?.agent_no
+    const live = await listLive(db, after + 1, end ?? Number.MAX_SAFE_INTEGER)
+    const identityOf = new Map(rows.map((row) => [row.agent_no, hexOf(row.identity)]))
+    for (const { identity, kind, dimension, anchor, ...row } of rows) {
+      const id = hexOf(identity)
+      const labels = { known_by: kind, dimension: hexOf(dimension), anchor: hexOrNull(anchor) }
+      yield* unequal(
+        { table: 'cgr_agents', id },
+        { ...row, ...labels },
+        asRecord(totals.agents.get(id)),
+      )
+      after = row.agent_no
+    }
+    for (const { agent_no, reviewer_no, ...row } of live) {
+      const ofAgent = totals.live.get(identityOf.get(agent_no) ?? '')
+      const replayed = ofAgent?.get(reviewerOf.get(reviewer_no) ?? '')
+      const id = `${agent_no} ${reviewer_no}`
+      yield* unequal({ table: 'cgr_live_reviews', id }, row, replayed && { ...replayed })
+    }
+    seen += rows.length
+    seenLive += live.length
+    if (rows.length < PAGE) break
+  }
+  yield* missing('cgr_agents', totals.agents.size, seen)
+  const expected = [...totals.live.values()].reduce((sum, { size }) => sum + size, 0)
+  yield* missing('cgr_live_reviews', expected, seenLive)
+}
+
+async function* compareReviewers(db: TenantDb, { reviewers }: Totals): Differences {
+  let seen = 0
+  for (let after = -1; ; ) {
+    const rows = await listAllReviewers(db, after, PAGE)
+    for (const row of rows) {
+      const id = hexOf(row.name)
+      const { reviewer_no, observations } = row
+      const error_e12 = errorOf(row)
+      const stored = { reviewer_no, observations, error_e12, anchor: hexOrNull(row.anchor) }
+      yield* unequal({ table: 'cgr_reviewers', id }, stored, asRecord(reviewers.get(id)))
+      after = reviewer_no
+    }
+    seen += rows.length
+    if (rows.length < PAGE) break
+  }
+  yield* missing('cgr_reviewers', reviewers.size, seen)
+}
+
+const asRecord = (value: object | undefined) => value && { ...value }
+
+async function* compareDecisions(db: TenantDb, replay: Replay, totals: Totals): Differences {
+  let seen = 0
+  for (let after = -1; ; ) {
+    const rows = await listAllDecisions(db, after, PAGE)
+    for (const row of rows) {
+      const logged = replay.decisions.get(row.seq)
+      const agent_no = logged && totals.agents.get(logged.agent)?.agent_no
+      const stored = {
+        decision_id: hexOf(row.decision_id),
+        agent_no: row.agent_no,
+        referent: hexOrNull(row.referent),
+        decision: row.decision,
+        tag: row.tag,
+        current: row.current === 1,
+        handle: hexOf(row.handle),
+        anchor: hexOrNull(row.anchor),
+      }
+      const at = { table: 'cgr_decisions', id: String(row.seq) }
+      yield* unequal(at, stored, logged && { ...logged, agent_no })
+      after = row.seq
+    }
+    seen += rows.length
+    if (rows.length < PAGE) break
+  }
+  yield* missing('cgr_decisions', replay.decisions.size, seen)
+}
+
+async function* compareOutcomes(db: TenantDb, { outcomes }: Replay): Differences {
+  let seen = 0
+  for (let after: Uint8Array = Buffer.alloc(0); ; ) {
+    const rows = await listAllOutcomes(db, after, PAGE)
+    for (const { referent, outcome, seq, ...row } of rows) {
+      const stored = {
+        outcome,
+        seq,
+        event_at: formatTime(row.event_us),
+        reporter: hexOrNull(row.reporter),
+        content: hexOf(row.content),
+      }
+      const id = hexOf(referent)
+      yield* unequal({ table: 'cgr_outcomes', id }, stored, asRecord(outcomes.get(id)))
+      after = referent
+    }
+    seen += rows.length
+    if (rows.length < PAGE) break
+  }
+  yield* missing('cgr_outcomes', outcomes.size, seen)
+}
+
+interface Parts {
+  readonly replay: Replay
+  readonly totals: Totals
+  readonly reviewerOf: ReadonlyMap<number, string>
+}
+
+async function* compareReviews(db: TenantDb, { replay, totals, reviewerOf }: Parts): Differences {
+  const { reviews } = replay
+  let seen = 0
+  for (let after = { referent: Buffer.alloc(0) as Uint8Array, reviewer_no: -1 }; ; ) {
+    const rows = await listAllReviews(db, after, PAGE)
+    for (const { referent, reviewer_no, rating_e6, seq, ...row } of rows) {
+      const stored = {
+        seq,
+        rating_e6,
+        agent_no: row.agent_no,
+        event_at: formatTime(row.event_us),
+        content: hexOf(row.content),
+        handle: hexOrNull(row.handle),
+      }
+      const replayed = reviews.get(hexOf(referent))?.get(reviewerOf.get(reviewer_no) ?? '')
+      const agent = replayed ? replay.agentOf(replayed) : null
+      const agent_no = agent === null ? null : totals.agents.get(agent)?.agent_no
+      const id = `${hexOf(referent)} ${reviewer_no}`
+      yield* unequal({ table: 'cgr_reviews', id }, stored, replayed && { ...replayed, agent_no })
+      after = { referent, reviewer_no }
+    }
+    seen += rows.length
+    if (rows.length < PAGE) break
+  }
+  const expected = [...reviews.values()].reduce((sum, { size }) => sum + size, 0)
+  yield* missing('cgr_reviews', expected, seen)
+}

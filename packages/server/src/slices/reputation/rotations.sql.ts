@@ -1,0 +1,143 @@
+// SQL of rotations of keys, and of attestations.
+
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+
+type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
+export type RotationRow = Row<'cgr_rotations'>
+export type AttestationRow = Row<'cgr_attestations'>
+
+/** The links that lead to a key and away from it. */
+export interface LinksOfKey {
+  readonly into: RotationRow | undefined
+  readonly out: RotationRow | undefined
+}
+
+const ROTATION_COLUMNS = [
+  'seq',
+  'anchor',
+  'position',
+  'prev_key',
+  'new_key',
+  'not_before_us',
+  'secret_no',
+  'sealed',
+] as const
+
+const intoStatement = statement<{ key: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_rotations')
+    .select(ROTATION_COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('new_key', '=', p.key),
+)
+
+const outStatement = statement<{ key: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_rotations')
+    .select(ROTATION_COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('prev_key', '=', p.key),
+)
+
+export async function findLinks(db: TenantDb, key: Uint8Array): Promise<LinksOfKey> {
+  const [into, out] = await Promise.all([
+    db.firstOf(intoStatement, { key }),
+    db.firstOf(outStatement, { key }),
+  ])
+  return { into, out }
+}
+
+/** The first key of the chain, or the key itself. */
+export const anchorOf = (key: Uint8Array, { into, out }: LinksOfKey): Uint8Array =>
+  into?.anchor ?? out?.anchor ?? key
+
+const chainStatement = statement<{ anchor: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_rotations')
+    .select(ROTATION_COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('anchor', '=', p.anchor)
+    .orderBy('position'),
+)
+
+/** In order. */
+export const listChain = (db: TenantDb, anchor: Uint8Array): Promise<RotationRow[]> =>
+  db.allOf(chainStatement, { anchor })
+
+const countStatement = statement<{ anchor: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_rotations')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('tenant_id', '=', p.tenant_id)
+    .where('anchor', '=', p.anchor),
+)
+
+export const countChain = async (db: TenantDb, anchor: Uint8Array): Promise<number> =>
+  Number((await db.firstOf(countStatement, { anchor }))?.count ?? 0)
+
+/** `taken`: the chain goes on otherwise, or the key is part of one. */
+export async function insertRotation(tx: Tx, row: RotationRow): Promise<'inserted' | 'taken'> {
+  const inserted = await tx.run(
+    insertInto(tx, 'cgr_rotations', row).onConflict((conflict) => conflict.doNothing()),
+  )
+  return inserted === 1 ? 'inserted' : 'taken'
+}
+
+/** Oldest first; of one chain where an anchor is given. */
+export function listRotations(
+  db: TenantDb,
+  anchor: Uint8Array | null,
+  page: { limit: number; offset: number },
+): Promise<RotationRow[]> {
+  let query = from(db, 'cgr_rotations').select(ROTATION_COLUMNS)
+  if (anchor !== null) query = query.where('anchor', '=', anchor)
+  return db.all(query.orderBy('seq').limit(page.limit).offset(page.offset))
+}
+
+const ATTESTATION_COLUMNS = ['seq', 'attestation_id', 'agent_no', 'secret_no', 'sealed'] as const
+
+export const insertAttestation = (tx: Tx, row: AttestationRow) =>
+  tx.run(insertInto(tx, 'cgr_attestations', row))
+
+export const findAttestation = (
+  db: TenantDb,
+  attestation_id: Uint8Array,
+): Promise<AttestationRow | undefined> =>
+  db.first(
+    from(db, 'cgr_attestations')
+      .select(ATTESTATION_COLUMNS)
+      .where('attestation_id', '=', attestation_id),
+  )
+
+export const findNewestAttestation = (
+  db: TenantDb,
+  agent_no: number,
+): Promise<AttestationRow | undefined> =>
+  db.first(
+    from(db, 'cgr_attestations')
+      .select(ATTESTATION_COLUMNS)
+      .where('agent_no', '=', agent_no)
+      .orderBy('seq', 'desc')
+      .limit(1),
+  )
+
+/** Newest first. */
+export const listAttestations = (
+  db: TenantDb,
+  page: { limit: number; offset: number },
+): Promise<AttestationRow[]> =>
+  db.all(
+    from(db, 'cgr_attestations')
+      .select(ATTESTATION_COLUMNS)
+      .orderBy('seq', 'desc')
+      .limit(page.limit)
+      .offset(page.offset),
+  )
+
+/** What the log calls the entry at this place: its leaf hash. */
+export async function findEntryId(db: TenantDb, seq: number): Promise<string | null> {
+  const row = await db.first(from(db, 'breadcrumbs').select('breadcrumb_id').where('seq', '=', seq))
+  return row ? Buffer.from(row.breadcrumb_id).toString('hex') : null
+}

@@ -1,0 +1,98 @@
+// GET /v1/cgr/scores and /v1/cgr/scores/{agent_handle}.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type AgentScore, DIMENSION_DEFAULT, type reputation } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { pageOf } from '../../platform/page.ts'
+import {
+  type Found,
+  findSubject,
+  lastSeq,
+  nameAll,
+  type Shown,
+  scoreOf,
+  showAll,
+} from './agent-score.ts'
+import { listAgents, listNamed } from './agents.sql.ts'
+import { type AgentRow, listWeighed } from './aggregates.sql.ts'
+import { dimensionLabel, nameLabel } from './labels.ts'
+
+const PAGE_DEFAULT = 500
+/** Agents whose scores are made in one turn of the event loop. */
+const CHUNK = 1_000
+
+export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
+  const { kernel, tenant_id } = call
+  const dimension = query?.dimension ?? DIMENSION_DEFAULT
+  const page = pageOf(query, PAGE_DEFAULT)
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const handle = query?.agent_handle
+  const name = handle === undefined ? null : nameLabel(keys, dimension, handle)
+  const { found, log_seq } = await call.read(async (db) => {
+    const all = name
+      ? await scoreRows(db, await listNamed(db, name))
+      : await scoreAll(db, dimensionLabel(keys, dimension))
+    all.sort((a, b) => b.score.cgr_score - a.score.cgr_score || order(a) - order(b))
+    const wanted = all.slice(page.offset, page.offset + page.limit)
+    return { found: await nameAll(db, wanted), log_seq: await lastSeq(db) }
+  })
+  const shown = await showAll({ kernel, tenant_id, dimension, log_seq }, found)
+  const objects = shown.map(({ object }) => object)
+  const { scores, count, limit, offset, next_cursor } = page.envelope('scores', objects)
+  const as_of = formatTime(kernel.clock.now())
+  return { scores, count, as_of, dimension, limit, offset, next_cursor }
+}
+
+const order = ({ agent }: Found): number => agent.agent_no
+
+/** The scores of a dimension, in pieces: others are answered in between. */
+async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<Found[]> {
+  const all: Found[] = []
+  for (let after = -1; ; ) {
+    const agents = await listAgents(db, dimension, { after, limit: CHUNK })
+    all.push(...(await scoreRows(db, agents)))
+    const last = agents.at(-1)
+    if (!last || agents.length < CHUNK) return all
+    after = last.agent_no
+    await nextTurn()
+  }
+}
+
+/** @param agents in the order of their numbers */
+async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<Found[]> {
+  const [first, last] = [agents[0], agents.at(-1)]
+  if (!first || !last) return []
+  const weighed = await listWeighed(db, first.agent_no, last.agent_no)
+  const byAgent = Map.groupBy(weighed, ({ agent_no }) => agent_no)
+  return agents.map((agent) => ({
+    agent,
+    score: scoreOf(agent, byAgent.get(agent.agent_no) ?? []),
+  }))
+}
+
+export const score: Handler<typeof reputation.score> = async (call, { params, query }) => {
+  const { agent_handle } = params
+  const dimension = query?.dimension ?? DIMENSION_DEFAULT
+  const wanted = { agent_handle, subject_key: query?.subject_key, dimension }
+  const { shown, same_handle } = await findSubject(call, wanted)
+  return { ...shown.object, score: shown.object, tiergate: tiergateOf(shown), same_handle }
+}
+
+/** The band of a score and why, in the words that an attestation signs. */
+export function tiergateOf({ object, score }: Shown): AgentScore['tiergate'] {
+  return {
+    agent_handle: object.agent_handle,
+    subject_key: object.subject_key,
+    subject_did: object.subject_did,
+    dimension: object.dimension,
+    tier: score.band,
+    cgr_score: object.cgr_score,
+    confidence: object.confidence,
+    n_resolved: object.n_resolved,
+    capability_tier: null,
+    as_of: object.as_of,
+    rationale: score.rationale,
+  }
+}

@@ -1,0 +1,58 @@
+// The registry of actions: what of one is proposed, evaluated, signed.
+
+import { type ActionRequest, actionOperation, paramsDigest } from '@custos/proof'
+import { Refusal } from '../../platform/refusal.ts'
+import type { Proposed, Registry } from '../records/index.ts'
+import { assertFits, authorityOf, checkedType, tierNamed, tierProblem } from './action-request.ts'
+import { findType, findVersion } from './find-types.ts'
+
+export const ACTION_ID = 'action_id'
+
+export const actionRegistry: Registry<ActionRequest> = {
+  kind: 'action',
+  id_field: ACTION_ID,
+  schema_version: 'wm/1',
+  standing: 'invoked',
+  waits: true,
+  not_found: 'action_not_found',
+  operation: ({ action_name }) => actionOperation(action_name),
+  context: ({ action_name, subject_refs, params }) => ({
+    ...{ action: action_name, params },
+    subjects: subject_refs,
+  }),
+  names: { action: 'action_name', subjects: 'subject_refs' },
+  async fields(proposed) {
+    const { request, ceiling } = proposed
+    await assertStillFits(proposed)
+    return {
+      ...request,
+      authority: authorityOf(request, ceiling),
+      operation: actionOperation(request.action_name),
+      params_digest: paramsDigest(request.params),
+      gate: 'allowed',
+    }
+  },
+}
+
+/** The version it names, and the newest: an action that waited may meet a stricter type. */
+async function assertStillFits(proposed: Proposed<ActionRequest>): Promise<void> {
+  const { kernel, tenant_id, request, ceiling } = proposed
+  const named = await findVersion(kernel, tenant_id, request.type)
+  const newest = await findType(kernel, tenant_id, { kind: 'action', name: request.action_name })
+  // A policy that redacts the name of an action leaves none to invoke.
+  if (!named || newest?.record.row.series_id !== request.type.type_id)
+    throw new Refusal('type_not_found')
+  const same = newest.record.row.record_id === named.record.row.record_id
+  for (const type of same ? [named] : [named, newest]) {
+    const problem = tierProblem({ ...request, type: checkedType(type) }, tierNamed(ceiling))
+    if (problem !== null) throw tooLittleTrust(problem, proposed.record_id)
+    await assertFits(proposed, request, type)
+  }
+}
+
+/** The answer to an action whose trust tier is below the required one. */
+export function tooLittleTrust(reason: string, action_id: string): Refusal {
+  const by = { policy_id: null, name: 'required_trust_tier', reason }
+  const detail = { status: 'denied', reason, [ACTION_ID]: action_id }
+  return new Refusal('policy_denied', reason, { members: by, detail })
+}

@@ -1,0 +1,59 @@
+// One check of a value: how much work it may be, and what is wrong, without the value.
+
+import { worldModelLimits } from '@custos/contract'
+import type { Json } from '@custos/proof'
+import type { Loc } from '../../platform/validation.ts'
+
+export interface Problem {
+  readonly loc: Loc
+  readonly msg: string
+}
+
+/** What a schema asks of a value. */
+export type Test = (value: Json, loc: Loc, run: CheckRun) => boolean
+
+const PROBLEMS_MAX = 8
+
+/** Of the work, not of the value: a schema can make much of little. */
+class TooMuchWork extends Error {}
+
+export class CheckRun {
+  readonly problems: Problem[] = []
+  #steps = 0
+  #quiet = 0
+
+  /** Counts work; ends the check beyond its limit. */
+  step(count = 1): void {
+    this.#steps += count
+    if (this.#steps > worldModelLimits.check_steps) throw new TooMuchWork()
+  }
+
+  fail(loc: Loc, msg: string): false {
+    if (this.#quiet === 0 && this.problems.length < PROBLEMS_MAX) this.problems.push({ loc, msg })
+    return false
+  }
+
+  /** For alternatives: that one of them does not fit is no problem. */
+  quietly(test: Test, value: Json, loc: Loc): boolean {
+    this.#quiet += 1
+    const fits = test(value, loc, this)
+    this.#quiet -= 1
+    return fits
+  }
+}
+
+/** Empty: it fits. At most eight, and none repeats a value. */
+export function findProblems(test: Test, value: Json): readonly Problem[] {
+  const run = new CheckRun()
+  try {
+    test(value, [], run)
+    return run.problems
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+    return [{ loc: [], msg: 'is too large to be checked against its schema' }]
+  }
+}
+
+/** As one line. */
+export const showProblem = ({ loc, msg }: Problem): string =>
+  loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`

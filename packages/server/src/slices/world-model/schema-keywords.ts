@@ -1,0 +1,373 @@
+// The keywords of JSON Schema 2020-12 that tenants' schemas may use, each made into a test.
+
+import { canonicalize, type Json, type JsonObject } from '@custos/proof'
+import Format from 'typebox/format'
+import type { CheckRun, Test } from './check-run.ts'
+
+/** A keyword being read: where it stands, and the ways to what is around it. */
+export interface Reading {
+  /** The other keywords of the same schema. */
+  readonly siblings: JsonObject
+  /** A schema in the keyword's value, at `path` from it. */
+  read(schema: Json, ...path: readonly (string | number)[]): Test
+  refuse(msg: string): never
+}
+
+/** Null: another keyword's test does it. */
+export type Keyword = (given: Json, reading: Reading) => Test | null
+
+export const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const
+
+/** Checked by comparisons and by expressions that are linear in the text. */
+export const FORMATS = [
+  ...(['date-time', 'date', 'time', 'duration'] as const),
+  ...(['email', 'uuid', 'ipv4', 'ipv6', 'uri'] as const),
+] as const
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
+const isText = (value: Json | undefined): value is string => typeof value === 'string'
+const isTexts = (value: Json | undefined): value is readonly string[] =>
+  isList(value) && value.every(isText)
+const isCount = (value: Json | undefined): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0
+
+const all =
+  (tests: readonly Test[]): Test =>
+  (value, loc, run) => {
+    let fits = true
+    for (const test of tests) fits = test(value, loc, run) && fits
+    return fits
+  }
+
+function isOfType(value: Json, type: string): boolean {
+  if (value === null) return type === 'null'
+  if (isList(value)) return type === 'array'
+  if (type === 'integer') return Number.isInteger(value)
+  return typeof value === type
+}
+
+const type: Keyword = (given, { refuse }) => {
+  const known: readonly unknown[] = TYPES
+  const types = isText(given) ? [given] : given
+  if (!isTexts(types) || types.length === 0 || !types.every((one) => known.includes(one)))
+    return refuse(`must be one of ${TYPES.join(', ')}, or a list of these`)
+  const what = `must be ${types.join(' or ')}`
+  return (value, loc, run) => types.some((one) => isOfType(value, one)) || run.fail(loc, what)
+}
+
+/** Compared as canonical JSON: 1 is 1.0, and the order of members says nothing. */
+const equals =
+  (texts: ReadonlySet<string>, msg: string): Test =>
+  (value, loc, run) => {
+    const text = canonicalize(value)
+    run.step(text.length)
+    return texts.has(text) || run.fail(loc, msg)
+  }
+
+const enumeration: Keyword = (given, { refuse }) => {
+  if (!isList(given) || given.length === 0) return refuse('must be a list of values')
+  return equals(new Set(given.map(canonicalize)), 'is not one of the allowed values')
+}
+
+const constant: Keyword = (given) => equals(new Set([canonicalize(given)]), 'is another value')
+
+// Numbers
+
+const bound =
+  (fits: (value: number, limit: number) => boolean, sign: string): Keyword =>
+  (limit, { refuse }) => {
+    if (typeof limit !== 'number') return refuse('must be a number')
+    const msg = `must be ${sign} ${limit}`
+    return (value, loc, run) =>
+      typeof value !== 'number' || fits(value, limit) || run.fail(loc, msg)
+  }
+
+const NEARLY = 1e-9
+
+function isMultiple(value: number, divisor: number): boolean {
+  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
+  // 0.3 is three times 0.1, although not in binary.
+  const times = value / divisor
+  return Math.abs(times - Math.round(times)) <= NEARLY * Math.max(1, Math.abs(times))
+}
+
+const multipleOf: Keyword = (divisor, { refuse }) => {
+  if (typeof divisor !== 'number' || divisor <= 0) return refuse('must be a number above 0')
+  const msg = `must be a multiple of ${divisor}`
+  return (value, loc, run) =>
+    typeof value !== 'number' || isMultiple(value, divisor) || run.fail(loc, msg)
+}
+
+// Counts
+
+const AT_LEAST = (count: number, limit: number): boolean => count >= limit
+const AT_MOST = (count: number, limit: number): boolean => count <= limit
+
+/** @param countOf undefined: the keyword does not concern the value */
+const counted =
+  (
+    countOf: (value: Json, run: CheckRun) => number | undefined,
+    fits: (count: number, limit: number) => boolean,
+    what: string,
+  ): Keyword =>
+  (limit, { refuse }) => {
+    if (!isCount(limit)) return refuse('must be a count')
+    const msg = `has ${what} ${limit}`
+    return (value, loc, run) => {
+      const count = countOf(value, run)
+      return count === undefined || fits(count, limit) || run.fail(loc, msg)
+    }
+  }
+
+function characters(value: Json, run: CheckRun): number | undefined {
+  if (!isText(value)) return undefined
+  run.step(value.length)
+  let count = 0
+  for (const _ of value) count += 1
+  return count
+}
+
+const items = (value: Json): number | undefined => (isList(value) ? value.length : undefined)
+const members = (value: Json): number | undefined =>
+  isObject(value) ? Object.keys(value).length : undefined
+
+const format: Keyword = (name, { refuse }) => {
+  const known: readonly unknown[] = FORMATS
+  if (!isText(name) || !known.includes(name)) return refuse(`must be one of ${FORMATS.join(', ')}`)
+  return (value, loc, run) => {
+    if (!isText(value)) return true
+    run.step(value.length)
+    return Format.Test(name, value) || run.fail(loc, `must be of the format ${name}`)
+  }
+}
+
+// Objects
+
+/** Of the members of an object that a keyword names: its tests by their name. */
+function namedTests(given: Json, { read, refuse }: Reading): ReadonlyMap<string, Test> {
+  if (!isObject(given)) return refuse('must be an object of schemas')
+  return new Map(Object.entries(given).map(([name, schema]) => [name, read(schema, name)]))
+}
+
+const properties: Keyword = (given, reading) => {
+  const tests = namedTests(given, reading)
+  return (value, loc, run) => {
+    if (!isObject(value)) return true
+    run.step(tests.size)
+    let fits = true
+    for (const [name, test] of tests) {
+      const member = memberOf(value, name)
+      if (member !== undefined) fits = test(member, [...loc, name], run) && fits
+    }
+    return fits
+  }
+}
+
+const memberOf = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined
+
+const additionalProperties: Keyword = (given, { siblings, read }) => {
+  const test = read(given)
+  const { properties: known = {} } = siblings
+  const names = new Set(isObject(known) ? Object.keys(known) : [])
+  return (value, loc, run) => {
+    if (!isObject(value)) return true
+    let fits = true
+    for (const [name, member] of Object.entries(value)) {
+      run.step()
+      if (!names.has(name)) fits = test(member, [...loc, name], run) && fits
+    }
+    return fits
+  }
+}
+
+const propertyNames: Keyword = (given, { read }) => {
+  const test = read(given)
+  return (value, loc, run) => {
+    if (!isObject(value)) return true
+    const fits = Object.keys(value).every((name) => run.quietly(test, name, loc))
+    return fits || run.fail(loc, 'has a member with a name that is not allowed')
+  }
+}
+
+function findMissing(value: JsonObject, names: readonly string[], run: CheckRun): string[] {
+  run.step(names.length)
+  return names.filter((name) => !Object.hasOwn(value, name))
+}
+
+const required: Keyword = (names, { refuse }) => {
+  if (!isTexts(names)) return refuse('must be a list of names')
+  return (value, loc, run) => {
+    if (!isObject(value)) return true
+    const missing = findMissing(value, names, run)
+    for (const name of missing) run.fail([...loc, name], 'is required')
+    return missing.length === 0
+  }
+}
+
+const dependentRequired: Keyword = (given, { refuse }) => {
+  if (!isObject(given)) return refuse('must be an object of lists of names')
+  const lists = Object.entries(given).map(([name, names]) => {
+    if (!isTexts(names)) return refuse('must be an object of lists of names')
+    return { name, names }
+  })
+  return (value, loc, run) => {
+    if (!isObject(value)) return true
+    const present = lists.filter(({ name }) => Object.hasOwn(value, name))
+    run.step(lists.length)
+    const missing = present.flatMap(({ names }) => findMissing(value, names, run))
+    for (const name of missing) run.fail([...loc, name], 'is required beside another member')
+    return missing.length === 0
+  }
+}
+
+const dependentSchemas: Keyword = (given, reading) => {
+  const tests = namedTests(given, reading)
+  return (value, loc, run) => {
+    if (!isObject(value)) return true
+    run.step(tests.size)
+    const concerned = [...tests].filter(([name]) => Object.hasOwn(value, name))
+    return all(concerned.map(([, test]) => test))(value, loc, run)
+  }
+}
+
+// Lists
+
+function listOfTests(given: Json, { read, refuse }: Reading): readonly Test[] {
+  if (!isList(given) || given.length === 0) return refuse('must be a list of schemas')
+  return given.map((schema, i) => read(schema, i))
+}
+
+const prefixItems: Keyword = (given, reading) => {
+  const tests = listOfTests(given, reading)
+  return (value, loc, run) => {
+    if (!isList(value)) return true
+    let fits = true
+    for (const [i, test] of tests.entries()) {
+      const item = value[i]
+      if (item !== undefined) fits = test(item, [...loc, i], run) && fits
+    }
+    return fits
+  }
+}
+
+const itemsOf: Keyword = (given, { siblings, read }) => {
+  const test = read(given)
+  const { prefixItems: prefix } = siblings
+  const start = isList(prefix) ? prefix.length : 0
+  return (value, loc, run) => {
+    if (!isList(value)) return true
+    let fits = true
+    for (let i = start; i < value.length; i += 1)
+      fits = test(value[i] ?? null, [...loc, i], run) && fits
+    return fits
+  }
+}
+
+const contains: Keyword = (given, { siblings, read }) => {
+  const test = read(given)
+  const { minContains = 1, maxContains = Number.MAX_SAFE_INTEGER } = siblings
+  const [least, most] = [Number(minContains), Number(maxContains)]
+  return (value, loc, run) => {
+    if (!isList(value)) return true
+    const count = value.filter((item) => run.quietly(test, item, loc)).length
+    return (
+      (count >= least && count <= most) ||
+      run.fail(loc, 'does not contain the items it must, or too many of them')
+    )
+  }
+}
+
+const count: Keyword = (given, { refuse }) => (isCount(given) ? null : refuse('must be a count'))
+
+const uniqueItems: Keyword = (given, { refuse }) => {
+  if (typeof given !== 'boolean') return refuse('must be true or false')
+  if (!given) return null
+  return (value, loc, run) => {
+    if (!isList(value)) return true
+    const texts = value.map((item) => {
+      const text = canonicalize(item)
+      run.step(text.length)
+      return text
+    })
+    return new Set(texts).size === value.length || run.fail(loc, 'has an item twice')
+  }
+}
+
+// Alternatives
+
+const allOf: Keyword = (given, reading) => all(listOfTests(given, reading))
+
+/** So many of the alternatives fit. */
+const someOf =
+  (fits: (count: number) => boolean, msg: string): Keyword =>
+  (given, reading) => {
+    const tests = listOfTests(given, reading)
+    return (value, loc, run) => {
+      const fitting = tests.filter((test) => run.quietly(test, value, loc))
+      return fits(fitting.length) || run.fail(loc, msg)
+    }
+  }
+
+const not: Keyword = (given, { read }) => {
+  const test = read(given)
+  return (value, loc, run) => !run.quietly(test, value, loc) || run.fail(loc, 'is not allowed')
+}
+
+const ANYTHING: Test = () => true
+
+const conditional: Keyword = (given, { siblings, read }) => {
+  const test = read(given)
+  const branch = (schema: Json | undefined, name: string): Test =>
+    schema === undefined ? ANYTHING : read(schema, '..', name)
+  const met = branch(siblings['then'], 'then')
+  const unmet = branch(siblings['else'], 'else')
+  return (value, loc, run) => (run.quietly(test, value, loc) ? met : unmet)(value, loc, run)
+}
+
+/** Read by `if`; without it they are read all the same, and ask nothing. */
+const consequence: Keyword = (given, { siblings, read }) => {
+  if (!Object.hasOwn(siblings, 'if')) read(given)
+  return null
+}
+
+export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
+  ['type', type],
+  ['enum', enumeration],
+  ['const', constant],
+  ['minimum', bound((value, limit) => value >= limit, '>=')],
+  ['maximum', bound((value, limit) => value <= limit, '<=')],
+  ['exclusiveMinimum', bound((value, limit) => value > limit, '>')],
+  ['exclusiveMaximum', bound((value, limit) => value < limit, '<')],
+  ['multipleOf', multipleOf],
+  ['minLength', counted(characters, AT_LEAST, 'fewer characters than')],
+  ['maxLength', counted(characters, AT_MOST, 'more characters than')],
+  ['minItems', counted(items, AT_LEAST, 'fewer items than')],
+  ['maxItems', counted(items, AT_MOST, 'more items than')],
+  ['minProperties', counted(members, AT_LEAST, 'fewer members than')],
+  ['maxProperties', counted(members, AT_MOST, 'more members than')],
+  ['format', format],
+  ['properties', properties],
+  ['additionalProperties', additionalProperties],
+  ['propertyNames', propertyNames],
+  ['required', required],
+  ['dependentRequired', dependentRequired],
+  ['dependentSchemas', dependentSchemas],
+  ['prefixItems', prefixItems],
+  ['items', itemsOf],
+  ['contains', contains],
+  ['minContains', count],
+  ['maxContains', count],
+  ['uniqueItems', uniqueItems],
+  ['allOf', allOf],
+  ['anyOf', someOf((fitting) => fitting > 0, 'fits none of the alternatives')],
+  ['oneOf', someOf((fitting) => fitting === 1, 'does not fit exactly one of the alternatives')],
+  ['not', not],
+  ['if', conditional],
+  ['then', consequence],
+  ['else', consequence],
+])

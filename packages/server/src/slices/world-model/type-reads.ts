@@ -1,0 +1,52 @@
+// Plain reads of types: pages, versions, and what a verifier finds in one.
+
+import type { worldModel as contract } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import { pageOf } from '../../platform/page.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { checksOf, verifyDocument } from '../records/index.ts'
+import { findVersion, listTypes as listAll, type OpenType } from './find-types.ts'
+import { showType } from './show-type.ts'
+import { kindOf, typeRegistry } from './type-registry.ts'
+
+type Op<K extends keyof typeof contract> = (typeof contract)[K]
+
+const PAGE = 50
+
+export const listTypes: Handler<Op<'list_types'>> = async (call, { query }) => {
+  const page = pageOf(query, PAGE)
+  const types = await listAll(call.kernel, call.tenant_id)
+  const wanted = types.filter(
+    ({ request }) => query.kind === undefined || request.kind === query.kind,
+  )
+  const shown = wanted
+    .slice(page.offset, page.offset + page.limit)
+    .map((type) => showType(type, call.tenant_id))
+  return page.envelope('types', shown)
+}
+
+async function loadType(
+  { kernel, tenant_id }: Call,
+  wanted: { type_id: string; version?: number | undefined },
+): Promise<OpenType> {
+  const type = await findVersion(kernel, tenant_id, wanted)
+  if (!type) throw new Refusal('type_not_found')
+  return type
+}
+
+export const getType: Handler<Op<'get_type'>> = async (call, { params, query }) =>
+  showType(await loadType(call, { ...params, ...query }), call.tenant_id)
+
+export const verifyType: Handler<Op<'verify_type'>> = async (call, { params, query }) => {
+  const type = await loadType(call, { ...params, ...query })
+  const verdict = await verifyDocument(call.kernel, typeRegistry(), type.record)
+  return {
+    passed: verdict?.valid ?? false,
+    checks: checksOf(verdict),
+    not_checked: [...(verdict?.not_checked ?? [])],
+    reason: verdict?.reason ?? null,
+    kind: kindOf(type.request),
+    name: type.request.name,
+    version: type.record.row.version,
+  }
+}

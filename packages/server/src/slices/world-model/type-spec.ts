@@ -1,0 +1,177 @@
+// What the spec of a type says: read member by member, by the kind of the type.
+
+import {
+  ACTION_NAME_PATTERN,
+  CARDINALITIES,
+  type Cardinality,
+  worldModelLimits as limits,
+  TRUST_TIERS,
+  type TrustTier,
+  type WorldTypeKind,
+} from '@custos/contract'
+import { canonicalize, type JsonObject } from '@custos/proof'
+import type { Refusal } from '../../platform/refusal.ts'
+import { type Loc, validationDetail } from '../../platform/validation.ts'
+import type { Test } from './check-run.ts'
+import {
+  isJsonSchema,
+  readForm,
+  readJsonSchema,
+  readProperties,
+  SpecRefused,
+} from './json-schema.ts'
+import { isObject } from './schema-keywords.ts'
+
+export interface ObjectSpec {
+  readonly kind: 'object'
+  readonly test: Test
+}
+
+export interface LinkSpec {
+  readonly kind: 'link'
+  readonly from_type: string
+  readonly to_type: string
+  readonly cardinality: Cardinality
+}
+
+export interface ActionSpec {
+  readonly kind: 'action'
+  readonly required_trust_tier: TrustTier
+  readonly subject_type: string | null
+  readonly test: Test
+}
+
+export interface SpecOf {
+  readonly object: ObjectSpec
+  readonly link: LinkSpec
+  readonly action: ActionSpec
+}
+export type Spec = SpecOf[WorldTypeKind]
+
+/** Another type that a spec names: an object, always. */
+export interface Mention {
+  readonly name: string
+  readonly loc: Loc
+}
+
+const WHERE = ['body', 'spec'] as const
+
+/** The refusal of a spec, in the shape of every other field of a body. */
+export const refusedSpec = (loc: Loc, msg: string): Refusal =>
+  validationDetail(loc, msg, 'value_error')
+
+/** Refuses what could not be enforced as it is written. */
+export function readSpec<K extends WorldTypeKind>(
+  { kind, name }: { readonly kind: K; readonly name: string },
+  spec: JsonObject,
+): SpecOf[K] {
+  assertName(kind, name)
+  if (Buffer.byteLength(canonicalize(spec)) > limits.spec_bytes)
+    throw refusedSpec(WHERE, `a spec has ${limits.spec_bytes} bytes at most`)
+  try {
+    return READERS[kind](spec)
+  } catch (error) {
+    if (!(error instanceof SpecRefused)) throw error
+    throw refusedSpec(error.loc, error.message)
+  }
+}
+
+const ACTION_NAME = new RegExp(ACTION_NAME_PATTERN)
+
+/** Policies name operations: an action must have a name that they can say. */
+function assertName(kind: WorldTypeKind, name: string): void {
+  if (kind !== 'action' || ACTION_NAME.test(name)) return
+  throw refusedSpec(['body', 'name'], 'must be letters, digits, _, ., : and -, at most 46')
+}
+
+/** The objects that must be there before a type is. */
+export function mentionsOf(spec: Spec): readonly Mention[] {
+  if (spec.kind === 'object') return []
+  if (spec.kind === 'link')
+    return [
+      { name: spec.from_type, loc: [...WHERE, 'from_type'] },
+      { name: spec.to_type, loc: [...WHERE, 'to_type'] },
+    ]
+  const { subject_type: name } = spec
+  return name === null ? [] : [{ name, loc: [...WHERE, 'subject_type'] }]
+}
+
+const READERS: { readonly [K in WorldTypeKind]: (spec: JsonObject) => SpecOf[K] } = {
+  object: readObject,
+  link: readLink,
+  action: readAction,
+}
+
+const NOTES = ['description', 'template_source'] as const
+
+function readObject(given: JsonObject): ObjectSpec {
+  assertNotes(given)
+  const { template_source: _, ...spec } = given
+  if (isJsonSchema(spec)) return { kind: 'object', test: readJsonSchema(spec, WHERE) }
+  assertMembers(spec, ['properties'], 'a JSON Schema has the type object')
+  const { properties } = spec
+  const loc = [...WHERE, 'properties']
+  if (!isObject(properties)) throw new SpecRefused(loc, 'must be an object of properties')
+  return { kind: 'object', test: readProperties(properties, loc) }
+}
+
+function readLink(spec: JsonObject): LinkSpec {
+  assertNotes(spec)
+  assertMembers(spec, ['from_type', 'to_type', 'cardinality'])
+  const { cardinality: given = 'many_to_many' } = spec
+  const cardinality = CARDINALITIES.find((known) => known === given)
+  if (!cardinality)
+    throw new SpecRefused([...WHERE, 'cardinality'], `must be one of ${CARDINALITIES.join(', ')}`)
+  return {
+    kind: 'link',
+    from_type: readText(spec, 'from_type'),
+    to_type: readText(spec, 'to_type'),
+    cardinality,
+  }
+}
+
+function readAction(spec: JsonObject): ActionSpec {
+  assertNotes(spec)
+  assertMembers(spec, ['operation', 'required_trust_tier', 'input_schema', 'subject_type'])
+  // What its author calls it; policies know it by its name.
+  if (spec['operation'] !== undefined) readText(spec, 'operation')
+  const { required_trust_tier: tier, input_schema = {} } = spec
+  const required_trust_tier = TRUST_TIERS.find((known) => known === tier)
+  if (!required_trust_tier)
+    throw new SpecRefused(
+      [...WHERE, 'required_trust_tier'],
+      `must be one of ${TRUST_TIERS.join(', ')}`,
+    )
+  const loc = [...WHERE, 'input_schema']
+  if (!isObject(input_schema)) throw new SpecRefused(loc, 'must be properties or a JSON Schema')
+  return {
+    kind: 'action',
+    required_trust_tier,
+    subject_type: spec['subject_type'] === undefined ? null : readText(spec, 'subject_type'),
+    test: readForm(input_schema, loc),
+  }
+}
+
+const TEXT_CHARS_MAX = 256
+
+function readText(spec: JsonObject, member: string): string {
+  const value = spec[member]
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= TEXT_CHARS_MAX)
+    return value
+  throw new SpecRefused([...WHERE, member], `must be a text of 1 to ${TEXT_CHARS_MAX} characters`)
+}
+
+function assertNotes(spec: JsonObject): void {
+  for (const note of NOTES)
+    if (spec[note] !== undefined && typeof spec[note] !== 'string')
+      throw new SpecRefused([...WHERE, note], 'must be a text')
+}
+
+/** A typing error must not become a rule that never applies. */
+function assertMembers(spec: JsonObject, members: readonly string[], hint?: string): void {
+  const known: readonly string[] = [...members, ...NOTES]
+  const other = Object.keys(spec).find((member) => !known.includes(member))
+  if (other === undefined) return
+  const msg = `is not one of ${known.join(', ')}${hint === undefined ? '' : `; ${hint}`}`
+  throw new SpecRefused([...WHERE, other], msg)
+}

@@ -1,0 +1,76 @@
+// Validating objects and links against their types: pure checks, nothing is kept.
+
+import { type worldModel as contract, worldModelLimits } from '@custos/contract'
+import type { Handler } from '../../platform/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { cardinalityErrors, type NamedLink } from './cardinality.ts'
+import { findProblems, showProblem } from './check-run.ts'
+import { findType, findVersion, type OpenType, specOf } from './find-types.ts'
+import { isObject } from './schema-keywords.ts'
+import { refusedSpec } from './type-spec.ts'
+
+type Op<K extends keyof typeof contract> = (typeof contract)[K]
+
+export const validateObject: Handler<Op<'validate_object'>> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const { type_name: name, instance, version } = body
+  const newest = await findType(kernel, tenant_id, { kind: 'object', name })
+  if (!newest) return call.refuse('type_not_found')
+  const { series_id: type_id } = newest.record.row
+  const wanted = { type_id, version: version ?? undefined }
+  const type = version ? await findVersion(kernel, tenant_id, wanted) : newest
+  if (!type) return call.refuse('type_not_found')
+
+  const loc = ['body', 'instance']
+  const { instance_bytes } = worldModelLimits
+  if (!isObject(instance)) throw refusedSpec(loc, 'must be an object')
+  if (Buffer.byteLength(JSON.stringify(instance)) > instance_bytes)
+    throw refusedSpec(loc, `an object has ${instance_bytes} bytes at most`)
+  const problems = findProblems(specOf('object', type).test, instance)
+  return { ...answer(type, problems.map(showProblem)) }
+}
+
+export const validateLink: Handler<Op<'validate_link'>> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const { link_name: name, from_type, to_type, existing } = body
+  const type = await findType(kernel, tenant_id, { kind: 'link', name })
+  if (!type) return call.refuse('type_not_found')
+
+  const { cardinality, ...ends } = specOf('link', type)
+  const errors: string[] = []
+  if (from_type !== ends.from_type) errors.push(`from_type must be ${ends.from_type}`)
+  if (to_type !== ends.to_type) errors.push(`to_type must be ${ends.to_type}`)
+
+  const link = namedLink(body)
+  if (link) errors.push(...cardinalityErrors(cardinality, link, existing ?? []))
+  return { ...answer(type, errors), cardinality, not_checked: unchecked(link, existing) }
+}
+
+type LinkBody = {
+  readonly from_id?: string | null
+  readonly to_id?: string | null
+  readonly existing?: readonly NamedLink[] | null
+}
+
+/** Both ends, or none: half a link is a mistake. */
+function namedLink({ from_id, to_id, existing }: LinkBody): NamedLink | null {
+  if (typeof from_id === 'string' && typeof to_id === 'string') return { from_id, to_id }
+  const none = typeof from_id !== 'string' && typeof to_id !== 'string'
+  if (none && !existing) return null
+  const missing = typeof from_id === 'string' ? 'to_id' : 'from_id'
+  throw new Refusal('validation', undefined, {
+    detail: [{ loc: ['body', missing], msg: 'Field required', type: 'missing' }],
+  })
+}
+
+const unchecked = (link: NamedLink | null, existing: LinkBody['existing']): string[] => {
+  if (link === null) return ['cardinality: name the objects (from_id, to_id) and existing links']
+  return existing ? ['links that were not named'] : ['cardinality: name the existing links']
+}
+
+const answer = ({ record }: OpenType, errors: string[]) => ({
+  valid: errors.length === 0,
+  errors,
+  type_id: record.row.series_id,
+  version: record.row.version,
+})

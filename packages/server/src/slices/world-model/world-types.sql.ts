@@ -1,0 +1,43 @@
+// SQL of types: the newest version of one by its name, and how many there are.
+
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
+
+export type TypeRow = Omit<Tables['records'], 'tenant_id'>
+
+/** The live one of that name: the newest version. */
+export const findNewestRow = (db: TenantDb, name_key: string): Promise<TypeRow | undefined> =>
+  db.first(
+    from(db, 'records')
+      .selectAll()
+      .where('kind', '=', 'world_type')
+      .where('name_key', '=', name_key)
+      .where('live', '=', 1),
+  )
+
+/** One version; the newest where none is named. */
+export function findVersionRow(
+  db: TenantDb,
+  type_id: string,
+  version: number | undefined,
+): Promise<TypeRow | undefined> {
+  const rows = from(db, 'records')
+    .selectAll()
+    .where('kind', '=', 'world_type')
+    .where('series_id', '=', type_id)
+  return db.first(
+    version === undefined
+      ? rows.orderBy('version', 'desc').limit(1)
+      : rows.where('version', '=', version),
+  )
+}
+
+export async function countTypes(db: TenantDb): Promise<number> {
+  const row = await db.first(
+    from(db, 'records')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('kind', '=', 'world_type')
+      .where('live', '=', 1),
+  )
+  return Number(row?.count ?? 0)
+}

@@ -1,0 +1,34 @@
+// For every refusal an operation of landing certificates declares, a request that provokes it.
+
+import { landingRequest } from './landing.ts'
+import { askWith, decidingCases, type Provoke, underPolicy } from './refusals-deciding.ts'
+
+/** Cases by `operation code`. */
+export const provokingLanding: Readonly<Record<string, Provoke>> = {
+  'landing.conformance rejected': ({ tenant }) =>
+    tenant.ask('landing.conformance', {
+      body: { ...landingRequest('adapters/support'), data_provenance: {} },
+    }),
+  'landing.issue rejected': ({ tenant }) =>
+    tenant.ask('landing.issue', {
+      body: { ...landingRequest('adapters/support'), authority: {} },
+    }),
+  'landing.issue policy_denied': underPolicy('landing.issue', 'landing.issue', 'deny'),
+  'landing.list rejected': ({ tenant }) =>
+    tenant.ask('landing.list', { query: { cursor: 'not-a-cursor' } }),
+  ...decidingCases({
+    approve: 'landing.approve',
+    reject: 'landing.reject',
+    gate: 'landing.issue',
+    waiting: ({ ids }) => ids.landing_waiting_id,
+    // The principal that the example of this tenant names.
+    asker: ({ word }) => word,
+  }),
+  'landing.approve rejected': async (world) => {
+    const artifact_ref = `${world.word}/waiting`
+    const layers = [{ digest: 'f'.repeat(64) }]
+    const body = { artifact_ref, base_model_ref: 'models/base-7b', layers }
+    await world.tenant.ok('artifacts.register', { body })
+    return askWith(world, 'landing.approve')
+  },
+}
