@@ -5,14 +5,25 @@ import { preloadItems } from './scenarios.ts'
 const AT_ONCE = 500
 
 /** Puts policies before the operations of the tenant, in local mode. */
-export async function preloadPolicies(base: string, policies: readonly object[]): Promise<void> {
-  for (const policy of policies) {
-    const answer = await fetch(`${base}/v1/governance/policies`, {
+export const preloadPolicies = (base: string, policies: readonly object[]): Promise<void> =>
+  preloadRequests(
+    base,
+    policies.map((body) => ({ path: '/v1/governance/policies', body })),
+  )
+
+/** One after the other, in local mode. */
+export async function preloadRequests(
+  base: string,
+  requests: readonly { readonly path: string; readonly body: object }[],
+): Promise<void> {
+  for (const { path, body } of requests) {
+    const answer = await fetch(`${base}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(policy),
+      body: JSON.stringify(body),
     })
-    if (!answer.ok) throw new Error(`preload failed: ${answer.status} ${await answer.text()}`)
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`preload failed: ${answer.status} ${text}`)
   }
 }
 

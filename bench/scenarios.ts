@@ -9,6 +9,8 @@ export interface Scenario {
   readonly preload: number
   /** Policies the tenant has before the first round. */
   readonly policies?: readonly object[]
+  /** Requests made before the first round. */
+  readonly before?: readonly { readonly path: string; readonly body: object }[]
   /** The ratio to the echo ceiling this is held to, where there is one. */
   readonly goal?: number
   /** The 99th percentile in milliseconds this is held to, where there is one. */
@@ -119,6 +121,27 @@ const evaluation = (next: () => number) => ({
   },
 })
 
+/** A number that the connections divide: each of them sends both outcomes of a referent in turn. */
+const REFERENTS = 1_024
+
+const certified = Array.from({ length: REFERENTS }, (_, at) => ({
+  path: '/v1/governed/decisions',
+  body: { decision: 'certify', agent_handle: `agent-${at % 50}`, invoice_id: `invoice ${at}` },
+}))
+
+/** Never the outcome there is: each request changes it. */
+const outcomes = ['paid', 'default'].flatMap((outcome) =>
+  certified.map(({ body }) =>
+    JSON.stringify({
+      invoice_ref: body.invoice_id,
+      outcome,
+      outcome_date: '2026-01-31T09:30:00Z',
+      amount_recovered: 1_234.5,
+      source: 'ledger',
+    }),
+  ),
+)
+
 export const scenarios: readonly Scenario[] = [
   {
     name: 'decision log',
@@ -154,6 +177,15 @@ export const scenarios: readonly Scenario[] = [
     policies: twentyPolicies,
     goal: 0.45,
     goal_p99_ms: 5,
+  },
+  {
+    name: 'outcome',
+    path: '/v1/governed/outcomes',
+    connections: 32,
+    bodies: outcomes,
+    preload: 0,
+    before: certified,
+    goal: 0.3,
   },
   {
     name: 'retrieve, 1k facts',

@@ -2,7 +2,7 @@
 
 import type { Engine, PostgresServer } from './engines.ts'
 import { fire, median, middleOf, type Round } from './load.ts'
-import { preload, preloadPolicies } from './preload.ts'
+import { preload, preloadPolicies, preloadRequests } from './preload.ts'
 import { rssMb, startCustos, stop, urlOf } from './processes.ts'
 import { openRawLoop, type RawLoop } from './raw-inserts.ts'
 import { rawRows } from './raw-rows.ts'
@@ -58,6 +58,7 @@ export async function measure(scenario: Scenario, setting: Setting): Promise<Res
     const base = await urlOf(server)
     await preload(base, scenario.preload)
     await preloadPolicies(base, scenario.policies ?? [])
+    await preloadRequests(base, scenario.before ?? [])
     const target = `${base}${scenario.path}`
     await fire(target, scenario, 1)
     await teach(echoUrl, target, scenario)

@@ -60,6 +60,8 @@ export const ApprovalRequestWithContext = Type.Object({
   signing_input: Type.Object({ approve: Type.String(), deny: Type.String() }),
   /** What was asked for, in full. */
   request: JsonObject,
+  /** SHA-256 of its RFC 8785 bytes is `proposal_digest`: what is signed is what is shown. */
+  proposal: JsonObject,
   /** The policies that asked, as they were then. */
   policies: Type.Array(
     Type.Object({

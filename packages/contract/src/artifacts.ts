@@ -15,6 +15,9 @@ import {
   waiting,
 } from './records.ts'
 
+/** A larger document is left out of a list. */
+export const LISTED_ARTIFACT_BYTES_MAX = 64 * 1024
+
 const Ref = Type.String({ ...Label, maxLength: limits.ref_chars })
 
 const Layer = Type.Object({
@@ -30,7 +33,10 @@ export const RegisterArtifact = Type.Object({
   /** Ordered. */
   layers: Type.Array(Layer, { minItems: 1, maxItems: limits.layers_per_artifact }),
   kind: Type.Optional(Type.String({ ...Label, default: 'lora+rag' })),
-  metadata: Type.Optional(JsonObject),
+  metadata: Type.Optional({
+    ...JsonObject,
+    description: `${limits.metadata_bytes} bytes and ${limits.metadata_depth} levels at most`,
+  }),
 })
 
 export const Artifact = Type.Object({
@@ -87,6 +93,7 @@ export const artifacts = {
     method: 'GET',
     path,
     summary: 'The artifacts, newest first',
+    description: 'A document larger than 64 KiB is null here; read the artifact by its id.',
     query: recordPage,
     status: 200,
     reply: page('artifacts', Artifact),
@@ -114,6 +121,7 @@ export const artifacts = {
     reply: Type.Object({
       artifact_id: Type.String(),
       passed: Type.Boolean(),
+      /** By name; `certificate` of one that is certified. */
       checks: Type.Record(Type.String(), Type.Boolean()),
       manifest_digest: Nullable(Type.String()),
       status: Type.String(),

@@ -19,6 +19,12 @@ import {
 
 export const COMPOSITION_MEMBERS_MAX = 200
 export const LICENSE_CHARS_MAX = 1_000
+/** Of all licences that are claimed, and of all that the records found state. */
+export const COMPOSITION_LICENSES_BYTES_MAX = 64 * 1024
+/** What the members and their licences make of the signed record. */
+export const COMPOSITION_SIGNED_BYTES_MAX = 256 * 1024
+/** A larger document is left out of a list. */
+export const LISTED_COMPOSITION_BYTES_MAX = 64 * 1024
 
 const Member = Type.Object({
   /** Of a record of the registries: its id, for an artifact also its artifact_ref; or any name. */
@@ -59,7 +65,10 @@ const Verdict = Type.Object({
   /** The same term by term, after a choice among alternatives. */
   terms: Type.Array(Type.String()),
   reasons: Type.Array(Conflict),
-  /** Licences that no rule knows: in nobody's way, and not cleared either. */
+  /**
+   * Licences that no rule knows, and pairs (`A with B`) that no rule judges: in nobody's way, and
+   * not cleared either.
+   */
   reported: Type.Array(
     Type.Object({
       license: Type.String(),
@@ -75,6 +84,8 @@ const Found = Type.Object({
   id: Type.String(),
   /** As it was then. */
   status: Type.String(),
+  /** What it, and the records it rests on, say of licences: they apply beside the claim. */
+  licenses: Type.Array(Type.String()),
 })
 
 const ShownMember = Type.Object({
@@ -92,7 +103,7 @@ export const Composition = Type.Object({
   member_count: Type.Integer(),
   /** As claimed, and as found when it was proposed. */
   members: Type.Array(ShownMember),
-  /** Null until it is signed. */
+  /** Null until it is signed, and of a large one in a list. */
   license_verdict: Nullable(Verdict),
   authority: RecordedAuthority,
   required_trust_tier: TrustTier,
@@ -114,8 +125,9 @@ export const compositions = {
     description:
       'Members that are in the registries of the tenant are looked up, and a claim that ' +
       'contradicts what is found is refused; the others stand as claimed and are shown as ' +
-      '`unverified_members`. 422 `rejected` names every reason; 202 where a policy asks for a ' +
-      'person first.',
+      '`unverified_members`. Licences that their records state join those that are claimed. At ' +
+      'most 64 KiB of licences, and 256 KiB to be signed. 422 `rejected` names every ' +
+      'reason; 202 where a policy asks for a person first.',
     body: ComposeRequest,
     status: 201,
     reply: Composition,
@@ -129,6 +141,9 @@ export const compositions = {
     method: 'GET',
     path: '/v1/compositions',
     summary: 'The compositions of the tenant, newest first',
+    description:
+      'Where a document is larger than 64 KiB, it and the verdict are null here, and the members ' +
+      'an empty list; read the composition by its id.',
     query: recordPage,
     reply: page('compositions', Composition),
     refuses: ['rejected'],

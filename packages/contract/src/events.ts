@@ -5,7 +5,8 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { EMBEDDERS } from './memory-records.ts'
 import { KNOWN_OPERATIONS } from './policy-configs.ts'
-import { JUDGMENTS, OUTCOMES, VERIFIABILITY_TAGS } from './reputation.ts'
+import { REPORT_FINDINGS, REPORT_TYPES } from './reports.ts'
+import { JUDGMENTS, OUTCOMES, VERIFIABILITY_TAGS } from './reputation-records.ts'
 
 const closed = <const P extends Record<string, TSchema>>(properties: P) =>
   Type.Object(properties, { additionalProperties: false })
@@ -213,6 +214,21 @@ export const eventPayloads = {
     record: LabelMac,
   }),
   'cgr.settings_changed': closed({ compare_credentials: Type.Boolean(), changed_by: MintedId }),
+  /** Subject: the report's id. */
+  'report.generated': closed({
+    report_type: Type.Enum(REPORT_TYPES),
+    overall_finding: Type.Enum(REPORT_FINDINGS),
+    log_seq: Type.Integer({ minimum: -1 }),
+    content_digest: Hex32,
+    /** SHA-256 of the signed bytes. */
+    record_digest: Hex32,
+    generated_by: MintedId,
+  }),
+  'report.deleted': closed({
+    report_type: Type.Enum(REPORT_TYPES),
+    content_digest: Hex32,
+    deleted_by: MintedId,
+  }),
   'log.restored': closed({
     generation: Type.Integer({ minimum: 1 }),
     epoch_number: Count,

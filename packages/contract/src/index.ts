@@ -13,6 +13,7 @@ export * from './jobs.ts'
 export * from './keys.ts'
 export * from './landing.ts'
 export * from './limits.ts'
+export * from './manifold.ts'
 export * from './memory.ts'
 export {
   DROP_REASONS,
@@ -50,7 +51,32 @@ export * from './provenance.ts'
 export * from './records.ts'
 export * from './refusals.ts'
 export * from './remedies.ts'
+export * from './reports.ts'
 export * from './reputation.ts'
+export {
+  type AgentScore,
+  type Attestation,
+  CGR_BULK_ITEMS_MAX,
+  CGR_BULK_PAIRS_MAX,
+  CGR_CONTEXT_BYTES_MAX,
+  CGR_ROTATIONS_PER_CHAIN_MAX,
+  type CgrSettings,
+  type DecisionRecord,
+  DIMENSION_DEFAULT,
+  type GovernedDecisionRequest,
+  JUDGMENTS,
+  JUDGMENTS_PER_REFERENT_MAX,
+  OUTCOMES,
+  type Outcome,
+  type OutcomeRequest,
+  REVIEWS_PER_REFERENT_MAX,
+  type RecordedOutcome,
+  type RecordedReview,
+  type ReviewRequest,
+  type Rotation,
+  type ScoreObject,
+  VERIFIABILITY_TAGS,
+} from './reputation-records.ts'
 export * from './scopes.ts'
 export * from './templates.ts'
 export * from './tenants.ts'

@@ -72,7 +72,10 @@ const IssueLandingRequest = Type.Object({
   conformance: Type.Object({
     result: CheckResult,
     harness_version: Type.Optional(Nullable(Label)),
-    per_policy: Type.Optional(Nullable(Type.Record(Type.String(), CheckResult))),
+    /** In words of their own; `fail` and false claim that a check fails. */
+    per_policy: Type.Optional(
+      Nullable(Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]))),
+    ),
   }),
   permitted_actions: Type.Array(Label, { maxItems: PERMITTED_ACTIONS_MAX }),
   /** Default: `lora+rag`. */
@@ -97,7 +100,10 @@ const Evidence = Type.Object({
 
 const conformanceFields = {
   harness_version: Type.String(),
-  /** `fail` when a check failed; `pass` when one passed and none failed. */
+  /**
+   * `fail` when a check failed; `pass` when a record here or bytes agreed and none failed;
+   * otherwise `not_checked`: what an authority says of itself is no agreement.
+   */
   result: CheckResult,
   per_policy: PerPolicy,
   evidence: Evidence,
@@ -149,7 +155,10 @@ export type LandingCertificate = Static<typeof LandingCertificate>
 
 const Verification = Type.Object({
   passed: Type.Boolean(),
-  /** Among others `signature`, `conformance_pass`, `authority_present`; all false if unsigned. */
+  /**
+   * Among others `signature`, `authority_present` and `conformance_pass`, in whose place
+   * `conformance_not_failed` stands where nothing agreed and nothing failed; all false if unsigned.
+   */
   checks: Type.Record(Type.String(), Type.Boolean()),
   /** The first check that failed, in words. */
   reason: Nullable(Type.String()),

@@ -35,7 +35,7 @@ export const limits = {
   records_page: { min: 1, max: 200, default: 50 },
   reason_chars: 2_000,
   ref_chars: 512,
-  layers_per_artifact: 10_000,
+  layers_per_artifact: 1_000,
   governance_logs_page: { min: 1, max: 500, default: 50 },
   store_delete_facts_per_transaction: 500,
 } as const

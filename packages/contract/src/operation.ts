@@ -38,8 +38,10 @@ export interface OperationSpec {
   readonly reply: TSchema
   /** The body of a 202, for an operation that may have to wait for a person. */
   readonly accepted?: TSchema
-  /** NDJSON replies are streams; their schema describes one line. */
-  readonly reply_type?: 'application/json' | 'application/x-ndjson'
+  /** NDJSON replies are streams; their schema describes one line. A picture is a text. */
+  readonly reply_type?: 'application/json' | 'application/x-ndjson' | 'image/svg+xml'
+  /** A reply of the schema may also come as a file of one of these types: see FileReply. */
+  readonly file_types?: readonly FileType[]
   /** Refusals beyond the common ones. */
   readonly refuses: readonly RefusalCode[]
   /** Honours the Idempotency-Key header. */
@@ -73,6 +75,15 @@ export interface StreamReply {
   readonly filename?: string
 }
 
+export type FileType = 'application/json; charset=utf-8' | 'text/html; charset=utf-8'
+
+/** A reply as a text of its own type, for people or to be kept. */
+export interface FileReply {
+  readonly file: string
+  readonly type: FileType
+  readonly filename: string
+}
+
 /** An answer with 202: asked for, and not done yet. */
 export interface Accepted<T> {
   readonly accepted: T
@@ -82,9 +93,13 @@ type AcceptedOf<S extends OperationSpec> = S['accepted'] extends TSchema
   ? Accepted<Static<S['accepted']>>
   : never
 
+type FileOf<S extends OperationSpec> = S['file_types'] extends readonly FileType[]
+  ? FileReply
+  : never
+
 export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
   ? StreamReply
-  : Static<S['reply']> | AcceptedOf<S>
+  : Static<S['reply']> | AcceptedOf<S> | FileOf<S>
 
 export type RefusalOf<S extends OperationSpec> =
   | S['refuses'][number]

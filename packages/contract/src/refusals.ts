@@ -49,6 +49,7 @@ export const refusals = {
   approver_not_found: { status: 404, title: 'No such approver' },
   score_not_found: { status: 404, title: 'The agent has no score' },
   attestation_not_found: { status: 404, title: 'The agent has no attestation' },
+  report_not_found: { status: 404, title: 'No such report' },
   // state
   store_deleting: { status: 409, title: 'The store is being deleted' },
   superseded: { status: 409, title: 'The memory has been superseded' },
@@ -59,7 +60,7 @@ export const refusals = {
   self_report: { status: 409, title: 'An agent cannot report the outcome of its own decision' },
   self_review: { status: 409, title: 'An agent cannot review its own decision' },
   outcome_known: { status: 409, title: 'The outcome is known: the judgment stands' },
-  older_statement: { status: 409, title: 'A newer statement of the agent is recorded' },
+  older_statement: { status: 409, title: 'A newer signed statement is recorded' },
   rotation_refused: { status: 409, title: 'The key cannot be rotated like this' },
   chain_empty: { status: 409, title: 'The chain has no entries yet' },
   idempotency_key_reused: {

@@ -117,6 +117,10 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The agent has a score, and no attestation of it was issued yet.',
     advice: 'Issue one: `POST /v1/cgr/attestations`.',
   },
+  report_not_found: {
+    when: 'The tenant has no such report, or it was deleted.',
+    advice: 'List them: `GET /v1/reports`; with `include_deleted=true` also those deleted.',
+  },
   possession_unproven: {
     when:
       'A signature was sent that is not one of the key beside it over this request, or a ' +
@@ -140,14 +144,16 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'Nothing: a judgment counts as it stood when the outcome came.',
   },
   older_statement: {
-    when: 'The judgment on the referent was signed at the same time or later.',
-    advice: 'Sign what the agent decides now, with the time it is signed.',
+    when:
+      'What is recorded of the referent was signed with the same key, at the same time or ' +
+      'later.',
+    advice: 'Sign what holds now, with the time it is signed.',
   },
   rotation_refused: {
     when:
-      'The link does not continue its chain: another number is next, `prev_key` is not the key at ' +
-      'its end, `new_key` has a record already, or `not_before` lies before that of the last link. ' +
-      'For a decision: its key was rotated, or is not in force yet.',
+      'The link does not continue its chain: another number is next, `prev_key` is not the key ' +
+      'at its end, `new_key` has a record already, or `not_before` lies before that of the last ' +
+      'link. For a decision: its key was rotated, or is not in force yet.',
     advice: '`GET /v1/cgr/rotations` shows the chain. Decide with the key at its end.',
   },
   route_not_found: {

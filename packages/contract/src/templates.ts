@@ -1,8 +1,9 @@
 // Templates: world models that a tenant may start from.
 
 import Type, { type Static } from 'typebox'
-import { Label } from './common.ts'
+import { Label, page } from './common.ts'
 import { operation } from './operation.ts'
+import { recordPage } from './records.ts'
 import { WORLD_TYPE_KINDS } from './world-model.ts'
 
 const Template = Type.Object({
@@ -26,8 +27,9 @@ export const templates = {
     method: 'GET',
     path: '/v1/templates',
     summary: 'The templates that can be installed',
-    reply: Type.Object({ templates: Type.Array(Template) }),
-    refuses: [],
+    query: recordPage,
+    reply: page('templates', Template),
+    refuses: ['rejected'],
   }),
   install: operation({
     ...access,

@@ -41,15 +41,19 @@ export const worldModelLimits = {
   spec_bytes: 64 * 1024,
   /** Schemas within schemas. */
   schema_depth: 16,
-  /** Values of a schema, with what it refers to in place of each reference. */
+  /** Values of a schema, with what it refers to in place of each reference; long texts are more. */
   schema_nodes: 2_000,
   params_bytes: 64 * 1024,
   instance_bytes: 256 * 1024,
-  /** Of one check: schemas met, and characters compared. */
+  /** Of one check: schemas and keywords met, members listed, characters compared. */
   check_steps: 1_000_000,
   subjects: 100,
   links: 1_000,
   types_per_tenant: 1_000,
+  /** Of a sealed record: in a list, more is shown without its spec. */
+  listed_type_bytes: 64 * 1024,
+  /** In a list, more is shown without its document and parameters. */
+  listed_action_bytes: 16 * 1024,
 } as const
 
 /** With `worldmodel.action.` before it a name that policies can say. */
@@ -87,6 +91,14 @@ export const WorldType = Type.Object({
   ...recordFields,
 })
 export type WorldType = Static<typeof WorldType>
+
+/** Without its document, and where it is large without its spec. */
+export const ListedType = Type.Object({
+  ...WorldType.properties,
+  spec: Nullable(JsonObject),
+  document: Type.Null(),
+})
+export type ListedType = Static<typeof ListedType>
 
 const Subject = Type.Union([Label, Type.Object({ type: Name, ref: Label })])
 
@@ -126,6 +138,10 @@ export const Action = Type.Object({
   ...recordFields,
 })
 export type Action = Static<typeof Action>
+
+/** Where it is large without its document and parameters. */
+export const ListedAction = Type.Object({ ...Action.properties, params: Nullable(JsonObject) })
+export type ListedAction = Static<typeof ListedAction>
 
 const verification = {
   passed: Type.Boolean(),
@@ -188,13 +204,16 @@ export const worldModel = {
     method: 'GET',
     path: '/v1/world-model/types',
     summary: 'The newest version of each type, by kind and name',
+    description:
+      'Without the signed documents (`document` is null), and a `spec` whose record is of more ' +
+      'than 64 KiB is null; read the type to have them.',
     query: Type.Object({
       kind: Type.Optional(Kind),
       limit: Limit(limits.records_page),
       offset: Offset,
       cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
     }),
-    reply: page('types', WorldType),
+    reply: page('types', ListedType),
     refuses: ['rejected'],
   }),
   get_type: operation({
@@ -285,8 +304,11 @@ export const worldModel = {
     method: 'GET',
     path: '/v1/world-model/actions',
     summary: 'The actions of the tenant, newest first, those that were refused among them',
+    description:
+      '`document` and `params` of a record of more than 16 KiB are null here; read the action to ' +
+      'have them.',
     query: recordPage,
-    reply: page('invocations', Action),
+    reply: page('invocations', ListedAction),
     refuses: ['rejected'],
   }),
   action_stats: operation({

@@ -92,6 +92,8 @@ function detectRegistryRecord(json: Bare): Envelope | null {
   // It names the kind of the record that it is about.
   if (has(json, 'request_id', 'proposal_digest', 'decision', 'attestation'))
     return { type: 'record', kind: 'approval', record: json }
+  if (has(json, 'report_id', 'content', 'content_hash'))
+    return { type: 'record', kind: 'report', record: json }
   const kind = recordKindOf(json)
   if (kind !== undefined) return { type: 'record', kind, record: json }
   if (has(json, 'included', 'source', 'merkle_root')) return { type: 'corpus_proof', proof: json }

@@ -23,6 +23,7 @@ export const SIGNED_KINDS = [
   'cgr_decision',
   /** By the key of who reports an outcome. */
   'cgr_outcome',
+  'report',
 ] as const
 export type SignedKind = (typeof SIGNED_KINDS)[number]
 

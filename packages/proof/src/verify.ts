@@ -1,7 +1,9 @@
 // The offline verifier: one entrance for everything that can be checked.
+import { canonicalBytes, type JsonObject } from './canonical.ts'
 import { verifyCertificate } from './certificate.ts'
 import { verifyDecision } from './decision.ts'
-import { toBase64 } from './encoding.ts'
+import { sha256 } from './digest.ts'
+import { toBase64, toHex } from './encoding.ts'
 import { type Envelope, isEnvelope } from './envelope.ts'
 import { readKeys } from './keys.ts'
 import {
@@ -23,6 +25,7 @@ import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
 import {
   checkSignature,
   conclude,
+  type Findings,
   malformed,
   record,
   startFindings,
@@ -110,11 +113,21 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (shown !== null) {
     record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   }
+  if (kind === 'report') checkContent(findings, value)
   const at = value['issued_at'] ?? value['created_at']
   const { signature, public_key, key_id } = value
-  const claim = { message, signature, public_key, key_id, purpose: kind }
+  // Reports are signed by the key of the registries' records.
+  const purpose = kind === 'report' ? 'record' : kind
+  const claim = { message, signature, public_key, key_id, purpose }
   await checkSignature(findings, isText(at) ? { ...claim, at } : claim, context.keys)
   return conclude('record', findings)
+}
+
+/** A report names the SHA-256 of its content, which is what the log carries of it. */
+function checkContent(findings: Findings, { content, content_hash }: JsonObject): void {
+  const follows = isObject(content) && content_hash === toHex(sha256(canonicalBytes(content)))
+  record(findings, 'content_hash', follows, 'does not follow from the content')
+  findings.notChecked.push('what the report counts: see the entries of the log that it names')
 }
 
 function isSignedKind(kind: unknown): kind is SignedKind {

@@ -2,6 +2,7 @@
 
 import { newPublicKey } from './testing/approval.ts'
 import { landingRequest } from './testing/landing.ts'
+import { LINK } from './testing/reputation.ts'
 import type { Sent } from './testing/table.ts'
 import type { Ids } from './testing/world.ts'
 import { INVOCATION } from './testing/world-model.ts'
@@ -35,6 +36,8 @@ const waitingArtifact = ({ waiting_artifact_id }: Ids) => ({
   body: { approver: 'Ben', reason: 'as agreed' },
 })
 const approver = ({ approver_id }: Ids) => ({ params: { approver_id } })
+const agent = ({ agent_handle }: Ids) => ({ params: { agent_handle } })
+const report = ({ report_id }: Ids) => ({ params: { report_id } })
 const nothing = () => ({})
 
 const IMPORT_LINES = [
@@ -290,6 +293,56 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'templates.list': nothing,
   'templates.install': () => ({ body: { template_id: 'healthcare' } }),
 
+  'cgr.decide': () => ({
+    body: {
+      decision: 'certify',
+      reason: 'the amounts agree',
+      invoice_id: 'INV-1',
+      context: { amount: 12 },
+      agent_handle: 'certifier@example',
+      agent_tier: 0.5,
+    },
+  }),
+  'cgr.outcome': () => ({
+    body: { invoice_ref: 'INV-2', outcome: 'paid', outcome_date: '2026-01-01T00:00:00Z' },
+  }),
+  'cgr.outcomes': () => ({
+    body: [
+      { invoice_ref: 'INV-3', outcome: 'default', amount_recovered: 1.5 },
+      { invoice_ref: 'INV-4', outcome: 'late' },
+    ],
+  }),
+  'cgr.review': () => ({
+    body: { invoice_ref: 'INV-2', reviewer_handle: 'reviewer@example', rating: 0.75 },
+  }),
+  'cgr.reviews': () => ({
+    body: [{ invoice_ref: 'INV-3', reviewer_handle: 'reviewer@example', rating: 0.25 }],
+  }),
+  'cgr.scores': () => ({ query: { limit: 10, offset: 0 } }),
+  'cgr.score': agent,
+  'cgr.issuer': nothing,
+  'cgr.attest': ({ agent_handle }) => ({ body: { agent_handle } }),
+  'cgr.attestations': () => ({ query: { limit: 10, offset: 0 } }),
+  'cgr.attestation': agent,
+  'cgr.rotate': () => ({ body: LINK }),
+  'cgr.rotations': () => ({ query: { limit: 10, offset: 0 } }),
+  'cgr.settings': nothing,
+  'cgr.change_settings': () => ({ body: { compare_credentials: false } }),
+
+  'manifold.field': nothing,
+  'manifold.picture': nothing,
+  'manifold.export': nothing,
+  'manifold.locate': ({ decision_id }) => ({ params: { step_id: decision_id } }),
+  'manifold.clear_cache': nothing,
+
+  'reports.stats': nothing,
+  'reports.frameworks': nothing,
+  'reports.generate': () => ({ body: { framework: 'gdpr', period_days: 7, title: 'Weekly' } }),
+  'reports.list': () => ({ query: { include_deleted: true, limit: 10, offset: 0 } }),
+  'reports.get': report,
+  'reports.download': (ids) => ({ ...report(ids), query: { format: 'json' } }),
+  'reports.delete': report,
+
   'jobs.get': ({ job_id }) => ({ params: { job_id } }),
 
   'tenants.create': () => ({ body: { name: 'Another', plan: 'pro' } }),
@@ -325,6 +378,7 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'landing.reject',
   'world_model.approve_action',
   'world_model.reject_action',
+  'reports.delete',
   'tenants.rotate_key',
   'keys.revoke',
 ])

@@ -46,6 +46,7 @@ function ask(of: TestService, { tenant }: World, id: string, sent: Sent): Promis
 /** The same request with another body. */
 function withOtherBody({ raw, body, ...sent }: Sent): Sent {
   if (raw !== undefined) return { ...sent, raw: `${raw}{"content":"unrelated"}\n` }
+  if (Array.isArray(body)) return { ...sent, body: [...body, ...body] }
   return { ...sent, body: { ...Object(body), unrelated: 1 } }
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { COMMON_REFUSALS, type RefusalCode, refusals } from '@custos/contract'
 import { formatTime } from '../../../packages/server/src/platform/clock.ts'
+import { SIGNING_PURPOSES } from '../../../packages/server/src/platform/keys/signing-key-rows.ts'
 import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { type Provoke, provoking } from './refusals.ts'
@@ -50,6 +51,9 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'world_model.approve_action',
     'world_model.reject_action',
     'templates.install',
+    'reports.generate',
+    'cgr.issuer',
+    'cgr.attest',
     'provenance.register',
     'compositions.compose',
     'compositions.approve',
@@ -214,8 +218,7 @@ test('without signing keys nothing is signed, written or erased: 503 no_signing_
     const { tenant, ids } = await buildWorld(service)
     const { keyring, clock } = service.kernel
     const retire = async () => {
-      const purposes = ['decision', 'provenance', 'checkpoint', 'erasure', 'record'] as const
-      for (const purpose of purposes)
+      for (const purpose of SIGNING_PURPOSES)
         await keyring.retireSigningKey(purpose, formatTime(clock.now()))
     }
     await tenant.ok('memory.write', exampleOf('memory.write', ids))

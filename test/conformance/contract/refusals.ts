@@ -7,6 +7,8 @@ import { provokingApprovals } from './testing/refusals-approvals.ts'
 import { provokingArtifacts } from './testing/refusals-artifacts.ts'
 import { provokingCompositions } from './testing/refusals-compositions.ts'
 import { provokingLanding } from './testing/refusals-landing.ts'
+import { provokingReports } from './testing/refusals-reports.ts'
+import { provokingReputation } from './testing/refusals-reputation.ts'
 import { provokingWorldModel } from './testing/refusals-world-model.ts'
 import type { Sent } from './testing/table.ts'
 import { send, type Tenant } from './testing/tenant.ts'
@@ -84,6 +86,7 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['decisions.get', 'decision_not_found'],
   ['decisions.replay', 'decision_not_found'],
   ['decisions.redact', 'decision_not_found'],
+  ['manifold.locate', 'decision_not_found'],
   ['erasure.get', 'certificate_not_found'],
   ['erasure.verify', 'certificate_not_found'],
   ['erasure.by_fact', 'certificate_not_found'],
@@ -124,6 +127,8 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['world_model.verify_action', 'action_not_found'],
   ['world_model.approve_action', 'action_not_found'],
   ['world_model.reject_action', 'action_not_found'],
+  ['cgr.score', 'score_not_found'],
+  ['cgr.attestation', 'score_not_found'],
   ['jobs.get', 'job_not_found'],
   ['keys.revoke', 'key_not_found'],
   ['tenants.get', 'tenant_not_found'],
@@ -162,6 +167,14 @@ const REUSED = [
   'world_model.approve_action',
   'world_model.reject_action',
   'templates.install',
+  'reports.generate',
+  'cgr.decide',
+  'cgr.outcome',
+  'cgr.outcomes',
+  'cgr.review',
+  'cgr.reviews',
+  'cgr.attest',
+  'cgr.rotate',
   'keys.create',
   'tenants.rotate_key',
 ]
@@ -225,6 +238,8 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ...provokingArtifacts,
   ...provokingLanding,
   ...provokingCompositions,
+  ...provokingReputation,
+  ...provokingReports,
   ...provokingWorldModel,
 
   'tenants.create idempotency_key_reused': reusedByOperator,

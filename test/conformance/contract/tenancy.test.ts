@@ -45,6 +45,7 @@ async function everythingOf({ tenant, ids }: World): Promise<string> {
     ['erasure.list', {}],
     ['gcrumbs.breadcrumbs', { query: { limit: 1000 } }],
     ['gcrumbs.epochs', {}],
+    ['reports.get', { params: { report_id: ids.report_id } }],
     ['jobs.get', { params: { job_id: ids.job_id } }],
     ['keys.list', {}],
     ['governance.get_policy', { params: { policy_id: ids.policy_id } }],
@@ -181,6 +182,8 @@ test('lists, totals and searches of another tenant hold its own only', async () 
   const numbers = await other.ok('monitoring.stats')
   assert.deepEqual([numbers.memories, numbers.decisions, numbers.certificates], [0, 0, 0])
   assert.equal((await other.ok('tenants.current_usage')).governed_decisions, 0)
+  assert.deepEqual((await other.ok('cgr.scores')).scores, [])
+  assert.deepEqual((await other.ok('cgr.attestations')).attestations, [])
   for (const crumb of (await other.ok('gcrumbs.breadcrumbs')).breadcrumbs)
     assert.equal(crumb.tenant_id, other.tenant_id)
 })

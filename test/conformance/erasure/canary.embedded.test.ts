@@ -15,9 +15,12 @@ import { exampleOf } from '../contract/examples.ts'
 import { operations, pathOf, queryOf } from '../contract/testing/table.ts'
 import { GHOSTS, type Ids } from '../contract/testing/world.ts'
 import { CANARY, Canaries, encodingsIn, hitsUnder } from './testing/canaries.ts'
-import { isKeptHeader, isPolicyWord, KEPT_LABELS } from './testing/kept-labels.ts'
+import { isKeptHeader, isKeptWord, isRecordWord, KEPT_LABELS } from './testing/kept-labels.ts'
+import { readKept } from './testing/read-kept.ts'
+import { repeatedInRefusals } from './testing/refusals.ts'
+import type { Made } from './testing/send-parts.ts'
 import { sendBroken, sendParameters } from './testing/send-wrongly.ts'
-import { type Made, sendEverywhere } from './testing/senders.ts'
+import { sendEverywhere } from './testing/senders.ts'
 import { textPlaces } from './testing/text-places.ts'
 
 interface Sweep {
@@ -92,12 +95,26 @@ async function eraseAll({ stage, made }: Sweep): Promise<void> {
   }
 }
 
+/** Records, approvals and scores have lost no word by it, and show no other. */
+async function assertKept({ stage, canaries, made }: Sweep, when: string): Promise<void> {
+  const shown = canaries.foundIn(await readKept(stage.client, made))
+  const kept = [...canaries.places].filter(isRecordWord)
+  assert.deepEqual(
+    kept.filter((place) => !shown.includes(place)),
+    [],
+    `not kept, ${when}`,
+  )
+  const other = shown.filter((place) => !isKeptWord(place))
+  assert.deepEqual(other, [], `readable beside records, ${when}`)
+}
+
 /** Every operation that reads, with what there is: no answer shows a canary. */
 async function assertReadableNowhere(sweep: Sweep, when: string): Promise<void> {
   const { stage, canaries, made } = sweep
   const { client } = stage
+  await assertKept(sweep, when)
   const everything = await readEverything(client, `${CANARY} river walks`)
-  const found = canaries.foundIn(everything).filter((place) => !isPolicyWord(place))
+  const found = canaries.foundIn(everything).filter((place) => !isKeptWord(place))
   assert.deepEqual(found, [], `readable, ${when}`)
   for (const store_id of [...made.stores, 'default'])
     for (const decision_id of made.decisions)
@@ -117,7 +134,7 @@ async function assertReadsEmpty({ stage, canaries }: Sweep, ids: Ids, when: stri
     const path = `${pathOf(operation, rest)}${queryOf(rest)}`
     const { status, text } = await stage.client.ask(method, path, sent)
     assert.ok(status < 500, `${id}: ${text}`)
-    const found = canaries.foundIn(text).filter((place) => !isPolicyWord(place))
+    const found = canaries.foundIn(text).filter((place) => !isKeptWord(place))
     assert.deepEqual(found, [], `${id} shows it, ${when}`)
   }
 }
@@ -143,7 +160,7 @@ interface Elsewhere {
 async function prepared(t: TestContext, elsewhere?: Elsewhere): Promise<Sweep> {
   const stage = new Stage(t, { log_level: 'info', env: elsewhere?.env ?? {} })
   await stage.start()
-  const made: Made = { stores: [], refs: [], decisions: [], labels: [] }
+  const made: Made = { stores: [], refs: [], decisions: [], labels: [], kept: [] }
   const places = [stage.dir, ...(elsewhere?.places ?? [])]
   return { stage, canaries: new Canaries(), made, outputs: [], places }
 }
@@ -162,12 +179,37 @@ test('no text sent anywhere is in clear in a file, log line, chain or refusal', 
   assertNotInClear(sweep, 'stopped')
 })
 
+/**
+ * Names by which a sender told things apart, in the answer to that sender: which of two hundred
+ * members, sources, keywords or parameters it is about. Never a content, and in no file or log.
+ */
+const NAMED_TO_THE_SENDER: ReadonlySet<string> = new Set([
+  'compositions.compose body.members[].ref_id',
+  'provenance.register body.sources[].id',
+  'world_model.register_type body.spec{}',
+  'world_model.invoke body.params{}',
+  'landing.issue body.conformance.per_policy{}',
+])
+
+test('a refusal repeats names of parts at most, and leaves none behind', async (t) => {
+  const sweep = await prepared(t)
+  const { stage, canaries } = sweep
+  const repeated = await repeatedInRefusals({ client: stage.client, canaries })
+  assertNotInClear(sweep, 'refused')
+  const others = Object.values(repeated).flat()
+  assert.deepEqual(
+    others.filter((place) => !NAMED_TO_THE_SENDER.has(place)),
+    [],
+  )
+})
+
 test('what was erased is readable nowhere: at once, restarted, restored', async (t) => {
   const sweep = await prepared(t)
   const { stage } = sweep
   await sendAll(sweep)
   const found = sweep.canaries.foundIn(await readEverything(stage.client, CANARY))
   assert.ok(found.length >= 10, 'the reads do show what is not erased')
+  await assertKept(sweep, 'not erased')
   await stage.server.stop()
   backUp(stage, ENTRIES, 'out')
   await restart(sweep)

@@ -11,8 +11,8 @@ export const fsck: Command = {
   usage: '[--tenant ID] [options]',
   help: `Checks, for each tenant on one snapshot: the whole log with its checkpoints, every seal of
 stores, facts and decisions, provenance and decision signatures, what the log committed to,
-versions of facts, tombstones, certificates, and the erasure ledger. Nothing is written, a running
-service is not disturbed. Prints ids and numbers, never content.
+versions of facts, tombstones, certificates, the erasure ledger, and reputation against the log.
+Nothing is written, a running service is not disturbed. Prints ids and numbers, never content.
 
   --tenant ID   only this tenant
 ${DATA_HELP}

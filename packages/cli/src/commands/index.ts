@@ -25,6 +25,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./fsck.ts')).fsck,
   },
   {
+    name: 'cgr',
+    summary: 'recompute reputation from the log and compare it, live and read-only',
+    load: async () => (await import('./cgr.ts')).cgr,
+  },
+  {
     name: 'tenant',
     summary: 'create, list, rotate the key or show the usage of tenants',
     load: async () => (await import('./tenant.ts')).tenant,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SIGNING_PURPOSES } from '@custos/server'
 import { runCustos, tempDirectory } from '../testing/run.ts'
 import { serveLocally, writeSome } from '../testing/serve-locally.ts'
 
@@ -25,12 +26,12 @@ test('after a rotation old and new signatures verify, and every log records it',
   await first.stop()
   const rotated = await runKey(first.data_dir, 'rotate', 'all')
   assert.equal(rotated.status, 0, rotated.stderr)
-  assert.equal(rotated.stdout.match(/ signs from now on, /g)?.length, 4)
+  assert.equal(rotated.stdout.match(/ signs from now on, /g)?.length, SIGNING_PURPOSES.length)
 
   const second = await serveLocally(t, { data_dir: first.data_dir })
   const keys = await second.call('GET', '/v1/gcrumbs/public_key')
-  assert.equal(keys.keys.filter((key) => key.retired_at === null).length, 4)
-  assert.equal(keys.keys.length, 8)
+  assert.equal(keys.keys.filter((key) => key.retired_at === null).length, SIGNING_PURPOSES.length)
+  assert.equal(keys.keys.length, 2 * SIGNING_PURPOSES.length)
   const [ref = 0] = refs
   const newer = await second.call('POST', '/v1/erasure/issue', { fact_ref: ref })
   assert.notEqual(newer.key_id, certificate.key_id)
@@ -83,7 +84,7 @@ test('list shows every key, also while the service runs', async (t) => {
   const ran = await runKey(data_dir, 'list')
   assert.equal(ran.status, 0, ran.stderr)
   assert.match(ran.stdout, /^purpose +key id +valid from +retired +public key\n/)
-  assert.equal(ran.stdout.match(/ current /g)?.length, 4)
+  assert.equal(ran.stdout.match(/ current /g)?.length, SIGNING_PURPOSES.length)
 })
 
 test('a new master key replaces the old one, and everything is still readable', async (t) => {

@@ -4,18 +4,12 @@ import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
 import { isCount, isObject, isText, orNull } from '../shape.ts'
 import { type Findings, record } from '../verdict.ts'
+import { checkShape, closed, listOf } from './closed-shape.ts'
+import { ACTION_TIERS, isDigest, isOneOf, isRecordId } from './record-words.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 import { actionOperation } from './world-type.ts'
 
-/** Ascending. */
-export const ACTION_TIERS = [
-  'untrusted',
-  'basic',
-  'verified',
-  'trusted',
-  'release',
-  'root',
-] as const
+export { ACTION_TIERS }
 
 /** A name, or a name with the type of the object it is said to be. */
 export type ActionSubject = string | { readonly type: string; readonly ref: string }
@@ -76,7 +70,29 @@ function requestOf(document: JsonObject): JsonObject {
   }
 }
 
+const isType = closed({
+  type_id: isRecordId,
+  version: isCount,
+  record_id: isRecordId,
+  schema_digest: isDigest,
+  required_trust_tier: isOneOf(ACTION_TIERS),
+  subject_type: orNull(isText),
+})
+const isTypedSubject = closed({ type: isText, ref: isText })
+const SHAPE = {
+  ...{ action_id: isRecordId, action_name: isText, operation: isText, gate: isText },
+  ...{ params: isObject, params_digest: isDigest, type: isType },
+  subject_refs: listOf((subject) => isText(subject) || isTypedSubject(subject)),
+  authority: closed({
+    delegation_ref: orNull(isText),
+    human_principal: orNull(isText),
+    claimed_tier: orNull(isOneOf(ACTION_TIERS)),
+    trust_tier: isOneOf(ACTION_TIERS),
+  }),
+}
+
 function check(document: JsonObject, findings: Findings): void {
+  checkShape(document, SHAPE, findings)
   const { action_name, operation, params, gate } = document
   const { type, authority, subject_refs } = document
   const digest = isObject(params) && document['params_digest'] === paramsDigest(params)
@@ -85,7 +101,7 @@ function check(document: JsonObject, findings: Findings): void {
   record(findings, 'operation', named, 'is not the one of the action')
   record(findings, 'gate', gate === 'allowed', 'is not allowed')
   const checked = isObject(type) ? type : {}
-  record(findings, 'type', isType(checked), 'is not a version of a type')
+  record(findings, 'type', isVersion(checked), 'is not a version of a type')
   const sufficient = isSufficient(isObject(authority) ? authority : {}, checked)
   record(findings, 'trust_tier', sufficient, 'is below what the action requires')
   const typed = isOfType(subject_refs ?? null, checked['subject_type'] ?? null)
@@ -96,14 +112,11 @@ function check(document: JsonObject, findings: Findings): void {
   )
 }
 
-const isDigest = (value: unknown): boolean => isText(value) && /^[0-9a-f]{64}$/.test(value)
-
-function isType(type: JsonObject): boolean {
-  const { type_id, version, record_id, schema_digest, subject_type = null } = type
-  const ids = isText(type_id) && isText(record_id) && isDigest(schema_digest)
-  const first = version === 1 && type_id === record_id
-  const later = isCount(version) && version > 1 && type_id !== record_id
-  return ids && (first || later) && orNull(isText)(subject_type)
+/** The first version gave the type its id. */
+function isVersion({ type_id, version, record_id }: JsonObject): boolean {
+  return version === 1
+    ? type_id === record_id
+    : isCount(version) && version > 1 && type_id !== record_id
 }
 
 /** Unknown tiers rank below all: they are enough for nothing, and nothing is enough for them. */

@@ -26,6 +26,7 @@ const CONTEXT = {
   policy_set: 3,
   escalations: [{ policy_id: 'ef'.repeat(12), version: 2 }],
   requested_by: 'key-1',
+  principal: 'Ada Ng',
   issued_at: '2026-02-01T10:00:00.000000Z',
   expires_at: '2026-02-02T10:00:00.000000Z',
   nonce: '00'.repeat(16),

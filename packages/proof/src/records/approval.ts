@@ -13,6 +13,7 @@ import {
   startFindings,
   type Verdict,
 } from '../verdict.ts'
+import { foldName } from './fold-name.ts'
 
 export const APPROVAL_DECISIONS = ['approve', 'deny'] as const
 export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number]
@@ -35,6 +36,8 @@ export type ApprovalContext = {
   readonly policy_set: number
   readonly escalations: readonly Escalation[]
   readonly requested_by: string
+  /** Whom the request names as its human principal; null: nobody. */
+  readonly principal: string | null
   readonly issued_at: string
   readonly expires_at: string
   readonly nonce: string
@@ -70,6 +73,7 @@ const CONTEXT_SHAPE = {
   policy_set: isCount,
   escalations: Array.isArray,
   requested_by: isText,
+  principal: orNull(isText),
   issued_at: isText,
   expires_at: isText,
   nonce: isText,
@@ -146,11 +150,16 @@ export async function verifyApproval(
   const claim = { message: messages.record, signature, public_key, key_id, purpose: 'record', at }
   await checkSignature(findings, claim, keys)
   checkTime(approval, findings)
-  const { approver, approver_id, requested_by } = approval
-  const another = approver !== requested_by && approver_id !== requested_by
-  record(findings, 'not_self_approved', another, 'the approver is who asked')
+  record(findings, 'not_self_approved', isAnother(approval), 'the approver is who asked')
   await checkAttestation(approval, messages.attestation, findings)
   return conclude('approval', findings)
+}
+
+/** Neither the key that asked nor the principal it asked for, however the name is written. */
+function isAnother({ approver, approver_id, requested_by, principal }: JsonObject): boolean {
+  const askers = [requested_by, principal].filter(isText).map(foldName)
+  const deciders = [approver, approver_id].filter(isText).map(foldName)
+  return !deciders.some((name) => name !== '' && askers.includes(name))
 }
 
 function tryMessages(approval: JsonObject, decision: ApprovalDecision) {

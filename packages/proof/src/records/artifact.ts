@@ -2,8 +2,9 @@
 import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
-import { isObject, isTextList } from '../shape.ts'
+import { isCount, isObject, isText, isTextList, orNull } from '../shape.ts'
 import { type Findings, record } from '../verdict.ts'
+import { checkShape, closed, listOf } from './closed-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 export type ArtifactLayer = {
@@ -58,13 +59,26 @@ function requestOf(document: JsonObject): JsonObject | null {
   return { artifact_ref, base_model_ref, kind, layers, metadata }
 }
 
+const SHA256 = /^[0-9a-f]{64}$/
+const isDigest = (value: unknown): boolean => isText(value) && SHA256.test(value)
+
+const SHAPE = {
+  ...{ artifact_id: isText, artifact_ref: isText, base_model_ref: isText, kind: isText },
+  layers: listOf(closed({ media_type: orNull(isText), digest: isDigest, size: orNull(isCount) })),
+  ...{ layer_hashes: isTextList, manifest_digest: isText, metadata: isObject },
+}
+
 function check(document: JsonObject, findings: Findings): void {
+  checkShape(document, SHAPE, findings)
   const { base_model_ref, kind, layers, layer_hashes, manifest_digest } = document
   const digests = Array.isArray(layers)
     ? layers.map((layer) => (isObject(layer) ? String(layer['digest']) : ''))
     : []
   const hashes = isTextList(layer_hashes) ? layer_hashes : []
-  const listed = hashes.length === digests.length && hashes.every((hash, i) => hash === digests[i])
+  const listed =
+    hashes.length > 0 &&
+    hashes.length === digests.length &&
+    hashes.every((hash, i) => hash === digests[i])
   record(findings, 'layer_hashes', listed, 'are not those of the layers')
   const manifest = {
     base_model_ref: String(base_model_ref),

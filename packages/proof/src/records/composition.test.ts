@@ -7,32 +7,52 @@ import { isObject } from '../shape.ts'
 import { keyIdOf, signedBytes } from '../signature.ts'
 import { publish, seededKey } from '../testing/fixtures.ts'
 import { verifyEnvelope } from '../verify.ts'
-import { type CompositionRequest, compositionContent, membersDigest } from './composition.ts'
-import { licenseVerdict } from './license-verdict.ts'
+import {
+  type CompositionMember,
+  type CompositionRequest,
+  compositionContent,
+  compositionVerdict,
+  type FoundMember,
+  membersDigest,
+} from './composition.ts'
 import { proposalDigest, recordId } from './registry-record.ts'
 
 const key = seededKey(0x41)
 const keys = [publish(key, 'record')]
 
-const found = { kind: 'artifact', id: 'aa'.repeat(16), status: 'certified' } as const
-const request = {
+const found = {
+  kind: 'artifact',
+  id: 'aa'.repeat(16),
+  status: 'certified',
+  licenses: ['Apache-2.0', 'ISC'],
+} satisfies FoundMember
+
+const adapter: CompositionMember = {
+  ...{ ref_id: 'adapter', license: 'MIT OR GPL-3.0-only', certified: true, found: null },
+  license_terms: [['GPL-3.0-only'], ['MIT']],
+  found_terms: [],
+}
+const base: CompositionMember = {
+  ...{ ref_id: 'base', license: 'Apache-2.0', certified: true, found },
+  license_terms: [['Apache-2.0']],
+  found_terms: [[['Apache-2.0']], [['ISC']]],
+}
+const members = [adapter, base]
+
+const proposedOf = ({ ref_id, license, certified, found: where }: CompositionMember) => ({
+  ...{ ref_id, license, certified, found: where },
+})
+
+const request: CompositionRequest = {
   composition_kind: 'stack',
-  members: [
-    { ref_id: 'adapter', license: 'MIT OR GPL-3.0-only', certified: true, found: null },
-    { ref_id: 'base', license: 'Apache-2.0', certified: true, found },
-  ],
+  members: members.map(proposedOf),
   target_ref: 'stack:1',
   authority: {
     ...{ delegation_ref: null, human_principal: 'ada' },
     ...{ claimed_tier: 'trusted', trust_tier: 'verified' },
   },
   required_trust_tier: 'verified',
-} as const satisfies CompositionRequest
-
-const members = [
-  { ...request.members[0], license_terms: [['GPL-3.0-only'], ['MIT']] },
-  { ...request.members[1], license_terms: [['Apache-2.0']] },
-]
+}
 
 function documentOf(): JsonObject {
   const proposal = {
@@ -56,7 +76,7 @@ function documentOf(): JsonObject {
     members,
     member_ids: ['adapter', 'base'],
     members_digest: membersDigest(members),
-    license_verdict: licenseVerdict(members),
+    license_verdict: compositionVerdict(members),
     target_ref: 'stack:1',
     authority: request.authority,
     required_trust_tier: 'verified',
@@ -123,7 +143,7 @@ test('what is derived is recomputed even where the signature holds', async () =>
   assert.deepEqual(await fails({ member_ids: ['base', 'adapter'] }), ['members_consistent'])
   assert.deepEqual(await fails({ member_ids: ['adapter'] }), ['members_consistent'])
   assert.deepEqual(await fails({ members_digest: '0'.repeat(64) }), ['members_consistent'])
-  const verdict = { ...licenseVerdict(members), detail: 'fine' }
+  const verdict = { ...compositionVerdict(members), detail: 'fine' }
   assert.deepEqual(await fails({ license_verdict: verdict }), ['licenses_compatible'])
   assert.deepEqual(await fails({ license_verdict: null }), ['licenses_compatible'])
 })
@@ -136,7 +156,7 @@ test('a verdict that follows from its members but is against them fails', async 
   const set = {
     members: clashing,
     members_digest: membersDigest(clashing),
-    license_verdict: licenseVerdict(clashing),
+    license_verdict: compositionVerdict(clashing),
   }
   assert.deepEqual(await fails(set), ['licenses_compatible'])
 })
@@ -169,7 +189,7 @@ test('a member that stands twice or has no name fails', async () => {
       members: listed,
       member_ids: listed.map((member) => member.ref_id).sort(),
       members_digest: membersDigest(listed),
-      license_verdict: licenseVerdict(listed),
+      license_verdict: compositionVerdict(listed),
     }
     assert.deepEqual(await fails(set), [...proposal, 'members_consistent'])
   }
@@ -188,4 +208,72 @@ test('the content of a composition does not depend on the order of its members',
   assert.equal(compositionContent(turned), compositionContent(request))
   const other = { ...request, target_ref: 'stack:2' }
   assert.notEqual(compositionContent(other), compositionContent(request))
+})
+
+/** The same with other members, whose digest, verdict, proposal and id follow. */
+function composedOf(altered: readonly CompositionMember[], more: JsonObject = {}): JsonObject {
+  const document = documentOf()
+  const { created_at, nonce } = document
+  const proposal = {
+    ...{ tenant_id: 't-1', kind: 'composition' as const },
+    request: { ...request, members: altered.map(proposedOf), ...more },
+    ...{ created_at: String(created_at), nonce: String(nonce) },
+  }
+  return sign({
+    ...document,
+    ...more,
+    members: altered,
+    members_digest: membersDigest(altered),
+    license_verdict: compositionVerdict(altered),
+    proposal_digest: proposalDigest(proposal),
+    composition_id: recordId(proposal),
+  })
+}
+
+test('a member that was found in a state that vouches for nothing fails', async () => {
+  assert.deepEqual(await failed(composedOf([adapter, base])), [])
+  for (const [kind, status] of [
+    ['artifact', 'registered'],
+    ['artifact', 'issued'],
+    ['landing', 'denied'],
+    ['corpus', 'waiting_hitl'],
+    ['composition', 'certified'],
+    ['artifact', 'invoked'],
+  ] as const) {
+    const altered = { ...base, found: { ...found, kind, status } }
+    assert.deepEqual(await failed(composedOf([adapter, altered])), ['members_standing'], status)
+  }
+  const unlike: CompositionMember[] = [
+    { ...base, found_terms: [] },
+    { ...base, found: { ...found, licenses: [] } },
+    { ...base, found: null },
+  ]
+  for (const altered of unlike)
+    assert.deepEqual(await failed(composedOf([adapter, altered])), ['members_standing'])
+})
+
+test('members that a composition does not have are refused, whoever signed them', async () => {
+  const { authority } = request
+  const verified = { ...base, ...{ verified: true } }
+  const checked = { ...base, found: { ...found, ...{ checked: true } } }
+  for (const record of [
+    sign({ ...documentOf(), note: 'approved by legal' }),
+    sign({ ...documentOf(), approved: true }),
+    composedOf([adapter, verified]),
+    composedOf([adapter, checked]),
+    composedOf([adapter, base], { authority: { ...authority, attested: true } }),
+  ])
+    assert.deepEqual(await failed(record), ['shape'])
+})
+
+test('a found member whose record states no licence is named as not compared', async () => {
+  const silent = { ...base, found: { ...found, licenses: [] }, found_terms: [] }
+  const verdict = await judge(composedOf([adapter, silent]))
+  assert.equal(verdict.valid, true, verdict.reason)
+  assert.match(verdict.not_checked.at(-1) ?? '', /^license of "base": .* none to compare$/)
+})
+
+test('licences that a record states count beside the one that is claimed', async () => {
+  const gpl = { ...base, found_terms: [[['Apache-2.0']], [['GPL-2.0-only']]] }
+  assert.deepEqual(await failed(composedOf([adapter, gpl])), ['licenses_compatible'])
 })

@@ -2,8 +2,9 @@
 import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
-import { isObject, isText, isTextList } from '../shape.ts'
+import { isObject, isText, isTextList, orNull } from '../shape.ts'
 import { type Findings, record } from '../verdict.ts'
+import { checkShape, closed, isAnything, isBoolean, listOf } from './closed-shape.ts'
 import {
   type LicensedMember,
   type LicenseTerms,
@@ -17,6 +18,16 @@ export type FoundMember = {
   readonly kind: 'artifact' | 'landing' | 'corpus' | 'composition'
   readonly id: string
   readonly status: string
+  /** What its record, and those it rests on, say of licences; empty: nothing. */
+  readonly licenses: readonly string[]
+}
+
+/** The status in which a record of a kind vouches for itself. */
+export const MEMBER_STANDING: Readonly<Record<FoundMember['kind'], string>> = {
+  artifact: 'certified',
+  landing: 'issued',
+  corpus: 'sealed',
+  composition: 'governed',
 }
 
 /** A member as the caller claims it to be, and as it was found. */
@@ -52,8 +63,10 @@ export type CompositionRequest = {
 }
 
 export type CompositionMember = ProposedMember & {
-  /** The licence in disjunctive form, with what a found composition brings along. */
+  /** The licence in disjunctive form. */
   readonly license_terms: LicenseTerms
+  /** The same of each of `found.licenses`: they apply beside it. */
+  readonly found_terms: readonly LicenseTerms[]
 }
 
 export type CompositionDocument = RecordMembers & {
@@ -105,9 +118,62 @@ function proposedOf(member: unknown): JsonObject {
   return { ref_id, license, certified, found }
 }
 
+/** Of all licences of all members. */
+export const compositionVerdict = (
+  members: readonly Pick<CompositionMember, 'ref_id' | 'license_terms' | 'found_terms'>[],
+): LicenseVerdict =>
+  licenseVerdict(
+    members.flatMap(({ ref_id, license_terms, found_terms }) =>
+      [license_terms, ...found_terms].map((terms): LicensedMember => {
+        return { ref_id, license_terms: terms }
+      }),
+    ),
+  )
+
+const TERMS = listOf(isTextList)
+const FOUND = closed({ kind: isText, id: isText, status: isText, licenses: isTextList })
+const MEMBER = closed({
+  ...{ ref_id: isText, license: isText, certified: isBoolean, found: orNull(FOUND) },
+  ...{ license_terms: TERMS, found_terms: listOf(TERMS) },
+})
+const TEXT_OR_NULL = orNull(isText)
+
+const SHAPE = {
+  ...{ composition_id: isText, composition_kind: isText, target_ref: isText },
+  ...{ members: listOf(MEMBER), member_ids: isTextList, members_digest: isText },
+  license_verdict: isAnything,
+  authority: closed({
+    ...{ delegation_ref: TEXT_OR_NULL, human_principal: TEXT_OR_NULL },
+    ...{ claimed_tier: TEXT_OR_NULL, trust_tier: isText },
+  }),
+  required_trust_tier: isText,
+}
+
 function check(document: JsonObject, findings: Findings): void {
-  const { members, member_ids, members_digest, authority, required_trust_tier } = document
+  const { members, authority, required_trust_tier } = document
+  checkShape(document, SHAPE, findings)
   const listed = Array.isArray(members) ? members.filter(isObject) : []
+  checkListed(document, listed, findings)
+  const certified = listed.every((member) => member['certified'] === true)
+  record(findings, 'members_certified', certified, 'a member is not certified')
+  const doubtful = listed.find((member) => !isStanding(member))
+  const where = `${doubtful?.['ref_id']} was not found in a state that vouches for it`
+  record(findings, 'members_standing', doubtful === undefined, where)
+  checkLicenses(document, listed, findings)
+  const { claimed_tier = null, trust_tier } = isObject(authority) ? authority : {}
+  const [tier, required] = [rankOf(trust_tier), rankOf(required_trust_tier)]
+  // What holds is never above what was claimed.
+  const claimed = rankOf(claimed_tier ?? 'untrusted')
+  const enough = required >= 0 && tier >= required && tier <= claimed
+  record(findings, 'tier_sufficient', enough, 'the tier is below the required one, or unclaimed')
+  findings.notChecked.push(...notCheckedOf(listed))
+}
+
+function checkListed(
+  { members, member_ids, members_digest }: JsonObject,
+  listed: readonly JsonObject[],
+  findings: Findings,
+): void {
   const ids = listed.map(({ ref_id }) => (isText(ref_id) ? ref_id : ''))
   const sorted = sortMembers(ids.map((ref_id) => ({ ref_id }))).map(({ ref_id }) => ref_id)
   const shown = isTextList(member_ids) ? member_ids : []
@@ -116,38 +182,54 @@ function check(document: JsonObject, findings: Findings): void {
   const digest = Array.isArray(members) && members_digest === membersDigest(members)
   const what = digest ? 'member_ids are not those of the members' : 'members_digest does not follow'
   record(findings, 'members_consistent', same && listedOnce && digest, what)
-  const certified = listed.every((member) => member['certified'] === true)
-  record(findings, 'members_certified', certified, 'a member is not certified')
-  checkLicenses(document, listed, findings)
-  const { claimed_tier = null, trust_tier } = isObject(authority) ? authority : {}
-  const [tier, required] = [rankOf(trust_tier), rankOf(required_trust_tier)]
-  // What holds is never above what was claimed.
-  const claimed = rankOf(claimed_tier ?? 'untrusted')
-  const enough = required >= 0 && tier >= required && tier <= claimed
-  record(findings, 'tier_sufficient', enough, 'the tier is below the required one, or unclaimed')
-  findings.notChecked.push(
-    'the members themselves: verify their own records; of those with found null the caller vouches',
-    'license_terms: read from license with the SPDX list when the composition was signed',
-    'authority: the tier is what the credential allowed at the time',
-  )
 }
+
+/** Not found, or found as a record that vouches for itself, with terms for each licence of it. */
+function isStanding({ found = null, found_terms }: JsonObject): boolean {
+  const terms = Array.isArray(found_terms) ? found_terms.length : 0
+  if (found === null) return terms === 0
+  if (!isObject(found)) return false
+  const { kind, status, licenses } = found
+  const standing = Object.entries(MEMBER_STANDING).some(([k, s]) => k === kind && s === status)
+  return standing && isTextList(licenses) && licenses.length === terms
+}
+
+function notCheckedOf(listed: readonly JsonObject[]): string[] {
+  const silent = listed.filter(({ found }) => isObject(found) && !hasItems(found['licenses']))
+  const names = silent.map(({ ref_id }) => JSON.stringify(ref_id)).join(', ')
+  return [
+    'the members themselves: verify their own records; of those with found null the caller vouches',
+    'license_terms and found_terms: read with the SPDX list when the composition was signed',
+    'authority: the tier is what the credential allowed at the time',
+    ...(silent.length === 0 ? [] : [`license of ${names}: their records state none to compare`]),
+  ]
+}
+
+const hasItems = (value: unknown): boolean => Array.isArray(value) && value.length > 0
 
 function checkLicenses(
   document: JsonObject,
   members: readonly JsonObject[],
   findings: Findings,
 ): void {
-  const verdict = licenseVerdict(members.map(licensedOf))
+  const verdict = compositionVerdict(members.map(licensedOf))
   const { license_verdict = null } = document
   const follows = canonicalize(license_verdict) === canonicalize(verdict)
   const what = follows ? verdict.detail : 'license_verdict does not follow from the members'
   record(findings, 'licenses_compatible', follows && verdict.compatible, what)
 }
 
-function licensedOf({ ref_id, license_terms }: JsonObject): LicensedMember {
-  const terms = Array.isArray(license_terms) ? license_terms : []
-  return { ref_id: String(ref_id), license_terms: terms.filter(isTextList) }
+function licensedOf({ ref_id, license_terms, found_terms }: JsonObject) {
+  const found = Array.isArray(found_terms) ? found_terms : []
+  return {
+    ref_id: String(ref_id),
+    license_terms: termsOf(license_terms),
+    found_terms: found.map(termsOf),
+  }
 }
+
+const termsOf = (value: unknown): LicenseTerms =>
+  Array.isArray(value) ? value.filter(isTextList) : []
 
 export const compositionRules: RecordRules = {
   kind: 'composition',

@@ -3,8 +3,10 @@ import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../can
 import { type Sha256, sha256 } from '../digest.ts'
 import { toHex, utf8 } from '../encoding.ts'
 import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from '../merkle.ts'
-import { isObject, isText } from '../shape.ts'
+import { isCount, isObject, isText } from '../shape.ts'
 import { type Findings, record } from '../verdict.ts'
+import { checkShape, listOf } from './closed-shape.ts'
+import { absentOr, open } from './open-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /**
@@ -120,18 +122,18 @@ export function clearanceReasons(
   return [...none, ...sourceReasons(sources), ...attestationReasons(attestations)]
 }
 
+// By position alone: an id is the caller's word, which a refusal does not repeat.
 function sourceReasons(sources: readonly JsonObject[]): string[] {
   const positions = new Map<Json, number>()
-  return sources.flatMap((source, i) => {
+  const reasons: string[] = []
+  for (const [i, source] of sources.entries()) {
     const { id = null } = source
-    const named = `sources[${i}] (id ${JSON.stringify(id)})`
     const first = positions.get(id)
     if (first === undefined) positions.set(id, i)
-    return [
-      ...(first === undefined ? [] : [`${named} has the id of sources[${first}]`]),
-      ...(hasGround(source) ? [] : [`${named} has neither license nor lawful_basis`]),
-    ]
-  })
+    else reasons.push(`sources[${i}] has the id of sources[${first}]`)
+    if (!hasGround(source)) reasons.push(`sources[${i}] has neither license nor lawful_basis`)
+  }
+  return reasons
 }
 
 const hasGround = ({ license, lawful_basis }: JsonObject): boolean =>
@@ -174,6 +176,32 @@ const NOT_CHECKED = [
   'the contents of the sources: compare their bytes with content_hash',
 ]
 
+const DIGEST = /^[0-9a-f]{64}$/
+const isDigest = (value: unknown): boolean => isText(value) && DIGEST.test(value)
+
+/** Sources may say more of themselves. */
+const SHAPE = {
+  corpus_id: isText,
+  name: isText,
+  sources: listOf(
+    open({
+      id: isText,
+      license: absentOr(isText),
+      lawful_basis: absentOr(isText),
+      content_hash: absentOr(isDigest),
+      record_count: absentOr(isCount),
+    }),
+  ),
+  attestations: isObject,
+  processing: Array.isArray,
+  metadata: isObject,
+  source_count: isCount,
+  sources_digest: isDigest,
+  merkle_root: isDigest,
+  corpus_hash: isDigest,
+  clearance: isText,
+}
+
 /** The rules for a document whose digests were derived before, as a server does in steps. */
 export function corpusRulesWith(derive: (parts: CorpusParts) => CorpusDerived): RecordRules {
   return {
@@ -190,6 +218,7 @@ function checkCorpus(
   findings: Findings,
   derive: (parts: CorpusParts) => CorpusDerived,
 ): void {
+  checkShape(document, SHAPE, findings)
   const parts = partsOf(document)
   const derived = derive(parts)
   const follows = (name: string, member: keyof CorpusDerived, detail: string) =>

@@ -4,121 +4,27 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '../canonical.ts'
-import { toBase64 } from '../encoding.ts'
-import { signedBytes } from '../signature.ts'
-import { publish, seededKey } from '../testing/fixtures.ts'
+import {
+  AUTHORITY,
+  documentOf,
+  HEX,
+  KNOWN,
+  keys,
+  type Making,
+  NOBODY,
+  REQUEST,
+} from '../testing/landing-document.ts'
 import { startFindings } from '../verdict.ts'
 import { verifyEnvelope } from '../verify.ts'
-import { manifestDigest } from './artifact.ts'
 import {
   authorityReasons,
   claimReasons,
   HARNESS_VERSION,
   LANDING_CHECKS,
-  type LandingAuthority,
-  type LandingEvidence,
-  type LandingRequest,
   landingConformance,
-  landingNotChecked,
   landingRules,
   reconstructLanding,
 } from './landing.ts'
-import { proposalDigest, recordId } from './registry-record.ts'
-
-const key = seededKey(0x44)
-const keys = [publish(key, 'record')]
-const HEX = 'ab'.repeat(32)
-const NOBODY: LandingEvidence = { artifact_id: null, corpus_id: null, layer_bytes: 'not_sent' }
-const KNOWN: LandingEvidence = {
-  artifact_id: 'c'.repeat(32),
-  corpus_id: 'd'.repeat(32),
-  layer_bytes: 'match',
-}
-const AUTHORITY: LandingAuthority = {
-  delegation_ref: 'delegations/17',
-  human_principal: 'ana',
-  claimed_tier: 'verified',
-  trust_tier: 'verified',
-}
-
-const REQUEST: LandingRequest = {
-  artifact_ref: 'adapters/support',
-  base_model_ref: 'models/base-7b',
-  kind: 'lora+rag',
-  layer_hashes: [HEX, 'cd'.repeat(32)],
-  layer_bytes: 'match',
-  data_provenance: {
-    merkle_root: HEX,
-    corpus_hash: 'ef'.repeat(32),
-    corpus_id: 'd'.repeat(32),
-    sources: ['m-1', 'm-2'],
-    region: { of: ['eu', null, 1.5, false] },
-  },
-  authority: { delegation_ref: 'delegations/17', human_principal: 'ana', trust_tier: 'verified' },
-  claimed_conformance: {
-    result: 'pass',
-    harness_version: 'own/3',
-    per_policy: { authority: 'pass', bias: 'not_checked' },
-  },
-  permitted_actions: ['answer', 'summarise'],
-}
-
-interface Making {
-  readonly request?: LandingRequest
-  readonly evidence?: LandingEvidence
-  readonly authority?: LandingAuthority
-  readonly members?: JsonObject
-}
-
-/** Signed whatever it says, as by a service that does not hold to its rules. */
-function documentOf({
-  request = REQUEST,
-  evidence = KNOWN,
-  authority = AUTHORITY,
-  members = {},
-}: Making = {}): JsonObject {
-  const { artifact_ref, base_model_ref, kind, layer_hashes, data_provenance } = request
-  const created_at = '2026-01-02T03:04:05.000006Z'
-  const nonce = '0'.repeat(32)
-  const proposal = { tenant_id: 't-1', kind: 'landing' as const, request, created_at, nonce }
-  const document: JsonObject = {
-    schema_version: landingRules.schema_version,
-    record_kind: 'landing',
-    tenant_id: 't-1',
-    certificate_id: recordId(proposal),
-    ...{ created_at, issued_at: '2026-01-02T04:00:00.000000Z', nonce },
-    proposal_digest: proposalDigest(proposal),
-    requested_by: 'k-1',
-    policy_set: 3,
-    evaluation_id: 'e'.repeat(20),
-    approval: {
-      request_id: 'f'.repeat(32),
-      ...{ approver: 'bo', approver_id: null, decided_by: 'k-2', reason: 'looked at it' },
-      decided_at: '2026-01-02T04:00:00.000000Z',
-      proposal_digest: proposalDigest(proposal),
-    },
-    version: landingRules.schema_version,
-    artifact: {
-      ...{ artifact_ref, base_model_ref, kind, layer_hashes },
-      manifest_digest: manifestDigest({ base_model_ref, kind, layer_hashes }),
-    },
-    data_provenance,
-    authority,
-    conformance: landingConformance(evidence, authority),
-    claimed_conformance: request.claimed_conformance,
-    permitted_actions: request.permitted_actions,
-    not_checked: landingNotChecked(evidence, data_provenance),
-    ...members,
-  }
-  const message = signedBytes('landing', document)
-  return {
-    ...document,
-    signed_bytes: toBase64(message),
-    signature: toBase64(key.sign(message)),
-    public_key: toBase64(key.publicKey),
-    key_id: keys[0]?.key_id ?? '',
-  }
-}
 
 const DOCUMENT = documentOf()
 const verify = (record: Json) =>
@@ -287,14 +193,17 @@ test('nothing passes that nobody looked at, and one failure fails the whole', ()
       if (against.data_provenance) assert.equal(data_provenance, 'fail')
       const all = Object.values(per_policy)
       assert.equal(result === 'fail', all.includes('fail'))
-      assert.equal(result === 'not_checked', new Set(all).size === 1 && all[0] === 'not_checked')
+      // Two texts of an authority are nothing that agrees.
+      const agreed = artifact_integrity === 'pass' || data_provenance === 'pass'
+      assert.equal(result === 'pass', agreed && !all.includes('fail'))
     }),
   )
 })
 
 test('a claim stands against the certificate exactly where it fails or is contradicted', () => {
   const names = fc.constantFrom(...LANDING_CHECKS, 'bias')
-  const claims = fc.record({ result, per_policy: fc.dictionary(names, result) })
+  const said = fc.oneof(result, fc.boolean(), fc.string())
+  const claims = fc.record({ result, per_policy: fc.dictionary(names, said) })
   const computed = fc.record({
     artifact_integrity: result,
     data_provenance: result,
@@ -306,7 +215,12 @@ test('a claim stands against the certificate exactly where it fails or is contra
       const parts = Object.entries(claim.per_policy)
       const against =
         claim.result === 'fail' ||
-        parts.some(([at, said]) => said === 'fail' || (said === 'pass' && found[at] === 'fail'))
+        parts.some(
+          ([at, word]) =>
+            word === 'fail' ||
+            word === false ||
+            ((word === 'pass' || word === true) && found[at] === 'fail'),
+        )
       assert.equal(claimReasons(claim as JsonObject, per_policy).length > 0, against)
     }),
   )

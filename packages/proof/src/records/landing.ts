@@ -1,8 +1,10 @@
 // Landing certificates: an artifact on its base model, from which data, under whom, and for what.
 import { canonicalize, type JsonObject } from '../canonical.ts'
-import { isObject, isText, isTextList } from '../shape.ts'
+import { isObject, isText, isTextList, orNull } from '../shape.ts'
 import { type Findings, record } from '../verdict.ts'
 import { manifestDigest } from './artifact.ts'
+import { checkShape, closed } from './closed-shape.ts'
+import { absentOr, open } from './open-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /** The version of the checks below; another set of checks is another version. */
@@ -85,7 +87,8 @@ export type LandingFaults = { readonly [check in LandingCheck]?: boolean }
 
 /**
  * What follows from the evidence: a check passes only where something was found that agrees, and
- * the whole fails when one of them does. An authority is judged by what it says itself.
+ * the whole fails when one of them does. An authority is judged by what it says itself, and so the
+ * whole passes only where something outside the request agreed: a record of the tenant, or bytes.
  * @param authority null: none was given
  */
 export function landingConformance(
@@ -106,13 +109,14 @@ export function landingConformance(
     data_provenance: judge('data_provenance', corpus_id !== null),
     authority: sound ? judge('authority', authority !== null) : 'fail',
   } as const
-  const result = resultOf(Object.values(per_policy))
+  const result = resultOf(per_policy)
   return { harness_version: HARNESS_VERSION, result, per_policy, evidence }
 }
 
-function resultOf(results: readonly CheckResult[]): CheckResult {
-  if (results.includes('fail')) return 'fail'
-  return results.includes('pass') ? 'pass' : 'not_checked'
+function resultOf(per_policy: LandingConformance['per_policy']): CheckResult {
+  if (Object.values(per_policy).includes('fail')) return 'fail'
+  const { artifact_integrity, data_provenance } = per_policy
+  return [artifact_integrity, data_provenance].includes('pass') ? 'pass' : 'not_checked'
 }
 
 /** Why an authority cannot stand; empty: it can. */
@@ -128,7 +132,10 @@ export function authorityReasons(authority: LandingAuthority): readonly string[]
 
 const isStated = (value: unknown): boolean => isText(value) && value.trim() !== ''
 
-/** Where the caller's claim says of itself that it fails, or passes what was found to fail. */
+/**
+ * Where the caller's claim says of itself that it fails, or passes what was found to fail. A check
+ * of theirs may have any text or boolean: `fail` and false fail, `pass` and true pass.
+ */
 export function claimReasons(
   claimed: JsonObject,
   per_policy: LandingConformance['per_policy'],
@@ -138,8 +145,9 @@ export function claimReasons(
   for (const [name, claim] of isObject(each) ? Object.entries(each) : []) {
     const computed = LANDING_CHECKS.find((check) => check === name)
     const found = computed === undefined ? undefined : per_policy[computed]
-    if (claim === 'fail') reasons.push(`conformance claims that ${computed ?? 'a check'} fails`)
-    else if (claim === 'pass' && found === 'fail')
+    if (claim === 'fail' || claim === false)
+      reasons.push(`conformance claims that ${computed ?? 'a check'} fails`)
+    else if ((claim === 'pass' || claim === true) && found === 'fail')
       reasons.push(`conformance claims that ${computed} passes: it was found to fail`)
   }
   return reasons
@@ -148,14 +156,15 @@ export function claimReasons(
 /** What of a certificate rests on words alone, in a fixed order. */
 export function landingNotChecked(
   { artifact_id, corpus_id, layer_bytes }: LandingEvidence,
-  provenance: LandingProvenance,
+  provenance: JsonObject,
 ): readonly string[] {
-  const given = Object.keys(provenance).filter((name) => !LOOKED_UP.has(name))
+  const looked = corpus_id === null ? ROOT_ALONE : LOOKED_UP
+  const given = Object.keys(provenance).filter((name) => !looked.has(name))
   return [
     ...(artifact_id === null ? ['artifact: none of this content is registered here'] : []),
     ...(layer_bytes === 'not_sent' ? ['layer_hashes: no bytes of the layers were sent'] : []),
     'base_model_ref: a name as given',
-    ...(corpus_id === null ? ['data_provenance: no corpus of this root was found here'] : []),
+    ...(corpus_id === null ? ['data_provenance: no corpus was found here that agrees'] : []),
     ...given.sort().map((name) => `data_provenance.${name}: as given`),
     'authority.delegation_ref: a document outside this service',
     'authority.human_principal: a name as given',
@@ -164,6 +173,7 @@ export function landingNotChecked(
   ]
 }
 
+const ROOT_ALONE: ReadonlySet<string> = new Set(['merkle_root'])
 const LOOKED_UP: ReadonlySet<string> = new Set([
   'merkle_root',
   'corpus_hash',
@@ -225,21 +235,48 @@ function requestOf(document: JsonObject): JsonObject | null {
 const evidenceOf = ({ evidence }: JsonObject): JsonObject => (isObject(evidence) ? evidence : {})
 
 const DIGEST = /^[0-9a-f]{64}$/
+const isDigest = (value: unknown): boolean => isText(value) && DIGEST.test(value)
 const textOrNull = (value: unknown): string | null => (isText(value) ? value : null)
 
+/** `conformance` and `not_checked` are compared with what follows; here that they are there. */
+const SHAPE = {
+  certificate_id: isText,
+  version: isText,
+  artifact: closed({
+    artifact_ref: isText,
+    base_model_ref: isText,
+    kind: isText,
+    layer_hashes: isTextList,
+    manifest_digest: isText,
+  }),
+  data_provenance: open({
+    merkle_root: isText,
+    corpus_hash: absentOr(isDigest),
+    corpus_id: absentOr(isText),
+    sources: absentOr(isTextList),
+  }),
+  authority: closed({
+    delegation_ref: orNull(isText),
+    human_principal: orNull(isText),
+    claimed_tier: orNull(isText),
+    trust_tier: isText,
+  }),
+  conformance: isObject,
+  claimed_conformance: isObject,
+  permitted_actions: isTextList,
+  not_checked: isTextList,
+}
+
 function check(document: JsonObject, findings: Findings): void {
+  checkShape(document, SHAPE, findings)
   const { artifact, data_provenance, claimed } = objectsOf(document)
   const version = document['version'] === document['schema_version']
   record(findings, 'version', version, 'is not that of schema_version')
   checkArtifact(artifact, findings)
   const root = data_provenance['merkle_root']
-  const sealed = isText(root) && DIGEST.test(root)
-  record(findings, 'provenance_sealed', sealed, 'data_provenance has no merkle_root')
+  record(findings, 'provenance_sealed', isDigest(root), 'data_provenance has no merkle_root')
   const { conformance, authority } = checkConformance(document, findings)
-  const [against] = claimReasons(claimed, conformance.per_policy)
-  const passes = conformance.result === 'pass' && isText(claimed['result'])
-  const what = against ?? 'the checks it names do not pass'
-  record(findings, 'conformance_pass', passes && against === undefined, what)
+  checkResult(claimed, conformance, findings)
   const [missing] = authorityReasons(authority)
   record(findings, 'authority_present', missing === undefined, missing)
   const provenance = { ...data_provenance, merkle_root: String(root) }
@@ -247,6 +284,18 @@ function check(document: JsonObject, findings: Findings): void {
   const named = canonicalize(document['not_checked'] ?? null) === expected
   record(findings, 'not_checked', named, 'is not what the certificate leaves unchecked')
   nameUnchecked(document, conformance.evidence, findings)
+}
+
+/** Nothing that failed is valid; only what passed is said to have passed. */
+function checkResult(
+  claimed: JsonObject,
+  { result, per_policy }: LandingConformance,
+  findings: Findings,
+): void {
+  const [against] = claimReasons(claimed, per_policy)
+  const stands = result !== 'fail' && isText(claimed['result']) && against === undefined
+  const name = stands && result === 'not_checked' ? 'conformance_not_failed' : 'conformance_pass'
+  record(findings, name, stands, against ?? 'a check that it names fails')
 }
 
 function checkArtifact(artifact: JsonObject, findings: Findings): void {

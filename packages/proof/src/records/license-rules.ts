@@ -18,6 +18,13 @@ const TRAITS = [
   'by-nc-sa-1',
   'by-nc-sa',
   'odbl',
+  // What follows matters to pairs that no rule judges alone: license-pairs.ts.
+  'lgpl-2',
+  'mpl-2',
+  'by-nc',
+  'other-nc',
+  'by-old',
+  'copyleft',
 ] as const
 export type Trait = (typeof TRAITS)[number]
 
@@ -162,15 +169,15 @@ const GNU: Readonly<Record<string, readonly Reading[]>> = {
   'GPL-2.0-or-later': [['gpl-2'], ['gpl-3']],
   'GPL-3.0-only': [['gpl-3']],
   'GPL-3.0-or-later': [['gpl-3']],
-  'AGPL-1.0-only': [['not-gpl']],
-  'AGPL-1.0-or-later': [['not-gpl'], ['agpl-3']],
+  'AGPL-1.0-only': [['not-gpl', 'copyleft']],
+  'AGPL-1.0-or-later': [['not-gpl', 'copyleft'], ['agpl-3']],
   'AGPL-3.0-only': [['agpl-3']],
   'AGPL-3.0-or-later': [['agpl-3']],
   // Both let the work be taken under the GPL, version 2 or any later.
-  'LGPL-2.0-only': [[]],
-  'LGPL-2.0-or-later': [[]],
-  'LGPL-2.1-only': [[]],
-  'LGPL-2.1-or-later': [[]],
+  'LGPL-2.0-only': [['lgpl-2']],
+  'LGPL-2.0-or-later': [['lgpl-2']],
+  'LGPL-2.1-only': [['lgpl-2']],
+  'LGPL-2.1-or-later': [['lgpl-2']],
   'LGPL-3.0-only': [['lgpl-3']],
   'LGPL-3.0-or-later': [['lgpl-3']],
 }
@@ -179,21 +186,26 @@ const words = (text: string): readonly string[] => text.split(/\s+/).filter(Bool
 
 /** On the FSF's list of free licences that are incompatible with the GPL. */
 const NOT_GPL: ReadonlySet<string> = new Set(
-  words(`AFL-1.1 AFL-1.2 AFL-2.0 AFL-2.1 AFL-3.0 Apache-1.0 Apache-1.1 BSD-4-Clause CDDL-1.0
-    CDDL-1.1 CPAL-1.0 CPL-1.0 EPL-1.0 EPL-2.0 IPL-1.0 JSON LPPL-1.2 LPPL-1.3a MPL-1.0 MPL-1.1
+  words(`AFL-1.1 AFL-1.2 AFL-2.0 AFL-2.1 AFL-3.0 Apache-1.0 Apache-1.1 BSD-4-Clause JSON LPPL-1.2
+    LPPL-1.3a OpenSSL PHP-3.0 PHP-3.01`),
+)
+
+/** On the same list, and copyleft themselves. */
+const NOT_GPL_COPYLEFT: ReadonlySet<string> = new Set(
+  words(`CDDL-1.0 CDDL-1.1 CPAL-1.0 CPL-1.0 EPL-1.0 EPL-2.0 IPL-1.0 MPL-1.0 MPL-1.1
     MPL-2.0-no-copyleft-exception MS-PL MS-RL NPL-1.0 NPL-1.1 OSL-1.0 OSL-1.1 OSL-2.0 OSL-2.1
-    OSL-3.0 OpenSSL PHP-3.0 PHP-3.01 QPL-1.0`),
+    OSL-3.0 QPL-1.0`),
 )
 
 const NON_COMMERCIAL: ReadonlySet<string> = new Set(
   words('Aladdin NCGL-UK-2.0 PolyForm-Noncommercial-1.0.0'),
 )
 
-/** Permissive, public domain, or copyleft of single files: nothing here conflicts with them. */
+/** Permissive or public domain: nothing here conflicts with them. */
 const FREE_TO_COMPOSE: ReadonlySet<string> = new Set(
   words(`0BSD Artistic-2.0 BSD-1-Clause BSD-2-Clause BSD-2-Clause-Patent BSD-3-Clause
     BSD-3-Clause-Clear BSL-1.0 BlueOak-1.0.0 CC-PDDC CC-PDM-1.0 CC0-1.0 CDLA-Permissive-1.0
-    CDLA-Permissive-2.0 ISC Libpng MIT MIT-0 MPL-2.0 NCSA ODC-By-1.0 OGL-UK-3.0 OpenMDW-1.0
+    CDLA-Permissive-2.0 ISC Libpng MIT MIT-0 NCSA ODC-By-1.0 OGL-UK-3.0 OpenMDW-1.0
     PDDL-1.0 PSF-2.0 PostgreSQL Python-2.0 UPL-1.0 Unicode-3.0 Unlicense WTFPL X11 Zlib curl`),
 )
 
@@ -205,11 +217,15 @@ const LATER: Readonly<Record<string, string>> = {
   'MPL-1.1': 'MPL-2.0',
 }
 
-/** Exceptions that let a work under a GNU licence be part of another under any licence. */
+/**
+ * Exceptions that let a work under a GNU licence be part of, or be called by, another under any
+ * licence.
+ */
 const LINKING_EXCEPTIONS: ReadonlySet<string> = new Set(
   words(`Classpath-exception-2.0 GCC-exception-2.0 GCC-exception-3.1 GNU-compiler-exception
-    GPL-3.0-linking-exception LGPL-3.0-linking-exception OCaml-LGPL-linking-exception
-    WxWindows-exception-3.1 eCos-exception-2.0 freertos-exception-2.0`),
+    GPL-3.0-linking-exception LGPL-3.0-linking-exception Linux-syscall-note
+    OCaml-LGPL-linking-exception WxWindows-exception-3.1 eCos-exception-2.0
+    freertos-exception-2.0`),
 )
 
 /** How a term begins that is no SPDX licence expression; the caller's words follow. */
@@ -238,8 +254,10 @@ function readingsOfId(id: string): readonly Reading[] {
   if (isGnu(id)) return GNU[id] ?? [[]]
   if (id === 'Apache-2.0') return [['apache-2']]
   if (id === 'ODbL-1.0') return [['odbl']]
+  if (id === 'MPL-2.0') return [['mpl-2']]
   if (NOT_GPL.has(id)) return [['not-gpl']]
-  if (NON_COMMERCIAL.has(id)) return [['non-commercial']]
+  if (NOT_GPL_COPYLEFT.has(id)) return [['not-gpl', 'copyleft']]
+  if (NON_COMMERCIAL.has(id)) return [['non-commercial', 'other-nc']]
   return [creativeCommonsTraits(id)]
 }
 
@@ -251,11 +269,13 @@ function creativeCommonsTraits(id: string): Reading {
   const [, nc, kind, major = ''] = match
   const base: readonly Trait[] = nc === undefined ? [] : ['non-commercial']
   if (kind === 'ND') return [...base, 'no-derivatives']
-  if (kind !== 'SA') return base
+  if (kind !== 'SA') return nc === undefined ? plainTraits(major) : [...base, 'by-nc']
   if (nc !== undefined) return [...base, major === '1' ? 'by-nc-sa-1' : 'by-nc-sa']
   if (major === '1') return ['by-sa-1']
   return [major === '4' ? 'by-sa-4' : 'by-sa']
 }
+
+const plainTraits = (major: string): Reading => (Number(major) < 4 ? ['by-old'] : [])
 
 /**
  * The rule for words that are no SPDX expression, as existing clients send them: `nd` between

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readingsOf } from './license-rules.ts'
-import { type LicenseTerms, licenseVerdict } from './license-verdict.ts'
+import { NOT_SPDX, readingsOf } from './license-rules.ts'
+import { type LicenseTerms, licenseVerdict, NO_LICENSE } from './license-verdict.ts'
 
 const membersOf = (...licenses: readonly LicenseTerms[]) =>
   licenses.map((license_terms, i) => ({ ref_id: `m-${i}`, license_terms }))
@@ -33,6 +33,7 @@ const STANDS: readonly (readonly string[])[] = [
   ['Apache-1.1+', 'GPL-2.0-or-later'],
   ['GPL-2.0-only WITH Classpath-exception-2.0', 'Apache-2.0'],
   ['GPL-3.0-only WITH GCC-exception-3.1', 'CC-BY-NC-4.0'],
+  ['GPL-2.0-only WITH Linux-syscall-note', 'Apache-2.0'],
   ['CC-BY-4.0', 'GPL-2.0-only'],
   ['CC-BY-SA-4.0', 'GPL-3.0-only'],
   ['CC-BY-SA-4.0', 'GPL-2.0-or-later'],
@@ -50,6 +51,32 @@ const STANDS: readonly (readonly string[])[] = [
   ['not SPDX: under standard terms', 'not SPDX: brand'],
 ]
 
+/** No rule is against them, and none is for them. */
+const UNJUDGED: readonly (readonly [string, string])[] = [
+  ['CC-BY-SA-3.0', 'LGPL-2.1-only'],
+  ['CC-BY-SA-3.0', 'LGPL-3.0-only'],
+  ['CC-BY-SA-4.0', 'LGPL-3.0-or-later'],
+  ['CC-BY-SA-4.0', 'AGPL-3.0-only'],
+  ['CC-BY-NC-4.0', 'LGPL-2.1-or-later'],
+  ['CC-BY-NC-4.0', 'LGPL-3.0-only'],
+  ['CC-BY-NC-SA-4.0', 'LGPL-2.1-only'],
+  ['CC-BY-NC-SA-4.0', 'MPL-2.0'],
+  ['CC-BY-NC-SA-4.0', 'PolyForm-Noncommercial-1.0.0'],
+  ['CC-BY-NC-4.0', 'MPL-2.0'],
+  ['CC-BY-NC-4.0', 'EPL-2.0'],
+  ['MPL-2.0', 'ODbL-1.0'],
+  ['GPL-3.0-only', 'ODbL-1.0'],
+  ['GPL-2.0-or-later', 'ODbL-1.0'],
+  ['CC-BY-SA-4.0', 'OSL-3.0'],
+  ['EPL-2.0', 'OSL-3.0'],
+  ['EPL-1.0', 'EPL-2.0'],
+  ['CC-BY-3.0', 'GPL-3.0-only'],
+  ['CC-BY-2.5', 'GPL-2.0-or-later'],
+  ['CC-BY-3.0', 'LGPL-2.1-only'],
+  ['GPL-1.0-only', 'MPL-2.0'],
+  ['GPL-1.0-only', 'LGPL-2.1-only'],
+]
+
 const CLASHES: readonly (readonly [string, string, rule: string])[] = [
   ['CC-BY-ND-4.0', 'MIT', 'no_derivatives'],
   ['CC-BY-NC-ND-3.0-IGO', 'MIT', 'no_derivatives'],
@@ -64,7 +91,7 @@ const CLASHES: readonly (readonly [string, string, rule: string])[] = [
   ['GPL-2.0-only', 'Apache-2.0', 'apache_gpl'],
   ['GPL-1.0-only', 'Apache-2.0', 'apache_gpl'],
   ['GPL-2.0-only', 'Apache-2.0 WITH Swift-exception', 'apache_gpl'],
-  ['GPL-2.0-only WITH Linux-syscall-note', 'Apache-2.0', 'apache_gpl'],
+  ['GPL-2.0-only WITH Font-exception-2.0', 'Apache-2.0', 'apache_gpl'],
   ['GPL-2.0-only', 'GPL-3.0-only', 'gpl_versions'],
   ['GPL-2.0-only', 'GPL-3.0-or-later', 'gpl_versions'],
   ['GPL-2.0-only', 'AGPL-3.0-only', 'gpl_versions'],
@@ -99,6 +126,53 @@ for (const pair of STANDS)
     assert.deepEqual(verdict.reasons, [])
     assert.equal(judge(...[...pair].reverse()).compatible, true)
   })
+
+for (const pair of STANDS)
+  test(`${pair.join(' with ')} is judged`, () => {
+    const pairs = judge(...pair).reported.filter(({ license }) => license.includes(' with '))
+    assert.deepEqual(pairs, [])
+  })
+
+for (const pair of UNJUDGED)
+  test(`${pair.join(' with ')} is reported as not judged`, () => {
+    const license = [...pair].sort().join(' with ')
+    const verdict = judge(...pair)
+    assert.deepEqual([verdict.compatible, verdict.reasons], [true, []])
+    const why = 'no rule judges the two together'
+    assert.deepEqual(verdict.reported, [{ license, members: ['m-0', 'm-1'], why }])
+    assert.ok(verdict.detail.endsWith(`not judged: ${license}`))
+    assert.deepEqual(judge([...pair].reverse().join(' & ')).reported, [
+      { license, members: ['m-0'], why },
+    ])
+  })
+
+test('copyleft and non-commercial licences never stand together silently', () => {
+  const known = [...['GPL-2.0-only', 'GPL-3.0-only', 'AGPL-3.0-only', 'LGPL-2.1-only'], 'MPL-2.0']
+  const stand = new Set([
+    ...known.flatMap((one) => known.map((other) => `${one} with ${other}`)),
+    ...['CC-BY-SA-4.0 with GPL-3.0-only', 'CC-BY-NC-4.0 with CC-BY-NC-SA-4.0'],
+  ])
+  const more = ['ODbL-1.0', 'CC-BY-SA-4.0', 'CC-BY-NC-SA-4.0', 'OSL-3.0', 'EPL-2.0', 'CDDL-1.0']
+  const all = [...known, ...more, 'QPL-1.0', 'CC-BY-NC-4.0', 'Aladdin'].sort()
+  for (const [i, one] of all.entries())
+    for (const other of all.slice(i + 1)) {
+      const { compatible, reported } = judge(one, other)
+      const pair = `${one} with ${other}`
+      const silent = compatible && reported.length === 0
+      if (pair !== 'Aladdin with CC-BY-NC-4.0') assert.ok(!silent || stand.has(pair), pair)
+    }
+})
+
+test('an alternative that is judged is taken before one that is not', () => {
+  const { terms, reported } = judge('LGPL-3.0-only | CC-BY-SA-3.0', 'CC-BY-SA-4.0')
+  assert.deepEqual([terms, reported], [['CC-BY-SA-3.0', 'CC-BY-SA-4.0'], []])
+})
+
+test('a lawful basis without a licence is reported', () => {
+  const [reported] = judge(NOT_SPDX + NO_LICENSE, 'MIT').reported
+  assert.deepEqual(reported?.members, ['m-0'])
+  assert.match(reported?.why ?? '', /lawful basis/)
+})
 
 for (const [one, other, rule] of CLASHES)
   test(`${one} does not stand with ${other}: ${rule}`, () => {
@@ -164,7 +238,7 @@ test('what no rule knows is reported, and a known alternative is taken before it
   )
   assert.match(verdict.detail, /BUSL-1\.1, LicenseRef-acme, not SPDX: proprietary/)
   assert.deepEqual(judge('LicenseRef-acme | GPL-3.0-only', 'MIT').terms, ['GPL-3.0-only', 'MIT'])
-  const exception = judge('GPL-2.0-only WITH Linux-syscall-note').reported
+  const exception = judge('GPL-2.0-only WITH Font-exception-2.0').reported
   assert.match(exception[0]?.why ?? '', /exception/)
 })
 

@@ -1,4 +1,5 @@
 // Whether the licences of a composition's members can stand together, and why not.
+import { isUnjudged, unjudgedBy } from './license-pairs.ts'
 import {
   apartFrom,
   bitsOf,
@@ -9,6 +10,9 @@ import {
   type Trait,
   unknownOf,
 } from './license-rules.ts'
+
+/** The words for what has a lawful basis and no licence, so that it is never cleared. */
+export const NO_LICENSE = 'no licence is stated'
 
 /**
  * A licence in disjunctive form: any one of the lists may be chosen, all terms of a list apply.
@@ -42,7 +46,10 @@ export type LicenseVerdict = {
   /** What was chosen among alternatives: applies to the whole, sorted. */
   readonly terms: readonly string[]
   readonly reasons: readonly LicenseConflict[]
-  /** Licences of which the rules know nothing: not in the way, and not cleared either. */
+  /**
+   * Licences of which the rules know nothing, and pairs (`A with B`) that no rule judges: not in
+   * the way, and not cleared either.
+   */
   readonly reported: readonly ReportedLicense[]
 }
 
@@ -57,6 +64,8 @@ type Option = {
   /** The same as bits, and what the rules keep apart from them. */
   readonly bits: number
   readonly apart: number
+  /** Of what stands beside these no rule says whether it may. */
+  readonly unjudged: number
   /** How many of the terms the rules do not know. */
   readonly unknown: number
 }
@@ -72,10 +81,11 @@ type Form = {
 /** The same for the same members in any order. */
 export function licenseVerdict(members: readonly LicensedMember[]): LicenseVerdict {
   const forms = formsOf(members)
-  const chosen = choose(forms)
+  const judged = choose(forms, { judged_only: true })
+  const chosen = Array.isArray(judged) ? judged : choose(forms, { judged_only: false })
   if (chosen === null || chosen === 'too_many') return incompatible(forms, chosen)
   const terms = [...new Set(chosen.flatMap((option) => option.terms))].sort()
-  const reported = reportedOf(terms, forms)
+  const reported = [...reportedOf(terms, forms), ...pairsOf(terms, forms)]
   const spdx = terms.length > 0 && !terms.some((term) => term.startsWith(NOT_SPDX))
   const named = reported.map(({ license }) => license).join(', ')
   return {
@@ -111,11 +121,11 @@ export function conflictText({ licenses, members, detail, source }: LicenseConfl
 }
 
 function formsOf(members: readonly LicensedMember[]): Form[] {
-  const forms = new Map<string, { ids: string[]; terms: LicenseTerms }>()
+  const forms = new Map<string, { ids: Set<string>; terms: LicenseTerms }>()
   for (const { ref_id, license_terms } of members) {
     const key = JSON.stringify(license_terms)
-    const form = forms.get(key) ?? { ids: [], terms: license_terms }
-    form.ids.push(ref_id)
+    const form = forms.get(key) ?? { ids: new Set(), terms: license_terms }
+    form.ids.add(ref_id)
     forms.set(key, form)
   }
   return [...forms.entries()]
@@ -136,7 +146,8 @@ function optionsOf(terms: readonly string[]): Option[] {
   const unknown = terms.filter((term) => unknownOf(term) !== undefined).length
   return readings.map((traits) => {
     const bits = bitsOf(traits)
-    return { terms, traits: new Set(traits), bits, apart: apartFrom(bits), unknown }
+    const [apart, unjudged] = [apartFrom(bits), unjudgedBy(bits)]
+    return { terms, traits: new Set(traits), bits, apart, unjudged, unknown }
   })
 }
 
@@ -168,7 +179,11 @@ const has = ({ traits }: Option, any: readonly Trait[]): boolean =>
   any.some((trait) => traits.has(trait))
 
 /** One option of each form, none in conflict with another; null where there is no such choice. */
-function choose(forms: readonly Form[]): readonly Option[] | 'too_many' | null {
+function choose(
+  forms: readonly Form[],
+  { judged_only }: { judged_only: boolean },
+): readonly Option[] | 'too_many' | null {
+  const against = ({ apart, unjudged }: Option) => (judged_only ? apart | unjudged : apart)
   const ordered = [...forms].sort((a, b) => a.viable.length - b.viable.length)
   const chosen: Option[] = []
   // What was tried in vain: the form that was to follow, and the traits taken before it.
@@ -180,9 +195,10 @@ function choose(forms: readonly Form[]): readonly Option[] | 'too_many' | null {
     if (failed[at]?.has(taken)) return false
     for (const option of form.viable) {
       if (steps++ >= STEPS_MAX) return false
-      if ((option.bits & apart) !== 0) continue
+      const theirs = apart | against(option)
+      if ((option.bits & theirs) !== 0) continue
       chosen.push(option)
-      if (search(at + 1, taken | option.bits, apart | option.apart)) return true
+      if (search(at + 1, taken | option.bits, theirs)) return true
       chosen.pop()
     }
     failed[at]?.add(taken)
@@ -227,14 +243,14 @@ function pairConflict(a: Form, b: Form): LicenseConflict | undefined {
   const rule = firstRule(option, other)
   if (rule === undefined) return undefined
   const licenses = [...termsWith(option, rule), ...termsWith(other, rule)]
-  const members = [...a.members, ...b.members].sort()
+  const members = [...new Set([...a.members, ...b.members])].sort()
   return { rule: rule.rule, members, licenses, detail: rule.detail, source: rule.source }
 }
 
 function together(forms: readonly Form[], why: 'too_many' | null): LicenseConflict {
   return {
     rule: why === null ? 'no_choice' : 'too_many_alternatives',
-    members: forms.flatMap(({ members }) => members).sort(),
+    members: [...new Set(forms.flatMap(({ members }) => members))].sort(),
     licenses: [],
     detail:
       why === null
@@ -244,11 +260,31 @@ function together(forms: readonly Form[], why: 'too_many' | null): LicenseConfli
   }
 }
 
+const whyReported = (term: string): string | undefined =>
+  term === NOT_SPDX + NO_LICENSE ? 'a lawful basis is stated, and no licence' : unknownOf(term)
+
 function reportedOf(terms: readonly string[], forms: readonly Form[]): ReportedLicense[] {
   return terms.flatMap((license) => {
-    const why = unknownOf(license)
+    const why = whyReported(license)
     if (why === undefined) return []
-    const of = forms.filter(({ options }) => options.some((o) => o.terms.includes(license)))
-    return [{ license, members: of.flatMap(({ members }) => members).sort(), why }]
+    const of = forms.filter((form) => isNamed(form, license))
+    const members = [...new Set(of.flatMap((form) => form.members))].sort()
+    return [{ license, members, why }]
   })
 }
+
+/** Terms that were chosen, and of which no rule says that they stand together. */
+function pairsOf(terms: readonly string[], forms: readonly Form[]): ReportedLicense[] {
+  const doubtful = terms.filter((term) => readingsOf(term).some((traits) => traits.length > 0))
+  return doubtful.flatMap((one, i) =>
+    doubtful.slice(i + 1).flatMap((other) => {
+      if (!isUnjudged(one, other)) return []
+      const of = forms.filter((form) => isNamed(form, one) || isNamed(form, other))
+      const members = [...new Set(of.flatMap((form) => form.members))].sort()
+      return [{ license: `${one} with ${other}`, members, why: 'no rule judges the two together' }]
+    }),
+  )
+}
+
+const isNamed = ({ options }: Form, term: string): boolean =>
+  options.some(({ terms }) => terms.includes(term))

@@ -2,7 +2,7 @@
 import { canonicalBytes, type JsonObject } from '../canonical.ts'
 import { blake2b128, sha256 } from '../digest.ts'
 import { toBase64, toHex } from '../encoding.ts'
-import type { PublishedKey } from '../keys.ts'
+import { type PublishedKey, toMicroseconds } from '../keys.ts'
 import { findMisfit, isCount, isObject, isText, orNull } from '../shape.ts'
 import { signedBytes } from '../signature.ts'
 import {
@@ -14,6 +14,7 @@ import {
   startFindings,
   type Verdict,
 } from '../verdict.ts'
+import { foldName } from './fold-name.ts'
 
 export const RECORD_KINDS = [
   'landing',
@@ -141,6 +142,7 @@ export async function verifyRegistryRecord(
   const at = String(document['issued_at'])
   const claim = { message, signature, public_key, key_id, purpose: 'record', at }
   await checkSignature(findings, claim, keys)
+  checkTimes(document, findings)
   checkProposal(rules, document, findings)
   checkApproval(document, findings)
   tryCheck(rules, document, findings)
@@ -153,6 +155,13 @@ function bytesOf(kind: RecordKind, document: JsonObject): Uint8Array | null {
   } catch {
     return null
   }
+}
+
+function checkTimes({ created_at, issued_at }: JsonObject, findings: Findings): void {
+  const [created, issued] = [created_at, issued_at].map((at) => toMicroseconds(String(at)))
+  // A comparison with an unreadable time (NaN) is false.
+  const ordered = Number(created) <= Number(issued)
+  record(findings, 'times', ordered, 'issued before it was asked for, or no times')
 }
 
 function checkProposal(rules: RecordRules, document: JsonObject, findings: Findings): void {
@@ -181,6 +190,12 @@ function checkApproval(document: JsonObject, findings: Findings): void {
   const bound = approval['proposal_digest'] === document['proposal_digest']
   const what = misfit === null ? 'is bound to another proposal' : `has no ${misfit}`
   record(findings, 'approval', misfit === null && bound, what)
+  const then = approval['decided_at'] === document['issued_at']
+  record(findings, 'approved_then', then, 'was decided at another time than it was issued')
+  const { approver, approver_id } = approval
+  const asker = document['requested_by']
+  const self = [approver, approver_id].some((one) => isText(one) && foldName(one) === asker)
+  record(findings, 'not_self_approved', !self, 'the approver is the key that asked')
   findings.notChecked.push('the approver: a name as given, or see the approval record')
 }
 

@@ -175,7 +175,7 @@ test('what is derived in an action is recomputed even where the signature holds'
   const unclaimed = { ...authority, claimed_tier: null }
   assert.deepEqual(await fails({ authority: unclaimed }), [...proposal, 'trust_tier'])
   const strange = { ...actionRequest.type, required_trust_tier: 'admin' }
-  assert.deepEqual(await fails({ type: strange }), [...proposal, 'trust_tier'])
+  assert.deepEqual(await fails({ type: strange }), [...proposal, 'shape', 'trust_tier'])
   const unnamed = { ...actionRequest.type, version: 1 }
   assert.deepEqual(await fails({ type: unnamed }), [...proposal, 'type'])
   assert.deepEqual(await fails({ subject_refs: ['INV-1'] }), [...proposal, 'subject_type'])
@@ -194,6 +194,67 @@ test('what is derived in a type is recomputed even where the signature holds', a
   const opened = await fails(actionType, { spec, schema_digest: schemaDigest(spec) })
   assert.deepEqual(opened, ['proposal_digest', 'record_id'])
 })
+
+test('an action has the members of an action and no others, at every depth', async () => {
+  const fails = (set: JsonObject) => failed(actionRules, resigned(actionRules, action, set))
+  const proposal = ['proposal_digest', 'action_id']
+  assert.deepEqual(await fails({ also: 1 }), ['shape'])
+  assert.deepEqual(await fails({ authority: { ...authority, also: 1 } }), ['shape'])
+  const given = actionRequest.type
+  for (const set of [
+    ...[{ also: 1 }, { type_id: 'x' }, { record_id: 'C'.repeat(32) }, { subject_type: 7 }],
+    ...[{ schema_digest: 'x' }, { schema_digest: '0'.repeat(63) }, { version: 1.5 }],
+  ]) {
+    const found = await fails({ type: { ...given, ...set } })
+    assert.deepEqual(found.slice(0, 3), [...proposal, 'shape'], JSON.stringify(set))
+  }
+  for (const set of [
+    ...[{ action_name: 7 }, { params: [] }, { params_digest: 'x' }, { gate: null }],
+    ...[{ type: null }, { authority: null }, { subject_refs: 'INV-1' }, { subject_refs: [7] }],
+    ...[
+      { type: 'Invoice', ref: 'a', also: 1 },
+      { type: 'Invoice', ref: 7 },
+    ].map((subject) => ({
+      subject_refs: [subject],
+    })),
+    ...[{ delegation_ref: 7 }, { claimed_tier: 'admin' }, { trust_tier: 'admin' }].map((other) => ({
+      authority: { ...authority, ...other },
+    })),
+  ])
+    assert.ok((await fails(set)).includes('shape'), JSON.stringify(set))
+})
+
+test('a type has the members and words of a type and no others', async () => {
+  const fails = (set: JsonObject) => failed(worldTypeRules, resigned(worldTypeRules, type, set))
+  assert.deepEqual(await fails({ also: 1 }), ['shape'])
+  assert.deepEqual(await fails({ name: 7 }), ['proposal_digest', 'record_id', 'shape'])
+  assert.deepEqual(await fails({ version: 2, type_id: 'x' }), ['shape'])
+  const banana = issue(worldTypeRules, { ...typeRequest, kind: 'banana' }, versionOne)
+  assert.deepEqual(await failed(worldTypeRules, banana), ['shape'])
+})
+
+const TIER = { required_trust_tier: 'root' }
+const ENDS = { from_type: 'A', to_type: 'B' }
+for (const [kind, spec, passes] of [
+  ['action', TIER, true],
+  ['action', { ...TIER, operation: 'x', input_schema: {}, subject_type: 'A' }, true],
+  ['link', ENDS, true],
+  ['link', { ...ENDS, cardinality: 'one_to_one', description: 'x' }, true],
+  ['object', { type: 'object', additionalProperties: false }, true],
+  ['action', { required_trust_tier: 'admin' }, false],
+  ['action', {}, false],
+  ['action', { ...TIER, also: 1 }, false],
+  ['action', { ...TIER, input_schema: 'x' }, false],
+  ['link', { from_type: 'A' }, false],
+  ['link', { ...ENDS, cardinality: 'some' }, false],
+  ['link', { ...ENDS, template_source: 7 }, false],
+] as const)
+  test(`a spec of a ${kind}, ${JSON.stringify(spec)}: ${passes}`, async () => {
+    const record = issue(worldTypeRules, { kind, name: 'x', spec }, (id) => ({
+      ...{ type_id: id, version: 1, schema_digest: schemaDigest(spec) },
+    }))
+    assert.deepEqual(await failed(worldTypeRules, record), passes ? [] : ['spec'])
+  })
 
 test('members of a wrong shape are findings, and never an accident', async () => {
   for (const [rules, record] of [

@@ -2,8 +2,10 @@
 import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
-import { isCount, isObject, isText } from '../shape.ts'
+import { isCount, isObject, isText, optional } from '../shape.ts'
 import { type Findings, record } from '../verdict.ts'
+import { checkShape, closed } from './closed-shape.ts'
+import { ACTION_TIERS, isDigest, isOneOf, isRecordId } from './record-words.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /** In normal form. */
@@ -46,8 +48,36 @@ function requestOf({ kind = null, name = null, spec = null }: JsonObject): JsonO
   return { kind, name, spec }
 }
 
+const SHAPE = {
+  ...{ record_id: isRecordId, type_id: isRecordId, version: isCount, schema_digest: isDigest },
+  ...{ kind: isOneOf(['object', 'link', 'action']), name: isText, spec: isObject },
+}
+
+const NOTES = { description: optional(isText), template_source: optional(isText) }
+const isLinkSpec = closed({
+  ...NOTES,
+  from_type: isText,
+  to_type: isText,
+  cardinality: optional(isOneOf(['one_to_one', 'one_to_many', 'many_to_one', 'many_to_many'])),
+})
+const isActionSpec = closed({
+  ...NOTES,
+  operation: optional(isText),
+  required_trust_tier: isOneOf(ACTION_TIERS),
+  input_schema: optional(isObject),
+  subject_type: optional(isText),
+})
+
+/** Of objects it is a schema, which has many members. */
+function isSpec(kind: unknown, spec: unknown): boolean {
+  if (kind === 'link') return isLinkSpec(spec)
+  return kind === 'action' ? isActionSpec(spec) : isObject(spec)
+}
+
 function check(document: JsonObject, findings: Findings): void {
+  checkShape(document, SHAPE, findings)
   const { kind, spec } = document
+  record(findings, 'spec', isSpec(kind, spec), 'is not one of its kind')
   const digest = isObject(spec) && document['schema_digest'] === schemaDigest(spec)
   record(findings, 'schema_consistent', digest, 'schema_digest does not follow from the spec')
   const { record_id, type_id, version } = document

@@ -16,9 +16,11 @@ import { gcrumbsHandlers } from '../slices/gcrumbs/index.ts'
 import { governanceHandlers } from '../slices/governance/index.ts'
 import { jobsHandlers } from '../slices/jobs/index.ts'
 import { landingHandlers } from '../slices/landing/index.ts'
+import { manifoldHandlers } from '../slices/manifold/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
 import { provenanceHandlers } from '../slices/provenance/index.ts'
+import { reportsHandlers } from '../slices/reports/index.ts'
 import { reputationHandlers } from '../slices/reputation/index.ts'
 import { templatesHandlers } from '../slices/templates/index.ts'
 import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
@@ -59,6 +61,8 @@ export function allRoutes(): Route[] {
     ...bind(contract.worldModel, worldModelHandlers),
     ...bind(contract.templates, templatesHandlers),
     ...bind(contract.reputation, reputationHandlers),
+    ...bind(contract.manifold, manifoldHandlers),
+    ...bind(contract.reports, reportsHandlers),
     ...bind(contract.jobs, jobsHandlers),
     ...bind(contract.tenants, tenantsHandlers),
     ...bind(contract.keys, keysHandlers),

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { StreamReply } from '@custos/contract'
+import type { FileReply, StreamReply } from '@custos/contract'
 
 export type Headers = Record<string, string | number>
 
@@ -25,6 +25,22 @@ export function sendText(raw: ServerResponse, status: number, headers: Headers, 
   raw.writeHead(status, headers)
   // The same bytes, and of a long text a good deal sooner on the way.
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8')
+}
+
+/** A page of ours runs nothing and loads nothing, wherever it is opened. */
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+export function sendFile(
+  raw: ServerResponse,
+  status: number,
+  headers: Headers,
+  { file, type, filename }: FileReply,
+) {
+  headers['content-type'] = type
+  const shown = type.startsWith('text/html') ? 'inline' : 'attachment'
+  headers['content-disposition'] = `${shown}; filename="${safeName(filename)}"`
+  if (shown === 'inline') headers['content-security-policy'] = PAGE_POLICY
+  sendText(raw, status, headers, file)
 }
 
 /** Whether an answer has headers only (RFC 9110, 9.3.2). */

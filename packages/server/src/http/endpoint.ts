@@ -2,13 +2,19 @@
 
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type InputOf, limits, type OperationSpec, type StreamReply } from '@custos/contract'
+import {
+  type FileReply,
+  type InputOf,
+  limits,
+  type OperationSpec,
+  type StreamReply,
+} from '@custos/contract'
 import type { Handler, Principal } from '../platform/call.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
 import { readMeter } from '../slices/tenants/index.ts'
-import { answerHeaders, JSON_TYPE, sendStream, sendText } from './answer.ts'
+import { answerHeaders, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
 import { ANONYMOUS, type Authenticator } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import { HttpCall, type Keyed } from './call.ts'
@@ -32,6 +38,9 @@ export interface Arrived {
 }
 
 const NDJSON_TYPE = 'application/x-ndjson'
+const SVG_TYPE = 'image/svg+xml'
+/** A picture opened as a page of its own runs nothing and loads nothing. */
+const INERT = { 'content-security-policy': "default-src 'none'; sandbox" }
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]+$/
 const EMPTY = Buffer.alloc(0)
 /** The parameter that the path of a greedy operation ends with. */
@@ -80,6 +89,8 @@ export class Endpoint {
   readonly #authenticator: Authenticator
   readonly #requestIds: RequestIds
   readonly #params: Parameters | null
+  /** The parameter that takes the rest of the path. */
+  readonly #rest: string | null
   readonly #query: Parameters | null
   readonly #body: Shape | null
   readonly #fillBody: ((value: unknown) => void) | null
@@ -100,6 +111,7 @@ export class Endpoint {
     this.#authenticator = authenticator
     this.#requestIds = requestIds(kernel)
     this.#params = operation.params ? new Parameters(operation.params, 'path') : null
+    this.#rest = operation.greedy ? (LAST_PARAMETER.exec(operation.path)?.[1] ?? null) : null
     this.#query = operation.query ? new Parameters(operation.query, 'query') : null
     this.#body = operation.body ? new Shape(operation.body, 'body') : null
     this.#fillBody = compileDefaults(operation.body)
@@ -159,6 +171,14 @@ export class Endpoint {
       await sendStream(response, answering, reply as StreamReply)
       return operation.status
     }
+    if (operation.file_types && isFile(reply)) {
+      sendFile(response, operation.status, answering, reply)
+      return operation.status
+    }
+    if (operation.reply_type === SVG_TYPE) {
+      sendText(response, operation.status, { ...answering, ...INERT }, String(reply))
+      return operation.status
+    }
     const waits = operation.accepted !== undefined && isAccepted(reply)
     const status = waits ? ACCEPTED : operation.status
     sendText(response, status, answering, JSON.stringify(waits ? reply.accepted : reply))
@@ -167,8 +187,8 @@ export class Endpoint {
 
   // What a router gives for the rest of a path has no name there.
   #named(params: unknown): unknown {
-    const [, name] = this.#operation.greedy ? (LAST_PARAMETER.exec(this.#operation.path) ?? []) : []
-    return name === undefined ? params : { ...Object(params), [name]: Object(params)['*'] }
+    const name = this.#rest
+    return name === null ? params : { ...Object(params), [name]: Object(params)['*'] }
   }
 
   get #takesBody(): boolean {
@@ -247,6 +267,9 @@ const ACCEPTED = 202
 
 const isAccepted = (reply: unknown): reply is { accepted: unknown } =>
   typeof reply === 'object' && reply !== null && 'accepted' in reply
+
+const isFile = (reply: unknown): reply is FileReply =>
+  typeof reply === 'object' && reply !== null && 'file' in reply && 'type' in reply
 
 function mediaType(header: string | undefined): string {
   if (header === undefined) return ''

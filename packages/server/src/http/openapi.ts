@@ -158,16 +158,23 @@ function requestBody(operation: OperationSpec): Json {
 function success(operation: OperationSpec): Json {
   const type = operation.reply_type ?? 'application/json'
   const description =
-    type === 'application/json' ? operation.summary : `${operation.summary}, one JSON object a line`
+    type === 'application/x-ndjson'
+      ? `${operation.summary}, one JSON object a line`
+      : operation.summary
   return {
     [operation.status]: {
       description,
       headers: { 'X-Request-Id': { schema: { type: 'string' } } },
-      content: { [type]: { schema: operation.reply } },
+      content: { [type]: { schema: operation.reply }, ...pageOf(operation) },
     },
     ...(operation.accepted ? waitingResponse(operation.accepted) : {}),
   }
 }
+
+const pageOf = ({ file_types = [] }: OperationSpec): Json =>
+  file_types.some((type) => type.startsWith('text/html'))
+    ? { 'text/html': { schema: { type: 'string' } } }
+    : {}
 
 const waitingResponse = (schema: OperationSpec['reply']): Json => ({
   202: {

@@ -14,6 +14,7 @@ const INDEXED = [
   'cgr_decisions',
   'cgr_rotations',
   'cgr_attestations',
+  'reports',
 ] as const
 
 /**

@@ -1,13 +1,16 @@
 // For every refusal an operation of landing certificates declares, a request that provokes it.
 
+import { PROVENANCE_BYTES_MAX } from '@custos/contract'
 import { landingRequest } from './landing.ts'
 import { askWith, decidingCases, type Provoke, underPolicy } from './refusals-deciding.ts'
+
+const TOO_LONG = 'x'.repeat(PROVENANCE_BYTES_MAX)
 
 /** Cases by `operation code`. */
 export const provokingLanding: Readonly<Record<string, Provoke>> = {
   'landing.conformance rejected': ({ tenant }) =>
     tenant.ask('landing.conformance', {
-      body: { ...landingRequest('adapters/support'), data_provenance: {} },
+      body: { ...landingRequest('adapters/support'), data_provenance: { note: TOO_LONG } },
     }),
   'landing.issue rejected': ({ tenant }) =>
     tenant.ask('landing.issue', {

@@ -91,6 +91,7 @@ export const provokingWorldModel: Readonly<Record<string, Provoke>> = {
   [`${REGISTER} approval_required`]: underPolicy(REGISTER, TYPES_GATE, 'escalate'),
   'world_model.list_types rejected': badCursor('world_model.list_types'),
   'world_model.list_actions rejected': badCursor('world_model.list_actions'),
+  'templates.list rejected': badCursor('templates.list'),
   'world_model.validate_object type_not_found': changed('world_model.validate_object', {
     type_name: 'Nobody',
   }),

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
 import { askApproval, letWait } from './approval.ts'
 import { askLanding } from './landing.ts'
+import { buildReputation } from './reputation.ts'
 import { newTenant, type Tenant } from './tenant.ts'
 import { buildWorldModel } from './world-model.ts'
 
@@ -41,6 +42,8 @@ export interface Ids {
   readonly type_id: string
   readonly action_id: string
   readonly waiting_action_id: string
+  readonly report_id: string
+  readonly agent_handle: string
 }
 
 /** Well-formed ids of things that no tenant ever has. */
@@ -70,6 +73,8 @@ export const GHOSTS: Ids = {
   type_id: 'ffffffffffffffffffffffffffffffff',
   action_id: 'ffffffffffffffffffffffffffffffff',
   waiting_action_id: 'ffffffffffffffffffffffffffffffff',
+  report_id: 'ffffffffffffffffffffffffffffffff',
+  agent_handle: 'nobody/at@all',
 }
 
 export interface World {
@@ -109,6 +114,10 @@ export async function buildWorld(service: TestService): Promise<World> {
   const approval = await askApproval(tenant, word)
   const landing = await askLanding(tenant, word)
   const world = await buildWorldModel(tenant, word)
+  const reputation = await buildReputation(tenant, word)
+  const { report_id } = await tenant.ok('reports.generate', {
+    body: { framework: 'dora', title: `${word} for the auditor` },
+  })
   await tenant.ok('gcrumbs.roll')
   await tenant.ok('memory.write', {
     params: { store_id: filled.store_id },
@@ -117,11 +126,20 @@ export async function buildWorld(service: TestService): Promise<World> {
   const { epoch_number, tree_size } = await tenant.ok('gcrumbs.roll')
   assert.ok(epoch_number >= 2 && tree_size > 2)
   const { tenant_id } = tenant
-  const minted = { tenant_id, epoch_number, seq: 1, job_id, key_id, policy_id, corpus_id }
+  const minted = {
+    tenant_id,
+    epoch_number,
+    seq: 1,
+    job_id,
+    key_id,
+    policy_id,
+    corpus_id,
+    report_id,
+  }
   return {
     tenant,
     word,
-    ids: { ...filled, ...minted, ...composed, ...approval, ...landing, ...world },
+    ids: { ...filled, ...minted, ...composed, ...approval, ...landing, ...world, ...reputation },
   }
 }
 

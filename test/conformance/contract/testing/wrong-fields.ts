@@ -21,6 +21,7 @@ export const wrongFields = (ids: Ids): WrongField[] => [
   ...inErasure(ids),
   ...inSettings(),
   ...inGovernance(ids),
+  ...inReputation(),
   ...inLists(ids),
 ]
 
@@ -116,6 +117,28 @@ function inGovernance({ policy_id }: Ids): WrongField[] {
     ['governance.evaluate', { body: { operation: 'x', context: [] } }, 'validation'],
     ['governance.logs', { query: { result: 'refused' } }, 'validation'],
     ['governance.logs', { query: { policy_id: 'x' } }, 'validation'],
+  ]
+}
+
+function inReputation(): WrongField[] {
+  const decide = (more: object): Sent => ({ body: { decision: 'certify', ...more } })
+  const outcome = (more: object): Sent => ({
+    body: { invoice_ref: 'INV-1', outcome: 'paid', ...more },
+  })
+  const review = { invoice_ref: 'INV-1', reviewer_handle: 'r', rating: 1 }
+  return [
+    ['cgr.decide', decide({ decision: 'Certify' }), 'validation'],
+    ['cgr.decide', decide({ agent_key: 'f'.repeat(63) }), 'validation'],
+    ['cgr.decide', decide({ agent_key: '0'.repeat(64) }), 'validation'],
+    ['cgr.outcome', outcome({ outcome: 'lost' }), 'validation'],
+    ['cgr.outcome', outcome({ outcome_date: NAIVE }), 'validation'],
+    ['cgr.outcome', outcome({ reporter_signature: 'f'.repeat(128) }), 'validation'],
+    ['cgr.outcomes', { body: [outcome({}).body, outcome({ outcome: 1 }).body] }, 'validation'],
+    ['cgr.review', { body: { ...review, rating: 1.5 } }, 'validation'],
+    ['cgr.review', { body: { ...review, decision_id: 'f'.repeat(32) } }, 'rejected'],
+    ['cgr.reviews', { body: [review, { ...review, review_date: 'now' }] }, 'validation'],
+    ['cgr.scores', { query: { limit: 0 } }, 'validation'],
+    ['cgr.scores', { query: { dimension: 'No dimension' } }, 'validation'],
   ]
 }
 

@@ -9,7 +9,7 @@ export const CANARY = 'Xqcanary'
 const LABEL = 'Xqlabel'
 
 export class Canaries {
-  /** Canary by `operation place`. */
+  /** `operation place` by canary: a place may have several. */
   readonly #sent = new Map<string, string>()
   #count = 0
 
@@ -23,7 +23,7 @@ export class Canaries {
   }
 
   get places(): ReadonlySet<string> {
-    return new Set(this.#sent.keys())
+    return new Set(this.#sent.values())
   }
 
   /** The places whose canaries are in the text; labels do not count. */
@@ -31,15 +31,15 @@ export class Canaries {
     const lower = text.toLowerCase()
     if (!lower.includes(CANARY.toLowerCase())) return []
     const found = [...this.#sent].filter(
-      ([, canary]) => canary.startsWith(CANARY) && lower.includes(canary.toLowerCase()),
+      ([canary]) => canary.startsWith(CANARY) && lower.includes(canary.toLowerCase()),
     )
-    return found.length > 0 ? found.map(([place]) => place) : ['a canary cut short']
+    return found.length > 0 ? [...new Set(found.map(([, place]) => place))] : ['a canary cut short']
   }
 
   #new(prefix: string, place: string): string {
     this.#count += 1
     const canary = `${prefix}${String(this.#count).padStart(4, '0')}z`
-    this.#sent.set(place, canary)
+    this.#sent.set(canary, place)
     return canary
   }
 }

@@ -31,9 +31,38 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
   ['keys.create body.allowed_stores[]', 'ids of stores a key is limited to'],
 ])
 
-/** The words of a policy are the tenant's rules, not what is remembered: sealed, and kept. */
-export const isPolicyWord = (place: string): boolean =>
+/** The words of a policy are the tenant's rules: sealed, and kept while there is the policy. */
+const isPolicyWord = (place: string): boolean =>
   /^governance\.(create|update)_policy body\./.test(place)
+
+/** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
+const RECORD_WORDS = [
+  /^(artifacts|landing|provenance|compositions|world_model|approvals)\.[a-z_]+ body\./,
+  /^cgr\.[a-z]+ body(\[\])?\./,
+  /^reports\.generate body\.title$/,
+]
+
+/** Of those operations, but compared, counted or hashed only: no read has words for them. */
+const UNREAD_WORDS = [
+  /^landing\.conformance body\./,
+  /^landing\.issue body\.data_provenance\.merkle_root\*$/,
+  /^approvals\.attest body\.signer_id$/,
+  /^world_model\.validate_object body\.instance/,
+  /^world_model\.validate_link body\.(from_id|to_id|existing)/,
+  /^cgr\.decide body\.(reason|invoice_id|context|model_id)/,
+  /^cgr\.[a-z]+ body(\[\])?\.(invoice_ref|reviewer_handle|source)$/,
+]
+
+/**
+ * Words of registries, approvers and reputation are no memory: what was signed or counted would no
+ * longer be true without them. They are sealed, and stay readable for the tenant alone when
+ * memories and decisions are erased.
+ */
+export const isRecordWord = (place: string): boolean =>
+  RECORD_WORDS.some((kept) => kept.test(place)) && !UNREAD_WORDS.some((kept) => kept.test(place))
+
+/** What erasing memories leaves to be read; in clear it is nowhere either. */
+export const isKeptWord = (place: string): boolean => isPolicyWord(place) || isRecordWord(place)
 
 /** A request id is the caller's own, made to be found again in the log. */
 export const isKeptHeader = (place: string): boolean => place.endsWith(' headers.x-request-id')

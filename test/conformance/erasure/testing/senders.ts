@@ -1,39 +1,13 @@
 // Sends a canary through every text of every operation's body; what it made is erased afterwards.
 
 import type { Answer, Client } from '../../../crash/testing/client.ts'
-import type { Canaries } from './canaries.ts'
-
-/** What was made with canaries in it. */
-export interface Made {
-  readonly stores: string[]
-  readonly refs: number[]
-  readonly decisions: string[]
-  /** Refs that only decisions name. */
-  readonly labels: number[]
-}
-
-export interface SendParts {
-  readonly client: Client
-  readonly operator: Client
-  readonly canaries: Canaries
-  readonly made: Made
-}
+import { marks, type SendParts } from './send-parts.ts'
+import { sendRegistries } from './senders-registries.ts'
+import { sendReports } from './senders-reports.ts'
+import { sendReputation } from './senders-reputation.ts'
+import { sendWorldModel } from './senders-world-model.ts'
 
 const UNKNOWN_REF = 800_001
-
-/** Marks for the places of one operation. */
-function marks({ canaries }: SendParts, operation: string) {
-  return {
-    text: (place: string) => `${canaries.mark(operation, place)} walks by the river`,
-    word: (place: string) => canaries.mark(operation, place),
-    label: (place: string) => canaries.label(operation, place),
-    json: (place: string) => {
-      const word = canaries.mark(operation, `${place}{}`)
-      return { [word]: { nested: [word, `${word}Upper`] } }
-    },
-    headers: () => ({ 'idempotency-key': canaries.mark(operation, 'headers.idempotency-key') }),
-  }
-}
 
 export async function sendEverywhere(parts: SendParts): Promise<void> {
   await createStore(parts)
@@ -43,6 +17,10 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
   await logDecisions(parts)
   await erase(parts)
   await govern(parts)
+  await sendRegistries(parts)
+  await sendWorldModel(parts)
+  await sendReputation(parts)
+  await sendReports(parts)
   await platform(parts)
 }
 

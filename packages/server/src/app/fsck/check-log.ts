@@ -76,8 +76,13 @@ function summariseRecord(
   // A certified artifact is still the one that was registered.
   const before = registered.records.get(subject)?.digest ?? null
   const last = { status, digest: typeof given === 'string' ? given : before }
-  if (RECORD_KINDS.some((known) => known === kind)) registered.records.set(subject, last)
+  const certificate = payload['certificate_id']
+  const certificate_id = typeof certificate === 'string' ? certificate : null
+  if (RECORD_KINDS.some((known) => known === kind))
+    registered.records.set(subject, { ...last, certificate_id })
   if (kind !== 'approval' || status === 'settings_changed') return
+  const asked = status === 'requested' ? payload : registered.approvals.get(subject)?.asked
   const state = status === 'requested' ? 'pending' : status
-  registered.approvals.set(subject, { ...last, status: state })
+  const digest = typeof given === 'string' ? given : null
+  registered.approvals.set(subject, { status: state, digest, ...(asked ? { asked } : {}) })
 }

@@ -94,3 +94,33 @@ test('an approval that was never given is found', async () => {
   const [[kind, , what] = []] = await look()
   assert.deepEqual([kind, what], ['approval', 'is approved, and pending by the log'])
 })
+
+test('every column that a decision or a request rests on is compared', async () => {
+  const { plain, approved, waiting, request } = await fill()
+  const alter = async (table: string, assignment: string, id: string) => {
+    const key = table === 'records' ? 'record_id' : 'request_id'
+    await rawSql(service, `update ${table} set ${assignment} where ${key} = ?`, [id])
+    return (await look()).map(([kind, , what]) => [kind, what])
+  }
+  const [row] = await rawSql(service, 'select request_id from approvals where record_id = ?', [
+    waiting,
+  ])
+  const pending = String(row?.['request_id'])
+  const asked = ['approval', 'the row differs from what was asked for']
+  const cases: [string, string, string, string, unknown[]][] = [
+    ['approvals', 'expires_us = expires_us + 1', 'expires_us = expires_us - 1', pending, asked],
+    ['approvals', "escalations = '[]'", '', pending, asked],
+    ['records', "linked_id = 'ff'", 'linked_id = null', plain, []],
+    ['records', 'policy_set = policy_set + 1', 'policy_set = policy_set - 1', approved, []],
+    ['approvals', 'decided_us = decided_us + 1', 'decided_us = decided_us - 1', request, []],
+  ]
+  const kept = 'select escalations from approvals where request_id = ?'
+  const [before] = await rawSql(service, kept, [pending])
+  for (const [table, change, back, id, expected] of cases) {
+    const found = await alter(table, change, id)
+    assert.ok(found.length > 0, `${table} ${change}`)
+    if (expected.length > 0) assert.deepEqual(found[0], expected, change)
+    const undo = back === '' ? `escalations = '${String(before?.['escalations'])}'` : back
+    assert.deepEqual(await alter(table, undo, id), [], `${table} ${undo}`)
+  }
+})

@@ -19,6 +19,7 @@ export interface Finding {
     | 'policy'
     | 'record'
     | 'approval'
+    | 'reputation'
   /** Ref, seq or id of the row. */
   readonly id: string
   /** What does not hold. */

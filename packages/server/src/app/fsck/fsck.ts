@@ -7,6 +7,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import { checkDecisions } from '../../slices/decisions/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
 import { checkRecords } from '../../slices/records/index.ts'
+import { recompute } from '../../slices/reputation/index.ts'
 import { OfflineError } from '../offline-error.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 import { checkCertificates } from './check-certificates.ts'
@@ -55,7 +56,11 @@ export async function runFsck(config: Config, options: FsckOptions = {}): Promis
   }
 }
 
-async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Promise<string[]> {
+/** All tenants there are, or the one that is wanted. */
+export async function tenantsOf(
+  open: ReadOnlyKernel,
+  wanted: string | undefined,
+): Promise<string[]> {
   await open.snapshots.takeSnapshot()
   const listed = await open.kernel.db.read(PLATFORM, listTenantIds)
   // A tenant with keys but without a row was cut off while it was made, or lost its row.
@@ -163,6 +168,7 @@ const CHECKS: readonly (readonly [Found['kind'], Run])[] = [
   ['certificate', checkCertificates],
   ['policy', checkAllPolicies],
   ['record', checkAllRecords],
+  ['reputation', checkReputation],
 ]
 
 async function gather(check: Check): Promise<Finding[]> {
@@ -198,6 +204,13 @@ async function* checkAllPolicies({ kernel, db }: Check): AsyncGenerator<Found> {
 async function* checkAllRecords({ kernel, db, log }: Check): AsyncGenerator<Found> {
   for await (const { kind, id, fault } of checkRecords(kernel, db, log.registered))
     yield { kind, id, what: fault }
+}
+
+async function* checkReputation({ db, progress }: Check): AsyncGenerator<Found> {
+  const show = (entry: number) => progress(`reputation at entry ${entry}`)
+  const { differences } = await recompute(db, show)
+  for (const { table, id, what } of differences)
+    yield { kind: 'reputation', id: `${table} ${id}`, what }
 }
 
 async function* checkAllDecisions(check: Check): AsyncGenerator<Found> {

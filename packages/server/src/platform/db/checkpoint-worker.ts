@@ -12,7 +12,8 @@ interface Task {
 
 // Given by startCheckpointer only.
 const task = workerData as Task
-const db = new DatabaseSync(task.path, { timeout: 2_000 })
+// A checkpoint that truncates holds writers up for as long as it waits for readers: it does not.
+const db = new DatabaseSync(task.path, { timeout: 0 })
 db.exec('PRAGMA synchronous = FULL')
 db.exec('PRAGMA secure_delete = ON')
 db.exec('PRAGMA wal_autocheckpoint = 0')
@@ -25,8 +26,10 @@ function look(): void {
   const bytes = walBytes()
   if (bytes < task.passive) return
   try {
-    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
-    if (bytes >= task.truncate) db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const [done] = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').all()
+    // With frames left a reader is behind, and nothing could be truncated.
+    const moved = done?.['busy'] === 0 && done['log'] === done['checkpointed']
+    if (moved && bytes >= task.truncate) db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
     // Busy readers or a full disk: the next look tries again.
   }

@@ -1,4 +1,4 @@
-// Many rows by their numbers, each found by itself in an index of PostgreSQL.
+// Many rows by their numbers or labels, each found by itself in an index of PostgreSQL.
 
 import { type AliasedExpression, type Expression, sql } from 'kysely'
 import type { Builder } from './builder.ts'
@@ -29,3 +29,21 @@ export const eachRef = <O>(k: Builder, wanted: Wanted, one: One<O>) =>
  */
 export const listed = (refs: readonly number[]): Wanted =>
   sql<{ ref: number }>`unnest((select ${refs}::bigint[]))`.as<'wanted'>(sql`wanted(ref)`)
+
+/** A query over one label whose rows are called `found`. */
+type OneLabel<O> = (label: Expression<Uint8Array>) => {
+  offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
+}
+
+/** The same as `eachRef` for a list of labels. */
+export const eachLabel = <O>(k: Builder, labels: readonly Uint8Array[], one: OneLabel<O>) =>
+  k
+    .selectFrom(
+      sql<{ label: Uint8Array }>`unnest((select ${labels}::bytea[]))`.as<'wanted'>(
+        sql`wanted(label)`,
+      ),
+    )
+    .innerJoinLateral(one(sql.ref('wanted.label')).offset(sql.lit(0)).as('found'), (join) =>
+      join.onTrue(),
+    )
+    .selectAll('found')

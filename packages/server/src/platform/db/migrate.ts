@@ -7,6 +7,7 @@ import { governance } from './migrations/0003-governance.ts'
 import { retrievedFacts } from './migrations/0004-retrieved-facts.ts'
 import { records } from './migrations/0005-records.ts'
 import { reputation } from './migrations/0006-reputation.ts'
+import { reports } from './migrations/0007-reports.ts'
 import { type EngineName, type Migration, tableDdl } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   retrievedFacts,
   records,
   reputation,
+  reports,
 ]
 
 /** Raised when the database was written by a newer version. */

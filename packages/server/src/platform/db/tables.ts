@@ -283,6 +283,7 @@ export interface Tables {
     amount: number | null
     content: Uint8Array
     reporter: Uint8Array | null
+    signed_us: number | null
     event_us: number
     seq: number
     recorded_by: string
@@ -342,6 +343,27 @@ export interface Tables {
     compare_credentials: number
     changed_us: number
     changed_by: string
+  }
+
+  // reports
+  reports: {
+    tenant_id: string
+    /** Position of its entry on the log. */
+    seq: number
+    report_id: Uint8Array
+    report_type: string
+    overall_finding: string
+    period_start_us: number
+    period_end_us: number
+    log_seq: number
+    content_hash: Uint8Array
+    size_bytes: number
+    created_us: number
+    deleted_us: number | null
+    secret_no: number
+    /** Null: deleted. */
+    sealed_title: Uint8Array | null
+    sealed: Uint8Array | null
   }
 
   // per tenant bookkeeping

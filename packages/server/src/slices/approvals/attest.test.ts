@@ -1,6 +1,7 @@
 // Decisions by signature: exactly one is made, of exactly what was signed, and it can be checked.
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { attestationBytes, canonicalize, verifyApproval } from '@custos/proof'
 import type { Answer } from '../../testing/harness.ts'
@@ -89,8 +90,13 @@ test("'approvals.request' shows what is asked for and the exact bytes to sign", 
   const day = 86_400_000
   assert.equal(Date.parse(shown.expires_at) - Date.parse(shown.issued_at), day)
   const listed = (await tenant.ok('GET', '/hitl/requests')).requests
-  const { context, context_bytes_hex, signing_input, request, policies, record, ...row } = shown
+  const { context, context_bytes_hex, signing_input, request, policies, record, ...more } = shown
+  const { proposal, ...row } = more
   assert.deepEqual(listed, [row])
+  // What is signed is what is shown: an approver makes the digest from it.
+  assert.deepEqual(proposal.request, request)
+  const digest = createHash('sha256').update(canonicalize(proposal)).digest('hex')
+  assert.equal(digest, shown.proposal_digest)
 })
 
 test('a denial is signed too: nothing is issued, and the record says so', async () => {
@@ -300,7 +306,7 @@ test('what is altered in the rows does not verify, and cannot be approved', asyn
   const body = await tenant.signed(ana, waiting)
   const alter = 'update approvals set proposal_digest = ? where request_id = ? returning 1'
   await rawSql(service, alter, ['ab'.repeat(32), waiting.request_id])
-  assert.equal((await tenant.attest(waiting, body)).body.error, 'attestation_invalid')
+  assert.equal((await tenant.attest(waiting, body)).body.error, 'unavailable')
 })
 
 test('a decision altered in its rows afterwards does not verify', async () => {

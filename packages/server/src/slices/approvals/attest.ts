@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { type approvals as contract, RECORD_STATUSES } from '@custos/contract'
 import { attestationBytes, verifyEd25519 } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { type OpenRecord, type Registry, resume } from '../records/index.ts'
+import { type OpenRecord, resume } from '../records/index.ts'
 import { openApprovers } from './approver.ts'
 import { findApprover } from './approvers.sql.ts'
 import { kindOf, type OpenRequest } from './open-request.ts'
@@ -19,10 +20,10 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
   const kind = kindOf(row)
   const { decision, reason } = body
   const { name: approver, ...approved } = attested
-  const registry = whileActive(registryOf(kind), body.signer_id)
-  const record = await resume(call, registry, row.record_id, {
+  const record = await resume(call, registryOf(kind), row.record_id, {
     ...{ decision, approver, attested: approved },
-    ...(reason ? { reason } : {}),
+    reason: reason ?? undefined,
+    require: whileActive(body.signer_id),
   })
   return {
     request_id: row.request_id,
@@ -33,18 +34,11 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
   }
 }
 
-/** What is approved stands only if the approver is still active in the unit that makes it stand. */
-const whileActive = (registry: Registry, approver_id: string): Registry => ({
-  ...registry,
-  async effect(proposed) {
-    const effect = await registry.effect?.(proposed)
-    return async (tx, record_id) => {
-      const row = await findApprover(tx, approver_id)
-      if (row?.active !== 1) throw new Refusal('approver_not_found')
-      await effect?.(tx, record_id)
-    }
-  },
-})
+/** Whoever was revoked meanwhile decides nothing, in the unit that decides. */
+const whileActive = (approver_id: string) => async (tx: Tx) => {
+  const row = await findApprover(tx, approver_id)
+  if (row?.active !== 1) throw new Refusal('approver_not_found')
+}
 
 function statusOf({ row }: OpenRecord) {
   const status = RECORD_STATUSES.find((known) => known === row.status)

@@ -12,13 +12,18 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { type ApprovalContent, type ApprovalRow, contextOf, openSealed } from '../records/index.ts'
+import {
+  type ApprovalContent,
+  type ApprovalRow,
+  escalationsOf,
+  openSealed,
+} from '../records/index.ts'
 
 export interface OpenRequest {
   readonly row: ApprovalRow
   readonly content: ApprovalContent
   /** What an approver signs together with the decision. */
-  readonly context: ReturnType<typeof contextOf>
+  readonly context: ApprovalContent['context']
   /** The signed record of the decision, with its signed bytes. */
   readonly record: JsonObject | null
 }
@@ -37,8 +42,7 @@ export async function openRequests(
   return rows.map((row, i) => {
     const content = contents[i]
     if (!content) throw new Refusal('unavailable', 'a request cannot be opened')
-    const context = contextOf(row, tenant_id, content.operation)
-    return { row, content, context, record: complete(content.record) }
+    return { row, content, context: content.context, record: complete(content.record) }
   })
 }
 
@@ -68,12 +72,12 @@ export function stateOf({ state, expires_us }: ApprovalRow, now_us: number): Sta
   }
 }
 
-export function showRequest({ row, context }: OpenRequest, now_us: number): ApprovalRequest {
+export function showRequest({ row, content }: OpenRequest, now_us: number): ApprovalRequest {
   return {
     request_id: row.request_id,
     kind: row.kind,
     record_id: row.record_id,
-    action: context.operation,
+    action: content.operation,
     resource: row.record_id,
     issued_at: formatTime(row.issued_us),
     expires_at: formatTime(row.expires_us),
@@ -81,6 +85,6 @@ export function showRequest({ row, context }: OpenRequest, now_us: number): Appr
     requested_by: row.requested_by,
     proposal_digest: row.proposal_digest,
     policy_set: row.policy_set,
-    escalations: context.escalations,
+    escalations: escalationsOf(row).map((one) => ({ ...one })),
   }
 }

@@ -3,9 +3,16 @@
 import type { ApprovalRequestWithContext, approvals as contract } from '@custos/contract'
 import { attestationBytes, canonicalBytes, toBase64, toHex } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { escalationsOf, findApproval, findRecord, listApprovals } from '../records/index.ts'
+import {
+  escalationsOf,
+  findApproval,
+  findRecord,
+  listApprovals,
+  type OpenRecord,
+} from '../records/index.ts'
 import { showApprovers } from './approver.ts'
 import { findApprover, listApprovers } from './approvers.sql.ts'
 import { kindOf, type OpenRequest, openRequests, showRequest } from './open-request.ts'
@@ -54,9 +61,16 @@ export const request: Handler<typeof contract.request> = async (call, { params }
       deny: toBase64(attestationBytes(context, 'deny')),
     },
     request: { ...asked.request },
+    proposal: proposalOf(call.tenant_id, asked),
     policies: policiesOf(opened),
     record: record === null ? null : { ...record },
   }
+}
+
+/** Its RFC 8785 bytes give `proposal_digest`, by SHA-256: what is signed is what is shown. */
+function proposalOf(tenant_id: string, { row, content, request }: OpenRecord) {
+  const created_at = formatTime(row.created_us)
+  return { tenant_id, kind: row.kind, request: { ...request }, created_at, nonce: content.nonce }
 }
 
 function policiesOf({ row, content }: OpenRequest): ApprovalRequestWithContext['policies'] {

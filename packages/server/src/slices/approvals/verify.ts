@@ -7,11 +7,12 @@ import {
   attestedBy,
   type Check,
   canonicalize,
+  isText,
   type JsonObject,
   verifyApproval,
 } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
-import { findRecord } from '../records/index.ts'
+import { contextOf, findRecord } from '../records/index.ts'
 import { findApprover } from './approvers.sql.ts'
 import { kindOf, type OpenRequest, stateOf } from './open-request.ts'
 import { contextHex, loadRequest } from './reads.ts'
@@ -44,7 +45,10 @@ async function judge(call: Call, opened: OpenRequest): Promise<Judged> {
   if (record === null)
     return { checks: [refuted('decided', 'nothing was decided')], not_checked: [] }
   const { checks, not_checked } = await verifyApproval(record, call.kernel.keyring.publishedKeys())
-  const own = [checkRequest(opened, record), ...(await checkIssued(call, opened, record))]
+  const own = [
+    checkRequest(call.tenant_id, opened, record),
+    ...(await checkIssued(call, opened, record)),
+  ]
   return { checks: [...checks, ...own, ...(await checkKey(call, record))], not_checked }
 }
 
@@ -53,8 +57,16 @@ const refuted = (name: string, detail: string): Check => ({ name, ok: false, det
 const checked = (name: string, ok: boolean, detail: string): Check =>
   ok ? { name, ok } : refuted(name, detail)
 
-function checkRequest({ row, context }: OpenRequest, record: JsonObject): Check {
-  const same = canonicalize(approvalContext(record)) === canonicalize(context)
+/** The row, what was sealed when it was asked for, and the record say the same. */
+function checkRequest(
+  tenant_id: string,
+  { row, content, context }: OpenRequest,
+  record: JsonObject,
+): Check {
+  const principal = context['principal']
+  const names = { ...content, principal: isText(principal) ? principal : null }
+  const said = [contextOf(row, tenant_id, names), context, approvalContext(record)]
+  const same = new Set(said.map((one) => canonicalize(one))).size === 1
   const decision = record['decision'] === 'approve' ? 'approved' : 'denied'
   return checked('request', same && decision === row.state, 'is not what the record decides')
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { verifyEnvelope } from '@custos/proof'
+import { update } from '../../platform/db/tenant-db.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 
 let service: TestService
@@ -230,4 +231,43 @@ test('artifacts.certify takes an issued certificate of the same artifact only', 
     ask('POST', `/artifacts/${body.artifact_id}/certify`, { certificate_id })
   const unknown = await certify(HASH('0').slice(32))
   assert.deepEqual([unknown.status, unknown.body.error], [404, 'landing_not_found'])
+})
+
+const landed = (more: object = {}) =>
+  ask('POST', '/landing/issue', {
+    ...{ artifact_ref: ADAPTER.artifact_ref, base_model_ref: ADAPTER.base_model_ref },
+    layer_hashes: [HASH('a'), HASH('b')],
+    data_provenance: { merkle_root: HASH('5') },
+    authority: { delegation_ref: 'd-1', human_principal: 'ana', trust_tier: 'verified' },
+    conformance: { result: 'pass' },
+    permitted_actions: ['answer'],
+    ...more,
+  })
+
+test('artifacts.verify looks the certificate of a certified one up', async () => {
+  const { body } = await register()
+  const verify = async () => (await ask('GET', `/artifacts/${body.artifact_id}/verify`)).body
+  assert.equal('certificate' in (await verify()).checks, false)
+  const { body: own } = await landed()
+  const { body: other } = await landed({ artifact_ref: 'adapter/other@1' })
+  const certified = await verify()
+  assert.deepEqual(
+    [certified.passed, certified.checks.certificate, certified.certificate_id],
+    [true, true, own.certificate_id],
+  )
+  const link = (linked_id: string) =>
+    service.kernel.db.transact(body.tenant_id, (tx) =>
+      tx.run(update(tx, 'records').set({ linked_id }).where('record_id', '=', body.artifact_id)),
+    )
+  for (const [certificate_id, reason] of [
+    [other.certificate_id, 'the certificate is about another artifact'],
+    [HASH('0').slice(32), 'the certificate is not here'],
+  ]) {
+    await link(certificate_id)
+    const verified = await verify()
+    assert.deepEqual(
+      [verified.passed, verified.checks.certificate, verified.reason],
+      [false, false, reason],
+    )
+  }
 })

@@ -1,25 +1,28 @@
 // Approving, rejecting and certifying an artifact.
 
 import type { artifacts as contract } from '@custos/contract'
-import { artifactContent, isObject } from '@custos/proof'
 import type { Handler } from '../../platform/call.ts'
 import { certifyArtifact, findRecord, type OpenRecord, resume } from '../records/index.ts'
 import { meter } from '../tenants/index.ts'
-import { artifactRegistry, hashesOf } from './registry.ts'
-import { requestOf, showArtifact } from './show-artifact.ts'
+import { faultOf, findCertificate } from './certificate.ts'
+import { artifactRegistry } from './registry.ts'
+import { showArtifact } from './show-artifact.ts'
 
 const { kind } = artifactRegistry
 
 export const approve: Handler<typeof contract.approve> = async (call, { params, body }) => {
-  const decision = { decision: 'approve' as const, ...body }
+  // By name: whatever else the body holds must not become a part of the decision.
+  const { approver, reason } = body
+  const decision = { decision: 'approve', approver, reason } as const
   const record = await resume(call, artifactRegistry, params.artifact_id, decision)
   return showArtifact(record, call.tenant_id)
 }
 
 export const reject: Handler<typeof contract.reject> = async (call, { params, body }) => {
   const { artifact_id } = params
-  const { approver } = body
-  await resume(call, artifactRegistry, artifact_id, { decision: 'deny', ...body })
+  const { approver, reason } = body
+  const decision = { decision: 'deny', approver, reason } as const
+  await resume(call, artifactRegistry, artifact_id, decision)
   return { artifact_id, status: 'denied' as const, approver }
 }
 
@@ -29,12 +32,10 @@ export const certify: Handler<typeof contract.certify> = async (call, { params, 
   const { certificate_id } = body
   const look = () => findRecord(kernel, tenant_id, { kind, record_id: artifact_id })
   const artifact = (await look()) ?? call.refuse('artifact_not_found')
-  const wanted = { kind: 'landing' as const, record_id: certificate_id }
-  const landing = (await findRecord(kernel, tenant_id, wanted)) ?? call.refuse('landing_not_found')
-  if (landing.row.status !== 'issued' || landing.document === null)
-    return call.refuse('rejected', 'the certificate was not issued')
-  if (contentOfCertificate(landing) !== contentOf(artifact))
-    return call.refuse('rejected', 'the certificate is about another artifact')
+  const certificate =
+    (await findCertificate(kernel, tenant_id, certificate_id)) ?? call.refuse('landing_not_found')
+  const fault = faultOf(certificate, artifact)
+  if (fault !== null) return call.refuse('rejected', fault)
 
   await call.once<string>({
     async run(tx) {
@@ -51,22 +52,3 @@ export const certify: Handler<typeof contract.certify> = async (call, { params, 
 
 const isCertifiedBy = ({ row }: OpenRecord, certificate_id: string): boolean =>
   row.status === 'certified' && row.linked_id === certificate_id
-
-function contentOf(artifact: OpenRecord): string {
-  const request = requestOf(artifact)
-  return artifactContent({ ...request, layer_hashes: hashesOf(request.layers) })
-}
-
-/** Null: it does not say which artifact it is about. */
-function contentOfCertificate({ document }: OpenRecord): string | null {
-  const artifact = document?.['artifact']
-  if (!isObject(artifact)) return null
-  const { artifact_ref, base_model_ref, kind: own, layer_hashes } = artifact
-  if (!Array.isArray(layer_hashes)) return null
-  return artifactContent({
-    artifact_ref: String(artifact_ref),
-    base_model_ref: String(base_model_ref),
-    kind: String(own),
-    layer_hashes: layer_hashes.map(String),
-  })
-}

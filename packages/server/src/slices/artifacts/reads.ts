@@ -12,8 +12,9 @@ import {
   type OpenRecord,
   verifyDocument,
 } from '../records/index.ts'
+import { faultOf, findCertificate } from './certificate.ts'
 import { artifactRegistry, hashesOf } from './registry.ts'
-import { requestOf, showArtifact } from './show-artifact.ts'
+import { requestOf, showArtifact, showListed } from './show-artifact.ts'
 
 const { kind } = artifactRegistry
 
@@ -22,11 +23,8 @@ export const stats: Handler<typeof contract.stats> = (call) =>
 
 export const list: Handler<typeof contract.list> = async ({ kernel, tenant_id }, { query }) => {
   const page = pageOf(query, limits.records_page.default)
-  const records = await listRecords(kernel, tenant_id, { kind, page })
-  return page.envelope(
-    'artifacts',
-    records.map((record) => showArtifact(record, tenant_id)),
-  )
+  const show = (record: OpenRecord) => showListed(record, tenant_id)
+  return page.envelope('artifacts', await listRecords(kernel, tenant_id, { kind, page }, show))
 }
 
 type Finding = typeof contract.get | typeof contract.verify | typeof contract.integrity
@@ -47,18 +45,33 @@ export const get: Handler<typeof contract.get> = async (call, { params }) =>
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const record = await findArtifact(call, params.artifact_id)
   const verdict = await verifyDocument(call.kernel, artifactRegistry, record)
+  const certificate = await judgeCertificate(call, record)
   const { status, linked_id } = record.row
   const digest = record.document?.['manifest_digest'] ?? null
+  const signed = verdict ? checksOf(verdict) : { signature: false, manifest_consistent: false }
+  const reason = verdict ? (verdict.reason ?? null) : 'nothing was signed'
   return {
     artifact_id: params.artifact_id,
-    passed: verdict?.valid ?? false,
-    checks: verdict ? checksOf(verdict) : { signature: false, manifest_consistent: false },
+    passed: (verdict?.valid ?? false) && certificate.fault === null,
+    checks: { ...signed, ...certificate.checks },
     manifest_digest: digest === null ? null : String(digest),
     status,
     certificate_id: linked_id,
     not_checked: [...(verdict?.not_checked ?? [])],
-    reason: verdict ? (verdict.reason ?? null) : 'nothing was signed',
+    reason: reason ?? certificate.fault,
   }
+}
+
+/** Of one that is certified: the certificate is here, was issued, and is about this artifact. */
+async function judgeCertificate(
+  { kernel, tenant_id }: Call<typeof contract.verify>,
+  artifact: OpenRecord,
+): Promise<{ checks: { certificate?: boolean }; fault: string | null }> {
+  const { status, linked_id } = artifact.row
+  if (status !== 'certified') return { checks: {}, fault: null }
+  const found = await findCertificate(kernel, tenant_id, linked_id ?? '')
+  const fault = found === null ? 'the certificate is not here' : faultOf(found, artifact)
+  return { checks: { certificate: fault === null }, fault }
 }
 
 export const integrity: Handler<typeof contract.integrity> = async (call, { params, body }) => {

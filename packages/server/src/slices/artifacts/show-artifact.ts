@@ -1,5 +1,6 @@
 // An artifact as it is answered.
 
+import { LISTED_ARTIFACT_BYTES_MAX } from '@custos/contract'
 import { type ArtifactRequest, manifestDigest } from '@custos/proof'
 import { type OpenRecord, showRow } from '../records/index.ts'
 import { hashesOf } from './registry.ts'
@@ -18,4 +19,14 @@ export function showArtifact(record: OpenRecord, tenant_id: string) {
     certificate_id: record.row.linked_id,
     ...showRow(record, tenant_id),
   }
+}
+
+const BYTES_PER_BASE64_CHAR = 3 / 4
+
+/** In a list: two hundred documents of a thousand layers are no page. */
+export function showListed(record: OpenRecord, tenant_id: string) {
+  const shown = showArtifact(record, tenant_id)
+  const signed = String(record.document?.['signed_bytes'] ?? '')
+  const large = signed.length * BYTES_PER_BASE64_CHAR > LISTED_ARTIFACT_BYTES_MAX
+  return large ? { ...shown, document: null } : shown
 }

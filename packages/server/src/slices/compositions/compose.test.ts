@@ -295,5 +295,6 @@ test('a composition of a composition carries what its members asked for', async 
   assert.equal(outer.license_verdict.expression, 'GPL-2.0-only AND MIT')
   assert.deepEqual(outer.members[0].found, {
     ...{ kind: 'composition', id: composition_id, status: 'governed' },
+    licenses: ['GPL-2.0-only'],
   })
 })

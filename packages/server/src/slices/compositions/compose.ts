@@ -1,10 +1,12 @@
 // POST /v1/compositions: members and licences examined, the tier compared, then proposed.
 
-import type { compositions as contract } from '@custos/contract'
+import { COMPOSITION_LICENSES_BYTES_MAX, type compositions as contract } from '@custos/contract'
 import type { CompositionRequest } from '@custos/proof'
-import type { Handler } from '../../platform/call.ts'
+import type { Call, Handler } from '../../platform/call.ts'
 import {
+  answeredBefore,
   claimedAuthority,
+  type OpenRecord,
   propose,
   recordedAuthority,
   refused,
@@ -20,13 +22,19 @@ import { examine } from './examine.ts'
 import { showComposition } from './show-composition.ts'
 
 export const compose: Handler<typeof contract.compose> = async (call, { body }) => {
+  // A retry is told of the first request, whatever the registries say by now.
+  const before = await answeredBefore(call, compositionRegistry)
+  if (before) return answer(call, before)
+  const claimed = body.members.map(({ license }) => Buffer.byteLength(license))
+  if (claimed.reduce((sum, bytes) => sum + bytes, 0) > COMPOSITION_LICENSES_BYTES_MAX)
+    throw rejected([`the licences have more than ${COMPOSITION_LICENSES_BYTES_MAX} bytes together`])
   const { members, reasons } = await examine(call, body.members)
   if (reasons.length > 0) throw rejected(reasons)
 
   const ceiling = call.principal.max_trust_tier ?? null
   const request: CompositionRequest = {
     composition_kind: body.composition_kind,
-    members: members.map(({ license_terms, ...member }) => member),
+    members: members.map(({ license_terms, found_terms, ...member }) => member),
     target_ref: body.target_ref,
     authority: recordedAuthority(claimedAuthority(body.authority), ceiling),
     required_trust_tier: body.required_trust_tier ?? 'verified',
@@ -38,7 +46,10 @@ export const compose: Handler<typeof contract.compose> = async (call, { body }) 
   }
 
   const { record } = await propose(call, compositionRegistry, request)
-  return record.row.status === 'waiting_hitl'
+  return answer(call, record)
+}
+
+const answer = (call: Call, record: OpenRecord) =>
+  record.row.status === 'waiting_hitl'
     ? waitingAnswer(call.kernel, call.tenant_id, record, COMPOSITION_ID)
     : showComposition(record, call.tenant_id)
-}

@@ -1,10 +1,15 @@
 // The registry of compositions: what of one is proposed, evaluated, signed.
 
 import { TRUST_TIERS } from '@custos/contract'
-import { type CompositionRequest, compositionContent, membersDigest } from '@custos/proof'
+import {
+  type CompositionRequest,
+  compositionContent,
+  membersDigest,
+  type ProposedMember,
+} from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
 import type { Proposed, Registry } from '../records/index.ts'
-import { changesSince, examine } from './examine.ts'
+import { changesSince, examine, verdictOf } from './examine.ts'
 
 export const COMPOSITION_ID = 'composition_id'
 const OPERATION = 'composition.govern'
@@ -50,23 +55,33 @@ async function fields(proposed: Proposed<CompositionRequest>) {
 
 /** What policies read: docs/registries/compositions.md shows rules over it. */
 function context(request: CompositionRequest) {
-  const { composition_kind: kind, target_ref: target, authority } = request
-  const { trust_tier } = authority
+  const { composition_kind: kind, target_ref: target, authority, required_trust_tier } = request
+  const tiers = { trust_tier: authority.trust_tier, required_trust_tier }
   const unverified = request.members.filter(({ found }) => found === null)
   const unverified_members = unverified.map(({ ref_id }) => ref_id)
-  const unverified_count = unverified_members.length
+  const unjudged = verdictOf(request.members).reported.map(({ license }) => license)
+  const counts = {
+    unverified_count: unverified_members.length,
+    unjudged_count: unjudged.length,
+  }
   const members = request.members.map(({ ref_id, license, found }) => ({
     ...{ ref_id, license, verified: found !== null },
     kind: found?.kind ?? 'none',
   }))
   return {
     action: OPERATION,
-    ...{ kind, target, trust_tier, unverified_members, unverified_count },
+    ...{ kind, target, unverified_members, unjudged, ...tiers, ...counts },
     members: request.members.map(({ ref_id }) => ref_id),
-    licenses: request.members.map(({ license }) => license),
-    params: { kind, target, trust_tier, unverified_count, members },
+    licenses: [...new Set(request.members.flatMap(licensesOf))],
+    params: { kind, target, ...tiers, ...counts, members },
   }
 }
+
+/** As claimed, and as the record found states them. */
+const licensesOf = ({ license, found }: ProposedMember): string[] => [
+  license,
+  ...(found?.licenses ?? []),
+]
 
 export const compositionRegistry: Registry<CompositionRequest> = {
   kind: 'composition',
@@ -80,9 +95,13 @@ export const compositionRegistry: Registry<CompositionRequest> = {
   // Members cannot be redacted: what they are would be lost.
   names: { kind: 'composition_kind', target: 'target_ref', members: 'member_ids' },
   content: compositionContent,
+  // An artifact of this artifact_ref takes the licences along.
+  name: ({ target_ref }) => target_ref,
   fields,
   denial: ({ policy_id, name, reason }, composition_id) =>
-    rejected([`denied by the policy ${JSON.stringify(name)}: ${reason}`], {
-      ...{ composition_id, policy_id, name, reason },
-    }),
+    policy_id === ''
+      ? rejected([reason], { composition_id })
+      : rejected([`denied by the policy ${JSON.stringify(name)}: ${reason}`], {
+          ...{ composition_id, policy_id, name, reason },
+        }),
 }

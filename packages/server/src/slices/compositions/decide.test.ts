@@ -163,3 +163,35 @@ test('personal data is redacted, and denied where a member would be lost', async
   const { status, body } = await compose({ members: [member('model of eve@example.org')] })
   assert.deepEqual([status, body.error], [403, 'policy_denied'])
 })
+
+test('what a policy redacts is not kept of a refusal either', async () => {
+  const config = { redact: true, entities: ['EMAIL_ADDRESS'], check_fields: ['target'] }
+  await policy('pii_guard', config, { action: 'log_only' })
+  const { composition_id = '' } = await rejected({
+    ...{ authority: {}, target_ref: 'stack of eve@example.org' },
+  })
+  const row = await rowOf(composition_id)
+  assert.deepEqual([row.status, row.target_ref], ['denied', 'stack of <EMAIL_ADDRESS>'])
+  assert.doesNotMatch(JSON.stringify(row), /eve@example/)
+})
+
+test('policies read what is required, what records state, and what no rule judges', async () => {
+  await certified('adapters/gpl', { license: 'GPL-3.0-only' })
+  const inner = await governed({ members: [member('adapters/gpl', 'GPL-3.0-only')] })
+  const outer = { members: [member(inner.composition_id)], target_ref: 'outer' }
+  const filter = (pattern: string, field: string) =>
+    policy('content_filter', { patterns: [pattern], check_fields: [field] })
+  const licenses = await filter('GPL', 'licenses')
+  assert.match((await rejected(outer)).reasons.join(), /denied by the policy/)
+  await ok('DELETE', `/governance/policies/${licenses}`)
+  const tiers = await filter('^untrusted$', 'required_trust_tier')
+  await rejected({ ...outer, required_trust_tier: 'untrusted' })
+  await ok('DELETE', `/governance/policies/${tiers}`)
+  await governed(outer)
+  const doubtful = { members: [member('a', 'CC-BY-SA-3.0'), member('b', 'LGPL-2.1-only')] }
+  await governed(doubtful)
+  await filter('.', 'unjudged')
+  const { reasons } = await rejected({ ...doubtful, target_ref: 'again' })
+  assert.match(reasons.join(), /denied by the policy/)
+  await governed({ target_ref: 'judged' })
+})

@@ -1,15 +1,19 @@
 // Whether a composition can stand: its members as claimed and as found, then their licences.
 
+import { COMPOSITION_LICENSES_BYTES_MAX, COMPOSITION_SIGNED_BYTES_MAX } from '@custos/contract'
 import {
   type CompositionMember,
+  compositionVerdict,
   conflictText,
+  type LicenseTerms,
   type LicenseVerdict,
-  licenseVerdict,
   type ProposedMember,
   sortMembers,
 } from '@custos/proof'
+import { makePacer } from '../../platform/pacer.ts'
 import { ALTERNATIVES_MAX, isSameLicense, licenseTerms } from './license-terms.ts'
-import { type LookedUp, lookUp, STANDING, type Where } from './look-up.ts'
+import { isStanding, type LookedUp, lookUps } from './look-up.ts'
+import type { Where } from './stated-licenses.ts'
 
 export interface ClaimedMember {
   readonly ref_id: string
@@ -28,18 +32,52 @@ export interface Examined {
 export async function examine(where: Where, claims: readonly ClaimedMember[]): Promise<Examined> {
   const reasons: string[] = []
   const members: CompositionMember[] = []
-  for (const claim of sortMembers(onceEach(claims, reasons))) {
-    const looked = await lookUp(where, claim.ref_id)
+  const lookUp = lookUps(where)
+  const pace = makePacer()
+  const sorted = sortMembers(onceEach(claims, reasons))
+  let left = COMPOSITION_LICENSES_BYTES_MAX
+  for (const claim of sorted) {
+    const looked = await lookUp(claim.ref_id)
     reasons.push(...contradictions(claim, looked))
-    const license_terms = withTerms(licenseTerms(claim.license), looked.terms)
-    if (license_terms === null) reasons.push(tooMany(claim))
-    members.push({ ...claim, found: looked.found, license_terms: license_terms ?? [] })
+    left -= bytesOf(looked.found?.licenses ?? [])
+    if (left < 0) return overLimit([...reasons, TOO_MANY_LICENSES])
+    const { member, fault } = withTerms({ ...claim, found: looked.found })
+    if (fault !== null) reasons.push(fault)
+    members.push(member)
+    await pace()
   }
-  const license_verdict = licenseVerdict(members)
+  if (bytesOf(members) > COMPOSITION_SIGNED_BYTES_MAX) return overLimit([...reasons, TOO_LARGE])
+  const license_verdict = compositionVerdict(members)
+  if (bytesOf([members, license_verdict]) > COMPOSITION_SIGNED_BYTES_MAX) reasons.push(TOO_LARGE)
   if (reasons.length === 0)
     reasons.push(...license_verdict.reasons.map((conflict) => conflictText(conflict)))
   return { members, license_verdict, reasons }
 }
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+const TOO_MANY_LICENSES = `the licences that the members found state have more than \
+${COMPOSITION_LICENSES_BYTES_MAX} bytes`
+const TOO_LARGE = `the members and their licences would be more than \
+${COMPOSITION_SIGNED_BYTES_MAX} bytes in the signed record`
+
+const overLimit = (reasons: readonly string[]): Examined => ({
+  members: [],
+  license_verdict: compositionVerdict([]),
+  reasons,
+})
+
+/** A member with its licences in the form that the rules read. */
+function withTerms(member: ProposedMember): { member: CompositionMember; fault: string | null } {
+  const read = [member.license, ...(member.found?.licenses ?? [])].map(licenseTerms)
+  const [license_terms = [], ...found_terms] = read.map((terms): LicenseTerms => terms ?? [])
+  const fault = read.includes(null) ? tooMany(member) : null
+  return { member: { ...member, license_terms, found_terms }, fault }
+}
+
+/** What the rules say of members as they were proposed. */
+export const verdictOf = (members: readonly ProposedMember[]): LicenseVerdict =>
+  compositionVerdict(members.map((member) => withTerms(member).member))
 
 /** What has become of the members since they were proposed. */
 export function changesSince(
@@ -55,8 +93,7 @@ export function changesSince(
 
 type Found = ProposedMember['found']
 
-const isSameFound = (a: Found, b: Found): boolean =>
-  a?.kind === b?.kind && a?.id === b?.id && a?.status === b?.status
+const isSameFound = (a: Found, b: Found): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /** Without those that are listed again with the same claims. */
 function onceEach(claims: readonly ClaimedMember[], reasons: string[]): ClaimedMember[] {
@@ -74,7 +111,7 @@ function contradictions(claim: ClaimedMember, { found, license }: LookedUp): str
   const name = quoted(claim.ref_id)
   if (!claim.certified) return [`${name} is not certified`]
   const reasons: string[] = []
-  if (found !== null && found.status !== STANDING[found.kind]) {
+  if (found !== null && !isStanding(found)) {
     const { kind, status } = found
     reasons.push(`${name} is claimed to be certified, but the ${kind} found is ${status}`)
   }
@@ -85,15 +122,7 @@ function contradictions(claim: ClaimedMember, { found, license }: LookedUp): str
   return reasons
 }
 
-type Terms = ReturnType<typeof licenseTerms>
-
-/** What is said of a composition does not take away what its own members ask for. */
-function withTerms(alternatives: Terms, more: readonly string[]): Terms {
-  if (alternatives === null || more.length === 0) return alternatives
-  return alternatives.map((terms) => [...new Set([...terms, ...more])].sort())
-}
-
-const tooMany = ({ ref_id }: ClaimedMember): string =>
+const tooMany = ({ ref_id }: ProposedMember): string =>
   `the licence of ${quoted(ref_id)} has more than ${ALTERNATIVES_MAX} alternatives`
 
 const quoted = (text: string): string => JSON.stringify(text)

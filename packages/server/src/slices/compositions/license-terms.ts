@@ -74,18 +74,19 @@ function alternativesOf(info: Info): LicenseTerms | null {
   if ('license' in info) return [[termOf(info)]]
   const [left, right] = [alternativesOf(info.left), alternativesOf(info.right)]
   if (left === null || right === null) return null
-  const joined =
-    info.conjunction === 'or'
-      ? [...left, ...right]
-      : left.flatMap((one) => right.map((other) => [...one, ...other]))
-  const distinct = new Map(
-    joined.map((terms) => {
-      const sorted = [...new Set(terms)].sort()
-      return [JSON.stringify(sorted), sorted]
-    }),
-  )
-  if (distinct.size > ALTERNATIVES_MAX) return null
+  const joined = info.conjunction === 'or' ? [...left, ...right] : products(left, right)
+  const distinct = new Map<string, readonly string[]>()
+  for (const terms of joined) {
+    const sorted = [...new Set(terms)].sort()
+    distinct.set(JSON.stringify(sorted), sorted)
+    // Looked at as they come: most of what is too much is never made.
+    if (distinct.size > ALTERNATIVES_MAX) return null
+  }
   return [...distinct.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, terms]) => terms)
+}
+
+function* products(left: LicenseTerms, right: LicenseTerms): Generator<readonly string[]> {
+  for (const one of left) for (const other of right) yield [...one, ...other]
 }
 
 const GNU = /^((?:A|L)?GPL-\d\.\d)(?:-only|-or-later)?$/

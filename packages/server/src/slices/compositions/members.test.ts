@@ -19,7 +19,7 @@ test('an artifact is found by its id and by its name, and is verified then', asy
   const { artifact_id } = await certified('adapters/a')
   const members = [member('adapters/a'), member(artifact_id), member('elsewhere')]
   const row = await governed({ members })
-  const found = { kind: 'artifact', id: artifact_id, status: 'certified' }
+  const found = { kind: 'artifact', id: artifact_id, status: 'certified', licenses: [] }
   const foundOf = (ref: string) =>
     row.members.find(({ ref_id }: { ref_id: string }) => ref_id === ref)?.found
   assert.deepEqual(foundOf('adapters/a'), found)
@@ -107,4 +107,25 @@ test('what another tenant has registered is not found', async () => {
   const answer = await scene.compose({ members }, { key: other.api_key })
   assert.equal(answer.status, 201, answer.text)
   assert.ok(answer.body.members.every(({ found }: { found: unknown }) => found === null))
+})
+
+test('an artifact that stands is found, however often its name was denied since', async () => {
+  const { artifact_id } = await certified('adapters/a')
+  const denying = await scene.policy(
+    ...(['hitl_required', { operations: ['artifact.register'] }] as const),
+    { action: 'deny', name: 'none' },
+  )
+  for (let i = 0; i < 51; i += 1) {
+    const answer = await scene.ask('POST', '/artifacts/register', {
+      ...{ artifact_ref: 'adapters/a', base_model_ref: `base-${i}` },
+      layers: [{ digest: '0'.repeat(64) }],
+    })
+    assert.equal(answer.status, 403, answer.text)
+  }
+  await ok('DELETE', `/governance/policies/${denying}`)
+  const row = await governed({ members: [member('adapters/a')] })
+  assert.deepEqual(
+    [row.members[0].found.id, row.members[0].found.status],
+    [artifact_id, 'certified'],
+  )
 })

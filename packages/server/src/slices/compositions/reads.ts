@@ -14,7 +14,7 @@ import {
   verifyDocument,
 } from '../records/index.ts'
 import { compositionRegistry } from './composition-registry.ts'
-import { documentOf, requestOf, showComposition } from './show-composition.ts'
+import { documentOf, requestOf, showComposition, showListed } from './show-composition.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -29,9 +29,10 @@ async function load({ kernel, tenant_id }: Call, composition_id: string): Promis
 
 export const list: Handler<Op<'list'>> = async (call, { query }) => {
   const page = pageOf(query, PAGE)
-  const show = (record: OpenRecord) => showComposition(record, call.tenant_id)
-  const records = await listRecords(call.kernel, call.tenant_id, { kind: 'composition', page })
-  return page.envelope('compositions', records.map(show))
+  const { kernel, tenant_id } = call
+  const show = (record: OpenRecord) => showListed(record, tenant_id)
+  const listed = await listRecords(kernel, tenant_id, { kind: 'composition', page }, show)
+  return page.envelope('compositions', listed)
 }
 
 export const stats: Handler<Op<'stats'>> = (call) =>

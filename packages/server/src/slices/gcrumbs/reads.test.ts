@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parseTlogProof, verifyEnvelope } from '@custos/proof'
+import { SIGNING_PURPOSES } from '../../platform/keys/signing-key-rows.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 
 let service: TestService
@@ -35,7 +36,7 @@ test("gcrumbs.public_key and gcrumbs.verify_key publish the log's key to anybody
   const list = await service.request('GET', '/v1/gcrumbs/public_key')
   assert.equal(list.status, 200)
   const purposes = list.body.keys.map((k: { purpose: string }) => k.purpose).sort()
-  assert.deepEqual(purposes, ['checkpoint', 'decision', 'erasure', 'provenance'])
+  assert.deepEqual(purposes, SIGNING_PURPOSES.toSorted())
   const one = await service.request('GET', '/v1/gcrumbs/verify/key')
   assert.equal(one.body.public_key_hex, list.body.public_key)
   assert.equal(Buffer.from(one.body.public_key_b64, 'base64').toString('hex'), list.body.public_key)

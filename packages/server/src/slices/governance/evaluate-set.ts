@@ -58,9 +58,8 @@ export async function evaluateSet(
     outcomes.push(heaviest)
   }
   const verdict = verdictOf(outcomes.map(({ result }) => result))
-  const redactions = items.map(({ item, replacements }) =>
-    verdict === 'denied' ? NONE : redactionsOf(item, replacements),
-  )
+  // Of a denied request too: a record of the denial holds no more than one of the request would.
+  const redactions = items.map(({ item, replacements }) => redactionsOf(item, replacements))
   return { verdict, outcomes, redactions }
 }
 

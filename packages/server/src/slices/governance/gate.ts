@@ -35,7 +35,7 @@ export interface GatePolicy {
 
 export interface Gated {
   readonly verdict: Verdict
-  /** Null: the tenant has no policies, nothing was evaluated. */
+  /** Null: the tenant has no policies that are enabled, nothing was evaluated. */
   readonly evaluation_id: string | null
   /** The number of the policies that were evaluated. */
   readonly policy_set: number
@@ -83,6 +83,7 @@ const ACTION = 'worldmodel.action.'
 const asksItself = (operation: string): boolean =>
   GATED.has(operation) || operation.startsWith(ACTION)
 const NO_REDACTIONS: Redactions = {}
+/** What is asked of a tenant without policies. */
 const UNGATED: Gated = {
   verdict: 'allowed',
   evaluation_id: null,
@@ -114,9 +115,15 @@ export async function gateItems(
   const minted = GATED.get(operation) ?? []
   const request = { operation, contexts, minted, ...options, by: 'gate' as const }
   const evaluated = await evaluate(call, request)
-  if (evaluated === null) return UNGATED
+  if (evaluated === null) return { ...UNGATED, policy_set: await policySetOf(call) }
   if (!options.dry_run) await record(call, evaluated)
   return showGated(evaluated)
+}
+
+/** The number of the policies, where none of them is enabled. */
+async function policySetOf(asking: Asking): Promise<number> {
+  const { policy_set } = await policySets(asking.kernel).of(asking)
+  return policy_set
 }
 
 /**

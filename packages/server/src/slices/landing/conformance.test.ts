@@ -13,6 +13,8 @@ import {
 } from './testing/landing-scene.ts'
 
 const scene = openLandingScene()
+const NAMED_LOOKED_AT = 50
+const ARTIFACT = { artifact_ref: 'adapters/support', base_model_ref: 'models/base-7b' }
 
 const subject = (more: object = {}) => ({
   artifact_ref: 'adapters/support',
@@ -102,6 +104,25 @@ describe('an artifact', () => {
     assert.equal(body.per_policy.artifact_integrity, 'not_checked')
   })
 
+  test('that was denied or waits, however often, does not hide what is registered', async () => {
+    await scene.register()
+    const layers = [{ digest: 'f'.repeat(64) }]
+    const gate = { policy_type: 'hitl_required', config: { operations: ['artifact.register'] } }
+    for (const action of ['deny', 'escalate']) {
+      const made = { ...gate, name: action, action }
+      const { policy_id } = await scene.ok('POST', '/governance/policies', made)
+      for (let i = 0; i <= NAMED_LOOKED_AT; i += 1) {
+        const body = { ...ARTIFACT, kind: `kind ${i}`, layers }
+        const { status } = await scene.ask('POST', '/artifacts/register', body)
+        assert.equal(status, action === 'deny' ? 403 : 202)
+      }
+      const { status, body, text } = await scene.issue({ layer_hashes: ['e'.repeat(64)] })
+      assert.deepEqual([status, body.error], [422, 'rejected'], text)
+      await scene.ok('DELETE', `/governance/policies/${policy_id}`)
+    }
+    assert.equal((await scene.issued()).conformance.per_policy.artifact_integrity, 'pass')
+  })
+
   test('bytes pass by themselves, and fail against what is registered otherwise', async () => {
     const layer_bytes = BYTES.map((bytes) => bytes.toString('base64'))
     const { per_policy, evidence, not_checked } = await check({ layer_bytes })
@@ -141,7 +162,7 @@ describe('a corpus', () => {
   test('that contradicts what is said of it fails, and nothing is issued', async () => {
     const block = await scene.corpus()
     const other = await scene.corpus('another', ['x'])
-    const { merkle_root, corpus_hash, sources } = block
+    const { merkle_root, sources } = block
     for (const given of [
       { ...block, merkle_root: ROOT },
       { ...block, merkle_root: other.merkle_root },
@@ -153,13 +174,50 @@ describe('a corpus', () => {
       { ...block, corpus_id: other.corpus_id },
       { ...block, corpus_id: 'one of another registry' },
       { merkle_root, corpus_hash: ROOT },
-      { merkle_root: ROOT, corpus_hash },
     ]) {
       assert.deepEqual(await asked(given), ['fail', null], JSON.stringify(given))
       const { status, body } = await scene.issue({ data_provenance: given })
       assert.deepEqual([status, body.error], [422, 'rejected'])
     }
     assert.deepEqual(await scene.ok('GET', '/landing/stats'), {})
+  })
+
+  test('is found by its root, however many were sealed since', { timeout: 120_000 }, async () => {
+    const { merkle_root, corpus_hash, corpus_id } = await scene.corpus()
+    for (let i = 0; i <= 50; i += 1) await scene.corpus(`later ${i}`, [`s-${i}`])
+    assert.deepEqual(await asked({ merkle_root }), ['pass', corpus_id])
+    assert.deepEqual(await asked({ merkle_root, corpus_hash }), ['pass', corpus_id])
+    const given = { data_provenance: { merkle_root, corpus_hash: ROOT } }
+    assert.deepEqual(await asked(given.data_provenance), ['fail', null])
+    assert.equal((await scene.issue(given)).status, 422)
+  })
+
+  test('of an id of ours that is not here is a contradiction', async () => {
+    const { merkle_root, corpus_id } = await scene.corpus()
+    for (const named of ['0'.repeat(32), corpus_id.toUpperCase()])
+      for (const root of [merkle_root, ROOT]) {
+        const data_provenance = { merkle_root: root, corpus_id: named }
+        assert.deepEqual(await asked(data_provenance), ['fail', null], named)
+        const { status, body } = await scene.issue({ data_provenance })
+        assert.equal(status, 422)
+        assert.match(body.detail.reasons.join(), /corpus_id/)
+      }
+  })
+
+  test('of another registry is named as what nobody looked at', async () => {
+    const data_provenance = { merkle_root: ROOT, corpus_id: 'hub/mails', corpus_hash: ROOT }
+    const { conformance, not_checked } = await scene.issued({ data_provenance })
+    assert.equal(conformance.per_policy.data_provenance, 'not_checked')
+    for (const member of ['corpus_id', 'corpus_hash'])
+      assert.ok(not_checked.includes(`data_provenance.${member}: as given`), member)
+  })
+
+  test('without a sealed root fails here, as issuing would', async () => {
+    for (const merkle_root of [undefined, null, '', 'sealed', 7, 'g'.repeat(64)]) {
+      const { result, per_policy, reasons } = await check({ data_provenance: { merkle_root } })
+      assert.deepEqual([result, per_policy.data_provenance], ['fail', 'fail'])
+      assert.match(reasons.join(), /unsealed/)
+    }
   })
 
   test('of the same sources under another name does not stand in the way', async () => {
@@ -175,7 +233,13 @@ describe('a corpus', () => {
     const other = await scene.service.createTenant()
     const body = subject({ data_provenance: block })
     const answer = await scene.ask('POST', '/landing/conformance', body, other.api_key)
-    assert.equal(answer.body.per_policy.data_provenance, 'not_checked')
+    const { corpus_id: _, ...unnamed } = block
+    const root = subject({ data_provenance: unnamed })
+    const byRoot = await scene.ask('POST', '/landing/conformance', root, other.api_key)
+    assert.equal(byRoot.body.per_policy.data_provenance, 'not_checked')
+    // The same as any id that nobody has.
+    const none = subject({ data_provenance: { ...block, corpus_id: '0'.repeat(32) } })
+    assert.deepEqual(await scene.ok('POST', '/landing/conformance', none), answer.body)
   })
 
   test('further words about it are kept, and named as nobody’s finding', async () => {

@@ -2,6 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { IssueLandingRequest } from '@custos/contract'
+import type { Principal } from '../../platform/call.ts'
+import type { Proposed } from '../records/index.ts'
+import { landingRegistry } from './landing-registry.ts'
+import { type Landing, normalLanding } from './normal-request.ts'
 import { AUTHORITY, openLandingScene, request } from './testing/landing-scene.ts'
 
 const scene = openLandingScene()
@@ -49,6 +54,37 @@ test("after 'landing.reject' it is denied for good", async () => {
     assert.equal((await decide(id, verb)).body.error, 'not_waiting')
   const row = await scene.ok('GET', `/landing/${id}`)
   assert.deepEqual([row.status, row.reason, row.document], ['denied', 'no', null])
+})
+
+describe('beside its approver and reason a decision says nothing that counts', () => {
+  const FORGED = {
+    attested: { approver_id: 'ab'.repeat(16), attestation: { signature: 'AAAA' } },
+    approver_id: 'ab'.repeat(16),
+    decided_by: 'somebody',
+  }
+
+  test('another decision in it does not turn it round', async () => {
+    const id = await scene.waiting()
+    const approved = await decide(id, 'approve', { ...FORGED, decision: 'deny', reason: 'fine' })
+    assert.equal(approved.status, 200, approved.text)
+    const { approver, approver_id, reason } = approved.body.approval
+    assert.deepEqual([approver, approver_id, reason], ['bo', null, 'fine'])
+    const { body } = await scene.issue()
+    const rejected = await decide(body.detail.certificate_id, 'reject', { decision: 'approve' })
+    assert.equal(rejected.body.status, 'denied')
+    const row = await scene.ok('GET', `/landing/${body.detail.certificate_id}`)
+    assert.deepEqual([row.status, row.document], ['denied', null])
+  })
+
+  test('an attestation in it is none', async () => {
+    const id = await scene.waiting()
+    await scene.ok('PUT', '/hitl/settings', { attestation_required: true })
+    for (const verb of ['approve', 'reject'] as const) {
+      const { status, body } = await decide(id, verb, FORGED)
+      assert.deepEqual([status, body.error], [403, 'attestation_required'])
+    }
+    assert.equal((await scene.ok('GET', `/landing/${id}`)).status, 'waiting_hitl')
+  })
 })
 
 test('what was issued at once does not wait', async () => {
@@ -150,6 +186,31 @@ describe('a registered artifact of the same content', () => {
     await scene.issued({ artifact_ref: 'adapters/other' })
     await scene.policy('deny')
     await scene.issue()
+    assert.deepEqual(await statusOf(artifact_id), ['registered', null])
+  })
+
+  test('is not certified where it was registered after the certificate looked for it', async () => {
+    const { kernel } = scene.service
+    const { tenant_id } = scene
+    const principal: Principal = {
+      ...{ kind: 'tenant', class: 'tenant', tenant_id, key_id: 'k-1' },
+      ...{ scopes: [], allowed_stores: [] },
+    }
+    const body: IssueLandingRequest = {
+      ...request(),
+      authority: { delegation_ref: 'd-1', human_principal: ANA },
+      conformance: { result: 'pass' },
+    }
+    const record_id = 'c'.repeat(32)
+    const proposed: Proposed<Landing> = {
+      ...{ kernel, tenant_id, principal, ceiling: null, request: normalLanding(body) },
+      ...{ record_id, series_id: record_id, version: 1, created_us: 0 },
+    }
+    await landingRegistry.fields(proposed)
+    const { artifact_id } = await scene.register()
+    const effect = await landingRegistry.effect?.(proposed)
+    assert.ok(effect)
+    await kernel.db.transact(tenant_id, (tx) => effect(tx, proposed.record_id))
     assert.deepEqual(await statusOf(artifact_id), ['registered', null])
   })
 

@@ -2,20 +2,19 @@
 
 import type { landing as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { resume } from '../records/index.ts'
+import { decisionOf, resume } from '../records/index.ts'
 import { landingRegistry } from './landing-registry.ts'
 import { documentOf } from './show-landing.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 
 export const approve: Handler<Op<'approve'>> = async (call, { params, body }) => {
-  const decision = { decision: 'approve', ...body } as const
+  const decision = decisionOf('approve', body)
   return documentOf(await resume(call, landingRegistry, params.certificate_id, decision))
 }
 
 export const reject: Handler<Op<'reject'>> = async (call, { params, body }) => {
   const { certificate_id } = params
-  const { approver } = body
-  await resume(call, landingRegistry, certificate_id, { decision: 'deny', ...body })
-  return { certificate_id, status: 'denied', approver }
+  await resume(call, landingRegistry, certificate_id, decisionOf('deny', body))
+  return { certificate_id, status: 'denied', approver: body.approver }
 }

@@ -2,9 +2,9 @@
 
 import {
   authorityReasons,
+  type JsonObject,
   type LandingAuthority,
   type LandingConformance,
-  type LandingProvenance,
   type LayerBytes,
   landingConformance,
   landingNotChecked,
@@ -14,7 +14,7 @@ import { type Layers, lookUpArtifact, lookUpCorpus } from './look-up.ts'
 
 export interface Subject extends Layers {
   readonly layer_bytes: LayerBytes
-  readonly data_provenance: LandingProvenance
+  readonly data_provenance: JsonObject
   /** Null: none was given. */
   readonly authority: LandingAuthority | null
 }

@@ -26,6 +26,12 @@ async function assertRejected(more: object, reason: RegExp): Promise<void> {
   assert.deepEqual(await scene.events(), before)
 }
 
+async function assertUnissued(more: object): Promise<void> {
+  const before = await scene.ok('GET', '/landing/stats')
+  assert.equal((await scene.issue(more)).body.error, 'rejected')
+  assert.deepEqual(await scene.ok('GET', '/landing/stats'), before)
+}
+
 test("G1 G2 G3: 'landing.get', 'landing.list', 'landing.stats' show what was signed", async () => {
   const document = await scene.issued()
   const { certificate_id } = document
@@ -79,6 +85,33 @@ test("G4: 'landing.verify' recomputes everything and gives five answers", async 
   for (const name of [...CHECKS, 'corpus_sealed']) assert.ok(names.includes(name), name)
   assert.ok(Object.values(verified.checks).every((passed) => passed === true))
   assert.ok(verified.not_checked.length > 0)
+})
+
+test('what nothing outside the request agrees with is issued, and not passed', async () => {
+  const { certificate_id, conformance } = await scene.issued()
+  assert.deepEqual(
+    [conformance.result, conformance.per_policy.authority],
+    ['not_checked', 'pass'],
+    'two free texts are no finding',
+  )
+  const { passed, reason, checks, reconstruction } = await scene.verify(certificate_id)
+  assert.deepEqual([passed, reason], [true, null])
+  assert.equal(reconstruction.cleared_how, 'not_checked')
+  assert.deepEqual(
+    [checks.conformance_not_failed, 'conformance_pass' in checks],
+    [true, false],
+    'nothing says that it passed',
+  )
+})
+
+test('whatever outside the request agrees, it passes', async () => {
+  const results: string[] = []
+  const issue = async (more: object) => results.push((await scene.issued(more)).conformance.result)
+  await issue({ layer_bytes: BYTES.map((bytes) => bytes.toString('base64')) })
+  await issue({ data_provenance: await scene.corpus() })
+  await scene.register()
+  await issue({})
+  assert.deepEqual(results, ['pass', 'pass', 'pass'])
 })
 
 test('G6: provenance without a sealed root is refused, however it is left out', async () => {
@@ -140,6 +173,25 @@ describe('a claim is recorded and never believed', () => {
   test('one that passes what is found to fail does not issue', async () => {
     const conformance = { result: 'pass', per_policy: { authority: 'pass' } }
     await assertRejected({ conformance, authority: {} }, /claims that authority passes/)
+  })
+
+  test('in words and values of their own it is recorded; what fails in it fails', async () => {
+    const per_policy = { authority: 'n/a', bias: true, 'own check': '0.93 of 1', empty: '' }
+    const { claimed_conformance } = await scene.issued({
+      conformance: { result: 'pass', per_policy },
+    })
+    assert.deepEqual(claimed_conformance, { result: 'pass', per_policy })
+    await assertUnissued({ conformance: { result: 'pass', per_policy: { bias: false } } })
+    await scene.register({ layers: [{ digest: 'f'.repeat(64) }] })
+    const conformance = { result: 'pass', per_policy: { artifact_integrity: true } }
+    const { body } = await scene.issue({ conformance })
+    assert.match(body.detail.reasons.join(), /claims that artifact_integrity passes/)
+    for (const value of [1, null, {}, ['pass']]) {
+      const { status, body: refused } = await scene.issue({
+        conformance: { result: 'pass', per_policy: { bias: value } },
+      })
+      assert.deepEqual([status, refused.error], [422, 'validation'])
+    }
   })
 
   test('without a result it is no claim: 422', async () => {
@@ -219,6 +271,26 @@ test('members that are too long are refused before anything is signed', async ()
     { data_provenance: { merkle_root: ROOT, note: 'x'.repeat(512 * 1024) } },
     /data_provenance is longer/,
   )
+})
+
+test('a page shows every certificate once, while others are issued', async (t) => {
+  const ids: string[] = []
+  for (let i = 0; i < 13; i += 1) ids.unshift((await scene.issued()).certificate_id)
+  const { db } = scene.service.kernel
+  const read = db.read.bind(db)
+  let issuing = false
+  t.mock.method(db, 'read', async (...args: Parameters<typeof read>) => {
+    const found = await read(...args)
+    if (Array.isArray(found) && found.length > 1 && !issuing) {
+      issuing = true
+      await scene.issued()
+    }
+    return found
+  })
+  const { certificates } = await scene.ok('GET', '/landing?limit=13')
+  const shown = certificates.map((one: { certificate_id: string }) => one.certificate_id)
+  assert.equal(issuing, true)
+  assert.deepEqual(shown, ids)
 })
 
 test('ids of nothing and of others are the same 404', async () => {

@@ -1,36 +1,28 @@
 // The registry of landing certificates: what of one is proposed, computed, signed.
 
 import { type RecordedAuthority, TRUST_TIERS } from '@custos/contract'
+import { claimReasons, type JsonObject, manifestDigest } from '@custos/proof'
 import {
-  artifactContent,
-  claimReasons,
-  type JsonObject,
-  type LandingRequest,
-  manifestDigest,
-} from '@custos/proof'
-import {
-  type ClaimedAuthority,
   certifyArtifact,
-  contentKey,
   type Effect,
-  findLiveRow,
   type Proposed,
   type Registry,
   recordedAuthority,
 } from '../records/index.ts'
 import { examine } from './examine.ts'
-import { rejected } from './normal-request.ts'
+import { type Landing, rejected } from './normal-request.ts'
 
 export const CERTIFICATE_ID = 'certificate_id'
 const VERSION = 'lc/1'
-
-export type Landing = LandingRequest & { readonly authority: ClaimedAuthority }
 
 /** The authority of a request as it holds: a ceiling that is not known allows nothing. */
 export function authorityOf({ authority }: Landing, ceiling: string | null): RecordedAuthority {
   const known = TRUST_TIERS.find((tier) => tier === ceiling) ?? 'untrusted'
   return recordedAuthority(authority, ceiling === null ? null : known)
 }
+
+/** From `fields` to `effect`: what was registered in between is nothing a certificate speaks of. */
+const foundArtifacts = new WeakMap<Proposed<Landing>, string>()
 
 export const landingRegistry: Registry<Landing> = {
   kind: 'landing',
@@ -56,7 +48,9 @@ async function fields(proposed: Proposed<Landing>): Promise<JsonObject> {
     authority,
   })
   const against = claimReasons(request.claimed_conformance, conformance.per_policy)
-  if (conformance.result !== 'pass' || against.length > 0) throw rejected([...reasons, ...against])
+  if (conformance.result === 'fail' || against.length > 0) throw rejected([...reasons, ...against])
+  const { artifact_id } = conformance.evidence
+  if (artifact_id !== null) foundArtifacts.set(proposed, artifact_id)
   return {
     version: VERSION,
     artifact: {
@@ -72,13 +66,11 @@ async function fields(proposed: Proposed<Landing>): Promise<JsonObject> {
   }
 }
 
-/** A registered artifact of the same content is certified in the same unit. */
-async function effect({ kernel, tenant_id, request }: Proposed<Landing>): Promise<Effect> {
-  const wanted = { kind: 'artifact', content: artifactContent(request) } as const
-  const key = await contentKey(kernel, tenant_id, wanted)
+/** The artifact that a certificate names as its evidence is certified in the same unit. */
+async function effect(proposed: Proposed<Landing>): Promise<Effect> {
+  const artifact_id = foundArtifacts.get(proposed)
   return async (tx, record_id) => {
-    const artifact = await findLiveRow(tx, 'artifact', key)
-    // Of the first certificate; one that was certified before keeps that one.
-    if (artifact?.status === 'registered') await certifyArtifact(tx, artifact.record_id, record_id)
+    // One that was certified before keeps its first certificate.
+    if (artifact_id !== undefined) await certifyArtifact(tx, artifact_id, record_id)
   }
 }

@@ -1,16 +1,8 @@
 // What the tenant's own registries say of an artifact and of a corpus.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { artifactContent, type JsonObject, type LandingProvenance } from '@custos/proof'
+import { artifactContent, type JsonObject } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel.ts'
-import { pageOf } from '../../platform/page.ts'
-import {
-  findByContent,
-  findByName,
-  findRecord,
-  listRecords,
-  type OpenRecord,
-} from '../records/index.ts'
+import { findByContent, findByName, findRecord, type OpenRecord } from '../records/index.ts'
 
 /** Neither: nothing of it is known here. */
 export interface Found {
@@ -32,6 +24,8 @@ export interface Layers {
   readonly layer_hashes: readonly string[]
 }
 
+/** So many of one name are found, newest first. */
+const NAMED_MAX = 50
 const REGISTERED: ReadonlySet<string> = new Set(['registered', 'certified'])
 
 /** An artifact that stands under this name has these layers, or the request is at fault. */
@@ -43,11 +37,14 @@ export async function lookUpArtifact(
   const exact = await findExact(kernel, tenant_id, layers)
   if (exact) return found(exact.row.record_id)
   const wanted = { kind: 'artifact', name: layers.artifact_ref } as const
-  const named = (await findByName(kernel, tenant_id, wanted)).filter(stands)
+  const named = await findByName(kernel, tenant_id, wanted)
   const same = named.find((record) => agreesWithLayers(record, layers))
   if (same) return found(same.row.record_id)
-  if (named.length === 0) return UNKNOWN
-  return fault('layer_hashes, base_model_ref or kind are not those registered for artifact_ref')
+  if (named.some(stands))
+    return fault('layer_hashes, base_model_ref or kind are not those registered for artifact_ref')
+  // Older ones were not looked at, and may be registered.
+  if (named.length >= NAMED_MAX) return fault('too many artifacts wait under artifact_ref')
+  return UNKNOWN
 }
 
 /** By its content, where all of it is given: one record of a name that may have many. */
@@ -76,46 +73,34 @@ export function agreesWithLayers(record: OpenRecord, layers: Layers): boolean {
 const stands = ({ row, document }: OpenRecord): boolean =>
   document !== null && REGISTERED.has(row.status)
 
-// Documents of corpora may have megabytes.
-const OPENED_AT_ONCE = 5
-const CORPORA_MAX = 50
+const RECORD_ID = /^[0-9a-f]{32}$/i
+
+/** Why nothing can be said of a provenance without a root. */
+export const UNSEALED = 'data_provenance is unsealed: its merkle_root is not 64 hex characters'
 
 /**
- * The corpus that is named by id, or else one of the newest with this root: its root, its hash and
- * the ids of its sources are those given, or the request is at fault.
+ * The corpus that is named by an id of ours, or else one of this root: its root, its hash and the
+ * ids of its sources are those given, or the request is at fault. Ids of other registries lead
+ * nowhere.
  */
 export async function lookUpCorpus(
   kernel: Kernel,
   tenant_id: string,
-  provenance: LandingProvenance,
+  provenance: JsonObject,
 ): Promise<Found> {
-  const { corpus_id } = provenance
-  if (typeof corpus_id === 'string') {
+  const { merkle_root, corpus_id } = provenance
+  if (typeof merkle_root !== 'string') return fault(UNSEALED)
+  if (typeof corpus_id === 'string' && RECORD_ID.test(corpus_id)) {
     const record = await findRecord(kernel, tenant_id, { kind: 'corpus', record_id: corpus_id })
-    if (record) return judgeCorpus(record, provenance)
+    return record ? judgeCorpus(record, provenance) : fault('no corpus here has this corpus_id')
   }
-  let judged = UNKNOWN
-  for (let offset = 0; offset < CORPORA_MAX; offset += OPENED_AT_ONCE) {
-    const page = pageOf({ limit: OPENED_AT_ONCE, offset }, OPENED_AT_ONCE)
-    const records = await listRecords(kernel, tenant_id, { kind: 'corpus', page })
-    for (const record of records.filter((one) => concerns(one, provenance))) {
-      judged = judgeCorpus(record, provenance)
-      // Two corpora of the same sources have one root: any that agrees will do.
-      if (judged.id !== null) return judged
-    }
-    if (records.length < OPENED_AT_ONCE) break
-    await nextTurn()
-  }
-  return judged
+  const named = await findByName(kernel, tenant_id, { kind: 'corpus', name: merkle_root })
+  const judged = named.map((record) => judgeCorpus(record, provenance))
+  // Two corpora of the same sources have one root: any that agrees will do.
+  return judged.find(({ id }) => id !== null) ?? judged[0] ?? UNKNOWN
 }
 
-function concerns({ document }: OpenRecord, provenance: LandingProvenance): boolean {
-  if (document === null) return false
-  const { merkle_root, corpus_hash } = document
-  return merkle_root === provenance.merkle_root || corpus_hash === provenance['corpus_hash']
-}
-
-export function judgeCorpus({ row, document }: OpenRecord, provenance: LandingProvenance): Found {
+export function judgeCorpus({ row, document }: OpenRecord, provenance: JsonObject): Found {
   if (row.status !== 'sealed' || document === null) return fault('the corpus is not sealed')
   const { merkle_root, corpus_id, sources } = provenance
   const { corpus_hash = document['corpus_hash'] } = provenance

@@ -6,26 +6,28 @@ import {
   limits,
   PROVENANCE_BYTES_MAX,
 } from '@custos/contract'
-import {
-  type JsonObject,
-  type LandingProvenance,
-  type LandingRequest,
-  type LayerBytes,
-  toHex,
-} from '@custos/proof'
+import { type JsonObject, type LandingRequest, type LayerBytes, toHex } from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
 import { sha256 } from '../gcrumbs/index.ts'
-import { claimedAuthority, normalDigest } from '../records/index.ts'
+import { type ClaimedAuthority, claimedAuthority, normalDigest } from '../records/index.ts'
+import { UNSEALED } from './look-up.ts'
+
+export type Landing = LandingRequest & { readonly authority: ClaimedAuthority }
 
 const KIND_DEFAULT = 'lora+rag'
 const DIGEST = /^(sha256:)?[0-9a-fA-F]{64}$/
+const isDigest = (value: unknown): value is string =>
+  typeof value === 'string' && DIGEST.test(value)
 
 export const rejected = (reasons: readonly string[]): Refusal =>
   new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons } })
 
 /** Refuses what is unsealed, or too long to be signed. */
-export function normalLanding(body: IssueLandingRequest): LandingRequest {
+export function normalLanding(body: IssueLandingRequest): Landing {
   const { artifact_ref, base_model_ref, kind, conformance, permitted_actions } = body
+  const subject = normalSubject(body)
+  const { merkle_root } = subject.data_provenance
+  if (typeof merkle_root !== 'string') throw rejected([UNSEALED])
   const claimed_conformance = isJsonObject(conformance) ? conformance : {}
   if (bytesOf(claimed_conformance) > limits.metadata_bytes)
     throw rejected([`conformance is longer than ${limits.metadata_bytes} bytes`])
@@ -33,7 +35,8 @@ export function normalLanding(body: IssueLandingRequest): LandingRequest {
     artifact_ref,
     base_model_ref,
     kind: kind ?? KIND_DEFAULT,
-    ...normalSubject(body),
+    ...subject,
+    data_provenance: { ...subject.data_provenance, merkle_root },
     authority: claimedAuthority(body.authority),
     claimed_conformance,
     permitted_actions,
@@ -54,15 +57,14 @@ export function normalSubject({
   }
 }
 
-function normalProvenance(given: ConformanceRequest['data_provenance']): LandingProvenance {
+/** Without a root where none was given, or what is none. */
+function normalProvenance(given: ConformanceRequest['data_provenance']): JsonObject {
   const { merkle_root, corpus_hash, ...more } = given
-  if (typeof merkle_root !== 'string' || !DIGEST.test(merkle_root))
-    throw rejected(['data_provenance is unsealed: its merkle_root is not 64 hex characters'])
   const stated = Object.entries(more).filter(([, value]) => value !== null && value !== undefined)
   const members = Object.fromEntries(stated)
   const provenance = {
     ...(isJsonObject(members) ? members : {}),
-    merkle_root: normalDigest(merkle_root),
+    ...(isDigest(merkle_root) ? { merkle_root: normalDigest(merkle_root) } : {}),
     ...(corpus_hash ? { corpus_hash: normalDigest(corpus_hash) } : {}),
   }
   if (bytesOf(provenance) > PROVENANCE_BYTES_MAX)

@@ -1,7 +1,6 @@
 // Plain reads: certificates of every status, and how many there are.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { landing as contract, LandingCertificate } from '@custos/contract'
+import { type landing as contract, limits } from '@custos/contract'
 import type { Call, Handler } from '../../platform/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -9,10 +8,6 @@ import { countByStatus, findRecord, listRecords, type OpenRecord } from '../reco
 import { showLanding, showListed } from './show-landing.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
-
-/** Opened at a time: a certificate may name ten thousand sources. */
-const OPENED_AT_ONCE = 10
-const PAGE = 50
 
 /** Refuses where there is none. */
 export async function loadLanding(
@@ -29,17 +24,10 @@ export const get: Handler<Op<'get'>> = async (call, { params }) =>
 
 export const list: Handler<Op<'list'>> = async (call, { query }) => {
   const { kernel, tenant_id } = call
-  const page = pageOf(query, PAGE)
-  const certificates: LandingCertificate[] = []
-  while (certificates.length < page.limit) {
-    const limit = Math.min(OPENED_AT_ONCE, page.limit - certificates.length)
-    const part = pageOf({ limit, offset: page.offset + certificates.length }, limit)
-    const records = await listRecords(kernel, tenant_id, { kind: 'landing', page: part })
-    certificates.push(...records.map((record) => showListed(record, tenant_id)))
-    if (records.length < limit) break
-    await nextTurn()
-  }
-  return page.envelope('certificates', certificates)
+  const page = pageOf(query, limits.records_page.default)
+  const wanted = { kind: 'landing', page } as const
+  const show = (record: OpenRecord) => showListed(record, tenant_id)
+  return page.envelope('certificates', await listRecords(kernel, tenant_id, wanted, show))
 }
 
 export const stats: Handler<Op<'stats'>> = (call) => call.read((db) => countByStatus(db, 'landing'))

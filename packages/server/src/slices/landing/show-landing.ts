@@ -7,7 +7,8 @@ import {
 } from '@custos/contract'
 import { Refusal } from '../../platform/refusal.ts'
 import { type OpenRecord, showRow } from '../records/index.ts'
-import { authorityOf, type Landing } from './landing-registry.ts'
+import { authorityOf } from './landing-registry.ts'
+import type { Landing } from './normal-request.ts'
 
 /** The signed document; refuses where a person decided otherwise meanwhile. */
 export function documentOf({ document }: OpenRecord): LandingDocument {

@@ -14,7 +14,7 @@ export const CHECKS = [
   ...['signature', 'key_known', 'record_kind', 'schema_version', 'signed_bytes', 'version'],
   ...['proposal_digest', 'certificate_id', 'layer_hashes', 'manifest_consistent'],
   ...['provenance_sealed', 'conformance_consistent', 'corpus_consistent', 'conformance_pass'],
-  ...['authority_present', 'not_checked'],
+  ...['authority_present', 'not_checked', 'shape', 'times'],
 ]
 
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {

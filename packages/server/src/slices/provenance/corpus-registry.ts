@@ -35,7 +35,8 @@ export function corpusRegistry(corpus: Corpus, derived: CorpusDerived): Registry
     context: ({ name, source_count }) => ({ name, sources: source_count }),
     // As it was asked for: what a policy has redacted is asked for again as it was.
     content: () => content,
-    name: ({ name }) => name,
+    // What a landing certificate looks it up by.
+    name: ({ merkle_root }) => merkle_root,
     async fields({ request }) {
       // A policy may have redacted the name.
       const proposed = { ...corpus, name: request.name }

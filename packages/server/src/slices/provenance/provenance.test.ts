@@ -144,6 +144,29 @@ test("'provenance.list' pages newest first; 'provenance.stats' counts", async ()
     assert.equal((await ask('GET', `/provenance/corpora?${query}`)).status, 422, query)
 })
 
+test('a page shows every corpus once, while others are sealed', async (t) => {
+  const ids: string[] = []
+  for (let i = 0; i < 13; i += 1)
+    ids.unshift((await sealed({ ...CORPUS, name: `c-${i}` })).corpus_id)
+  const { db } = scene.service.kernel
+  const before = db.read.bind(db)
+  let sealing = false
+  t.mock.method(db, 'read', async (...args: Parameters<typeof before>) => {
+    const found = await before(...args)
+    if (Array.isArray(found) && found.length > 0 && !sealing) {
+      sealing = true
+      await sealed({ ...CORPUS, name: 'meanwhile' })
+    }
+    return found
+  })
+  const { corpora } = await read('/corpora?limit=13')
+  assert.equal(sealing, true)
+  assert.deepEqual(
+    corpora.map(({ corpus_id }: { corpus_id: string }) => corpus_id),
+    ids,
+  )
+})
+
 test('a large document is left out of a list and read by its id', async () => {
   const metadata = { note: 'n'.repeat(LISTED_DOCUMENT_BYTES_MAX) }
   const row = await sealed({ ...CORPUS, metadata })

@@ -8,6 +8,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { findApproval } from './approvals.sql.ts'
 import type { OpenRecord } from './open-record.ts'
 import type { Registry } from './registry.ts'
+import { rowFault } from './row-fault.ts'
 import { verifySigned } from './sign-record.ts'
 
 /** The 202 of a record that waits. */
@@ -25,13 +26,22 @@ export async function waitingAnswer<K extends string>(
   return accepted({ detail: { status: 'waiting_hitl' as const, request_id, expires_at, ...ids } })
 }
 
-/** What a verifier finds in the document, against the keys published now; null without one. */
+/**
+ * What a verifier finds in the document, against the keys published now, and whether the row says
+ * the same as what was signed; null without a document.
+ */
 export async function verifyDocument<Q extends JsonObject>(
   kernel: Kernel,
-  { kind }: Registry<Q>,
-  { document }: OpenRecord,
+  { kind, standing }: Registry<Q>,
+  { row, document }: OpenRecord,
 ): Promise<Verdict | null> {
-  return document === null ? null : verifySigned(kernel, kind, document)
+  if (document === null) return null
+  const verdict = await verifySigned(kernel, kind, document)
+  const differs = rowFault(row, document, standing)
+  const checks = [...verdict.checks, { name: 'row', ok: differs === null }]
+  if (differs === null) return { ...verdict, checks }
+  const reason = verdict.reason ?? `row: ${differs} differs from what was signed`
+  return { ...verdict, checks, valid: false, reason }
 }
 
 /** The checks of a verdict by name. */

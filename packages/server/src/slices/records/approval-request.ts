@@ -6,7 +6,12 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import type { Gated, PolicyVersion } from '../governance/index.ts'
-import { type ApprovalRow, findSettings, insertApproval } from './approvals.sql.ts'
+import {
+  type ApprovalRow,
+  findSettings,
+  insertApproval,
+  type SettingsRow,
+} from './approvals.sql.ts'
 import { kindOf } from './row-words.ts'
 import { sealNew } from './sealed-record.ts'
 
@@ -14,6 +19,8 @@ import { sealNew } from './sealed-record.ts'
 export type ApprovalContent = {
   /** The gate's name of what was asked for: a caller's word where it names an action. */
   readonly operation: string
+  /** What is to be approved, member by member: a row that says otherwise was altered. */
+  readonly context: JsonObject
   /** What the policies gave as their reasons. */
   readonly reasons: readonly { policy_id: string; name: string; reason: string }[]
   /** The signed approval record, once decided. */
@@ -33,7 +40,10 @@ const DEFAULTS: ApprovalSettings = {
 }
 
 export async function loadSettings(kernel: Kernel, tenant_id: string): Promise<ApprovalSettings> {
-  const row = await kernel.db.read(tenant_id, findSettings)
+  return settingsOf(await kernel.db.read(tenant_id, findSettings))
+}
+
+export function settingsOf(row: SettingsRow | undefined): ApprovalSettings {
   if (!row) return DEFAULTS
   return {
     different_credential: row.different_credential === 1,
@@ -55,6 +65,8 @@ export interface Asked {
   readonly proposal_digest: string
   readonly operation: string
   readonly requested_by: string
+  /** As it stands in the request. */
+  readonly principal: string | null
 }
 
 export async function prepareApproval(
@@ -62,30 +74,30 @@ export async function prepareApproval(
   tenant_id: string,
   { asked, gated }: { asked: Asked; gated: Gated },
 ): Promise<ApprovalRow> {
-  const { kind, record_id, proposal_digest, operation, requested_by } = asked
+  const { kind, record_id, proposal_digest, operation, requested_by, principal } = asked
   const { expires_after_seconds } = await loadSettings(kernel, tenant_id)
   const escalated = gated.policies.filter(({ result }) => result === 'escalated')
   const request_id = kernel.ids.hex(ID_BYTES)
-  const content: ApprovalContent = {
-    operation,
-    reasons: escalated.map(({ policy_id, name, detail }) => ({ policy_id, name, reason: detail })),
-    record: null,
-  }
-  const owner = approvalOwner(tenant_id, kind, request_id)
-  const sealed = await sealNew(kernel, owner, content)
   const issued_us = kernel.clock.now()
-  return {
-    ...{ request_id, kind, record_id, proposal_digest, requested_by, ...sealed },
+  const row = {
+    ...{ request_id, kind, record_id, proposal_digest, requested_by, issued_us },
     state: 'pending',
     policy_set: gated.policy_set,
     escalations: JSON.stringify(escalated.map(({ policy_id, version }) => [policy_id, version])),
     nonce: kernel.ids.hex(ID_BYTES),
-    issued_us,
     expires_us: issued_us + expires_after_seconds * 1_000_000,
     decided_us: null,
     decided_by: null,
     approver_id: null,
   }
+  const content: ApprovalContent = {
+    operation,
+    context: contextOf(row, tenant_id, { operation, principal }),
+    reasons: escalated.map(({ policy_id, name, detail }) => ({ policy_id, name, reason: detail })),
+    record: null,
+  }
+  const owner = approvalOwner(tenant_id, kind, request_id)
+  return { ...row, ...(await sealNew(kernel, owner, content)) }
 }
 
 /** The row, and its entry on the log. */
@@ -107,7 +119,7 @@ export async function insertRequest(tx: Tx, row: ApprovalRow): Promise<void> {
 }
 
 /** The policies that asked for the approval, in the versions in which they did. */
-export function escalationsOf(row: ApprovalRow): PolicyVersion[] {
+export function escalationsOf(row: Pick<ApprovalRow, 'escalations'>): PolicyVersion[] {
   // Written by prepareApproval.
   const pairs: [string, number][] = JSON.parse(row.escalations)
   return pairs.map(([policy_id, version]) => ({ policy_id, version }))
@@ -117,7 +129,11 @@ export function escalationsOf(row: ApprovalRow): PolicyVersion[] {
  * What an approver decides about, member by member: together with the decision it is what an
  * enrolled approver signs, and what the signed approval record repeats.
  */
-export function contextOf(row: ApprovalRow, tenant_id: string, operation: string) {
+export function contextOf(
+  row: Omit<ApprovalRow, 'secret_no' | 'sealed'>,
+  tenant_id: string,
+  { operation, principal }: { operation: string; principal: string | null },
+) {
   return {
     request_id: row.request_id,
     tenant_id,
@@ -128,6 +144,7 @@ export function contextOf(row: ApprovalRow, tenant_id: string, operation: string
     policy_set: row.policy_set,
     escalations: escalationsOf(row).map((one) => ({ ...one })),
     requested_by: row.requested_by,
+    principal,
     issued_at: formatTime(row.issued_us),
     expires_at: formatTime(row.expires_us),
     nonce: row.nonce,

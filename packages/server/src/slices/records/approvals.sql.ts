@@ -44,13 +44,9 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   let query = from(db, 'approvals').select(COLUMNS)
   if (state === 'pending')
     query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
+  // Whatever is expired is beyond its end.
   else if (state === 'expired')
-    query = query.where((e) =>
-      e.or([
-        e('state', '=', 'expired'),
-        e.and([e('state', '=', 'pending'), e('expires_us', '<=', now_us)]),
-      ]),
-    )
+    query = query.where('state', 'in', ['expired', 'pending']).where('expires_us', '<=', now_us)
   else if (state !== 'all') query = query.where('state', '=', state)
   return db.all(
     query.orderBy('issued_us', 'desc').orderBy('request_id').limit(limit).offset(offset),

@@ -1,12 +1,14 @@
 // The consistency of records and approvals: each opens, verifies, and is what the log says.
 
-import { type RecordKind, verifyEnvelope } from '@custos/proof'
+import { canonicalize, type RecordKind, verifyEnvelope } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { type ApprovalContent, approvalOwner } from './approval-request.ts'
+import { type ApprovalContent, approvalOwner, contextOf } from './approval-request.ts'
 import { type ApprovalRow, listAllApprovals } from './approvals.sql.ts'
 import { ownerOf, type RecordContent } from './open-record.ts'
 import { listAllRows, type RecordRow } from './records.sql.ts'
+import { rowFault } from './row-fault.ts'
 import { kindOf } from './row-words.ts'
 import { openSealed } from './sealed-record.ts'
 import { digestOf, idsOf } from './sign-record.ts'
@@ -14,6 +16,10 @@ import { digestOf, idsOf } from './sign-record.ts'
 /** The last entry of the log about a record or a request. */
 export interface LastEntry {
   readonly status: string
+  /** What an artifact was certified by. */
+  readonly certificate_id?: string | null
+  /** What was asked for, of a request for an approval. */
+  readonly asked?: Readonly<Record<string, unknown>>
   /** Of what was signed; null where nothing was. */
   readonly digest: string | null
 }
@@ -74,12 +80,14 @@ async function* checkRows(
       yield { kind: 'record', id: row.record_id, fault }
     const document = content?.document ?? null
     const digest = document === null ? null : digestOf(kindOf(row), document)
-    for (const fault of faultsAgainst(entry, row.status, digest))
+    const linked = (entry?.certificate_id ?? null) === row.linked_id ? [] : [LINKED]
+    for (const fault of [...faultsAgainst(entry, row.status, digest), ...linked])
       yield { kind: 'record', id: row.record_id, fault }
   }
 }
 
 const CLOSED = 'the seal does not open'
+const LINKED = 'names another certificate than the log'
 
 async function faultsOf(
   kernel: Reading,
@@ -96,6 +104,8 @@ async function faultsOf(
   if (document === null) return faults
   if (document['proposal_digest'] !== proposal_digest)
     faults.push('what was signed is not what was proposed')
+  const differs = rowFault(row, document, row.status)
+  if (differs !== null) faults.push(`its ${differs} differs from what was signed`)
   return [...faults, ...(await faultsOfSigned(kernel, kind, document))]
 }
 
@@ -143,7 +153,35 @@ async function* checkApprovals(
       for (const fault of await faultsOfSigned(kernel, 'approval', signed))
         yield { kind: 'approval', id, fault }
     const digest = signed === null ? null : digestOf('approval', signed)
-    for (const fault of faultsAgainst(entry, row.state, digest))
+    const altered = faultsOfRequest(row, tenant_id, { content: content ?? null, entry })
+    for (const fault of [...faultsAgainst(entry, row.state, digest), ...altered])
       yield { kind: 'approval', id, fault }
   }
+}
+
+/** The row against what was sealed and logged when it was asked for, and against the decision. */
+function faultsOfRequest(
+  row: ApprovalRow,
+  tenant_id: string,
+  { content, entry }: { content: ApprovalContent | null; entry: LastEntry | undefined },
+): string[] {
+  if (content === null) return []
+  const faults: string[] = []
+  const { operation, context, record } = content
+  const principal = context['principal']
+  const names = { operation, principal: typeof principal === 'string' ? principal : null }
+  const shown = contextOf(row, tenant_id, names)
+  if (canonicalize(shown) !== canonicalize(context))
+    faults.push('the row differs from what was asked for')
+  const { proposal_digest, policy_set, requested_by, expires_at } = shown
+  const logged = { proposal_digest, policy_set, requested_by, expires_at }
+  for (const [name, value] of Object.entries(logged))
+    if (entry?.asked && entry.asked[name] !== value)
+      faults.push(`its ${name} is not the one logged`)
+  if (record === null) return faults
+  const { decided_by, approver_id, decided_at } = record
+  const at = row.decided_us === null ? null : formatTime(row.decided_us)
+  if (decided_by !== row.decided_by || approver_id !== row.approver_id || decided_at !== at)
+    faults.push('the row differs from the signed decision')
+  return faults
 }

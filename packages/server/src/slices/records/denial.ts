@@ -25,7 +25,12 @@ export function refusalOfGate<Q extends JsonObject>(
 
 /** Of a record that was kept as denied. */
 export function denialOf(registry: Registry, { row, content }: OpenRecord): Refusal {
-  const { denied_by, reason } = content
+  const { denied_by, reason, approval } = content
+  // Who asks again is told that it was decided; what the person said stands in the record.
+  if (approval !== null) {
+    const decided = { status: 'denied', [registry.id_field]: row.record_id }
+    return new Refusal('policy_denied', 'a person rejected it', { detail: decided })
+  }
   const by = denied_by ?? { policy_id: '', name: '', reason: reason ?? '' }
   const given = registry.denial?.(by, row.record_id)
   if (given) return given

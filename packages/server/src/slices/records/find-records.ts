@@ -1,11 +1,19 @@
 // Looking records up: by id, by what they are called, by what they are; and pages of them.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject, RecordKind } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { Page } from '../../platform/page.ts'
 import { type OpenRecord, openRecords } from './open-record.ts'
-import { findLiveRow, findRow, listNamed, listRows, type RecordRow } from './records.sql.ts'
+import {
+  findLiveRow,
+  findRow,
+  findRows,
+  listIds,
+  listNamedIds,
+  type RecordRow,
+} from './records.sql.ts'
 
 /** How many records of one name are looked at, newest first. */
 const NAMED_MAX = 50
@@ -47,26 +55,55 @@ export async function findByContent(
   return openOne(kernel, tenant_id, row)
 }
 
-/** Newest first, in whatever state. */
+/** Newest first: those that stand or wait. */
 export async function findByName(
   kernel: Kernel,
   tenant_id: string,
   wanted: { kind: RecordKind; name: string },
 ): Promise<OpenRecord[]> {
   const key = await nameKey(kernel, tenant_id, wanted)
-  const look = (db: TenantDb) => listNamed(db, wanted.kind, key, NAMED_MAX)
-  return openRecords(kernel, tenant_id, await kernel.db.read(tenant_id, look))
+  const look = (db: TenantDb) => listNamedIds(db, wanted.kind, { name_key: key, limit: NAMED_MAX })
+  const ids = await kernel.db.read(tenant_id, look)
+  return inTurns(kernel, tenant_id, { kind: wanted.kind, ids }, (record) => record)
 }
 
-/** Newest first. */
-export async function listRecords(
+/** How many are open at once. */
+const TURN = 10
+
+/**
+ * What `show` makes of each, newest first. They are opened in small turns: only what is shown stays
+ * in memory, and other requests run in between.
+ */
+export async function listRecords<T>(
   kernel: Kernel,
   tenant_id: string,
-  { kind, page, live_only = false }: { kind: RecordKind; page: Page; live_only?: boolean },
-): Promise<OpenRecord[]> {
+  { kind, page, live_only = false }: { kind: RecordKind; page: PageBounds; live_only?: boolean },
+  show: (record: OpenRecord) => T,
+): Promise<T[]> {
   const { limit, offset } = page
-  const look = (db: TenantDb) => listRows(db, kind, { limit, offset, live_only })
-  return openRecords(kernel, tenant_id, await kernel.db.read(tenant_id, look))
+  const look = (db: TenantDb) => listIds(db, kind, { limit, offset, live_only })
+  const ids = await kernel.db.read(tenant_id, look)
+  return inTurns(kernel, tenant_id, { kind, ids }, show)
+}
+
+type PageBounds = Pick<Page, 'limit' | 'offset'>
+
+async function inTurns<T>(
+  kernel: Kernel,
+  tenant_id: string,
+  { kind, ids }: { kind: RecordKind; ids: readonly string[] },
+  show: (record: OpenRecord) => T,
+): Promise<T[]> {
+  const shown: T[] = []
+  for (let at = 0; at < ids.length; at += TURN) {
+    const some = ids.slice(at, at + TURN)
+    const rows = await kernel.db.read(tenant_id, (db) => findRows(db, kind, some))
+    const byId = new Map(rows.map((row) => [row.record_id, row]))
+    const ordered = some.flatMap((id) => byId.get(id) ?? [])
+    for (const record of await openRecords(kernel, tenant_id, ordered)) shown.push(show(record))
+    await nextTurn()
+  }
+  return shown
 }
 
 async function openOne(

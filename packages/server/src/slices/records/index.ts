@@ -31,7 +31,9 @@ export {
 } from './find-records.ts'
 export { certifyArtifact } from './link.ts'
 export { type OpenRecord, openRecords, showRow } from './open-record.ts'
+export { principalOf } from './principal.ts'
 export {
+  answeredBefore,
   insertPrepared,
   type Prepared,
   type Proposal,
@@ -43,7 +45,7 @@ export {
 } from './propose.ts'
 export { countByStatus, findLiveRow, listSeries, type RecordRow } from './records.sql.ts'
 export type { DeniedBy, Effect, Proposed, Registry } from './registry.ts'
-export { type Decision, openRequest, resume } from './resume.ts'
+export { type Decision, decisionOf, openRequest, resume } from './resume.ts'
 export { kindOf, statusOf } from './row-words.ts'
 export { openSealed, sealAgain, sealNew } from './sealed-record.ts'
 export { verifySigned } from './sign-record.ts'

@@ -19,6 +19,8 @@ export type RecordContent = {
   readonly evaluation_id: string | null
   /** The most trust that whoever asked may claim. */
   readonly ceiling: TrustTier | null
+  /** Of the human principal as given, before any policy took something out; see principal.ts. */
+  readonly principal_label: string | null
   /** Signed; without its signed bytes, which follow from it. */
   readonly document: JsonObject | null
   /** Who decided, where somebody had to. */

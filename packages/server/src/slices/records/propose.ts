@@ -12,8 +12,9 @@ import { denialOf, deniedBy, refusalOfGate } from './denial.ts'
 import { expireRequest } from './expire.ts'
 import { contentKey, findByContent, findRecord, nameKey } from './find-records.ts'
 import { type OpenRecord, openedRecord, ownerOf, type RecordContent } from './open-record.ts'
+import { principalLabel, principalOf } from './principal.ts'
 import { logRecord } from './record-events.ts'
-import { insertRecord, listNamed, type RecordRow, unseatRecord } from './records.sql.ts'
+import { findLiveNamed, insertRecord, type RecordRow, unseatRecord } from './records.sql.ts'
 import type { DeniedBy, Effect, Proposed, Registry } from './registry.ts'
 import { statusOf } from './row-words.ts'
 import { sealNew } from './sealed-record.ts'
@@ -52,12 +53,51 @@ export async function propose<Q extends JsonObject>(
   registry: Registry<Q>,
   request: Q,
 ): Promise<Proposal> {
+  const before = await answeredBefore(call, registry)
+  if (before) return { existing: true, record: before }
+  const memo: Memo = {}
   return untilFree(async () => {
-    const prepared = await prepare(call, registry, request)
+    const prepared = await prepare(call, registry, request, memo)
     return 'existing' in prepared
       ? { existing: true, record: await answerExisting(call, registry, prepared.existing) }
       : { existing: false, record: await keep(call, prepared) }
   })
+}
+
+/** Nothing was answered under the key yet. */
+class Unanswered extends Error {}
+
+/**
+ * What was answered under the same Idempotency-Key, as it is now; null: nothing yet. For before
+ * anything is looked at: a retry is told of the first request, whatever has changed since.
+ */
+export async function answeredBefore<Q extends JsonObject>(
+  call: Call,
+  registry: Registry<Q>,
+): Promise<OpenRecord | null> {
+  if (call.idempotency_key === null) return null
+  const { kernel, tenant_id } = call
+  try {
+    const record_id = await call.once<string>({
+      run: async () => {
+        throw new Unanswered()
+      },
+      // Written with the record.
+      replay: async (_, ids) => String(ids['record_id']),
+    })
+    const found = await findRecord(kernel, tenant_id, { kind: registry.kind, record_id })
+    if (!found) throw new Refusal('unavailable')
+    if (found.row.status === 'denied') throw denialOf(registry, found)
+    return found
+  } catch (error) {
+    if (error instanceof Unanswered) return null
+    throw error
+  }
+}
+
+/** What the policies said, for a second try of the same request. */
+interface Memo {
+  gated?: Gated
 }
 
 /** What an Idempotency-Key was used for holds, also where the record is there already. */
@@ -91,9 +131,16 @@ export async function refused<Q extends JsonObject>(
   why: { readonly code: string; readonly reason: string },
 ): Promise<OpenRecord> {
   const { kernel, tenant_id } = call
-  const identified = identify(kernel, tenant_id, { kind: registry.kind, request })
+  const before = await answeredBefore(call, registry)
+  if (before) return before
+  // What policies take out of a request is taken out of its refusal as well.
+  const options = { dry_run: true }
+  const gated = await gate(call, registry.operation(request), registry.context(request), options)
+  const kept = redacted(registry, request, gated.redactions[0] ?? {})
+  const identified = identify(kernel, tenant_id, { kind: registry.kind, request: kept })
   const denial = { denied_by: null, reason: why.reason, code: why.code }
-  const draft = { call, registry, identified, gated: UNASKED, version: FIRST }
+  const principal = principalOf(request)
+  const draft = { call, registry, identified, gated: UNASKED, version: FIRST, principal }
   const prepared = await prepareDenied(draft, denial)
   return keep(call, prepared, { shown: true })
 }
@@ -126,6 +173,8 @@ interface Draft<Q extends JsonObject> {
   readonly identified: Identified<Q>
   readonly gated: Asked
   readonly version: Version
+  /** The human principal as given, before any policy took something out. */
+  readonly principal: string | null
 }
 
 /**
@@ -136,17 +185,19 @@ export async function prepare<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   given: Q,
+  memo: Memo = {},
 ): Promise<Prepared | { readonly existing: OpenRecord }> {
   const { kernel, tenant_id } = call
   const existing = await findExisting(call, registry, given)
   if (existing) return { existing }
-  const gated = await gate(call, registry.operation(given), registry.context(given))
+  const gated = memo.gated ?? (await gate(call, registry.operation(given), registry.context(given)))
+  memo.gated = gated
   const request = redacted(registry, given, gated.redactions[0] ?? {})
   const same = request === given ? null : await findExisting(call, registry, request)
   if (same && gated.verdict !== 'denied') return { existing: same }
   const identified = identify(kernel, tenant_id, { kind: registry.kind, request })
   const version = await versionOf(call, registry, request)
-  const draft = { call, registry, identified, gated, version }
+  const draft = { call, registry, identified, gated, version, principal: principalOf(given) }
   if (gated.verdict === 'allowed') return prepareStanding(draft)
   if (gated.verdict === 'denied') {
     const denied_by = deniedBy(gated)
@@ -197,7 +248,7 @@ async function versionOf<Q extends JsonObject>(
 ): Promise<Version> {
   if (!series || !name) return FIRST
   const key = await nameKey(kernel, tenant_id, { kind, name: name(request) })
-  const [newest] = await kernel.db.read(tenant_id, (db) => listNamed(db, kind, key, 1))
+  const newest = await kernel.db.read(tenant_id, (db) => findLiveNamed(db, kind, key))
   if (!newest) return FIRST
   const { record_id, version, series_id } = newest
   return { version: version + 1, series_id, follows: record_id }
@@ -227,6 +278,7 @@ async function prepareWaiting<Q extends JsonObject>(
     ...{ kind: registry.kind, record_id, proposal_digest },
     operation: registry.operation(request),
     requested_by: call.principal.key_id,
+    principal: principalOf(request),
   }
   // What would be refused later anyway is not put before a person.
   await registry.fields(proposedOf(draft))
@@ -273,6 +325,7 @@ async function finish<Q extends JsonObject>(draft: Draft<Q>, ending: Ending): Pr
     ...{ request, nonce, approval: null },
     evaluation_id: gated.evaluation_id,
     ceiling: principal.max_trust_tier ?? null,
+    principal_label: await principalLabel(kernel, tenant_id, draft.principal),
     document: ending.document ?? null,
     denied_by: ending.denial?.denied_by ?? null,
     reason: ending.denial?.reason ?? null,

@@ -55,21 +55,52 @@ export const findLiveRow = (
       .where('live', '=', 1),
   )
 
-/** Newest first. */
-export const listNamed = (
+/** The live one of a name: of versions the newest. */
+export const findLiveNamed = (
   db: TenantDb,
   kind: RecordKind,
   name_key: string,
-  limit: number,
-): Promise<RecordRow[]> =>
-  db.all(
+): Promise<RecordRow | undefined> =>
+  db.first(
     from(db, 'records')
       .select(COLUMNS)
       .where('kind', '=', kind)
       .where('name_key', '=', name_key)
+      .where('live', '=', 1)
+      .orderBy('version', 'desc')
+      .limit(1),
+  )
+
+/** Newest first: those that are neither denied nor expired. */
+export async function listNamedIds(
+  db: TenantDb,
+  kind: RecordKind,
+  { name_key, limit }: { name_key: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.all(
+    from(db, 'records')
+      .select('record_id')
+      .where('kind', '=', kind)
+      .where('name_key', '=', name_key)
+      .where('status', 'not in', ['denied', 'expired'])
       .orderBy('created_us', 'desc')
       .orderBy('record_id')
       .limit(limit),
+  )
+  return rows.map(({ record_id }) => record_id)
+}
+
+/** In any order. */
+export const findRows = (
+  db: TenantDb,
+  kind: RecordKind,
+  record_ids: readonly string[],
+): Promise<RecordRow[]> =>
+  db.all(
+    from(db, 'records')
+      .select(COLUMNS)
+      .where('record_id', 'in', record_ids)
+      .where('kind', '=', kind),
   )
 
 /** The versions of one thing, newest first. */
@@ -94,16 +125,17 @@ export interface ListOptions {
 }
 
 /** Newest first. */
-export function listRows(
+export async function listIds(
   db: TenantDb,
   kind: RecordKind,
   { limit, offset, live_only = false }: ListOptions,
-): Promise<RecordRow[]> {
-  let query = from(db, 'records').select(COLUMNS).where('kind', '=', kind)
+): Promise<string[]> {
+  let query = from(db, 'records').select('record_id').where('kind', '=', kind)
   if (live_only) query = query.where('live', '=', 1)
-  return db.all(
+  const rows = await db.all(
     query.orderBy('created_us', 'desc').orderBy('record_id').limit(limit).offset(offset),
   )
+  return rows.map(({ record_id }) => record_id)
 }
 
 export async function countByStatus(

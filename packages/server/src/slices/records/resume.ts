@@ -1,10 +1,19 @@
 // Deciding what waits: bound to what was proposed, by somebody else, exactly once.
 
-import type { ApprovalMember, Attestation, JsonObject, RecordKind } from '@custos/proof'
+import {
+  type ApprovalMember,
+  type Attestation,
+  canonicalize,
+  foldName,
+  type JsonObject,
+  type RecordKind,
+} from '@custos/proof'
 import type { Call } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { validationDetail } from '../../platform/validation.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { gate } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
@@ -13,13 +22,14 @@ import {
   approvalOwner,
   contextOf,
   escalationsOf,
-  loadSettings,
+  settingsOf,
 } from './approval-request.ts'
-import { type ApprovalRow, decideApproval, findApproval } from './approvals.sql.ts'
+import { type ApprovalRow, decideApproval, findApproval, findSettings } from './approvals.sql.ts'
 import { refusalOfGate } from './denial.ts'
 import { expireRequest } from './expire.ts'
 import { findRecord } from './find-records.ts'
 import { type OpenRecord, openedRecord, ownerOf, type RecordContent } from './open-record.ts'
+import { principalLabel, principalOf } from './principal.ts'
 import { logRecord } from './record-events.ts'
 import { moveRecord, type RecordRow } from './records.sql.ts'
 import type { Effect, Proposed, Registry } from './registry.ts'
@@ -34,7 +44,15 @@ export interface Decision {
   readonly reason?: string | undefined
   /** Of an enrolled approver, already verified. */
   readonly attested?: { readonly approver_id: string; readonly attestation: Attestation }
+  /** In the unit that decides, before anything is written. */
+  readonly require?: (tx: Tx) => Promise<void>
 }
+
+/** Nothing but these members of a body says who decides what. */
+export const decisionOf = (
+  decision: 'approve' | 'deny',
+  { approver, reason }: { readonly approver: string; readonly reason?: string | undefined },
+): Decision => ({ decision, approver, reason })
 
 /** The record as decided. Refuses what does not wait, who may not decide, what policies deny. */
 export async function resume<Q extends JsonObject>(
@@ -48,9 +66,28 @@ export async function resume<Q extends JsonObject>(
   if (!record) throw new Refusal(registry.not_found)
   if (await isAnswered(call, record)) return record
   const asked = await findAsked(call, record)
-  await requireOther(call, { record, asked, decision })
-  if (decision.decision === 'deny') return deny(call, registry, { record, asked, decision })
-  return approve(call, registry, { record, asked, decision })
+  const deciding = { record, asked, decision }
+  await requireOther(call, deciding)
+  requireUnchanged(tenant_id, deciding)
+  if (decision.decision === 'deny') return deny(call, registry, deciding)
+  return untilPoliciesHold(() => approve(call, registry, deciding))
+}
+
+/** The policies changed between their evaluation and the unit. */
+class PoliciesChanged extends Error {}
+
+const ATTEMPTS_MAX = 5
+
+async function untilPoliciesHold<T>(act: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof PoliciesChanged)) throw error
+      if (attempt === ATTEMPTS_MAX)
+        throw new Refusal('unavailable', 'the policies are being changed', { retry_after_s: 1 })
+    }
+  }
 }
 
 /** A retry of what was decided under the same key is told of the record as it is. */
@@ -99,26 +136,30 @@ export async function openRequest(
   return content
 }
 
-const folded = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
-
-/** Four eyes: neither the principal of the request nor, where demanded, its credential. */
+/**
+ * Four eyes: neither the principal of the request nor the key that asked, however it is written.
+ */
 async function requireOther(call: Call, { record, asked, decision }: Deciding): Promise<void> {
-  const { kernel, tenant_id, principal } = call
-  const settings = await loadSettings(kernel, tenant_id)
+  const { kernel, tenant_id } = call
+  const { approver, attested } = decision
   const { requested_by } = asked.row
-  const { attested, approver } = decision
-  if (settings.attestation_required && !attested) throw new Refusal('attestation_required')
-  if (settings.different_credential && principal.key_id === requested_by)
-    throw new Refusal('self_approval', 'the tenant demands the credential of somebody else')
-  const names = [requested_by, humanOf(record.request) ?? ''].map(folded)
-  const who = [approver, attested?.approver_id ?? ''].map(folded)
-  if (who.some((name) => name !== '' && names.includes(name))) throw new Refusal('self_approval')
+  const names = [approver, attested?.approver_id ?? ''].map(foldName)
+  if (names[0] === '')
+    throw validationDetail(['body', 'approver'], 'has nothing that can be read', 'value_error')
+  if (names.includes(foldName(requested_by))) throw new Refusal('self_approval')
+  const { principal_label } = record.content
+  if (principal_label === null) return
+  for (const name of names)
+    if ((await principalLabel(kernel, tenant_id, name)) === principal_label)
+      throw new Refusal('self_approval')
 }
 
-function humanOf({ authority }: JsonObject): string | null {
-  if (typeof authority !== 'object' || authority === null) return null
-  const human = 'human_principal' in authority ? authority['human_principal'] : null
-  return typeof human === 'string' ? human : null
+/** What the tenant demands of whoever decides, as it stands in the unit that decides. */
+async function requireSettings(tx: Tx, call: Call, { asked, decision }: Deciding): Promise<void> {
+  const settings = settingsOf(await findSettings(tx))
+  if (settings.attestation_required && !decision.attested) throw new Refusal('attestation_required')
+  if (settings.different_credential && call.principal.key_id === asked.row.requested_by)
+    throw new Refusal('self_approval', 'the tenant demands the credential of somebody else')
 }
 
 async function approve<Q extends JsonObject>(
@@ -129,10 +170,9 @@ async function approve<Q extends JsonObject>(
   const { kernel, tenant_id } = call
   const { record, asked } = deciding
   const { row, content } = record
-  requireUnchanged(tenant_id, record, asked.row)
   // Proposed through the same registry.
   const request = record.request as Q
-  const policy_set = await admitAgain(call, registry, { request, asked })
+  const policy_set = await admitAgain(call, registry, { request, asked, before: row.policy_set })
   const decided = await signDecision(call, deciding)
   const proposed: Proposed<Q> = {
     ...{ kernel, tenant_id, principal: call.principal, request },
@@ -153,7 +193,7 @@ async function approve<Q extends JsonObject>(
   const effect = (await registry.effect?.(proposed)) ?? null
   const after: RecordContent = { ...content, document, approval: decided.member }
   const to = registry.standing
-  return settle(call, registry.kind, { record, asked, decided, after, to, effect, policy_set })
+  return settle(call, registry.kind, { deciding, decided, after, to, effect, policy_set })
 }
 
 async function deny<Q extends JsonObject>(
@@ -161,22 +201,29 @@ async function deny<Q extends JsonObject>(
   { kind }: Registry<Q>,
   deciding: Deciding,
 ): Promise<OpenRecord> {
-  const { record, asked } = deciding
+  const { record } = deciding
   const decided = await signDecision(call, deciding)
   const reason = deciding.decision.reason ?? 'rejected by a person'
   const after: RecordContent = { ...record.content, approval: decided.member, reason }
   const { policy_set } = record.row
   const ending = { to: 'denied' as const, effect: null, policy_set }
-  return settle(call, kind, { record, asked, decided, after, ...ending })
+  return settle(call, kind, { deciding, decided, after, ...ending })
 }
 
-/** What is signed is what was proposed: the digest is made again from the stored request. */
-function requireUnchanged(tenant_id: string, { row, content }: OpenRecord, asked: ApprovalRow) {
+/**
+ * What is signed is what was proposed: the digest is made again from the stored request, and the
+ * row of the request for an approval says what was sealed when it was asked for.
+ */
+function requireUnchanged(tenant_id: string, { record, asked }: Deciding): void {
+  const { row, content } = record
   const { created_us } = row
   const { request, nonce } = content
-  const kind = kindOf(row)
-  const { proposal_digest } = idsOf({ tenant_id, kind, request, created_us, nonce })
-  if (proposal_digest === row.proposal_digest && proposal_digest === asked.proposal_digest) return
+  const { proposal_digest } = idsOf({ tenant_id, kind: kindOf(row), request, created_us, nonce })
+  const { operation, context } = asked.content
+  const principal = principalOf(request)
+  const shown = contextOf(asked.row, tenant_id, { operation, principal })
+  const same = proposal_digest === row.proposal_digest && proposal_digest === shown.proposal_digest
+  if (same && canonicalize(shown) === canonicalize(context)) return
   throw new Refusal('unavailable', 'what was proposed does not match its digest')
 }
 
@@ -184,14 +231,20 @@ function requireUnchanged(tenant_id: string, { row, content }: OpenRecord, asked
 async function admitAgain<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
-  { request, asked }: { request: Q; asked: Asked },
+  { request, asked, before }: { request: Q; asked: Asked; before: number },
 ): Promise<number> {
   const { record_id } = asked.row
   const met = escalationsOf(asked.row)
-  const gated = await gate(call, registry.operation(request), registry.context(request), { met })
+  // Not as of when the credential was looked up: the unit compares the number with that of then.
+  const { kernel, tenant_id } = call
+  const asking = { kernel, tenant_id, principal: {} }
+  const context = registry.context(request)
+  const gated = await gate(asking, registry.operation(request), context, { met })
   if (gated.verdict !== 'allowed') throw refusalOfGate(registry, gated, record_id)
-  // What a person approved is signed as it is, or not at all.
-  if (Object.keys(gated.redactions[0] ?? {}).length > 0)
+  // What a person approved is signed as it is, or not at all. Under the same policies whatever they
+  // take out was taken out before it was shown.
+  const takes = Object.keys(gated.redactions[0] ?? {}).length > 0
+  if (takes && gated.policy_set !== before)
     throw new Refusal('policy_denied', 'a policy made since takes out what was approved')
   return gated.policy_set
 }
@@ -204,10 +257,11 @@ interface Decided {
 
 /** The approval record: who, when and why, signed. */
 async function signDecision(call: Call, deciding: Deciding): Promise<Decided> {
-  const { kernel, tenant_id, principal } = call
+  const { kernel, principal } = call
   const { asked, decision } = deciding
   const { attested, approver, reason = null } = decision
-  const decided_us = kernel.clock.now()
+  // Another process may be ahead: nothing is decided before it was asked for.
+  const decided_us = Math.max(kernel.clock.now(), asked.row.issued_us + 1)
   const made = {
     approver,
     approver_id: attested?.approver_id ?? null,
@@ -216,7 +270,7 @@ async function signDecision(call: Call, deciding: Deciding): Promise<Decided> {
     reason,
   }
   const document: JsonObject = {
-    ...contextOf(asked.row, tenant_id, asked.content.operation),
+    ...asked.content.context,
     decision: decision.decision,
     ...made,
     attestation: attested ? { ...attested.attestation } : null,
@@ -227,8 +281,7 @@ async function signDecision(call: Call, deciding: Deciding): Promise<Decided> {
 }
 
 interface Settling {
-  readonly record: OpenRecord
-  readonly asked: Asked
+  readonly deciding: Deciding
   readonly decided: Decided
   readonly after: RecordContent
   readonly to: Registry['standing']
@@ -238,7 +291,8 @@ interface Settling {
 
 async function settle(call: Call, kind: RecordKind, settling: Settling): Promise<OpenRecord> {
   const { kernel, tenant_id, operation } = call
-  const { record, asked, decided, after } = settling
+  const { deciding, decided, after } = settling
+  const { record, asked } = deciding
   const { row } = record
   const owner = ownerOf(tenant_id, kind, row.record_id)
   const sealed = await sealAgain(kernel, owner, row.secret_no, after)
@@ -251,6 +305,8 @@ async function settle(call: Call, kind: RecordKind, settling: Settling): Promise
   const moved = { ...row, status: settling.to, policy_set: settling.policy_set, sealed }
   const replayed = await call.once<boolean>({
     async run(tx) {
+      await requireSettings(tx, call, deciding)
+      await deciding.decision.require?.(tx)
       await decide(tx, { ...settling, sealedRequest, label, moved })
       meter(tx, operation.id)
       return { reply: false, ids: { record_id: row.record_id } }
@@ -270,7 +326,9 @@ interface Unit extends Settling {
 }
 
 async function decide(tx: Tx, unit: Unit): Promise<void> {
-  const { asked, decided, after, to, effect, sealedRequest, label, moved } = unit
+  const { deciding, decided, after, to, effect, sealedRequest, label, moved } = unit
+  const { asked } = deciding
+  if (to !== 'denied' && (await findPolicySet(tx)) !== moved.policy_set) throw new PoliciesChanged()
   const { approver_id, decided_by } = decided.member
   const kind = kindOf(asked.row)
   const state = to === 'denied' ? 'denied' : 'approved'

@@ -23,8 +23,8 @@ export interface NewOutcome {
   readonly content: Buffer
   /** Of the key the reporter names. */
   readonly reporter_key: Buffer | null
-  /** Whether it signed. */
-  readonly proven: boolean
+  /** When it signed; null: it did not. */
+  readonly signed_us: number | null
 }
 
 export interface Writing {
@@ -51,6 +51,7 @@ export async function applyOutcomes(
   const items = await lookAround(tx, given)
   await refuseOwn(tx, items, writing)
   const changed = items.filter((item) => !isSame(item))
+  for (const item of changed) refuseOlder(item)
   const changes = new Changes()
   for (const item of changed) count(changes, item)
   for (const { given } of changed) await write(tx, given, writing)
@@ -104,6 +105,13 @@ async function refuseOwn(tx: Tx, items: readonly Item[], { recorded_by }: Writin
   }
 }
 
+// A statement of a reporter that was overtaken by a later one may be sent again by anybody.
+function refuseOlder({ given, stored }: Item): void {
+  const [before, now] = [stored?.signed_us ?? null, given.signed_us]
+  if (before === null || now === null || now > before) return
+  if (sameLabel(stored?.reporter ?? null, given.reporter_key)) throw new Refusal('older_statement')
+}
+
 const isSame = ({ given, stored }: Item): boolean =>
   stored !== undefined &&
   stored.outcome === given.outcome &&
@@ -131,7 +139,8 @@ function count(changes: Changes, { given, stored, judgments, reviews }: Item): v
 async function write(tx: Tx, given: NewOutcome, { now_us, recorded_by }: Writing): Promise<void> {
   const { referent, outcome, amount, content } = given
   const event_us = given.event_us ?? now_us
-  const reporter = given.proven ? given.reporter_key : null
+  const { signed_us } = given
+  const reporter = signed_us === null ? null : given.reporter_key
   const { seq } = await appendCrumb(tx, {
     event_type: 'cgr.outcome_recorded',
     subject: hexOf(referent),
@@ -142,8 +151,8 @@ async function write(tx: Tx, given: NewOutcome, { now_us, recorded_by }: Writing
       content: hexOf(content),
     },
   })
-  const row = { referent, outcome, amount, content, reporter, event_us, seq, recorded_by }
-  tx.needs(upsertOutcome(tx, row))
+  const row = { referent, outcome, amount, content, reporter, signed_us, event_us, seq }
+  tx.needs(upsertOutcome(tx, { ...row, recorded_by }))
 }
 
 function fateOf(item: Item, { now_us }: Writing): ItemFate {

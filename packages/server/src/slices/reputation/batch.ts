@@ -40,6 +40,12 @@ export function idsOf(now_us: number, items: readonly ItemFate[]): BatchIds {
   }
 }
 
+export const readIds = (ids: ReplayIds): BatchIds => ({
+  now_us: Number(ids['now_us']),
+  fates: String(ids['fates']),
+  kept_us: Object(ids['kept_us']),
+})
+
 /** @param given_us the item's own date */
 export function fateAt(ids: BatchIds, at: number, given_us: number | null): ItemFate {
   const letter = ids.fates.charAt(at)

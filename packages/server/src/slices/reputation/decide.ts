@@ -58,7 +58,11 @@ export const decide: Handler<Decide> = async (call, { body }) => {
       return { reply: placed, ids: placed }
     },
     // Opening what is sealed needs the keyring, which a unit of work must not wait for.
-    replay: async (_tx, ids) => ids as Placed,
+    replay: async (_tx, ids) => ({
+      seq: Number(ids['seq']),
+      superseded_prior: ids['superseded_prior'] === true,
+      idempotent: ids['idempotent'] === true,
+    }),
   }
   const { seq, superseded_prior, idempotent } = await call.once(once)
   return { decision_record: await showDecision(call, seq), superseded_prior, idempotent }

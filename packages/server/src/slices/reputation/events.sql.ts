@@ -1,7 +1,8 @@
 // SQL of decisions, outcomes and reviews, each found by its referent.
 
-import { type AliasedExpression, type Expression, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Builder } from '../../platform/db/builder.ts'
+import { eachLabel } from '../../platform/db/each-ref.ts'
 import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { Tables } from '../../platform/db/tables.ts'
@@ -19,30 +20,6 @@ const AT_ONCE = 32
 interface Wanted {
   readonly labels: readonly Uint8Array[]
 }
-
-/**
- * A query for each label: given the list itself, PostgreSQL may read all rows of the tenant while
- * it has no statistics of a table. `offset 0` keeps it from joining the two into one.
- */
-const eachLabel = <O>(
-  k: Builder,
-  labels: readonly Uint8Array[],
-  one: (label: Expression<Uint8Array>) => {
-    offset(offset: Expression<number>): {
-      as(alias: 'found'): AliasedExpression<O, 'found'>
-    }
-  },
-) =>
-  k
-    .selectFrom(
-      sql<{ label: Uint8Array }>`unnest((select ${labels}::bytea[]))`.as<'wanted'>(
-        sql`wanted(label)`,
-      ),
-    )
-    .innerJoinLateral(one(sql.ref('wanted.label')).offset(sql.lit(0)).as('found'), (join) =>
-      join.onTrue(),
-    )
-    .selectAll('found')
 
 async function forEach<O>(
   labels: readonly Uint8Array[],
@@ -71,7 +48,14 @@ const judgmentsStatement = perCount((count) =>
 export const listJudgments = (db: TenantDb, referents: readonly Uint8Array[]) =>
   forEach(referents, (labels) => db.allOf(judgmentsStatement(labels.length), { labels }))
 
-const OUTCOME_COLUMNS = ['referent', 'outcome', 'content', 'reporter', 'event_us'] as const
+const OUTCOME_COLUMNS = [
+  'referent',
+  'outcome',
+  'content',
+  'reporter',
+  'signed_us',
+  'event_us',
+] as const
 
 const outcomes = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_outcomes').select(OUTCOME_COLUMNS).where('tenant_id', '=', tenant_id)
@@ -223,6 +207,7 @@ const upsertOutcomeStatement = statement<OutcomeRow>()((k, p) => {
     amount: p.amount,
     content: p.content,
     reporter: p.reporter,
+    signed_us: p.signed_us,
     event_us: p.event_us,
     seq: p.seq,
     recorded_by: p.recorded_by,

@@ -28,11 +28,13 @@ export interface Review {
 /** What an outcome does to a judgment-certify. */
 export type Effect = 'success' | 'failure' | 'unscored' | 'none'
 
+const PAID: Outcome = 'paid'
+const DEFAULTED: Outcome = 'default'
+
 export function effectOf(outcome: string | undefined): Effect {
   if (outcome === undefined) return 'none'
-  // Written from the enum of the contract; of the others none is scored.
-  const known: Partial<Record<Outcome, Effect>> = { paid: 'success', default: 'failure' }
-  return known[outcome as Outcome] ?? 'unscored'
+  if (outcome === PAID) return 'success'
+  return outcome === DEFAULTED ? 'failure' : 'unscored'
 }
 
 export const resolves = (effect: Effect): effect is 'success' | 'failure' =>

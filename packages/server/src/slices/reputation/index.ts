@@ -1,4 +1,4 @@
-// The face of reputation: handlers, and recomputing every aggregate from the log.
+// The face of reputation: handlers, scores for other slices, and recomputing from the log.
 
 import type { reputation } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
@@ -10,7 +10,12 @@ import { rotate, rotations } from './rotate.ts'
 import { score, scores } from './scores.ts'
 import { changeSettings, settings } from './settings.ts'
 
+export { nameAll, scoreOf, showAll } from './agent-score.ts'
+export { listAgents } from './agents.sql.ts'
+export { listWeighed } from './aggregates.sql.ts'
+export { dimensionLabel } from './labels.ts'
 export { type Difference, type Recomputed, recompute } from './recompute.ts'
+export { openWords } from './sealed-words.ts'
 
 export const reputationHandlers = {
   decide,

@@ -6,7 +6,6 @@ import {
   DIMENSION_DEFAULT,
   type GovernedDecisionRequest,
 } from '@custos/contract'
-import type { JsonObject } from '@custos/proof'
 import { parseTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
@@ -54,7 +53,7 @@ export async function prepareDecision(
   const id = words.decision_id
   const { secret_no, sealed } = await sealWords(kernel, keys.tenant_id, [
     { place: { column: 'name', id }, content: named },
-    { place: { column: 'decision', id }, content: { record, context: contextOf(context) } },
+    { place: { column: 'decision', id }, content: { record, context } },
   ])
   const [sealed_name = Buffer.alloc(0), sealed_words = Buffer.alloc(0)] = sealed
   return {
@@ -70,9 +69,6 @@ export async function prepareDecision(
     sealed: sealed_words,
   }
 }
-
-// It came as JSON.
-const contextOf = (context: Readonly<Record<string, unknown>>) => context as JsonObject
 
 function wordsOf(kernel: Kernel, keys: TenantKeys, body: GovernedDecisionRequest): RecordedWords {
   const { decision, reason = '', invoice_id } = body

@@ -12,11 +12,9 @@ import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import type { Loc } from '../../platform/validation.ts'
 import { meter } from '../tenants/index.ts'
 import { applyOutcomes, type NewOutcome } from './apply-outcomes.ts'
-import { type BatchIds, collapse, fateAt, idsOf } from './batch.ts'
+import { type BatchIds, collapse, fateAt, idsOf, readIds } from './batch.ts'
 import { contentLabel, hexOf, keyLabel, pseudonymOf, referentLabel } from './labels.ts'
 import { proves, readKey } from './possession.ts'
-
-type OutcomeCall = Call<typeof reputation.outcome> | Call<typeof reputation.outcomes>
 
 export const outcome: Handler<typeof reputation.outcome> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)
@@ -48,6 +46,7 @@ async function readOutcome(keys: TenantKeys, item: OutcomeRequest, loc: Loc): Pr
     tenant_id: keys.tenant_id,
     reporter_key,
     invoice_ref: item.invoice_ref,
+    dimension,
     outcome: item.outcome,
     outcome_date: item.outcome_date ?? null,
     amount_recovered,
@@ -62,11 +61,14 @@ async function readOutcome(keys: TenantKeys, item: OutcomeRequest, loc: Loc): Pr
     amount: amount_recovered,
     content: contentLabel(keys, [amount_recovered, source]),
     reporter_key: reporter_key === null ? null : keyLabel(keys, reporter_key),
-    proven,
+    signed_us: proven ? parseTime(item.signed_at ?? '') : null,
   }
 }
 
-async function record(call: OutcomeCall, items: readonly NewOutcome[]): Promise<RecordedOutcome[]> {
+/** Either operation. */
+type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
+
+async function record(call: Writer, items: readonly NewOutcome[]): Promise<RecordedOutcome[]> {
   const once: Once<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()
@@ -76,10 +78,9 @@ async function record(call: OutcomeCall, items: readonly NewOutcome[]): Promise<
       return { reply: ids, ids }
     },
     // The request is the same: only what became of it was kept.
-    replay: async (_tx, ids) => ids as BatchIds,
+    replay: async (_tx, ids) => readIds(ids),
   }
-  // Both operations refuse the same.
-  const ids = await (call as Call<typeof reputation.outcome>).once(once)
+  const ids = await call.once(once)
   return items.map(({ pseudonym, outcome, event_us }, at) => {
     const { fate, event_us: at_us } = fateAt(ids, at, event_us)
     return {

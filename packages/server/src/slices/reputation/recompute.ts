@@ -260,7 +260,11 @@ interface Parts {
 async function* compareReviews(db: TenantDb, { replay, totals, reviewerOf }: Parts): Differences {
   const { reviews } = replay
   let seen = 0
-  for (let after = { referent: Buffer.alloc(0) as Uint8Array, reviewer_no: -1 }; ; ) {
+  let after: { referent: Uint8Array; reviewer_no: number } = {
+    referent: Buffer.alloc(0),
+    reviewer_no: -1,
+  }
+  for (;;) {
     const rows = await listAllReviews(db, after, PAGE)
     for (const { referent, reviewer_no, rating_e6, seq, ...row } of rows) {
       const stored = {

@@ -198,7 +198,7 @@ describe("'cgr.outcomes'", () => {
     assert.equal(await rowsIn(tenant, 'cgr_outcomes'), 0)
   })
 
-  test('later items of one referent take the place of earlier ones, also by its pseudonym', async () => {
+  test('later items of one referent replace earlier ones, also by its pseudonym', async () => {
     const tenant = await scene.tenant()
     const { decision_record } = await tenant.decide('agent', 'one')
     const { count, recorded, collapsed_in_batch } = await tenant.ok(
@@ -295,7 +295,7 @@ describe("'cgr.reviews'", () => {
     assert.equal((await tenant.score('agent')).cgr_score, 1.1 / 2.1)
   })
 
-  test('a referent takes no more reviews than it may, and none of a batch that is too large', async () => {
+  test('a referent takes no more reviews than it may, none of a batch too large', async () => {
     const tenant = await scene.tenant()
     const of = (at: number) => ({
       invoice_ref: 'one',

@@ -5,13 +5,15 @@ import { effectOf, isScored, resolves, squaredError } from './evidence.ts'
 
 type Payload<E extends EventType> = EventPayload<E>
 
-/** An entry of the log; the payload is that of its type. */
-export interface Entry {
-  readonly seq: number
-  readonly event_type: string
-  readonly subject: string
-  readonly payload: unknown
-}
+/** An entry of the log: written by appendCrumb, which checks the payload of each type. */
+export type Entry = {
+  [E in EventType]: {
+    readonly seq: number
+    readonly event_type: E
+    readonly subject: string
+    readonly payload: Payload<E>
+  }
+}[EventType]
 
 export interface LoggedDecision extends Payload<'cgr.decision_recorded'> {
   readonly seq: number
@@ -71,13 +73,9 @@ export class Replay {
   readonly #agentOf = new Map<string, string>()
 
   add({ seq, event_type, subject, payload }: Entry): void {
-    // Written by appendCrumb, which checks the payload of each type.
-    if (event_type === 'cgr.decision_recorded')
-      this.#decide(seq, subject, payload as Payload<'cgr.decision_recorded'>)
-    else if (event_type === 'cgr.outcome_recorded')
-      this.outcomes.set(subject, { seq, ...(payload as Payload<'cgr.outcome_recorded'>) })
-    else if (event_type === 'cgr.review_recorded')
-      this.#review(seq, subject, payload as Payload<'cgr.review_recorded'>)
+    if (event_type === 'cgr.decision_recorded') this.#decide(seq, subject, payload)
+    else if (event_type === 'cgr.outcome_recorded') this.outcomes.set(subject, { seq, ...payload })
+    else if (event_type === 'cgr.review_recorded') this.#review(seq, subject, payload)
   }
 
   #decide(seq: number, decision_id: string, payload: Payload<'cgr.decision_recorded'>): void {

@@ -12,7 +12,7 @@ import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { meter } from '../tenants/index.ts'
 import { applyReviews, type NewReview } from './apply-reviews.ts'
-import { type BatchIds, collapse, fateAt, idsOf } from './batch.ts'
+import { type BatchIds, collapse, fateAt, idsOf, readIds } from './batch.ts'
 import {
   contentLabel,
   hexOf,
@@ -22,8 +22,6 @@ import {
   pseudonymOf,
   referentLabel,
 } from './labels.ts'
-
-type ReviewCall = Call<typeof reputation.review> | Call<typeof reputation.reviews>
 
 export const review: Handler<typeof reputation.review> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)
@@ -59,7 +57,10 @@ function readReview(keys: TenantKeys, item: ReviewRequest): NewReview {
   }
 }
 
-async function record(call: ReviewCall, items: readonly NewReview[]): Promise<RecordedReview[]> {
+/** Either operation. */
+type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
+
+async function record(call: Writer, items: readonly NewReview[]): Promise<RecordedReview[]> {
   const once: Once<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()
@@ -69,10 +70,9 @@ async function record(call: ReviewCall, items: readonly NewReview[]): Promise<Re
       return { reply: ids, ids }
     },
     // The request is the same: only what became of it was kept.
-    replay: async (_tx, ids) => ids as BatchIds,
+    replay: async (_tx, ids) => readIds(ids),
   }
-  // Both operations refuse the same.
-  const ids = await (call as Call<typeof reputation.review>).once(once)
+  const ids = await call.once(once)
   return items.map(({ pseudonym, reviewer_handle, rating_e6, event_us }, at) => {
     const { fate, event_us: at_us } = fateAt(ids, at, event_us)
     return {

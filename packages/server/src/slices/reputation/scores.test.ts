@@ -112,7 +112,7 @@ test('a reviewer with a track record weighs by it, until the outcome is there', 
   assert.deepEqual(await scoreAndMass(tenant, 'agent'), [2 / 3, 3, 1, 0])
 })
 
-test('a reviewer who always says one half has no weight from the fifth observation on', async () => {
+test('a reviewer who always says one half has no weight from the fifth on', async () => {
   const tenant = await scene.tenant()
   await tenant.observe('coin', 4, 0.5)
   await tenant.decide('agent', 'one')
@@ -146,7 +146,7 @@ test('rules and rejects are recorded and earn nothing', async () => {
   assert.deepEqual(await scoreAndMass(tenant, 'agent'), [0.5, 2, 0, 0])
 })
 
-test('a decision that comes after the outcome of its referent counts as if it came before', async () => {
+test('a decision that comes after the outcome counts as if it came before', async () => {
   const tenant = await scene.tenant()
   await tenant.outcome('one', 'paid')
   await tenant.review('two', 'somebody', 0)
@@ -211,7 +211,7 @@ test('more than 500 ordinary decisions change no score', async () => {
   assert.equal(decisions.length, 510, 'governed decisions are not in the decision trail')
 })
 
-test('handles with slashes, at signs and percent signs are found in every form of a path', async () => {
+test('handles with slashes, at and percent signs are found in every form of a path', async () => {
   const tenant = await scene.tenant()
   for (const handle of ['team/blue@acme', 'a/b/', '100%/x', 'ü@x', 'score?x#y', 'bulk']) {
     await tenant.decide(handle, handle)
@@ -224,7 +224,7 @@ test('handles with slashes, at signs and percent signs are found in every form o
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD'])
 })
 
-test('reading needs cgr:read, writing cgr:write, and no tenant sees the agents of another', async () => {
+test('reads need cgr:read, writes cgr:write, no tenant sees the agents of another', async () => {
   const tenant = await scene.tenant()
   await tenant.earn('agent', ['paid'])
   const reader = await tenant.withKey(['cgr:read'])

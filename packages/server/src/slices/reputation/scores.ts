@@ -21,7 +21,7 @@ import { dimensionLabel, nameLabel } from './labels.ts'
 
 const PAGE_DEFAULT = 500
 /** Agents whose scores are made in one turn of the event loop. */
-const CHUNK = 1_000
+const CHUNK = 100
 
 export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
   const { kernel, tenant_id } = call

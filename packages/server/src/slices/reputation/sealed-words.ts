@@ -19,7 +19,7 @@ const associatedData = (tenant_id: string, { column, id }: Place): Buffer =>
 export async function sealWords(
   kernel: Kernel,
   tenant_id: string,
-  words: readonly { readonly place: Place; readonly content: JsonObject }[],
+  words: readonly { readonly place: Place; readonly content: object }[],
 ): Promise<{ secret_no: number; sealed: Buffer[] }> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
@@ -53,7 +53,8 @@ export async function openWords<T extends JsonObject>(
     try {
       const text = open(keys.factKey(secret), associatedData(tenant_id, place), sealed).toString()
       // Authenticated, and written by sealWords for the same place.
-      return JSON.parse(text) as T
+      const words: T = JSON.parse(text)
+      return words
     } catch (error) {
       if (error instanceof SealError) return null
       throw error

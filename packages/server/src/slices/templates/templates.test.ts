@@ -39,13 +39,26 @@ const TEMPLATES = [
 
 test("'templates.list' names the templates there are", async () => {
   for (const path of ['/templates', '/templates/']) {
-    const { templates } = await ok(ask('GET', path))
+    const { templates, ...envelope } = await ok(ask('GET', path))
+    assert.deepEqual(envelope, { count: 3, limit: 50, offset: 0, next_cursor: null })
     assert.deepEqual(
       templates.map(({ id, name, version }: Record<string, string>) => [id, name, version]),
       TEMPLATES.map(([id, name]) => [id, name, '1.0.0']),
     )
     for (const { description } of templates) assert.ok(description.length > 10)
   }
+})
+
+test('templates are paged as every list is', async () => {
+  const page = await ok(ask('GET', '/templates?limit=2'))
+  assert.deepEqual(Object.keys(page)[0], 'templates')
+  assert.deepEqual([page.templates.length, page.count, page.limit], [2, 2, 2])
+  const rest = await ok(ask('GET', `/templates?limit=2&cursor=${page.next_cursor}`))
+  assert.deepEqual(
+    [rest.templates.map(({ id }: { id: string }) => id), rest.offset, rest.next_cursor],
+    [[TEMPLATES[2][0]], 2, null],
+  )
+  assert.equal((await ask('GET', '/templates?cursor=x')).status, 422)
 })
 
 for (const [id, , count, kinds] of TEMPLATES)
@@ -125,7 +138,7 @@ test('what the tenant has edited is not overwritten: nothing is installed', asyn
   assert.deepEqual([status, body.error], [422, 'rejected'])
   assert.deepEqual(body.detail.conflicts, [{ kind: 'object', name: 'Diagnosis' }])
   assert.match(body.detail.reasons[0], /Diagnosis/)
-  assert.deepEqual(await types(), [edited])
+  assert.deepEqual(await types(), [{ ...edited, document: null }])
 })
 
 test('what the tenant has by its own hand in the same words is taken as there', async () => {

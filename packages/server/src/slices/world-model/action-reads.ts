@@ -1,6 +1,7 @@
 // Plain reads of actions: pages, numbers, and what a verifier finds in one.
 
 import type { worldModel as contract } from '@custos/contract'
+import type { Verdict } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -13,9 +14,9 @@ import {
   verifyDocument,
 } from '../records/index.ts'
 import { actionRegistry } from './action-registry.ts'
-import { listTypes } from './find-types.ts'
-import { showAction } from './show-action.ts'
-import { kindOf } from './type-registry.ts'
+import { listTitles } from './list-types.ts'
+import { namesItsVersion } from './named-version.ts'
+import { showAction, showListedAction } from './show-action.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -24,17 +25,15 @@ const PAGE = 50
 export const listActions: Handler<Op<'list_actions'>> = async (call, { query }) => {
   const { kernel, tenant_id } = call
   const page = pageOf(query, PAGE)
-  const records = await listRecords(kernel, tenant_id, { kind: 'action', page })
-  const shown = records.map((record) => showAction(record, tenant_id))
+  const show = (record: OpenRecord) => showListedAction(record, tenant_id)
+  const shown = await listRecords(kernel, tenant_id, { kind: 'action', page }, show)
   return page.envelope('invocations', shown)
 }
 
 export const actionStats: Handler<Op<'action_stats'>> = async (call) => {
   const types: Record<string, number> = {}
-  for (const { request } of await listTypes(call.kernel, call.tenant_id)) {
-    const kind = kindOf(request)
+  for (const { kind } of await listTitles(call.kernel, call.tenant_id))
     types[kind] = (types[kind] ?? 0) + 1
-  }
   return { types, actions: await call.read((db) => countByStatus(db, 'action')) }
 }
 
@@ -47,9 +46,21 @@ async function loadAction({ kernel, tenant_id }: Call, record_id: string): Promi
 export const getAction: Handler<Op<'get_action'>> = async (call, { params }) =>
   showAction(await loadAction(call, params.action_id), call.tenant_id)
 
+/** The signed document, and the version of the type that it names. */
+async function judge(call: Call, record: OpenRecord): Promise<Verdict | null> {
+  const { document } = record
+  const verdict = await verifyDocument(call.kernel, actionRegistry, record)
+  if (verdict === null || document === null) return null
+  const ok = await namesItsVersion(call, document)
+  const checks = [...verdict.checks, { name: 'type_version', ok }]
+  if (ok || !verdict.valid) return { ...verdict, checks, valid: verdict.valid && ok }
+  const reason = 'type_version: the version that it names is not there as it says'
+  return { ...verdict, checks, valid: false, reason }
+}
+
 export const verifyAction: Handler<Op<'verify_action'>> = async (call, { params }) => {
   const record = await loadAction(call, params.action_id)
-  const verdict = await verifyDocument(call.kernel, actionRegistry, record)
+  const verdict = await judge(call, record)
   const { action_name, subject_refs, authority, gate, status } = showAction(record, call.tenant_id)
   const { human_principal, delegation_ref, trust_tier } = authority
   return {

@@ -44,7 +44,7 @@ async function assertStillFits(proposed: Proposed<ActionRequest>): Promise<void>
     throw new Refusal('type_not_found')
   const same = newest.record.row.record_id === named.record.row.record_id
   for (const type of same ? [named] : [named, newest]) {
-    const problem = tierProblem({ ...request, type: checkedType(type) }, tierNamed(ceiling))
+    const problem = tierProblem({ ...request, type: checkedType(kernel, type) }, tierNamed(ceiling))
     if (problem !== null) throw tooLittleTrust(problem, proposed.record_id)
     await assertFits(proposed, request, type)
   }

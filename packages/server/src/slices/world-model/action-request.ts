@@ -22,7 +22,7 @@ import { isObject } from './schema-keywords.ts'
 import { refusedSpec } from './type-spec.ts'
 
 /** The normal form, under the version of the type there is now. */
-export function actionRequest(body: InvokeRequest, type: OpenType): ActionRequest {
+export function actionRequest(kernel: Kernel, body: InvokeRequest, type: OpenType): ActionRequest {
   const params = body.params ?? {}
   if (!isObject(params)) throw refusedSpec(['body', 'params'], 'must be an object')
   const { params_bytes } = worldModelLimits
@@ -33,13 +33,13 @@ export function actionRequest(body: InvokeRequest, type: OpenType): ActionReques
     subject_refs: body.subject_refs.map(normalSubject),
     params,
     authority: claimedAuthority(body.authority ?? undefined),
-    type: checkedType(type),
+    type: checkedType(kernel, type),
   }
 }
 
 /** How the version that an action is checked against stands in it. */
-export function checkedType(type: OpenType): ActionRequest['type'] {
-  const { required_trust_tier, subject_type } = specOf('action', type)
+export function checkedType(kernel: Kernel, type: OpenType): ActionRequest['type'] {
+  const { required_trust_tier, subject_type } = specOf(kernel, 'action', type)
   const { series_id, version, record_id } = type.record.row
   return {
     ...{ type_id: series_id, version, record_id },
@@ -87,7 +87,7 @@ export async function assertFits(
   { subject_refs, params }: ActionRequest,
   type: OpenType,
 ): Promise<void> {
-  const { subject_type, test } = specOf('action', type)
+  const { subject_type, test } = specOf(asking.kernel, 'action', type)
   const wrong =
     subject_type === null
       ? await findUnknownType(asking, subject_refs)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TRUST_TIERS } from '@custos/contract'
 import { ACTION_TIERS, paramsDigest } from '@custos/proof'
+import { deleteFrom, update } from '../../platform/db/tenant-db.ts'
 import { CERTIFY, CLIENT, INVOCATION, mutations, openWorldScene } from './testing/world-scene.ts'
 
 const scene = openWorldScene()
@@ -57,7 +58,7 @@ test("'world_model.verify_action' attributes it, and no leaf can be changed", as
   const verified = await told(200, 'GET', `${path(row.action_id)}/verify`)
   assert.equal(verified.passed, true)
   const names = ['signature', 'action_id', 'proposal_digest', 'params_consistent', 'operation']
-  for (const name of [...names, 'trust_tier', 'subject_type'])
+  for (const name of [...names, 'trust_tier', 'subject_type', 'shape', 'type_version'])
     assert.equal(verified.checks[name], true, name)
   assert.deepEqual(verified.attribution, {
     ...{ who: 'ada', did: 'certify', to: INVOCATION.subject_refs, gate: 'allowed' },
@@ -70,6 +71,52 @@ test("'world_model.verify_action' attributes it, and no leaf can be changed", as
     assert.equal((await scene.offline(changed)).valid, false, JSON.stringify(changed))
   }
   assert.ok(count >= 30, String(count))
+})
+
+test('a version that is not there as an action says is found by verifying the action', async () => {
+  await scene.build()
+  const { body: row } = await invoke()
+  const { type_id, record_id } = row.type
+  await register({ ...CERTIFY, spec: { ...CERTIFY.spec, required_trust_tier: 'basic' } })
+  const verify = () => told(200, 'GET', `${path(row.action_id)}/verify`)
+  assert.equal((await verify()).passed, true)
+  const { db } = scene.service.kernel
+  await db.transact(scene.tenant_id, async (tx) => {
+    const gone = deleteFrom(tx, 'records').where('record_id', '=', record_id)
+    assert.equal(await tx.run(gone), 1)
+  })
+  const verified = await verify()
+  assert.deepEqual([verified.passed, verified.checks.type_version], [false, false])
+  assert.match(verified.reason, /^type_version: /)
+  assert.equal(verified.checks.signature, true)
+  // Another version in its place is not the one that was named.
+  await db.transact(scene.tenant_id, async (tx) => {
+    const other = update(tx, 'records').set({ version: 1 }).where('series_id', '=', type_id)
+    assert.equal(await tx.run(other), 1)
+  })
+  assert.equal((await verify()).checks.type_version, false)
+})
+
+test('what a policy takes out of an action is not kept of one that is refused either', async () => {
+  await scene.build()
+  const guard = { entities: ['EMAIL_ADDRESS'], check_fields: ['params'], redact: true }
+  await scene.policy('pii_guard', guard, { action: 'log_only' })
+  const params = { amount: 1, note: 'ask bob.secret@example.org' }
+  const { body: denied } = await invoke({ params, authority: {} })
+  assert.equal(denied.error, 'policy_denied')
+  const { body: done } = await invoke({ params })
+  for (const id of [denied.detail.action_id, done.action_id]) {
+    const row = await told(200, 'GET', path(id))
+    assert.deepEqual(row.params, { amount: 1, note: 'ask <EMAIL_ADDRESS>' })
+  }
+})
+
+test('a list leaves out what is large of an action', async () => {
+  await scene.build()
+  const { body: small } = await invoke()
+  const { body: large } = await invoke({ params: { amount: 1, note: 'x'.repeat(20_000) } })
+  const { invocations } = await told(200, 'GET', '/world-model/actions')
+  assert.deepEqual(invocations, [{ ...large, params: null, document: null }, small])
 })
 
 test('an action below its tier is refused, kept, logged; one at its tier is not', async () => {

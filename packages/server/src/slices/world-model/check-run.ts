@@ -1,7 +1,7 @@
 // One check of a value: how much work it may be, and what is wrong, without the value.
 
 import { worldModelLimits } from '@custos/contract'
-import type { Json } from '@custos/proof'
+import { canonicalize, type Json, type JsonObject } from '@custos/proof'
 import type { Loc } from '../../platform/validation.ts'
 
 export interface Problem {
@@ -19,6 +19,8 @@ class TooMuchWork extends Error {}
 
 export class CheckRun {
   readonly problems: Problem[] = []
+  readonly #names = new Map<JsonObject, readonly string[]>()
+  readonly #texts = new Map<object, string>()
   #steps = 0
   #quiet = 0
 
@@ -26,6 +28,27 @@ export class CheckRun {
   step(count = 1): void {
     this.#steps += count
     if (this.#steps > worldModelLimits.check_steps) throw new TooMuchWork()
+  }
+
+  /** The names of an object's members: listed once, however many rules look at them. */
+  namesOf(object: JsonObject): readonly string[] {
+    this.step()
+    const known = this.#names.get(object)
+    if (known) return known
+    const names = Object.keys(object)
+    this.step(names.length)
+    this.#names.set(object, names)
+    return names
+  }
+
+  /** Canonical; of an object or a list made once. */
+  textOf(value: Json): string {
+    const composed = typeof value === 'object' && value !== null ? value : null
+    const known = composed === null ? undefined : this.#texts.get(composed)
+    const text = known ?? canonicalize(value)
+    if (composed !== null) this.#texts.set(composed, text)
+    this.step(1 + text.length)
+    return text
   }
 
   fail(loc: Loc, msg: string): false {

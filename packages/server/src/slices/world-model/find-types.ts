@@ -1,12 +1,12 @@
-// Looking types up: by kind and name, by id and version, all of them.
+// Looking types up, by kind and name or by id and version, and what they ask for.
 
-import { type WorldTypeKind, worldModelLimits } from '@custos/contract'
+import type { WorldTypeKind } from '@custos/contract'
 import { type JsonObject, type WorldTypeRequest, worldTypeName } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
-import { pageOf } from '../../platform/page.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { listRecords, nameKey, type OpenRecord, openRecords } from '../records/index.ts'
+import { nameKey, type OpenRecord, openRecords } from '../records/index.ts'
+import { Remembered } from './remembered.ts'
 import { readSpec, type SpecOf } from './type-spec.ts'
 import { findNewestRow, findVersionRow, type TypeRow } from './world-types.sql.ts'
 
@@ -46,18 +46,6 @@ async function openFirst(
   return record ? openType(record) : null
 }
 
-/** The newest version of every type, by kind and name. */
-export async function listTypes(kernel: Kernel, tenant_id: string): Promise<OpenType[]> {
-  // The limit may be passed by what is registered at the same time.
-  const page = pageOf({}, 2 * worldModelLimits.types_per_tenant)
-  const records = await listRecords(kernel, tenant_id, {
-    ...{ kind: 'world_type', page },
-    live_only: true,
-  })
-  const orderOf = ({ request: { kind, name } }: OpenType): string => `${kind} ${name}`
-  return records.map(openType).sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
-}
-
 export function openType(record: OpenRecord): OpenType {
   const { request, document } = record
   if (document === null || !isTypeRequest(request)) throw new Refusal('type_not_found')
@@ -69,8 +57,22 @@ function isTypeRequest(request: JsonObject): request is WorldTypeRequest {
   return typeof request['spec'] === 'object'
 }
 
-/** What a type that is there asks for. */
-export const specOf = <K extends WorldTypeKind>(
+/** A large schema takes a while to read. */
+const SPECS_MAX = 64
+type Specs = { readonly [K in WorldTypeKind]: Remembered<SpecOf[K]> }
+const readSpecs = perKernel<Specs>(() => ({
+  object: new Remembered(SPECS_MAX),
+  link: new Remembered(SPECS_MAX),
+  action: new Remembered(SPECS_MAX),
+}))
+
+/** What a type that is there asks for; read once of each version. */
+export function specOf<K extends WorldTypeKind>(
+  kernel: Kernel,
   kind: K,
-  { request: { name, spec } }: OpenType,
-): SpecOf[K] => readSpec({ kind, name }, spec)
+  { record, request: { name, spec } }: OpenType,
+): SpecOf[K] {
+  const specs: Remembered<SpecOf[K]> = readSpecs(kernel)[kind]
+  const { record_id } = record.row
+  return specs.find(record_id) ?? specs.keep(record_id, readSpec({ kind, name }, spec))
+}

@@ -1,8 +1,14 @@
 // POST /v1/world-model/actions/invoke: type, trust, parameters, policies, and a signed record.
 
 import type { worldModel as contract } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
-import { propose, refused, waitingAnswer } from '../records/index.ts'
+import type { Call, Handler } from '../../platform/call.ts'
+import {
+  answeredBefore,
+  type OpenRecord,
+  propose,
+  refused,
+  waitingAnswer,
+} from '../records/index.ts'
 import { ACTION_ID, actionRegistry, tooLittleTrust } from './action-registry.ts'
 import { actionRequest, assertFits, tierProblem } from './action-request.ts'
 import { findType } from './find-types.ts'
@@ -10,10 +16,13 @@ import { showAction } from './show-action.ts'
 
 export const invoke: Handler<typeof contract.invoke> = async (call, { body }) => {
   const { kernel, tenant_id, principal } = call
+  // A retry is told of the first request, whatever the types say by now.
+  const before = await answeredBefore(call, actionRegistry)
+  if (before) return answer(call, before)
   const named = { kind: 'action', name: body.action_name } as const
   const type = await findType(kernel, tenant_id, named)
   if (!type) return call.refuse('type_not_found')
-  const request = actionRequest(body, type)
+  const request = actionRequest(kernel, body, type)
 
   const reason = tierProblem(request, principal.max_trust_tier ?? null)
   if (reason !== null) {
@@ -24,7 +33,10 @@ export const invoke: Handler<typeof contract.invoke> = async (call, { body }) =>
   await assertFits(call, request, type)
 
   const { record } = await propose(call, actionRegistry, request)
-  if (record.row.status === 'waiting_hitl')
-    return waitingAnswer(kernel, tenant_id, record, ACTION_ID)
-  return showAction(record, tenant_id)
+  return answer(call, record)
 }
+
+const answer = ({ kernel, tenant_id }: Call, record: OpenRecord) =>
+  record.row.status === 'waiting_hitl'
+    ? waitingAnswer(kernel, tenant_id, record, ACTION_ID)
+    : showAction(record, tenant_id)

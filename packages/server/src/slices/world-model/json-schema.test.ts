@@ -29,6 +29,15 @@ const cases: readonly (readonly [schema: Json, fits: readonly Json[], fails: rea
   [{ exclusiveMinimum: 1, exclusiveMaximum: 2 }, [1.5], [1, 2]],
   [{ multipleOf: 0.1 }, [0.3, 1, 'x'], [0.35]],
   [{ multipleOf: 3 }, [9, 0, -3], [10]],
+  [
+    { multipleOf: 0.01 },
+    [5000000.01, 123456789.01, -0.07, 1e21, 4.35, 0, -0],
+    [5000000.005, 123456789.005, 0.001, 5e-324],
+  ],
+  [{ multipleOf: 1 }, [1e9, 1e300], [1000000000.5, 4503599627370495.5]],
+  [{ multipleOf: 0.7 }, [7e22, 2.1], [1e22, 1]],
+  [{ multipleOf: 1e300 }, [1e301, 0], [1e299, 1]],
+  [{ multipleOf: 5e-324 }, [1e308, 1, 0.1, 1e-323], []],
   [{ minLength: 2, maxLength: 2 }, ['ab', '😀😀', 7], ['😀', 'abc']],
   [{ format: 'date' }, ['2026-02-28', 7], ['2026-02-30', 'x']],
   [{ format: 'email' }, ['a@b.test'], ['a@', '']],
@@ -87,6 +96,7 @@ const refused: readonly (readonly [schema: JsonObject, at: string])[] = [
   [{ $schema: 'http://json-schema.org/draft-07/schema#' }, '$schema'],
   [ofA({ type: 'text' }), 'type'],
   [ofA({ type: [] }), 'type'],
+  [ofA({ type: ['string', 'string'] }), 'type'],
   [ofA({ enum: [] }), 'enum'],
   [ofA({ minimum: '1' }), 'minimum'],
   [ofA({ multipleOf: 0 }), 'multipleOf'],
@@ -141,6 +151,71 @@ test('references that double at each step are refused before they are followed',
   ])
   const schema = { type: 'object', $defs: Object.fromEntries(steps) }
   assert.throws(() => readJsonSchema(schema, WHERE), SpecRefused)
+})
+
+test('all definitions of a schema share one limit, however often they are referred to', () => {
+  const { schema_nodes } = worldModelLimits
+  const large = { required: Array.from({ length: schema_nodes - 100 }, (_, i) => `n${i}`) }
+  const refs = Array.from({ length: 10 }, (_, i): [string, Json] => [
+    `d${i}`,
+    { $ref: '#/$defs/large' },
+  ])
+  const schema = (definitions: JsonObject): JsonObject => ({
+    ...{ type: 'object', $defs: definitions },
+  })
+  readJsonSchema(schema({ large, d0: { $ref: '#/$defs/other' }, other: {} }), WHERE)
+  const many = schema({ large, ...Object.fromEntries(refs) })
+  assert.throws(() => readJsonSchema(many, WHERE), SpecRefused)
+  // One that is referred to is counted where it is referred to, and not once more.
+  const once = schema({ large })
+  readJsonSchema({ ...once, properties: { a: { $ref: '#/$defs/large' } } }, WHERE)
+  // A long text is as much to read as many short ones.
+  const text = { const: 'x'.repeat(50_000) }
+  const allOf = Array.from({ length: 600 }, () => ({ $ref: '#/$defs/text' }))
+  assert.throws(() => readJsonSchema({ ...schema({ text }), allOf }, WHERE), SpecRefused)
+})
+
+/** An object that counts how often its members are listed or read. */
+function counting<T extends object>(value: T): { readonly watched: T; count(): number } {
+  let count = 0
+  const watched = new Proxy(value, {
+    ownKeys(target) {
+      count += 1
+      return Reflect.ownKeys(target)
+    },
+    get(target, name) {
+      count += 1
+      return Reflect.get(target, name)
+    },
+  })
+  return { watched, count: () => count }
+}
+
+test('the members of an object are listed once, however many rules look at them', () => {
+  for (const rule of [{ minProperties: 1 }, { propertyNames: { minLength: 1 } }]) {
+    const schema = { type: 'object', allOf: Array.from({ length: 300 }, () => rule) }
+    const { watched, count } = counting<JsonObject>({ a: 1, b: 2 })
+    assert.deepEqual(problems(schema, watched), [])
+    assert.ok(count() <= 4, String(count()))
+  }
+  // Each name is work of its own.
+  const allOf = Array.from({ length: 300 }, () => ({ propertyNames: { minLength: 1 } }))
+  const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`n${i}`, 1]))
+  const found = problems({ type: 'object', allOf }, wide)
+  assert.deepEqual(found, ['is too large to be checked against its schema'])
+})
+
+test('places that a list does not have are not looked at', () => {
+  const prefixItems = Array.from({ length: 1_000 }, () => true)
+  const { watched, count } = counting<Json[]>([1])
+  assert.deepEqual(problems(ofA({ prefixItems }), { a: watched }), [])
+  assert.ok(count() < 10, String(count()))
+})
+
+test('a comparison of long decimals is counted as the work that it is', () => {
+  const schema = ofA({ items: { multipleOf: 5e-324 } })
+  const found = problems(schema, { a: Array.from({ length: 5_000 }, () => 1.1e308) })
+  assert.deepEqual(found, ['is too large to be checked against its schema'])
 })
 
 test('a check ends where it would be too much work, and then nothing fits', () => {

@@ -44,9 +44,10 @@ export function readJsonSchema(root: JsonObject, loc: Loc): Test {
   const { type = 'object' } = rest
   if (type !== 'object') throw new SpecRefused([...loc, 'type'], 'must be object')
   if (!isObject($defs)) throw new SpecRefused([...loc, '$defs'], 'must be an object of schemas')
-  // What nothing refers to is read as well: a mistake in it is one.
-  for (const name of Object.keys($defs)) new Reader($defs, loc).definition(name, START)
-  return new Reader($defs, loc).read({ ...rest, type }, { ...START, loc })
+  const reader = new Reader($defs, loc)
+  const test = reader.read({ ...rest, type }, { ...START, loc })
+  reader.readRest()
+  return test
 }
 
 const DEFINITION_MEMBERS: ReadonlySet<string> = new Set(['type', 'required', 'description'])
@@ -86,10 +87,14 @@ interface At {
 
 const START: At = { loc: [], depth: 0, within: [] }
 
-/** Definitions are read again for each reference, so that its nodes are all there is to run. */
+/**
+ * Of one schema, all its definitions included: they are read again for each reference, so that
+ * the nodes it counts are all there is to read and to run.
+ */
 class Reader {
   readonly #defs: JsonObject
   readonly #loc: Loc
+  readonly #read = new Set<string>()
   #nodes = 0
 
   constructor(defs: JsonObject, loc: Loc) {
@@ -109,7 +114,7 @@ class Reader {
       return test ? [test] : []
     })
     return (value, loc, run) => {
-      run.step()
+      run.step(1 + tests.length)
       let fits = true
       for (const test of tests) fits = test(value, loc, run) && fits
       return fits
@@ -140,10 +145,17 @@ class Reader {
     const name = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
     if (!Object.hasOwn(this.#defs, name)) throw new SpecRefused(at.loc, 'is not in $defs')
     if (at.within.includes(name)) throw new SpecRefused(at.loc, 'must not lead back to itself')
-    return this.definition(name, at)
+    return this.#definition(name, at)
   }
 
-  definition(name: string, { depth, within }: At): Test {
+  /** The definitions that nothing refers to: a mistake in one is one. */
+  readRest(): void {
+    for (const name of Object.keys(this.#defs))
+      if (!this.#read.has(name)) this.#definition(name, START)
+  }
+
+  #definition(name: string, { depth, within }: At): Test {
+    this.#read.add(name)
     const loc = [...this.#loc, '$defs', name]
     return this.read(this.#defs[name], { loc, depth, within: [...within, name] })
   }
@@ -173,7 +185,14 @@ const nothing: Test = (_value, loc, run) => {
 /** Keywords with values of their own in place of schemas. */
 const VALUED: ReadonlySet<string> = new Set(['enum', 'const', 'required', 'dependentRequired'])
 
+/** Of a text that counts as one more value. */
+const TEXT_CHARS = 64
+
 function sizeOf(value: Json): number {
+  if (typeof value === 'string') return 1 + Math.floor(value.length / TEXT_CHARS)
   if (typeof value !== 'object' || value === null) return 1
-  return Object.values(value).reduce((sum: number, inner: Json) => sum + sizeOf(inner), 1)
+  return Object.entries(value).reduce(
+    (sum, [name, inner]) => sum + Math.floor(name.length / TEXT_CHARS) + sizeOf(inner),
+    1,
+  )
 }

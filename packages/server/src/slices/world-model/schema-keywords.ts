@@ -3,6 +3,7 @@
 import { canonicalize, type Json, type JsonObject } from '@custos/proof'
 import Format from 'typebox/format'
 import type { CheckRun, Test } from './check-run.ts'
+import { multiplesOf } from './decimal.ts'
 
 /** A keyword being read: where it stands, and the ways to what is around it. */
 export interface Reading {
@@ -55,6 +56,7 @@ const type: Keyword = (given, { refuse }) => {
   const types = isText(given) ? [given] : given
   if (!isTexts(types) || types.length === 0 || !types.every((one) => known.includes(one)))
     return refuse(`must be one of ${TYPES.join(', ')}, or a list of these`)
+  if (new Set(types).size < types.length) return refuse('must name each type once')
   const what = `must be ${types.join(' or ')}`
   return (value, loc, run) => types.some((one) => isOfType(value, one)) || run.fail(loc, what)
 }
@@ -63,9 +65,7 @@ const type: Keyword = (given, { refuse }) => {
 const equals =
   (texts: ReadonlySet<string>, msg: string): Test =>
   (value, loc, run) => {
-    const text = canonicalize(value)
-    run.step(text.length)
-    return texts.has(text) || run.fail(loc, msg)
+    return texts.has(run.textOf(value)) || run.fail(loc, msg)
   }
 
 const enumeration: Keyword = (given, { refuse }) => {
@@ -86,20 +86,12 @@ const bound =
       typeof value !== 'number' || fits(value, limit) || run.fail(loc, msg)
   }
 
-const NEARLY = 1e-9
-
-function isMultiple(value: number, divisor: number): boolean {
-  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
-  // 0.3 is three times 0.1, although not in binary.
-  const times = value / divisor
-  return Math.abs(times - Math.round(times)) <= NEARLY * Math.max(1, Math.abs(times))
-}
-
 const multipleOf: Keyword = (divisor, { refuse }) => {
   if (typeof divisor !== 'number' || divisor <= 0) return refuse('must be a number above 0')
   const msg = `must be a multiple of ${divisor}`
+  const isMultiple = multiplesOf(divisor)
   return (value, loc, run) =>
-    typeof value !== 'number' || isMultiple(value, divisor) || run.fail(loc, msg)
+    typeof value !== 'number' || isMultiple(value, (steps) => run.step(steps)) || run.fail(loc, msg)
 }
 
 // Counts
@@ -132,8 +124,8 @@ function characters(value: Json, run: CheckRun): number | undefined {
 }
 
 const items = (value: Json): number | undefined => (isList(value) ? value.length : undefined)
-const members = (value: Json): number | undefined =>
-  isObject(value) ? Object.keys(value).length : undefined
+const members = (value: Json, run: CheckRun): number | undefined =>
+  isObject(value) ? run.namesOf(value).length : undefined
 
 const format: Keyword = (name, { refuse }) => {
   const known: readonly unknown[] = FORMATS
@@ -170,6 +162,9 @@ const properties: Keyword = (given, reading) => {
 const memberOf = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
+/** Of looking one up by its name, in the schema and in the object. */
+const MEMBER_STEPS = 3
+
 const additionalProperties: Keyword = (given, { siblings, read }) => {
   const test = read(given)
   const { properties: known = {} } = siblings
@@ -177,9 +172,10 @@ const additionalProperties: Keyword = (given, { siblings, read }) => {
   return (value, loc, run) => {
     if (!isObject(value)) return true
     let fits = true
-    for (const [name, member] of Object.entries(value)) {
-      run.step()
-      if (!names.has(name)) fits = test(member, [...loc, name], run) && fits
+    for (const name of run.namesOf(value)) {
+      run.step(MEMBER_STEPS)
+      if (names.has(name)) continue
+      fits = test(value[name] ?? null, [...loc, name], run) && fits
     }
     return fits
   }
@@ -189,7 +185,7 @@ const propertyNames: Keyword = (given, { read }) => {
   const test = read(given)
   return (value, loc, run) => {
     if (!isObject(value)) return true
-    const fits = Object.keys(value).every((name) => run.quietly(test, name, loc))
+    const fits = run.namesOf(value).every((name) => run.quietly(test, name, loc))
     return fits || run.fail(loc, 'has a member with a name that is not allowed')
   }
 }
@@ -247,9 +243,9 @@ const prefixItems: Keyword = (given, reading) => {
   return (value, loc, run) => {
     if (!isList(value)) return true
     let fits = true
-    for (const [i, test] of tests.entries()) {
-      const item = value[i]
-      if (item !== undefined) fits = test(item, [...loc, i], run) && fits
+    for (const [i, item] of value.slice(0, tests.length).entries()) {
+      const test = tests[i]
+      if (test) fits = test(item, [...loc, i], run) && fits
     }
     return fits
   }
@@ -289,12 +285,8 @@ const uniqueItems: Keyword = (given, { refuse }) => {
   if (!given) return null
   return (value, loc, run) => {
     if (!isList(value)) return true
-    const texts = value.map((item) => {
-      const text = canonicalize(item)
-      run.step(text.length)
-      return text
-    })
-    return new Set(texts).size === value.length || run.fail(loc, 'has an item twice')
+    const texts = new Set(value.map((item) => run.textOf(item)))
+    return texts.size === value.length || run.fail(loc, 'has an item twice')
   }
 }
 

@@ -1,6 +1,6 @@
-// An action as it is shown, whatever became of it.
+// An action as it is shown, by itself and in a list, whatever became of it.
 
-import type { Action } from '@custos/contract'
+import { type Action, type ListedAction, worldModelLimits } from '@custos/contract'
 import { type ActionRequest, actionOperation } from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
 import { type OpenRecord, showRow } from '../records/index.ts'
@@ -29,4 +29,11 @@ export function showAction(record: OpenRecord, tenant_id: string): Action {
     type: { ...type, required_trust_tier },
     ...showRow(record, tenant_id),
   }
+}
+
+/** Two hundred actions with large parameters are no page. */
+export function showListedAction(record: OpenRecord, tenant_id: string): ListedAction {
+  const shown = showAction(record, tenant_id)
+  const large = record.row.sealed.length > worldModelLimits.listed_action_bytes
+  return large ? { ...shown, params: null, document: null } : shown
 }

@@ -1,6 +1,6 @@
-// A type as it is shown.
+// A type as it is shown, by itself and in a list.
 
-import type { WorldType } from '@custos/contract'
+import { type ListedType, type WorldType, worldModelLimits } from '@custos/contract'
 import { actionOperation, schemaDigest } from '@custos/proof'
 import { showRow } from '../records/index.ts'
 import type { OpenType } from './find-types.ts'
@@ -17,4 +17,11 @@ export function showType({ record, request }: OpenType, tenant_id: string): Worl
     operation: kind === 'action' ? actionOperation(name) : null,
     ...showRow(record, tenant_id),
   }
+}
+
+/** Two hundred large types are no page. */
+export function showListedType(type: OpenType, tenant_id: string): ListedType {
+  const { spec, ...shown } = showType(type, tenant_id)
+  const large = type.record.row.sealed.length > worldModelLimits.listed_type_bytes
+  return { ...shown, spec: large ? null : spec, document: null }
 }

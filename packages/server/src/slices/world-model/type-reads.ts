@@ -5,8 +5,9 @@ import type { Call, Handler } from '../../platform/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { checksOf, verifyDocument } from '../records/index.ts'
-import { findVersion, listTypes as listAll, type OpenType } from './find-types.ts'
-import { showType } from './show-type.ts'
+import { findVersion, type OpenType } from './find-types.ts'
+import { listTitles, openInTurns } from './list-types.ts'
+import { showListedType, showType } from './show-type.ts'
 import { kindOf, typeRegistry } from './type-registry.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
@@ -14,15 +15,15 @@ type Op<K extends keyof typeof contract> = (typeof contract)[K]
 const PAGE = 50
 
 export const listTypes: Handler<Op<'list_types'>> = async (call, { query }) => {
+  const { kernel, tenant_id } = call
   const page = pageOf(query, PAGE)
-  const types = await listAll(call.kernel, call.tenant_id)
-  const wanted = types.filter(
-    ({ request }) => query.kind === undefined || request.kind === query.kind,
-  )
-  const shown = wanted
+  const titles = await listTitles(kernel, tenant_id)
+  const ids = titles
+    .filter(({ kind }) => query.kind === undefined || kind === query.kind)
     .slice(page.offset, page.offset + page.limit)
-    .map((type) => showType(type, call.tenant_id))
-  return page.envelope('types', shown)
+    .map(({ record_id }) => record_id)
+  const show = (type: OpenType) => showListedType(type, tenant_id)
+  return page.envelope('types', await openInTurns(kernel, tenant_id, ids, show))
 }
 
 async function loadType(

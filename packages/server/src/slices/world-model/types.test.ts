@@ -108,6 +108,49 @@ test("'world_model.list_types' lists the newest of each, by kind and name", asyn
   assert.deepEqual(stats, { types: { action: 1, link: 1, object: 2 }, actions: {} })
 })
 
+test('a page of types opens no more than it shows, and never many at once', async (t) => {
+  const { keyring } = scene.service.kernel
+  const names = Array.from({ length: 25 }, (_, i) => `T${String(i).padStart(2, '0')}`)
+  for (const name of names) await register({ ...CLIENT, name })
+  await register(INVOICE)
+  const secrets = t.mock.method(keyring, 'secrets')
+  const opened = async (path: string) => {
+    secrets.mock.resetCalls()
+    const body = await told(200, 'GET', path)
+    const counts = secrets.mock.calls
+      .filter(({ arguments: [tenant_id] }) => tenant_id === scene.tenant_id)
+      .map(({ arguments: [, , numbers] }) => numbers.length)
+    assert.ok(Math.max(0, ...counts) <= 4, `${counts}`)
+    return { body, count: counts.reduce((sum, count) => sum + count, 0) }
+  }
+  assert.equal((await opened('/world-model/types?limit=200')).count, 2 * 26)
+  const page = await opened('/world-model/types?limit=2&offset=3&kind=object')
+  assert.deepEqual(
+    page.body.types.map(({ name }: { name: string }) => name),
+    ['T02', 'T03'],
+  )
+  assert.equal(page.count, 2)
+  const stats = await opened('/world-model/actions/stats')
+  assert.deepEqual([stats.body.types, stats.count], [{ object: 26 }, 0])
+  // A new version is another record.
+  await register({ ...CLIENT, name: 'T00', spec: { properties: { a: {} } } })
+  assert.equal((await opened('/world-model/actions/stats')).count, 1)
+})
+
+test('a list leaves documents out, and large specs', async () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 900 }, (_, i) => [`p${i}`, { description: 'x'.repeat(30) }]),
+  )
+  const large = await register({ ...CLIENT, spec: { properties } })
+  const small = await register(INVOICE)
+  const { types } = await told(200, 'GET', '/world-model/types')
+  assert.deepEqual(types, [
+    { ...large, spec: null, document: null },
+    { ...small, document: null },
+  ])
+  assert.deepEqual(await told(200, 'GET', `/world-model/types/${large.type_id}`), large)
+})
+
 const refused: readonly (readonly [what: string, type: object, at: string])[] = [
   ['a link from nothing', { ...OWNS, spec: { ...OWNS.spec, from_type: 'Nobody' } }, 'from_type'],
   ['a link to nothing', { ...OWNS, spec: { ...OWNS.spec, to_type: 'owns' } }, 'to_type'],

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findType, findVersion, specOf } from './find-types.ts'
 import { CLIENT, OWNS, openWorldScene } from './testing/world-scene.ts'
 
 const scene = openWorldScene()
@@ -70,6 +71,25 @@ test('a JSON Schema is enforced, and an object can be checked against an earlier
   assert.equal((await client({ more: 1 }, { version: 1 })).valid, true)
   const unknown = { type_name: 'Client', instance: {}, version: 9 }
   assert.equal((await ask('POST', '/world-model/validate/object', unknown)).status, 404)
+})
+
+test('the schema of a version is read once, and each version has its own', async () => {
+  const { kernel } = scene.service
+  const { version } = await register(CLIENT)
+  const load = async (wanted: number | undefined) => {
+    const name = { kind: 'object', name: 'Client' } as const
+    const newest = await findType(kernel, scene.tenant_id, name)
+    assert.ok(newest)
+    const { series_id: type_id } = newest.record.row
+    const found = await findVersion(kernel, scene.tenant_id, { type_id, version: wanted })
+    assert.ok(found)
+    return specOf(kernel, 'object', found)
+  }
+  const first = await load(version)
+  assert.equal(await load(version), first)
+  await register({ ...CLIENT, spec: { properties: { a: { required: true } } } })
+  assert.notEqual(await load(undefined), first)
+  assert.equal(await load(version), first)
 })
 
 test('a type that is not there is 404, and a link is no object type', async () => {

@@ -26,7 +26,7 @@ export const validateObject: Handler<Op<'validate_object'>> = async (call, { bod
   if (!isObject(instance)) throw refusedSpec(loc, 'must be an object')
   if (Buffer.byteLength(JSON.stringify(instance)) > instance_bytes)
     throw refusedSpec(loc, `an object has ${instance_bytes} bytes at most`)
-  const problems = findProblems(specOf('object', type).test, instance)
+  const problems = findProblems(specOf(kernel, 'object', type).test, instance)
   return { ...answer(type, problems.map(showProblem)) }
 }
 
@@ -36,7 +36,7 @@ export const validateLink: Handler<Op<'validate_link'>> = async (call, { body })
   const type = await findType(kernel, tenant_id, { kind: 'link', name })
   if (!type) return call.refuse('type_not_found')
 
-  const { cardinality, ...ends } = specOf('link', type)
+  const { cardinality, ...ends } = specOf(kernel, 'link', type)
   const errors: string[] = []
   if (from_type !== ends.from_type) errors.push(`from_type must be ${ends.from_type}`)
   if (to_type !== ends.to_type) errors.push(`to_type must be ${ends.to_type}`)

@@ -1,4 +1,4 @@
-// SQL of types: the newest version of one by its name, and how many there are.
+// SQL of types: the newest version of one by its name, those of all, and how many there are.
 
 import type { Tables } from '../../platform/db/tables.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
@@ -31,6 +31,28 @@ export function findVersionRow(
       : rows.where('version', '=', version),
   )
 }
+
+/** The newest version of each, by the id of its record. */
+export async function listNewestIds(db: TenantDb, limit: number): Promise<string[]> {
+  const rows = await db.all(
+    from(db, 'records')
+      .select('record_id')
+      .where('kind', '=', 'world_type')
+      .where('live', '=', 1)
+      .orderBy('record_id')
+      .limit(limit),
+  )
+  return rows.map(({ record_id }) => record_id)
+}
+
+/** In any order. */
+export const findTypeRows = (db: TenantDb, record_ids: readonly string[]): Promise<TypeRow[]> =>
+  db.all(
+    from(db, 'records')
+      .selectAll()
+      .where('record_id', 'in', record_ids)
+      .where('kind', '=', 'world_type'),
+  )
 
 export async function countTypes(db: TenantDb): Promise<number> {
   const row = await db.first(

@@ -79,6 +79,7 @@ export const reputation: Migration = {
         amount: 'real?',
         content: 'blob',
         reporter: 'blob?',
+        signed_us: 'int?',
         event_us: 'int',
         seq: 'int',
         recorded_by: 'text',

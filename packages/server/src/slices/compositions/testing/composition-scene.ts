@@ -43,8 +43,8 @@ export interface CompositionScene {
   /** The same, certified by a landing certificate of its own. */
   certified(artifact_ref: string, metadata?: object): Promise<Body>
   /** The document of a landing certificate. */
-  landed(artifact_ref: string): Promise<Body>
-  corpus(): Promise<Body>
+  landed(artifact_ref: string, data_provenance?: object): Promise<Body>
+  corpus(sources?: readonly object[]): Promise<Body>
   key(grants: object): Promise<string>
   /** Judged with the published keys alone. */
   offline(record: unknown): Promise<Verdict>
@@ -73,10 +73,10 @@ function registering({ ask, ok }: Asks) {
     const body = { artifact_ref, base_model_ref: 'base-7b', metadata, layers }
     return expect(201, ask('POST', '/artifacts/register', body))
   }
-  const landed: CompositionScene['landed'] = (artifact_ref) => {
+  const landed: CompositionScene['landed'] = (artifact_ref, data_provenance) => {
     const body = {
       ...{ artifact_ref, base_model_ref: 'base-7b', layer_hashes: [hashOf(artifact_ref)] },
-      data_provenance: { merkle_root: '5'.repeat(64) },
+      data_provenance: data_provenance ?? { merkle_root: '5'.repeat(64) },
       authority: { ...AUTHORITY, delegation_ref: 'd-1' },
       conformance: { result: 'pass', harness_version: 'own/1' },
       permitted_actions: ['answer'],
@@ -88,8 +88,7 @@ function registering({ ask, ok }: Asks) {
     const { certificate_id } = await landed(artifact_ref)
     return ok('POST', `/artifacts/${artifact_id}/certify`, { certificate_id })
   }
-  const corpus: CompositionScene['corpus'] = () => {
-    const sources = [{ id: 'm-1', license: 'CC-BY-4.0' }]
+  const corpus: CompositionScene['corpus'] = (sources = [{ id: 'm-1', license: 'CC-BY-4.0' }]) => {
     const attestations = { representativeness: 'by region', bias_examination: 'done' }
     const body = { name: 'mails', sources, attestations }
     return expect(201, ask('POST', '/provenance/corpora', body))

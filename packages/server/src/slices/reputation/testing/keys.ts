@@ -54,6 +54,7 @@ type Reported = Partial<CgrOutcomeStatement> & { tenant_id: string; invoice_ref:
 export function reportedBy(reporter: AgentKey, reported: Reported) {
   const statement = {
     reporter_key: reporter.key,
+    dimension: 'receivables',
     outcome: 'paid',
     outcome_date: null,
     amount_recovered: null,

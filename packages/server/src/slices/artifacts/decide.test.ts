@@ -1,0 +1,76 @@
+// Deciding about artifacts: only what a decision has for members counts, whatever else is sent.
+
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { startTestService, type TestService } from '../../testing/harness.ts'
+
+let service: TestService
+let key: string
+
+before(async () => {
+  service = await startTestService()
+})
+beforeEach(async () => {
+  key = (await service.createTenant()).api_key
+})
+after(() => service.stop())
+
+const ask = (method: string, path: string, body?: unknown) =>
+  service.request(method, `/v1${path}`, { key, ...(body ? { body } : {}) })
+
+/** The id of an artifact that waits. */
+async function waiting(): Promise<string> {
+  const config = { operations: ['artifact.register'] }
+  const policy = { name: 'four eyes', policy_type: 'hitl_required', config }
+  assert.equal((await ask('POST', '/governance/policies', policy)).status, 200)
+  const { body } = await ask('POST', '/artifacts/register', {
+    ...{ artifact_ref: 'adapter/support@3', base_model_ref: 'base-7b' },
+    layers: [{ digest: 'a'.repeat(64) }],
+  })
+  return body.detail.artifact_id
+}
+
+const ATTESTED: readonly unknown[] = [
+  null,
+  {},
+  'x',
+  { approver_id: 'f'.repeat(32), attestation: { public_key: '', signature: '' } },
+]
+
+test("'artifacts.approve' approves, whatever decision or attestation stands beside", async () => {
+  for (const attested of ATTESTED) {
+    key = (await service.createTenant()).api_key
+    const artifact_id = await waiting()
+    const { status, body, text } = await ask('POST', `/artifacts/${artifact_id}/approve`, {
+      ...{ approver: 'Dana', decision: 'deny', attested },
+    })
+    assert.equal(status, 200, text)
+    assert.equal(body.status, 'registered')
+    assert.deepEqual([body.approval.approver, body.approval.approver_id], ['Dana', null])
+  }
+})
+
+test("'artifacts.reject' rejects, whatever decision or attestation stands beside", async () => {
+  for (const attested of ATTESTED) {
+    key = (await service.createTenant()).api_key
+    const artifact_id = await waiting()
+    const { status, body, text } = await ask('POST', `/artifacts/${artifact_id}/reject`, {
+      ...{ approver: 'Dana', decision: 'approve', attested },
+    })
+    assert.equal(status, 200, text)
+    assert.deepEqual(body, { artifact_id, status: 'denied', approver: 'Dana' })
+    const { body: row } = await ask('GET', `/artifacts/${artifact_id}`)
+    assert.deepEqual([row.status, row.document, row.approval.approver_id], ['denied', null, null])
+  }
+})
+
+test('an attestation that nobody verified is none to a tenant that demands one', async () => {
+  const settings = await ask('PUT', '/hitl/settings', { attestation_required: true })
+  const artifact_id = await waiting()
+  const [, , , attested] = ATTESTED
+  for (const verb of ['approve', 'reject']) {
+    const decision = { approver: 'Dana', attested }
+    const { status, body } = await ask('POST', `/artifacts/${artifact_id}/${verb}`, decision)
+    assert.deepEqual([status, body.error], [403, 'attestation_required'], settings.text)
+  }
+})

@@ -1,0 +1,119 @@
+// What records state of licences: their own words, and those of the records that they rest on.
+
+import { artifactContent, isObject, type JsonObject, NO_LICENSE, NOT_SPDX } from '@custos/proof'
+import type { Kernel } from '../../platform/kernel.ts'
+import { findByContent, findByName, findRecord, type OpenRecord } from '../records/index.ts'
+
+/** Whose registries are looked into. */
+export interface Where {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+}
+
+export interface Stated {
+  /** What a claim must be the same as; null: nothing is stated in one word. */
+  readonly license: string | null
+  /** All that applies beside a claim, `license` among it. */
+  readonly licenses: readonly string[]
+}
+
+const NOTHING: Stated = { license: null, licenses: [] }
+
+/** Of records of many members: what several of them rest on is opened once. */
+export function statedLicenses({ kernel, tenant_id }: Where) {
+  const find = (kind: 'artifact' | 'landing' | 'corpus', record_id: unknown) =>
+    typeof record_id === 'string' ? findRecord(kernel, tenant_id, { kind, record_id }) : null
+  const corpora = remembered(async (record_id: string) =>
+    ofCorpus((await find('corpus', record_id))?.document ?? {}),
+  )
+  // Any of them may be what the artifact was registered from: all of them count.
+  const composed = remembered(async (name: string) => {
+    const named = await findByName(kernel, tenant_id, { kind: 'composition', name })
+    return named.flatMap(({ document }) => ofComposition(document ?? {}))
+  })
+
+  const ofCertificate = async (certificate: OpenRecord | null): Promise<readonly string[]> => {
+    const { corpus_id } = evidenceOf(certificate)
+    return typeof corpus_id === 'string' ? corpora(corpus_id) : []
+  }
+  const ofArtifact = async ({ request }: OpenRecord): Promise<Stated> => {
+    const license = licenseOf(request)
+    const own = license === null ? [] : [license]
+    return { license, licenses: [...own, ...(await composed(String(request['artifact_ref'])))] }
+  }
+  const ofLanding = async (certificate: OpenRecord): Promise<Stated> => {
+    const artifact =
+      (await find('artifact', evidenceOf(certificate)['artifact_id'])) ??
+      (await findCertified({ kernel, tenant_id }, certificate))
+    const stated = artifact === null ? NOTHING : await ofArtifact(artifact)
+    return joined(stated, await ofCertificate(certificate))
+  }
+
+  const of = {
+    artifact: async (artifact: OpenRecord) =>
+      joined(
+        await ofArtifact(artifact),
+        await ofCertificate(await find('landing', artifact.row.linked_id)),
+      ),
+    landing: ofLanding,
+    corpus: async ({ row }: OpenRecord) => joined(NOTHING, await corpora(row.record_id)),
+    composition: async ({ document }: OpenRecord) => joined(NOTHING, ofComposition(document ?? {})),
+  }
+  return (kind: keyof typeof of, record: OpenRecord): Promise<Stated> => of[kind](record)
+}
+
+function remembered<T>(look: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const known = new Map<string, T>()
+  return async (key) => {
+    const found = known.get(key) ?? (await look(key))
+    known.set(key, found)
+    return found
+  }
+}
+
+const joined = ({ license, licenses }: Stated, more: readonly string[]): Stated => ({
+  license,
+  licenses: [...new Set([...licenses, ...more])].sort(),
+})
+
+/** The artifact that a certificate is about, where it was registered after it was issued. */
+async function findCertified(
+  { kernel, tenant_id }: Where,
+  { document }: OpenRecord,
+): Promise<OpenRecord | null> {
+  const artifact = document?.['artifact']
+  if (!isObject(artifact) || !Array.isArray(artifact['layer_hashes'])) return null
+  const { artifact_ref, base_model_ref, kind, layer_hashes } = artifact
+  const content = artifactContent({
+    artifact_ref: String(artifact_ref),
+    base_model_ref: String(base_model_ref),
+    kind: String(kind),
+    layer_hashes: layer_hashes.map(String),
+  })
+  return findByContent(kernel, tenant_id, { kind: 'artifact', content })
+}
+
+function evidenceOf(certificate: OpenRecord | null): JsonObject {
+  const conformance = certificate?.document?.['conformance']
+  const evidence = isObject(conformance) ? conformance['evidence'] : null
+  return isObject(evidence) ? evidence : {}
+}
+
+/** Of sources, each text once; one without a licence has a lawful basis, and is named so. */
+function ofCorpus({ sources }: JsonObject): readonly string[] {
+  const listed = Array.isArray(sources) ? sources.filter(isObject) : []
+  return [...new Set(listed.map(({ license }) => textOf(license) ?? NO_LICENSE))]
+}
+
+/** What its own members' licences left, as they would be written. */
+function ofComposition({ license_verdict }: JsonObject): string[] {
+  const terms = isObject(license_verdict) ? license_verdict['terms'] : undefined
+  const texts = Array.isArray(terms) ? terms.filter((term) => typeof term === 'string') : []
+  return texts.map((term) => (term.startsWith(NOT_SPDX) ? term.slice(NOT_SPDX.length) : term))
+}
+
+const licenseOf = ({ metadata }: JsonObject): string | null =>
+  isObject(metadata) ? textOf(metadata['license']) : null
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : null

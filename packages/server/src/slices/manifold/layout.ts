@@ -1,0 +1,158 @@
+// What is laid out for a tenant: computed once for what its log holds, for all who ask.
+
+import { MANIFOLD_DECISIONS_MAX, type ManifoldField } from '@custos/contract'
+import type { Principal } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { makePacer } from '../../platform/pacer.ts'
+import { dimensionLabel } from '../reputation/index.ts'
+import { overlay, scoreAgents } from './agents.ts'
+import { emptyField, outcomeField } from './field.ts'
+import { type Plane, principalPlane } from './plane.ts'
+import { placePoints } from './points.ts'
+import { type Asked, lastEntry, type Selected, type Selection, select } from './selection.ts'
+import { EMBEDDER_NAME, vectorsOf } from './vectors.ts'
+
+/** Layouts kept in memory, the last ones asked for: some 6 MB each of 20,000 points. */
+const KEPT_MAX = 8
+/** A plane needs three points. */
+const POINTS_MIN = 3
+
+export interface Layout {
+  /** What was selected, in the order of the points: of fewer than three there are none. */
+  readonly items: readonly Selected[]
+  readonly field: ManifoldField
+}
+
+interface Kept extends Layout {
+  readonly tenant_id: string
+  /** What the plane was made of. */
+  readonly fingerprint: string
+  readonly plane: Plane
+}
+
+/** Numbers, ids and handles; no text of a decision and no vector stays. */
+class Layouts {
+  readonly #kept = new Map<string, Kept>()
+  #last: Promise<unknown> = Promise.resolve()
+
+  find(key: string): Kept | undefined {
+    const kept = this.#kept.get(key)
+    if (!kept) return undefined
+    this.#kept.delete(key)
+    this.#kept.set(key, kept)
+    return kept
+  }
+
+  keep(key: string, kept: Kept): void {
+    this.#kept.delete(key)
+    this.#kept.set(key, kept)
+    for (const oldest of this.#kept.keys())
+      if (this.#kept.size > KEPT_MAX) this.#kept.delete(oldest)
+  }
+
+  clear(tenant_id: string): number {
+    let cleared = 0
+    for (const [key, kept] of this.#kept)
+      if (kept.tenant_id === tenant_id && this.#kept.delete(key)) cleared += 1
+    return cleared
+  }
+
+  /** One after the other: what one has computed the next one finds. */
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(act, act)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+export const layouts = perKernel(() => new Layouts())
+
+export interface Caller {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly principal: Pick<Principal, 'allowed_stores'>
+}
+
+/** As the log stands now. */
+export async function layOut(caller: Caller, dimension: string): Promise<Layout> {
+  const { kernel, tenant_id, principal } = caller
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const store_ids = [...principal.allowed_stores].sort()
+  const asked = { dimension: dimensionLabel(keys, dimension), store_ids }
+  const key = JSON.stringify([tenant_id, dimension, store_ids])
+  const known = layouts(kernel)
+  const pace = makePacer()
+  const current = async (): Promise<Layout | null> => {
+    const kept = known.find(key)
+    if (!kept) return null
+    const log_seq = await kernel.db.read(tenant_id, lastEntry)
+    return kept.field.meta.log_seq === log_seq ? kept : null
+  }
+  const compute = async (): Promise<Layout> => {
+    // Whoever was before us in the queue may have asked for the same.
+    const found = await current()
+    if (found) return found
+    const selection = await kernel.db.read(tenant_id, (db) => select(db, asked, { pace }))
+    const { fingerprint, items } = selection
+    const kept = known.find(key)
+    const laying = { kernel, tenant_id, dimension, asked, selection, pace }
+    const plane = kept?.fingerprint === fingerprint ? kept.plane : await planeOf(laying)
+    const field = await fieldOf(laying, plane)
+    known.keep(key, { tenant_id, fingerprint, plane, items, field })
+    return { items, field }
+  }
+  return (await current()) ?? known.inTurn(compute)
+}
+
+interface Laying {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly dimension: string
+  readonly asked: Asked
+  readonly selection: Selection
+  readonly pace: () => Promise<void> | undefined
+}
+
+const NO_PLANE: Plane = {
+  xs: new Float64Array(),
+  ys: new Float64Array(),
+  variance_explained: [0, 0],
+}
+
+async function planeOf(laying: Laying): Promise<Plane> {
+  const { items } = laying.selection
+  if (items.length < POINTS_MIN) return NO_PLANE
+  return principalPlane(await vectorsOf(laying, items), laying.pace)
+}
+
+async function fieldOf(laying: Laying, plane: Plane): Promise<ManifoldField> {
+  const { selection, dimension, pace } = laying
+  const { items, log_seq } = selection
+  const empty = items.length < POINTS_MIN
+  const agents = new Set(empty ? [] : items.flatMap(({ judged }) => judged?.agent_no ?? []))
+  const scores = await scoreAgents({ ...laying, log_seq }, agents)
+  const { points, judgments, resolved } = placePoints(empty ? [] : items, plane, scores)
+  const note = empty ? TOO_FEW : selection.total > items.length ? TRUNCATED : null
+  return {
+    points,
+    field: empty ? emptyField() : await outcomeField(points, resolved, pace),
+    agents: overlay(judgments, scores),
+    variance_explained: [...plane.variance_explained],
+    meta: {
+      dimension,
+      n_points: points.length,
+      n_resolved: resolved.length,
+      n_embeddings_total: selection.total,
+      truncated: selection.total > items.length,
+      source: 'decision_embeddings',
+      model: EMBEDDER_NAME,
+      generated_at: formatTime(laying.kernel.clock.now()),
+      log_seq,
+      ...(note === null ? {} : { note }),
+    },
+  }
+}
+
+const TOO_FEW = `A plane needs ${POINTS_MIN} decisions.`
+const TRUNCATED = `The newest ${MANIFOLD_DECISIONS_MAX} decisions are laid out.`

@@ -1,0 +1,141 @@
+// SQL of the manifold: which decisions there are, what became of them, and their agents.
+
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
+
+/** A decision that can be laid out; it is sealed anew under another mark. */
+export interface Mark {
+  readonly seq: number
+  readonly decision_id: Uint8Array
+  readonly secret_no: number
+  /** The first bytes of what is sealed: a document tells its revision there. */
+  readonly start: Uint8Array
+}
+
+/** Rows below a seq, the newest of them. */
+export interface Page {
+  readonly before: number
+  readonly limit: number
+}
+
+/** Bytes of `start`. */
+const START_BYTES = 5
+
+const trail = (db: TenantDb, store_ids: readonly string[]) =>
+  store_ids.length === 0
+    ? from(db, 'decisions')
+    : from(db, 'decisions').where('store_id', 'in', store_ids)
+
+/** Of the decision trail, the newest first. */
+export const markTrail = (
+  db: TenantDb,
+  store_ids: readonly string[],
+  { before, limit }: Page,
+): Promise<Mark[]> =>
+  db.all(
+    trail(db, store_ids)
+      .select((e) => [
+        'seq',
+        'decision_id',
+        'secret_no',
+        e.fn<Uint8Array>('substr', ['sealed', e.lit(1), e.lit(START_BYTES)]).as('start'),
+      ])
+      .where('seq', '<', before)
+      .orderBy('seq', 'desc')
+      .limit(limit),
+  )
+
+export async function countTrail(db: TenantDb, store_ids: readonly string[]): Promise<number> {
+  const counted = trail(db, store_ids).select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await db.first(counted))?.count ?? 0)
+}
+
+type Governed = Pick<
+  Tables['cgr_decisions'],
+  'seq' | 'decision_id' | 'agent_no' | 'decision' | 'tag' | 'secret_no'
+> & {
+  /** What was reported of the referent last; null: nothing yet. */
+  readonly outcome: string | null
+}
+
+const governedStatement = statement<Page & { dimension: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_decisions as decided')
+    .innerJoin('cgr_agents as agent', (join) =>
+      join
+        .onRef('agent.tenant_id', '=', 'decided.tenant_id')
+        .onRef('agent.agent_no', '=', 'decided.agent_no'),
+    )
+    .leftJoin('cgr_outcomes as known', (join) =>
+      join
+        .onRef('known.tenant_id', '=', 'decided.tenant_id')
+        .onRef('known.referent', '=', 'decided.referent'),
+    )
+    .select([
+      'decided.seq',
+      'decided.decision_id',
+      'decided.agent_no',
+      'decided.decision',
+      'decided.tag',
+      'decided.secret_no',
+      'known.outcome',
+    ])
+    .where('decided.tenant_id', '=', p.tenant_id)
+    .where('agent.dimension', '=', p.dimension)
+    .where((e) => e('decided.current', '=', e.lit(1)))
+    .where('decided.seq', '<', p.before)
+    .orderBy('decided.seq', 'desc')
+    .limit(p.limit),
+)
+
+/** Governed decisions of a dimension that count, the newest first, with their outcomes. */
+export const listGoverned = (
+  db: TenantDb,
+  dimension: Uint8Array,
+  page: Page,
+): Promise<Governed[]> => db.allOf(governedStatement, { dimension, ...page })
+
+const countGovernedStatement = statement<{ dimension: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('cgr_decisions as decided')
+    .innerJoin('cgr_agents as agent', (join) =>
+      join
+        .onRef('agent.tenant_id', '=', 'decided.tenant_id')
+        .onRef('agent.agent_no', '=', 'decided.agent_no'),
+    )
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('decided.tenant_id', '=', p.tenant_id)
+    .where('agent.dimension', '=', p.dimension)
+    .where((e) => e('decided.current', '=', e.lit(1))),
+)
+
+export async function countGoverned(db: TenantDb, dimension: Uint8Array): Promise<number> {
+  return Number((await db.firstOf(countGovernedStatement, { dimension }))?.count ?? 0)
+}
+
+interface Range {
+  readonly dimension: Uint8Array
+  readonly first: number
+  readonly last: number
+}
+
+const sealedGovernedStatement = statement<Range>()((k, p) =>
+  k
+    .selectFrom('cgr_decisions as decided')
+    .innerJoin('cgr_agents as agent', (join) =>
+      join
+        .onRef('agent.tenant_id', '=', 'decided.tenant_id')
+        .onRef('agent.agent_no', '=', 'decided.agent_no'),
+    )
+    .select(['decided.seq', 'decided.decision_id', 'decided.secret_no', 'decided.sealed'])
+    .where('decided.tenant_id', '=', p.tenant_id)
+    .where('decided.seq', '>=', p.first)
+    .where('decided.seq', '<=', p.last)
+    .where('agent.dimension', '=', p.dimension)
+    .where((e) => e('decided.current', '=', e.lit(1))),
+)
+
+/** What is sealed of the governed decisions that count, with seqs in [first, last]. */
+export const listSealedGoverned = (db: TenantDb, range: Range) =>
+  db.allOf(sealedGovernedStatement, range)

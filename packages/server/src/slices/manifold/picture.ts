@@ -1,0 +1,201 @@
+// Pure: the field as an SVG picture, readable in black and white.
+
+import type { ManifoldField, ManifoldPoint } from '@custos/contract'
+import { legend } from './picture-legend.ts'
+import {
+  agentMark,
+  crosses,
+  dots,
+  HATCHING,
+  line,
+  NO_EVIDENCE,
+  number,
+  rings,
+  SHADES,
+  shadeOf,
+  text,
+} from './picture-parts.ts'
+
+const [WIDTH, HEIGHT] = [1_060, 760]
+/** Where the plane is drawn, at most. */
+const BOX = { left: 90, top: 96, side: 580 }
+/** More marks than this, with an outcome or without, are a blot: the newest are drawn. */
+const MARKS_MAX = 1_000
+/** Agents that have room. */
+const AGENTS_MAX = 12
+/** Below so many outcomes nearby nothing is claimed. */
+const SUPPORT_MIN = 0.5
+const TICKS = 5
+
+/** From the units of the plane to pixels; both axes have one scale. */
+interface Frame {
+  readonly left: number
+  readonly top: number
+  readonly width: number
+  readonly height: number
+  readonly scale: number
+  x(value: number): number
+  y(value: number): number
+}
+
+export function drawField(shown: ManifoldField): string {
+  const { meta, agents } = shown
+  const listed = agents.slice(0, AGENTS_MAX)
+  const parts = [
+    text({ x: BOX.left, y: 38, size: 22, bold: true }, 'Decisions by what they say, and outcomes'),
+    text({ x: BOX.left, y: 62, size: 13 }, subtitle(shown)),
+    ...(meta.note === undefined ? [] : [text({ x: BOX.left, y: 80, size: 13 }, meta.note)]),
+    ...(shown.field.resolution === 0 ? [] : drawPlane(shown, listed)),
+    ...legend({ x: BOX.left + BOX.side + 50, y: BOX.top, support: SUPPORT_MIN }, shown, listed),
+  ]
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" `,
+    `viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" `,
+    'font-family="Helvetica, Arial, sans-serif" fill="#000">',
+    '<title>Decisions by what they say, and outcomes</title>',
+    `<defs>${HATCHING}</defs>`,
+    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
+    ...parts,
+    '</svg>\n',
+  ].join('')
+}
+
+function subtitle({ meta }: ManifoldField): string {
+  const { dimension, n_points, n_resolved, generated_at } = meta
+  const count = n_points === 1 ? '1 decision' : `${number(n_points)} decisions`
+  const at = `${generated_at.slice(0, 10)} ${generated_at.slice(11, 16)} UTC`
+  return `${dimension} · ${count}, ${number(n_resolved)} with an outcome · ${at}`
+}
+
+function frameOf({ field }: ManifoldField): Frame {
+  const [[left, right], [low, high]] = [field.x_range, field.y_range]
+  const scale = BOX.side / Math.max(right - left, high - low)
+  const [width, height] = [(right - left) * scale, (high - low) * scale]
+  return {
+    ...{ left: BOX.left, top: BOX.top, width, height, scale },
+    x: (value) => BOX.left + (value - left) * scale,
+    y: (value) => BOX.top + height - (value - low) * scale,
+  }
+}
+
+function drawPlane(shown: ManifoldField, listed: ManifoldField['agents']): string[] {
+  const frame = frameOf(shown)
+  const { left, top, width, height } = frame
+  const box = `x="${left}" y="${top}" width="${round(width)}" height="${round(height)}"`
+  return [
+    `<clipPath id="plane"><rect ${box}/></clipPath>`,
+    `<g clip-path="url(#plane)"><rect ${box} fill="url(#${NO_EVIDENCE})"/>`,
+    ...drawShades(shown, frame),
+    ...drawMarks(shown, frame),
+    '</g>',
+    `<rect ${box} fill="none" stroke="#000"/>`,
+    ...drawAxes(shown, frame),
+    ...listed.map(({ x, y }, at) => agentMark(frame.x(x), frame.y(y), String(at + 1))),
+  ]
+}
+
+/** A square around each node that has evidence; one path for each shade. */
+function drawShades({ field }: ManifoldField, frame: Frame): string[] {
+  const { resolution, x_range, y_range, grid, support } = field
+  const step = (range: readonly number[]) => ((range[1] ?? 0) - (range[0] ?? 0)) / (resolution - 1)
+  const [dx, dy] = [step(x_range), step(y_range)]
+  const paths = SHADES.map(() => '')
+  for (const [row, values] of grid.entries())
+    for (const [column, value] of values.entries()) {
+      if ((support[row]?.[column] ?? 0) < SUPPORT_MIN) continue
+      const x = round(frame.x((x_range[0] ?? 0) + (column - 0.5) * dx))
+      const y = round(frame.y((y_range[0] ?? 0) + (row + 0.5) * dy))
+      const [wide, high] = [round(dx * frame.scale), round(dy * frame.scale)]
+      paths[shadeOf(value)] += `M${x} ${y}h${wide}v${high}h${-wide}z`
+    }
+  return paths.map((path, at) =>
+    // The stroke closes the seams between neighbours.
+    path === '' ? '' : `<path d="${path}" fill="${SHADES[at]}" stroke="${SHADES[at]}"/>`,
+  )
+}
+
+interface Marks {
+  readonly paid: readonly ManifoldPoint[]
+  readonly failed: readonly ManifoldPoint[]
+  readonly others: readonly ManifoldPoint[]
+}
+
+/** Those that are drawn. */
+function marksOf({ points }: ManifoldField): Marks {
+  const byOutcome = Map.groupBy(points, ({ outcome }) =>
+    outcome === 'paid' || outcome === 'default' ? 'known' : 'others',
+  )
+  const known = (byOutcome.get('known') ?? []).slice(0, MARKS_MAX)
+  return {
+    paid: known.filter(({ outcome }) => outcome === 'paid'),
+    failed: known.filter(({ outcome }) => outcome === 'default'),
+    others: (byOutcome.get('others') ?? []).slice(0, MARKS_MAX),
+  }
+}
+
+/** The unresolved first: what is known lies on top. */
+function drawMarks(shown: ManifoldField, frame: Frame): string[] {
+  const { paid, failed, others } = marksOf(shown)
+  const spots = (points: readonly ManifoldPoint[]) =>
+    points.map(({ x, y }) => ({ x: round(frame.x(x)), y: round(frame.y(y)) }))
+  return [dots(spots(others)), rings(spots(paid)), crosses(spots(failed))]
+}
+
+function drawAxes(shown: ManifoldField, frame: Frame): string[] {
+  const { field, variance_explained, points } = shown
+  const { left, top, width, height, scale } = frame
+  const [bottom, right] = [top + height, left + width]
+  const share = (at: 0 | 1) => `${(variance_explained[at] * 100).toFixed(1)} % of the variance`
+  const extent = Math.max(width, height) / scale
+  const middle = { x: left + width / 2, y: top + height / 2 }
+  const bar = field.bandwidth * scale
+  const { paid, failed, others } = marksOf(shown)
+  const drawn = paid.length + failed.length + others.length
+  const which =
+    drawn < points.length ? `marks: ${number(drawn)} of the decisions, the newest; ` : ''
+  return [
+    ...ticksOf(field.x_range, extent).flatMap(({ value, label }) => [
+      line(frame.x(value), bottom, frame.x(value), bottom + 5),
+      text({ x: frame.x(value), y: bottom + 19, anchor: 'middle' }, label),
+    ]),
+    ...ticksOf(field.y_range, extent).flatMap(({ value, label }) => [
+      line(left - 5, frame.y(value), left, frame.y(value)),
+      text({ x: left - 9, y: frame.y(value) + 4, anchor: 'end' }, label),
+    ]),
+    text({ x: middle.x, y: bottom + 40, anchor: 'middle' }, `Component 1 (${share(0)})`),
+    text(
+      { x: left - 56, y: middle.y, anchor: 'middle', turned: true },
+      `Component 2 (${share(1)})`,
+    ),
+    line(right - bar, bottom + 56, right, bottom + 56, 2),
+    text(
+      { x: right - bar - 8, y: bottom + 60, anchor: 'end' },
+      `${which}width of the kernel ${field.bandwidth.toPrecision(2)}`,
+    ),
+  ]
+}
+
+/** Round numbers inside the range, as far apart on both axes. */
+function ticksOf(
+  [low, high]: readonly [number, number],
+  extent: number,
+): { value: number; label: string }[] {
+  const rough = extent / TICKS
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power
+  const digits = Math.max(0, -Math.floor(Math.log10(step)))
+  const first = Math.ceil(low / step)
+  const count = Math.floor(high / step) - first + 1
+  return Array.from({ length: count }, (_, at) => {
+    const value = (first + at) * step
+    return {
+      value,
+      label: (value + 0)
+        .toFixed(digits)
+        .replace(/^-(0(?:\.0+)?)$/, '$1')
+        .replace('-', '−'),
+    }
+  })
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100

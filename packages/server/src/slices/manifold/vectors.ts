@@ -1,0 +1,110 @@
+// Vectors of decisions, made from what they say at present. They live for one computation.
+
+import { canonicalize, type JsonObject } from '@custos/proof'
+import { createStaticEmbedder } from '../../platform/embed/static-embedder.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { type DecisionFilter, listDecisions, openRows, whenSettled } from '../decisions/index.ts'
+import { openWords } from '../reputation/index.ts'
+import { listSealedGoverned } from './manifold.sql.ts'
+import type { Vectors } from './plane.ts'
+import type { Asked, Selected } from './selection.ts'
+
+/** The same for every store and every configuration: vectors of two spaces cannot be compared. */
+const embedder = createStaticEmbedder()
+export const EMBEDDER_NAME = `${embedder.model}/${embedder.version}`
+export const EMBEDDER_DIMENSIONS = embedder.dimensions
+
+/** Characters of the question and of the answer that count: a decision may be megabytes. */
+const CHARS_MAX = 4_096
+const CHUNK_ROWS = 100
+
+export interface Frame {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly asked: Asked
+  readonly pace: () => Promise<void> | undefined
+}
+
+/** A text of a decision at a place of the log. */
+interface Said {
+  readonly seq: number
+  readonly text: string
+}
+
+/** In the order of `items`; zeros for what cannot be opened any more. */
+export async function vectorsOf(frame: Frame, items: readonly Selected[]): Promise<Vectors> {
+  const { dimensions } = embedder
+  const rows = new Int8Array(items.length * dimensions)
+  const placeOf = new Map(items.map(({ seq }, at) => [seq, at]))
+  for (let at = 0; at < items.length; at += CHUNK_ROWS) {
+    const chunk = items.slice(at, at + CHUNK_ROWS)
+    for (const { seq, text } of await textsOf(frame, chunk)) {
+      const place = placeOf.get(seq)
+      if (place === undefined) continue
+      const [vector] = await embedder.embed([text])
+      if (vector) rows.set(vector, place * dimensions)
+      await frame.pace()
+    }
+  }
+  return { rows, count: items.length, dimensions }
+}
+
+async function textsOf(frame: Frame, chunk: readonly Selected[]): Promise<Said[]> {
+  const trail = chunk.filter(({ judged }) => judged === null)
+  const governed = chunk.filter(({ judged }) => judged !== null)
+  return [...(await trailTexts(frame, trail)), ...(await governedTexts(frame, governed))]
+}
+
+const joined = (question: string, answer: string): string =>
+  `${question.slice(0, CHARS_MAX)}\n${answer.slice(0, CHARS_MAX)}`
+
+async function trailTexts(
+  { kernel, tenant_id, asked }: Frame,
+  chunk: readonly Selected[],
+): Promise<Said[]> {
+  const [newest, oldest] = [chunk[0], chunk.at(-1)]
+  if (!newest || !oldest) return []
+  // No decision ever comes in between two that are there.
+  const filter: DecisionFilter = {
+    ...(asked.store_ids.length === 0 ? {} : { store_ids: asked.store_ids }),
+    after_seq: oldest.seq - 1,
+    before_seq: newest.seq + 1,
+  }
+  const opened = await whenSettled(async () => {
+    const rows = await kernel.db.read(tenant_id, (db) =>
+      listDecisions(db, filter, { order: 'desc', limit: chunk.length }),
+    )
+    return openRows(kernel, tenant_id, rows)
+  })
+  return opened.map(({ row, document }) => ({
+    seq: row.seq,
+    text: joined(document.query, document.output),
+  }))
+}
+
+/** What a governed decision was made on, and what it says. */
+type GovernedWords = {
+  readonly record: { readonly decision: string; readonly reason: string }
+  readonly context: JsonObject
+}
+
+async function governedTexts(
+  { kernel, tenant_id, asked }: Frame,
+  chunk: readonly Selected[],
+): Promise<Said[]> {
+  const [newest, oldest] = [chunk[0], chunk.at(-1)]
+  if (!newest || !oldest) return []
+  const range = { dimension: asked.dimension, first: oldest.seq, last: newest.seq }
+  const rows = await kernel.db.read(tenant_id, (db) => listSealedGoverned(db, range))
+  const sealed = rows.map(({ decision_id, secret_no, sealed }) => {
+    const place = { column: 'decision', id: Buffer.from(decision_id).toString('hex') } as const
+    return { place, secret_no, sealed }
+  })
+  const opened = await openWords<GovernedWords>(kernel, tenant_id, sealed)
+  return rows.flatMap(({ seq }, at) => {
+    const words = opened[at]
+    if (!words) return []
+    const { record, context } = words
+    return [{ seq, text: joined(canonicalize(context), `${record.decision}: ${record.reason}`) }]
+  })
+}

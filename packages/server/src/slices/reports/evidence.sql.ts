@@ -1,0 +1,67 @@
+// SQL of what reports look at: entries of the log, epochs, models and durations of decisions.
+
+import { statement } from '../../platform/db/statement.ts'
+import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
+
+export async function findLogSize(db: TenantDb): Promise<number> {
+  const row = await db.first(from(db, 'chain_heads').select('size'))
+  return row?.size ?? 0
+}
+
+const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
+  k
+    .selectFrom('breadcrumbs')
+    .select(['seq', 'breadcrumb_id', 'record'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('seq', '>=', p.first)
+    .where('seq', '<', p.end)
+    .orderBy('seq'),
+)
+
+/** Entries with seq in [first, end), oldest first. */
+export const listEntries = (db: TenantDb, first: number, end: number) =>
+  db.allOf(entriesStatement, { first, end })
+
+/** Epochs over fewer than `size` entries: all that there will ever be. */
+export const listEpochsBefore = (db: TenantDb, size: number) =>
+  db.all(
+    from(db, 'epochs')
+      .select(['epoch_number', 'generation', 'tree_size', 'root_hash', 'checkpoint'])
+      .where('tree_size', '<', size)
+      .orderBy('tree_size')
+      .orderBy('epoch_number'),
+  )
+
+const decisionsStatement = statement<{ after: number; last: number; limit: number }>()((k, p) =>
+  k
+    .selectFrom('decisions')
+    .select(['seq', 'model_id', 'latency_ms'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('seq', '>', p.after)
+    .where('seq', '<=', p.last)
+    .orderBy('seq')
+    .limit(p.limit),
+)
+
+/** Decisions logged in (after, last]: neither column ever changes. */
+export const listDecisions = (
+  db: TenantDb,
+  range: { after: number; last: number; limit: number },
+) => db.allOf(decisionsStatement, range)
+
+/** The decision that has `skip` others between itself and the end of the range, if one has. */
+export async function findDecisionBefore(
+  db: TenantDb,
+  last: number,
+  skip: number,
+): Promise<number | undefined> {
+  const row = await db.first(
+    from(db, 'decisions')
+      .select('seq')
+      .where('seq', '<=', last)
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .offset(skip),
+  )
+  return row?.seq
+}

@@ -1,0 +1,66 @@
+// The thread that gathers: walks the log of one tenant and makes the content of one report.
+
+import { parentPort } from 'node:worker_threads'
+import type { RefusalCode } from '@custos/contract'
+import { canonicalBytes, type PublishedKey } from '@custos/proof'
+import type { DatabaseSource } from '../../platform/db/database.ts'
+import { readSource } from '../../platform/db/source.ts'
+import { Refusal, type RefusalExtras } from '../../platform/refusal.ts'
+import { sha256 } from '../gcrumbs/index.ts'
+import { type Made, makeContent, type Subject } from './content.ts'
+import { walkLog } from './walk-log.ts'
+
+export interface GatherRequest {
+  readonly source: DatabaseSource
+  readonly subject: Subject
+  readonly log_seq: number | null
+  readonly keys: readonly PublishedKey[]
+  readonly origin: string
+}
+
+export interface Gathered extends Made {
+  readonly log_seq: number
+  readonly content_hash: string
+  readonly file_size_bytes: number
+}
+
+export interface GatherReply {
+  readonly gathered?: Gathered | 'beyond'
+  /** Name of what went wrong. */
+  readonly error?: string
+  /** What the caller is told, where the database could not answer. */
+  readonly refusal?: { readonly code: RefusalCode; readonly extras: RefusalExtras }
+}
+
+async function gathered(request: GatherRequest): Promise<Gathered | 'beyond'> {
+  const { source, subject, log_seq, keys, origin } = request
+  const period = { from: subject.period_start, to: subject.period_end }
+  const walked = await readSource(source, subject.tenant_id, (db) =>
+    walkLog(db, { log_seq, ...period, keys, origin }),
+  )
+  if (walked === 'beyond') return walked
+  const made = makeContent(subject, walked)
+  const bytes = canonicalBytes(made.content)
+  return {
+    ...made,
+    log_seq: walked.log_seq,
+    content_hash: Buffer.from(sha256(bytes)).toString('hex'),
+    file_size_bytes: bytes.length,
+  }
+}
+
+async function answer(request: GatherRequest): Promise<GatherReply> {
+  try {
+    return { gathered: await gathered(request) }
+  } catch (error) {
+    const name = error instanceof Error ? error.name : 'unknown'
+    if (!(error instanceof Refusal)) return { error: name }
+    const { retry_after_s } = error.extras
+    const extras = retry_after_s === undefined ? {} : { retry_after_s }
+    return { error: name, refusal: { code: error.code, extras } }
+  }
+}
+
+parentPort?.on('message', async (request: GatherRequest) => {
+  parentPort?.postMessage(await answer(request))
+})

@@ -1,0 +1,12 @@
+// Text as it may stand in a page.
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export const escaped = (text: unknown): string =>
+  String(text).replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? '')

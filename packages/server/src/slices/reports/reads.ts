@@ -1,0 +1,84 @@
+// Reads of reports: the catalogue, counts, lists, one report, one as a file.
+
+import { REPORT_FRAMEWORKS, type Report, type ReportType, type reports } from '@custos/contract'
+import { canonicalize, type JsonObject } from '@custos/proof'
+import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import { pageOf } from '../../platform/page.ts'
+import { CATALOGUE_VERSION, FRAMEWORKS, FULL_AUDIT, shownRows } from './catalogue/catalogue.ts'
+import { EVIDENCE } from './evidence-kinds.ts'
+import { htmlReport } from './html/page.ts'
+import { openReport, showSummaries } from './report-record.ts'
+import { countReports, findReport, listReports } from './reports.sql.ts'
+import { refuseLimited } from './whole-tenant.ts'
+
+export const frameworks: Handler<typeof reports.frameworks> = async () => ({
+  frameworks: [
+    ...REPORT_FRAMEWORKS.map((type) => {
+      const { name, regulation, articles } = FRAMEWORKS[type]
+      const rows = shownRows(FRAMEWORKS[type])
+      return { type, name, regulation, articles: articles.map(labelOf), catalogue: rows }
+    }),
+    { type: 'full_audit' as const, ...FULL_AUDIT, articles: [], catalogue: [] },
+  ],
+  catalogue_version: CATALOGUE_VERSION,
+  evidence: Object.fromEntries(Object.entries(EVIDENCE).map(([name, { about }]) => [name, about])),
+})
+
+const labelOf = ({ article, title }: { article: string; title: string }) => `${article} ${title}`
+
+export const stats: Handler<typeof reports.stats> = async (call) => {
+  const rows = await call.read(countReports)
+  const sum = (pick: (row: (typeof rows)[number]) => number) =>
+    rows.reduce((soFar, row) => soFar + pick(row), 0)
+  const total = sum(({ count }) => Number(count))
+  const deleted = sum(({ deleted: gone }) => Number(gone))
+  const newest = Math.max(0, ...rows.map(({ newest_us }) => Number(newest_us)))
+  return {
+    total_reports: total - deleted,
+    complete: total - deleted,
+    deleted,
+    // Written by writeReport only.
+    frameworks_used: rows.map(({ report_type }) => report_type as ReportType),
+    last_report: newest === 0 ? null : formatTime(newest),
+  }
+}
+
+export const list: Handler<typeof reports.list> = async (call, { query }) => {
+  refuseLimited(call)
+  const page = pageOf(query, 50)
+  const { limit, offset } = page
+  const include_deleted = query?.include_deleted ?? false
+  const rows = await call.read((db) => listReports(db, { limit, offset, include_deleted }))
+  return page.envelope('reports', await showSummaries(call.kernel, call.tenant_id, rows))
+}
+
+async function find(
+  call: Call<typeof reports.get> | Call<typeof reports.download>,
+  report_id: string,
+): Promise<Report> {
+  refuseLimited(call)
+  const row = await call.read((db) => findReport(db, Buffer.from(report_id, 'hex')))
+  if (!row || row.deleted_us !== null) return call.refuse('report_not_found')
+  return openReport(call.kernel, call.tenant_id, row)
+}
+
+export const get: Handler<typeof reports.get> = (call, { params }) => find(call, params.report_id)
+
+export const download: Handler<typeof reports.download> = async (call, { params, query }) => {
+  const report = await find(call, params.report_id)
+  const day = report.generated_at.slice(0, 'YYYY-MM-DD'.length).replaceAll('-', '')
+  const name = `custos_${report.report_type}_${day}`
+  if (query?.format === 'html')
+    return {
+      file: htmlReport(report),
+      type: 'text/html; charset=utf-8',
+      filename: `${name}.html`,
+    }
+  return {
+    // The form its signature is over.
+    file: canonicalize(report as unknown as JsonObject),
+    type: 'application/json; charset=utf-8',
+    filename: `${name}.json`,
+  }
+}

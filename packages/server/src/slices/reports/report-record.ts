@@ -1,0 +1,129 @@
+// The signed document of a report, made and verified before anybody sees it; what rows show of it.
+
+import type { Report, ReportSummary, ReportType } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import type { Subject } from './content.ts'
+import type { Gathered } from './gather-worker.ts'
+import type { ReportRow, SummaryRow } from './reports.sql.ts'
+import { openReports, type Part, sealReport } from './sealed-report.ts'
+import { type SignedReport, signReport } from './sign-report.ts'
+
+export interface Written extends SignedReport {
+  readonly row: Omit<ReportRow, 'seq'>
+}
+
+export interface Writing {
+  readonly subject: Subject
+  readonly title: string
+  readonly gathered: Gathered
+  /** Microseconds. */
+  readonly period: { readonly from_us: number; readonly to_us: number }
+}
+
+const REPORT_ID_BYTES = 16
+
+export async function writeReport(kernel: Kernel, writing: Writing): Promise<Written> {
+  const { subject, title, gathered, period } = writing
+  const { tenant_id, report_type } = subject
+  const report_id = kernel.ids.hex(REPORT_ID_BYTES)
+  const created_us = kernel.clock.now()
+  const { content_hash, file_size_bytes, overall_finding, log_seq } = gathered
+  const signed = await signReport(kernel, {
+    record_kind: 'report',
+    report_id,
+    tenant_id,
+    report_type,
+    framework: report_type,
+    title,
+    status: 'complete',
+    overall_status: overall_finding,
+    overall_finding,
+    period_start: subject.period_start,
+    period_end: subject.period_end,
+    log_seq,
+    content_hash,
+    file_size_bytes,
+    generated_at: formatTime(created_us),
+    created_at: formatTime(created_us),
+    sections: gathered.sections.map((section) => ({ ...section })),
+    content: gathered.content,
+  })
+  const sealed = await sealReport(kernel, tenant_id, {
+    report_id,
+    title,
+    text: JSON.stringify(signed.report),
+  })
+  const row = {
+    report_id: Buffer.from(report_id, 'hex'),
+    report_type,
+    overall_finding,
+    period_start_us: period.from_us,
+    period_end_us: period.to_us,
+    log_seq,
+    content_hash: Buffer.from(content_hash, 'hex'),
+    size_bytes: file_size_bytes,
+    created_us,
+    deleted_us: null,
+    ...sealed,
+  }
+  return { ...signed, row }
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** The document of a row that has one. */
+export async function openReport(
+  kernel: Kernel,
+  tenant_id: string,
+  row: ReportRow,
+): Promise<Report> {
+  const part: Part = { ...partOf(row), column: 'document', sealed: row.sealed }
+  const [text] = await openReports(kernel, tenant_id, [part])
+  if (typeof text !== 'string') throw new Refusal('unavailable')
+  // Authenticated, and written by writeReport.
+  return JSON.parse(text) as Report
+}
+
+const partOf = ({ report_id, secret_no }: SummaryRow) => ({
+  report_id: hex(report_id),
+  secret_no,
+})
+
+export async function showSummaries(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly SummaryRow[],
+): Promise<ReportSummary[]> {
+  const parts = rows.map(
+    (row): Part => ({ ...partOf(row), column: 'title', sealed: row.sealed_title }),
+  )
+  const titles = await openReports(kernel, tenant_id, parts)
+  return rows.map((row, i) => ({ ...shownOf(row, tenant_id), title: titles[i] ?? null }))
+}
+
+function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
+  // Written by writeReport only.
+  const report_type = row.report_type as ReportType
+  const overall_finding = row.overall_finding as ReportSummary['overall_finding']
+  const created_at = formatTime(row.created_us)
+  return {
+    report_id: hex(row.report_id),
+    tenant_id,
+    report_type,
+    framework: report_type,
+    title: null,
+    status: row.deleted_us === null ? 'complete' : 'deleted',
+    overall_status: overall_finding,
+    overall_finding,
+    period_start: formatTime(row.period_start_us),
+    period_end: formatTime(row.period_end_us),
+    log_seq: row.log_seq,
+    content_hash: hex(row.content_hash),
+    file_size_bytes: row.size_bytes,
+    generated_at: created_at,
+    created_at,
+    deleted_at: row.deleted_us === null ? null : formatTime(row.deleted_us),
+  }
+}

@@ -1,0 +1,71 @@
+// SQL of reports: their rows, and the tombstones of those deleted.
+
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type ReportRow = Omit<Tables['reports'], 'tenant_id'>
+/** Without the document itself. */
+export type SummaryRow = Omit<ReportRow, 'sealed'>
+
+const SUMMARY = [
+  'seq',
+  'report_id',
+  'report_type',
+  'overall_finding',
+  'period_start_us',
+  'period_end_us',
+  'log_seq',
+  'content_hash',
+  'size_bytes',
+  'created_us',
+  'deleted_us',
+  'secret_no',
+  'sealed_title',
+] as const
+
+export const insertReport = (tx: Tx, row: ReportRow) => tx.run(insertInto(tx, 'reports', row))
+
+export const findReport = (db: TenantDb, report_id: Uint8Array): Promise<ReportRow | undefined> =>
+  db.first(
+    from(db, 'reports')
+      .select([...SUMMARY, 'sealed'])
+      .where('report_id', '=', report_id),
+  )
+
+export interface ListOptions {
+  readonly limit: number
+  readonly offset: number
+  readonly include_deleted: boolean
+}
+
+/** Newest first. */
+export function listReports(
+  db: TenantDb,
+  { limit, offset, include_deleted }: ListOptions,
+): Promise<SummaryRow[]> {
+  const all = from(db, 'reports').select(SUMMARY)
+  const rows = include_deleted ? all : all.where('deleted_us', 'is', null)
+  return db.all(rows.orderBy('seq', 'desc').limit(limit).offset(offset))
+}
+
+/** What it says goes; when it was made, about what, and its digest stay. */
+export const deleteReport = (tx: Tx, report_id: Uint8Array, deleted_us: number): Promise<number> =>
+  tx.run(
+    update(tx, 'reports')
+      .set({ deleted_us, sealed: null, sealed_title: null })
+      .where('report_id', '=', report_id)
+      .where('deleted_us', 'is', null),
+  )
+
+export const countReports = (db: TenantDb) =>
+  db.all(
+    from(db, 'reports')
+      .select((e) => [
+        'report_type',
+        e.fn.countAll<number>().as('count'),
+        e.fn.count<number>('deleted_us').as('deleted'),
+        e.fn.max('created_us').as('newest_us'),
+      ])
+      .groupBy('report_type')
+      .orderBy('report_type'),
+  )

@@ -1,0 +1,134 @@
+// Counts the entries of a log, one after another: what happened in a period, and what then held.
+
+import { REPORT_SAMPLES_MAX } from '@custos/contract'
+import type { JsonObject } from '@custos/proof'
+
+/** An entry as far as a report looks at it. */
+export interface Entry {
+  readonly seq: number
+  readonly event_type: string
+  readonly subject: string
+  readonly created_at: string
+  readonly payload: JsonObject
+}
+
+export interface Sample {
+  readonly seq: number
+  readonly id: string
+}
+
+/** Of one type of entry, in the period. */
+export interface Seen {
+  entries: number
+  /** Things: an entry may be about several. */
+  things: number
+  first_seq: number
+  last_seq: number
+  /** The newest, oldest first. */
+  readonly samples: Sample[]
+}
+
+export interface Day {
+  readonly day: string
+  entries: number
+  decisions: number
+  refused: number
+}
+
+interface PolicyState {
+  readonly seq: number
+  readonly action: string
+  readonly policy_type: string
+  readonly enabled: boolean
+}
+
+/** Memory is bounded: by the types of entries, the days, and what a tenant may have standing. */
+export class Tally {
+  readonly seen = new Map<string, Seen>()
+  readonly days = new Map<string, Day>()
+  readonly policies = new Map<string, PolicyState>()
+  /** The place on the log where each was enrolled. */
+  readonly approvers = new Map<string, number>()
+  readonly #from: string
+  readonly #to: string
+
+  /** @param period times as the log writes them; `to` is the first that is outside. */
+  constructor(period: { readonly from: string; readonly to: string }) {
+    this.#from = period.from
+    this.#to = period.to
+  }
+
+  take(entry: Entry): void {
+    if (entry.created_at >= this.#to) return
+    this.#keepState(entry)
+    if (entry.created_at >= this.#from) this.#count(entry)
+  }
+
+  /** What stands at the end of the period follows from all before it. */
+  #keepState({ seq, event_type, subject, payload }: Entry): void {
+    switch (event_type) {
+      case 'policy.created':
+      case 'policy.updated': {
+        const { action, policy_type, enabled } = payload
+        this.policies.set(subject, {
+          seq,
+          action: String(action),
+          policy_type: String(policy_type),
+          enabled: enabled === true,
+        })
+        return
+      }
+      case 'policy.deleted':
+        this.policies.delete(subject)
+        return
+      case 'approver.enrolled':
+      case 'approver.updated':
+        if (payload['active'] === true) this.approvers.set(subject, seq)
+        else this.approvers.delete(subject)
+        return
+      case 'approver.revoked':
+        this.approvers.delete(subject)
+    }
+  }
+
+  #count({ seq, event_type, subject, created_at, payload }: Entry): void {
+    const seen = this.#seenOf(event_type, seq)
+    seen.entries += 1
+    seen.things += thingsOf(event_type, payload)
+    seen.last_seq = seq
+    seen.samples.push({ seq, id: subject })
+    // Now and then, not each time: shifting a list by one costs its length.
+    if (seen.samples.length >= 8 * REPORT_SAMPLES_MAX)
+      seen.samples.splice(0, seen.samples.length - REPORT_SAMPLES_MAX)
+    const day = this.#dayOf(created_at.slice(0, DAY_CHARS))
+    day.entries += 1
+    if (event_type === 'decision.logged') day.decisions += 1
+    if (REFUSED.has(event_type)) day.refused += 1
+  }
+
+  #seenOf(event_type: string, seq: number): Seen {
+    let seen = this.seen.get(event_type)
+    if (!seen) {
+      seen = { entries: 0, things: 0, first_seq: seq, last_seq: seq, samples: [] }
+      this.seen.set(event_type, seen)
+    }
+    return seen
+  }
+
+  #dayOf(name: string): Day {
+    let day = this.days.get(name)
+    if (!day) {
+      day = { day: name, entries: 0, decisions: 0, refused: 0 }
+      this.days.set(name, day)
+    }
+    return day
+  }
+}
+
+/** `2026-01-31` */
+const DAY_CHARS = 10
+const REFUSED: ReadonlySet<string> = new Set(['evaluation.denied', 'evaluation.escalated'])
+
+function thingsOf(event_type: string, { count }: JsonObject): number {
+  return event_type === 'memory.written' && typeof count === 'number' ? count : 1
+}

@@ -1,0 +1,19 @@
+// For every refusal an operation of reports declares, a request that provokes it.
+
+import { exampleOf } from '../examples.ts'
+import type { Provoke } from './refusals-deciding.ts'
+import { GHOSTS } from './world.ts'
+
+const ofNone = (id: string): [string, Provoke] => [
+  `${id} report_not_found`,
+  ({ tenant }) => tenant.ask(id, exampleOf(id, GHOSTS)),
+]
+
+/** Cases by `operation code`. */
+export const provokingReports: Readonly<Record<string, Provoke>> = {
+  ...Object.fromEntries(['reports.get', 'reports.download', 'reports.delete'].map(ofNone)),
+  'reports.generate rejected': ({ tenant }) =>
+    tenant.ask('reports.generate', { body: { report_type: 'gdpr', framework: 'dora' } }),
+  'reports.list rejected': ({ tenant }) =>
+    tenant.ask('reports.list', { query: { cursor: 'not-a-cursor' } }),
+}
