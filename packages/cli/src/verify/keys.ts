@@ -5,7 +5,14 @@ import { CommandError, UsageError } from '../command.ts'
 
 // A key is named by the start of its digest, in one length or the other.
 const ID_LENGTHS = [32, 16] as const
-const PURPOSES = ['decision', 'provenance', 'checkpoint', 'erasure', 'record'] as const
+const PURPOSES = [
+  'decision',
+  'provenance',
+  'checkpoint',
+  'erasure',
+  'record',
+  'cgr_attestation',
+] as const
 
 /** The answer of GET /v1/gcrumbs/public_key, or the bare list in it. */
 export function parseKeyList(text: string, path: string): readonly PublishedKey[] {
