@@ -95,17 +95,16 @@ function multiply({ env }: Place): void {
   db.close()
 }
 
-async function readScores(base: string) {
+async function readScores(base: string, connections: number) {
   const requests = Array.from({ length: AGENTS }, (_, at) => ({
     method: 'GET' as const,
     path: `/v1/cgr/scores/${encodeURIComponent(agentOf(at))}`,
   }))
-  const read = (duration: number) =>
-    autocannon({ url: base, connections: CONNECTIONS, duration, requests })
+  const read = (duration: number) => autocannon({ url: base, connections, duration, requests })
   await read(1)
   const { requests: done, latency, errors, non2xx } = await read(SECONDS)
   const rps = Math.round(done.average)
-  return { rps, p50_ms: latency.p50, p99_ms: latency.p99, errors: errors + non2xx }
+  return { connections, rps, p50_ms: latency.p50, p99_ms: latency.p99, errors: errors + non2xx }
 }
 
 async function timed(times: number, act: (at: number) => Promise<void>): Promise<number> {
@@ -126,7 +125,8 @@ async function measure(place: Place) {
   const server = startCustos(place.env)
   try {
     const base = await urlOf(server)
-    const score = await readScores(base)
+    // Alone: how long one takes; together: with the others it waits for.
+    const scores = [await readScores(base, 1), await readScores(base, CONNECTIONS)]
     const list_ms = await timed(BULKS, async () => {
       await (await fetch(`${base}/v1/cgr/scores?limit=500`)).text()
     })
@@ -138,7 +138,7 @@ async function measure(place: Place) {
       const body = refs.map((invoice_ref) => ({ invoice_ref, outcome }))
       return post(base, '/v1/governed/outcomes/bulk', body)
     })
-    return { score, list_ms, bulk_ms, rss_mb: rssMb(server) }
+    return { scores, list_ms, bulk_ms, rss_mb: rssMb(server) }
   } finally {
     await stop(server)
   }
@@ -147,16 +147,17 @@ async function measure(place: Place) {
 const place = await sqlite.create()
 try {
   const result = await measure(place)
-  const { score, list_ms, bulk_ms, rss_mb } = result
+  const { scores, list_ms, bulk_ms, rss_mb } = result
   const model = cpus()[0]?.model.trim() ?? 'unknown'
   const machine = `${cpus().length} x ${model}, Node ${process.version}`
   const judged = (met: boolean) => (met ? 'met' : 'missed')
   console.log(`${machine}; ${DECISIONS} decisions of ${AGENTS} agents, ${REVIEWERS} reviewers`)
-  console.log(
-    `score: ${score.rps} req/s, p50 ${score.p50_ms} ms, p99 ${score.p99_ms} ms at ${CONNECTIONS} ` +
-      `connections (goal p99 <= ${GOALS.score_p99_ms} ms, ` +
-      `${judged(score.errors === 0 && score.p99_ms <= GOALS.score_p99_ms)})`,
-  )
+  for (const { connections, rps, p50_ms, p99_ms, errors } of scores)
+    console.log(
+      `score: ${rps} req/s, p50 ${p50_ms} ms, p99 ${p99_ms} ms at ${connections} connections ` +
+        `(goal p99 <= ${GOALS.score_p99_ms} ms, ` +
+        `${judged(errors === 0 && p99_ms <= GOALS.score_p99_ms)})`,
+    )
   console.log(`list of 500 agents: ${list_ms} ms`)
   console.log(
     `${BULK} outcomes in one request: ${bulk_ms} ms ` +

@@ -213,7 +213,11 @@ export const eventPayloads = {
     /** Of the signed bytes. */
     record: LabelMac,
   }),
-  'cgr.settings_changed': closed({ compare_credentials: Type.Boolean(), changed_by: MintedId }),
+  'cgr.settings_changed': closed({
+    compare_credentials: Type.Boolean(),
+    judgments_final: Type.Boolean(),
+    changed_by: MintedId,
+  }),
   /** Subject: the report's id. */
   'report.generated': closed({
     report_type: Type.Enum(REPORT_TYPES),

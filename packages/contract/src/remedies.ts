@@ -140,7 +140,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: "Let somebody else review it, or name another agent's decision with `decision_id`.",
   },
   outcome_known: {
-    when: 'The agent judged the referent otherwise, and what became of it is known by now.',
+    when:
+      'The tenant lets judgments stand (`judgments_final`), the agent judged the referent ' +
+      'otherwise, and what became of it is known by now.',
     advice: 'Nothing: a judgment counts as it stood when the outcome came.',
   },
   older_statement: {

@@ -234,5 +234,7 @@ export type Rotation = Static<typeof Rotation>
 export const CgrSettings = Type.Object({
   /** Refuses outcomes and reviews that come with the credential of the decision. */
   compare_credentials: Type.Boolean(),
+  /** A judgment stands once its outcome is `paid` or `default`: another one is 409. */
+  judgments_final: Type.Boolean(),
 })
 export type CgrSettings = Static<typeof CgrSettings>

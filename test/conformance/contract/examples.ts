@@ -327,7 +327,9 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'cgr.rotate': () => ({ body: LINK }),
   'cgr.rotations': () => ({ query: { limit: 10, offset: 0 } }),
   'cgr.settings': nothing,
-  'cgr.change_settings': () => ({ body: { compare_credentials: false } }),
+  'cgr.change_settings': () => ({
+    body: { compare_credentials: false, judgments_final: false },
+  }),
 
   'manifold.field': nothing,
   'manifold.picture': nothing,

@@ -43,6 +43,7 @@ const retiredKey: Provoke = async ({ tenant }) => {
 }
 
 const afterwards: Provoke = async ({ tenant }) => {
+  await tenant.ok('cgr.change_settings', { body: { judgments_final: true } })
   await tenant.ok('cgr.decide', { body: CERTIFY })
   await tenant.ok('cgr.outcome', { body: { ...PAID, outcome: 'default' } })
   return tenant.ask('cgr.decide', { body: { ...CERTIFY, decision: 'reject' } })

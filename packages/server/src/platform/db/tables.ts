@@ -341,6 +341,7 @@ export interface Tables {
   cgr_settings: {
     tenant_id: string
     compare_credentials: number
+    judgments_final: number
     changed_us: number
     changed_by: string
   }

@@ -1,6 +1,7 @@
 // SQL of agents, the names they go by, and the settings of the tenant.
 
 import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import type { AgentRow } from './aggregates.sql.ts'
 
@@ -113,15 +114,28 @@ export async function hasRecord(db: TenantDb, anchor: Uint8Array): Promise<boole
 }
 
 const settingsStatement = statement<object>()((k, p) =>
-  k.selectFrom('cgr_settings').select('compare_credentials').where('tenant_id', '=', p.tenant_id),
+  k
+    .selectFrom('cgr_settings')
+    .select(['compare_credentials', 'judgments_final'])
+    .where('tenant_id', '=', p.tenant_id),
 )
 
-export const comparesCredentials = async (db: TenantDb): Promise<boolean> =>
-  (await db.firstOf(settingsStatement, {}))?.compare_credentials === 1
+export interface Settings {
+  readonly compare_credentials: boolean
+  readonly judgments_final: boolean
+}
+
+export async function findSettings(db: TenantDb): Promise<Settings> {
+  const row = await db.firstOf(settingsStatement, {})
+  return {
+    compare_credentials: row?.compare_credentials === 1,
+    judgments_final: row?.judgments_final === 1,
+  }
+}
 
 export async function saveSettings(
   tx: Tx,
-  row: { compare_credentials: number; changed_us: number; changed_by: string },
+  row: Omit<Tables['cgr_settings'], 'tenant_id'>,
 ): Promise<void> {
   if ((await tx.run(update(tx, 'cgr_settings').set(row))) === 0)
     await tx.run(insertInto(tx, 'cgr_settings', row))

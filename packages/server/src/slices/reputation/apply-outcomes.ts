@@ -5,7 +5,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { comparesCredentials } from './agents.sql.ts'
+import { findSettings } from './agents.sql.ts'
 import type { ItemFate } from './batch.ts'
 import { Changes } from './changes.ts'
 import { listJudgments, listOutcomes, listReviews, upsertOutcome } from './events.sql.ts'
@@ -91,7 +91,7 @@ export const byReferent = <T extends { referent: Uint8Array | null }>(
 ): Map<string, T[]> => Map.groupBy(rows, ({ referent }) => hexOrNull(referent) ?? '')
 
 async function refuseOwn(tx: Tx, items: readonly Item[], { recorded_by }: Writing): Promise<void> {
-  const compares = await comparesCredentials(tx)
+  const { compare_credentials: compares } = await findSettings(tx)
   for (const { given, judgments } of items) {
     const { reporter_key } = given
     const reporter =

@@ -5,7 +5,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { comparesCredentials } from './agents.sql.ts'
+import { findSettings } from './agents.sql.ts'
 import { byReferent, type Writing } from './apply-outcomes.ts'
 import type { ItemFate } from './batch.ts'
 import { Changes } from './changes.ts'
@@ -74,7 +74,7 @@ export async function applyReviews(
   writing: Writing,
 ): Promise<ItemFate[]> {
   const items = await lookAround(tx, given)
-  const compares = await comparesCredentials(tx)
+  const { compare_credentials: compares } = await findSettings(tx)
   for (const item of items) refuseOwn(item, compares ? writing.recorded_by : null)
   const changes = new Changes()
   for (const item of items) if (!isSame(item)) await write(tx, item, { changes, writing })

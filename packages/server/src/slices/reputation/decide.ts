@@ -9,7 +9,7 @@ import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { findAgent, insertAgent, insertName, setNewest } from './agents.sql.ts'
+import { findAgent, findSettings, insertAgent, insertName, setNewest } from './agents.sql.ts'
 import type { AgentRow } from './aggregates.sql.ts'
 import { Changes } from './changes.ts'
 import {
@@ -80,7 +80,7 @@ async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<
   const { decision, verifiability_tag: tag } = given.words
   if (previous?.decision === decision && previous.tag === tag)
     return { seq: previous.seq, superseded_prior: false, idempotent: true }
-  if (previous) refuseLate(previous, given, scene)
+  if (previous) await refuseLate(tx, previous, { given, scene })
   else if (judgments.length >= JUDGMENTS_PER_REFERENT_MAX)
     call.refuse('rejected', `the referent has ${JUDGMENTS_PER_REFERENT_MAX} agents already`)
   const seq = await nextSeq(tx)
@@ -139,15 +139,18 @@ async function standing(tx: Tx, key: Uint8Array, proven: boolean): Promise<Uint8
   return anchorOf(key, links)
 }
 
-function refuseLate(
+async function refuseLate(
+  tx: Tx,
   previous: NonNullable<Scene['previous']>,
-  { words, signed_us }: NewDecision,
-  { effect }: Scene,
-): void {
+  { given, scene }: { given: NewDecision; scene: Scene },
+): Promise<void> {
+  const { words, signed_us } = given
   const matters =
     isScored(previous) || isScored({ decision: words.decision, tag: words.verifiability_tag })
-  // A failure must not go away because its agent says afterwards that it never certified.
-  if (matters && resolves(effect)) throw new Refusal('outcome_known')
+  // Where the tenant says so, a failure does not go away because its agent says afterwards that it
+  // never certified.
+  if (matters && resolves(scene.effect) && (await findSettings(tx)).judgments_final)
+    throw new Refusal('outcome_known')
   if (signed_us !== null && previous.signed_us !== null && signed_us <= previous.signed_us)
     throw new Refusal('older_statement')
 }

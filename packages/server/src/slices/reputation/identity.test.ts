@@ -223,10 +223,12 @@ describe('oneself', () => {
     const tenant = await scene.tenant()
     // 'cgr.settings'
     const before = await tenant.ok('GET', '/cgr/settings')
-    assert.deepEqual(before, { compare_credentials: false })
+    const judgments_final = false
+    assert.deepEqual(before, { compare_credentials: false, judgments_final })
     await tenant.decide('agent', 'one')
     await tenant.ok('PUT', '/cgr/settings', { compare_credentials: true })
-    assert.deepEqual(await tenant.ok('GET', '/cgr/settings'), { compare_credentials: true })
+    const after = await tenant.ok('GET', '/cgr/settings')
+    assert.deepEqual(after, { compare_credentials: true, judgments_final })
     const report = { invoice_ref: 'one', outcome: 'paid' }
     const opinion = { invoice_ref: 'one', reviewer_handle: 'somebody', rating: 1 }
     const reported = await tenant.refused('POST', '/governed/outcomes', report)

@@ -75,8 +75,13 @@ describe("'cgr.decide'", () => {
     assert.equal(await rowsIn(tenant, 'cgr_decisions'), 3)
   })
 
-  test('what is known to have failed cannot be taken back', async () => {
+  test('another judgment counts afterwards too, unless the tenant lets judgments stand', async () => {
     const tenant = await scene.tenant()
+    await tenant.earn('other', ['default'])
+    const late = await tenant.decide('other', 'other 0', { decision: 'reject' })
+    assert.deepEqual([late.idempotent, late.superseded_prior], [false, true])
+    assert.equal((await tenant.score('other')).n_resolved, 0)
+    await tenant.ok('PUT', '/cgr/settings', { judgments_final: true })
     await tenant.earn('agent', ['default'])
     for (const more of [{ decision: 'reject' }, { verifiability_tag: 'rule' }]) {
       const body = { decision: 'certify', agent_handle: 'agent', invoice_id: 'agent 0', ...more }

@@ -176,6 +176,7 @@ export const reputation: Migration = {
       columns: {
         tenant_id: 'text',
         compare_credentials: 'int',
+        judgments_final: 'int',
         changed_us: 'int',
         changed_by: 'text',
       },
