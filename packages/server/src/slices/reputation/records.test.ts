@@ -75,7 +75,7 @@ describe("'cgr.decide'", () => {
     assert.equal(await rowsIn(tenant, 'cgr_decisions'), 3)
   })
 
-  test('another judgment counts afterwards too, unless the tenant lets judgments stand', async () => {
+  test('another judgment counts afterwards too, unless the tenant lets them stand', async () => {
     const tenant = await scene.tenant()
     await tenant.earn('other', ['default'])
     const late = await tenant.decide('other', 'other 0', { decision: 'reject' })
