@@ -5,6 +5,8 @@ import { JsonObject, Label, Nullable, page } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import {
+  APPROVING_REFUSES,
+  DECIDING_REFUSES,
   Digest,
   RecordId,
   ResumeRequest,
@@ -178,17 +180,7 @@ export const artifacts = {
     body: ResumeRequest,
     status: 200,
     reply: Artifact,
-    refuses: [
-      'artifact_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'policy_denied',
-      'approval_required',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['artifact_not_found', ...APPROVING_REFUSES],
     idempotent: true,
   }),
   reject: operation({
@@ -201,15 +193,7 @@ export const artifacts = {
     body: ResumeRequest,
     status: 200,
     reply: rejectedReply('artifact_id'),
-    refuses: [
-      'artifact_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['artifact_not_found', ...DECIDING_REFUSES],
     idempotent: true,
   }),
 } as const

@@ -4,7 +4,9 @@ import Type, { type Static } from 'typebox'
 import { Label, Nullable, page } from './common.ts'
 import { operation } from './operation.ts'
 import {
+  APPROVING_REFUSES,
   Authority,
+  DECIDING_REFUSES,
   RECORD_STATUSES,
   RecordedAuthority,
   RecordId,
@@ -221,18 +223,7 @@ export const compositions = {
     body: ResumeRequest,
     status: 200,
     reply: Composition,
-    refuses: [
-      'composition_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'policy_denied',
-      'approval_required',
-      'rejected',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['composition_not_found', ...APPROVING_REFUSES, 'rejected'],
     idempotent: true,
   }),
   reject: operation({
@@ -245,15 +236,7 @@ export const compositions = {
     body: ResumeRequest,
     status: 200,
     reply: rejectedReply('composition_id'),
-    refuses: [
-      'composition_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['composition_not_found', ...DECIDING_REFUSES],
     idempotent: true,
   }),
 } as const

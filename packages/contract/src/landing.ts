@@ -6,7 +6,9 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { CORPUS_SOURCES_MAX, SOURCE_ID_CHARS_MAX } from './provenance.ts'
 import {
+  APPROVING_REFUSES,
   Authority,
+  DECIDING_REFUSES,
   Digest,
   RecordedAuthority,
   RecordId,
@@ -261,18 +263,7 @@ export const landing = {
     body: ResumeRequest,
     status: 200,
     reply: LandingDocument,
-    refuses: [
-      'landing_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'policy_denied',
-      'approval_required',
-      'rejected',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['landing_not_found', ...APPROVING_REFUSES, 'rejected'],
     idempotent: true,
   }),
   reject: operation({
@@ -284,15 +275,7 @@ export const landing = {
     body: ResumeRequest,
     status: 200,
     reply: rejectedReply('certificate_id'),
-    refuses: [
-      'landing_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['landing_not_found', ...DECIDING_REFUSES],
     idempotent: true,
   }),
 } as const

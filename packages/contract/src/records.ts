@@ -4,6 +4,7 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { JsonObject, Label, Limit, Nullable, Offset, Timestamp } from './common.ts'
 import { TRUST_TIERS } from './keys.ts'
 import { limits } from './limits.ts'
+import type { RefusalCode } from './refusals.ts'
 
 export const RECORD_STATUSES = [
   'waiting_hitl',
@@ -104,6 +105,23 @@ export const waiting = <const K extends string>(id_field: K) =>
       expires_at: typeof Timestamp
     }),
   })
+
+/** What both ways of deciding refuse, beside a record that is not there. */
+export const DECIDING_REFUSES = [
+  'not_waiting',
+  'approval_expired',
+  'self_approval',
+  'attestation_required',
+  'no_signing_key',
+  'idempotency_key_reused',
+] as const satisfies readonly RefusalCode[]
+
+/** What an approval refuses besides: policies are asked again. */
+export const APPROVING_REFUSES = [
+  ...DECIDING_REFUSES,
+  'policy_denied',
+  'approval_required',
+] as const satisfies readonly RefusalCode[]
 
 /** The answer to a rejection. */
 export const rejectedReply = <const K extends string>(id_field: K) =>

@@ -5,7 +5,9 @@ import { JsonObject, Label, Limit, Nullable, Offset, page } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import {
+  APPROVING_REFUSES,
   Authority,
+  DECIDING_REFUSES,
   RECORD_STATUSES,
   RecordedAuthority,
   RecordId,
@@ -357,17 +359,7 @@ export const worldModel = {
     path: '/v1/world-model/actions/{action_id}/approve',
     summary: 'Approves an action that waits: everything is checked again, then it is signed',
     reply: Action,
-    refuses: [
-      'action_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'policy_denied',
-      'approval_required',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['action_not_found', ...APPROVING_REFUSES],
   }),
   reject_action: operation({
     ...deciding,
@@ -375,14 +367,6 @@ export const worldModel = {
     path: '/v1/world-model/actions/{action_id}/reject',
     summary: 'Rejects an action that waits',
     reply: rejectedReply('action_id'),
-    refuses: [
-      'action_not_found',
-      'not_waiting',
-      'approval_expired',
-      'self_approval',
-      'attestation_required',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['action_not_found', ...DECIDING_REFUSES],
   }),
 } as const
