@@ -354,6 +354,11 @@ test('every limit of the contract is held by a test', () => {
     'erasure_page',
     'policies_page',
     'governance_logs_page',
+    'records_page',
+    // Tested in limits-registries.test.ts.
+    'ref_chars',
+    'reason_chars',
+    'layers_per_artifact',
     // Tested above by name.
     'budget_tokens',
     'budget_tokens_default',

@@ -24,6 +24,8 @@ export interface Agent {
 export interface Filled {
   readonly data_dir: string
   readonly agents: readonly Agent[]
+  /** Keys that sign now, and those they followed. */
+  readonly signing_keys: number
   /** What a service on the directory answered, path by path. */
   readonly answers: ReadonlyMap<string, string>
   /** A copy of the directory of its own. */
@@ -42,12 +44,14 @@ export async function fillDirectory(): Promise<Filled> {
     await tell(service, agent, 'POST', '/v1/gcrumbs/roll', {})
     await tell(service, agent, 'POST', store(agent, '/write'), { content: 'After the checkpoint' })
   }
+  const signing_keys = service.kernel.keyring.publishedKeys().length
   const answers = await answersOf(service, agents)
   await service.stop({ keep: true })
   const copies = [data_dir]
   return {
     data_dir,
     agents,
+    signing_keys,
     answers,
     copy() {
       const to = mkdtempSync(join(tmpdir(), 'custos-embedded-'))
