@@ -12,11 +12,15 @@ interface Task {
 
 // Given by startCheckpointer only.
 const task = workerData as Task
-// A checkpoint that truncates holds writers up for as long as it waits for readers: it does not.
-const db = new DatabaseSync(task.path, { timeout: 0 })
+const db = new DatabaseSync(task.path, { timeout: 2_000 })
 db.exec('PRAGMA synchronous = FULL')
 db.exec('PRAGMA secure_delete = ON')
 db.exec('PRAGMA wal_autocheckpoint = 0')
+// A checkpoint that truncates holds writers up for as long as it waits for readers.
+db.exec('PRAGMA busy_timeout = 10')
+
+/** What comes in while a checkpoint runs; with more left, a reader holds an old snapshot. */
+const FRAMES_LEFT_MAX = 2_000
 
 function walBytes(): number {
   return statSync(`${task.path}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -27,9 +31,9 @@ function look(): void {
   if (bytes < task.passive) return
   try {
     const [done] = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').all()
-    // With frames left a reader is behind, and nothing could be truncated.
-    const moved = done?.['busy'] === 0 && done['log'] === done['checkpointed']
-    if (moved && bytes >= task.truncate) db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const left = Number(done?.['log'] ?? 0) - Number(done?.['checkpointed'] ?? 0)
+    if (bytes >= task.truncate && left <= FRAMES_LEFT_MAX)
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
     // Busy readers or a full disk: the next look tries again.
   }

@@ -57,7 +57,7 @@ const oversee = ({ ok }: Tenant) =>
   })
 
 describe('what a report counts', () => {
-  test('is what the log names in the period, with ids and positions', async () => {
+  test("of 'reports.generate' is what the log names in the period, with ids and positions", async () => {
     const tenant = await newTenant()
     const ref = await decide(tenant, 25)
     await oversee(tenant)
@@ -162,7 +162,7 @@ describe('a report', () => {
     assert.doesNotMatch(text, /compliant/i)
   })
 
-  test('is checked offline as it was downloaded; changed, it fails', async () => {
+  test("of 'reports.download' is checked offline as it came; changed, it fails", async () => {
     const tenant = await newTenant()
     await decide(tenant)
     const { report_id } = await tenant.generate({ framework: 'hipaa', title: 'For the auditor' })
@@ -184,7 +184,8 @@ describe('a report', () => {
     }
   })
 
-  test('is on the log when it is made and when it is deleted, and leaves a tombstone', async () => {
+  // What reports.get, reports.list and reports.stats say of one that is gone.
+  test("is on the log when it is made, and 'reports.delete' leaves a tombstone", async () => {
     const tenant = await newTenant()
     const { report_id, content_hash } = await tenant.generate({ title: 'Soon gone' })
     const path = `/v1/reports/${report_id}`
@@ -274,7 +275,7 @@ describe('who asks for a report', () => {
   })
 })
 
-test('the frameworks are listed with dates, sources and what speaks to each article', async () => {
+test("'reports.frameworks' lists dates, sources and what speaks to each article", async () => {
   const { ok } = await newTenant()
   const { frameworks, evidence } = await ok('GET', '/v1/reports/frameworks')
   assert.deepEqual(
