@@ -108,7 +108,7 @@ test('twenty registrations of one artifact at once make one record', async () =>
   assert.deepEqual((await ask('GET', '/artifacts/stats')).body, { registered: 1 })
 })
 
-test('artifacts.get, artifacts.list and artifacts.stats show what there is, to its tenant alone', async () => {
+test('artifacts.get, artifacts.list and artifacts.stats show what the tenant has', async () => {
   const { body } = await register()
   const { body: one } = await ask('GET', `/artifacts/${body.artifact_id}`)
   assert.deepEqual(one, body)

@@ -57,7 +57,7 @@ const oversee = ({ ok }: Tenant) =>
   })
 
 describe('what a report counts', () => {
-  test("of 'reports.generate' is what the log names in the period, with ids and positions", async () => {
+  test("of 'reports.generate' is what the log names then, with ids and positions", async () => {
     const tenant = await newTenant()
     const ref = await decide(tenant, 25)
     await oversee(tenant)
