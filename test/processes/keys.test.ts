@@ -13,7 +13,7 @@ import { seeded, seedOfRun } from '../crash/testing/random.ts'
 import { at, clientsOf, openFleet, operatorOf } from './testing/fleet.ts'
 import { checkEverywhere, openTenant, startLoad, stopLoads } from './testing/mixed-load.ts'
 
-const PURPOSES = 4
+const PURPOSES = 6
 
 test('a key made at one process opens the other at once; revoked, it does not', async (t) => {
   const fleet = await openFleet(t)
