@@ -2,7 +2,7 @@
 
 import type { worldModel as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { resume } from '../records/index.ts'
+import { decisionOf, resume } from '../records/index.ts'
 import { ACTION_ID, actionRegistry } from './action-registry.ts'
 import { showAction } from './show-action.ts'
 
@@ -10,7 +10,7 @@ export const approveAction: Handler<typeof contract.approve_action> = async (
   call,
   { params, body },
 ) => {
-  const decision = { decision: 'approve' as const, ...body }
+  const decision = decisionOf('approve', body)
   const record = await resume(call, actionRegistry, params.action_id, decision)
   return showAction(record, call.tenant_id)
 }
@@ -19,7 +19,7 @@ export const rejectAction: Handler<typeof contract.reject_action> = async (
   call,
   { params, body },
 ) => {
-  const decision = { decision: 'deny' as const, ...body }
+  const decision = decisionOf('deny', body)
   const { row } = await resume(call, actionRegistry, params.action_id, decision)
   return { status: 'denied', approver: body.approver, [ACTION_ID]: row.record_id }
 }
