@@ -22,7 +22,13 @@ export function startCheckpointer(path: string): Checkpointer {
     if (!dirty) return
     dirty = false
     if (walBytes(path) < PASSIVE_BYTES) return
-    worker ??= startWorker(path)
+    if (!worker) {
+      worker = startWorker(path)
+      // The next look starts another: a thread that could not begin must not end the service.
+      worker.once('error', () => {
+        worker = undefined
+      })
+    }
     worker.postMessage('look')
   }, EVERY_MS)
   timer.unref()
