@@ -22,7 +22,7 @@ test('K9: a denial is kept, logged and answered with the policy and its reason',
   assert.ok(JSON.stringify(detail).includes(policy_id))
   const row = await rowOf(composition_id)
   assert.deepEqual([row.status, row.document, row.license_verdict], ['denied', null, null])
-  const events = (await scene.events()).filter(({ subject }) => subject === composition_id)
+  const events = (await scene.crumbs()).filter(({ subject }) => subject === composition_id)
   assert.deepEqual(
     events.map(({ event_type }) => event_type),
     ['composition.denied'],
@@ -80,7 +80,7 @@ test('of twenty decisions at once exactly one is made', async () => {
   const answers = await Promise.all(verbs.map((verb) => decide(composition_id, verb)))
   const statuses = answers.map(({ status }) => status).sort()
   assert.deepEqual(statuses, [200, ...Array.from({ length: 19 }, () => 409)])
-  const kept = (await scene.events()).filter(({ subject }) => subject === composition_id)
+  const kept = (await scene.crumbs()).filter(({ subject }) => subject === composition_id)
   assert.equal(kept.length, 2)
 })
 

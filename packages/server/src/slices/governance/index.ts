@@ -28,7 +28,7 @@ import { getPolicy, listPolicies, policyTypes, stats } from './reads.ts'
 import { seedDefaults } from './seed-defaults.ts'
 import { updatePolicy } from './update-policy.ts'
 
-export { checkPolicies } from './check.ts'
+export { checkPolicies, digestPolicies } from './check.ts'
 export { type Redactions, redactedOr, type Verdict } from './evaluate-set.ts'
 export { flushEvaluations } from './evaluation-log.ts'
 export {

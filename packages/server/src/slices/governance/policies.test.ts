@@ -198,8 +198,8 @@ test("'governance.seed_defaults' makes what is missing, by its key", async () =>
 test('a retry of a creation under one key makes one policy', async () => {
   const body = { name: 'Once', ...SHORT_LIST }
   const headers = { 'idempotency-key': 'policy-once' }
-  const first = await ask('POST', '/governance/policies', body, headers)
-  const second = await ask('POST', '/governance/policies', body, headers)
+  const first = await ask('POST', '/governance/policies', body, { headers })
+  const second = await ask('POST', '/governance/policies', body, { headers })
   assert.deepEqual(second.body, first.body)
   assert.equal((await ask('GET', '/governance/policies')).body.count, 1)
 })

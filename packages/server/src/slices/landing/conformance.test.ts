@@ -100,7 +100,9 @@ describe('an artifact', () => {
   test('of another tenant is not known', async () => {
     await scene.register()
     const other = await scene.service.createTenant()
-    const { body } = await scene.ask('POST', '/landing/conformance', subject(), other.api_key)
+    const { body } = await scene.ask('POST', '/landing/conformance', subject(), {
+      key: other.api_key,
+    })
     assert.equal(body.per_policy.artifact_integrity, 'not_checked')
   })
 
@@ -232,10 +234,10 @@ describe('a corpus', () => {
     const block = await scene.corpus()
     const other = await scene.service.createTenant()
     const body = subject({ data_provenance: block })
-    const answer = await scene.ask('POST', '/landing/conformance', body, other.api_key)
+    const answer = await scene.ask('POST', '/landing/conformance', body, { key: other.api_key })
     const { corpus_id: _, ...unnamed } = block
     const root = subject({ data_provenance: unnamed })
-    const byRoot = await scene.ask('POST', '/landing/conformance', root, other.api_key)
+    const byRoot = await scene.ask('POST', '/landing/conformance', root, { key: other.api_key })
     assert.equal(byRoot.body.per_policy.data_provenance, 'not_checked')
     // The same as any id that nobody has.
     const none = subject({ data_provenance: { ...block, corpus_id: '0'.repeat(32) } })

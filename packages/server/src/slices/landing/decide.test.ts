@@ -137,7 +137,7 @@ test('nobody approves what was asked for in their own name', async () => {
 describe('an approval is judged by what is known when it is given', () => {
   test('a policy that denies by then refuses it, and it goes on waiting', async () => {
     const id = await scene.waiting()
-    const policy_id = await scene.policy('deny', { name: 'never' })
+    const policy_id = await scene.rule('deny', { name: 'never' })
     const refused = await decide(id, 'approve')
     assert.deepEqual([refused.status, refused.body.error], [403, 'policy_denied'])
     await scene.ok('DELETE', `/governance/policies/${policy_id}`)
@@ -156,9 +156,14 @@ describe('an approval is judged by what is known when it is given', () => {
     const grants = { scopes: ['compliance:read', 'compliance:admin'] }
     const low = await scene.key({ ...grants, max_trust_tier: 'basic' })
     const id = await scene.waiting()
-    const approved = await scene.ask('POST', `/landing/${id}/approve`, { approver: 'bo' }, low)
+    const approved = await scene.ask(
+      'POST',
+      `/landing/${id}/approve`,
+      { approver: 'bo' },
+      { key: low },
+    )
     assert.equal(approved.body.authority.trust_tier, 'verified', approved.text)
-    const above = await scene.ask('POST', '/landing/issue', request(), low)
+    const above = await scene.ask('POST', '/landing/issue', request(), { key: low })
     assert.deepEqual([above.status, above.body.error], [422, 'rejected'])
   })
 })
@@ -184,7 +189,7 @@ describe('a registered artifact of the same content', () => {
   test('is not touched by a certificate of another one, or of none', async () => {
     const { artifact_id } = await scene.register()
     await scene.issued({ artifact_ref: 'adapters/other' })
-    await scene.policy('deny')
+    await scene.rule('deny')
     await scene.issue()
     assert.deepEqual(await statusOf(artifact_id), ['registered', null])
   })

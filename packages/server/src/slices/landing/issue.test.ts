@@ -133,7 +133,7 @@ test('G7: bytes that are not those of the digests are refused, fewer and more to
 })
 
 test("G8: 'landing.issue' keeps a denial with its reason, and signs nothing", async () => {
-  const policy_id = await scene.policy('deny')
+  const policy_id = await scene.rule('deny')
   const { status, body } = await scene.issue()
   assert.equal(status, 403)
   assert.equal(body.error, 'policy_denied')
@@ -221,7 +221,9 @@ describe('the authority', () => {
       max_trust_tier: 'basic',
     })
     const issue = (trust_tier: string) =>
-      scene.ask('POST', '/landing/issue', request({ authority: { ...AUTHORITY, trust_tier } }), key)
+      scene.ask('POST', '/landing/issue', request({ authority: { ...AUTHORITY, trust_tier } }), {
+        key,
+      })
     const above = await issue('verified')
     assert.equal(above.status, 422, above.text)
     assert.match(above.body.detail.reasons.join(), /basic at most/)
@@ -304,7 +306,7 @@ test('ids of nothing and of others are the same 404', async () => {
       ['POST', `/landing/${id}/reject`],
     ] as const) {
       const body = method === 'POST' ? { approver: 'bo' } : undefined
-      const { status, body: answered } = await scene.ask(method, path, body, other.api_key)
+      const { status, body: answered } = await scene.ask(method, path, body, { key: other.api_key })
       assert.deepEqual([status, answered.error], [404, 'landing_not_found'], `${method} ${path}`)
     }
 })

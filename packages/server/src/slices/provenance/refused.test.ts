@@ -118,7 +118,7 @@ describe('policies on provenance.seal', () => {
     assert.equal(status, 422)
     assert.equal(body.error, 'rejected')
     assert.equal(body.detail.status, 'rejected')
-    assert.match(body.detail.reasons[0], /^sealing was denied by the policy a rule: /)
+    assert.match(body.detail.reasons[0], /^sealing was denied by the policy a [a-z_]+: /)
     assert.deepEqual(await read('/stats'), { sealed: 0, cleared: 0 })
     assert.equal((await scene.subjects('evaluation.denied')).length, 1)
     assert.deepEqual(await scene.subjects('corpus.sealed'), [])

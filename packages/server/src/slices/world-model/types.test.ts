@@ -220,7 +220,7 @@ test('an action is governed under its own name, whatever its author calls it', a
 
 test('a policy denies or holds up a registration, and nothing is kept of it', async () => {
   const operations = ['worldmodel.type.register']
-  const { policy_id } = await scene.policy('hitl_required', { operations }, { action: 'deny' })
+  const policy_id = await scene.policy('hitl_required', { operations }, { action: 'deny' })
   const denied = await ask('POST', '/world-model/types', CLIENT)
   assert.deepEqual([denied.status, denied.body.error], [403, 'policy_denied'])
   await told(200, 'PUT', `/governance/policies/${policy_id}`, { action: 'escalate' })

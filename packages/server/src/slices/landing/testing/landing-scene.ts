@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, beforeEach } from 'node:test'
-import { verifyEnvelope } from '@custos/proof'
-import { type Answer, startTestService, type TestService } from '../../../testing/harness.ts'
+import type { Answer } from '../../../testing/harness.ts'
+import { openTenantScene, type TenantScene, withMore } from '../../../testing/tenant-scene.ts'
 
 type Body = Answer['body']
 
@@ -32,86 +31,43 @@ export const request = (more: object = {}) => ({
   ...more,
 })
 
-export interface LandingScene {
-  readonly service: TestService
-  readonly tenant_id: string
-  readonly api_key: string
-  /** As the tenant, or with another key; paths begin behind `/v1`. */
-  ask(method: string, path: string, body?: unknown, key?: string): Promise<Answer>
-  ok(method: string, path: string, body?: unknown): Promise<Body>
+interface Landing {
   issue(more?: object): Promise<Answer>
   /** The document of a certificate that was issued at once. */
   issued(more?: object): Promise<Body>
   /** The id of one that waits; a policy escalates from now on. */
   waiting(more?: object): Promise<string>
   verify(certificate_id: string): Promise<Body>
-  policy(action: 'deny' | 'escalate', more?: object): Promise<string>
+  /** A policy over landing certificates. */
+  rule(action: 'deny' | 'escalate', more?: object): Promise<string>
   /** A sealed corpus and its block. */
   corpus(name?: string, ids?: readonly string[]): Promise<Body>
   register(more?: object): Promise<Body>
-  key(grants: object): Promise<string>
-  /** The verdict of the offline verifier. */
-  offline(record: Body): Promise<Awaited<ReturnType<typeof verifyEnvelope>>>
   events(): Promise<string[]>
 }
 
+export type LandingScene = TenantScene & Landing
+
 /** One service for all tests of the file; to be called where its tests are declared. */
 export function openLandingScene(): LandingScene {
-  let service: TestService
-  let tenant: { tenant_id: string; api_key: string }
-  before(async () => {
-    service = await startTestService()
-  })
-  beforeEach(async () => {
-    tenant = await service.createTenant()
-  })
-  after(() => service.stop())
-
-  const speaks = speakFor(
-    () => service,
-    () => tenant.api_key,
-  )
-  return {
-    get service() {
-      return service
-    },
-    get tenant_id() {
-      return tenant.tenant_id
-    },
-    get api_key() {
-      return tenant.api_key
-    },
-    ...speaks,
-    ...registriesOf(speaks),
-  }
+  const scene = openTenantScene()
+  return withMore(scene, { ...landing(scene), ...registries(scene) })
 }
 
-function speakFor(service: () => TestService, api_key: () => string) {
-  const ask: LandingScene['ask'] = (method, path, body, key = api_key()) =>
-    service().request(method, `/v1${path}`, { key, ...(body === undefined ? {} : { body }) })
-  const ok: LandingScene['ok'] = async (method, path, body) => {
-    const answer = await ask(method, path, body)
-    assert.ok(answer.status < 300, answer.text)
-    return answer.body
-  }
-  const issue = (more?: object) => ask('POST', '/landing/issue', request(more))
-  const policy: LandingScene['policy'] = async (action, more = {}) => {
-    const config = { operations: ['landing.issue'] }
-    const made = { name: 'look at it', policy_type: 'hitl_required', action, config, ...more }
-    return (await ok('POST', '/governance/policies', made)).policy_id
-  }
+function landing({ ask, ok, policy }: TenantScene) {
+  const issue: Landing['issue'] = (more) => ask('POST', '/landing/issue', request(more))
+  const rule: Landing['rule'] = (action, more = {}) =>
+    policy('hitl_required', { operations: ['landing.issue'] }, { action, ...more })
   return {
-    ask,
-    ok,
     issue,
-    policy,
+    rule,
     async issued(more?: object) {
       const { status, body, text } = await issue(more)
       assert.equal(status, 201, text)
       return body
     },
     async waiting(more?: object): Promise<string> {
-      await policy('escalate')
+      await rule('escalate')
       const { status, body, text } = await issue(more)
       assert.equal(status, 202, text)
       assert.equal(body.detail.status, 'waiting_hitl')
@@ -121,7 +77,7 @@ function speakFor(service: () => TestService, api_key: () => string) {
   }
 }
 
-function registriesOf({ ok }: Pick<LandingScene, 'ok'>) {
+function registries({ ok, crumbs }: TenantScene) {
   return {
     async corpus(name = 'mails', ids: readonly string[] = ['m-1', 'm-2']) {
       const sources = ids.map((id) => ({ id, license: 'CC-BY-4.0' }))
@@ -136,14 +92,6 @@ function registriesOf({ ok }: Pick<LandingScene, 'ok'>) {
         layers: HASHES.map((digest) => ({ digest })),
         ...more,
       }),
-    key: async (grants: object) => (await ok('POST', '/keys', grants)).api_key,
-    async offline(record: Body) {
-      const { keys } = await ok('GET', '/gcrumbs/public_key')
-      return verifyEnvelope({ type: 'record', kind: 'landing', record }, { keys })
-    },
-    async events() {
-      const { breadcrumbs } = await ok('GET', '/gcrumbs/breadcrumbs?limit=1000')
-      return breadcrumbs.map(({ event_type }: Body) => event_type)
-    },
+    events: async () => (await crumbs()).map(({ event_type }: Body) => event_type),
   }
 }
