@@ -20,17 +20,22 @@ test('a second holder is refused with one line and can lock once the first lets 
   rmSync(dir, { recursive: true })
 })
 
-test('a process that is killed leaves no lock behind', async () => {
+test('a process holds its lock while it lives, and killed leaves none behind', async (t) => {
   const dir = freshDir()
   const module = new URL('./data-dir.ts', import.meta.url).href
   const script = `
     const { lockDataDir } = await import(${JSON.stringify(module)})
     lockDataDir(${JSON.stringify(dir)})
+    // What nobody refers to any more is gone now.
+    gc()
+    await new Promise((resolve) => setImmediate(resolve))
+    gc()
     console.log('held')
     setInterval(() => {}, 1000)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
+  t.after(() => child.kill('SIGKILL'))
   await once(child.stdout, 'data')
   assert.throws(() => lockDataDir(dir), DataDirHeld)
   child.kill('SIGKILL')

@@ -14,6 +14,9 @@ export interface DataDir {
 /** Another live process works on the directory. */
 export class DataDirHeld extends OperatorError {}
 
+/** A connection that nothing refers to is closed when memory is tidied up, and its lock with it. */
+const held = new Set<DatabaseSync>()
+
 export const databasePath = (dir: string): string => join(dir, 'custos.db')
 
 /**
@@ -33,5 +36,10 @@ export function lockDataDir(path: string): DataDir {
       throw new DataDirHeld(`the data directory ${path} is in use by another process`)
     throw error
   }
-  return { path, database: databasePath(path), unlock: () => lock.close() }
+  held.add(lock)
+  const unlock = () => {
+    held.delete(lock)
+    lock.close()
+  }
+  return { path, database: databasePath(path), unlock }
 }
