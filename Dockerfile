@@ -3,6 +3,7 @@ FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/cli/package.json packages/cli/
+COPY packages/conformance/package.json packages/conformance/
 COPY packages/contract/package.json packages/contract/
 COPY packages/embeddings/package.json packages/embeddings/
 COPY packages/proof/package.json packages/proof/

@@ -155,6 +155,7 @@ const PAGES = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
+  'docs/conformance.md',
   'docs/verifying.md',
   ...['backup', 'keys', 'upgrade', 'fsck', 'erasure', 'postgresql', 'scale', 'migrate-engine'].map(
     (name) => `docs/operating/${name}.md`,

@@ -46,7 +46,7 @@ export function openClient(
   }
 }
 
-function baseUrl(text: string): string {
+export function baseUrl(text: string): string {
   const parsed = URL.canParse(text) ? new URL(text) : null
   if (parsed && ['http:', 'https:'].includes(parsed.protocol)) return text.replace(/\/+$/, '')
   throw new UsageError('the address of the service must be an http or https URL')

@@ -232,7 +232,7 @@ export const decisions = {
       decisions_affected: Type.Integer(),
       decision_ids: Type.Array(Hex16),
     }),
-    refuses: [],
+    refuses: ['legal_hold'],
   }),
 } as const
 
@@ -253,7 +253,7 @@ export const decisionErasure = {
     body_optional: true,
     status: 200,
     reply: IssuedCertificate,
-    refuses: ['decision_not_found', 'no_signing_key'],
+    refuses: ['decision_not_found', 'legal_hold', 'no_signing_key'],
     idempotent: true,
   }),
 } as const

@@ -105,7 +105,7 @@ export const erasure = {
     }),
     status: 200,
     reply: IssuedCertificate,
-    refuses: ['no_signing_key', 'memory_not_found', 'idempotency_key_reused'],
+    refuses: ['no_signing_key', 'memory_not_found', 'legal_hold', 'idempotency_key_reused'],
     idempotent: true,
   }),
   stats: operation({

@@ -2,6 +2,12 @@
 // digests. A caller's words appear only as labels, HMAC-SHA256 under a per-tenant salt.
 
 import Type, { type Static, type TSchema } from 'typebox'
+import {
+  ASSURANCE_CHECKS,
+  ASSURANCE_STATUSES,
+  ASSURANCE_TRIGGERS,
+  CHECK_STATUSES,
+} from './assurance.ts'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { EMBEDDERS } from './memory-records.ts'
 import { KNOWN_OPERATIONS } from './policy-configs.ts'
@@ -78,6 +84,14 @@ export const eventPayloads = {
   'tenant.key_created': closed({ key_id: MintedId, class: MintedId }),
   'tenant.key_rotated': closed({ key_id: MintedId, revoked: Count }),
   'tenant.key_revoked': closed({ key_id: MintedId }),
+  /** The last entry of a log, unless older data were restored since. */
+  'tenant.destroyed': closed({
+    certificate_id: Hex16,
+    stores: Count,
+    facts: Count,
+    decisions: Count,
+    records: Count,
+  }),
   'signing_key.rotated': closed({
     purpose: MintedId,
     key_id: KeyId,
@@ -96,6 +110,25 @@ export const eventPayloads = {
     last_ref: Ref,
   }),
   'store.deleted': closed({ facts: Count }),
+  /** Subject of these four: the store's id. */
+  'retention.set': closed({
+    retain_days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+    set_by: MintedId,
+  }),
+  'retention.erased': closed({
+    job_id: MintedId,
+    retain_days: Type.Integer({ minimum: 1 }),
+    erased: Count,
+    /** A legal hold, or a change of the retention, ended the run. */
+    ended_by: Type.Enum(['nothing_left', 'legal_hold', 'retention_changed', 'store_deleted']),
+  }),
+  'hold.placed': closed({
+    hold_id: Hex16,
+    until_at: Type.Union([EventTime, Type.Null()]),
+    already_erasing: Count,
+    placed_by: MintedId,
+  }),
+  'hold.released': closed({ hold_id: Hex16, released_by: MintedId }),
   'memory.written': closed({
     count: Count,
     first_ref: Ref,
@@ -232,6 +265,77 @@ export const eventPayloads = {
     report_type: Type.Enum(REPORT_TYPES),
     content_digest: Hex32,
     deleted_by: MintedId,
+  }),
+  /** Subject: the schedule's id. */
+  'assurance.schedule_changed': closed({
+    change: Type.Enum(['created', 'updated', 'deleted']),
+    interval_min: Count,
+    checks: Type.Array(MintedId),
+    enabled: Type.Boolean(),
+    changed_by: MintedId,
+  }),
+  /** Subject: the run's id. */
+  'assurance.completed': closed({
+    trigger: Type.Enum(ASSURANCE_TRIGGERS),
+    status: Type.Enum(ASSURANCE_STATUSES),
+    checks: Type.Array(
+      closed({ check: Type.Enum(ASSURANCE_CHECKS), status: Type.Enum(CHECK_STATUSES) }),
+    ),
+    drift_events: Count,
+    /** SHA-256 over the canonical JSON of the results. */
+    results_digest: Hex32,
+    baseline_id: Type.Union([MintedId, Type.Null()]),
+  }),
+  /** Subject: the baseline's id. */
+  'assurance.baseline_captured': closed({
+    run_id: MintedId,
+    /** SHA-256 over the canonical JSON of the snapshot. */
+    snapshot_digest: Hex32,
+  }),
+  /** Subject: the audit's id. */
+  'conformance.audited': closed({
+    run_id: MintedId,
+    /** In millionths. */
+    rate_e6: Count,
+    passed: Count,
+    tested: Count,
+    /** SHA-256 of the signed bytes. */
+    record_digest: Hex32,
+  }),
+  /** Subject: the request's id. */
+  'subject.requested': closed({
+    facts: Count,
+    decisions: Count,
+    held: Count,
+    found_digest: Hex32,
+    /** Of what was searched for. */
+    find: LabelMac,
+    received_at: EventTime,
+    due_at: EventTime,
+    requested_by: MintedId,
+  }),
+  'subject.extended': closed({
+    due_at: EventTime,
+    previous_due_at: EventTime,
+    extended_by: MintedId,
+  }),
+  'subject.erased': closed({
+    erased: Count,
+    held: Count,
+    absent: Count,
+    found_later: Count,
+    certificates_root: Hex32,
+    /** SHA-256 of the signed bytes of the manifest. */
+    record_digest: Hex32,
+  }),
+  'subject.accessed': closed({
+    facts: Count,
+    decisions: Count,
+    found_digest: Hex32,
+    find: LabelMac,
+    received_at: EventTime,
+    due_at: EventTime,
+    requested_by: MintedId,
   }),
   'log.restored': closed({
     generation: Type.Integer({ minimum: 1 }),

@@ -2,7 +2,9 @@
 
 export * from './approvals.ts'
 export * from './artifacts.ts'
+export * from './assurance.ts'
 export * from './common.ts'
+export * from './compliance.ts'
 export * from './compositions.ts'
 export * from './decisions.ts'
 export * from './erasure.ts'
@@ -44,6 +46,7 @@ export {
   Written,
 } from './memory-records.ts'
 export * from './monitoring.ts'
+export * from './offboarding.ts'
 export * from './operation.ts'
 export * from './platform.ts'
 export * from './policy-configs.ts'
@@ -77,7 +80,9 @@ export {
   type ScoreObject,
   VERIFIABILITY_TAGS,
 } from './reputation-records.ts'
+export * from './retention.ts'
 export * from './scopes.ts'
+export * from './subjects.ts'
 export * from './templates.ts'
 export * from './tenants.ts'
 export * from './world-model.ts'

@@ -38,4 +38,18 @@ export const limits = {
   layers_per_artifact: 1_000,
   governance_logs_page: { min: 1, max: 500, default: 50 },
   store_delete_facts_per_transaction: 500,
+  subject_text_chars: 1_000,
+  subject_metadata_keys: 20,
+  subject_stores: 1_000,
+  /** Memories and decisions of one data subject's request. */
+  subject_items: 50_000,
+  retain_days: { min: 1, max: 36_500 },
+  /** Released ones included. */
+  holds_per_store: 100,
+  assurance_schedules: 100,
+  assurance_runs_kept: 500,
+  assurance_baselines_kept: 20,
+  assurance_runs_page: { min: 1, max: 200, default: 20 },
+  assurance_drift_page: { min: 1, max: 500, default: 50 },
+  audits_page: { min: 1, max: 100, default: 10 },
 } as const

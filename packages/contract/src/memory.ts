@@ -335,6 +335,7 @@ export const memoryErasure = {
       ...POLICY_REFUSALS,
       'store_not_found',
       'store_deleting',
+      'legal_hold',
       'capability_not_supported',
       'no_signing_key',
       'idempotency_key_reused',
@@ -356,6 +357,6 @@ export const memoryErasure = {
       state: Type.Literal('deleting'),
       facts: Count,
     }),
-    refuses: [...POLICY_REFUSALS, 'store_not_found', 'no_signing_key'],
+    refuses: [...POLICY_REFUSALS, 'store_not_found', 'legal_hold', 'no_signing_key'],
   }),
 } as const

@@ -27,6 +27,8 @@ export interface OperationSpec {
   readonly access: Access
   /** Required for `tenant`, `operator_or_self` and `either` unless any tenant key will do. */
   readonly scope?: Scope
+  /** Needed beside it: the answer shows what these scopes are for. */
+  readonly scopes_too?: readonly Scope[]
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
@@ -38,16 +40,22 @@ export interface OperationSpec {
   readonly reply: TSchema
   /** The body of a 202, for an operation that may have to wait for a person. */
   readonly accepted?: TSchema
+  /** The body of a 200, for an operation that may be asked to show what it would do. */
+  readonly preview?: TSchema
   /** NDJSON replies are streams; their schema describes one line. A picture is a text. */
   readonly reply_type?: 'application/json' | 'application/x-ndjson' | 'image/svg+xml'
   /** A reply of the schema may also come as a file of one of these types: see FileReply. */
   readonly file_types?: readonly FileType[]
+  /** Instead of the reply it may answer lines, as NDJSON: see StreamReply. */
+  readonly may_stream?: true
   /** Refusals beyond the common ones. */
   readonly refuses: readonly RefusalCode[]
   /** Honours the Idempotency-Key header. */
   readonly idempotent?: true
   /** The largest body in bytes, where it differs from the general limit. */
   readonly body_bytes_max?: number
+  /** The answer's Cache-Control; `no-store` where there is none. */
+  readonly cache_control?: string
 }
 
 export type Operation<S extends OperationSpec = OperationSpec> = S
@@ -75,11 +83,15 @@ export interface StreamReply {
   readonly filename?: string
 }
 
-export type FileType = 'application/json; charset=utf-8' | 'text/html; charset=utf-8'
+export type FileType =
+  | 'application/json; charset=utf-8'
+  | 'text/html; charset=utf-8'
+  | 'application/pdf'
 
-/** A reply as a text of its own type, for people or to be kept. */
+/** A reply as a file of its own type, for people or to be kept. */
 export interface FileReply {
-  readonly file: string
+  /** A text is sent as UTF-8. */
+  readonly file: string | Uint8Array
   readonly type: FileType
   readonly filename: string
 }
@@ -93,13 +105,24 @@ type AcceptedOf<S extends OperationSpec> = S['accepted'] extends TSchema
   ? Accepted<Static<S['accepted']>>
   : never
 
+/** An answer with 200: nothing was done. */
+export interface Previewed<T> {
+  readonly previewed: T
+}
+
+type PreviewedOf<S extends OperationSpec> = S['preview'] extends TSchema
+  ? Previewed<Static<S['preview']>>
+  : never
+
 type FileOf<S extends OperationSpec> = S['file_types'] extends readonly FileType[]
   ? FileReply
   : never
 
+type StreamOf<S extends OperationSpec> = S['may_stream'] extends true ? StreamReply : never
+
 export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
   ? StreamReply
-  : Static<S['reply']> | AcceptedOf<S> | FileOf<S>
+  : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
 
 export type RefusalOf<S extends OperationSpec> =
   | S['refuses'][number]

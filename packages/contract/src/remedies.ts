@@ -121,6 +121,22 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The tenant has no such report, or it was deleted.',
     advice: 'List them: `GET /v1/reports`; with `include_deleted=true` also those deleted.',
   },
+  schedule_not_found: {
+    when: 'The tenant has no such schedule, or it was deleted.',
+    advice: 'List them: `GET /v1/assurance/schedules`.',
+  },
+  run_not_found: {
+    when: 'The tenant has no such run, or newer ones have taken its place.',
+    advice: 'List them: `GET /v1/assurance/runs`.',
+  },
+  baseline_not_found: {
+    when: 'No baseline of the tenant was captured yet.',
+    advice: 'Capture one: `POST /v1/assurance/baseline`.',
+  },
+  run_in_progress: {
+    when: 'A run of checks is under way: a tenant has one at a time.',
+    advice: 'Wait for it: `GET /v1/assurance/runs` shows when it has ended.',
+  },
   possession_unproven: {
     when:
       'A signature was sent that is not one of the key beside it over this request, or a ' +
@@ -200,6 +216,16 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The tenant has no such job.',
     advice: 'Use the `job_id` of the answer that started it.',
   },
+  job_ended: {
+    when: 'The job is done, has failed or was cancelled already.',
+    advice: 'Read it: `GET /v1/jobs/{job_id}` says how it ended.',
+  },
+  job_not_cancellable: {
+    when:
+      'The work must not stop half way: a deletion of a store or another erasure that has begun ' +
+      'is finished, and memories are given their vectors.',
+    advice: 'Wait for its end. Its `cancellable` says beforehand whether a job can be cancelled.',
+  },
   policy_not_found: {
     when: 'The tenant has no such policy, or it was deleted.',
     advice: 'List the policies: `GET /v1/governance/policies`.',
@@ -277,6 +303,40 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   erasing: {
     when: 'The memory to be replaced is being erased.',
     advice: 'Write a new memory. The erasure will not be undone.',
+  },
+  hold_not_found: {
+    when: 'The store has no such legal hold.',
+    advice: 'List them: `GET /v1/stores/{store_id}/holds`.',
+  },
+  tenant_destroyed: {
+    when: 'The tenant was off-boarded: its keys are destroyed, and nothing of it can be read.',
+    advice:
+      '`GET /v1/admin/tenants/{tenant_id}/destruction` answers the certificate. Make another ' +
+      'tenant.',
+  },
+  retention_not_set: {
+    when: 'The store keeps its memories for good: there is nothing to run.',
+    advice: 'Set how long it keeps them: `PUT /v1/stores/{store_id}/retention`.',
+  },
+  legal_hold: {
+    when:
+      'A legal hold stands on the store, or on a store whose memory the decision used or is of. ' +
+      'Nothing was erased.',
+    advice:
+      '`GET /v1/stores/{store_id}/holds` lists the holds. Once they are released, or their time ' +
+      'is over, ask again.',
+  },
+  subject_changed: {
+    when:
+      '`expect_digest` names the records that a preview found, and now others are found: ' +
+      'something was written, erased or changed since.',
+    advice: 'Nothing was changed. Ask for a preview again, look at it, and send its digest.',
+  },
+  subject_request_not_found: {
+    when:
+      'No request of a data subject has this id, or the key is limited to stores and has not ' +
+      'made it.',
+    advice: 'Check the id: `GET /v1/erasure/subject` lists the requests the key can see.',
   },
   chain_empty: {
     when: 'There is nothing on the log yet that a checkpoint could sign.',

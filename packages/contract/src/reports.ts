@@ -65,8 +65,23 @@ export const GenerateReportRequest = Type.Object({
   /** Of an earlier report, to have the same content again; left out, all of the log. */
   log_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   title: Type.Optional(Label),
+  /** Answers 202 at once, and makes the report as a job. */
+  background: Type.Optional(Type.Boolean({ default: false })),
 })
 export type GenerateReportRequest = Static<typeof GenerateReportRequest>
+
+/** Of a report that is being made: period and position of the log are fixed by now. */
+export const ReportOrdered = Type.Object({
+  status: Type.Literal('generating'),
+  /** `GET /v1/reports/{report_id}` finds it once the job is done. */
+  report_id: Hex16,
+  job_id: Type.String(),
+  report_type: Type.Enum(REPORT_TYPES),
+  period_start: Timestamp,
+  period_end: Timestamp,
+  log_seq: Type.Integer({ minimum: -1 }),
+})
+export type ReportOrdered = Static<typeof ReportOrdered>
 
 const ReportSection = Type.Object({
   /** Its name among the sections of the content. */
@@ -119,6 +134,12 @@ export const Report = Type.Object({
   key_id: Type.String(),
 })
 export type Report = Static<typeof Report>
+
+export const REPORT_FORMATS = ['json', 'html', 'pdf', 'oscal'] as const
+export type ReportFormat = (typeof REPORT_FORMATS)[number]
+
+/** A document of NIST OSCAL 1.1.3, whose own schema says what is in it. */
+const AssessmentResults = Type.Object({ 'assessment-results': JsonObject })
 
 const Source = Type.Object({ name: Type.String(), url: Type.String() })
 
@@ -197,11 +218,14 @@ export const reports = {
       'finding tells whether evidence is on record, never whether a law is kept. `content` ' +
       'follows from tenant, framework, period and `log_seq` alone: asked again with the same ' +
       '`from`, `to` and `log_seq` it is the same to the byte. A key limited to some stores is ' +
-      'refused: a report is about all of them.',
+      'refused: a report is about all of them. With `background` the answer is a 202, and a job ' +
+      '`report.generate` makes it: `GET /v1/jobs/{job_id}` says how many entries of the log are ' +
+      'walked, `DELETE` cancels it. Without, whoever goes away before the answer stops the work.',
     body: GenerateReportRequest,
     body_optional: true,
     status: 200,
     reply: Report,
+    accepted: ReportOrdered,
     refuses: ['rejected', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -237,12 +261,18 @@ export const reports = {
     id: 'reports.download',
     method: 'GET',
     path: `${one}/download`,
-    summary: 'One report as a file: JSON that `custos verify` takes, or a page to read',
+    summary: 'One report as a file: JSON that `custos verify` takes, a page, a PDF, or OSCAL',
+    description:
+      '`json` is the signed report; `html` and `pdf` say the same to people, with charts; ' +
+      '`oscal` is an assessment-results document of NIST OSCAL 1.1.3. The same report gives the ' +
+      'same bytes each time. Only `json` is signed.',
     params,
-    query: Type.Object({ format: Type.Optional(Type.Enum(['json', 'html'], { default: 'json' })) }),
+    query: Type.Object({
+      format: Type.Optional(Type.Enum(REPORT_FORMATS, { default: 'json' })),
+    }),
     status: 200,
-    reply: Report,
-    file_types: ['application/json; charset=utf-8', 'text/html; charset=utf-8'],
+    reply: Type.Union([Report, AssessmentResults]),
+    file_types: ['application/json; charset=utf-8', 'text/html; charset=utf-8', 'application/pdf'],
     refuses: ['report_not_found'],
   }),
   delete: operation({

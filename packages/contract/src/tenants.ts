@@ -22,6 +22,9 @@ const tenantFields = {
   name: Type.String(),
   plan: Type.String(),
   created_at: Timestamp,
+  /** `destroyed` from the moment its off-boarding began. */
+  status: Type.Enum(['active', 'destroyed']),
+  destroyed_at: Nullable(Timestamp),
   limits: PlanLimits,
 }
 
@@ -141,7 +144,7 @@ export const tenants = {
       'again with it: only an operator, or another key, sees a replayed answer.',
     scope: 'keys:admin',
     reply: RotatedKey,
-    refuses: ['tenant_not_found', 'idempotency_key_reused'],
+    refuses: ['tenant_not_found', 'tenant_destroyed', 'idempotency_key_reused'],
     idempotent: true,
   }),
   usage: operation({

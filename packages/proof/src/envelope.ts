@@ -1,6 +1,8 @@
 // Typed envelopes around what can be verified, and their recognition in bare JSON.
+import { CONFORMANCE_KIND } from './conformance-result.ts'
 import { recordKindOf } from './records/rules.ts'
 import { isObject } from './shape.ts'
+import { TENANT_ERASURE_KIND } from './tenant-erasure.ts'
 
 /** What `verifyEnvelope` takes. The contents are unread: they are what is being judged. */
 export type Envelope =
@@ -14,6 +16,12 @@ export type Envelope =
       readonly path: unknown
     }
   | { readonly type: 'certificate'; readonly certificate: unknown }
+  | {
+      readonly type: 'erasure_manifest'
+      readonly manifest: unknown
+      /** Left out: the manifest alone. */
+      readonly certificates?: unknown
+    }
   | { readonly type: 'decision'; readonly decision: unknown }
   | { readonly type: 'memory'; readonly memory: unknown }
   | { readonly type: 'record'; readonly kind: unknown; readonly record: unknown }
@@ -29,6 +37,7 @@ const REQUIRED: Readonly<Record<EnvelopeType, readonly string[]>> = {
   proof: ['proof'],
   consistency: ['from', 'to', 'path'],
   certificate: ['certificate'],
+  erasure_manifest: ['manifest'],
   decision: ['decision'],
   memory: ['memory'],
   record: ['kind', 'record'],
@@ -73,6 +82,7 @@ function has(value: Bare, ...fields: readonly string[]): boolean {
 // Certificates before decisions: a redaction certificate has a decision_id too.
 function detectRecord(json: Bare): Envelope | null {
   if (looksLikeBreadcrumb(json)) return { type: 'breadcrumbs', breadcrumbs: [json] }
+  if (isManifest(json)) return { type: 'erasure_manifest', manifest: json }
   if (has(json, 'certificate_id', 'outcome')) return { type: 'certificate', certificate: json }
   if (has(json, 'issuer_key_id', 'cgr_score')) return { type: 'attestation', attestation: json }
   if (has(json, 'included', 'breadcrumb_seq')) return { type: 'proof', proof: json }
@@ -94,6 +104,10 @@ function detectRegistryRecord(json: Bare): Envelope | null {
     return { type: 'record', kind: 'approval', record: json }
   if (has(json, 'report_id', 'content', 'content_hash'))
     return { type: 'record', kind: 'report', record: json }
+  if (json['record_kind'] === CONFORMANCE_KIND)
+    return { type: 'record', kind: CONFORMANCE_KIND, record: json }
+  if (json['record_kind'] === TENANT_ERASURE_KIND)
+    return { type: 'record', kind: TENANT_ERASURE_KIND, record: json }
   const kind = recordKindOf(json)
   if (kind !== undefined) return { type: 'record', kind, record: json }
   if (has(json, 'included', 'source', 'merkle_root')) return { type: 'corpus_proof', proof: json }
@@ -126,6 +140,8 @@ function detectPage(json: Bare): Envelope | null {
 function detectList(items: readonly unknown[]): Envelope | null {
   if (items.length === 0) return null
   if (items.every(looksLikeBreadcrumb)) return { type: 'breadcrumbs', breadcrumbs: items }
+  const [manifest, ...certificates] = items
+  if (isManifest(manifest)) return { type: 'erasure_manifest', manifest, certificates }
   const envelopes = items.map((item) => (isObject(item) ? detectRecord(item) : null))
   return envelopes.includes(null) ? null : { type: 'list', items: envelopes }
 }
@@ -133,4 +149,9 @@ function detectList(items: readonly unknown[]): Envelope | null {
 // By its name only, so that a damaged breadcrumb is judged and not merely unrecognised.
 function looksLikeBreadcrumb(value: unknown): boolean {
   return isObject(value) && has(value, 'breadcrumb_id', 'prev_id')
+}
+
+// A manifest alone, or the first of a bundle: what follows it are its certificates.
+function isManifest(value: unknown): boolean {
+  return isObject(value) && value['record_kind'] === 'erasure_manifest'
 }

@@ -9,6 +9,10 @@ import { toHex, utf8 } from './encoding.ts'
  */
 export const SIGNED_KINDS = [
   'erasure',
+  /** Over all certificates of a data subject's erasure, by the key of erasures. */
+  'erasure_manifest',
+  /** Over what was destroyed of a tenant, by the key of erasures. */
+  'tenant_erasure',
   'key_list',
   'landing',
   'artifact',
@@ -24,6 +28,8 @@ export const SIGNED_KINDS = [
   /** By the key of who reports an outcome. */
   'cgr_outcome',
   'report',
+  /** Over what the conformance suite found, by a service's record key or by who ran it. */
+  'conformance_result',
 ] as const
 export type SignedKind = (typeof SIGNED_KINDS)[number]
 

@@ -1,6 +1,7 @@
 // The offline verifier: one entrance for everything that can be checked.
 import { canonicalBytes, type JsonObject } from './canonical.ts'
 import { verifyCertificate } from './certificate.ts'
+import { CONFORMANCE_KIND, verifyConformanceResult } from './conformance-result.ts'
 import { verifyDecision } from './decision.ts'
 import { sha256 } from './digest.ts'
 import { toBase64, toHex } from './encoding.ts'
@@ -13,6 +14,7 @@ import {
   verifyEpochConsistency,
   verifyInclusionProof,
 } from './log-proof.ts'
+import { verifyManifest } from './manifest.ts'
 import { verifyMemory } from './provenance.ts'
 import { verifyApproval } from './records/approval.ts'
 import { verifyCorpusProof } from './records/corpus-proof.ts'
@@ -22,6 +24,7 @@ import { verifyCgrAttestation } from './reputation/attestation.ts'
 import { isStatementKind, verifyStatement } from './reputation/identity.ts'
 import { isObject, isText } from './shape.ts'
 import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
+import { TENANT_ERASURE_KIND, verifyTenantErasure } from './tenant-erasure.ts'
 import {
   checkSignature,
   conclude,
@@ -59,6 +62,8 @@ function verifyOne(
       return verifyEpochConsistency(envelope, context)
     case 'certificate':
       return verifyCertificate(envelope.certificate, context.keys)
+    case 'erasure_manifest':
+      return verifyManifest(envelope.manifest, context.keys, listOf(envelope.certificates))
     case 'decision':
       return verifyDecision(envelope.decision, context.keys)
     case 'memory':
@@ -70,6 +75,12 @@ function verifyOne(
     case 'record':
       return verifyRecord(envelope.kind, envelope.record, context)
   }
+}
+
+// What is no list is no certificate, which a manifest that lists some is told.
+function listOf(certificates: unknown): readonly unknown[] | undefined {
+  if (certificates === undefined) return undefined
+  return Array.isArray(certificates) ? certificates : [certificates]
 }
 
 // One check for each item, so that a page of a thousand stays readable.
@@ -101,6 +112,9 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (!isSignedKind(kind)) return malformed('record', 'kind')
   // A certificate has rules of its own about what stands outside the signature.
   if (kind === 'erasure') return verifyCertificate(value, context.keys)
+  if (kind === 'erasure_manifest') return verifyManifest(value, context.keys)
+  if (kind === TENANT_ERASURE_KIND) return verifyTenantErasure(value, context.keys)
+  if (kind === CONFORMANCE_KIND) return verifyConformanceResult(value, context.keys)
   if (!isObject(value)) return malformed('record', 'not an object')
   const findings = startFindings()
   let message: Uint8Array

@@ -32,8 +32,10 @@ export { type Config, isLoopback, parseConfig } from './config/config.ts'
 export {
   CLIENT_SETTINGS,
   type ClientEnvironment,
+  CONFORMANCE_SETTINGS,
   type Environment,
   readClientEnvironment,
+  readConformanceEnvironment,
   readEnvironment,
   SETTINGS,
   type SettingName,
@@ -45,4 +47,5 @@ export { DataError } from './platform/db/instance.ts'
 export { SchemaTooNew } from './platform/db/migrate.ts'
 export type { Kernel } from './platform/kernel.ts'
 export { KeyringError } from './platform/keys/keyring-error.ts'
+export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'
 export { OperatorError } from './platform/operator-error.ts'

@@ -8,7 +8,8 @@ import {
   startTestService,
   type TestService,
 } from '../../../packages/server/src/testing/harness.ts'
-import { CONSUMING, exampleOf } from './examples.ts'
+import { exampleOf } from './examples.ts'
+import { CONSUMING } from './testing/consuming.ts'
 import { operations, type Sent } from './testing/table.ts'
 import { assertRefusal, send, type Tenant } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'
@@ -86,24 +87,29 @@ describe('with a wrong credential', () => {
     })
 })
 
+/** The one it is in the group of, and those of what its answer shows. */
+const scopesOf = ({ scope, scopes_too = [] }: OperationSpec): Scope[] =>
+  scope === undefined ? [] : [scope, ...scopes_too]
+
 describe('with a key that lacks the scope', () => {
   for (const operation of operations) {
-    const { scope } = operation
-    if (scope === undefined) continue
-    test(`${operation.id} answers 403 without ${scope}`, async () => {
-      const lacking = await keyWith(world.tenant, ALL_BUT(scope))
-      assertRefusal(await ask(operation, lacking), 'scope_missing', operation.id)
-    })
+    for (const scope of scopesOf(operation))
+      test(`${operation.id} answers 403 without ${scope}`, async () => {
+        const lacking = await keyWith(world.tenant, ALL_BUT(scope))
+        assertRefusal(await ask(operation, lacking), 'scope_missing', operation.id)
+      })
   }
 })
 
-describe('with a key of the one scope it needs', () => {
+describe('with a key of the scopes it needs and no more', () => {
   for (const operation of operations) {
-    const { access, scope = 'manifold:read' } = operation
+    const { access } = operation
+    const needed = scopesOf(operation)
+    const scopes: readonly Scope[] = needed.length === 0 ? ['manifold:read'] : needed
     if (access === 'public' || access === 'operator') continue
-    test(`${operation.id} is done for a key of ${scope} alone`, async () => {
+    test(`${operation.id} is done for a key of ${scopes.join(' and ')} alone`, async () => {
       const { tenant, ids } = CONSUMING.has(operation.id) ? await buildWorld(service) : world
-      const key = await keyWith(tenant, [scope])
+      const key = await keyWith(tenant, scopes)
       const answer = await send(service, operation.id, exampleOf(operation.id, ids), { key })
       assert.equal(answer.status, operation.status, answer.text)
     })

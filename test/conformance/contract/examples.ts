@@ -1,6 +1,9 @@
 // One request for every operation that succeeds for the tenant whose ids it is built from.
 
 import { newPublicKey } from './testing/approval.ts'
+import { assuranceExamples } from './testing/examples-assurance.ts'
+import { retentionExamples } from './testing/examples-retention.ts'
+import { subjectExamples } from './testing/examples-subjects.ts'
 import { landingRequest } from './testing/landing.ts'
 import { LINK } from './testing/reputation.ts'
 import type { Sent } from './testing/table.ts'
@@ -89,6 +92,8 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   }),
   'memory.delete': (ids) => ({ ...store(ids), body: { ref: ids.ref } }),
   'memory.delete_store': store,
+
+  ...retentionExamples,
 
   'decisions.log': ({ store_id, ref }) => ({
     body: {
@@ -345,7 +350,12 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'reports.download': (ids) => ({ ...report(ids), query: { format: 'json' } }),
   'reports.delete': report,
 
+  ...subjectExamples,
+
   'jobs.get': ({ job_id }) => ({ params: { job_id } }),
+  'jobs.cancel': ({ open_job_id }) => ({ params: { job_id: open_job_id } }),
+
+  ...assuranceExamples,
 
   'tenants.create': () => ({ body: { name: 'Another', plan: 'pro' } }),
   'tenants.list': nothing,
@@ -360,30 +370,6 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
 
   'monitoring.stats': nothing,
 }
-
-/** Operations whose example takes something away: each run needs things of its own. */
-export const CONSUMING: ReadonlySet<string> = new Set([
-  'memory.supersede',
-  'memory.delete',
-  'memory.delete_store',
-  'decisions.scrub',
-  'decisions.redact',
-  'erasure.issue',
-  'governance.delete_policy',
-  'artifacts.approve',
-  'artifacts.reject',
-  'compositions.approve',
-  'compositions.reject',
-  'approvals.attest',
-  'approvals.revoke',
-  'landing.approve',
-  'landing.reject',
-  'world_model.approve_action',
-  'world_model.reject_action',
-  'reports.delete',
-  'tenants.rotate_key',
-  'keys.revoke',
-])
 
 export function exampleOf(id: string, ids: Ids): Sent {
   const example = examples[id]

@@ -8,6 +8,7 @@ import {
   type TestService,
 } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { otherJobsEnded } from './testing/open-job.ts'
 import { difference, rowCounts } from './testing/rows.ts'
 import { operationOf, operations, type Sent } from './testing/table.ts'
 import { assertRefusal, send } from './testing/tenant.ts'
@@ -56,6 +57,8 @@ async function effectOf(world: World, id: string, count: number) {
   const before = await rowCounts(service)
   const one = () => ask(service, world, id, sent)
   const answers = await Promise.all(Array.from({ length: count }, one))
+  // What a job does for a request belongs to it.
+  await otherJobsEnded(service)
   return { answers, rows: difference(before, await rowCounts(service)) }
 }
 
@@ -86,6 +89,7 @@ describe('a key that was used', () => {
       const { api_key } = await world.tenant.withKey({ class: 'service', scopes: ['*'] })
       const first = await ask(service, world, id, keyed(sent, 'used'))
       assert.equal(first.status, status, first.text)
+      await otherJobsEnded(service)
       const before = await rowCounts(service)
       if (operationOf(id).body || sent.raw !== undefined) {
         const changed = await ask(service, world, id, keyed(withOtherBody(sent), 'used'))

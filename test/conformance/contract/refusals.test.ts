@@ -24,6 +24,10 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'memory.reembed',
     'memory.import',
     'memory.delete',
+    'retention.set',
+    'retention.run',
+    'retention.place_hold',
+    'retention.release_hold',
   ],
   erasing: ['memory.supersede'],
   no_signing_key: [
@@ -36,6 +40,9 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'decisions.log',
     'decisions.redact',
     'erasure.issue',
+    'subjects.erase',
+    'retention.run',
+    'offboarding.destroy_key',
     'gcrumbs.public_key',
     'gcrumbs.verify_key',
     'gcrumbs.roll',
@@ -62,6 +69,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
   index_building: ['memory.retrieve'],
   chain_empty: ['gcrumbs.roll'],
   tenant_not_found: ['tenants.current_usage'],
+  wrong_state: ['offboarding.destroy_key'],
 }
 
 const inState = Object.entries(IN_STATE).flatMap(([code, ids]) => ids.map((id) => `${id} ${code}`))
@@ -119,6 +127,18 @@ describe('a declared refusal', () => {
     await runSql(service, 'DELETE FROM tenants WHERE tenant_id = ?', tenant.tenant_id)
     const answer = await tenant.ask('tenants.current_usage')
     assertRefusal(answer, 'tenant_not_found', 'tenants.current_usage')
+  })
+
+  test('offboarding.destroy_key answers wrong_state for the tenant of local mode', async () => {
+    const local = await startTestService({ config: { auth: 'local' } })
+    try {
+      const sent = { params: { tenant_id: 'local' }, body: { confirm: 'destroy local' } }
+      const key = local.operator_key
+      const answer = await send(local, 'offboarding.destroy_key', sent, { key })
+      assertRefusal(answer, 'wrong_state', 'offboarding.destroy_key')
+    } finally {
+      await local.stop()
+    }
   })
 
   test('the members a GMP client reads stand at the top level', async () => {
@@ -224,7 +244,9 @@ test('without signing keys nothing is signed, written or erased: 503 no_signing_
     await tenant.ok('memory.write', exampleOf('memory.write', ids))
     await retire()
     for (const id of IN_STATE['no_signing_key'] ?? []) {
-      const answer = await send(service, id, exampleOf(id, ids), { key: tenant.api_key })
+      const operator = id === 'offboarding.destroy_key'
+      const key = operator ? service.operator_key : tenant.api_key
+      const answer = await send(service, id, exampleOf(id, ids), { key })
       assertRefusal(answer, 'no_signing_key', id)
     }
     await tenant.ok('memory.memory', exampleOf('memory.memory', ids))

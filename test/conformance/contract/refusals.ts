@@ -5,10 +5,13 @@ import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { provokingApprovals } from './testing/refusals-approvals.ts'
 import { provokingArtifacts } from './testing/refusals-artifacts.ts'
+import { provokingAssurance } from './testing/refusals-assurance.ts'
 import { provokingCompositions } from './testing/refusals-compositions.ts'
 import { provokingLanding } from './testing/refusals-landing.ts'
 import { provokingReports } from './testing/refusals-reports.ts'
 import { provokingReputation } from './testing/refusals-reputation.ts'
+import { provokingRetention } from './testing/refusals-retention.ts'
+import { provokingSubjects } from './testing/refusals-subjects.ts'
 import { provokingWorldModel } from './testing/refusals-world-model.ts'
 import type { Sent } from './testing/table.ts'
 import { send, type Tenant } from './testing/tenant.ts'
@@ -130,6 +133,7 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['cgr.score', 'score_not_found'],
   ['cgr.attestation', 'score_not_found'],
   ['jobs.get', 'job_not_found'],
+  ['jobs.cancel', 'job_not_found'],
   ['keys.revoke', 'key_not_found'],
   ['tenants.get', 'tenant_not_found'],
   ['tenants.rotate_key', 'tenant_not_found'],
@@ -146,6 +150,7 @@ const REUSED = [
   'decisions.log',
   'decisions.redact',
   'erasure.issue',
+  'subjects.erase',
   'gcrumbs.roll',
   'governance.create_policy',
   'governance.evaluate',
@@ -168,6 +173,8 @@ const REUSED = [
   'world_model.reject_action',
   'templates.install',
   'reports.generate',
+  'retention.place_hold',
+  'assurance.create_schedule',
   'cgr.decide',
   'cgr.outcome',
   'cgr.outcomes',
@@ -192,7 +199,7 @@ const reusedCases: [string, Provoke][] = REUSED.map((id) => [
 const GATED: Readonly<Record<string, readonly string[]>> = {
   'memory.write': ['memory.write', 'memory.write_batch', 'memory.supersede', 'memory.import'],
   'memory.retrieve': ['memory.retrieve'],
-  'memory.delete': ['memory.delete', 'memory.delete_store'],
+  'memory.delete': ['memory.delete', 'memory.delete_store', 'retention.set', 'retention.run'],
   'decision.log': ['decisions.log'],
 }
 
@@ -236,10 +243,13 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(gatedCases),
   ...provokingApprovals,
   ...provokingArtifacts,
+  ...provokingAssurance,
   ...provokingLanding,
   ...provokingCompositions,
   ...provokingReputation,
   ...provokingReports,
+  ...provokingRetention,
+  ...provokingSubjects,
   ...provokingWorldModel,
 
   'tenants.create idempotency_key_reused': reusedByOperator,

@@ -9,7 +9,8 @@ import {
   startTestService,
   type TestService,
 } from '../../../packages/server/src/testing/harness.ts'
-import { CONSUMING, exampleOf, examples } from './examples.ts'
+import { exampleOf, examples } from './examples.ts'
+import { CONSUMING } from './testing/consuming.ts'
 import { methodsOn, operations, pathOf, queryOf } from './testing/table.ts'
 import { assertRefusal, send } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'

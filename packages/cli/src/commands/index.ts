@@ -20,6 +20,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./verify.ts')).verify,
   },
   {
+    name: 'conformance',
+    summary: 'test what a server declares, over HTTP, and sign the result',
+    load: async () => (await import('./conformance.ts')).conformance,
+  },
+  {
     name: 'fsck',
     summary: 're-derive the log and open every seal, live and read-only',
     load: async () => (await import('./fsck.ts')).fsck,

@@ -23,7 +23,7 @@ test('a tenant is made, listed, metered and its key rotated', async (t) => {
   await call('POST', '/v1/stores/default/write', { content: 'x' }, key)
 
   const listed = await run('list')
-  assert.match(listed.stdout, new RegExp(`^tenant +name +plan +created\n${id} +Acme +pro `))
+  assert.match(listed.stdout, new RegExp(`^tenant +name +plan +created +status\n${id} +Acme +pro `))
   assert.doesNotMatch(listed.stdout, /cst_/)
   const used = await run('usage', id)
   assert.match(used.stdout, /memory\.write +1/)

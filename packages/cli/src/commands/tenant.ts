@@ -6,13 +6,21 @@ import { CLIENT_HELP, CLIENT_OPTIONS, openClient, type ServiceClient } from '../
 import { formatTable } from '../table.ts'
 
 export const tenant: Command = {
-  usage: 'create NAME [--plan PLAN] | list | rotate-key ID | usage ID [--period PERIOD]',
+  usage:
+    'create NAME [--plan PLAN] | list | rotate-key ID | usage ID [--period PERIOD] | ' +
+    'destroy ID --confirm TEXT | destruction ID',
   help: `  create      a new tenant; its key is shown this once
   list        every tenant, oldest first
   rotate-key  revokes the tenant's keys at once and shows a new one
   usage       operations and bytes of current_month (default) or previous_month
+  destroy     destroys all keys of the tenant for good and prints the signed certificate;
+              nothing of the tenant can be read afterwards, and nothing brings it back
+  destruction prints the certificate of a destroyed tenant
 
   --plan PLAN starter (default), pro or enterprise
+  --confirm TEXT         the words "destroy ID"
+  --legal-basis TEXT     stands in the certificate
+  --requested-by TEXT    stands in the certificate; name no person
 ${CLIENT_HELP}`,
   run: runTenant,
 }
@@ -22,6 +30,7 @@ interface Tenant {
   readonly name: string
   readonly plan: string
   readonly created_at: string
+  readonly status: string
 }
 
 async function runTenant(args: readonly string[]): Promise<number> {
@@ -29,6 +38,9 @@ async function runTenant(args: readonly string[]): Promise<number> {
     ...CLIENT_OPTIONS,
     plan: { type: 'string' },
     period: { type: 'string' },
+    confirm: { type: 'string' },
+    'legal-basis': { type: 'string' },
+    'requested-by': { type: 'string' },
   })
   const [verb, ...rest] = positionals
   const verbs: Record<string, (client: ServiceClient) => Promise<void>> = {
@@ -36,9 +48,16 @@ async function runTenant(args: readonly string[]): Promise<number> {
     list: (client) => list(client, rest),
     'rotate-key': (client) => rotateKey(client, rest),
     usage: (client) => usage(client, rest, values.period),
+    destroy: (client) =>
+      destroy(client, rest, {
+        confirm: values.confirm,
+        legal_basis: values['legal-basis'],
+        requested_by: values['requested-by'],
+      }),
+    destruction: (client) => destruction(client, rest),
   }
   const act = Object.hasOwn(verbs, verb ?? '') ? verbs[verb ?? ''] : undefined
-  if (!act) throw new UsageError('expected create, list, rotate-key or usage')
+  if (!act) throw new UsageError('expected create, list, rotate-key, usage, destroy or destruction')
   await act(openClient(values, 'operator'))
   return 0
 }
@@ -64,8 +83,8 @@ async function create(
 async function list(client: ServiceClient, rest: readonly string[]): Promise<void> {
   requirePositionals(rest)
   const tenants = await client.json<Tenant[]>('/v1/cloud/tenants')
-  const rows = tenants.map((t) => [t.tenant_id, t.name, t.plan, t.created_at])
-  console.log(formatTable([['tenant', 'name', 'plan', 'created'], ...rows]))
+  const rows = tenants.map((t) => [t.tenant_id, t.name, t.plan, t.created_at, t.status])
+  console.log(formatTable([['tenant', 'name', 'plan', 'created', 'status'], ...rows]))
 }
 
 async function rotateKey(client: ServiceClient, rest: readonly string[]): Promise<void> {
@@ -95,4 +114,35 @@ async function usage(
   const rows = Object.entries(used.operations).sort(([a], [b]) => (a < b ? -1 : 1))
   console.log(formatTable([['operation', 'count'], ...rows]))
   console.log(`${used.total_bytes} bytes written`)
+}
+
+interface Destruction {
+  readonly certificate: object | null
+  readonly removal: { readonly state: string }
+}
+
+const adminPath = (id: string | undefined, verb: string): string =>
+  `/v1/admin/tenants/${encodeURIComponent(id ?? '')}/${verb}`
+
+async function destroy(
+  client: ServiceClient,
+  rest: readonly string[],
+  { confirm, ...reasons }: Record<'confirm' | 'legal_basis' | 'requested_by', string | undefined>,
+): Promise<void> {
+  requirePositionals(rest, 'ID')
+  if (confirm !== `destroy ${rest[0]}`)
+    throw new UsageError(`this cannot be undone: confirm it with --confirm "destroy ${rest[0]}"`)
+  const done = await client.json<Destruction>(adminPath(rest[0], 'destroy-key'), {
+    method: 'POST',
+    json: { confirm, ...reasons },
+  })
+  console.log(JSON.stringify(done.certificate))
+}
+
+// On standard output alone, so that it can be kept and given to `custos verify`.
+async function destruction(client: ServiceClient, rest: readonly string[]): Promise<void> {
+  requirePositionals(rest, 'ID')
+  const found = await client.json<Destruction>(adminPath(rest[0], 'destruction'))
+  console.error(`rows: ${found.removal.state}`)
+  console.log(JSON.stringify(found.certificate))
 }

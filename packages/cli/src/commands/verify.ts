@@ -16,8 +16,9 @@ const FILE_BYTES_MAX = 400 * 1024 * 1024
 
 export const verify: Command = {
   usage: 'FILE… [--keys FILE | --key HEX…] [--entry FILE] [--json]',
-  help: `Checks certificates, decisions, memories, log entries, epochs, inclusion and consistency
-proofs: JSON as the API answers it, one a line (NDJSON), checkpoints and tlog-proofs as text.
+  help: `Checks certificates, manifests with theirs, decisions, memories, log entries, epochs,
+inclusion and consistency proofs: JSON as the API answers it, one a line (NDJSON), checkpoints
+and tlog-proofs as text.
 FILE - reads standard input. Nothing is sent anywhere.
 
   --keys FILE   the signing keys to trust: the answer of GET /v1/gcrumbs/public_key, obtained

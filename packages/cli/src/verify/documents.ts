@@ -26,9 +26,10 @@ function readLines(text: string): Document[] {
   const filled = lines.filter(({ line }) => line !== '')
   if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: 'not JSON' }]
   const values = filled.map(({ line, where }) => ({ where, value: parse(line) }))
-  // Entries of a log are checked as the chain they form, not one by one.
+  // Entries of a log are checked as the chain they form, a manifest with what it lists.
   const chain = detectEnvelope(values.map(({ value }) => value))
-  if (chain?.type === 'breadcrumbs') return [{ kind: 'json', where: '', envelope: chain }]
+  const whole = chain?.type === 'breadcrumbs' || chain?.type === 'erasure_manifest'
+  if (chain && whole) return [{ kind: 'json', where: '', envelope: chain }]
   return values
     .filter(({ value }, i) => i > 0 || !isExportHeader(value))
     .map(({ value, where }) =>

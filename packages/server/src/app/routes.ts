@@ -5,6 +5,8 @@ import * as contract from '@custos/contract'
 import type { Handler, HandlersOf } from '../platform/call.ts'
 import { approvalsHandlers } from '../slices/approvals/index.ts'
 import { artifactsHandlers } from '../slices/artifacts/index.ts'
+import { assuranceHandlers } from '../slices/assurance/index.ts'
+import { complianceHandlers } from '../slices/compliance/index.ts'
 import { compositionsHandlers } from '../slices/compositions/index.ts'
 import { decisionsHandlers } from '../slices/decisions/index.ts'
 import {
@@ -19,9 +21,12 @@ import { landingHandlers } from '../slices/landing/index.ts'
 import { manifoldHandlers } from '../slices/manifold/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
+import { offboardingHandlers } from '../slices/offboarding/index.ts'
 import { provenanceHandlers } from '../slices/provenance/index.ts'
 import { reportsHandlers } from '../slices/reports/index.ts'
 import { reputationHandlers } from '../slices/reputation/index.ts'
+import { retentionHandlers } from '../slices/retention/index.ts'
+import { subjectsHandlers } from '../slices/subjects/index.ts'
 import { templatesHandlers } from '../slices/templates/index.ts'
 import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
 import { worldModelHandlers } from '../slices/world-model/index.ts'
@@ -48,9 +53,11 @@ export function allRoutes(): Route[] {
     ...bind(contract.platform, platformHandlers),
     ...bind(contract.memory, memoryHandlers),
     ...bind(contract.memoryErasure, memoryErasureHandlers),
+    ...bind(contract.retention, retentionHandlers),
     ...bind(contract.decisions, decisionsHandlers),
     ...bind(contract.decisionErasure, decisionErasureHandlers),
     ...bind(contract.erasure, erasureHandlers),
+    ...bind(contract.subjects, subjectsHandlers),
     ...bind(contract.gcrumbs, gcrumbsHandlers),
     ...bind(contract.governance, governanceHandlers),
     ...bind(contract.provenance, provenanceHandlers),
@@ -63,8 +70,11 @@ export function allRoutes(): Route[] {
     ...bind(contract.reputation, reputationHandlers),
     ...bind(contract.manifold, manifoldHandlers),
     ...bind(contract.reports, reportsHandlers),
+    ...bind(contract.assurance, assuranceHandlers),
+    ...bind(contract.compliance, complianceHandlers),
     ...bind(contract.jobs, jobsHandlers),
     ...bind(contract.tenants, tenantsHandlers),
+    ...bind(contract.offboarding, offboardingHandlers),
     ...bind(contract.keys, keysHandlers),
     ...bind(contract.monitoring, monitoringHandlers),
   ]

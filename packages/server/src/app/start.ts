@@ -5,10 +5,21 @@ import { buildServer } from '../http/bind.ts'
 import { startWaiting } from '../http/waiting.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { whenLeased } from '../platform/leases.ts'
+import {
+  interruptAbandoned,
+  runsSettled,
+  setLooker,
+  stopLooking,
+} from '../slices/assurance/index.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
 import { flushEvaluations } from '../slices/governance/index.ts'
 import { flushRetrieved, registerMemoryJobs } from '../slices/memory/index.ts'
+import { registerOffboardingJobs, resumeDestructions } from '../slices/offboarding/index.ts'
+import { registerReportJobs } from '../slices/reports/index.ts'
+import { registerRetentionJobs } from '../slices/retention/index.ts'
+import { registerSubjectJobs } from '../slices/subjects/index.ts'
 import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
+import { SelfLooker } from './assurance/self-looker.ts'
 import { type KernelOptions, type OpenKernel, openKernel } from './open-kernel.ts'
 import { releaseLoadingMemory } from './release-memory.ts'
 import { allRoutes } from './routes.ts'
@@ -37,12 +48,21 @@ export async function startService(config: Config, options: KernelOptions = {}):
   const { kernel, close } = open
   try {
     // A restored copy must forget again what was erased before anybody can read it.
-    await whenLeased(kernel, 'start', () => reconcileErasures(kernel), {
-      wait_ms: START_WAIT_MS,
-    })
+    const reconcile = async () => {
+      await reconcileErasures(kernel)
+      await resumeDestructions(kernel)
+    }
+    await whenLeased(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerErasureJobs(kernel)
+    registerRetentionJobs(kernel)
+    registerOffboardingJobs(kernel)
     registerMemoryJobs(kernel)
+    registerReportJobs(kernel)
+    registerSubjectJobs(kernel)
+    const looker = new SelfLooker(config)
+    setLooker(kernel, looker)
+    if (!kernel.db.shared) await interruptAbandoned(kernel, true)
     kernel.jobs.start()
     const timers = startTimers(kernel, config)
     const server = await buildServer({
@@ -55,9 +75,13 @@ export async function startService(config: Config, options: KernelOptions = {}):
     })
     await releaseLoadingMemory()
     const url = await server.listen({ host: config.host, port })
+    looker.listensAt(url)
     const stopInOrder = async () => {
+      // Requests that wait for a run are answered: it ends as stopped.
+      await stopLooking(kernel)
       await server.close()
       await timers.stop()
+      await runsSettled(kernel)
       await flushEvaluations(kernel)
       await flushReadMeter(kernel)
       await flushRetrieved(kernel)

@@ -1,23 +1,30 @@
 // Work by the clock: checkpoints when there is something new, requests nobody has decided, old
 // idempotency records, and erasures that failed half-way.
 
-import { listTenants } from '../platform/db/control.sql.ts'
+import { listTenantIds } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
 import { sweepIdempotency } from '../platform/idempotency.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { ifLeased } from '../platform/leases.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { expireApprovals } from '../slices/approvals/index.ts'
+import { assureDue } from '../slices/assurance/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
 import { flushRetrieved, purgeErased } from '../slices/memory/index.ts'
+import { resumeDestructions } from '../slices/offboarding/index.ts'
+import { runDueRetention } from '../slices/retention/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
 
 const SWEEP_MS = 600_000
 /** How long after its time a request may still be written down as waiting. */
 const EXPIRE_MS = 30_000
+/** What is due by its age goes within the hour, also where a service never runs that long. */
+const RETENTION_MS = 600_000
 const REWRITE_LOOK_MS = 600_000
 const RECOVER_MS = 60_000
+/** How late a check may begin, and how long a run of a dead process may look alive. */
+const ASSURANCE_MS = 10_000
 /** How soon what a dead process has held is looked for. */
 const ABANDONED_MS = 2_000
 /** An erased fact leaves the memory of every process within a second. */
@@ -67,10 +74,21 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
     )
   if (kernel.db.shared) every(ABANDONED_MS, 'timer.takeover_failed', () => recoverAbandoned(kernel))
   every(RECOVER_MS, 'timer.recovery_failed', () =>
-    inOneProcess('recovery', () => recoverErasures(kernel)),
+    inOneProcess('recovery', async () => {
+      await recoverErasures(kernel)
+      await resumeDestructions(kernel)
+    }),
   )
   every(EXPIRE_MS, 'timer.expiry_failed', () =>
     inOneProcess('expiry', () => expireApprovals(kernel)),
+  )
+  every(RETENTION_MS, 'timer.retention_failed', () =>
+    inOneProcess('retention', async () => {
+      await runDueRetention(kernel)
+    }),
+  )
+  every(ASSURANCE_MS, 'timer.assurance_failed', () =>
+    inOneProcess('assurance', () => assureDue(kernel)),
   )
   every(SWEEP_MS, 'timer.sweep_failed', () =>
     inOneProcess('sweep', async () => {
@@ -87,8 +105,8 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
 
 /** Signs a checkpoint for every tenant whose log has grown. */
 export async function rollAll(kernel: Kernel): Promise<void> {
-  const tenants = await kernel.db.read(PLATFORM, listTenants)
-  for (const { tenant_id } of tenants) {
+  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  for (const tenant_id of tenants) {
     try {
       await rollEpoch(kernel, tenant_id)
     } catch (error) {

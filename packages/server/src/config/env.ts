@@ -212,6 +212,17 @@ export const CLIENT_SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
+/** What `custos conformance` reads beside them. */
+export const CONFORMANCE_SETTINGS = [
+  {
+    name: 'CUSTOS_OTHER_API_KEY',
+    flag: 'other-key',
+    value: 'KEY',
+    fallback: 'none: multi_tenant cannot be judged',
+    help: 'credential of another tenant of the same service',
+  },
+] as const satisfies readonly Setting[]
+
 export type ClientEnvironment = Readonly<
   Partial<Record<(typeof CLIENT_SETTINGS)[number]['name'], string>>
 >
@@ -223,6 +234,8 @@ export type Environment = Readonly<Partial<Record<SettingName, string>>>
 export const readEnvironment = (): Environment => read(SETTINGS)
 
 export const readClientEnvironment = (): ClientEnvironment => read(CLIENT_SETTINGS)
+
+export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
 
 function read<N extends string>(settings: readonly { readonly name: N }[]) {
   const found: Partial<Record<N, string>> = {}

@@ -28,7 +28,15 @@ export function sendText(raw: ServerResponse, status: number, headers: Headers, 
 }
 
 /** A page of ours runs nothing and loads nothing, wherever it is opened. */
-const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  'sandbox',
+].join('; ')
 
 export function sendFile(
   raw: ServerResponse,
@@ -40,7 +48,10 @@ export function sendFile(
   const shown = type.startsWith('text/html') ? 'inline' : 'attachment'
   headers['content-disposition'] = `${shown}; filename="${safeName(filename)}"`
   if (shown === 'inline') headers['content-security-policy'] = PAGE_POLICY
-  sendText(raw, status, headers, file)
+  if (typeof file === 'string') return sendText(raw, status, headers, file)
+  headers['content-length'] = file.length
+  raw.writeHead(status, headers)
+  raw.end(file)
 }
 
 /** Whether an answer has headers only (RFC 9110, 9.3.2). */

@@ -42,9 +42,11 @@ function tenantOf(
   return principal.tenant_id
 }
 
-function assertScope({ scope }: OperationSpec, principal: Principal): void {
-  if (scope === undefined || scopeCovers(principal.scopes, scope)) return
-  throw new Refusal('scope_missing', `The credential lacks the scope ${scope}`, {
+function assertScope({ scope, scopes_too = [] }: OperationSpec, principal: Principal): void {
+  if (scope === undefined) return
+  const missing = [scope, ...scopes_too].find((one) => !scopeCovers(principal.scopes, one))
+  if (missing === undefined) return
+  throw new Refusal('scope_missing', `The credential lacks the scope ${missing}`, {
     headers: { 'www-authenticate': `Bearer realm="custos", error="insufficient_scope"` },
   })
 }

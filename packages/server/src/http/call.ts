@@ -1,5 +1,6 @@
 // The Call of one request: the handler's only way to the data and to a refusal.
 
+import type { ServerResponse } from 'node:http'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { Call, InParts, Once, Principal, ReplayIds } from '../platform/call.ts'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
@@ -22,6 +23,7 @@ export interface CallFacts {
   readonly principal: Principal
   readonly tenant_id: string
   readonly keyed: Keyed | null
+  readonly response: ServerResponse
 }
 
 export class HttpCall implements Call {
@@ -31,6 +33,8 @@ export class HttpCall implements Call {
   readonly principal: Principal
   readonly tenant_id: string
   readonly #keyed: Keyed | null
+  readonly #response: ServerResponse
+  #gone: AbortController | undefined
   #wrote = false
   #replayed = false
 
@@ -41,6 +45,17 @@ export class HttpCall implements Call {
     this.principal = facts.principal
     this.tenant_id = facts.tenant_id
     this.#keyed = facts.keyed
+    this.#response = facts.response
+  }
+
+  // Made when asked for: most operations end before anybody could go away.
+  get gone(): AbortSignal {
+    if (this.#gone) return this.#gone.signal
+    const gone = new AbortController()
+    this.#gone = gone
+    if (this.#response.closed) gone.abort()
+    else this.#response.once('close', () => gone.abort())
+    return gone.signal
   }
 
   /** Whether a unit of work was run; the unit counts its usage itself. */

@@ -156,6 +156,7 @@ export class Endpoint {
       principal: trace.principal,
       tenant_id: trace.tenant_id,
       keyed: keyedBy(operation, headers['idempotency-key'], { params, query, content }),
+      response,
     })
     // Validated above against the schemas that type the handler's input.
     const input = { params, query, body } as InputOf<OperationSpec>
@@ -165,10 +166,15 @@ export class Endpoint {
     if (!call.wrote && trace.principal.tenant_id !== '')
       readMeter(this.#kernel).count(trace.tenant_id, operation.id)
     const answering = answerHeaders(trace.request_id, operation.reply_type ?? JSON_TYPE)
+    if (operation.cache_control) answering['cache-control'] = operation.cache_control
     if (call.replayed) answering['idempotency-replayed'] = 'true'
     if (operation.reply_type === NDJSON_TYPE) {
       // A handler of an NDJSON operation does not compile with any other reply.
       await sendStream(response, answering, reply as StreamReply)
+      return operation.status
+    }
+    if (operation.may_stream && isStream(reply)) {
+      await sendStream(response, { ...answering, 'content-type': NDJSON_TYPE }, reply)
       return operation.status
     }
     if (operation.file_types && isFile(reply)) {
@@ -178,6 +184,10 @@ export class Endpoint {
     if (operation.reply_type === SVG_TYPE) {
       sendText(response, operation.status, { ...answering, ...INERT }, String(reply))
       return operation.status
+    }
+    if (operation.preview !== undefined && isPreviewed(reply)) {
+      sendText(response, OK, answering, JSON.stringify(reply.previewed))
+      return OK
     }
     const waits = operation.accepted !== undefined && isAccepted(reply)
     const status = waits ? ACCEPTED : operation.status
@@ -262,14 +272,22 @@ export class Endpoint {
   }
 }
 
+/** Nothing was done, and this is what would be. */
+const OK = 200
 /** What waits for a person is not done yet. */
 const ACCEPTED = 202
 
 const isAccepted = (reply: unknown): reply is { accepted: unknown } =>
   typeof reply === 'object' && reply !== null && 'accepted' in reply
 
+const isPreviewed = (reply: unknown): reply is { previewed: unknown } =>
+  typeof reply === 'object' && reply !== null && 'previewed' in reply
+
 const isFile = (reply: unknown): reply is FileReply =>
   typeof reply === 'object' && reply !== null && 'file' in reply && 'type' in reply
+
+const isStream = (reply: unknown): reply is StreamReply =>
+  typeof reply === 'object' && reply !== null && 'stream' in reply
 
 function mediaType(header: string | undefined): string {
   if (header === undefined) return ''

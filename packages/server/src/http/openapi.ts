@@ -88,6 +88,7 @@ function describeOperation(operation: OperationSpec): Json {
     ...(operation.access === 'public' ? { security: [] } : { security: SECURITY }),
     'x-access': operation.access,
     ...(operation.scope ? { 'x-scope': operation.scope } : {}),
+    ...(operation.scopes_too ? { 'x-scopes-too': operation.scopes_too } : {}),
     'x-refusals': codes,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(operation),
@@ -165,16 +166,32 @@ function success(operation: OperationSpec): Json {
     [operation.status]: {
       description,
       headers: { 'X-Request-Id': { schema: { type: 'string' } } },
-      content: { [type]: { schema: operation.reply }, ...pageOf(operation) },
+      content: {
+        [type]: { schema: operation.reply },
+        ...filesOf(operation),
+        ...(operation.may_stream ? { 'application/x-ndjson': {} } : {}),
+      },
     },
     ...(operation.accepted ? waitingResponse(operation.accepted) : {}),
+    ...(operation.preview ? previewResponse(operation.preview) : {}),
   }
 }
 
-const pageOf = ({ file_types = [] }: OperationSpec): Json =>
-  file_types.some((type) => type.startsWith('text/html'))
-    ? { 'text/html': { schema: { type: 'string' } } }
-    : {}
+/** Files that are no JSON: texts; bytes have no schema (OpenAPI 3.1, 4.8.14.3). */
+const filesOf = ({ file_types = [] }: OperationSpec): Json =>
+  Object.fromEntries(
+    file_types
+      .map((type) => type.split(';', 1)[0] ?? type)
+      .filter((type) => type !== 'application/json')
+      .map((type) => [type, type.startsWith('text/') ? { schema: { type: 'string' } } : {}]),
+  )
+
+const previewResponse = (schema: OperationSpec['reply']): Json => ({
+  200: {
+    description: 'What would be done; nothing was.',
+    content: { 'application/json': { schema } },
+  },
+})
 
 const waitingResponse = (schema: OperationSpec['reply']): Json => ({
   202: {

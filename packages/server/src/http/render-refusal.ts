@@ -18,6 +18,8 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
   if (error instanceof Refusal) return error
   if (error instanceof KeyringError && error.code === 'no_signing_key')
     return new Refusal('no_signing_key', undefined, { retry_after_s: 60 })
+  if (error instanceof KeyringError && error.code === 'tenant_destroyed')
+    return new Refusal('tenant_destroyed')
   if (error instanceof KeyringError && error.code === 'keyring_unavailable')
     return new Refusal('unavailable', undefined, { retry_after_s: 5 })
   // Other processes were started with a new master key, and this one was left running.

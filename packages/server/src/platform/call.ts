@@ -5,6 +5,7 @@ import type {
   CredentialClass,
   InputOf,
   OperationSpec,
+  Previewed,
   RefusalOf,
   ReplyOf,
   Scope,
@@ -71,6 +72,8 @@ export interface Call<S extends OperationSpec = OperationSpec> {
   /** The header's value, where the operation honours it. */
   readonly idempotency_key: string | null
   readonly kernel: Kernel
+  /** Aborted when the connection ends: an answer that is not out yet, nobody reads. */
+  readonly gone: AbortSignal
   /** Ends the operation with a declared code; inside a unit of work, rolls it back. */
   refuse(code: RefusalOf<S>, message?: string, extras?: RefusalExtras): never
   read<T>(look: (db: TenantDb) => Promise<T>): Promise<T>
@@ -87,6 +90,9 @@ export interface Call<S extends OperationSpec = OperationSpec> {
 
 /** Answers 202: it waits for a person. */
 export const accepted = <T>(body: T): Accepted<T> => ({ accepted: body })
+
+/** Answers 200: it shows what would be done. */
+export const previewed = <T>(body: T): Previewed<T> => ({ previewed: body })
 
 export type Handler<S extends OperationSpec> = (
   call: Call<S>,

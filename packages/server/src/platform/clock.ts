@@ -32,6 +32,12 @@ export function systemClock(floor_us = 0): ProcessClock {
   }
 }
 
+/** For libraries that take no other time; its microseconds are cut off. */
+export const toDate = (us: number): Date => new Date(Math.floor(us / 1_000))
+
+/** Microseconds by the machine's clock as it is set now, which may go back. */
+export const wallTime = (): number => Date.now() * 1_000
+
 /** RFC 3339 in UTC with exactly six fractional digits and `Z`. */
 export function formatTime(us: number): string {
   const day = Math.floor(us / DAY_US)

@@ -15,6 +15,8 @@ const INDEXED = [
   'cgr_rotations',
   'cgr_attestations',
   'reports',
+  'report_requests',
+  'subject_requests',
 ] as const
 
 /**

@@ -2,6 +2,7 @@
 
 import { type Service, startService } from '../app/start.ts'
 import { type Config, parseConfig } from '../config/config.ts'
+import type { ProcessClock } from '../platform/clock.ts'
 import type { Kernel } from '../platform/kernel.ts'
 import { openTestData, type TestData } from './test-data.ts'
 
@@ -39,6 +40,7 @@ export interface TestOptions {
   readonly data_dir?: string
   readonly config?: Partial<Config>
   readonly step?: (name: string) => void | Promise<void>
+  readonly clock?: ProcessClock
 }
 
 /** `required` auth with a bootstrap operator key, unless the options say otherwise. */
@@ -55,7 +57,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     }),
     ...options.config,
   }
-  const service = await startService(config, options.step ? { step: options.step } : {})
+  const { step, clock } = options
+  const service = await startService(config, { ...(step && { step }), ...(clock && { clock }) })
   return asTestService(service, data)
 }
 

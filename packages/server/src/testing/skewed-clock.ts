@@ -10,3 +10,16 @@ export function skewedClock(ahead_us: number): ProcessClock {
     raise: (us) => clock.raise(us - ahead_us),
   }
 }
+
+/** The system's clock, which a test may put forward while it runs. */
+export function movedClock(): ProcessClock & { forward(us: number): void } {
+  const clock = systemClock()
+  let ahead_us = 0
+  return {
+    now: () => clock.now() + ahead_us,
+    raise: (us) => clock.raise(us - ahead_us),
+    forward(us) {
+      ahead_us += us
+    },
+  }
+}

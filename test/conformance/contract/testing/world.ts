@@ -5,7 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
 import { askApproval, letWait } from './approval.ts'
 import { askLanding } from './landing.ts'
+import { openJob } from './open-job.ts'
 import { buildReputation } from './reputation.ts'
+import { eraseSubjects } from './subjects.ts'
 import { newTenant, type Tenant } from './tenant.ts'
 import { buildWorldModel } from './world-model.ts'
 
@@ -21,6 +23,8 @@ export interface Ids {
   readonly epoch_number: number
   readonly seq: number
   readonly job_id: string
+  /** Of one that is queued and can be cancelled. */
+  readonly open_job_id: string
   readonly key_id: string
   /** Disabled, so that it stands in nobody's way. */
   readonly policy_id: string
@@ -43,6 +47,15 @@ export interface Ids {
   readonly action_id: string
   readonly waiting_action_id: string
   readonly report_id: string
+  /** Of a data subject's erasure that is done, and of one that is not. */
+  readonly subject_id: string
+  readonly open_subject_id: string
+  /** Of one that was released: a standing one would keep everything as it is. */
+  readonly hold_id: string
+  /** A tenant that was off-boarded, the same one for every world of a service. */
+  readonly destroyed_tenant_id: string
+  readonly run_id: string
+  readonly schedule_id: string
   readonly agent_handle: string
 }
 
@@ -58,6 +71,7 @@ export const GHOSTS: Ids = {
   epoch_number: 900_001,
   seq: 900_000,
   job_id: 'ffffffffffffffffffffffff',
+  open_job_id: 'ffffffffffffffffffffffff',
   key_id: 'ffffffffffffffffffffffff',
   policy_id: 'ffffffffffffffffffffffff',
   request_id: 'ffffffffffffffffffffffffffffffff',
@@ -73,7 +87,13 @@ export const GHOSTS: Ids = {
   type_id: 'ffffffffffffffffffffffffffffffff',
   action_id: 'ffffffffffffffffffffffffffffffff',
   waiting_action_id: 'ffffffffffffffffffffffffffffffff',
+  destroyed_tenant_id: 'f'.repeat(32),
+  hold_id: 'f'.repeat(32),
   report_id: 'ffffffffffffffffffffffffffffffff',
+  subject_id: 'ffffffffffffffffffffffffffffffff',
+  open_subject_id: 'ffffffffffffffffffffffffffffffff',
+  run_id: 'ffffffffffffffffffffffff',
+  schedule_id: 'ffffffffffffffffffffffff',
   agent_handle: 'nobody/at@all',
 }
 
@@ -90,26 +110,8 @@ export async function buildWorld(service: TestService): Promise<World> {
   const filled = await fillStore(tenant, word)
   const job_id = await deleteOneStore(tenant, word)
   const { key_id } = await tenant.ok('keys.create', { body: { name: word } })
-  const { policy_id } = await tenant.ok('governance.create_policy', {
-    body: {
-      name: word,
-      description: `${word} is not to be named`,
-      policy_type: 'content_filter',
-      config: { patterns: [word] },
-      enabled: false,
-    },
-  })
-  const { corpus_id } = await tenant.ok('provenance.register', {
-    body: {
-      name: `${word} mails`,
-      sources: [
-        { id: 'mails-2024', license: 'MIT' },
-        { id: `${word}-2025`, license: 'MIT', note: word },
-      ],
-      attestations: { representativeness: word, bias_examination: word },
-      metadata: { owner: word },
-    },
-  })
+  const policy_id = await makePolicy(tenant, word)
+  const corpus_id = await registerCorpus(tenant, word)
   const composed = await compose(tenant, word)
   const approval = await askApproval(tenant, word)
   const landing = await askLanding(tenant, word)
@@ -118,6 +120,8 @@ export async function buildWorld(service: TestService): Promise<World> {
   const { report_id } = await tenant.ok('reports.generate', {
     body: { framework: 'dora', title: `${word} for the auditor` },
   })
+  const kept = await keepAndLeave(tenant, filled.store_id, word)
+  const assured = await assure(tenant)
   await tenant.ok('gcrumbs.roll')
   await tenant.ok('memory.write', {
     params: { store_id: filled.store_id },
@@ -131,16 +135,48 @@ export async function buildWorld(service: TestService): Promise<World> {
     epoch_number,
     seq: 1,
     job_id,
+    open_job_id: await openJob(service, tenant_id),
     key_id,
     policy_id,
     corpus_id,
     report_id,
+    ...(await eraseSubjects(tenant, word)),
   }
   return {
     tenant,
     word,
-    ids: { ...filled, ...minted, ...composed, ...approval, ...landing, ...world, ...reputation },
+    ids: {
+      ...filled,
+      ...kept,
+      ...minted,
+      ...composed,
+      ...approval,
+      ...landing,
+      ...world,
+      ...reputation,
+      ...assured,
+    },
   }
+}
+
+async function makePolicy(tenant: Tenant, word: string): Promise<string> {
+  const { policy_id } = await tenant.ok('governance.create_policy', {
+    body: {
+      name: word,
+      description: `${word} is not to be named`,
+      policy_type: 'content_filter',
+      config: { patterns: [word] },
+      enabled: false,
+    },
+  })
+  return policy_id
+}
+
+/** A baseline with the run that captured it, and a schedule. */
+async function assure(tenant: Tenant) {
+  const { schedule_id } = await tenant.ok('assurance.create_schedule', { body: {} })
+  const { run_id } = await tenant.ok('assurance.capture_baseline')
+  return { schedule_id, run_id }
 }
 
 /** A composition that is governed, and another that waits. */
@@ -211,4 +247,58 @@ export async function waitForJob(tenant: Tenant, job_id: string): Promise<void> 
     await delay(10)
   }
   assert.fail('the job did not end')
+}
+
+/** A store with a retention, and a tenant that is gone. */
+async function keepAndLeave(tenant: Tenant, store_id: string, word: string) {
+  const params = { store_id }
+  await tenant.ok('retention.set', { params, body: { retain_days: 36_500, basis: word } })
+  return {
+    hold_id: await holdForAWhile(tenant, store_id, word),
+    destroyed_tenant_id: await destroyedTenant(tenant.service),
+  }
+}
+
+async function holdForAWhile(tenant: Tenant, store_id: string, word: string): Promise<string> {
+  const { hold_id } = await tenant.ok('retention.place_hold', {
+    params: { store_id },
+    body: { reason: `${word} against all`, matter: word },
+  })
+  const params = { store_id, hold_id }
+  await tenant.ok('retention.release_hold', { params, body: { reason: `${word} settled` } })
+  return hold_id
+}
+
+const destroyed = new WeakMap<TestService, Promise<string>>()
+
+function destroyedTenant(service: TestService): Promise<string> {
+  const known = destroyed.get(service)
+  if (known) return known
+  const made = offBoard(service)
+  destroyed.set(service, made)
+  return made
+}
+
+async function offBoard(service: TestService): Promise<string> {
+  const { tenant_id } = await service.createTenant('gone')
+  const path = `/v1/admin/tenants/${tenant_id}/destroy-key`
+  const body = { confirm: `destroy ${tenant_id}` }
+  const { status, text } = await service.request('POST', path, { key: service.operator_key, body })
+  assert.equal(status, 200, text)
+  return tenant_id
+}
+
+async function registerCorpus(tenant: Tenant, word: string): Promise<string> {
+  const { corpus_id } = await tenant.ok('provenance.register', {
+    body: {
+      name: `${word} mails`,
+      sources: [
+        { id: 'mails-2024', license: 'MIT' },
+        { id: `${word}-2025`, license: 'MIT', note: word },
+      ],
+      attestations: { representativeness: word, bias_examination: word },
+      metadata: { owner: word },
+    },
+  })
+  return corpus_id
 }

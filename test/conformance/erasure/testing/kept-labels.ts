@@ -20,12 +20,16 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
     `decisions.log body.${name}`,
     'a label of the decision, listed and filtered by; certificates say it is kept',
   ]),
-  ...['memory.delete', 'erasure.issue', 'decisions.redact'].flatMap((operation) =>
+  ...['memory.delete', 'erasure.issue', 'subjects.erase', 'decisions.redact'].flatMap((operation) =>
     ['legal_basis', 'requested_by'].map((name) => [
       `${operation} body.${name}`,
       'part of the signed certificate for good; the contract says to name no person here',
     ]),
   ),
+  ...['legal_basis', 'requested_by'].map((name) => [
+    `offboarding.destroy_key body.${name}`,
+    'part of the signed certificate for good; the contract says to name no person here',
+  ]),
   ['tenants.create body.name', 'the name the operator gave the tenant'],
   ['keys.create body.name', 'the name the administrator gave the key'],
   ['keys.create body.allowed_stores[]', 'ids of stores a key is limited to'],

@@ -11,4 +11,11 @@ export async function sendReports(parts: SendParts): Promise<void> {
     { body, headers: headers() },
   )
   parts.made.kept.push({ report_id })
+  const later = { ...body, title: text('body.title'), background: true }
+  const ordered = await twice(
+    parts,
+    { status: 202, path: '/v1/reports/generate' },
+    { body: later, headers: headers() },
+  )
+  parts.made.kept.push({ report_id: ordered.report_id, job_id: ordered.job_id })
 }

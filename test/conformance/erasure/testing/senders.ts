@@ -2,9 +2,12 @@
 
 import type { Answer, Client } from '../../../crash/testing/client.ts'
 import { marks, type SendParts } from './send-parts.ts'
+import { sendAssurance } from './senders-assurance.ts'
 import { sendRegistries } from './senders-registries.ts'
 import { sendReports } from './senders-reports.ts'
 import { sendReputation } from './senders-reputation.ts'
+import { sendOffboarding, sendRetention } from './senders-retention.ts'
+import { sendSubjects } from './senders-subjects.ts'
 import { sendWorldModel } from './senders-world-model.ts'
 
 const UNKNOWN_REF = 800_001
@@ -21,6 +24,10 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
   await sendWorldModel(parts)
   await sendReputation(parts)
   await sendReports(parts)
+  await sendSubjects(parts)
+  await sendRetention(parts)
+  await sendOffboarding(parts)
+  await sendAssurance(parts)
   await platform(parts)
 }
 

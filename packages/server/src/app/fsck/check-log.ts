@@ -40,6 +40,7 @@ export async function summariseLog(check: Check): Promise<void> {
 }
 
 interface Entry {
+  readonly created_at?: unknown
   readonly event_type?: unknown
   readonly subject?: unknown
   readonly payload?: Readonly<Record<string, unknown>>
@@ -56,7 +57,9 @@ export function parseRecord(record: string): Entry {
 }
 
 function summarise(log: LogSummary, seq: number, entry: Entry): void {
-  const { event_type, subject, payload = {} } = entry
+  const { event_type, subject, payload = {}, created_at } = entry
+  if (String(created_at) <= log.last_at) log.back_at ??= seq
+  else log.last_at = String(created_at)
   if (event_type === 'memory.written') log.written.set(seq, Number(payload['count']))
   if (event_type === 'memory.superseded') log.written.set(seq, 1)
   if (event_type === 'memory.erased') log.erased.set(Number(payload['ref']), seq)

@@ -58,7 +58,17 @@ export interface Check {
   /** What the log says there is. */
   readonly log: LogSummary
   readonly counts: Counts
+  /** Of more facts, or decisions, than this only so many are opened. */
+  readonly sample?: Sample
   progress(text: string): void
+}
+
+export interface Sample {
+  readonly size: number
+  /** Chooses them: the same seed on the same data chooses the same. */
+  readonly seed: string
+  /** What the first look has chosen, by name, for the looks after it; null: everything. */
+  readonly chosen: Map<string, readonly number[] | null>
 }
 
 export interface LogSummary {
@@ -71,7 +81,17 @@ export interface LogSummary {
   /** The last entry about each record of a registry and each request for an approval. */
   readonly registered: LoggedRecords
   decisions: number
+  /** The newest time of an entry, and the first one that is not after the one before. */
+  last_at: string
+  back_at: number | null
 }
+
+/**
+ * By this a look finds again what one before it found. Without the numbers of the words: they are
+ * counts and times, which go on while the service writes.
+ */
+export const nameOf = ({ kind, id, what }: Record<'kind' | 'id' | 'what', string>): string =>
+  JSON.stringify([kind, id, what.replaceAll(/\d+/g, '#')])
 
 export const subjectKey = (kind: string, subject: string): string => `${kind} ${subject}`
 

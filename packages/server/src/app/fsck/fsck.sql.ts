@@ -40,6 +40,28 @@ export const listFactRows = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
+type Counted = 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates'
+
+/** Of tombstones, those of erasures that came to be. */
+export async function countRows(db: TenantDb, table: Counted): Promise<number> {
+  const row = await db.first(
+    table === 'tombstones'
+      ? from(db, table)
+          .select((e) => e.fn.countAll<number>().as('count'))
+          .where('erased_seq', '>=', 0)
+      : from(db, table).select((e) => e.fn.countAll<number>().as('count')),
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** The lowest and the highest ref; 0 and 0 where there is none. */
+export async function findRefRange(db: TenantDb): Promise<{ first: number; last: number }> {
+  const row = await db.first(
+    from(db, 'facts').select((e) => [e.fn.min('ref').as('first'), e.fn.max('ref').as('last')]),
+  )
+  return { first: Number(row?.first ?? 0), last: Number(row?.last ?? 0) }
+}
+
 /** Refs of facts with their stores, without the sealed bytes. */
 export const listFactPlaces = (db: TenantDb, after: number, limit: number) =>
   db.all(

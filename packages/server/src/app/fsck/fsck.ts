@@ -4,13 +4,16 @@ import { canonicalize, type Json } from '@custos/proof'
 import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import { checkDecisions } from '../../slices/decisions/index.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
+import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
 import { checkRecords } from '../../slices/records/index.ts'
 import { recompute } from '../../slices/reputation/index.ts'
 import { OfflineError } from '../offline-error.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 import { checkCertificates } from './check-certificates.ts'
+import { checkDestroyed } from './check-destroyed.ts'
 import { checkFacts } from './check-facts.ts'
 import { checkLog, summariseLog } from './check-log.ts'
 import { checkStores } from './check-stores.ts'
@@ -24,8 +27,11 @@ import {
   type Found,
   type LedgerState,
   type LogSummary,
+  nameOf,
   subjectKey,
 } from './finding.ts'
+import { countRows } from './fsck.sql.ts'
+import { placesOf } from './sample.ts'
 
 export interface TenantReport {
   readonly tenant_id: string
@@ -40,7 +46,7 @@ export interface FsckOptions {
 }
 
 /** Rows move while a service runs: what is still found on a fresh snapshot is a finding. */
-const LOOKS_MAX = 3
+export const LOOKS_MAX = 3
 const LEDGER_PAGE = 500
 
 /** Throws OfflineError or KeyringError when the data cannot be looked at at all. */
@@ -64,7 +70,9 @@ export async function tenantsOf(
   await open.snapshots.takeSnapshot()
   const listed = await open.kernel.db.read(PLATFORM, listTenantIds)
   // A tenant with keys but without a row was cut off while it was made, or lost its row.
-  const all = [...new Set([...listed, ...(await open.kernel.keyring.listTenants())])].sort()
+  const { keyring } = open.kernel
+  const known = [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())]
+  const all = [...new Set([...listed, ...known])].sort()
   if (wanted === undefined) return all
   if (!all.includes(wanted)) throw new OfflineError(`there is no tenant ${wanted} here`)
   return [wanted]
@@ -85,22 +93,34 @@ async function checkTenant(
   return report
 }
 
-const nameOf = ({ kind, id, what }: Finding): string => JSON.stringify([kind, id, what])
-
 async function look(
   open: ReadOnlyKernel,
   tenant_id: string,
   options: FsckOptions,
 ): Promise<TenantReport> {
-  const { kernel, snapshots } = open
-  if (!(await kernel.keyring.hasTenant(tenant_id))) return keyless(tenant_id)
+  if (!(await open.kernel.keyring.hasTenant(tenant_id))) return keyless(tenant_id)
+  return onSnapshot(open, tenant_id, async (check) => {
+    const findings = await gather({
+      ...check,
+      progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
+    })
+    return { tenant_id, counts: check.counts, findings }
+  })
+}
+
+/** One look at a tenant whose keys there are. */
+export async function onSnapshot<T>(
+  { kernel, snapshots }: ReadOnlyKernel,
+  tenant_id: string,
+  act: (check: Check) => Promise<T>,
+): Promise<T> {
   // What the keyring says is done was done in the data before: so the keyring is read first.
   const signed = await kernel.keyring.checkpoints.last(tenant_id)
-  const ledger = await readLedger(open, tenant_id)
+  const ledger = await readLedger(kernel, tenant_id)
   await snapshots.takeSnapshot()
   try {
-    return await kernel.db.read(tenant_id, async (db) => {
-      const check: Check = {
+    return await kernel.db.read(tenant_id, (db) =>
+      act({
         kernel,
         db,
         keys: kernel.keyring.publishedKeys(),
@@ -108,11 +128,9 @@ async function look(
         signed,
         log: emptySummary(),
         counts: noCounts(),
-        progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
-      }
-      const findings = await gather(check)
-      return { tenant_id, counts: check.counts, findings }
-    })
+        progress() {},
+      }),
+    )
   } finally {
     await snapshots.release()
   }
@@ -124,6 +142,8 @@ const emptySummary = (): LogSummary => ({
   certified: new Map(),
   registered: { records: new Map(), approvals: new Map() },
   decisions: 0,
+  last_at: '',
+  back_at: null,
 })
 
 const noCounts = (): Counts => ({
@@ -142,7 +162,7 @@ const keyless = (tenant_id: string): TenantReport => ({
   findings: [{ tenant_id, kind: 'log', id: 'keys', what: 'the keyring has no keys of the tenant' }],
 })
 
-async function readLedger({ kernel }: ReadOnlyKernel, tenant_id: string) {
+async function readLedger(kernel: Kernel, tenant_id: string) {
   const entries = new Map<string, LedgerState>()
   for (let after = 0; ; ) {
     const page = await kernel.keyring.ledger.list(tenant_id, { after, limit: LEDGER_PAGE })
@@ -158,7 +178,7 @@ async function readLedger({ kernel }: ReadOnlyKernel, tenant_id: string) {
 
 type Run = (check: Check) => AsyncGenerator<Found>
 
-const CHECKS: readonly (readonly [Found['kind'], Run])[] = [
+export const FSCK_CHECKS: readonly (readonly [Found['kind'], Run])[] = [
   ['log', checkLog],
   ['store', (check) => checkStores({ ...check, keyring: check.kernel.keyring })],
   ['fact', checkFacts],
@@ -171,10 +191,14 @@ const CHECKS: readonly (readonly [Found['kind'], Run])[] = [
   ['reputation', checkReputation],
 ]
 
+const DESTROYED_CHECKS: typeof FSCK_CHECKS = [['certificate', checkDestroyed]]
+
 async function gather(check: Check): Promise<Finding[]> {
   const findings: Finding[] = []
   await summariseLog(check)
-  for (const [kind, run] of CHECKS)
+  const destroyed = await check.kernel.keyring.listDestroyedTenants()
+  const checks = destroyed.includes(check.db.tenant_id) ? DESTROYED_CHECKS : FSCK_CHECKS
+  for (const [kind, run] of checks)
     for await (const found of guarded(kind, run(check))) {
       findings.push({ tenant_id: check.db.tenant_id, ...found })
       if (findings.length >= FINDINGS_MAX) return findings
@@ -184,7 +208,7 @@ async function gather(check: Check): Promise<Finding[]> {
 
 // Rows that nothing of ours could have written may break a reader in ways it does not expect: the
 // other checks go on. The name only: a message may quote what could not be read.
-async function* guarded(
+export async function* guarded(
   kind: Found['kind'],
   findings: AsyncGenerator<Found>,
 ): AsyncGenerator<Found> {
@@ -214,17 +238,31 @@ async function* checkReputation({ db, progress }: Check): AsyncGenerator<Found> 
 }
 
 async function* checkAllDecisions(check: Check): AsyncGenerator<Found> {
-  const { kernel, db, counts, log } = check
-  const { checked, faults } = await checkDecisions(kernel, db.tenant_id, (done) =>
-    check.progress(`decision ${done}`),
-  )
+  const { db, counts, log } = check
+  const { checked, faults } = await decisionsChecked(check)
+  const there = check.sample ? await countRows(db, 'decisions') : checked
   counts.decisions = checked
   for (const { decision_id, fault } of faults)
     yield { kind: 'decision', id: decision_id, what: fault }
-  if (log.decisions !== checked)
+  if (log.decisions !== there)
     yield {
       kind: 'log',
       id: 'decisions',
-      what: `the log has ${log.decisions} logged decisions, ${checked} are here`,
+      what: `the log has ${log.decisions} logged decisions, ${there} are here`,
     }
+}
+
+const DECISIONS_PAGE = 50
+
+async function decisionsChecked({ kernel, db, sample, log, progress }: Check) {
+  const { tenant_id } = db
+  const wanted = { name: 'decisions', there: log.decisions, page: DECISIONS_PAGE }
+  const places =
+    sample &&
+    (await placesOf(sample, wanted, async () => {
+      return { first: 0, last: ((await findHead(db))?.size ?? 1) - 1 }
+    }))
+  return places
+    ? checkSomeDecisions(kernel, tenant_id, places)
+    : checkDecisions(kernel, tenant_id, (done) => progress(`decision ${done}`))
 }

@@ -5,6 +5,7 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { reconcileErasures } from '../../slices/erasure/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
+import { resumeDestructions } from '../../slices/offboarding/index.ts'
 import { openKernel } from '../open-kernel.ts'
 import { countCertificates, countTombstones } from './restore.sql.ts'
 
@@ -32,10 +33,9 @@ export async function reconcileRestored(
     const before = await statesOf(kernel)
     // The same pair may have been restored before, and that copy may have signed under the next
     // generation: the moment of this restore sets it apart from all earlier ones.
-    await reconcileErasures(
-      kernel,
-      keyring_restored ? { generation_floor: kernel.clock.now() } : {},
-    )
+    const floor = keyring_restored ? { generation_floor: kernel.clock.now() } : {}
+    await reconcileErasures(kernel, floor)
+    await resumeDestructions(kernel, floor)
     return differences(before, await statesOf(kernel))
   } finally {
     await open.close()

@@ -17,7 +17,10 @@ export async function requireKinship(
   const db = new SqliteSnapshots(database)
   try {
     const tenants = await db.read(PLATFORM, listTenantIds)
-    for (const tenant_id of tenants) await requireTenant(db, keyring, tenant_id)
+    // What was off-boarded since the backup opens for nobody.
+    const destroyed = new Set(await keyring.listDestroyedTenants())
+    for (const tenant_id of tenants)
+      if (!destroyed.has(tenant_id)) await requireTenant(db, keyring, tenant_id)
   } finally {
     await db.close()
     keyring.close()

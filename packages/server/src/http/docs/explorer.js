@@ -282,18 +282,33 @@ async function exchange({ method, url, headers, body }) {
   const started = performance.now()
   try {
     const response = await fetch(url, { method, headers: { ...headers, ...credential }, body })
-    const text = await response.text()
+    const answer = await shown(response)
     const ms = Math.round(performance.now() - started)
     const head = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n')
     const status = `${response.status} ${response.statusText}`.trim()
     return [
       make('p', { class: response.ok ? '' : 'error' }, make('strong', {}, status), ` in ${ms} ms`),
       make('details', {}, make('summary', {}, 'Headers'), make('pre', { tabindex: '0' }, head)),
-      make('pre', { tabindex: '0', 'aria-label': 'Body of the answer' }, pretty(text)),
+      answer,
     ]
   } catch (error) {
     return [make('p', { class: 'error', role: 'alert' }, `No answer: ${error.message}`)]
   }
+}
+
+/** A text as it is; of a file that is none, a link to keep it. */
+async function shown(response) {
+  if (response.headers.get('content-type') !== 'application/pdf')
+    return make(
+      'pre',
+      { tabindex: '0', 'aria-label': 'Body of the answer' },
+      pretty(await response.text()),
+    )
+  const file = await response.blob()
+  const [, download = 'file.pdf'] =
+    /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  const link = { href: URL.createObjectURL(file), download }
+  return make('p', {}, make('a', link, download), `, ${file.size} bytes`)
 }
 
 function pretty(text) {

@@ -5,6 +5,7 @@ import {
   type CompiledQuery,
   createQueryId,
   DummyDriver,
+  type FunctionNode,
   Kysely,
   OperatorNode,
   PostgresQueryCompiler,
@@ -36,6 +37,15 @@ class PortableCompiler extends PostgresQueryCompiler {
     const word = OperatorNode.is(operator) ? operator.operator : undefined
     if (empty && (word === 'in' || word === 'not in')) this.append(String(word === 'not in'))
     else super.visitBinaryOperation(node)
+  }
+
+  // SQLite's name for it; the case of its letters differs too, so ask for `lower(hex(…))`.
+  protected override visitFunction(node: FunctionNode): void {
+    if (node.func === 'hex') {
+      this.append('encode(')
+      this.compileList(node.arguments)
+      this.append(", 'hex')")
+    } else super.visitFunction(node)
   }
 }
 

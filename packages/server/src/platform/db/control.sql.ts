@@ -35,15 +35,30 @@ export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
   )
 
-export const findTenant = (db: TenantDb, tenant_id: string): Promise<TenantRow | undefined> =>
-  db.first(builder.selectFrom('tenants').select(TENANT).where('tenant_id', '=', tenant_id))
+/** A tenant and what became of it. */
+export interface FoundTenant extends TenantRow {
+  /** When its off-boarding began; null: it was not. */
+  readonly requested_us: number | null
+  readonly destroyed_us: number | null
+}
 
-/** Oldest first. */
-export const listTenants = (db: TenantDb): Promise<TenantRow[]> =>
-  db.all(builder.selectFrom('tenants').select(TENANT).orderBy('created_us').orderBy('tenant_id'))
+const tenants = () =>
+  builder
+    .selectFrom('tenants')
+    .leftJoin('destructions', 'destructions.tenant_id', 'tenants.tenant_id')
+    .select(TENANT.map((column) => `tenants.${column}` as const))
+    .select(['destructions.requested_us', 'destructions.destroyed_us'])
 
+export const findTenant = (db: TenantDb, tenant_id: string): Promise<FoundTenant | undefined> =>
+  db.first(tenants().where('tenants.tenant_id', '=', tenant_id))
+
+/** Oldest first, those that were off-boarded included. */
+export const listTenants = (db: TenantDb): Promise<FoundTenant[]> =>
+  db.all(tenants().orderBy('tenants.created_us').orderBy('tenants.tenant_id'))
+
+/** Without those that were off-boarded: they have no keys to do anything with. */
 export async function listTenantIds(db: TenantDb): Promise<string[]> {
-  const query = builder.selectFrom('tenants').select('tenant_id').orderBy('tenant_id')
+  const query = tenants().where('destructions.tenant_id', 'is', null).orderBy('tenants.tenant_id')
   return (await db.all(query)).map(({ tenant_id }) => tenant_id)
 }
 

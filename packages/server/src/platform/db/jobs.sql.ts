@@ -66,18 +66,30 @@ export const findOpenJobs = (db: TenantDb, kind: string) =>
       .where('state', 'in', ['queued', 'running']),
   )
 
+/** Some kinds of jobs: those named, or all others. */
+export interface Kinds {
+  readonly among: 'in' | 'not in'
+  readonly kinds: readonly string[]
+}
+
+const EVERY_KIND: Kinds = { among: 'not in', kinds: [] }
+
 /** The job that nobody holds and that has been due longest; those never begun before others. */
-export const findDueJob = (db: TenantDb, now_us: number) =>
-  db.first(
-    builder
-      .selectFrom('jobs')
-      .select(COLUMNS)
-      .where('state', 'in', ['queued', 'running'])
-      .where('lease_until_us', '<', now_us)
-      .orderBy('lease_until_us')
-      .orderBy('created_us')
-      .limit(1),
-  )
+export const findDueJob = (
+  db: TenantDb,
+  now_us: number,
+  { among, kinds }: Kinds = EVERY_KIND,
+): Promise<JobRow | undefined> => {
+  const due = builder
+    .selectFrom('jobs')
+    .select(COLUMNS)
+    .where('state', 'in', ['queued', 'running'])
+    .where('lease_until_us', '<', now_us)
+    .orderBy('lease_until_us')
+    .orderBy('created_us')
+    .limit(1)
+  return db.first(kinds.length === 0 ? due : due.where('kind', among, kinds))
+}
 
 /** Takes the lease if it is still free: one conditional update decides races. */
 export const leaseJob = (tx: Tx, job_id: string, now_us: number, until_us: number) =>
@@ -109,8 +121,15 @@ export interface JobChange {
   lease_until_us: number
 }
 
-export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>) =>
-  tx.run(builder.updateTable('jobs').set(change).where('job_id', '=', job_id))
+/** Nothing changes of a job that has ended; 0: it has, or there is none. */
+export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('jobs')
+      .set(change)
+      .where('job_id', '=', job_id)
+      .where('state', 'in', ['queued', 'running']),
+  )
 
 export const countOpenJobs = async (db: TenantDb): Promise<number> => {
   const row = await db.first(

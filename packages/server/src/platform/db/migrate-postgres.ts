@@ -5,7 +5,7 @@ import { migrationsOf, requireKnown } from './migrate.ts'
 import { APP_ROLE, accessDdl, ensureRole } from './postgres-access.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { PostgresError } from './postgres-error.ts'
-import { type Migration, tableDdl } from './schema.ts'
+import { laterDdl, type Migration, tableDdl } from './schema.ts'
 
 /** The schema is missing or old and this role may not make it; the message is one clear line. */
 export class MigrationNeeded extends OperatorError {}
@@ -66,10 +66,14 @@ async function migrate(connection: PostgresConnection): Promise<string[]> {
   const missing = await findMissing(connection)
   await ensureRole(connection)
   await connection.step(`grant select on migrations to ${APP_ROLE}`)
-  for (const { name, tables } of missing) {
+  for (const migration of missing) {
+    const { name, tables } = migration
     for (const table of tables)
       for (const ddl of [...tableDdl('postgres', table), ...accessDdl(table)])
         await connection.step(ddl)
+    for (const ddl of laterDdl(migration)) await connection.step(ddl)
+    for (const { table, rights } of migration.grants ?? [])
+      await connection.step(`grant ${rights} on "${table}" to ${APP_ROLE}`)
     await connection.query({ sql: 'insert into migrations (name) values ($1)' }, [name])
   }
   await connection.commit()

@@ -8,7 +8,12 @@ import { retrievedFacts } from './migrations/0004-retrieved-facts.ts'
 import { records } from './migrations/0005-records.ts'
 import { reputation } from './migrations/0006-reputation.ts'
 import { reports } from './migrations/0007-reports.ts'
-import { type EngineName, type Migration, tableDdl } from './schema.ts'
+import { reportRequests } from './migrations/0008-report-requests.ts'
+import { subjects } from './migrations/0009-subjects.ts'
+import { retention } from './migrations/0010-retention.ts'
+import { offboarding } from './migrations/0011-offboarding.ts'
+import { assurance } from './migrations/0012-assurance.ts'
+import { type EngineName, laterDdl, type Migration, tableDdl } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
 export const migrations: readonly Migration[] = [
@@ -19,6 +24,11 @@ export const migrations: readonly Migration[] = [
   records,
   reputation,
   reports,
+  reportRequests,
+  subjects,
+  retention,
+  offboarding,
+  assurance,
 ]
 
 /** Raised when the database was written by a newer version. */
@@ -45,8 +55,10 @@ export function migrateSqlite(connection: SqliteConnection): string[] {
   requireKnown([...done])
   const missing = migrationsOf('sqlite').filter(({ name }) => !done.has(name))
   connection.exec('BEGIN IMMEDIATE')
-  for (const { name, tables } of missing) {
+  for (const migration of missing) {
+    const { name, tables } = migration
     for (const ddl of tables.flatMap((table) => tableDdl('sqlite', table))) connection.exec(ddl)
+    for (const ddl of laterDdl(migration)) connection.exec(ddl)
     connection.run('insert into migrations (name) values (?)', [name])
   }
   connection.exec('COMMIT')

@@ -20,6 +20,7 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   ],
   leases: ['select', 'insert', 'update (holder, until_us)', 'delete'],
   policy_sets: ['select', 'insert', 'update (policy_set)'],
+  destructions: ['select', 'insert', 'update (log_seq, destroyed_us, record, job_id, removed_us)'],
 }
 
 const isControl = (name: string): name is ControlTable => Object.hasOwn(CONTROL_GRANTS, name)

@@ -24,9 +24,17 @@ export interface IndexSpec {
   readonly where?: string
 }
 
+/** An index on a table of an earlier migration. */
+export interface LaterIndex extends IndexSpec {
+  readonly table: string
+}
+
 export interface Migration {
   readonly name: string
   readonly tables: readonly TableSpec[]
+  readonly indexes?: readonly LaterIndex[]
+  /** What the role of requests may do from here on, on PostgreSQL. */
+  readonly grants?: readonly { readonly table: string; readonly rights: string }[]
   /** The only engine it is for. */
   readonly engine?: EngineName
 }
@@ -51,7 +59,11 @@ export function tableDdl(engine: EngineName, table: TableSpec): string[] {
   return [create.compile().sql, ...indexDdl(table)]
 }
 
-function indexDdl(table: TableSpec): string[] {
+/** The DDL statements of what a migration adds to tables that are there. */
+export const laterDdl = ({ indexes = [] }: Migration): string[] =>
+  indexes.flatMap(({ table, ...index }) => indexDdl({ name: table, indexes: [index] }))
+
+function indexDdl(table: Pick<TableSpec, 'name' | 'unique' | 'indexes'>): string[] {
   const named = [
     ...(table.unique ?? []).map((index) => ({ ...index, unique: true })),
     ...(table.indexes ?? []).map((index) => ({ ...index, unique: false })),

@@ -1,6 +1,9 @@
 // The tables of the data database. Times are microseconds, flags 0/1, documents JSON text.
 
-export interface Tables {
+import type { AssuranceTables } from './tables-assurance.ts'
+import type { RetentionTables } from './tables-retention.ts'
+
+export interface Tables extends AssuranceTables, RetentionTables {
   // control tables: reached only through control.sql.ts
   instance: { instance_id: string }
   tenants: { tenant_id: string; name: string; plan: string; created_us: number }
@@ -127,19 +130,6 @@ export interface Tables {
     sealed: Uint8Array
   }
   decision_facts: { tenant_id: string; ref: number; decision_seq: number; bound: number }
-
-  // erasure
-  certificates: {
-    tenant_id: string
-    certificate_id: string
-    subject_kind: string
-    subject: string
-    stands: number
-    outcome: string
-    completed_us: number
-    log_seq: number
-    record: string
-  }
 
   // governance
   policies: {
@@ -366,6 +356,13 @@ export interface Tables {
     sealed_title: Uint8Array | null
     sealed: Uint8Array | null
   }
+  /** Until the report is made, or its job is cancelled. */
+  report_requests: {
+    tenant_id: string
+    report_id: Uint8Array
+    secret_no: number
+    sealed_title: Uint8Array
+  }
 
   // per tenant bookkeeping
   usage: { tenant_id: string; period: string; operation: string; count: number; bytes: number }
@@ -388,4 +385,5 @@ export type ControlTable =
   | 'jobs'
   | 'leases'
   | 'policy_sets'
+  | 'destructions'
 export type TenantTable = Exclude<keyof Tables, ControlTable>

@@ -1,8 +1,9 @@
 // Jobs: long work that survives a restart. A row in `jobs`, run by one worker at a time.
 
+import type { JOB_STATES } from '@custos/contract'
 import type { Tx } from '../db/tenant-db.ts'
 
-export type JobState = 'queued' | 'running' | 'done' | 'failed'
+export type JobState = (typeof JOB_STATES)[number]
 
 export interface Job {
   readonly job_id: string
@@ -18,14 +19,26 @@ export interface Job {
   readonly updated_us: number
 }
 
+/** The job was ended elsewhere: what belongs to its end must not be written. */
+export class JobEnded extends Error {
+  override readonly name = 'JobEnded'
+}
+
 export interface JobContext {
   readonly job: Job
   /** Durable progress; also renews the lease. */
   progress(done: number, total: number): Promise<void>
-  /** The end of the job, in a unit of work that finds nothing left to do: return after it. */
+  /**
+   * The end of the job, in a unit of work that finds nothing left to do: return after it. Throws
+   * JobEnded where it was cancelled meanwhile, so that the unit is undone.
+   */
   finishIn(tx: Tx): Promise<void>
   /** True when the process is stopping: return soon, the job is resumed later. */
   readonly stopping: boolean
+  /** True once somebody cancelled it, also at another process: return, nothing of it is to stay. */
+  readonly cancelled: boolean
+  /** Aborted when either becomes true. */
+  readonly signal: AbortSignal
 }
 
 /** Not at its end: it goes on after so long, behind every job that is due by then. */
@@ -36,10 +49,28 @@ export interface JobPause {
 /** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */
 export type JobRunner = (context: JobContext) => Promise<JobPause | undefined>
 
+/** What a kind of jobs is like; erasures and all that must not stop half way have none. */
+export interface JobTraits {
+  /** Whoever may start one may end it. Its runner heeds `cancelled` or `signal`. */
+  readonly cancellable?: boolean
+  /** In the unit that cancels it, or gives it up as failed: removes what was kept for it. */
+  abandon?(tx: Tx, job: Job): Promise<void>
+  /** Ids of what it has made, once it is done. */
+  result?(job: Job): { readonly report_id?: string }
+  /** Not in the queue of all others: it waits for a thread, and they need not wait for it. */
+  readonly apart?: boolean
+}
+
+export type Cancelled = 'cancelled' | 'ended' | 'not_cancellable' | 'absent'
+
 export interface JobQueue {
   /** Adds a job in the caller's unit of work; it starts once that is durable. */
   enqueue(tx: Tx, kind: string, payload: Readonly<Record<string, unknown>>): Promise<Job>
-  register(kind: string, runner: JobRunner): void
+  register(kind: string, runner: JobRunner, traits?: JobTraits): void
+  /** Of a kind this process knows. */
+  traitsOf(kind: string): JobTraits
+  /** In the caller's unit: once that is durable it is ended, and whoever is at it stops. */
+  cancel(tx: Tx, job_id: string): Promise<Cancelled>
   /** Starts the worker; jobs whose lease has run out are taken up again. */
   start(): void
   stop(): Promise<void>

@@ -5,6 +5,7 @@ import { type Database, PLATFORM } from '../db/database.ts'
 import {
   countOpenJobs,
   findDueJob,
+  findJob,
   insertJob,
   type JobRow,
   leaseJob,
@@ -14,13 +15,20 @@ import {
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logger.ts'
-import type { Job, JobPause, JobQueue, JobRunner, JobState } from './queue.ts'
+import { Lane } from './lane.ts'
+import {
+  type Cancelled,
+  type Job,
+  JobEnded,
+  type JobPause,
+  type JobQueue,
+  type JobRunner,
+  type JobState,
+  type JobTraits,
+} from './queue.ts'
+import { Running } from './running.ts'
 
-const POLL_MS = 1_000
 const ATTEMPTS_MAX = 10
-const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
-/** A lease is extended so many times before it could run out. */
-const EXTENSIONS = 3
 
 interface WorkerParts {
   readonly db: Database
@@ -29,6 +37,11 @@ interface WorkerParts {
   readonly logger: Logger
   /** A process that ends at work on a job holds it this long. */
   readonly lease_ms: number
+}
+
+interface Kind {
+  readonly runner: JobRunner
+  readonly traits: JobTraits
 }
 
 export const toJob = (row: JobRow): Job => ({
@@ -40,14 +53,19 @@ export const toJob = (row: JobRow): Job => ({
 
 export class JobWorker implements JobQueue {
   readonly #parts: WorkerParts
-  readonly #runners = new Map<string, JobRunner>()
-  #timer: NodeJS.Timeout | undefined
-  #current: Promise<void> | undefined
+  readonly #kinds = new Map<string, Kind>()
+  /** Under way here, by id. */
+  readonly #running = new Map<string, Running>()
+  readonly #lanes: readonly Lane[]
   #stopping = false
-  #started = false
+  #takenOver: Promise<void> | undefined
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    this.#lanes = [
+      new Lane(() => this.#drain({ apart: false })),
+      new Lane(() => this.#drain({ apart: true })),
+    ]
   }
 
   async enqueue(tx: Tx, kind: string, payload: Readonly<Record<string, unknown>>): Promise<Job> {
@@ -66,50 +84,58 @@ export class JobWorker implements JobQueue {
       updated_us: now,
     }
     await insertJob(tx, row)
-    tx.afterCommit(() => this.#wake(0))
+    tx.afterCommit(() => this.start())
     return toJob(row)
   }
 
-  register(kind: string, runner: JobRunner): void {
-    this.#runners.set(kind, runner)
+  register(kind: string, runner: JobRunner, traits: JobTraits = {}): void {
+    this.#kinds.set(kind, { runner, traits })
+  }
+
+  traitsOf(kind: string): JobTraits {
+    return this.#kinds.get(kind)?.traits ?? {}
+  }
+
+  async cancel(tx: Tx, job_id: string): Promise<Cancelled> {
+    const row = await findJob(tx, job_id)
+    if (!row) return 'absent'
+    const traits = this.traitsOf(row.kind)
+    if (!traits.cancellable) return 'not_cancellable'
+    const change = { state: 'cancelled', lease_until_us: 0, updated_us: tx.now() }
+    // Of it and the end of the work, one comes first.
+    if ((await updateJob(tx, job_id, change)) !== 1) return 'ended'
+    await traits.abandon?.(tx, toJob(row))
+    tx.afterCommit(() => this.#running.get(job_id)?.cancel())
+    return 'cancelled'
   }
 
   start(): void {
-    this.#wake(0)
+    for (const lane of this.#lanes) lane.wake()
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
-    clearTimeout(this.#timer)
-    await this.#current
+    for (const running of this.#running.values()) running.stop()
+    await Promise.all(this.#lanes.map((lane) => lane.stop()))
   }
 
   async idle(): Promise<void> {
     for (;;) {
-      await this.#current
+      for (const { current } of this.#lanes) await current
       if ((await this.#parts.db.read(PLATFORM, countOpenJobs)) === 0) return
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
 
-  #wake(delayMs: number): void {
-    if (this.#stopping || this.#current) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#current = this.#drain().finally(() => {
-        this.#current = undefined
-        this.#wake(POLL_MS)
-      })
-    }, delayMs)
-    this.#timer.unref()
-  }
-
-  async #drain(): Promise<void> {
+  async #drain({ apart }: { readonly apart: boolean }): Promise<void> {
     const { db, clock, logger } = this.#parts
+    const kinds = [...this.#kinds].filter(([, { traits }]) => traits.apart).map(([kind]) => kind)
+    if (apart && kinds.length === 0) return
+    const among = apart ? 'in' : 'not in'
     try {
       await this.#takeOver()
       while (!this.#stopping) {
-        const row = await db.read(PLATFORM, (r) => findDueJob(r, clock.now()))
+        const row = await db.read(PLATFORM, (r) => findDueJob(r, clock.now(), { among, kinds }))
         if (!row) return
         await this.#takeUp(toJob(row))
       }
@@ -121,90 +147,72 @@ export class JobWorker implements JobQueue {
   // One process at a time works on embedded data: a lease found at its start is a dead one's.
   async #takeOver(): Promise<void> {
     const { db } = this.#parts
-    if (this.#started) return
-    if (db.stats().engine === 'sqlite') await db.transact(PLATFORM, releaseLeases)
-    this.#started = true
+    if (db.stats().engine !== 'sqlite') return
+    this.#takenOver ??= db
+      .transact(PLATFORM, releaseLeases)
+      .then(() => {})
+      .catch((error) => {
+        this.#takenOver = undefined
+        throw error
+      })
+    await this.#takenOver
   }
 
   async #takeUp(job: Job): Promise<void> {
-    const { db, clock, logger } = this.#parts
+    const { db, clock, lease_ms } = this.#parts
     const taken = await db.transact(job.tenant_id, (tx) => {
       const now = clock.now()
-      return leaseJob(tx, job.job_id, now, this.#leaseFrom(now))
+      return leaseJob(tx, job.job_id, now, now + lease_ms * 1_000)
     })
     if (taken !== 1) return
+    const cancellable = this.traitsOf(job.kind).cancellable === true
+    const running = new Running(job, { db, clock, lease_ms, cancellable })
+    this.#running.set(job.job_id, running)
+    // Stopped in between: nobody told it.
+    if (this.#stopping) running.stop()
     try {
-      await this.#run(job)
+      await this.#run(running)
     } catch (error) {
-      const last = job.attempts + 1 >= ATTEMPTS_MAX
-      const name = error instanceof Error ? error.name : 'unknown'
-      logger.error('jobs.failed', { job_id: job.job_id, kind: job.kind, reason: name, last })
-      await this.#save(job, {
-        state: last ? 'failed' : 'queued',
-        error: name,
-        lease_until_us: clock.now() + Math.min(60, 2 ** job.attempts) * 1_000_000,
-      })
+      // It may fail because it was ended: there is nothing to save then.
+      const ended = running.cancelled || error instanceof JobEnded
+      if (!ended) await this.#failed(running, error)
+    } finally {
+      this.#running.delete(job.job_id)
     }
   }
 
-  async #run(job: Job): Promise<void> {
-    const runner = this.#runners.get(job.kind)
+  async #run(running: Running): Promise<void> {
+    const { kind } = running.job
+    const runner = this.#kinds.get(kind)?.runner
     if (!runner) throw new Error('no runner for this kind of job')
-    const worker = this
-    const running = () =>
-      runner({
-        job,
-        progress: (done, total) =>
-          this.#save(job, { progress_done: done, progress_total: total, ...this.#lease() }),
-        finishIn: async (tx) => {
-          await updateJob(tx, job.job_id, { ...DONE, updated_us: tx.now() })
-        },
-        get stopping() {
-          return worker.#stopping
-        },
-      })
-    const pause = await this.#keepingLease(job, running)
-    if (pause) await this.#pause(job, pause)
-    else if (this.#stopping) await this.#save(job, { lease_until_us: 0 })
-    else await this.#save(job, DONE)
+    const pause = await running.during(() => runner(running))
+    if (running.cancelled) return
+    if (pause) await this.#pause(running, pause)
+    else if (this.#stopping) await running.save({ lease_until_us: 0 })
+    else await running.finish()
   }
 
   // No failure: whatever there was of them is forgotten.
-  #pause(job: Job, { again_ms }: JobPause): Promise<void> {
+  #pause(running: Running, { again_ms }: JobPause): Promise<void> {
     const lease_until_us = this.#parts.clock.now() + Math.ceil(again_ms * 1_000)
-    return this.#save(job, { state: 'queued', error: null, attempts: 0, lease_until_us })
+    return running.save({ state: 'queued', error: null, attempts: 0, lease_until_us })
   }
 
-  // However long a step takes: nobody else is to begin what is under way here.
-  async #keepingLease<T>(job: Job, act: () => Promise<T>): Promise<T> {
-    let extending: Promise<void> = Promise.resolve()
-    const extend = () => {
-      // One that fails is the next one's to make up for; a lease that runs out only costs work.
-      extending = this.#save(job, this.#lease()).catch(() => {})
+  async #failed({ job }: Running, error: unknown): Promise<void> {
+    const { db, clock, logger } = this.#parts
+    const last = job.attempts + 1 >= ATTEMPTS_MAX
+    const reason = error instanceof Error ? error.name : 'unknown'
+    logger.error('jobs.failed', { job_id: job.job_id, kind: job.kind, reason, last })
+    const now = clock.now()
+    const change = {
+      state: last ? 'failed' : 'queued',
+      error: reason,
+      lease_until_us: now + Math.min(60, 2 ** job.attempts) * 1_000_000,
+      updated_us: now,
     }
-    const timer = setInterval(extend, this.#parts.lease_ms / EXTENSIONS)
-    timer.unref()
-    try {
-      return await act()
-    } finally {
-      clearInterval(timer)
-      // It would undo what is saved about the end.
-      await extending
-    }
-  }
-
-  #lease(): { lease_until_us: number } {
-    return { lease_until_us: this.#leaseFrom(this.#parts.clock.now()) }
-  }
-
-  #leaseFrom(now_us: number): number {
-    return now_us + this.#parts.lease_ms * 1_000
-  }
-
-  async #save(job: Job, change: Parameters<typeof updateJob>[2]): Promise<void> {
-    const { db, clock } = this.#parts
-    await db.transact(job.tenant_id, (tx) =>
-      updateJob(tx, job.job_id, { ...change, updated_us: clock.now() }),
-    )
+    await db.transact(job.tenant_id, async (tx) => {
+      const changed = await updateJob(tx, job.job_id, change)
+      if (last && changed === 1) await this.traitsOf(job.kind).abandon?.(tx, job)
+    })
   }
 }

@@ -42,6 +42,14 @@ export class BlockMemory {
     this.find(owner, number)?.fill(0)
   }
 
+  wipeOwner(owner: string): void {
+    for (const block of this.#owners.get(owner) ?? []) {
+      block.secrets.fill(0)
+      this.#bytes -= block.secrets.length
+    }
+    this.#owners.delete(owner)
+  }
+
   wipeAll(): void {
     for (const blocks of this.#owners.values()) for (const block of blocks) block.secrets.fill(0)
     this.#owners.clear()

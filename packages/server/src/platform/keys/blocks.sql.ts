@@ -36,6 +36,10 @@ export function listBlocks(
   )
 }
 
+export function deleteBlocks(db: KeyringDb, tenant_id: string): void {
+  db.run('DELETE FROM secret_blocks WHERE tenant_id = ?', tenant_id)
+}
+
 /** The highest number in `[first, end)` that the ledger names: to be destroyed, or renewed as. */
 export function lastLedgerNumber(
   db: KeyringDb,

@@ -22,7 +22,7 @@ import type {
 import { backupKeyring, DB_FILE, SLOT_FILE } from './keyring-backup.ts'
 import { KeyringDb } from './keyring-db.ts'
 import { KeyringError } from './keyring-error.ts'
-import { listLedgerSecrets } from './ledger.sql.ts'
+import { listLedgerSecrets, listNamedTenants } from './ledger.sql.ts'
 import { LedgerCopy } from './ledger-copy.ts'
 import type { PublishedKey } from './published-key.ts'
 import { installRenewed } from './renewals.ts'
@@ -30,7 +30,7 @@ import { SecretStore } from './secret-store.ts'
 import { SigningKeys } from './signing-keys.ts'
 import { SlotFile } from './slot-file.ts'
 import { TenantRing } from './tenant-ring.ts'
-import { listTenantIds } from './tenants.sql.ts'
+import { listDestroyedTenantIds, listLiveTenantIds } from './tenants.sql.ts'
 import { type MasterHolder, masterKeyObject, unwrap, wrap } from './wrap.ts'
 
 export interface FileKeyringOptions {
@@ -151,7 +151,15 @@ class FileKeyring implements Keyring {
   }
 
   async listTenants(): Promise<string[]> {
-    return listTenantIds(this.#files.db)
+    return listLiveTenantIds(this.#files.db)
+  }
+
+  async listDestroyedTenants(): Promise<string[]> {
+    return listDestroyedTenantIds(this.#files.db)
+  }
+
+  async destroyTenant(tenant_id: string): Promise<void> {
+    this.#destroyTenant(tenant_id)
   }
 
   async tenant(tenant_id: string): Promise<TenantKeys> {
@@ -163,7 +171,7 @@ class FileKeyring implements Keyring {
     kind: SecretKind,
     options: { at_least: number; count?: number },
   ): Promise<SecretBlock> {
-    if (!this.#tenants.has(tenant_id))
+    if (!this.#tenants.isLive(tenant_id))
       throw new KeyringError('tenant_key_missing', `no key for tenant ${tenant_id}`)
     return this.#secrets.reserve(tenant_id, kind, options)
   }
@@ -234,7 +242,17 @@ class FileKeyring implements Keyring {
     closeFiles(this.#files)
   }
 
+  // No more secrets are made once the row says so; the wrapped keys lie in the log until then.
+  #destroyTenant(tenant_id: string): void {
+    this.#tenants.destroy(tenant_id)
+    this.#secrets.destroyAll(tenant_id)
+    this.#files.db.truncateLog()
+  }
+
   #destroyWhatLedgerNames(): void {
+    for (const tenant_id of listNamedTenants(this.#files.db))
+      if (!this.#tenants.isGone(tenant_id) || this.#secrets.hasAny(tenant_id))
+        this.#destroyTenant(tenant_id)
     const named = listLedgerSecrets(this.#files.db)
     const groups = Map.groupBy(named, ({ tenant_id, kind }) => `${kind}\n${tenant_id}`)
     for (const [first, ...rest] of groups.values()) {

@@ -77,9 +77,10 @@ export interface SecretRef {
 
 /**
  * What is erased. A store's own entry ends without a certificate: its facts have theirs. A scrub
- * has none either: it takes a memory out of decisions and leaves the memory.
+ * has none either: it takes a memory out of decisions and leaves the memory. A tenant's entry
+ * destroys all keys of the tenant, also on a restored keyring.
  */
-export type LedgerSubjectKind = SecretKind | 'store' | 'scrub'
+export type LedgerSubjectKind = SecretKind | 'store' | 'scrub' | 'tenant'
 
 /** A record secret that a record sealed again no longer needs, and the one in its place. */
 export interface Renewal {
@@ -113,7 +114,7 @@ export interface LedgerParts {
 export interface NewLedgerEntry {
   readonly tenant_id: string
   readonly subject_kind: LedgerSubjectKind
-  /** The ref in decimal, the decision's id, the store's id and secret number, or a scrub's id. */
+  /** The ref in decimal, the id of the decision, scrub or tenant, or a store's and its secret. */
   readonly subject: string
   readonly store_id: string | null
   readonly requested_us: number
@@ -222,13 +223,22 @@ export interface Keyring {
   /** Ledger rows that opening added or completed from the ledger copy. */
   readonly merged_from_copy: number
 
-  /** Idempotent. */
+  /** Idempotent; leaves a tenant that was destroyed as it is. */
   createTenant(tenant_id: string): Promise<void>
+  /** Whether it was created here, also when it was destroyed since. */
   hasTenant(tenant_id: string): Promise<boolean>
-  /** Ascending. */
+  /** Ascending, without those destroyed. */
   listTenants(): Promise<string[]>
-  /** `tenant_key_missing` when the tenant was never created here. */
+  /** Tenants whose keys were destroyed, ascending. */
+  listDestroyedTenants(): Promise<string[]>
+  /** `tenant_key_missing` when it was never created here, `tenant_destroyed` after that. */
   tenant(tenant_id: string): Promise<TenantKeys>
+  /**
+   * Overwrites the tenant's key, its label salt and every secret it ever had, here and in memory,
+   * before it resolves; the row stays, so that the id is never given keys again. Other processes
+   * follow within a second. Idempotent.
+   */
+  destroyTenant(tenant_id: string): Promise<void>
 
   /**
    * The next numbers of this tenant and kind: at least `at_least`, never one that was handed

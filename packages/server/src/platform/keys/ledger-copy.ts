@@ -221,11 +221,13 @@ function parseLine(bytes: Buffer): Parsed | null {
   return known ? { instance_id, value: members } : null
 }
 
+const KINDS_BESIDES = ['store', 'scrub', 'tenant']
+
 function isEntry(entry: Record<string, unknown>): entry is Record<string, unknown> & CopiedEntry {
   const { tenant_id, subject_kind, subject, state, requested_us, completed_us, destroys } = entry
   return (
     typeof tenant_id === 'string' &&
-    (isKind(subject_kind) || subject_kind === 'store' || subject_kind === 'scrub') &&
+    (isKind(subject_kind) || KINDS_BESIDES.some((kind) => kind === subject_kind)) &&
     typeof subject === 'string' &&
     Number.isSafeInteger(requested_us) &&
     (state === 'completed' ? Number.isSafeInteger(completed_us) : state === 'requested') &&

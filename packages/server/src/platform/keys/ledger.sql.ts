@@ -33,7 +33,7 @@ const DECIMAL = /^(0|[1-9]\d{0,15})$/
 export function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
   if (entry.destroys) return entry.destroys
   const { subject_kind: kind } = entry
-  if (kind === 'store' || kind === 'scrub') return []
+  if (kind === 'store' || kind === 'scrub' || kind === 'tenant') return []
   const number = DECIMAL.test(entry.subject) ? Number(entry.subject) : -1
   const named = number >= 0 && Number.isSafeInteger(number)
   return named ? [{ kind, number }] : []
@@ -159,6 +159,14 @@ export function listNewestEntries(
     page.limit,
   )
   return rows.map(entryOf)
+}
+
+/** Tenants that the ledger names as destroyed. */
+export function listNamedTenants(db: KeyringDb): string[] {
+  const rows = db.all<{ tenant_id: string }>(
+    `SELECT DISTINCT tenant_id FROM ledger WHERE subject_kind = 'tenant' ORDER BY tenant_id`,
+  )
+  return rows.map(({ tenant_id }) => tenant_id)
 }
 
 export interface LedgerSecretRow extends SecretRef {

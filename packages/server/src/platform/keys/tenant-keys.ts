@@ -9,20 +9,41 @@ import { KEY_BYTES } from './wrap.ts'
 const DECISION_ID = /^[0-9a-f]{32}$/
 const DECISION_ID_BYTES = 16
 
+const wipers = new WeakMap<TenantKeys, () => void>()
+
+/** Whoever holds them still derives nothing more: `tenant_destroyed`. */
+export function wipeTenantKeys(keys: TenantKeys): void {
+  wipers.get(keys)?.()
+}
+
 /** `tenant_key` and `label_salt`: 32 bytes each; both are wiped, the derived prefixes stay. */
 export function tenantKeys(tenant_id: string, tenant_key: Buffer, label_salt: Buffer): TenantKeys {
   const factPrefix = prefixOf('custos/fact-key/v1', tenant_key)
   const decisionPrefix = prefixOf('custos/decision-key/v1', tenant_key)
-  const salt = createSecretKey(label_salt)
+  let salt: KeyObject | null = createSecretKey(label_salt)
   tenant_key.fill(0)
   label_salt.fill(0)
-  return {
-    tenant_id,
-    factKey: (secret) => deriveKey([factPrefix, checked(secret)]),
-    decisionKey: (decision_id, secrets) =>
-      deriveKey([decisionPrefix, idBytes(decision_id), ...secrets.map(checked)]),
-    label: (text) => createHmac('sha256', salt).update(text).digest('hex'),
+  const live = (): KeyObject => {
+    if (salt) return salt
+    throw new KeyringError('tenant_destroyed', `the keys of tenant ${tenant_id} are destroyed`)
   }
+  const derive = (parts: readonly Uint8Array[]): KeyObject => {
+    live()
+    return deriveKey(parts)
+  }
+  const keys: TenantKeys = {
+    tenant_id,
+    factKey: (secret) => derive([factPrefix, checked(secret)]),
+    decisionKey: (decision_id, secrets) =>
+      derive([decisionPrefix, idBytes(decision_id), ...secrets.map(checked)]),
+    label: (text) => createHmac('sha256', live()).update(text).digest('hex'),
+  }
+  wipers.set(keys, () => {
+    factPrefix.fill(0)
+    decisionPrefix.fill(0)
+    salt = null
+  })
+  return keys
 }
 
 function prefixOf(domain: string, tenant_key: Buffer): Buffer {

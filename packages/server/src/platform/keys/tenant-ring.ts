@@ -3,8 +3,22 @@
 import type { TenantKeys } from './keyring.ts'
 import type { KeyringDb } from './keyring-db.ts'
 import { KeyringError } from './keyring-error.ts'
-import { newTenantRow, openTenantRow, requireTenantId, rewrapTenantRow } from './tenant-rows.ts'
-import { findTenant, insertTenant, listTenantRows, updateTenantKeys } from './tenants.sql.ts'
+import { wipeTenantKeys } from './tenant-keys.ts'
+import {
+  destroyedRow,
+  isDestroyed,
+  newTenantRow,
+  openTenantRow,
+  requireTenantId,
+  rewrapTenantRow,
+} from './tenant-rows.ts'
+import {
+  findTenant,
+  insertTenant,
+  listTenantRows,
+  updateTenantKeys,
+  upsertTenant,
+} from './tenants.sql.ts'
 import type { MasterHolder } from './wrap.ts'
 
 /** About 1.5 kB each; beyond it the one unwrapped longest ago is dropped. */
@@ -45,6 +59,27 @@ export class TenantRing {
   rewrap(next: MasterHolder): void {
     for (const row of listTenantRows(this.#db))
       updateTenantKeys(this.#db, rewrapTenantRow(row, { from: this.#master, next }))
+  }
+
+  /** Whether it has keys. */
+  isLive(tenant_id: string): boolean {
+    if (this.#open.has(tenant_id)) return true
+    const row = findTenant(this.#db, tenant_id)
+    return row !== undefined && !isDestroyed(row)
+  }
+
+  /** Whether its keys were destroyed. */
+  isGone(tenant_id: string): boolean {
+    return this.has(tenant_id) && !this.isLive(tenant_id)
+  }
+
+  /** Overwrites its row, and wipes what is in memory. */
+  destroy(tenant_id: string): void {
+    requireTenantId(tenant_id)
+    this.#db.transact(() => upsertTenant(this.#db, destroyedRow(tenant_id)))
+    const keys = this.#open.get(tenant_id)
+    if (keys) wipeTenantKeys(keys)
+    this.#open.delete(tenant_id)
   }
 
   #dropOldest(): void {

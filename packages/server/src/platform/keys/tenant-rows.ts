@@ -26,7 +26,18 @@ export function newTenantRow(master: MasterHolder, tenant_id: string): TenantRow
   return { tenant_id, tenant_key: wrapped('tenant-key'), label_salt: wrapped('label-salt') }
 }
 
+/** What is left of a tenant whose keys were destroyed. */
+export const destroyedRow = (tenant_id: string): TenantRow => ({
+  tenant_id,
+  tenant_key: new Uint8Array(0),
+  label_salt: new Uint8Array(0),
+})
+
+export const isDestroyed = ({ tenant_key }: TenantRow): boolean => tenant_key.length === 0
+
 export function openTenantRow(master: MasterHolder, row: TenantRow): TenantKeys {
+  if (isDestroyed(row))
+    throw new KeyringError('tenant_destroyed', `the keys of tenant ${row.tenant_id} are destroyed`)
   return tenantKeys(row.tenant_id, tenantKey(master, row), labelSalt(master, row))
 }
 
@@ -36,6 +47,7 @@ export function rewrapTenantRow(
   { from, next }: { from: MasterHolder; next: MasterHolder },
 ): TenantRow {
   const { tenant_id: owner } = row
+  if (isDestroyed(row)) return row
   return {
     tenant_id: owner,
     tenant_key: wrap(next.key, { kind: 'tenant-key', owner }, tenantKey(from, row)),

@@ -26,9 +26,24 @@ export function listTenantRows(db: KeyringDb): TenantRow[] {
   return db.all<TenantRow>('SELECT * FROM tenants ORDER BY tenant_id')
 }
 
-export function listTenantIds(db: KeyringDb): string[] {
-  const rows = db.all<{ tenant_id: string }>('SELECT tenant_id FROM tenants ORDER BY tenant_id')
-  return rows.map((row) => row.tenant_id)
+/** Of every tenant there ever was. */
+export const listTenantIds = (db: KeyringDb): string[] => idsOf(db, '')
+
+export const listLiveTenantIds = (db: KeyringDb): string[] =>
+  idsOf(db, 'WHERE length(tenant_key) > 0')
+
+export const listDestroyedTenantIds = (db: KeyringDb): string[] =>
+  idsOf(db, 'WHERE length(tenant_key) = 0')
+
+function idsOf(db: KeyringDb, where: string): string[] {
+  const sql = `SELECT tenant_id FROM tenants ${where} ORDER BY tenant_id`
+  return db.all<{ tenant_id: string }>(sql).map((row) => row.tenant_id)
+}
+
+/** Also where it was never created. */
+export function upsertTenant(db: KeyringDb, row: TenantRow): void {
+  insertTenant(db, row)
+  updateTenantKeys(db, row)
 }
 
 export function updateTenantKeys(db: KeyringDb, row: TenantRow): void {

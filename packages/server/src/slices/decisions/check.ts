@@ -37,23 +37,47 @@ export async function checkDecisions(
   const faults: DecisionFault[] = []
   let checked = 0
   for (let after_seq = -1; ; ) {
-    const rows = await kernel.db.read(tenant_id, async (db) => {
-      const wanted = { order: 'asc', limit: CHUNK_ROWS } as const
-      const found = await listDecisions(db, { after_seq }, wanted)
-      for (const row of found) {
-        const fault = await faultOf(kernel, db, row)
-        if (fault === null) continue
-        faults.push({ decision_id: hex(row.decision_id), log_seq: row.seq, fault })
-      }
-      return found
-    })
-    checked += rows.length
+    const page = await checkPage(kernel, tenant_id, after_seq)
+    faults.push(...page.faults)
+    checked += page.seqs.length
     onProgress(checked)
-    const last = rows.at(-1)
-    if (!last || rows.length < CHUNK_ROWS) return { checked, faults }
-    after_seq = last.seq
+    const last = page.seqs.at(-1)
+    if (last === undefined || page.seqs.length < CHUNK_ROWS) return { checked, faults }
+    after_seq = last
     await nextTurn()
   }
+}
+
+/** The same of some: of those after each of the seqs, a page of fifty. */
+export async function checkSomeDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  after_seqs: readonly number[],
+): Promise<DecisionsChecked> {
+  const faults = new Map<number, DecisionFault>()
+  const seqs = new Set<number>()
+  for (const after_seq of after_seqs) {
+    const page = await checkPage(kernel, tenant_id, after_seq)
+    for (const fault of page.faults) faults.set(fault.log_seq, fault)
+    for (const seq of page.seqs) seqs.add(seq)
+    await nextTurn()
+  }
+  return { checked: seqs.size, faults: [...faults.values()] }
+}
+
+async function checkPage(kernel: Kernel, tenant_id: string, after_seq: number) {
+  const faults: DecisionFault[] = []
+  const seqs = await kernel.db.read(tenant_id, async (db) => {
+    const wanted = { order: 'asc', limit: CHUNK_ROWS } as const
+    const found = await listDecisions(db, { after_seq }, wanted)
+    for (const row of found) {
+      const fault = await faultOf(kernel, db, row)
+      if (fault === null) continue
+      faults.push({ decision_id: hex(row.decision_id), log_seq: row.seq, fault })
+    }
+    return found.map(({ seq }) => seq)
+  })
+  return { faults, seqs }
 }
 
 async function faultOf(kernel: Kernel, db: TenantDb, row: DecisionRow): Promise<string | null> {

@@ -8,11 +8,20 @@ import { get, list, stats } from './reads.ts'
 import { replay } from './replay.ts'
 import { scrub } from './scrub.ts'
 
-export { checkDecisions, type DecisionFault, type DecisionsChecked } from './check.ts'
+export {
+  checkDecisions,
+  checkSomeDecisions,
+  type DecisionFault,
+  type DecisionsChecked,
+} from './check.ts'
 export { type DecisionFilter, listDecisions } from './decisions.sql.ts'
 export { digestDocuments } from './document-digests.ts'
+export { composed, fold } from './folding.ts'
+export { refuseHeldDecision, refuseHeldUses } from './holds.ts'
 export { finishScrub, isLacking, lacksScrub, scrubNow } from './ledger-scrub.ts'
+export { occurrences } from './occurrences.ts'
 export { openRows, whenSettled } from './open.ts'
+export { ownTexts, textsIn } from './own-texts.ts'
 export { readBackScrubbed } from './plan-scrub.ts'
 export { type Probed, probeDecisions } from './probe.ts'
 export { probeRedaction } from './probe-redaction.ts'
@@ -32,6 +41,7 @@ export {
   type WrittenScrub,
   writeScrubParts,
 } from './scrub-parts.ts'
+export { showBySeqs } from './show-by-seqs.ts'
 
 export const decisionsHandlers = {
   log,

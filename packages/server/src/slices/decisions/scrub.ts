@@ -5,6 +5,7 @@ import type { Handler } from '../../platform/call.ts'
 import { inErasureTurn } from '../../platform/erasure-turn.ts'
 import { openFacts } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
+import { refuseHeldUses } from './holds.ts'
 import { applyRequested, scrubNow } from './ledger-scrub.ts'
 import { isVisible } from './which.ts'
 
@@ -13,7 +14,10 @@ export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
   const { kernel, tenant_id, principal } = call
   const { fact_ref } = params
   return inErasureTurn(kernel, tenant_id, async () => {
-    const facts = await call.read((db) => openFacts(kernel, db, [fact_ref]))
+    const facts = await call.read(async (db) => {
+      await refuseHeldUses(db, fact_ref, kernel.clock.now())
+      return openFacts(kernel, db, [fact_ref])
+    })
     const fact = facts.get(fact_ref)
     // Redacting by the words of a store the key may not read would tell whether a guess is right.
     const { allowed_stores } = principal

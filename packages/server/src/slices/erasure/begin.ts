@@ -3,6 +3,7 @@
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { requireTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import { refuseHeldUses } from '../decisions/index.ts'
 import { markErasing } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { readRecord, type StoredCertificate } from './certificate.ts'
@@ -56,6 +57,7 @@ export async function begin(
   }
   if (request.facts_only || request.allowed_stores.length > 0) return { kind: 'out_of_reach' }
   if (await isNamedByDecision(tx, ref)) {
+    await refuseHeldUses(tx, ref, tx.now())
     // From here on no write takes the number: what is erased under it is known to be all.
     await insertBareTombstone(tx, { ref, store_id: null, seq: HELD_SEQ, us: tx.now() })
     const marked: Marked = { ref, store_id: null, outcome: 'already_absent', certificate_id }

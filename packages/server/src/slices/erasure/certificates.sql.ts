@@ -30,6 +30,35 @@ export const findStanding = (db: TenantDb, kind: SubjectKind, subject: string) =
       .where((e) => e('stands', '=', e.lit(1))),
   )
 
+const IN_MAX = 500
+
+/** Ids of the certificates that stand for memories, by ref. */
+export async function findStandingFacts(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, string>> {
+  const found = new Map<number, string>()
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const rows = await db.all(
+      from(db, 'certificates')
+        .select(['subject', 'certificate_id'])
+        .where('subject_kind', '=', 'fact')
+        .where('subject', 'in', refs.slice(at, at + IN_MAX).map(String))
+        .where((e) => e('stands', '=', e.lit(1))),
+    )
+    for (const { subject, certificate_id } of rows) found.set(Number(subject), certificate_id)
+  }
+  return found
+}
+
+/** At most 500 of them, in no order. */
+export const findRecords = (db: TenantDb, certificate_ids: readonly string[]) =>
+  db.all(
+    from(db, 'certificates')
+      .select(['certificate_id', 'record'])
+      .where('certificate_id', 'in', certificate_ids),
+  )
+
 /** Newest first. */
 export const listCertificates = (db: TenantDb, limit: number, offset: number) =>
   db.all(

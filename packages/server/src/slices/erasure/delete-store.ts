@@ -3,7 +3,8 @@
 import type { memoryErasure } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { findLastJob } from '../../platform/db/jobs.sql.ts'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
 import { admit } from '../governance/index.ts'
 import { findStore, markStoreDeleting } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
@@ -21,19 +22,24 @@ export const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = asyn
   if (!(await call.read((db) => findStore(db, store_id)))) return call.refuse('store_not_found')
   await admit(call, 'memory.delete', { store_id })
   return call.transact(async (tx) => {
-    const store = await findStore(tx, store_id)
-    if (!store) return call.refuse('store_not_found')
     meter(tx, call.operation.id)
-    const facts = await countFactsOf(tx, store_id)
-    const answer = { store_id, state: 'deleting', facts } as const
-    if ((await markStoreDeleting(tx, store_id)) === 'already') {
-      const open = await findOpenJob(tx, store_id)
-      if (open !== null) return { job_id: open, ...answer }
-    }
-    const payload = { store_id, secret_no: store.secret_no, facts }
-    const job = await call.kernel.jobs.enqueue(tx, STORE_ERASE, payload)
-    return { job_id: job.job_id, ...answer }
+    return (await startStoreDeletion(call.kernel, tx, store_id)) ?? call.refuse('store_not_found')
   })
+}
+
+/** Null: there is no such store. */
+export async function startStoreDeletion(kernel: Kernel, tx: Tx, store_id: string) {
+  const store = await findStore(tx, store_id)
+  if (!store) return null
+  const facts = await countFactsOf(tx, store_id)
+  const answer = { store_id, state: 'deleting', facts } as const
+  if ((await markStoreDeleting(tx, store_id)) === 'already') {
+    const open = await findOpenJob(tx, store_id)
+    if (open !== null) return { job_id: open, ...answer }
+  }
+  const payload = { store_id, secret_no: store.secret_no, facts }
+  const job = await kernel.jobs.enqueue(tx, STORE_ERASE, payload)
+  return { job_id: job.job_id, ...answer }
 }
 
 async function findOpenJob(db: TenantDb, store_id: string): Promise<string | null> {

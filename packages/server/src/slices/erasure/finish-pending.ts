@@ -24,7 +24,10 @@ const NOTHING: PendingResult = { facts: new Set(), unfinished: new Set() }
  */
 export async function finishPending(kernel: Kernel, tenant_id: string): Promise<PendingResult> {
   const requested = await kernel.keyring.ledger.listRequested()
-  const entries = requested.filter((entry) => entry.tenant_id === tenant_id)
+  // A tenant's own is for whoever off-boards it.
+  const entries = requested.filter(
+    (entry) => entry.tenant_id === tenant_id && entry.subject_kind !== 'tenant',
+  )
   if (entries.length === 0) return NOTHING
   for (const entry of entries) await destroyAgain(kernel, entry)
   const { facts, redactions, stores } = await applyInOrder(kernel, tenant_id, entries)

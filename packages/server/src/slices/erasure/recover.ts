@@ -9,7 +9,7 @@ import { finishPending } from './finish-pending.ts'
 import { removeDeletedStores } from './finish-store.ts'
 import { needsReplay, replayLedger } from './replay-ledger.ts'
 import { listErasing, listHeldNumbers } from './subjects.sql.ts'
-import { listInNeed, listUnfinished } from './survey.ts'
+import { listInNeed, listStanding, listUnfinished } from './survey.ts'
 
 /**
  * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
@@ -22,9 +22,7 @@ export async function reconcileErasures(
   options: { generation_floor?: number } = {},
 ): Promise<void> {
   const tenants =
-    options.generation_floor === undefined
-      ? await listInNeed(kernel)
-      : await kernel.keyring.listTenants()
+    options.generation_floor === undefined ? await listInNeed(kernel) : await listStanding(kernel)
   for (const tenant_id of tenants)
     await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options)).catch(
       (error: unknown) => passOver(kernel, tenant_id, error),

@@ -6,7 +6,12 @@ import type { Call, Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { inErasureTurn, requestInTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { type PlannedRedaction, planRedaction, untilCurrent } from '../decisions/index.ts'
+import {
+  type PlannedRedaction,
+  planRedaction,
+  refuseHeldDecision,
+  untilCurrent,
+} from '../decisions/index.ts'
 import { meter } from '../tenants/index.ts'
 import { erasureSigner, readRecord, type StoredCertificate } from './certificate.ts'
 import { findStanding } from './certificates.sql.ts'
@@ -55,6 +60,7 @@ function beginOnce(call: RedactCall, decision_id: string): Promise<Begun> {
     if (!row || (allowed_stores.length > 0 && !allowed_stores.includes(row.store_id)))
       return call.refuse('decision_not_found')
     const standing = await findStanding(tx, 'decision', decision_id)
+    if (!standing) await refuseHeldDecision(tx, decision_id, tx.now())
     return { certificate: standing ? readRecord(standing.record) : null, certificate_id }
   }
   const minted = call.kernel.ids.hex(16)
@@ -135,4 +141,32 @@ async function requestRedaction(
   await kernel.keyring.destroySecrets(tenant_id, 'decision', [old_secret_no])
   await passed(kernel, '3')
   return { entry, plan }
+}
+
+/**
+ * The same for a job: the id of the certificate that stands for the decision then; null: there is
+ * no such decision. Refuses `legal_hold`. Safe to run again.
+ */
+export async function redactDecision(
+  kernel: Kernel,
+  tenant_id: string,
+  { decision_id, reasons }: { readonly decision_id: string; readonly reasons: Reasons },
+): Promise<string | null> {
+  erasureSigner(kernel)
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    const { unfinished } = await finishPending(kernel, tenant_id)
+    if (unfinished.has(`decision:${decision_id}`)) throw new UnprovenErasure()
+    const found = await kernel.db.read(tenant_id, async (db) => {
+      const standing = await findStanding(db, 'decision', decision_id)
+      if (standing) return { certificate_id: standing.certificate_id }
+      if (!(await findDecisionStore(db, decision_id))) return { certificate_id: null }
+      await refuseHeldDecision(db, decision_id, requested_us)
+      return undefined
+    })
+    if (found) return found.certificate_id
+    const certificate_id = kernel.ids.hex(16)
+    await redactNow(kernel, tenant_id, decision_id, { ...reasons, requested_us, certificate_id })
+    return certificate_id
+  })
 }

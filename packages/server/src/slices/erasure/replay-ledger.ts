@@ -48,7 +48,7 @@ export async function replayLedger(kernel: Kernel, tenant_id: string): Promise<v
 async function isMissing(kernel: Kernel, tenant_id: string, entry: LedgerEntry): Promise<boolean> {
   const { subject_kind, subject, state } = entry
   // Rows of deleted stores are found by their secrets, once their facts are gone.
-  if (subject_kind === 'store') return false
+  if (subject_kind === 'store' || subject_kind === 'tenant') return false
   if (subject_kind === 'scrub') return (await isLacking(kernel, entry)) === true
   return kernel.db.read(tenant_id, async (db) => {
     if (await findStanding(db, subject_kind, subject)) return false
@@ -60,8 +60,10 @@ async function isMissing(kernel: Kernel, tenant_id: string, entry: LedgerEntry):
 }
 
 async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry): Promise<void> {
-  const plan = readPlan(entry.plan)
   const { subject_kind, subject } = entry
+  // Whoever off-boards the tenant goes on with it.
+  if (subject_kind === 'tenant') return
+  const plan = readPlan(entry.plan)
   if (plan.kind === 'store' || subject_kind === 'store') return
   if (plan.kind === 'scrub' || subject_kind === 'scrub') return
   if (plan.kind === 'fact') await replayFact(kernel, tenant_id, plan)

@@ -3,6 +3,8 @@
 // Outside their turns: what another process is at looks unfinished, and is looked at again in the
 // turn. What looks finished was so at that moment, and stays so unless somebody begins anew.
 
+import { PLATFORM } from '../../platform/db/database.ts'
+import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerCount, StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { lacksScrub } from '../decisions/index.ts'
@@ -34,8 +36,17 @@ export async function listUnfinished(kernel: Kernel): Promise<string[]> {
   return [...(await unfinishedOf(kernel, await survey(kernel)))]
 }
 
+/** Tenants with keys, but for those about to be off-boarded: their log takes nothing more. */
+export async function listStanding({
+  db,
+  keyring,
+}: Pick<Kernel, 'db' | 'keyring'>): Promise<string[]> {
+  const leaving = new Set(await db.read(PLATFORM, listDestroyedIds))
+  return (await keyring.listTenants()).filter((tenant_id) => !leaving.has(tenant_id))
+}
+
 async function survey({ db, keyring }: Kernel): Promise<Surveyed> {
-  const tenants = await keyring.listTenants()
+  const tenants = await listStanding({ db, keyring })
   const listed = await keyring.checkpoints.listLast()
   const checkpoints = new Map(listed.map((row) => [row.tenant_id, row]))
   const marks = await findMarks(

@@ -15,7 +15,8 @@ import {
 import { Compile } from 'typebox/compile'
 import { formatTime } from '../../platform/clock.ts'
 import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
-import { findHead, insertCrumb, insertNode, upsertHead } from './chain.sql.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { findOpenHead, insertCrumb, insertNode, upsertHead } from './chain.sql.ts'
 
 /** Where a tenant's log stands. `generation` grows when a restore forces a new origin. */
 export interface ChainHead {
@@ -23,6 +24,8 @@ export interface ChainHead {
   readonly frontier: Frontier
   readonly last_id: Uint8Array
   readonly last_us: number
+  /** The tenant is being off-boarded. */
+  readonly closed: boolean
 }
 
 export interface NewCrumb<E extends EventType> {
@@ -45,6 +48,7 @@ const EMPTY: ChainHead = {
   frontier: EMPTY_FRONTIER,
   last_id: new Uint8Array(32),
   last_us: 0,
+  closed: false,
 }
 
 const chainSlot: SharedSlot<ChainHead> = {
@@ -64,9 +68,10 @@ const chainSlot: SharedSlot<ChainHead> = {
 export async function loadHead(tx: Tx): Promise<ChainHead> {
   const pending = tx.shared.get(chainSlot)
   if (pending) return pending
-  const row = await findHead(tx)
+  const row = await findOpenHead(tx)
   if (!row) return EMPTY
   return {
+    closed: row.destroyed !== null,
     generation: row.generation,
     frontier: decodeFrontier(row.frontier),
     last_id: row.last_id,
@@ -86,6 +91,12 @@ function assertPayload(event_type: EventType, payload: unknown): void {
   assert(validator.Check(payload), `payload of ${event_type} is not what its schema says`)
 }
 
+// A unit that was on its way when the tenant was off-boarded comes to nothing.
+function assertOpen({ closed }: ChainHead, event_type: EventType): void {
+  if (!closed || event_type === 'tenant.destroyed' || event_type === 'log.restored') return
+  throw new Refusal('unauthenticated', 'the tenant was off-boarded')
+}
+
 /**
  * Appends one breadcrumb and returns its sequence number and time. Call it late in a unit: on a
  * shared database it takes the tenant's head lock.
@@ -96,6 +107,7 @@ export async function appendCrumb<E extends EventType>(
 ): Promise<{ seq: number; created_us: number }> {
   assertPayload(crumb.event_type, crumb.payload)
   const head = await loadHead(tx)
+  assertOpen(head, crumb.event_type)
   const seq = head.frontier.size
   const created_us = Math.max(tx.now(), head.last_us + 1)
   const record = canonicalize({
@@ -117,8 +129,7 @@ export async function appendCrumb<E extends EventType>(
         tx.needs(insertNode(tx, { height, idx, hash }))
     },
   })
-  const generation = head.generation
-  tx.shared.set(chainSlot, { generation, frontier, last_id: leaf, last_us: created_us })
+  tx.shared.set(chainSlot, { ...head, frontier, last_id: leaf, last_us: created_us })
   return { seq, created_us }
 }
 

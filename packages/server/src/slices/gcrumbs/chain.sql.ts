@@ -20,6 +20,18 @@ const headStatement = statement<object>()((k, p) =>
 
 export const findHead = (db: TenantDb) => db.firstOf(headStatement, {})
 
+const openHeadStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('chain_heads')
+    .leftJoin('destructions', 'destructions.tenant_id', 'chain_heads.tenant_id')
+    .select(['generation', 'size', 'frontier', 'last_id', 'last_us'])
+    .select('destructions.tenant_id as destroyed')
+    .where('chain_heads.tenant_id', '=', p.tenant_id),
+)
+
+/** The head, and whether the tenant is being off-boarded: then nothing more is appended to it. */
+export const findOpenHead = (db: TenantDb) => db.firstOf(openHeadStatement, {})
+
 /** The same of many tenants, by tenant. */
 export const findHeads = (
   db: Database,

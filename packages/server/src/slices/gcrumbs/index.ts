@@ -10,6 +10,7 @@ export { findHead, findHeads, type HeadRow } from './chain.sql.ts'
 export { originOf, rollEpoch } from './epochs.ts'
 export { fitsHead, fitsLog, reconcileLog } from './restore.ts'
 export { seqAt } from './seq-at.ts'
+export { treeRoot } from './tree.ts'
 export { verifyChain } from './verify.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 

@@ -36,16 +36,14 @@ export async function checkPolicies(
 async function uncompiled(opened: readonly OpenedPolicy[]): Promise<PolicyFault[]> {
   if (opened.length === 0) return []
   // Loaded where it is used: a service without policies starts without its engines.
-  const [{ makers }, { recognisers }] = await Promise.all([
-    import('./rules.ts'),
+  const [{ makeRule }, { recognisers }] = await Promise.all([
+    import('./policy.ts'),
     import('./personal-data.ts'),
   ])
   return opened.flatMap(({ row, words }): PolicyFault[] => {
     if (words === null) return []
     try {
-      // Validated for its type before it was stored; what was put there since may throw.
-      const make = makers[typeOf(row)] as (config: unknown, known: typeof recognisers) => unknown
-      make(words.config, recognisers)
+      makeRule({ policy_type: typeOf(row), config: words.config }, recognisers)
       return []
     } catch {
       return [{ policy_id: row.policy_id, fault: 'it does not compile' }]

@@ -1,5 +1,6 @@
 // What policies said, on its way to the rows: allowed requests in batches, within a second.
 
+import { findDestruction } from '../../platform/db/destructions.sql.ts'
 import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import {
@@ -162,7 +163,10 @@ class EvaluationLog {
     while (left > 0 || slots.size > 0) {
       const some = evaluations.slice(0, Math.min(left, ROWS_PER_UNIT))
       const notes = [...slots.values()]
-      await this.#kernel.db.transact(tenant_id, (tx) => writeAll(tx, some, notes))
+      await this.#kernel.db.transact(tenant_id, async (tx) => {
+        // Of a tenant that was off-boarded meanwhile nothing is to come back.
+        if (!(await findDestruction(tx, tenant_id))) await writeAll(tx, some, notes)
+      })
       evaluations.splice(0, some.length)
       this.#count -= some.length
       for (const note of notes) if (slots.get(slotKey(note)) === note) slots.delete(slotKey(note))

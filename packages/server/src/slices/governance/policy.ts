@@ -49,13 +49,21 @@ const RESULTS: Readonly<Record<PolicyAction, PolicyResult>> = {
 export function compilePolicy(text: PolicyText | null, recognisers: Recognisers): Rule {
   if (text === null) return faulty({ reason: 'unreadable' })
   try {
-    // The configuration was validated for its type before it was stored.
-    const make = makers[text.policy_type] as (config: unknown, recognisers: Recognisers) => Rule
-    return make(text.config, recognisers)
+    return makeRule(text, recognisers)
   } catch (error) {
     if (error instanceof PatternRefused) return faulty({ reason: 'bad_pattern' })
     return faulty({ reason: 'failed' })
   }
+}
+
+/** Throws for a configuration that its type cannot take. */
+export function makeRule(
+  { policy_type, config }: Pick<PolicyText, 'policy_type' | 'config'>,
+  recognisers: Recognisers,
+): Rule {
+  // The configuration was validated for its type before it was stored.
+  const make = makers[policy_type] as (config: unknown, recognisers: Recognisers) => Rule
+  return make(config, recognisers)
 }
 
 const faulty = (detail: Detail): Rule => ({

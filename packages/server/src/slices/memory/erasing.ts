@@ -16,6 +16,7 @@ import {
   LIVE,
   updateTombstoneCertificate,
 } from './facts.sql.ts'
+import { refuseHeldFacts } from './holds.ts'
 import { pageMemories } from './memory-reads.ts'
 import { openFacts } from './opened-fact.ts'
 import { openedFacts } from './opened-facts.ts'
@@ -43,9 +44,14 @@ export async function factStates(
   return states
 }
 
-/** Hides facts from every read from this commit on; which of them were live. */
-export const markErasing = (tx: Tx, refs: readonly number[]) =>
-  changeStates(tx, refs, { before: LIVE, after: ERASING })
+/**
+ * Hides facts from every read from this commit on; which of them were live. Every erasure begins
+ * here: refuses `legal_hold` for all of them when one is in a store that is held.
+ */
+export async function markErasing(tx: Tx, refs: readonly number[]): Promise<number[]> {
+  await refuseHeldFacts(tx, refs)
+  return changeStates(tx, refs, { before: LIVE, after: ERASING })
+}
 
 /** Shows them again: an erasure that was given up before anything was destroyed. */
 export const unmarkErasing = (tx: Tx, refs: readonly number[]) =>

@@ -28,13 +28,32 @@ export {
   unmarkErasing,
 } from './erasing.ts'
 export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
-export { listRefsOfStore } from './facts.sql.ts'
+export {
+  type FactHead,
+  findFactHeads,
+  listFactsAfter,
+  listFactsSince,
+  listRefsOfStore,
+} from './facts.sql.ts'
+export {
+  countErasing,
+  countHolds,
+  findHold,
+  type HoldRow,
+  insertHold,
+  listHolds,
+  updateReleased,
+} from './holds.sql.ts'
+export { factStores, heldStores, refuseHeldStore } from './holds.ts'
+export { readNamespace } from './namespace.ts'
 export {
   type KnownFact,
   knownContents,
   type OpenedFact,
   openFacts,
   openForErasure,
+  openStored,
+  showMemory,
 } from './opened-fact.ts'
 export { purgeErased } from './purge.ts'
 export { listRefsWithin } from './ref-stores.sql.ts'
@@ -42,8 +61,9 @@ export { flushRetrieved } from './retrieved-facts.ts'
 export { type FactDocument, openFact } from './sealed-fact.ts'
 export { type MemoryState, memoryStateAt } from './state-at.ts'
 export { markStoreDeleting, removeStoreRow } from './store-heads.ts'
+export { readableStore } from './store-settings.ts'
 export { findStore } from './stores.sql.ts'
-export { writeTarget } from './write-target.ts'
+export { enterStore, StoreChanged, untilStable, writeTarget } from './write-target.ts'
 
 export const memoryHandlers = {
   list_stores: listStores,

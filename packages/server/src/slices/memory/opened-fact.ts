@@ -145,6 +145,13 @@ export async function openForErasure(
   return new Map(opened.map((fact) => [fact.ref, fact]))
 }
 
+/** Those of the rows that are live, or hidden by an erasure that may yet be taken back. */
+export const openStored = (
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly FactRow[],
+): Promise<OpenedFact[]> => openRows(kernel, tenant_id, rows, { states: [LIVE, ERASING] })
+
 interface ShownKey {
   readonly hex: string
   readonly base64: string

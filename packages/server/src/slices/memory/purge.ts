@@ -1,5 +1,7 @@
 // Drops from this process what other processes have erased, also while nobody asks for anything.
 
+import { PLATFORM } from '../../platform/db/database.ts'
+import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { findHead } from '../gcrumbs/index.ts'
@@ -34,11 +36,25 @@ const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${
  * read looks at its snapshot and shows nothing erased anyway; this clears the memory.
  */
 export async function purgeErased(kernel: Kernel): Promise<void> {
+  await dropDestroyed(kernel)
   const held = heldStores(kernel)
   const seen = looked(kernel)
   for (const key of seen.keys()) if (!held.has(key)) seen.delete(key)
   for (const [tenant_id, stores] of Map.groupBy(held.values(), ([tenant_id]) => tenant_id))
     await kernel.db.read(tenant_id, (db) => purgeTenant(kernel, db, stores))
+}
+
+/** All there is of tenants that were off-boarded. */
+async function dropDestroyed(kernel: Kernel): Promise<void> {
+  const held = [...heldStores(kernel).values()]
+  if (held.length === 0) return
+  const destroyed = new Set(await kernel.db.read(PLATFORM, listDestroyedIds))
+  for (const [tenant_id, store_id] of held) {
+    if (!destroyed.has(tenant_id)) continue
+    storeIndexes(kernel).drop(tenant_id, store_id)
+    openedFacts(kernel).forgetStore(tenant_id, store_id)
+    embeddings(kernel).interruptStore(tenant_id, store_id)
+  }
 }
 
 async function purgeTenant(

@@ -1,5 +1,6 @@
 // Which facts retrievals have returned: noted in memory, recorded every few seconds.
 
+import { findDestruction } from '../../platform/db/destructions.sql.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { insertRetrieved } from './retrieved-facts.sql.ts'
 
@@ -63,6 +64,8 @@ export class RetrievedFacts {
 
   async #record(store: Store, refs: readonly number[]): Promise<void> {
     await this.#kernel.db.transact(store.tenant_id, async (tx) => {
+      // Of a tenant that was off-boarded meanwhile nothing is to come back.
+      if (await findDestruction(tx, tx.tenant_id)) return
       await insertRetrieved(tx, store.store_id, refs)
     })
     if (this.#recorded.size + refs.length > RECORDED_MAX) this.#recorded.clear()

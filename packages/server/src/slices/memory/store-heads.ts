@@ -1,6 +1,8 @@
 // Stores inside a commit: read once, their log positions written once for all of its units.
 
 import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
+import { deleteHolds, deleteRetention } from './holds.sql.ts'
+import { refuseHeldStore } from './holds.ts'
 import {
   deleteStore,
   findStore,
@@ -52,7 +54,10 @@ export async function advanceStore(tx: Tx, store_id: string, seq: number): Promi
   if (head) keep(tx, { ...head, head_seq: seq })
 }
 
-/** From here the store takes no write and shows nothing; its facts are still there. */
+/**
+ * From here the store takes no write and shows nothing; its facts are still there. Refuses
+ * `legal_hold`; once it is marked, no hold can be placed.
+ */
 export async function markStoreDeleting(
   tx: Tx,
   store_id: string,
@@ -60,6 +65,7 @@ export async function markStoreDeleting(
   const head = await loadHead(tx, store_id)
   if (!head) return 'unknown'
   if (head.state === 'deleting') return 'already'
+  await refuseHeldStore(tx, store_id, tx.now())
   await updateStoreState(tx, store_id, 'deleting')
   keep(tx, { ...head, state: 'deleting' })
   return 'marked'
@@ -76,9 +82,14 @@ export async function changeEmbedder(
   keep(tx, { ...head, embedder, head_seq: seq })
 }
 
-/** Removes the row. Facts must be gone before; versions and tombstones stay. */
+/**
+ * Removes the row with its retention and its holds, whose words its secret has sealed. Facts must
+ * be gone before; versions and tombstones stay.
+ */
 export async function removeStoreRow(tx: Tx, store_id: string): Promise<void> {
   await deleteStore(tx, store_id)
+  await deleteHolds(tx, store_id)
+  await deleteRetention(tx, store_id)
   const heads = new Map(tx.shared.get(slot))
   heads.delete(store_id)
   tx.shared.set(slot, heads)

@@ -33,7 +33,7 @@ export const EVIDENCE = {
   },
   policies_in_force: { about: 'policies enabled at the end of the period', derived: 'policies' },
   oversight_policies: {
-    about: 'of them, those that make an operation wait for a person',
+    about: 'policies enabled then that make an operation wait for a person',
     derived: 'oversight',
   },
   approvals_requested: {
@@ -102,6 +102,14 @@ export const EVIDENCE = {
   signing_keys_changed: {
     about: 'signing keys made, rotated and retired',
     events: ['tenant.created', 'signing_key.rotated', 'signing_key.retired'],
+  },
+  assurance_runs: {
+    about: 'checks the service made of itself, each with its result, whatever that was',
+    events: ['assurance.completed'],
+  },
+  conformance_audits: {
+    about: 'runs of the conformance suite against the service, each with its signed rate',
+    events: ['conformance.audited'],
   },
   restores: { about: 'restores from a backup', events: ['log.restored'] },
   log_verified: {

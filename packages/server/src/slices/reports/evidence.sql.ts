@@ -11,16 +11,24 @@ export async function findLogSize(db: TenantDb): Promise<number> {
 const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
   k
     .selectFrom('breadcrumbs')
-    .select(['seq', 'breadcrumb_id', 'record'])
+    // As text: an object of bytes for each entry costs more than all else of reading it.
+    .select((e) => [
+      'seq',
+      'record',
+      e.fn<string>('lower', [e.fn('hex', ['breadcrumb_id'])]).as('id'),
+    ])
     .where('tenant_id', '=', p.tenant_id)
     .where('seq', '>=', p.first)
     .where('seq', '<', p.end)
     .orderBy('seq'),
 )
 
-/** Entries with seq in [first, end), oldest first. */
+/** Entries with seq in [first, end), oldest first; `id` is the leaf hash in lower hex. */
 export const listEntries = (db: TenantDb, first: number, end: number) =>
   db.allOf(entriesStatement, { first, end })
+
+export type EntryRow = Awaited<ReturnType<typeof listEntries>>[number]
+export type EpochRow = Awaited<ReturnType<typeof listEpochsBefore>>[number]
 
 /** Epochs over fewer than `size` entries: all that there will ever be. */
 export const listEpochsBefore = (db: TenantDb, size: number) =>

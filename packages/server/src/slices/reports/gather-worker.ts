@@ -8,6 +8,7 @@ import { readSource } from '../../platform/db/source.ts'
 import { Refusal, type RefusalExtras } from '../../platform/refusal.ts'
 import { sha256 } from '../gcrumbs/index.ts'
 import { type Made, makeContent, type Subject } from './content.ts'
+import { WalkControl } from './walk-control.ts'
 import { walkLog } from './walk-log.ts'
 
 export interface GatherRequest {
@@ -16,6 +17,8 @@ export interface GatherRequest {
   readonly log_seq: number | null
   readonly keys: readonly PublishedKey[]
   readonly origin: string
+  /** Of a WalkControl. */
+  readonly control: SharedArrayBuffer
 }
 
 export interface Gathered extends Made {
@@ -35,8 +38,9 @@ export interface GatherReply {
 async function gathered(request: GatherRequest): Promise<Gathered | 'beyond'> {
   const { source, subject, log_seq, keys, origin } = request
   const period = { from: subject.period_start, to: subject.period_end }
+  const control = new WalkControl(request.control)
   const walked = await readSource(source, subject.tenant_id, (db) =>
-    walkLog(db, { log_seq, ...period, keys, origin }),
+    walkLog(db, { log_seq, ...period, keys, origin }, control),
   )
   if (walked === 'beyond') return walked
   const made = makeContent(subject, walked)

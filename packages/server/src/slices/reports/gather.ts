@@ -5,20 +5,38 @@ import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { Subject } from './content.ts'
 import type { Gathered, GatherReply, GatherRequest } from './gather-worker.ts'
+import { WalkControl, WalkStopped } from './walk-control.ts'
+
+export interface Following {
+  /** Aborted: the walk stops, and `gather` throws WalkStopped. */
+  readonly signal: AbortSignal
+  /** Told now and then how many entries of how many are behind it. */
+  readonly progress?: (done: number, total: number) => Promise<void>
+}
+
+/** Young garbage of one page after another; what is kept of a log is little. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
+/** A thread that waits for a database looks at nothing: after so long it is ended. */
+const STOP_MS = 1_000
+const PROGRESS_MS = 500
 
 /** `beyond`: the log is shorter than `log_seq`. */
 export function gather(
   kernel: Kernel,
   subject: Subject,
   log_seq: number | null,
+  following: Following,
 ): Promise<Gathered | 'beyond'> {
-  return gatherer(kernel).gather({
+  const control = new WalkControl()
+  const request = {
     source: kernel.db.source,
     subject,
     log_seq,
     keys: kernel.keyring.publishedKeys(),
     origin: kernel.settings.origin,
-  })
+    control: control.buffer,
+  }
+  return gatherer(kernel).gather(request, control, following)
 }
 
 const gatherer = perKernel(() => new Gatherer())
@@ -29,19 +47,48 @@ class Gatherer {
   #last: Promise<unknown> = Promise.resolve()
 
   /** One after another: each reads a whole log, and takes a connection. */
-  gather(request: GatherRequest): Promise<Gathered | 'beyond'> {
-    const turn = this.#last.then(() => this.#run(request))
+  gather(
+    request: GatherRequest,
+    control: WalkControl,
+    { signal, progress }: Following,
+  ): Promise<Gathered | 'beyond'> {
+    let begun = false
+    const turn = this.#last.then(async () => {
+      begun = true
+      const telling = progress ? tellProgress(control, progress) : null
+      try {
+        return await this.#run(request, control, signal)
+      } finally {
+        await telling?.end()
+      }
+    })
     this.#last = turn.catch(() => undefined)
-    return turn
+    return unlessAborted(turn, signal, () => !begun)
   }
 
-  async #run(request: GatherRequest): Promise<Gathered | 'beyond'> {
+  async #run(
+    request: GatherRequest,
+    control: WalkControl,
+    signal: AbortSignal,
+  ): Promise<Gathered | 'beyond'> {
+    if (signal.aborted) throw new WalkStopped()
     this.#worker ??= this.#start()
     const worker = this.#worker
     worker.ref()
+    let ending: NodeJS.Timeout | undefined
+    const stop = () => {
+      control.stop()
+      ending = setTimeout(() => worker.terminate(), STOP_MS)
+    }
+    signal.addEventListener('abort', stop)
     try {
       return readReply(await replyOf(worker, request))
+    } catch (error) {
+      // However it ended: it was to.
+      throw signal.aborted ? new WalkStopped() : error
     } finally {
+      signal.removeEventListener('abort', stop)
+      clearTimeout(ending)
       // An idle thread does not keep the process alive.
       worker.unref()
     }
@@ -50,12 +97,58 @@ class Gatherer {
   #start(): Worker {
     const worker = new Worker(new URL('./gather-worker.ts', import.meta.url), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: THREAD_LIMITS,
     })
     // The next report starts another.
     worker.once('exit', () => {
-      this.#worker = undefined
+      if (this.#worker === worker) this.#worker = undefined
     })
     return worker
+  }
+}
+
+/** Nobody waits for a turn that he no longer wants; one that has begun is seen to its end. */
+async function unlessAborted<T>(
+  turn: Promise<T>,
+  signal: AbortSignal,
+  isWaiting: () => boolean,
+): Promise<T> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => {
+      if (isWaiting()) reject(new WalkStopped())
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
+  })
+  try {
+    return await Promise.race([turn, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** What is told is under way when it ends no more. */
+function tellProgress(control: WalkControl, progress: NonNullable<Following['progress']>) {
+  let told = 0
+  let telling: Promise<void> | null = null
+  const timer = setInterval(() => {
+    const { done, total } = control.progress
+    if (done === told || telling) return
+    told = done
+    telling = progress(done, total)
+      // The next one makes up for it.
+      .catch(() => {})
+      .finally(() => {
+        telling = null
+      })
+  }, PROGRESS_MS)
+  timer.unref()
+  return {
+    async end() {
+      clearInterval(timer)
+      await telling
+    },
   }
 }
 

@@ -2,14 +2,21 @@
 
 import type { GenerateReportRequest, Report, ReportType, reports } from '@custos/contract'
 import type { Call, Handler, Once } from '../../platform/call.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
-import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
 import { gather } from './gather.ts'
+import { orderReport } from './order.ts'
 import { type Period, periodOf } from './period.ts'
-import { openReport, type Written, writeReport } from './report-record.ts'
-import { findReport, insertReport } from './reports.sql.ts'
+import {
+  insertWritten,
+  openReport,
+  REPORT_ID_BYTES,
+  type Written,
+  writeReport,
+} from './report-record.ts'
+import { findReport } from './reports.sql.ts'
+import { sealTitle } from './sealed-report.ts'
+import { WalkStopped } from './walk-control.ts'
 import { refuseLimited } from './whole-tenant.ts'
 
 type Generate = Call<typeof reports.generate>
@@ -21,12 +28,32 @@ export const generate: Handler<typeof reports.generate> = async (call, { body })
   kernel.keyring.signer('record')
   const report_type = typeOf(call, body)
   const period = periodOf(body, kernel.clock.now())
+  const title = body.title ?? titleOf(report_type, period)
+  const asked = { report_type, period, title, log_seq: body.log_seq ?? null }
+  if (body.background) return orderReport(call, asked)
+
   const { period_start, period_end } = period
   const subject = { tenant_id, report_type, period_start, period_end }
-  const gathered = await gather(kernel, subject, body.log_seq ?? null)
+  await kernel.step('report:asked')
+  const gathered = await gatherFor(call, () =>
+    gather(kernel, subject, asked.log_seq, { signal: call.gone }),
+  )
   if (gathered === 'beyond') return call.refuse('rejected', 'the log has no such log_seq')
-  const title = body.title ?? titleOf(report_type, period)
-  return call.once(writeOnce(call, await writeReport(kernel, { subject, title, gathered, period })))
+
+  const report_id = kernel.ids.hex(REPORT_ID_BYTES)
+  const sealed = await sealTitle(kernel, tenant_id, { report_id, title })
+  const writing = { report_id, subject, title, sealed, gathered, period }
+  return call.once(writeOnce(call, await writeReport(kernel, writing)))
+}
+
+/** Whoever went away is told nothing; a walk of minutes would go on for nobody. */
+async function gatherFor<T>(call: Generate, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof WalkStopped) return call.refuse('unavailable')
+    throw error
+  }
 }
 
 function typeOf(call: Generate, { report_type, framework }: GenerateReportRequest): ReportType {
@@ -46,7 +73,7 @@ function writeOnce(call: Generate, written: Written): Once<Report> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)
-      const report_id = await write(call, tx, written)
+      const report_id = await insertWritten(tx, written, call.principal.key_id)
       // Made to the schema by writeReport; the row has its bytes.
       const reply = written.report as unknown as Report
       return { reply, ids: { report_id } }
@@ -57,22 +84,4 @@ function writeOnce(call: Generate, written: Written): Once<Report> {
       return openReport(call.kernel, call.tenant_id, row)
     },
   }
-}
-
-async function write(call: Generate, tx: Tx, { record_digest, row }: Written): Promise<string> {
-  const report_id = Buffer.from(row.report_id).toString('hex')
-  tx.needs(insertReport(tx, { ...row, seq: await nextSeq(tx) }))
-  await appendCrumb(tx, {
-    event_type: 'report.generated',
-    subject: report_id,
-    payload: {
-      report_type: row.report_type as ReportType,
-      overall_finding: row.overall_finding as Report['overall_finding'],
-      log_seq: row.log_seq,
-      content_digest: Buffer.from(row.content_hash).toString('hex'),
-      record_digest,
-      generated_by: call.principal.key_id,
-    },
-  })
-  return report_id
 }

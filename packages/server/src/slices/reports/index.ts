@@ -2,8 +2,11 @@
 
 import type { reports } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
+import type { Kernel } from '../../platform/kernel.ts'
 import { remove } from './delete.ts'
 import { generate } from './generate.ts'
+import { REPORT_TRAITS, reportMaker } from './generate-job.ts'
+import { REPORT_GENERATE } from './order-payload.ts'
 import { download, frameworks, get, list, stats } from './reads.ts'
 
 export const reportsHandlers = {
@@ -15,3 +18,8 @@ export const reportsHandlers = {
   download,
   delete: remove,
 } satisfies HandlersOf<typeof reports>
+
+/** Before the jobs are started. */
+export function registerReportJobs(kernel: Kernel): void {
+  kernel.jobs.register(REPORT_GENERATE, reportMaker(kernel), REPORT_TRAITS)
+}

@@ -8,6 +8,8 @@ import { pageOf } from '../../platform/page.ts'
 import { CATALOGUE_VERSION, FRAMEWORKS, FULL_AUDIT, shownRows } from './catalogue/catalogue.ts'
 import { EVIDENCE } from './evidence-kinds.ts'
 import { htmlReport } from './html/page.ts'
+import { oscalReport } from './oscal/assessment-results.ts'
+import { printReport } from './pdf/print.ts'
 import { openReport, showSummaries } from './report-record.ts'
 import { countReports, findReport, listReports } from './reports.sql.ts'
 import { refuseLimited } from './whole-tenant.ts'
@@ -69,16 +71,21 @@ export const download: Handler<typeof reports.download> = async (call, { params,
   const report = await find(call, params.report_id)
   const day = report.generated_at.slice(0, 'YYYY-MM-DD'.length).replaceAll('-', '')
   const name = `custos_${report.report_type}_${day}`
-  if (query?.format === 'html')
-    return {
-      file: htmlReport(report),
-      type: 'text/html; charset=utf-8',
-      filename: `${name}.html`,
+  // The form its signature is over.
+  const signed = canonicalize(report as unknown as JsonObject)
+  switch (query?.format ?? 'json') {
+    case 'html':
+      return { file: htmlReport(report), type: HTML, filename: `${name}.html` }
+    case 'pdf': {
+      const file = await printReport(call.kernel, report)
+      return { file, type: 'application/pdf', filename: `${name}.pdf` }
     }
-  return {
-    // The form its signature is over.
-    file: canonicalize(report as unknown as JsonObject),
-    type: 'application/json; charset=utf-8',
-    filename: `${name}.json`,
+    case 'oscal':
+      return { file: oscalReport(report, signed), type: JSON_TYPE, filename: `${name}.oscal.json` }
+    default:
+      return { file: signed, type: JSON_TYPE, filename: `${name}.json` }
   }
 }
+
+const HTML = 'text/html; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'

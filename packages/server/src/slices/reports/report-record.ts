@@ -2,32 +2,37 @@
 
 import type { Report, ReportSummary, ReportType } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'
 import type { Gathered } from './gather-worker.ts'
-import type { ReportRow, SummaryRow } from './reports.sql.ts'
-import { openReports, type Part, sealReport } from './sealed-report.ts'
+import { insertReport, type ReportRow, type SummaryRow } from './reports.sql.ts'
+import { openReports, type Part, type SealedTitle, sealDocument } from './sealed-report.ts'
 import { type SignedReport, signReport } from './sign-report.ts'
 
 export interface Written extends SignedReport {
-  readonly row: Omit<ReportRow, 'seq'>
+  readonly row: Omit<ReportRow, 'seq'> & Pick<Report, 'report_type' | 'overall_finding'>
 }
 
 export interface Writing {
+  readonly report_id: string
   readonly subject: Subject
   readonly title: string
+  /** The same, sealed under the secret that is to be the report's. */
+  readonly sealed: SealedTitle
   readonly gathered: Gathered
   /** Microseconds. */
   readonly period: { readonly from_us: number; readonly to_us: number }
 }
 
-const REPORT_ID_BYTES = 16
+export const REPORT_ID_BYTES = 16
 
 export async function writeReport(kernel: Kernel, writing: Writing): Promise<Written> {
-  const { subject, title, gathered, period } = writing
+  const { report_id, subject, title, sealed, gathered, period } = writing
   const { tenant_id, report_type } = subject
-  const report_id = kernel.ids.hex(REPORT_ID_BYTES)
+  const { secret_no } = sealed
   const created_us = kernel.clock.now()
   const { content_hash, file_size_bytes, overall_finding, log_seq } = gathered
   const signed = await signReport(kernel, {
@@ -50,9 +55,8 @@ export async function writeReport(kernel: Kernel, writing: Writing): Promise<Wri
     sections: gathered.sections.map((section) => ({ ...section })),
     content: gathered.content,
   })
-  const sealed = await sealReport(kernel, tenant_id, {
-    report_id,
-    title,
+  const document = await sealDocument(kernel, tenant_id, {
+    ...{ report_id, secret_no },
     text: JSON.stringify(signed.report),
   })
   const row = {
@@ -67,11 +71,35 @@ export async function writeReport(kernel: Kernel, writing: Writing): Promise<Wri
     created_us,
     deleted_us: null,
     ...sealed,
+    sealed: document,
   }
   return { ...signed, row }
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** Its row and its entry on the log. Returns its id. */
+export async function insertWritten(
+  tx: Tx,
+  { record_digest, row }: Written,
+  generated_by: string,
+): Promise<string> {
+  const report_id = hex(row.report_id)
+  tx.needs(insertReport(tx, { ...row, seq: await nextSeq(tx) }))
+  await appendCrumb(tx, {
+    event_type: 'report.generated',
+    subject: report_id,
+    payload: {
+      report_type: row.report_type,
+      overall_finding: row.overall_finding,
+      log_seq: row.log_seq,
+      content_digest: hex(row.content_hash),
+      record_digest,
+      generated_by,
+    },
+  })
+  return report_id
+}
 
 /** The document of a row that has one. */
 export async function openReport(

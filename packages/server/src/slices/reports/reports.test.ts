@@ -242,7 +242,7 @@ describe('a report', () => {
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*sandbox/)
     assert.ok(!text.includes('<script'))
     assert.ok(text.includes('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;'))
-    assert.equal(text.match(/<svg /g)?.length, 2)
+    assert.equal(text.match(/<svg class="chart"/g)?.length, 2)
   })
 })
 

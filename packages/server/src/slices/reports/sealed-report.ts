@@ -3,32 +3,43 @@
 import type { Kernel } from '../../platform/kernel.ts'
 import { open, SealError, seal } from '../../platform/keys/seal.ts'
 import { recordSecrets } from '../../platform/record-secrets.ts'
+import { Refusal } from '../../platform/refusal.ts'
 
 type Column = 'title' | 'document'
 
 const associatedData = (tenant_id: string, column: Column, report_id: string): Buffer =>
   Buffer.from(JSON.stringify(['report', column, tenant_id, report_id]))
 
-export interface SealedReport {
+export interface SealedTitle {
   readonly secret_no: number
-  readonly sealed_title: Buffer
-  readonly sealed: Buffer
+  readonly sealed_title: Uint8Array
 }
 
-export async function sealReport(
+/** Under a new secret, which is that of the whole report. */
+export async function sealTitle(
   kernel: Kernel,
   tenant_id: string,
-  { report_id, title, text }: { report_id: string; title: string; text: string },
-): Promise<SealedReport> {
+  { report_id, title }: { report_id: string; title: string },
+): Promise<SealedTitle> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
   const key = keys.factKey(secret)
   secret.fill(0)
-  return {
-    secret_no,
-    sealed_title: seal(key, associatedData(tenant_id, 'title', report_id), Buffer.from(title)),
-    sealed: seal(key, associatedData(tenant_id, 'document', report_id), Buffer.from(text)),
-  }
+  const sealed_title = seal(key, associatedData(tenant_id, 'title', report_id), Buffer.from(title))
+  return { secret_no, sealed_title }
+}
+
+/** Under the secret that its title was sealed with. */
+export async function sealDocument(
+  kernel: Kernel,
+  tenant_id: string,
+  { report_id, secret_no, text }: { report_id: string; secret_no: number; text: string },
+): Promise<Buffer> {
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const secret = (await kernel.keyring.secrets(tenant_id, 'decision', [secret_no])).get(secret_no)
+  if (!secret) throw new Refusal('unavailable')
+  const key = keys.factKey(secret)
+  return seal(key, associatedData(tenant_id, 'document', report_id), Buffer.from(text))
 }
 
 export interface Part {

@@ -1,25 +1,18 @@
 // Walks a log from its beginning to a position: verifies it and counts what it says.
 
-import {
-  appendLeaf,
-  EMPTY_FRONTIER,
-  type Frontier,
-  frontierRoot,
-  type JsonObject,
-  type PublishedKey,
-  parseCheckpoint,
-  verifyCheckpoint,
-} from '@custos/proof'
+import { type PublishedKey, parseCheckpoint, verifyCheckpoint } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { sha256 } from '../gcrumbs/index.ts'
 import {
+  type EpochRow,
   findDecisionBefore,
   findLogSize,
   listDecisions,
   listEntries,
   listEpochsBefore,
 } from './evidence.sql.ts'
-import { type Entry, type Seen, Tally } from './tally.ts'
+import { type Seen, Tally } from './tally.ts'
+import { EntryVerifier } from './verify-entries.ts'
+import type { WalkControl } from './walk-control.ts'
 
 export interface WalkTask {
   /** Null: all there is. */
@@ -64,112 +57,54 @@ const MODELS_SHOWN = 20
 /** Decisions that are looked at one by one for their model and duration: the newest. */
 const DECISIONS_MAX = 100_000
 
-type EpochRow = Awaited<ReturnType<typeof listEpochsBefore>>[number]
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-
-/** `beyond`: the log is shorter than what was asked for. */
-export async function walkLog(db: TenantDb, task: WalkTask): Promise<Walked | 'beyond'> {
+/** `beyond`: the log is shorter than what was asked for. Throws WalkStopped when told to stop. */
+export async function walkLog(
+  db: TenantDb,
+  task: WalkTask,
+  control?: WalkControl,
+): Promise<Walked | 'beyond'> {
   const size = await findLogSize(db)
   const log_seq = task.log_seq ?? size - 1
   if (log_seq >= size) return 'beyond'
-  const walk = new Walk(await listEpochsBefore(db, log_seq + 1), new Tally(task))
-  for (let first = 0; first <= log_seq && walk.problem === null; first += PAGE) {
-    const end = Math.min(first + PAGE, log_seq + 1)
-    const rows = await listEntries(db, first, end)
+  const entries = log_seq + 1
+  control?.passed(0, entries)
+  const walk = new EntryVerifier(await listEpochsBefore(db, entries), new Tally(task))
+  for await (const { rows, end } of pagesOf(db, entries)) {
     for (const row of rows) if (walk.problem === null) walk.take(row)
     if (walk.problem === null && walk.size !== end) walk.problem = 'entry_missing'
+    control?.passed(end, entries)
+    if (walk.problem !== null) break
   }
   const log = await stateOf(walk, task, db.tenant_id)
   return { log_seq, log, tally: walk.tally, decided: await decidedIn(db, walk.tally) }
 }
 
-class Walk {
-  readonly tally: Tally
-  problem: string | null = null
-  epochsVerified = 0
-  lastEpoch: EpochRow | null = null
-  #frontier: Frontier = EMPTY_FRONTIER
-  #lastId = '0'.repeat(64)
-  #lastAt = ''
-  #next = 0
-  #buffer = Buffer.alloc(4_096)
-  readonly #epochs: readonly EpochRow[]
-
-  constructor(epochs: readonly EpochRow[], tally: Tally) {
-    this.#epochs = epochs
-    this.tally = tally
+/** The next page is on its way while one is looked at: a database elsewhere works meanwhile. */
+async function* pagesOf(db: TenantDb, entries: number) {
+  const ask = (first: number) => {
+    const end = Math.min(first + PAGE, entries)
+    const rows = listEntries(db, first, end)
+    // Nobody may come to wait for it.
+    rows.catch(() => {})
+    return { rows, end }
   }
-
-  get size(): number {
-    return this.#frontier.size
-  }
-
-  get root(): Uint8Array | null {
-    return this.size === 0 ? null : frontierRoot(this.#frontier, sha256)
-  }
-
-  take(row: { seq: number; breadcrumb_id: Uint8Array; record: string }): void {
-    const leaf = this.#leafOf(row.record)
-    if (row.seq !== this.size) this.problem = 'entry_missing'
-    else if (Buffer.compare(leaf, row.breadcrumb_id) !== 0) this.problem = 'entry_changed'
-    if (this.problem !== null) return
-    const entry = entryOf(row.record)
-    if (entry?.seq !== row.seq) this.problem = 'entry_malformed'
-    else if (entry.prev_id !== this.#lastId) this.problem = 'chain_broken'
-    else if (entry.created_at <= this.#lastAt) this.problem = 'time_not_rising'
-    if (!entry || this.problem !== null) return
-    this.#frontier = appendLeaf(this.#frontier, leaf, { hash: sha256 })
-    this.#lastId = hex(leaf)
-    this.#lastAt = entry.created_at
-    this.#checkEpochs()
-    this.tally.take(entry)
-  }
-
-  /** The leaf hash, through one buffer for all of them: byte 0x00, then the record. */
-  #leafOf(record: string): Uint8Array {
-    // UTF-8 takes at most three bytes for each unit of UTF-16.
-    if (this.#buffer.length <= 3 * record.length) this.#buffer = Buffer.alloc(4 * record.length)
-    const length = this.#buffer.write(record, 1)
-    return sha256(this.#buffer.subarray(0, length + 1))
-  }
-
-  #checkEpochs(): void {
-    for (;;) {
-      const epoch = this.#epochs[this.#next]
-      if (!epoch || epoch.tree_size > this.size) return
-      const root = frontierRoot(this.#frontier, sha256)
-      if (Buffer.compare(root, epoch.root_hash) !== 0) {
-        this.problem = 'epoch_root_mismatch'
-        return
-      }
-      this.#next += 1
-      this.epochsVerified += 1
-      this.lastEpoch = epoch
-    }
+  let next = entries > 0 ? ask(0) : null
+  while (next) {
+    const { end } = next
+    const rows = await next.rows
+    next = end < entries ? ask(end) : null
+    yield { rows, end }
   }
 }
 
-type LinkedEntry = Entry & { readonly prev_id: string }
-
-function entryOf(record: string): LinkedEntry | null {
-  try {
-    // Its bytes are those the leaf was made of; what a report needs of it is checked.
-    const entry = JSON.parse(record) as LinkedEntry & { payload: JsonObject }
-    return typeof entry.created_at === 'string' && typeof entry.payload === 'object' ? entry : null
-  } catch {
-    return null
-  }
-}
-
-async function stateOf(walk: Walk, task: WalkTask, tenant_id: string): Promise<LogState> {
+async function stateOf(walk: EntryVerifier, task: WalkTask, tenant_id: string): Promise<LogState> {
   const { size, root, problem, lastEpoch } = walk
   const checkpoint = lastEpoch ? await checkpointOf(lastEpoch, task, tenant_id) : 'none'
   const reason = problem ?? (checkpoint === 'invalid' ? 'checkpoint_invalid' : null)
   return {
     status: reason !== null ? 'tampered' : size === 0 ? 'empty' : 'intact',
     entries_verified: size,
-    root_hash: root && hex(root),
+    root_hash: root,
     epochs_verified: walk.epochsVerified,
     last_epoch: lastEpoch && {
       epoch_number: lastEpoch.epoch_number,

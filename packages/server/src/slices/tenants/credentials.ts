@@ -1,7 +1,6 @@
 // Stored credentials: issuing, finding by key with an exact cache, revoking at once.
 
 import type { CredentialClass, Scope, TrustTier } from '@custos/contract'
-import type { Principal } from '../../platform/call.ts'
 import {
   type FoundCredential,
   findCredential,
@@ -10,16 +9,12 @@ import {
   revokeCredentialsOfClass,
 } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import { findDestruction, revokeAll } from '../../platform/db/destructions.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { hashApiKey, isApiKey, keyPrefix, mintApiKey } from './api-key.ts'
-
-/** A stored key that may act, until it expires. */
-export interface Credential {
-  readonly principal: Principal
-  readonly expires_us: number | null
-  readonly max_trust_tier: string | null
-}
+import { type Credential, findMomentary } from './momentary-key.ts'
 
 const KNOWN_MAX = 10_000
 const UNKNOWN_MAX = 1_000
@@ -80,6 +75,8 @@ export function findByKey(
   key: string,
   digest: Buffer,
 ): Credential | null | Promise<Credential | null> {
+  const momentary = findMomentary(kernel, digest)
+  if (momentary) return momentary
   const cached = caches(kernel).get(digest.toString('latin1'))
   if (cached !== undefined) return unexpired(kernel, cached)
   if (!isApiKey(key)) return null
@@ -142,6 +139,9 @@ export interface IssuedKey {
 
 /** Issues a key in the caller's unit of work. */
 export async function issueKey(kernel: Kernel, tx: Tx, fresh: NewCredential): Promise<IssuedKey> {
+  const { tenant_id } = fresh
+  if (tenant_id !== null && (await findDestruction(tx, tenant_id)))
+    throw new Refusal('tenant_destroyed')
   const api_key = mintApiKey(kernel.ids, fresh.class)
   const issued = {
     key_id: kernel.ids.hex(12),
@@ -184,4 +184,10 @@ export async function revokeClass(
 ): Promise<number> {
   tx.afterCommit(() => caches(kernel).clear())
   return revokeCredentialsOfClass(tx, owner, { credential_class, revoked_us: tx.now() })
+}
+
+/** Revokes every key of the unit's tenant; how many there were. Effective once durable. */
+export async function revokeKeysOfTenant(kernel: Kernel, tx: Tx): Promise<number> {
+  tx.afterCommit(() => caches(kernel).clear())
+  return revokeAll(tx, tx.now())
 }

@@ -2,9 +2,15 @@
 
 import { DEFAULT_SCOPES } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
-import { findTenant, insertTenant, type TenantRow } from '../../platform/db/control.sql.ts'
+import {
+  type FoundTenant,
+  findTenant,
+  insertTenant,
+  type TenantRow,
+} from '../../platform/db/control.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { issueKey } from './credentials.ts'
@@ -43,6 +49,8 @@ export async function ensureTenant(
 ): Promise<void> {
   await kernel.keyring.createTenant(tenant_id)
   const known = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
+  if (known && known.requested_us !== null)
+    throw new OperatorError(`the tenant ${tenant_id} was off-boarded: begin with other data`)
   if (known) return
   await kernel.db.transact(tenant_id, async (tx) => {
     const inserted = await insertTenant(tx, tenantRow(tx, { name: tenant_id, plan }))
@@ -70,20 +78,23 @@ async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> 
 }
 
 /** The row of the handle's tenant; refuses `tenant_not_found`. */
-export async function loadTenant(db: TenantDb): Promise<TenantRow> {
+export async function loadTenant(db: TenantDb): Promise<FoundTenant> {
   const tenant = await findTenant(db, db.tenant_id)
   if (!tenant) throw new Refusal('tenant_not_found')
   return tenant
 }
 
 /** A tenant as every reply shows it. */
-export function showTenant({ tenant_id, name, plan, created_us }: TenantRow) {
+export function showTenant(tenant: TenantRow & Partial<FoundTenant>) {
+  const { tenant_id, name, plan, created_us, requested_us = null, destroyed_us = null } = tenant
   return {
     tenant_id,
     id: tenant_id,
     name,
     plan,
     created_at: formatTime(created_us),
+    status: requested_us === null ? ('active' as const) : ('destroyed' as const),
+    destroyed_at: destroyed_us === null ? null : formatTime(destroyed_us),
     // Not enforced until billing exists, so none is claimed.
     limits: { max_memories: null, max_stores: null, max_requests_per_minute: null },
   }

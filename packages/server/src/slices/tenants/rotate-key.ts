@@ -24,6 +24,7 @@ export const rotateKey: Handler<Rotate> = async (call) => {
   // and has no keys that an Idempotency-Key could be kept under.
   const tenant = await call.read((db) => findTenant(db, db.tenant_id))
   if (!tenant) return call.refuse('tenant_not_found')
+  if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
   return call.once<Rotated>({
     async run(tx) {
       const reply = await rotate(call, tx)

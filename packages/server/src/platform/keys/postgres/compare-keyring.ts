@@ -5,7 +5,7 @@ import { KeyringError } from '../keyring-error.ts'
 import { openSigningKey, publishedOf } from '../signing-key-rows.ts'
 import { listSigningKeys as listFileKeys } from '../signing-keys.sql.ts'
 import { isErased } from '../slot-file.ts'
-import { openTenantRow } from '../tenant-rows.ts'
+import { isDestroyed, openTenantRow } from '../tenant-rows.ts'
 import { findTenant as findFileTenant, listTenantIds as listFileTenants } from '../tenants.sql.ts'
 import { unwrap } from '../wrap.ts'
 import {
@@ -84,8 +84,10 @@ async function compareTenantKeys(
   tenant_id: string,
 ): Promise<void> {
   const [row, copied] = [findFileTenant(source.db, tenant_id), await findTenant(db, tenant_id)]
-  const same =
-    row && copied && sameKeys(openTenantRow(source.master, row), openTenantRow(master, copied))
+  const gone = row !== undefined && isDestroyed(row)
+  const same = gone
+    ? copied !== undefined && isDestroyed(copied)
+    : row && copied && sameKeys(openTenantRow(source.master, row), openTenantRow(master, copied))
   requireSame(`keys of tenant ${tenant_id}`, same, true)
 }
 

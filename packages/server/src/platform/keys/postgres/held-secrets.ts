@@ -93,6 +93,18 @@ export class HeldSecrets {
       }
   }
 
+  wipeTenant(tenant_id: string): void {
+    for (const { owner, secrets } of this.blocks())
+      if (owner.tenant_id === tenant_id) secrets.fill(0)
+    for (const kind of ['fact', 'decision'] as const) {
+      const key = keyOf({ tenant_id, kind })
+      for (const recent of [this.#young, this.#old]) {
+        for (const secret of recent.get(key)?.values() ?? []) secret.fill(0)
+        recent.delete(key)
+      }
+    }
+  }
+
   wipeRecent(): void {
     for (const recent of [this.#young, this.#old]) wipeRecent(recent)
     this.#kept = 0

@@ -5,7 +5,7 @@ import { KeyringError } from '../keyring-error.ts'
 import { rewrapSeed } from '../signing-key-rows.ts'
 import { listSigningKeys } from '../signing-keys.sql.ts'
 import { isErased, SLOT_BYTES } from '../slot-file.ts'
-import { rewrapTenantRow } from '../tenant-rows.ts'
+import { isDestroyed, rewrapTenantRow } from '../tenant-rows.ts'
 import { findTenant, listTenantIds } from '../tenants.sql.ts'
 import { type MasterHolder, masterKeyObject, unwrap, wrap } from '../wrap.ts'
 import { insertBlock } from './blocks.sql.ts'
@@ -125,6 +125,7 @@ async function importTenants(
     const row = findTenant(source.db, tenant_id)
     if (!row) continue
     await insertTenant(tx, rewrapTenantRow(row, { from: source.master, next }))
+    if (isDestroyed(row)) continue
     const sealing = await addWrapKey(tx, next, tenant_id)
     for (const kind of KINDS) {
       const owner = { tenant_id, kind }

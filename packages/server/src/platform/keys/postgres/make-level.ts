@@ -8,6 +8,7 @@ import { backfillLedger, compareLedger, levelCheckpoints, mergeLedger } from './
 import { listAbandoned, listRenewalsAlive } from './parts.sql.ts'
 import { dropPlan, installRenewed } from './renewals.ts'
 import type { SecretStore } from './secret-store.ts'
+import { listUndestroyed } from './tenants.sql.ts'
 
 interface Place {
   readonly db: KeyringPg
@@ -34,7 +35,7 @@ export async function makeLevel({ db, secrets, copy }: Place): Promise<number> {
 }
 
 async function isSettled(db: PgQueries): Promise<boolean> {
-  for (const list of [listAbandoned, listRenewalsAlive, listNamedAlive])
+  for (const list of [listAbandoned, listRenewalsAlive, listNamedAlive, listUndestroyed])
     if ((await list(db)).length > 0) return false
   return true
 }
@@ -56,6 +57,7 @@ function settle(
       await dropPlan(tx, { secrets, destroy }, parts_id)
     await installRenewed(tx, secrets)
 
+    for (const tenant_id of await listUndestroyed(tx)) await secrets.destroyTenantIn(tx, tenant_id)
     const named = await listNamedAlive(tx)
     const groups = Map.groupBy(named, ({ tenant_id, kind }) => `${kind}\n${tenant_id}`)
     for (const [first, ...rest] of groups.values()) {

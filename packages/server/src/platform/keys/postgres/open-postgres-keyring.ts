@@ -17,6 +17,7 @@ import type {
 import { KeyringError } from '../keyring-error.ts'
 import { LedgerCopy } from '../ledger-copy.ts'
 import type { PublishedKey } from '../published-key.ts'
+import { requireTenantId } from '../tenant-rows.ts'
 import { type MasterHolder, masterKeyObject } from '../wrap.ts'
 import { checkpointStore } from './checkpoints.ts'
 import { DayKeys } from './day-keys.ts'
@@ -188,6 +189,16 @@ class OpenKeyring implements PostgresKeyring {
     return this.#parts.tenants.list()
   }
 
+  async listDestroyedTenants(): Promise<string[]> {
+    return this.#parts.tenants.listDestroyed()
+  }
+
+  async destroyTenant(tenant_id: string): Promise<void> {
+    requireTenantId(tenant_id)
+    await this.#parts.secrets.destroyTenant(tenant_id)
+    this.#parts.tenants.drop(tenant_id)
+  }
+
   async tenant(tenant_id: string): Promise<TenantKeys> {
     return this.#underMaster(() => this.#parts.tenants.load(tenant_id))
   }
@@ -292,11 +303,15 @@ class OpenKeyring implements PostgresKeyring {
 }
 
 function watchFor(parts: Parts, read_only: boolean): () => Promise<void> {
-  const { db, held, secrets, signing, days, ledger, process_id } = parts
+  const { db, held, secrets, tenants, signing, days, ledger, process_id } = parts
+  // Of tenants destroyed; the first look is at what was before this memory held anything.
+  let seen = -1
   return watch(db, {
     turn: () => held.turn(),
-    follow: async ({ destroyed, key_changes, day_floor }) => {
+    follow: async ({ destroyed, key_changes, day_floor, tenants_destroyed }) => {
       days.forget(day_floor)
+      if (tenants_destroyed !== seen) await tenants.follow()
+      seen = tenants_destroyed
       await secrets.follow(destroyed)
       await signing.follow(key_changes)
     },

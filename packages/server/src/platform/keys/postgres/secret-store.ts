@@ -7,7 +7,7 @@ import { SLOT_BYTES } from '../slot-file.ts'
 import type { MasterHolder } from '../wrap.ts'
 import { findLastBlock, insertBlock, lastLedgerNumber, type Range } from './blocks.sql.ts'
 import type { HeldSecrets } from './held-secrets.ts'
-import { lockCounter } from './instance.sql.ts'
+import { lockCounter, takeNumbers } from './instance.sql.ts'
 import type { KeyringPg, PgQueries, PgTx } from './keyring-pg.ts'
 import {
   deleteSecrets,
@@ -20,7 +20,7 @@ import {
   type Owner,
   type Sealing,
 } from './secrets.sql.ts'
-import { lockTenant } from './tenants.sql.ts'
+import { destroyTenantRows, lockTenant } from './tenants.sql.ts'
 import { openWrapKey, shareWrapKey } from './wrap-keys.sql.ts'
 
 const BLOCK_NUMBERS = 1024
@@ -135,6 +135,19 @@ export class SecretStore {
       for (const { owner, numbers } of named) this.#held.wipe(owner, numbers)
       this.#destructions += 1
     }
+  }
+
+  /** Everything the tenant has in the keyring but the row that says so. */
+  async destroyTenant(tenant_id: string): Promise<void> {
+    await this.destroying((tx) => this.destroyTenantIn(tx, tenant_id))
+    this.#held.wipeTenant(tenant_id)
+  }
+
+  async destroyTenantIn(tx: PgTx, tenant_id: string): Promise<void> {
+    await lockCounter(tx, 'destroyed')
+    await destroyTenantRows(tx, tenant_id)
+    // A number without a row: whoever follows compares all that it holds.
+    await takeNumbers(tx, 'destroyed', 1)
   }
 
   /** Takes out of memory what other processes have destroyed. @param last the counter now */

@@ -22,18 +22,70 @@ export async function findTenant(db: PgQueries, tenant_id: string): Promise<Tena
   )
 }
 
-/** Whether it is there; if so its numbers are given out by this transaction alone. */
+/** Whether it has keys; if so its numbers are given out by this transaction alone. */
 export async function lockTenant(tx: PgTx, tenant_id: string): Promise<boolean> {
-  const row = await tx.get(
-    'SELECT tenant_id FROM keyring.tenants WHERE tenant_id = $1 FOR UPDATE',
+  const row = await tx.get<{ live: boolean }>(
+    `SELECT length(tenant_key) > 0 AS live FROM keyring.tenants
+     WHERE tenant_id = $1 FOR UPDATE`,
     tenant_id,
   )
-  return row !== undefined
+  return row?.live ?? false
 }
 
-export async function listTenantIds(db: PgQueries): Promise<string[]> {
+/**
+ * Leaves of the tenant the row that says so. Overwritten first: storage that changes rows in place
+ * then keeps nothing of them. Whoever makes secrets for it meanwhile is waited for.
+ */
+export async function destroyTenantRows(tx: PgTx, tenant_id: string): Promise<void> {
+  await tx.run(
+    `INSERT INTO keyring.tenants (tenant_id, tenant_key, label_salt) VALUES ($1, '', '')
+     ON CONFLICT DO NOTHING`,
+    tenant_id,
+  )
+  await lockTenant(tx, tenant_id)
+  const zeros = (column: string) => `${column} = decode(repeat('00', length(${column})), 'hex')`
+  const at = 'WHERE tenant_id = $1'
+  await tx.run(
+    `UPDATE keyring.tenants SET ${zeros('tenant_key')}, ${zeros('label_salt')} ${at}`,
+    tenant_id,
+  )
+  await tx.run(`UPDATE keyring.tenants SET tenant_key = '', label_salt = '' ${at}`, tenant_id)
+  await tx.run(`UPDATE keyring.wrap_keys SET ${zeros('wrap_key')} ${at}`, tenant_id)
+  await tx.run(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id)
+  await tx.run(`UPDATE keyring.secrets SET ${zeros('secret')} ${at}`, tenant_id)
+  await tx.run(`DELETE FROM keyring.secrets ${at}`, tenant_id)
+  await tx.run(`DELETE FROM keyring.secret_blocks ${at}`, tenant_id)
+  await tx.run(
+    `INSERT INTO keyring.counters (name, value) VALUES ('tenants_destroyed', 1)
+     ON CONFLICT (name) DO UPDATE SET value = counters.value + 1`,
+  )
+}
+
+/** Tenants that the ledger names as destroyed, and that have something left. */
+export async function listUndestroyed(db: PgQueries): Promise<string[]> {
   const rows = await db.all<{ tenant_id: string }>(
-    'SELECT tenant_id FROM keyring.tenants ORDER BY tenant_id',
+    `SELECT DISTINCT l.tenant_id FROM keyring.ledger AS l
+     LEFT JOIN keyring.tenants AS t ON t.tenant_id = l.tenant_id
+     WHERE l.subject_kind = 'tenant' AND (t.tenant_id IS NULL OR length(t.tenant_key) > 0
+       OR EXISTS (SELECT 1 FROM keyring.secret_blocks AS b WHERE b.tenant_id = l.tenant_id)
+       OR EXISTS (SELECT 1 FROM keyring.wrap_keys AS w WHERE w.tenant_id = l.tenant_id))
+     ORDER BY l.tenant_id`,
+  )
+  return rows.map((row) => row.tenant_id)
+}
+
+/** Of every tenant there ever was. */
+export const listTenantIds = (db: PgQueries): Promise<string[]> => idsOf(db, '')
+
+export const listLiveTenantIds = (db: PgQueries): Promise<string[]> =>
+  idsOf(db, 'WHERE length(tenant_key) > 0')
+
+export const listDestroyedTenantIds = (db: PgQueries): Promise<string[]> =>
+  idsOf(db, 'WHERE length(tenant_key) = 0')
+
+async function idsOf(db: PgQueries, where: string): Promise<string[]> {
+  const rows = await db.all<{ tenant_id: string }>(
+    `SELECT tenant_id FROM keyring.tenants ${where} ORDER BY tenant_id`,
   )
   return rows.map((row) => row.tenant_id)
 }

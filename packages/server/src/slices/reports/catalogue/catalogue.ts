@@ -11,8 +11,8 @@ import { iso42001 } from './iso-42001.ts'
 import { nistAiRmf } from './nist-ai-rmf.ts'
 import { SOURCES } from './sources.ts'
 
-/** The day on which the sources were read; a change of any row needs a new one. */
-export const CATALOGUE_VERSION = '2026-11-21'
+/** The day on which the sources were read; a change of any row needs a new one, or a number. */
+export const CATALOGUE_VERSION = '2026-11-21.2'
 
 export const FRAMEWORKS: Readonly<Record<ReportFramework, Framework>> = {
   eu_ai_act: euAiAct,

@@ -65,7 +65,13 @@ const HIGH_RISK = rowsOf(
       article: '15',
       title: 'Accuracy, robustness and cybersecurity',
       requirement: 'Accuracy is declared, measured and kept; the system withstands attacks.',
-      evidence: ['outcomes_recorded', 'log_verified', 'checkpoints_signed'],
+      evidence: [
+        'outcomes_recorded',
+        'assurance_runs',
+        'conformance_audits',
+        'log_verified',
+        'checkpoints_signed',
+      ],
       not_covered: 'Declared metrics of accuracy, tests of robustness and of attacks.',
     },
     {

@@ -37,7 +37,7 @@ export const iso42001: Framework = {
         article: 'A.6.2.6',
         title: 'AI system operation and monitoring',
         requirement: 'Operation is monitored, repaired, updated and supported.',
-        evidence: ['decisions_logged', 'evaluations_denied', 'outcomes_recorded'],
+        evidence: ['decisions_logged', 'evaluations_denied', 'outcomes_recorded', 'assurance_runs'],
         read: ['iso_online'],
         not_covered: 'Repair, updates and support.',
       },

@@ -52,7 +52,7 @@ export const nistAiRmf: Framework = {
         article: 'MEASURE 2.4',
         title: 'Functionality and behaviour monitored in production',
         requirement: 'What the system and its components do is monitored when in production.',
-        evidence: ['decisions_logged', 'evaluations_denied', 'outcomes_recorded'],
+        evidence: ['decisions_logged', 'evaluations_denied', 'outcomes_recorded', 'assurance_runs'],
         read: ['nist_ciso', 'nist_secframe'],
         not_covered: 'Behaviour that is not sent here.',
       },

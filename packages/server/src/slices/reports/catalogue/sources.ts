@@ -59,9 +59,40 @@ export const SOURCES = {
   ai_act_text: { name: 'ai-act-text.com', url: 'https://ai-act-text.com/article-12-ai-act' },
 
   // The GDPR.
-  gdpr_saco: {
-    name: 'Saco, on the date of the GDPR',
-    url: 'https://www.saco.se/lokala-webbplatser/sacos-sidor/dataskydd-i-sacofederationen/arbetsgrupp-sacofederationen/faq2/faq/nar-borjar-dataskyddsforordningen-gdpr-och-eus-dataskyddsreform-galla/',
+  gdpr_text_99: {
+    name: 'gdpr-text.com, Article 99',
+    url: 'https://gdpr-text.com/hu/read/article-99/?col=2&lang1=no&lang2=en&lang3=de',
+  },
+  gdpr_beetle_99: { name: 'GDPRbeetle, Article 99', url: 'https://gdprbeetle.eu/99/' },
+  gdpr_info: { name: 'gdprinfo.eu, table of articles', url: 'https://gdprinfo.eu/' },
+  gdpr_kiprotect: { name: 'KIProtect, table of articles', url: 'https://kiprotect.com/kb/gdpr' },
+  gdpr_prighter: {
+    name: 'Prighter, table of articles',
+    url: 'https://prighter.com/resources/legal/gdpr',
+  },
+  gdpr_isw: {
+    name: 'ISW Legal, summaries of the articles',
+    url: 'https://iswlegal.com/gdpr/article-summaries',
+  },
+  gdpr_isw_32: {
+    name: 'ISW Legal, Article 32',
+    url: 'https://iswlegal.com/gdpr/articles/article-32',
+  },
+  gdpr_isw_35: {
+    name: 'ISW Legal, Article 35',
+    url: 'https://iswlegal.com/gdpr/articles/article-35',
+  },
+  gdpr_rgpd_33: {
+    name: 'rgpd.com, Article 33',
+    url: 'https://rgpd.com/gdpr/chapter-4-controller-and-processor/article-33-notification-of-a-personal-data-breach-to-the-supervisory-authority/',
+  },
+  gdpr_commonaccord_33: {
+    name: 'CommonAccord, Article 33',
+    url: 'http://source.commonaccord.org/index.php?action=s&file=G/EU-GDPR-Law-CmA/Sec/Article/33.md',
+  },
+  gdpr_lawreg_35: {
+    name: 'law-reg.org, Article 35',
+    url: 'https://www.law-reg.org/gdpr-en1/document-structure/chapter-iv-controller-and-processor/article-35-data-protection-impact-assessment',
   },
 
   // Articles of DORA.

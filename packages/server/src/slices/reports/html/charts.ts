@@ -1,99 +1,58 @@
-// Charts as inline SVG that read without colours: by pattern, by length and by their labels.
+// Charts and patches as inline SVG: they read without colours, and print where backgrounds do not.
 
-import { REPORT_FINDINGS, type ReportFinding } from '@custos/contract'
+import { type Chart, type Fill, LABEL_SIZE, type Shape } from '../view/chart.ts'
 import { escaped } from './escape.ts'
 
-const WIDTH = 720
-const LABEL = 190
-const ROW = 26
+/** The same ink as the text's. */
+const INK = '#111'
 
-/** Solid, hatched, dotted, empty. */
-const FILLS: Readonly<Record<ReportFinding, string>> = {
-  EVIDENCE_FOUND: '#222',
-  PARTIAL: 'url(#hatched)',
-  INSUFFICIENT_DATA: 'url(#dotted)',
-  NOT_AUTOMATABLE: '#fff',
+const FILLED: Readonly<Record<Fill, string>> = {
+  solid: `fill="${INK}" stroke="${INK}"`,
+  hatched: `fill="url(#hatched)" stroke="${INK}"`,
+  dotted: `fill="url(#dotted)" stroke="${INK}"`,
+  empty: `fill="#fff" stroke="${INK}"`,
+  paper: 'fill="#fff"',
 }
 
-const PATTERNS =
-  '<defs>' +
+/** Once in a page, before what is filled with them. */
+export const PATTERNS =
+  '<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>' +
   '<pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" ' +
   'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/>' +
-  '<rect width="3" height="6" fill="#444"/></pattern>' +
+  `<rect width="3" height="6" fill="${INK}"/></pattern>` +
   '<pattern id="dotted" width="6" height="6" patternUnits="userSpaceOnUse">' +
-  '<rect width="6" height="6" fill="#fff"/><circle cx="3" cy="3" r="1.3" fill="#444"/></pattern>' +
-  '</defs>'
+  `<rect width="6" height="6" fill="#fff"/><circle cx="3" cy="3" r="1.2" fill="${INK}"/>` +
+  '</pattern></defs></svg>'
 
-const svg = (height: number, title: string, body: string): string =>
-  `<svg role="img" viewBox="0 0 ${WIDTH} ${height}" width="100%"><title>${escaped(title)}</title>` +
-  `${PATTERNS}${body}</svg>`
+/** In front of a finding's name, as in the charts. */
+export const patchSvg = (fill: Fill): string =>
+  '<svg class="patch" viewBox="0 0 13 13" aria-hidden="true">' +
+  `<rect x="0.5" y="0.5" width="12" height="12" ${FILLED[fill]}/></svg>`
 
-/** How many articles have each finding. */
-export function findingsChart(findings: readonly ReportFinding[]): string {
-  const counts = REPORT_FINDINGS.map((name) => findings.filter((one) => one === name).length)
-  const most = Math.max(1, ...counts)
-  const rows = REPORT_FINDINGS.map((name, i) => {
-    const count = counts[i] ?? 0
-    const width = ((WIDTH - LABEL - 60) * count) / most
-    const y = i * ROW
-    const bar =
-      count === 0
-        ? ''
-        : `<rect x="${LABEL}" y="${y + 4}" width="${width.toFixed(1)}" height="17" ` +
-          `fill="${FILLS[name]}" stroke="#222"/>`
-    return (
-      `<text x="0" y="${y + 18}">${name.replaceAll('_', ' ')}</text>${bar}` +
-      `<text x="${(LABEL + width + 8).toFixed(1)}" y="${y + 18}">${count}</text>`
-    )
-  })
-  return svg(REPORT_FINDINGS.length * ROW, 'Articles by finding', rows.join(''))
-}
+export const chartSvg = ({ title, width, height, shapes }: Chart): string =>
+  `<svg class="chart" role="img" viewBox="0 0 ${width} ${height}" ` +
+  `font-size="${LABEL_SIZE}" aria-label="${escaped(title)}">${shapes.map(shapeSvg).join('')}</svg>`
 
-export interface DayCounts {
-  readonly day: string
-  readonly entries: number
-  readonly decisions: number
-}
+const ANCHORS = { left: 'start', middle: 'middle', right: 'end' } as const
 
-const BARS_MAX = 60
-const HEIGHT = 150
-const DAY_MS = 86_400_000
-
-/** Entries of the log over the period, and the decisions among them. */
-export function activityChart(days: readonly DayCounts[], start: string, end: string): string {
-  const first = dayNumber(start)
-  const span = Math.max(1, dayNumber(end) - first + 1)
-  const perBar = Math.ceil(span / BARS_MAX)
-  const bars = Array.from({ length: Math.ceil(span / perBar) }, () => ({
-    entries: 0,
-    decisions: 0,
-  }))
-  for (const { day, entries, decisions } of days) {
-    const bar = bars[Math.floor((dayNumber(day) - first) / perBar)]
-    if (!bar) continue
-    bar.entries += entries
-    bar.decisions += decisions
+function shapeSvg(shape: Shape): string {
+  switch (shape.kind) {
+    case 'box': {
+      const [x, y, width, height] = [shape.x, shape.y, shape.width, shape.height].map(short)
+      return `<rect x="${x}" y="${y}" width="${width}" height="${height}" ${FILLED[shape.fill]}/>`
+    }
+    case 'line': {
+      const points = shape.points.map((point) => point.map(short).join(',')).join(' ')
+      return `<polyline points="${points}" fill="none" stroke="${INK}"/>`
+    }
+    case 'label': {
+      const { x, y, text, align, light } = shape
+      return (
+        `<text x="${short(x)}" y="${short(y)}" text-anchor="${ANCHORS[align]}"` +
+        `${light ? ' fill="#fff"' : ''}>${escaped(text)}</text>`
+      )
+    }
   }
-  const most = Math.max(1, ...bars.map(({ entries }) => entries))
-  const step = (WIDTH - 60) / bars.length
-  const scale = (HEIGHT - 40) / most
-  const drawn = bars.map(({ entries, decisions }, i) => {
-    const x = (60 + i * step + step * 0.1).toFixed(1)
-    const width = (step * 0.8).toFixed(1)
-    const box = (count: number, fill: string) =>
-      `<rect x="${x}" y="${(HEIGHT - 24 - count * scale).toFixed(1)}" width="${width}" ` +
-      `height="${(count * scale).toFixed(1)}" fill="${fill}" stroke="#222" stroke-width="0.6"/>`
-    return entries === 0 ? '' : box(entries, 'url(#hatched)') + box(decisions, '#222')
-  })
-  const base = HEIGHT - 24
-  const axis =
-    `<path d="M60 10V${base}H${WIDTH}" fill="none" stroke="#222"/>` +
-    `<text x="52" y="18" text-anchor="end">${most}</text>` +
-    `<text x="52" y="${base}" text-anchor="end">0</text>` +
-    `<text x="60" y="${HEIGHT - 6}">${escaped(start.slice(0, 10))}</text>` +
-    `<text x="${WIDTH}" y="${HEIGHT - 6}" text-anchor="end">${escaped(end.slice(0, 10))}</text>`
-  return svg(HEIGHT, 'Entries of the log over the period', drawn.join('') + axis)
 }
 
-/** Of a day or a time of RFC 3339 in UTC. */
-const dayNumber = (time: string): number => Math.floor(Date.parse(time.slice(0, 10)) / DAY_MS)
+const short = (value: number): string => String(Math.round(value * 10) / 10)

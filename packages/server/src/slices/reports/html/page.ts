@@ -1,174 +1,209 @@
-// A report as one page that needs nothing else: readable printed, and in black and white.
+// A report as one page that needs nothing else: readable printed, narrow, and in black and white.
 
-import type { Report, ReportFinding } from '@custos/contract'
-import { isObject } from '@custos/proof'
-import { activityChart, type DayCounts, findingsChart } from './charts.ts'
+import { REPORT_SAMPLES_MAX, type Report, type ReportFinding } from '@custos/contract'
+import { activityChart, type Chart, FILLS, findingsChart } from '../view/chart.ts'
+import {
+  type FrameworkView,
+  inWords,
+  type KindView,
+  lastEntry,
+  logInWords,
+  positionsOf,
+  type ReportView,
+  type SectionView,
+  type SourceView,
+  shortName,
+  viewOf,
+} from '../view/report-view.ts'
+import { chartSvg, PATTERNS, patchSvg } from './charts.ts'
 import { escaped } from './escape.ts'
-
-type Bare = Readonly<Record<string, unknown>>
-
-const STYLE = `
-:root { color-scheme: light }
-body { font: 15px/1.5 system-ui, sans-serif; color: #111; background: #fff; margin: 2rem auto;
-  max-width: 56rem; padding: 0 1rem }
-h1 { font-size: 1.6rem; line-height: 1.25 } h2 { margin-top: 2.2rem; border-bottom: 2px solid #111 }
-h3 { margin: 1.6rem 0 .3rem } p { margin: .35rem 0 }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0; font-size: .92rem }
-th, td { border: 1px solid #666; padding: .25rem .5rem; text-align: left; vertical-align: top }
-th { background: #eee } td.number { text-align: right; font-variant-numeric: tabular-nums }
-code { font-size: .85em; overflow-wrap: anywhere }
-.finding { display: inline-block; border: 2px solid #111; padding: 0 .45rem; font-weight: 600;
-  font-size: .85rem }
-.finding.EVIDENCE_FOUND { background: #111; color: #fff }
-.finding.INSUFFICIENT_DATA { border-style: dotted } .finding.NOT_AUTOMATABLE { border-width: 1px }
-.small { font-size: .88rem; color: #333 } svg text { font: 13px system-ui, sans-serif }
-section { break-inside: avoid } details { margin: .3rem 0 }
-`
+import { STYLE } from './style.ts'
 
 export function htmlReport(report: Report): string {
-  const { title, content } = report
-  const parts = isObject(content['frameworks'])
-    ? Object.values(content['frameworks']).filter(isObject)
-    : [content]
-  const findings = report.sections.map(({ status }) => status)
+  const view = viewOf(report)
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escaped(title)}</title><style>${STYLE}</style></head><body>`,
-    `<h1>${escaped(title)}</h1>`,
-    facts(report),
-    '<h2>In short</h2>',
-    findingsChart(findings),
-    '<p class="small">Articles by finding. A finding says whether evidence is on record; whether ',
-    'a law is kept is for people to judge.</p>',
-    activityChart(daysOf(content), report.period_start, report.period_end),
-    '<p class="small">Entries of the log over the period (hatched), decisions among them ',
-    '(black).</p>',
-    overview(report),
-    ...parts.map(partHtml),
-    closing(report),
-    '</body></html>\n',
+    '<link rel="icon" href="data:,">',
+    `<title>${escaped(report.title)}</title><style>${STYLE}</style></head><body>`,
+    PATTERNS,
+    '<header><p>Evidence report</p>',
+    `<h1 dir="auto">${escaped(report.title)}</h1>`,
+    `<p>${escaped(view.content.regulation)}</p></header><main>`,
+    facts(view),
+    summary(view),
+    overview(view),
+    ...view.frameworks.map(frameworkHtml),
+    recordsHtml(view),
+    sourcesHtml(view),
+    limitsHtml(view),
+    '</main></body></html>\n',
   ].join('\n')
 }
 
-const finding = (name: unknown): string =>
-  `<span class="finding ${escaped(name)}">${escaped(String(name).replaceAll('_', ' '))}</span>`
+const finding = (name: ReportFinding): string =>
+  `<span class="finding">${patchSvg(FILLS[name])} ${inWords(name)}</span>`
 
-const row = (name: string, value: string): string => `<tr><th>${name}</th><td>${value}</td></tr>`
+const code = (text: unknown): string => `<code>${escaped(text)}</code>`
 
-function facts({ content, ...report }: Report): string {
-  const log = isObject(content['log']) ? content['log'] : {}
-  return `<table>${[
-    row('Framework', escaped(content['regulation'])),
-    row('Finding overall', finding(report.overall_finding)),
-    row('Period', `${escaped(report.period_start)} up to ${escaped(report.period_end)}`),
-    row('Tenant', `<code>${escaped(report.tenant_id)}</code>`),
-    row(
-      'Log',
-      `${escaped(log['status'])}: ${escaped(log['entries_verified'])} entries verified, up to ` +
-        `position ${escaped(report.log_seq)}; checkpoint ${escaped(log['checkpoint'])}`,
-    ),
-    row('Generated', escaped(report.generated_at)),
-  ].join('')}</table>`
+interface Cell {
+  readonly html: string
+  readonly as?: 'number' | 'address'
+}
+type Row = readonly (string | Cell)[]
+
+/** On a narrow screen each row is a block of its own, with the heads as labels. */
+function table(heads: readonly string[], rows: readonly Row[]): string {
+  const head = heads.map((name) => `<th scope="col">${name}</th>`).join('')
+  const body = rows.map(
+    (row) => `<tr>${row.map((cell, i) => cellHtml(cell, heads[i])).join('')}</tr>`,
+  )
+  const parts = `<thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody>`
+  return `<table class="rows">${parts}</table>`
 }
 
-function daysOf({ activity }: Bare): DayCounts[] {
-  if (!Array.isArray(activity)) return []
-  return activity.filter(isObject).map((day) => ({
-    day: String(day['day']),
-    entries: Number(day['entries']),
-    decisions: Number(day['decisions']),
-  }))
+function cellHtml(cell: string | Cell, head = ''): string {
+  const { html, as }: Cell = typeof cell === 'string' ? { html: cell } : cell
+  return `<td data-head="${head}"${as === undefined ? '' : ` class="${as}"`}>${html}</td>`
 }
 
-function overview({ sections }: Report): string {
-  const rows = sections.map(
-    ({ framework, article, title, status }) =>
-      `<tr><td>${escaped(framework)}</td><td>${escaped(article)}</td><td>${escaped(title)}</td>` +
-      `<td>${finding(status satisfies ReportFinding)}</td></tr>`,
+const number = (value: string | number): Cell => ({ html: String(value), as: 'number' })
+
+/** A chart keeps its letters readable: on a narrow screen it moves sideways, by keys as well. */
+const figure = (chart: Chart, label: string): string =>
+  `<figure role="region" tabindex="0" aria-label="${label}">${chartSvg(chart)}</figure>`
+
+function facts({ report, content }: ReportView): string {
+  const rows: (readonly [string, string])[] = [
+    ['Finding overall', finding(report.overall_finding)],
+    ['Period', `${escaped(report.period_start)} up to ${escaped(report.period_end)}`],
+    ['Generated', escaped(report.generated_at)],
+    ['Tenant', code(report.tenant_id)],
+    ['Log', escaped(logInWords(content))],
+    ['Log position', lastEntry(report)],
+    ['Root hash of the log', code(content.log.root_hash ?? 'none: the log is empty')],
+    ['Catalogue', `as of ${escaped(content.catalogue_version)}`],
+    ['Report', code(report.report_id)],
+    ['SHA-256 of the content', code(report.content_hash)],
+    ['Content', `${report.file_size_bytes} bytes of canonical JSON (RFC 8785)`],
+    ['Signature', `Ed25519 ${code(report.signature)}`],
+    ['Key', code(report.key_id)],
+    ['Public key', code(report.public_key)],
+  ]
+  const cells = rows.map(
+    ([name, value]) => `<tr><th scope="row">${name}</th><td>${value}</td></tr>`,
   )
   return (
-    '<h2>Articles</h2><table><tr><th>Framework</th><th>Article</th><th>Title</th>' +
-    `<th>Finding</th></tr>${rows.join('')}</table>`
+    `<table class="facts"><tbody>${cells.join('')}</tbody></table>` +
+    '<p><strong>A finding says whether evidence is on record. Whether a law is kept is for ' +
+    'people to judge.</strong></p><p>To check the report: this page is not signed, the JSON ' +
+    'download is. <code>custos verify FILE</code> checks its signature and its SHA-256 without ' +
+    'asking anybody; the entries it names are looked up on the log by their positions.</p>'
   )
 }
 
-function partHtml(part: Bare): string {
-  const sections = isObject(part['sections']) ? Object.values(part['sections']) : []
-  const note = part['note'] === undefined ? '' : `<p class="small">${escaped(part['note'])}</p>`
+function summary({ report, content, frameworks }: ReportView): string {
+  const rows = frameworks.map((part) => [
+    `<a href="#${escaped(part.framework)}">${escaped(shortName(part.framework))}</a>`,
+    escaped(part.regulation),
+    number(part.sections.length),
+    finding(part.finding),
+  ])
+  const activity = activityChart(content.activity, report.period_start, report.period_end)
   return (
-    `<h2>${escaped(part['regulation'])}</h2>${note}` +
-    sections.filter(isObject).map(sectionHtml).join('\n')
+    '<h2>Summary</h2><h3>Articles by finding</h3>' +
+    figure(findingsChart(frameworks), 'Articles by finding') +
+    table(['Framework', 'Regulation', 'Articles', 'Finding'], rows) +
+    '<h3>Activity in the period</h3>' +
+    figure(activity, 'Activity in the period')
   )
 }
 
-const FORCE: Readonly<Record<string, string>> = {
-  throughout: 'in force throughout the period',
-  in_part: 'in force in part of the period',
-  not_yet: 'not yet in force in the period',
-  no_longer: 'no longer in force in the period',
-  not_known: 'no date from which it binds, or none known',
+function overview({ frameworks }: ReportView): string {
+  const rows = frameworks.flatMap(({ framework, sections }) =>
+    sections.map(({ article, title, finding: found, key }) => [
+      escaped(shortName(framework)),
+      escaped(article),
+      `<a href="#${anchor(framework, key)}">${escaped(title)}</a>`,
+      finding(found),
+    ]),
+  )
+  return `<h2>Articles</h2>${table(['Framework', 'Article', 'Title', 'Finding'], rows)}`
 }
 
-function sectionHtml(section: Bare): string {
-  const evidence = Array.isArray(section['evidence']) ? section['evidence'].filter(isObject) : []
-  const from = section['in_force_from'] === null ? '' : ` from ${escaped(section['in_force_from'])}`
-  const force = `${FORCE[String(section['in_force'])] ?? ''}${from && `;${from}`}`
-  const doubt =
-    section['verified'] === true ? '' : ' Title or date found in fewer than two sources.'
+const anchor = (framework: string, key: string): string => escaped(`${framework}.${key}`)
+
+const frameworkHtml = ({ framework, regulation, note, sections }: FrameworkView): string =>
+  `<h2 id="${escaped(framework)}">${escaped(regulation)}</h2>` +
+  `<p class="small">${escaped(note)}</p>${sections.map(sectionHtml).join('\n')}`
+
+function sectionHtml(section: SectionView): string {
+  const { framework, key, article, title, force, requirement, kinds, missed } = section
   return (
-    `<section><h3>${escaped(section['article'])} · ${escaped(section['title'])}</h3>` +
-    `<p>${finding(section['finding'])} <span class="small">${force}.${doubt}</span></p>` +
-    `<p>${escaped(section['requirement'])}</p>` +
-    (evidence.length === 0 ? '' : evidenceHtml(evidence)) +
-    `<p class="small"><b>Not covered:</b> ${escaped(section['not_covered'])}</p></section>`
+    `<section><h3 id="${anchor(framework, key)}">${escaped(article)} · ${escaped(title)}</h3>` +
+    `<p>${finding(section.finding)} <span class="small">${escaped(force)}.</span></p>` +
+    `<p>${escaped(requirement)}</p>` +
+    (kinds.length === 0 ? '' : evidenceHtml(kinds)) +
+    (missed.length === 0
+      ? ''
+      : `<p class="small"><b>Missing:</b> ${escaped(missed.join('; '))}.</p>`) +
+    `<p class="small"><b>Not covered:</b> ${escaped(section.not_covered)}</p>` +
+    `<p class="small"><b>Sources:</b> ${sourcesOf(section)}</p></section>`
   )
 }
 
-function evidenceHtml(evidence: readonly Bare[]): string {
-  const rows = evidence.map((one) => {
-    const at =
-      one['last_seq'] === null
-        ? '–'
-        : [one['first_seq'], one['last_seq']]
-            .filter((seq) => seq !== null)
-            .map(escaped)
-            .join(' – ')
+function evidenceHtml(kinds: readonly KindView[]): string {
+  const rows = kinds.map((kind) => {
+    const newest = kind.samples.at(-1)
+    const below = newest
+      ? `<br><span class="small">newest: ${code(newest.id)}, position ${newest.seq}</span>`
+      : ''
+    return [
+      `<span>${escaped(kind.about)}${below}</span>`,
+      number(kind.count),
+      number(positionsOf(kind)),
+      newest ? `<a href="#${kind.label}">list ${kind.label}</a>` : '–',
+    ]
+  })
+  return table(['Evidence in the period', 'Count', 'Log positions', 'Records'], rows)
+}
+
+const linkTo = ({ label, name }: SourceView): string =>
+  `<a href="#${label}" title="${escaped(name)}">${label}</a>`
+
+function sourcesOf({ text, read, verified }: SectionView): string {
+  const agree = verified ? 'verified: they agree' : 'unverified: fewer than two sources'
+  const names = read.map(linkTo).join(', ') || 'none'
+  return `text ${linkTo(text)}; read for title and date ${names} (${agree}).`
+}
+
+function recordsHtml({ kinds }: ReportView): string {
+  const named = kinds.filter(({ samples }) => samples.length > 0)
+  const parts = named.map(({ label, about, count, samples, ...kind }) => {
+    const items = samples.map(({ seq, id }) => `<li><span>${seq}</span> ${code(id)}</li>`)
+    const positions = positionsOf({ ...kind, about, count, samples })
     return (
-      `<tr><td>${escaped(one['about'])}${samplesHtml(one['samples'])}</td>` +
-      `<td class="number">${escaped(one['count'])}</td><td class="number">${at}</td></tr>`
+      `<section><h3 id="${label}">${label} · ${escaped(about)}</h3>` +
+      `<p class="small">${count} in the period, log positions ${positions}.</p>` +
+      `<ul class="records">${items.join('')}</ul></section>`
     )
   })
   return (
-    '<table><tr><th>Evidence in the period</th><th>Count</th><th>Log positions</th></tr>' +
-    `${rows.join('')}</table>`
+    '<h2>Records</h2><p class="small">Of each kind of evidence the newest ' +
+    `${REPORT_SAMPLES_MAX} in the period, by position on the log. Kinds that are found by ` +
+    'computing, and those that were not found, name no records.</p>' +
+    (parts.join('\n') || '<p>No records: nothing was found in the period.</p>')
   )
 }
 
-function samplesHtml(samples: unknown): string {
-  if (!Array.isArray(samples) || samples.length === 0) return ''
-  const ids = samples
-    .filter(isObject)
-    .map(({ seq, id }) => `${escaped(seq)}&nbsp;<code>${escaped(id)}</code>`)
-  return (
-    `<details><summary class="small">the newest ${ids.length}</summary>` +
-    `<p class="small">${ids.join('<br>')}</p></details>`
-  )
+function sourcesHtml({ sources }: ReportView): string {
+  const rows = sources.map(({ label, name, url }): Row => {
+    const html = `<a href="${escaped(url)}" rel="noreferrer">${escaped(url)}</a>`
+    return [`<span id="${label}">${label}</span>`, escaped(name), { html, as: 'address' }]
+  })
+  return `<h2>Sources</h2>${table(['No.', 'Source', 'Address'], rows)}`
 }
 
-function closing(report: Report): string {
-  const { limits } = report.content
-  const items = Array.isArray(limits) ? limits.map((text) => `<li>${escaped(text)}</li>`) : []
-  return (
-    `<h2>What this report does not say</h2><ul>${items.join('')}</ul>` +
-    `<h2>Integrity</h2><table>${[
-      row('Report', `<code>${escaped(report.report_id)}</code>`),
-      row('SHA-256 of the content', `<code>${escaped(report.content_hash)}</code>`),
-      row('Content', `${escaped(report.file_size_bytes)} bytes of canonical JSON (RFC 8785)`),
-      row('Signature', `Ed25519 <code>${escaped(report.signature)}</code>`),
-      row('Key', `<code>${escaped(report.key_id)}</code>`),
-    ].join('')}</table>` +
-    '<p class="small">This page is not signed: the JSON download is, and ' +
-    '<code>custos verify FILE</code> checks it without asking anybody.</p>'
-  )
-}
+const limitsHtml = ({ content }: ReportView): string =>
+  '<h2>What this report does not say</h2>' +
+  `<ul>${content.limits.map((text) => `<li>${escaped(text)}</li>`).join('')}</ul>`

@@ -7,6 +7,7 @@ import { ledgerCases } from './ledger-cases.ts'
 import { partsCases } from './parts-cases.ts'
 import { secretCases } from './secret-cases.ts'
 import { signingCases } from './signing-cases.ts'
+import { tenantCases } from './tenant-cases.ts'
 import { turnCases } from './turn-cases.ts'
 
 export interface Opening {
@@ -39,6 +40,7 @@ export function keyringSuite(engine: string, newPlace: (t: TestContext) => Promi
     turnCases,
     partsCases,
     checkpointCases,
+    tenantCases,
   ].flat()
   for (const { title, run } of cases)
     test(`${engine}: ${title}`, async (t) => run(await newPlace(t), t))

@@ -1,0 +1,86 @@
+// The oracle of transactions that run at once: what a group can show, and what it did show.
+
+import type { Trace, Turn } from './trace.ts'
+
+export const ANOMALIES = [
+  'lost_update',
+  'resurrection',
+  'non_repeatable_read',
+  'write_skew',
+] as const
+export type Anomaly = (typeof ANOMALIES)[number]
+
+/**
+ * The anomaly that a group of transactions could show, by its operations alone: a delete beside a
+ * write of the same key, two writes of one key, two reads around a write, or two writes each after
+ * a read of the other's key. Null when it can show none.
+ */
+export function anomalyOf(trace: Trace, turns: readonly Turn[]): Anomaly | null {
+  const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
+  const keysOf = (ids: readonly string[]) =>
+    ids.flatMap((id) => {
+      const fact = facts.get(id)
+      return fact ? [`${fact.subject}\n${fact.predicate}`] : []
+    })
+  const writes = turns.flatMap(({ introduces }) => keysOf(introduces))
+  const deletes = turns.flatMap((turn) => keysOf(turn.deletes))
+  const reads = turns.flatMap(({ asks, txn_id }) =>
+    asks ? [{ key: `${asks.subject}\n${asks.predicate}`, txn_id }] : [],
+  )
+  if (deletes.some((key) => writes.includes(key))) return 'resurrection'
+  if (new Set(writes).size < writes.length) return 'lost_update'
+  const twice = reads.some(
+    (read, i) => reads.findIndex((r) => r.key === read.key && r.txn_id === read.txn_id) < i,
+  )
+  if (twice) return 'non_repeatable_read'
+  return writes.length > 1 && reads.length > 1 ? 'write_skew' : null
+}
+
+/** What became of one transaction of a group. */
+export type TransactionOutcome = {
+  readonly txn_id: string
+  readonly kind: 'write' | 'delete'
+  /** The server said that it was carried out. */
+  readonly committed: boolean
+  /** In the audit afterwards: of a write what it wrote, of a delete what it deleted. */
+  readonly survives: boolean
+  /** An answer to a question about it holds it. */
+  readonly is_read: boolean
+  /** Something written later took its place. */
+  readonly replaced: boolean
+}
+
+export type GroupOutcome = {
+  readonly name: string
+  readonly transactions: readonly TransactionOutcome[]
+  /** An answer holds what was there before the group. */
+  readonly base_is_read: boolean
+}
+
+export type IsolationLevel = 'read_committed' | 'serializable'
+export type Shown = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
+
+/**
+ * The anomalies a group showed, and the strongest level they leave. All but a lost update are
+ * forbidden at every level. Whether the deleted memory had been replaced before does not matter:
+ * a delete and a write of one key leave the write, in either order, and never the deleted.
+ */
+export function judgeGroup({ transactions, base_is_read }: GroupOutcome): {
+  readonly anomalies: readonly Shown[]
+  readonly level: IsolationLevel
+} {
+  const anomalies = new Set<Shown>()
+  for (const { kind, committed, survives, is_read, replaced } of transactions) {
+    if (kind === 'delete') {
+      if (committed && (survives || base_is_read)) anomalies.add('resurrection')
+    } else if (!committed) {
+      if (survives || is_read) anomalies.add('refused_write')
+    } else if (!survives) anomalies.add('lost_update')
+    else if (!replaced && !is_read) anomalies.add('unread_write')
+  }
+  // Both were told that theirs is the version after the same one.
+  const open = transactions.filter((t) => t.kind === 'write' && t.committed && !t.replaced)
+  if (open.length > 1) anomalies.add('lost_update')
+  const level = anomalies.has('lost_update') ? 'read_committed' : 'serializable'
+  return { anomalies: [...anomalies], level }
+}

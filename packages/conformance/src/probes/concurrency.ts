@@ -1,0 +1,116 @@
+// Probe of concurrency_control: transactions of one request each, sent at once (W10).
+
+import { type GroupOutcome, type IsolationLevel, judgeGroup } from '../isolation.ts'
+import { type Ref, Refused, refKey, type Store, WHOLE_STORE } from '../store.ts'
+import { type Turn, turnsInOrder } from '../trace.ts'
+import { type Probe, type ProbeContext, turnCount } from './probe.ts'
+
+/**
+ * Two requests on one memory at once, a group at a time. At every level: what was deleted stays
+ * away, who was refused left nothing, and who was answered reads what was written. At a level
+ * above read_committed no committed write is lost either; which level is claimed is not part of
+ * the interface, so a lost one is only counted.
+ */
+export const concurrencyProbe: Probe = {
+  capability: 'concurrency_control',
+  steps: ({ at_once }) => turnCount(at_once),
+  async run(context) {
+    const { workloads, declared } = context
+    if (!declared.has('audit') || !declared.has('supersession_chain'))
+      return { metrics: {}, not_tested: 'needs audit and supersession_chain to see what is left' }
+    const store = await context.openStore()
+    const trace = workloads.at_once
+    const refs = new Map<string, Ref>()
+    const groups = Map.groupBy(
+      turnsInOrder(trace).map(({ turn }) => turn),
+      ({ txn_id }) => txn_id?.split('/')[0] ?? null,
+    )
+    for (const turn of groups.get(null) ?? []) await writeBase(context, { store, turn, refs })
+    const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
+    const outcomes: GroupOutcome[] = []
+    for (const [name, turns] of groups) {
+      if (name === null) continue
+      const [one] = turns.flatMap((t) => [...t.introduces, ...t.deletes]).map((i) => facts.get(i))
+      const base = trace.facts.find(
+        (f) => f.subject === one?.subject && f.predicate === one.predicate,
+      )
+      const ref = refs.get(base?.fact_id ?? '')
+      if (!base || ref === undefined) continue
+      if (turns.some((t) => t.deletes.length > 0) && !declared.has('hard_delete')) continue
+      outcomes.push(await runGroup(context, { name, store, turns, ref, base_id: base.fact_id }))
+    }
+    return { metrics: judgeAll(context, outcomes) }
+  },
+}
+
+type BaseTurn = { readonly store: Store; readonly turn: Turn; readonly refs: Map<string, Ref> }
+
+async function writeBase({ tick }: ProbeContext, { store, turn, refs }: BaseTurn): Promise<void> {
+  const ref = await store.write(turn.content, { valid_from: turn.timestamp })
+  for (const id of turn.introduces) refs.set(id, ref)
+  tick()
+}
+
+type Group = {
+  readonly name: string
+  readonly store: Store
+  readonly turns: readonly Turn[]
+  readonly ref: Ref
+  readonly base_id: string
+}
+
+/** Sends the group at once, then looks what is left of it. */
+async function runGroup({ tick }: ProbeContext, group: Group): Promise<GroupOutcome> {
+  const { store, turns, ref, name } = group
+  const ended = await Promise.all(
+    turns.map(async (turn) => {
+      const erases = turn.deletes.length > 0
+      const written = await attempt(async () => {
+        if (erases) return (await store.erase(ref)) ? ref : null
+        return store.supersede(ref, turn.content, { valid_from: turn.timestamp })
+      })
+      tick()
+      return { txn_id: turn.txn_id ?? '', content: erases ? null : turn.content, written }
+    }),
+  )
+  await store.flush()
+  const audited = await store.audit()
+  const asked = await store.retrieve(turns[0]?.content ?? '', { budget_tokens: WHOLE_STORE })
+  const there = new Map(audited.map((memory) => [refKey(memory.ref), memory]))
+  const contents = new Set(audited.map(({ content }) => content))
+  return {
+    name,
+    transactions: ended.map(({ txn_id, content, written }) => ({
+      txn_id,
+      kind: content === null ? 'delete' : 'write',
+      committed: written !== null,
+      survives: content === null ? there.has(refKey(ref)) : contents.has(content),
+      is_read: content !== null && asked.some((memory) => memory.content === content),
+      replaced: content !== null && Boolean(there.get(refKey(written))?.superseded_by),
+    })),
+    base_is_read: asked.some((memory) => refKey(memory.ref) === refKey(ref)),
+  }
+}
+
+/** What was written, or null when the store refused it as a conflict. */
+async function attempt(run: () => Promise<Ref | null>): Promise<Ref | null> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof Refused && [404, 409, 412, 423].includes(error.status)) return null
+    throw error
+  }
+}
+
+function judgeAll({ checks }: ProbeContext, outcomes: readonly GroupOutcome[]) {
+  const judged = outcomes.map((outcome) => ({ name: outcome.name, ...judgeGroup(outcome) }))
+  const where = (anomaly: string) =>
+    judged.filter(({ anomalies }) => anomalies.some((a) => a === anomaly)).map(({ name }) => name)
+  const levels: readonly IsolationLevel[] = ['read_committed', 'serializable']
+  checks.none('what was deleted stays away', where('resurrection'), 'at every level')
+  checks.none('what was refused left nothing', where('refused_write'), 'at every level')
+  checks.none('what was answered is read', where('unread_write'), 'at every level')
+  const lost = where('lost_update').length
+  const level = judged.reduce((least, { level }) => Math.min(least, levels.indexOf(level)), 1)
+  return { groups: judged.length, lost_updates: lost, above_read_committed: level }
+}

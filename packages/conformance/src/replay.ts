@@ -1,0 +1,186 @@
+// Replays a trace against a store and scores what came back against the oracle.
+
+import { advance, expectationAt, startState, type Wrong } from './oracle.ts'
+import type { Metrics } from './result.ts'
+import { type Ref, type RetrieveOptions, refKey, type WriteOptions } from './store.ts'
+import {
+  type PlacedTurn,
+  predecessorsOf,
+  type Trace,
+  type TraceFact,
+  turnsInOrder,
+} from './trace.ts'
+
+/** What a replay needs of a store. */
+export type ReplayStore = {
+  write(content: string, options: WriteOptions): Promise<Ref>
+  supersede(old_ref: Ref, content: string, options: WriteOptions): Promise<Ref>
+  erase(ref: Ref): Promise<boolean>
+  /** Refs, best first; what was written before is visible to it. */
+  retrieve(query: string, options: RetrieveOptions): Promise<readonly Ref[]>
+}
+
+export type ReplayOptions = {
+  readonly budget: number
+  /** What the store declares: without a capability a turn goes on without it. */
+  readonly declared: ReadonlySet<string>
+  /** Called after each turn. */
+  readonly on_turn?: () => void
+}
+
+export type Leak = { readonly fact_id: string; readonly wrong: Wrong | 'unknown' }
+
+/** What one question brought. */
+export type Observation = {
+  readonly turn_id: string
+  readonly as_of: string | null
+  readonly required: readonly string[]
+  /** Of `required`, those that came back. */
+  readonly found: readonly string[]
+  readonly leaks: readonly Leak[]
+  readonly returned: number
+}
+
+export type Replayed = {
+  readonly observations: readonly Observation[]
+  readonly refs: ReadonlyMap<string, Ref>
+  readonly facts: ReadonlyMap<string, TraceFact>
+  /** What was deleted but was not there, by what the store said. */
+  readonly not_deleted: readonly string[]
+}
+
+/**
+ * Replays turn by turn in the order of time. A question with `as_of` is left out where the store
+ * does not declare `bi_temporal`, a deletion where it does not declare `hard_delete`.
+ */
+export async function replay(
+  trace: Trace,
+  store: ReplayStore,
+  options: ReplayOptions,
+): Promise<Replayed> {
+  const state = startState(trace)
+  const before = predecessorsOf(trace)
+  const refs = new Map<string, Ref>()
+  const observations: Observation[] = []
+  const not_deleted: string[] = []
+  for (const placed of turnsInOrder(trace)) {
+    const { turn } = placed
+    advance(state, turn)
+    for (const id of turn.introduces) {
+      const fact = state.facts.get(id)
+      const old = options.declared.has('supersession_chain')
+        ? refs.get(before.get(id) ?? '')
+        : undefined
+      if (fact) refs.set(id, await introduce(store, fact, { content: turn.content, old, options }))
+    }
+    for (const id of turn.deletes) {
+      const ref = refs.get(id)
+      if (ref === undefined || !options.declared.has('hard_delete')) continue
+      if (!(await store.erase(ref))) not_deleted.push(id)
+    }
+    if (turn.role === 'agent_query' && isApplicable(placed, options)) {
+      const expected = expectationAt(state, placed)
+      const returned = await store.retrieve(turn.content, askedOf(placed, options))
+      observations.push(observe(placed, expected, { refs, returned }))
+    }
+    options.on_turn?.()
+  }
+  return { observations, refs, facts: state.facts, not_deleted }
+}
+
+function introduce(
+  store: ReplayStore,
+  fact: TraceFact,
+  given: { content: string; old: Ref | undefined; options: ReplayOptions },
+): Promise<Ref> {
+  const { subject, predicate, importance, valid_from } = fact
+  const scoped = given.options.declared.has('multi_tenant') && fact.tenant_id !== null
+  const options: WriteOptions = {
+    valid_from,
+    metadata: { subject, predicate, importance },
+    ...(scoped ? { tenant_id: fact.tenant_id } : {}),
+  }
+  return given.old === undefined
+    ? store.write(given.content, options)
+    : store.supersede(given.old, given.content, options)
+}
+
+const isApplicable = ({ turn }: PlacedTurn, { declared }: ReplayOptions): boolean =>
+  turn.as_of === null || declared.has('bi_temporal')
+
+function askedOf(
+  { turn, session }: PlacedTurn,
+  { budget, declared }: ReplayOptions,
+): RetrieveOptions {
+  const scoped = declared.has('multi_tenant') && session.tenant_id !== null
+  return {
+    budget_tokens: budget,
+    as_of: turn.as_of,
+    ...(scoped ? { tenant_id: session.tenant_id } : {}),
+  }
+}
+
+type Came = { readonly refs: ReadonlyMap<string, Ref>; readonly returned: readonly Ref[] }
+
+function observe(
+  { turn }: PlacedTurn,
+  { required, forbidden }: ReturnType<typeof expectationAt>,
+  { refs, returned }: Came,
+): Observation {
+  const factOf = new Map([...refs].map(([fact_id, ref]) => [refKey(ref), fact_id]))
+  const ids = returned.map((ref) => factOf.get(refKey(ref)) ?? refKey(ref))
+  const leaks = ids.flatMap((fact_id): Leak[] => {
+    const wrong = refs.has(fact_id) ? forbidden.get(fact_id) : 'unknown'
+    return wrong === undefined ? [] : [{ fact_id, wrong }]
+  })
+  return {
+    turn_id: turn.turn_id,
+    as_of: turn.as_of,
+    required,
+    found: required.filter((id) => ids.includes(id)),
+    leaks,
+    returned: returned.length,
+  }
+}
+
+const mean = (numbers: readonly number[]): number =>
+  numbers.length === 0 ? 1 : numbers.reduce((sum, n) => sum + n, 0) / numbers.length
+
+/** Mean share of the required facts that came back, over questions that require any (M1). */
+export function recallOf(observations: readonly Observation[]): number {
+  return mean(
+    observations.flatMap(({ required, found }) =>
+      required.length === 0 ? [] : [found.length / required.length],
+    ),
+  )
+}
+
+/** Mean share of what came back that was required, over questions that brought anything (M2). */
+export function precisionOf(observations: readonly Observation[]): number {
+  return mean(
+    observations.flatMap(({ found, returned }) =>
+      returned === 0 ? [] : [found.length / returned],
+    ),
+  )
+}
+
+/** Share of the questions whose answer held what it must not, for one of these reasons. */
+export function leakageOf(
+  observations: readonly Observation[],
+  reasons: readonly Leak['wrong'][],
+): number {
+  if (observations.length === 0) return 0
+  const leaky = observations.filter(({ leaks }) =>
+    leaks.some(({ wrong }) => reasons.includes(wrong)),
+  )
+  return leaky.length / observations.length
+}
+
+export const scoresOf = (observations: readonly Observation[]): Metrics => ({
+  queries: observations.length,
+  recall: rounded(recallOf(observations)),
+  precision: rounded(precisionOf(observations)),
+})
+
+/** Six decimals are more than any of these numbers carries. */
+export const rounded = (share: number): number => Math.round(share * 1e6) / 1e6

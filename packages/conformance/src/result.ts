@@ -1,0 +1,88 @@
+// What a run answers: a verdict for each capability, with checks, numbers and evidence by id.
+
+/** The suite's own version: a change to workloads, checks or gates changes it. */
+export const SUITE_VERSION = 'custos-conformance/1'
+
+/** The ten capabilities of the protocol, in the order they are reported. */
+export const GMP_CAPABILITIES = [
+  'audit',
+  'supersession_chain',
+  'bi_temporal',
+  'hard_delete',
+  'multi_tenant',
+  'provenance',
+  'cryptographic_provenance',
+  'cross_session_propagation',
+  'conflict_detection',
+  'concurrency_control',
+] as const
+export type GmpCapability = (typeof GMP_CAPABILITIES)[number]
+
+/**
+ * `not_declared`: the store does not claim it; its checks say whether using it was refused.
+ * `not_tested`: it claims it, but what was given did not suffice to judge; never counted.
+ */
+export const VERDICTS = ['pass', 'fail', 'not_declared', 'not_tested'] as const
+export type ConformanceVerdict = (typeof VERDICTS)[number]
+
+/** `detail` says what was expected and names facts and refs, never their contents. */
+export type ConformanceCheck = {
+  readonly name: string
+  readonly passed: boolean
+  readonly detail: string
+}
+
+/** Shares are 0..1; everything else is a count. */
+export type Metrics = Readonly<Record<string, number>>
+
+export type CapabilityResult = {
+  readonly capability: GmpCapability
+  readonly verdict: ConformanceVerdict
+  /** Why, in a line: the first failure, or what was missing; null for a pass. */
+  readonly reason: string | null
+  readonly checks: readonly ConformanceCheck[]
+  readonly metrics: Metrics
+}
+
+/** A workload that no capability is judged by: how well retrieval does, without a verdict. */
+export type Measurement = { readonly workload: string; readonly metrics: Metrics }
+
+/** A store that could not be removed at the end. */
+export type Leftover = { readonly store_id: string; readonly reason: string }
+
+/** Plain JSON. Times are RFC 3339 in UTC; digests lower-case hex. */
+export type ConformanceResult = {
+  readonly suite_version: string
+  readonly seed: number
+  /** Tokens asked for in each retrieval. */
+  readonly budget: number
+  readonly url_origin: string
+  readonly server: { readonly version?: string }
+  readonly started_at: string
+  readonly completed_at: string
+  /** Every store that was made for the run. */
+  readonly store_ids: readonly string[]
+  readonly leftovers: readonly Leftover[]
+  /** As the server answered them, also names that the protocol does not know. */
+  readonly declared_capabilities: readonly string[]
+  readonly capabilities: readonly CapabilityResult[]
+  readonly measurements: readonly Measurement[]
+  readonly passed: number
+  readonly tested: number
+  /** passed / tested (M8); 0 when nothing could be tested. */
+  readonly conformance_rate: number
+  /** SHA-256 of the canonical JSON of all workloads of this seed. */
+  readonly workload_digest: string
+}
+
+/** The suite could not run: no judgement on the server is made. */
+export class ConformanceError extends Error {
+  override readonly name = 'ConformanceError'
+  /** Stores of the run that could not be removed. */
+  readonly leftovers: readonly Leftover[]
+
+  constructor(message: string, leftovers: readonly Leftover[] = [], cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.leftovers = leftovers
+  }
+}

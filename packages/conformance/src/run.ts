@@ -1,0 +1,194 @@
+// One run of the suite: makes stores, puts every capability to the test, removes the stores.
+
+import { isObject, isText } from '@custos/proof'
+import { now } from './ambient.ts'
+import { Checks } from './checks.ts'
+import { checkAbsence } from './probes/absence.ts'
+import { probes } from './probes/all.ts'
+import { type Found, type Probe, type ProbeContext, replayIn, turnCount } from './probes/probe.ts'
+import { rounded, scoresOf } from './replay.ts'
+import {
+  type CapabilityResult,
+  ConformanceError,
+  type ConformanceResult,
+  type Leftover,
+  type Measurement,
+  SUITE_VERSION,
+} from './result.ts'
+import { Misshapen, Refused } from './store.ts'
+import { type StoresOfRun, storesOfRun } from './stores-of-run.ts'
+import type { Trace } from './trace.ts'
+import { openWire, type Wire } from './wire.ts'
+import { type Workloads, workloadDigest, workloadsOf } from './workloads/all.ts'
+
+export type ConformanceOptions = {
+  /** Of the server, without a path; every request goes there. */
+  readonly url: string
+  /** Sent as `Authorization: Bearer`; a server without credentials needs none. */
+  readonly api_key?: string | undefined
+  /** Of another tenant: without it `multi_tenant` cannot be judged. */
+  readonly other_api_key?: string | undefined
+  /** 0 … 2^53 − 1, default 1. The same seed makes the same workloads, byte for byte. */
+  readonly seed?: number | undefined
+  /** Tokens of each retrieval, default 512. */
+  readonly budget?: number | undefined
+  /** Also measures retrieval, which no verdict hangs on; default true. */
+  readonly measure?: boolean | undefined
+  readonly fetch?: typeof fetch | undefined
+  /** Ends the run at the next request; its stores are removed all the same. */
+  readonly signal?: AbortSignal | undefined
+  readonly on_progress?: ((done: number, total: number, capability: string) => void) | undefined
+}
+
+type Run = {
+  readonly options: ConformanceOptions
+  readonly seed: number
+  readonly budget: number
+  readonly wire: Wire
+  readonly other: Wire | null
+  readonly stores: StoresOfRun
+  readonly workloads: Workloads
+}
+
+/**
+ * Runs the suite against a server of the interface and answers a verdict for each capability.
+ * Rejects with ConformanceError when the server cannot be reached or makes no store, and when the
+ * signal ends the run: then `leftovers` names stores that could not be removed.
+ */
+export async function runConformance(options: ConformanceOptions): Promise<ConformanceResult> {
+  const { seed = 1, budget = 512, other_api_key } = options
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new ConformanceError('the seed is no count')
+  if (!Number.isSafeInteger(budget) || budget < 1) throw new ConformanceError('no such budget')
+  const started_at = now()
+  const open = (api_key: string | undefined, signal = options.signal): Wire =>
+    openWire({ url: options.url, api_key, fetch: options.fetch, signal })
+  const wire = open(options.api_key)
+  const other = other_api_key === undefined ? null : open(other_api_key)
+  const unending = new AbortController().signal
+  const cleaner = (of: Wire) => open(of === wire ? options.api_key : other_api_key, unending)
+  const stores = storesOfRun(wire, cleaner)
+  const run = { options, seed, budget, wire, other, stores, workloads: workloadsOf(seed) }
+  let leftovers: Leftover[] | undefined
+  try {
+    const judged = await judge(run)
+    leftovers = await stores.removeAll()
+    return {
+      suite_version: SUITE_VERSION,
+      seed,
+      budget,
+      url_origin: new URL(options.url).origin,
+      server: await versionOf(open(options.api_key, unending)),
+      started_at,
+      completed_at: now(),
+      store_ids: stores.store_ids,
+      leftovers,
+      ...judged,
+      workload_digest: workloadDigest(run.workloads),
+    }
+  } catch (error) {
+    leftovers ??= await stores.removeAll()
+    throw asConformanceError(error, leftovers)
+  }
+}
+
+function asConformanceError(error: unknown, leftovers: readonly Leftover[]): ConformanceError {
+  const message = error instanceof Error ? error.message : 'the suite could not run'
+  return new ConformanceError(message, leftovers, error)
+}
+
+async function versionOf(wire: Wire): Promise<{ version?: string }> {
+  const { body } = await wire('GET', '/health').catch(() => ({ body: null }))
+  const version = isObject(body) ? body['version'] : undefined
+  return isText(version) && /^[\x20-\x7e]{1,100}$/.test(version) ? { version } : {}
+}
+
+type Judged = Pick<
+  ConformanceResult,
+  | 'declared_capabilities'
+  | 'capabilities'
+  | 'measurements'
+  | 'passed'
+  | 'tested'
+  | 'conformance_rate'
+>
+
+async function judge(run: Run): Promise<Judged> {
+  const declared_capabilities = [...(await declaredOf(run))].sort()
+  const declared = new Set(declared_capabilities)
+  const { workloads } = run
+  const tested = probes.filter(({ capability }) => declared.has(capability))
+  const all = [workloads.near_misses, workloads.long_horizon, workloads.importance]
+  const measured = run.options.measure === false ? [] : all
+  const total = tested.reduce((sum, probe) => sum + probe.steps(workloads), turnCount(...measured))
+  let done = 0
+  const step = (capability: string) => () => {
+    done += 1
+    run.options.on_progress?.(Math.min(done, total), total, capability)
+  }
+  const contextOf = (capability: string): ProbeContext => ({
+    ...{ declared, workloads, budget: run.budget, wire: run.wire, other: run.other },
+    openStore: run.stores.open,
+    checks: new Checks(),
+    tick: step(capability),
+  })
+  const capabilities: CapabilityResult[] = []
+  for (const probe of probes) capabilities.push(await judgeOne(probe, contextOf(probe.capability)))
+  const measurements: Measurement[] = []
+  for (const trace of measured) measurements.push(await measure(contextOf('retrieval'), trace))
+  const counted = capabilities.filter(({ verdict }) => verdict === 'pass' || verdict === 'fail')
+  const passed = counted.filter(({ verdict }) => verdict === 'pass').length
+  return {
+    ...{ declared_capabilities, capabilities, measurements, passed, tested: counted.length },
+    conformance_rate: counted.length === 0 ? 0 : rounded(passed / counted.length),
+  }
+}
+
+/** Of a first store: every store that is made alike declares the same. */
+async function declaredOf({ stores }: Run): Promise<readonly string[]> {
+  const store = await stores.open()
+  return store.capabilities()
+}
+
+async function judgeOne(probe: Probe, context: ProbeContext): Promise<CapabilityResult> {
+  const { capability } = probe
+  const { checks } = context
+  if (!context.declared.has(capability)) {
+    const stopped = await untilRefused(checks, () => checkAbsence(context, capability))
+    const reason = stopped ?? 'the store does not declare it'
+    return { capability, verdict: 'not_declared', reason, checks: checks.list, metrics: {} }
+  }
+  let found: Found = { metrics: {} }
+  const stopped = await untilRefused(checks, async () => {
+    found = await probe.run(context)
+  })
+  const failed = checks.list.find(({ passed }) => !passed)
+  const missing = stopped ?? found.not_tested ?? null
+  const verdict = failed ? 'fail' : missing === null ? 'pass' : 'not_tested'
+  const reason = failed ? `${failed.name}: ${failed.detail}` : missing
+  return { capability, verdict, reason, checks: checks.list, metrics: found.metrics }
+}
+
+/** Statuses that speak of the credential or of the load, not of what the server can do. */
+const NO_VERDICT: readonly number[] = [401, 402, 403, 429, 503]
+
+/** Why the capability cannot be judged, or null; a refusal that is a failure becomes a check. */
+async function untilRefused(checks: Checks, run: () => Promise<void>): Promise<string | null> {
+  try {
+    await run()
+    return null
+  } catch (error) {
+    if (error instanceof Refused && NO_VERDICT.includes(error.status)) return error.message
+    if (!(error instanceof Refused || error instanceof Misshapen)) throw error
+    checks.add('requests are answered as the protocol says', false, error.message)
+    return null
+  }
+}
+
+/** The numbers of a workload that nothing is judged by; none when the server does not let it. */
+async function measure(context: ProbeContext, trace: Trace): Promise<Measurement> {
+  let metrics: Measurement['metrics'] = {}
+  await untilRefused(context.checks, async () => {
+    metrics = scoresOf((await replayIn(context, trace)).observations)
+  })
+  return { workload: trace.workload, metrics }
+}

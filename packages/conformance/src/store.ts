@@ -1,0 +1,172 @@
+// One store of a server, as the wire protocol has it: what is sent is only what it says, and of
+// what comes back only what is needed is read.
+
+import { isObject, isText } from '@custos/proof'
+import type { Answer, Wire } from './wire.ts'
+
+/** Opaque: only compared for equality. */
+export type Ref = string | number
+
+/** Two refs are the same when these are. */
+export const refKey = (ref: unknown): string => JSON.stringify(ref ?? null)
+
+/** A budget for everything: what is looked for must not be missed for want of room. */
+export const WHOLE_STORE = 2 ** 20
+
+/** A memory as it came; fields that a server does not send are undefined. */
+export type WireMemory = {
+  readonly ref: Ref
+  readonly content: string
+  readonly valid_until: unknown
+  readonly tenant_id: unknown
+  readonly superseded_by: unknown
+  readonly metadata: unknown
+  readonly source: unknown
+}
+
+export type WriteOptions = {
+  readonly valid_from?: string | null
+  readonly tenant_id?: string | null
+  readonly metadata?: Readonly<Record<string, string | number>>
+}
+
+export type RetrieveOptions = {
+  readonly budget_tokens: number
+  readonly as_of?: string | null
+  readonly tenant_id?: string | null
+}
+
+export type Store = {
+  readonly store_id: string
+  capabilities(): Promise<readonly string[]>
+  write(content: string, options: WriteOptions): Promise<Ref>
+  supersede(old_ref: Ref, content: string, options: WriteOptions): Promise<Ref>
+  /** Whether it was there. */
+  erase(ref: Ref): Promise<boolean>
+  retrieve(query: string, options: RetrieveOptions): Promise<readonly WireMemory[]>
+  audit(): Promise<readonly WireMemory[]>
+  flush(): Promise<void>
+}
+
+/** An answer that is no success. */
+export class Refused extends Error {
+  readonly operation: string
+  readonly status: number
+  /** The member `error` of the body, when it is a short word. */
+  readonly code: string | null
+
+  constructor(operation: string, { status, body }: Answer) {
+    const word = isObject(body) && isText(body['error']) ? body['error'] : ''
+    const code = /^[a-z0-9_]{1,64}$/.test(word) ? word : null
+    super(`${operation} answered ${status}${code === null ? '' : ` ${code}`}`)
+    this.operation = operation
+    this.status = status
+    this.code = code
+  }
+}
+
+/** A success whose body is not what the protocol says. */
+export class Misshapen extends Error {}
+
+const PAGES_MAX = 1_000
+const CAPABILITIES_MAX = 100
+/** Names that a server gives and that stand in a result: printable ASCII, not too long. */
+const PLAIN = /^[\x21-\x7e]{1,256}$/
+
+export function openStore(wire: Wire, store_id: string): Store {
+  const base = `/v1/stores/${encodeURIComponent(store_id)}`
+  const call = async (operation: string, body?: unknown) => {
+    const answer = await wire(body === undefined ? 'GET' : 'POST', `${base}/${operation}`, body)
+    return bodyOf(operation, answer)
+  }
+  return {
+    store_id,
+    async capabilities() {
+      const { capabilities } = await call('capabilities')
+      if (Array.isArray(capabilities) && capabilities.every(isText))
+        return capabilities.filter((name) => PLAIN.test(name)).slice(0, CAPABILITIES_MAX)
+      throw new Misshapen('capabilities has no list of names')
+    },
+    async write(content, options) {
+      return refOf('write', await call('write', { content, options: full(options) }))
+    },
+    async supersede(old_ref, content, options) {
+      const body = { old_ref, content, options: full(options) }
+      return refOf('supersede', await call('supersede', body))
+    },
+    async erase(ref) {
+      const { deleted } = await call('delete', { ref })
+      if (typeof deleted === 'boolean') return deleted
+      throw new Misshapen('delete does not say whether it deleted')
+    },
+    async retrieve(query, { budget_tokens, as_of = null, tenant_id = null }) {
+      const options = { budget_tokens, as_of, tenant_id, top_k: null }
+      return memoriesOf('retrieve', await call('retrieve', { query, options }))
+    },
+    audit: () => readPages(call),
+    async flush() {
+      await call('flush', {})
+    },
+  }
+}
+
+/** A new store of its own for a part of the run. Throws Refused or Misshapen. */
+export async function createStore(wire: Wire, name: string): Promise<Store> {
+  const body = bodyOf('create store', await wire('POST', '/v1/stores', { name }))
+  const { store_id } = body
+  if (!isText(store_id) || !PLAIN.test(store_id))
+    throw new Misshapen('create store has no store_id')
+  return openStore(wire, store_id)
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+function bodyOf(operation: string, answer: Answer): Body {
+  if (answer.status < 200 || answer.status > 299) throw new Refused(operation, answer)
+  if (isObject(answer.body)) return answer.body
+  throw new Misshapen(`${operation} answered ${answer.status} without a JSON object`)
+}
+
+// The stock client names every option, with null for what it does not use.
+const full = ({ valid_from = null, tenant_id = null, metadata = {} }: WriteOptions) => ({
+  valid_from,
+  tenant_id,
+  metadata,
+})
+
+function refOf(operation: string, { ref }: Body): Ref {
+  if (isText(ref) || typeof ref === 'number') return ref
+  throw new Misshapen(`${operation} has no ref`)
+}
+
+function memoriesOf(operation: string, { memories }: Body): WireMemory[] {
+  if (!Array.isArray(memories)) throw new Misshapen(`${operation} has no memories`)
+  return memories.map((memory) => {
+    if (!isObject(memory) || !isText(memory['content']))
+      throw new Misshapen(`${operation} has a memory without content`)
+    const { valid_until, tenant_id, superseded_by, metadata, source, content } = memory
+    const ref = refOf(operation, memory)
+    return {
+      ref,
+      content: String(content),
+      valid_until,
+      tenant_id,
+      superseded_by,
+      metadata,
+      source,
+    }
+  })
+}
+
+// Servers that page their audit name the next page; the others answer all of it at once.
+async function readPages(call: (operation: string) => Promise<Body>): Promise<WireMemory[]> {
+  const all: WireMemory[] = []
+  let query = ''
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const body = await call(`audit${query}`)
+    all.push(...memoriesOf('audit', body))
+    if (!isText(body['next_cursor'])) return all
+    query = `?cursor=${encodeURIComponent(body['next_cursor'])}`
+  }
+  throw new Misshapen(`audit has more than ${PAGES_MAX} pages`)
+}

@@ -1,0 +1,124 @@
+// Signed results of the conformance suite: their shape, and how one is checked offline.
+
+import type { JsonObject } from './canonical.ts'
+import { readHex, toBase64 } from './encoding.ts'
+import type { PublishedKey } from './keys.ts'
+import { findMisfit, isCount, isObject, isText, isTextList } from './shape.ts'
+import { signedBytes } from './signature.ts'
+import {
+  checkSignature,
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+/** A record says so in `record_kind`; its signature is under `custos/conformance_result/v1`. */
+export const CONFORMANCE_KIND = 'conformance_result'
+/** What the key of a service that signs its own results is published for. */
+export const CONFORMANCE_PURPOSE = 'record'
+
+const VERDICTS: readonly unknown[] = ['pass', 'fail', 'not_declared', 'not_tested']
+
+const SHAPE = {
+  record_kind: (value: unknown) => value === CONFORMANCE_KIND,
+  suite_version: isText,
+  seed: isCount,
+  url_origin: isText,
+  started_at: isText,
+  completed_at: isText,
+  store_ids: isTextList,
+  declared_capabilities: isTextList,
+  capabilities: Array.isArray,
+  passed: isCount,
+  tested: isCount,
+  conformance_rate: (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1,
+  workload_digest: (value: unknown) => readHex(value)?.length === 32,
+}
+const CAPABILITY_SHAPE = {
+  capability: isText,
+  verdict: (value: unknown) => VERDICTS.includes(value),
+  checks: Array.isArray,
+}
+const CHECK_SHAPE = {
+  name: isText,
+  passed: (value: unknown) => typeof value === 'boolean',
+  detail: isText,
+}
+
+/** The part of a result that is judged again: each capability with the outcomes of its checks. */
+type Judged = { readonly verdict: unknown; readonly outcomes: readonly boolean[] }
+
+/**
+ * Checks a signed result: by a key that is known at the time, with verdicts that follow from their
+ * checks and a rate that follows from the verdicts. That the server behaved so cannot be seen from
+ * the record: anybody can run the suite again with its seed. Never throws.
+ */
+export async function verifyConformanceResult(
+  value: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(value)) return malformed(CONFORMANCE_KIND, 'not an object')
+  const misfit = findMisfit(value, SHAPE)
+  if (misfit !== null) return malformed(CONFORMANCE_KIND, misfit)
+  const judged = readCapabilities(value['capabilities'])
+  if (judged === null) return malformed(CONFORMANCE_KIND, 'capabilities')
+  const message = tryBytes(value)
+  if (message === null) return malformed(CONFORMANCE_KIND, 'no canonical form')
+
+  const findings = startFindings()
+  const shown = value['signed_bytes'] ?? null
+  if (shown !== null)
+    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  const { signature, public_key, key_id } = value
+  const at = String(value['created_at'] ?? value['completed_at'])
+  const claim = { message, signature, public_key, key_id, purpose: CONFORMANCE_PURPOSE, at }
+  await checkSignature(findings, claim, keys)
+  checkVerdicts(findings, value, judged)
+  if (findings.checks.some(({ name, ok }) => name === 'key_known' && !ok))
+    findings.notChecked.push('who signed: the key is not one that you trust or a service published')
+  findings.notChecked.push('that the server behaved so: run the suite again with this seed')
+  return conclude(CONFORMANCE_KIND, findings)
+}
+
+function tryBytes(value: JsonObject): Uint8Array | null {
+  try {
+    return signedBytes(CONFORMANCE_KIND, value)
+  } catch {
+    return null
+  }
+}
+
+function readCapabilities(value: unknown): readonly Judged[] | null {
+  if (!Array.isArray(value)) return null
+  const judged: Judged[] = []
+  for (const item of value) {
+    if (!isObject(item) || findMisfit(item, CAPABILITY_SHAPE) !== null) return null
+    const { verdict, checks } = item
+    if (!Array.isArray(checks)) return null
+    if (!checks.every((check) => isObject(check) && findMisfit(check, CHECK_SHAPE) === null))
+      return null
+    judged.push({ verdict, outcomes: checks.map(({ passed }) => passed === true) })
+  }
+  return judged
+}
+
+function checkVerdicts(findings: Findings, value: JsonObject, judged: readonly Judged[]): void {
+  const follow = judged.every(followsFromChecks)
+  record(findings, 'verdicts', follow, 'do not follow from the checks')
+  const passed = judged.filter(({ verdict }) => verdict === 'pass').length
+  const tested = passed + judged.filter(({ verdict }) => verdict === 'fail').length
+  const rate = tested === 0 ? 0 : Math.round((passed / tested) * 1e6) / 1e6
+  const counted =
+    value['passed'] === passed && value['tested'] === tested && value['conformance_rate'] === rate
+  record(findings, 'conformance_rate', counted, 'does not follow from the verdicts')
+}
+
+function followsFromChecks({ verdict, outcomes }: Judged): boolean {
+  const failed = outcomes.includes(false)
+  if (verdict === 'pass') return outcomes.length > 0 && !failed
+  if (verdict === 'fail') return failed
+  return verdict === 'not_declared' || !failed
+}

@@ -1,0 +1,279 @@
+// Manifests of bulk erasures: one signed list over all their certificates, checked offline.
+import type { JsonObject } from './canonical.ts'
+import { certificateBytes, verifyCertificate } from './certificate.ts'
+import { type Sha256, sha256 } from './digest.ts'
+import { toBase64, toHex } from './encoding.ts'
+import type { PublishedKey } from './keys.ts'
+import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from './merkle.ts'
+import { findMisfit, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
+import { signedBytes } from './signature.ts'
+import {
+  checkSignature,
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+/**
+ * `erased`: a certificate says so. `held`: a legal hold stood in the way, nothing was erased.
+ * `absent`: neither it nor a certificate of it was there any more.
+ */
+export type ManifestOutcome = 'erased' | 'held' | 'absent'
+
+/** One thing that was to be erased: a memory or the text of a decision, never both. */
+export type ManifestEntry = {
+  readonly fact_ref?: number
+  readonly decision_id?: string
+  readonly outcome: ManifestOutcome
+  /** Null unless `erased`. */
+  readonly certificate_id: string | null
+  /** Hex SHA-256 of the certificate's signed bytes; null unless `erased`. */
+  readonly certificate_digest: string | null
+}
+
+/** What was found when it was asked for, in numbers. */
+export type ManifestFound = {
+  readonly facts: number
+  readonly superseded_facts: number
+  readonly decisions_using: number
+  readonly decisions_naming: number
+  readonly held: number
+}
+
+/** The signed statement over a data subject's erasure: no word of the search. Times: RFC 3339. */
+export type ErasureManifest = {
+  readonly record_kind: 'erasure_manifest'
+  readonly request_id: string
+  readonly tenant_id: string
+  readonly kind: 'erase'
+  readonly status: 'done' | 'done_with_holds'
+  /** HMAC under a salt of the tenant over what was searched for: tells a repeat, and no more. */
+  readonly find_label: string
+  /** Hex SHA-256 over the refs and decision ids found when it was asked for. */
+  readonly found_digest: string
+  readonly found: ManifestFound
+  /** Entries found later than that, by searching again or as versions of what was found. */
+  readonly found_later: number
+  /** Whether what was written meanwhile could be searched: the words were at hand to the end. */
+  readonly searched_again: boolean
+  readonly not_searched: readonly string[]
+  readonly received_at: string
+  readonly due_at: string
+  readonly started_at: string
+  readonly completed_at: string
+  /** Origin of the log that the positions are of. */
+  readonly origin: string
+  /** Position up to which the first search saw everything; -1: the log was empty. */
+  readonly log_seq: number
+  /** The same of the last search. */
+  readonly searched_to_seq: number
+  /** How many entries have a certificate. */
+  readonly certificates: number
+  /** Hex root (RFC 6962, 2.1) over the signed bytes of the certificates, in the entries' order. */
+  readonly certificates_root: string
+  /** Memories by ref, then decisions by id, both ascending. */
+  readonly entries: readonly ManifestEntry[]
+}
+
+/** A manifest as shown; signature and key are base64. */
+export type SignedManifest = ErasureManifest & {
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
+}
+
+const KIND = 'erasure_manifest'
+
+/** The message of a manifest's signature. Throws ProofError `not_canonical`. */
+export const manifestBytes = (manifest: ErasureManifest | JsonObject): Uint8Array =>
+  signedBytes(KIND, manifest)
+
+/** The root over certificates, added in the order of the entries. */
+export class CertificatesRoot {
+  #frontier: Frontier = EMPTY_FRONTIER
+  readonly #hash: Sha256
+
+  constructor(hash: Sha256 = sha256) {
+    this.#hash = hash
+  }
+
+  get count(): number {
+    return this.#frontier.size
+  }
+
+  /** @param bytes signed bytes of a certificate */
+  add(bytes: Uint8Array): void {
+    const leaf = leafHash(bytes, this.#hash)
+    this.#frontier = appendLeaf(this.#frontier, leaf, { hash: this.#hash })
+  }
+
+  hex(): string {
+    return toHex(frontierRoot(this.#frontier, this.#hash))
+  }
+}
+
+const isSeq = (value: unknown): boolean => isCount(value) || value === -1
+
+const SHAPE = {
+  record_kind: (value: unknown) => value === KIND,
+  request_id: isText,
+  tenant_id: isText,
+  kind: isText,
+  status: isText,
+  find_label: isText,
+  found_digest: isText,
+  found: isObject,
+  found_later: isCount,
+  searched_again: (value: unknown) => typeof value === 'boolean',
+  not_searched: isTextList,
+  received_at: isText,
+  due_at: isText,
+  started_at: isText,
+  completed_at: isText,
+  origin: isText,
+  log_seq: isSeq,
+  searched_to_seq: isSeq,
+  certificates: isCount,
+  certificates_root: isText,
+  entries: Array.isArray,
+}
+
+const ENTRY = {
+  outcome: (value: unknown) => value === 'erased' || value === 'held' || value === 'absent',
+  certificate_id: orNull(isText),
+  certificate_digest: orNull(isText),
+}
+
+function isEntry(value: unknown): value is ManifestEntry {
+  if (!isObject(value) || findMisfit(value, ENTRY) !== null) return false
+  const [ofFact, ofDecision] = [isCount(value['fact_ref']), isText(value['decision_id'])]
+  const certified = value['outcome'] === 'erased'
+  return (
+    ofFact !== ofDecision &&
+    isText(value['certificate_id']) === certified &&
+    isText(value['certificate_digest']) === certified
+  )
+}
+
+/**
+ * Checks a manifest and, where they are given, all of its certificates: the signature, the order
+ * and the counts of its entries; that each certificate is there once, verifies, is about the
+ * entry's subject and has the entry's digest, that none is left over, and the root over them. It
+ * proves who said what, and when; not that the search has found everything. Never throws.
+ */
+export async function verifyManifest(
+  manifest: unknown,
+  keys: readonly PublishedKey[],
+  certificates?: readonly unknown[],
+): Promise<Verdict> {
+  if (!isObject(manifest)) return malformed(KIND, 'not an object')
+  const misfit = findMisfit(manifest, SHAPE)
+  if (misfit !== null) return malformed(KIND, misfit)
+  const { entries } = manifest
+  if (!Array.isArray(entries) || !entries.every(isEntry)) return malformed(KIND, 'entries')
+  const message = tryBytes(() => manifestBytes(manifest))
+  if (message === null) return malformed(KIND, 'no canonical form')
+
+  const findings = startFindings()
+  const shown = manifest['signed_bytes'] ?? null
+  if (shown !== null)
+    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  const { signature, public_key, key_id } = manifest
+  const claim = { message, signature, public_key, key_id, purpose: 'erasure' }
+  await checkSignature(findings, { ...claim, at: String(manifest['completed_at']) }, keys)
+  checkEntries(findings, manifest, entries)
+  const given = certificates ?? (manifest['certificates'] === 0 ? [] : undefined)
+  if (given) await checkCertificates(findings, { manifest, entries, given, keys })
+  else findings.notChecked.push('the certificates that the manifest lists: they were not given')
+  findings.notChecked.push('whether the search has found everything: the manifest says what it did')
+  return conclude(KIND, findings)
+}
+
+function checkEntries(
+  findings: Findings,
+  manifest: JsonObject,
+  entries: readonly ManifestEntry[],
+): void {
+  const sorted = entries.every((entry, i) => {
+    const before = entries[i - 1]
+    return before === undefined || comesBefore(before, entry)
+  })
+  record(findings, 'entries', sorted, 'not in order, or one is there twice')
+  const certified = entries.filter(({ certificate_id }) => certificate_id !== null).length
+  record(findings, 'counts', certified === manifest['certificates'], 'differ from the entries')
+  const held = entries.some(({ outcome }) => outcome === 'held')
+  const status = held ? 'done_with_holds' : 'done'
+  record(findings, 'status', manifest['status'] === status, 'does not follow from the entries')
+}
+
+function comesBefore(a: ManifestEntry, b: ManifestEntry): boolean {
+  if (a.fact_ref !== undefined)
+    return b.fact_ref === undefined ? b.decision_id !== undefined : a.fact_ref < b.fact_ref
+  return b.decision_id !== undefined && (a.decision_id ?? '') < b.decision_id
+}
+
+interface Given {
+  readonly manifest: JsonObject
+  readonly entries: readonly ManifestEntry[]
+  readonly given: readonly unknown[]
+  readonly keys: readonly PublishedKey[]
+}
+
+async function checkCertificates(
+  findings: Findings,
+  { manifest, entries, given, keys }: Given,
+): Promise<void> {
+  const byId = new Map<string, JsonObject>()
+  for (const one of given)
+    if (isObject(one) && isText(one['certificate_id'])) byId.set(one['certificate_id'], one)
+  const wanted = entries.filter(({ certificate_id }) => certificate_id !== null)
+  const missing = wanted.find(({ certificate_id }) => !byId.has(certificate_id ?? ''))
+  record(findings, 'all_given', missing === undefined, `without ${missing?.certificate_id}`)
+  const none = 'there are more than the manifest lists, or one twice'
+  record(findings, 'none_extra', given.length <= wanted.length, none)
+
+  const root = new CertificatesRoot()
+  let wrong: string | undefined
+  for (const entry of wanted) {
+    const certificate = byId.get(entry.certificate_id ?? '')
+    const bytes = certificate && tryBytes(() => certificateBytes(certificate))
+    if (!certificate || !bytes) continue
+    root.add(bytes)
+    wrong ??= differs(manifest, entry, certificate, bytes)
+    if (wrong !== undefined) continue
+    const { valid, reason } = await verifyCertificate(certificate, keys)
+    if (!valid) wrong = `${entry.certificate_id}: ${reason}`
+  }
+  record(findings, 'certificates', wrong === undefined, wrong)
+  const follows = root.hex() === manifest['certificates_root']
+  record(findings, 'certificates_root', follows, 'does not follow from the certificates')
+}
+
+function differs(
+  manifest: JsonObject,
+  entry: ManifestEntry,
+  certificate: JsonObject,
+  bytes: Uint8Array,
+): string | undefined {
+  const { tenant_id, fact_ref, decision_id, outcome } = certificate
+  const name = entry.certificate_id
+  if (entry.certificate_digest !== toHex(sha256(bytes))) return `${name} has another digest`
+  if (tenant_id !== manifest['tenant_id']) return `${name} is of another tenant`
+  const same =
+    entry.fact_ref === undefined
+      ? decision_id === entry.decision_id && fact_ref === null
+      : fact_ref === entry.fact_ref
+  if (!same) return `${name} is about something else`
+  return outcome === 'nothing_found' ? `${name} says that nothing was found` : undefined
+}
+
+function tryBytes(make: () => Uint8Array): Uint8Array | null {
+  try {
+    return make()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,123 @@
+// Certificates of off-boarding: what one says of a tenant's destroyed keys, and how to check it.
+import type { JsonObject } from './canonical.ts'
+import { toBase64 } from './encoding.ts'
+import type { PublishedKey } from './keys.ts'
+import { verifyEpoch } from './log-proof.ts'
+import { findMisfit, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
+import { signedBytes } from './signature.ts'
+import {
+  checkSignature,
+  conclude,
+  type Findings,
+  malformed,
+  record,
+  startFindings,
+  type Verdict,
+} from './verdict.ts'
+
+/** A record says so in `record_kind`; its signature is under `custos/tenant_erasure/v1`. */
+export const TENANT_ERASURE_KIND = 'tenant_erasure'
+
+/** The signed statement. Times are RFC 3339. */
+export type TenantErasureStatement = {
+  readonly record_kind: typeof TENANT_ERASURE_KIND
+  readonly certificate_id: string
+  readonly tenant_id: string
+  /** What there was when the keys were destroyed. */
+  readonly counts: Readonly<Record<string, number>>
+  /** What was destroyed, each with the status observed afterwards. */
+  readonly destroyed: Readonly<Record<string, string>>
+  /** The looks that followed. */
+  readonly verification: {
+    readonly ran_at: string
+    readonly paths: readonly { readonly path: string; readonly result: string }[]
+  }
+  /** Signed over the log up to its last entry, `log_seq`, which records the destruction. */
+  readonly last_checkpoint: {
+    readonly epoch_number: number
+    readonly tree_size: number
+    /** Hex. */
+    readonly root_hash: string
+    /** The signed note. */
+    readonly checkpoint: string
+  }
+  /** What stays. */
+  readonly remains: readonly string[]
+  /** What is not claimed. */
+  readonly limits: readonly string[]
+  readonly legal_basis: string
+  readonly requested_by: string | null
+  readonly erasure_requested_at: string
+  readonly erasure_completed_at: string
+  readonly log_seq: number
+}
+
+/** The message of a certificate's signature. Throws ProofError `not_canonical`. */
+export const tenantErasureBytes = (value: TenantErasureStatement | JsonObject): Uint8Array =>
+  signedBytes(TENANT_ERASURE_KIND, value)
+
+const SHAPE = {
+  record_kind: (value: unknown) => value === TENANT_ERASURE_KIND,
+  certificate_id: isText,
+  tenant_id: isText,
+  counts: (value: unknown) => isObject(value) && Object.values(value).every(isCount),
+  destroyed: (value: unknown) => isObject(value) && Object.values(value).every(isText),
+  verification: isObject,
+  last_checkpoint: isObject,
+  remains: isTextList,
+  limits: isTextList,
+  legal_basis: isText,
+  requested_by: orNull(isText),
+  erasure_requested_at: isText,
+  erasure_completed_at: isText,
+  log_seq: isCount,
+}
+
+/**
+ * Checks a certificate against the published keys: the signed bytes follow from the record, the
+ * signature is by a key of erasures that was valid then, the checkpoint in it is signed too and
+ * ends with the entry that records the destruction. It proves who said what, and when; not that
+ * the statement is true. Never throws.
+ */
+export async function verifyTenantErasure(
+  value: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(value)) return malformed(TENANT_ERASURE_KIND, 'not an object')
+  const misfit = findMisfit(value, SHAPE)
+  if (misfit !== null) return malformed(TENANT_ERASURE_KIND, misfit)
+  const message = tryBytes(value)
+  if (message === null) return malformed(TENANT_ERASURE_KIND, 'no canonical form')
+
+  const findings = startFindings()
+  const shown = value['signed_bytes'] ?? null
+  if (shown !== null)
+    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  const { signature, public_key, key_id } = value
+  const claim = { message, signature, public_key, key_id, purpose: 'erasure' } as const
+  await checkSignature(findings, { ...claim, at: String(value['erasure_completed_at']) }, keys)
+  await checkCheckpoint(findings, value, keys)
+  findings.notChecked.push('that no other copy of the keys is left: see limits')
+  return conclude(TENANT_ERASURE_KIND, findings)
+}
+
+async function checkCheckpoint(
+  findings: Findings,
+  value: JsonObject,
+  keys: readonly PublishedKey[],
+): Promise<void> {
+  const last = value['last_checkpoint']
+  const verdict = await verifyEpoch(last, { keys })
+  record(findings, 'last_checkpoint', verdict.valid, verdict.reason)
+  findings.validWith.push(...verdict.valid_with)
+  const ends = isObject(last) && last['tree_size'] === Number(value['log_seq']) + 1
+  record(findings, 'closes_log', ends, 'the checkpoint does not end with the entry of the record')
+}
+
+function tryBytes(value: JsonObject): Uint8Array | null {
+  try {
+    return tenantErasureBytes(value)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,54 @@
+// The thread that runs the conformance suite against this service, over its own address.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { runConformance } from '@custos/conformance'
+import { isObject } from '@custos/proof'
+import type { Audited } from '../../slices/assurance/index.ts'
+
+export interface AuditWork {
+  readonly url: string
+  readonly api_key: string
+  /** Hex digits. */
+  readonly seed: string
+}
+
+export interface AuditReply {
+  readonly store_id?: string
+  readonly audited?: Audited
+  /** Name of what went wrong. */
+  readonly error?: string
+}
+
+const TIMEOUT_MS = 600_000
+
+const tell = (reply: AuditReply): void => parentPort?.postMessage(reply)
+
+/** Tells of each store as it is made: whoever takes over knows what to take away. */
+const tellingFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  const made = init?.method === 'POST' && String(input).endsWith('/v1/stores') && response.ok
+  if (!made) return response
+  const body: unknown = await response.clone().json()
+  if (isObject(body) && typeof body['store_id'] === 'string') tell({ store_id: body['store_id'] })
+  return response
+}
+
+async function run({ url, api_key, seed }: AuditWork): Promise<void> {
+  try {
+    const result = await runConformance({
+      url,
+      api_key,
+      seed: Number.parseInt(seed, 16),
+      fetch: tellingFetch,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    const { store_ids, capabilities, passed, tested } = result
+    tell({ audited: { result, measured: { store_ids, capabilities, passed, tested } } })
+  } catch (error) {
+    tell({ error: error instanceof Error ? error.name : 'unknown' })
+  }
+}
+
+// Given by SelfLooker, in the same process.
+const work: AuditWork = workerData
+void run(work)

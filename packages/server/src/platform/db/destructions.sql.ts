@@ -1,0 +1,96 @@
+// SQL of off-boarded tenants: a control table, and the control rows a tenant leaves behind.
+
+import { builder } from './builder.ts'
+import type { Tables } from './tables.ts'
+import type { TenantDb, Tx } from './tenant-db.ts'
+
+export type DestructionRow = Tables['destructions']
+
+const COLUMNS = [
+  'tenant_id',
+  'certificate_id',
+  'requested_us',
+  'reasons',
+  'log_seq',
+  'destroyed_us',
+  'record',
+  'job_id',
+  'removed_us',
+] as const
+
+const all = () => builder.selectFrom('destructions').select(COLUMNS)
+
+export const findDestruction = (db: TenantDb, tenant_id: string) =>
+  db.first(all().where('tenant_id', '=', tenant_id))
+
+/** Those that have not come to their end: certified, and the rows removed. */
+export const listOpenDestructions = (db: TenantDb): Promise<DestructionRow[]> =>
+  db.all(all().where('removed_us', 'is', null).orderBy('tenant_id'))
+
+/** Tenants whose off-boarding has begun, ascending. */
+export async function listDestroyedIds(db: TenantDb): Promise<string[]> {
+  const query = builder.selectFrom('destructions').select('tenant_id').orderBy('tenant_id')
+  return (await db.all(query)).map(({ tenant_id }) => tenant_id)
+}
+
+/** A second attempt changes nothing. */
+export const insertDestruction = (
+  tx: Tx,
+  row: Pick<DestructionRow, 'certificate_id' | 'requested_us' | 'reasons'>,
+) =>
+  tx.run(
+    builder
+      .insertInto('destructions')
+      .values({
+        tenant_id: tx.tenant_id,
+        ...row,
+        log_seq: null,
+        destroyed_us: null,
+        record: null,
+        job_id: null,
+        removed_us: null,
+      })
+      .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
+  )
+
+export const updateDestruction = (
+  tx: Tx,
+  change: Partial<
+    Omit<DestructionRow, 'tenant_id' | 'certificate_id' | 'requested_us' | 'reasons'>
+  >,
+) => tx.run(builder.updateTable('destructions').set(change).where('tenant_id', '=', tx.tenant_id))
+
+/** Every live key of the tenant. */
+export const revokeAll = (tx: Tx, revoked_us: number): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('credentials')
+      .set({ revoked_us })
+      .where('tenant_id', '=', tx.tenant_id)
+      .where('revoked_us', 'is', null),
+  )
+
+/** What is under way for the tenant ends as failed. */
+export const endJobs = (tx: Tx) =>
+  tx.run(
+    builder
+      .updateTable('jobs')
+      .set({ state: 'failed', error: 'TenantDestroyed', lease_until_us: 0 })
+      .where('tenant_id', '=', tx.tenant_id)
+      .where('state', 'in', ['queued', 'running']),
+  )
+
+/** The names of its keys, its jobs but one, the number of its policies. */
+export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<void> {
+  const { tenant_id } = tx
+  await tx.run(
+    builder.updateTable('credentials').set({ name: '' }).where('tenant_id', '=', tenant_id),
+  )
+  await tx.run(
+    builder
+      .deleteFrom('jobs')
+      .where('tenant_id', '=', tenant_id)
+      .where('job_id', '<>', kept_job_id),
+  )
+  await tx.run(builder.deleteFrom('policy_sets').where('tenant_id', '=', tenant_id))
+}

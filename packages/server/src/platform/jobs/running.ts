@@ -1,0 +1,122 @@
+// One job while this process is at it: its lease is kept, and that it was cancelled is noticed.
+
+import type { Clock } from '../clock.ts'
+import type { Database } from '../db/database.ts'
+import { findJob, type JobChange, updateJob } from '../db/jobs.sql.ts'
+import type { Tx } from '../db/tenant-db.ts'
+import { type Job, type JobContext, JobEnded } from './queue.ts'
+
+const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
+/** A lease is extended so many times before it could run out. */
+const EXTENSIONS = 3
+/** How often a job that can be cancelled is looked at: the row is written by any process. */
+const LOOK_MS = 500
+
+interface RunningParts {
+  readonly db: Database
+  readonly clock: Clock
+  readonly lease_ms: number
+  readonly cancellable: boolean
+}
+
+export class Running implements JobContext {
+  readonly job: Job
+  readonly #parts: RunningParts
+  readonly #abort = new AbortController()
+  #stopping = false
+  #cancelled = false
+
+  constructor(job: Job, parts: RunningParts) {
+    this.job = job
+    this.#parts = parts
+  }
+
+  get stopping(): boolean {
+    return this.#stopping
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** The process is stopping. */
+  stop(): void {
+    this.#stopping = true
+    this.#abort.abort()
+  }
+
+  cancel(): void {
+    this.#cancelled = true
+    this.#abort.abort()
+  }
+
+  // Runners take the two out of the context.
+  readonly progress = (done: number, total: number): Promise<void> =>
+    this.save({ progress_done: done, progress_total: total, ...this.#lease() })
+
+  readonly finishIn = async (tx: Tx): Promise<void> => {
+    const ended = await updateJob(tx, this.job.job_id, { ...DONE, updated_us: tx.now() })
+    if (ended !== 1) throw new JobEnded()
+  }
+
+  finish(): Promise<void> {
+    return this.save(DONE)
+  }
+
+  /** However long a step takes: nobody else is to begin what is under way here. */
+  async during<T>(act: () => Promise<T>): Promise<T> {
+    const { lease_ms, cancellable } = this.#parts
+    const extending = every(lease_ms / EXTENSIONS, () => this.save(this.#lease()))
+    const looking = cancellable ? every(LOOK_MS, () => this.#look()) : null
+    try {
+      return await act()
+    } finally {
+      // A lease extended now would undo what is saved about the end.
+      await extending.end()
+      await looking?.end()
+    }
+  }
+
+  /** Changes nothing of a job that has ended. */
+  async save(change: Partial<JobChange>): Promise<void> {
+    const { db, clock } = this.#parts
+    const { job_id, tenant_id } = this.job
+    await db.transact(tenant_id, (tx) =>
+      updateJob(tx, job_id, { ...change, updated_us: clock.now() }),
+    )
+  }
+
+  async #look(): Promise<void> {
+    const { job_id, tenant_id } = this.job
+    const row = await this.#parts.db.read(tenant_id, (db) => findJob(db, job_id))
+    if (row?.state === 'cancelled') this.cancel()
+  }
+
+  #lease(): { lease_until_us: number } {
+    const { clock, lease_ms } = this.#parts
+    return { lease_until_us: clock.now() + lease_ms * 1_000 }
+  }
+}
+
+/** One that fails is the next one's to make up for; a lease that runs out only costs work. */
+function every(ms: number, act: () => Promise<void>): { end(): Promise<void> } {
+  let under_way: Promise<void> | null = null
+  const timer = setInterval(() => {
+    under_way ??= act()
+      .catch(() => {})
+      .finally(() => {
+        under_way = null
+      })
+  }, ms)
+  timer.unref()
+  return {
+    async end() {
+      clearInterval(timer)
+      await under_way
+    },
+  }
+}

@@ -1,0 +1,57 @@
+// A signing key that its owner keeps in a file: Ed25519 as PKCS#8 in PEM (RFC 8410, RFC 7468).
+
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncDirectory, writeFileDurably } from './durable-file.ts'
+import { KeyringError } from './keyring-error.ts'
+import { keyIdOf, newSeed, type SigningKey, signingKeyOf, signWith } from './signer.ts'
+import { KEY_BYTES } from './wrap.ts'
+
+export interface OwnSigner {
+  /** 32 bytes. */
+  readonly public_key: Buffer
+  readonly key_id: string
+  /** The key was made by this call. */
+  readonly made: boolean
+  /** 64 bytes. */
+  sign(message: Uint8Array): Buffer
+}
+
+/**
+ * The key of the file; one that is not there is made, with mode 0600. Without a path the key lives
+ * as long as the process and is nobody's. Throws `bad_signing_key` for a file that is no such key.
+ */
+export function openOwnSigner(path?: string): OwnSigner {
+  if (path === undefined) return asSigner(signingKeyOf(newSeed()), true)
+  if (existsSync(path)) return asSigner(readSigningKey(path), false)
+  const key = signingKeyOf(newSeed())
+  const pem = key.private_key.export({ type: 'pkcs8', format: 'pem' })
+  writeFileDurably(path, Buffer.from(pem))
+  syncDirectory(dirname(path))
+  return asSigner(key, true)
+}
+
+const asSigner = (key: SigningKey, made: boolean): OwnSigner => ({
+  public_key: key.public_key,
+  key_id: key.key_id,
+  made,
+  sign: (message) => signWith(key, message),
+})
+
+function readSigningKey(path: string): SigningKey {
+  const private_key = parsePem(path, readFileSync(path))
+  const spki = createPublicKey(private_key).export({ format: 'der', type: 'spki' })
+  const public_key = Buffer.from(spki.subarray(spki.length - KEY_BYTES))
+  return { key_id: keyIdOf(public_key), public_key, private_key }
+}
+
+function parsePem(path: string, pem: Buffer): KeyObject {
+  try {
+    const key = createPrivateKey({ key: pem, format: 'pem' })
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // Said below: what a parser says of a private key is not repeated.
+  }
+  throw new KeyringError('bad_signing_key', `${path} is not an Ed25519 private key in PEM`)
+}

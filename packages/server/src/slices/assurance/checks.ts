@@ -1,0 +1,61 @@
+// Names of checks, and what their results amount to.
+
+import {
+  ASSURANCE_ALIASES,
+  ASSURANCE_CHECKS,
+  type AssuranceAlias,
+  type AssuranceCheck,
+  type AssuranceStatus,
+  type CheckResult,
+  type DriftEvent,
+} from '@custos/contract'
+
+export type CheckName = AssuranceCheck | AssuranceAlias
+
+const isAlias = (name: CheckName): name is AssuranceAlias => name in ASSURANCE_ALIASES
+
+/** The checks that names stand for, each once, in the order they are made. */
+export function checksOf(names: readonly CheckName[]): AssuranceCheck[] {
+  const wanted = new Set<AssuranceCheck>()
+  for (const name of names)
+    for (const check of isAlias(name) ? ASSURANCE_ALIASES[name] : [name]) wanted.add(check)
+  return ASSURANCE_CHECKS.filter((check) => wanted.has(check))
+}
+
+export type Results = Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
+
+/** `metrics` and nothing else can be asked for by a name that nothing stands behind. */
+const NOT_MEASURED = notChecked('no error rates or latencies are measured of one tenant')
+
+/** Under the checks' own names, and under the others they were asked for by. */
+export function resultsByName(
+  names: readonly CheckName[],
+  results: Results,
+): Record<string, CheckResult> {
+  const named: Record<string, CheckResult> = { ...results }
+  for (const name of names)
+    if (isAlias(name)) named[name] = together(ASSURANCE_ALIASES[name], results)
+  return named
+}
+
+function together(checks: readonly AssuranceCheck[], results: Results): CheckResult {
+  const found = checks.flatMap((check) => results[check] ?? [])
+  const worst =
+    found.find(({ status }) => status === 'fail') ??
+    found.find(({ status }) => status === 'not_checked') ??
+    found[0]
+  return worst ?? NOT_MEASURED
+}
+
+export function notChecked(detail: string): CheckResult {
+  const nothing = { counts: {}, findings: [], findings_total: 0 }
+  return { status: 'not_checked', passed: false, detail, ...nothing }
+}
+
+/** What failed outweighs what changed; where nothing passed, nothing is assured. */
+export function decideStatus(results: Results, drift: readonly DriftEvent[]): AssuranceStatus {
+  const all = Object.values(results)
+  if (all.some(({ status }) => status === 'fail')) return 'fail'
+  if (!all.some(({ passed }) => passed)) return 'fail'
+  return drift.length > 0 ? 'drift' : 'pass'
+}

@@ -1,0 +1,55 @@
+// SQL of conformance audits.
+
+import type { Database } from '../../platform/db/database.ts'
+import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+
+export type AuditRow = Omit<Tables['conformance_audits'], 'tenant_id'>
+/** Without the signed result. */
+export type AuditSummary = Omit<AuditRow, 'record' | 'seq' | 'run_id'>
+
+export const insertAudit = (tx: Tx, row: AuditRow) =>
+  tx.run(insertInto(tx, 'conformance_audits', row))
+
+/** Newest first. */
+export const listAudits = (db: TenantDb, limit: number): Promise<AuditRow[]> =>
+  db.all(
+    from(db, 'conformance_audits')
+      .select([
+        'seq',
+        'audit_id',
+        'run_id',
+        'store_id',
+        'rate_e6',
+        'capabilities',
+        'audited_us',
+        'record',
+      ])
+      .orderBy('seq', 'desc')
+      .limit(limit),
+  )
+
+const newestStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('conformance_audits')
+    .select(['audit_id', 'store_id', 'rate_e6', 'capabilities', 'audited_us'])
+    .where('tenant_id', '=', p.tenant_id)
+    .orderBy('seq', 'desc')
+    .limit((e) => e.lit(1)),
+)
+
+export const findNewestAudit = (db: TenantDb): Promise<AuditSummary | undefined> =>
+  db.firstOf(newestStatement, {})
+
+/** The newest of each of `tenants` that has one. */
+export const findNewestAudits = (
+  db: Database,
+  tenants: readonly string[],
+): Promise<Map<string, AuditSummary>> =>
+  firstOfEach(
+    db,
+    newestStatement,
+    tenants.map((tenant_id) => ({ tenant_id, params: {} })),
+  )

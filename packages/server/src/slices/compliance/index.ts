@@ -1,0 +1,14 @@
+// The face of compliance: audits of conformance, and what is told of them.
+
+import type { compliance } from '@custos/contract'
+import type { HandlersOf } from '../../platform/call.ts'
+import { badgeJsonOf, badgeSvgOf, history, status } from './reads.ts'
+
+export { type Measured, recordAudit, type SignedAudit, signAudit } from './record-audit.ts'
+
+export const complianceHandlers = {
+  history,
+  status,
+  badge_svg: badgeSvgOf,
+  badge_json: badgeJsonOf,
+} satisfies HandlersOf<typeof compliance>

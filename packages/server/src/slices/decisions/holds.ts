@@ -1,0 +1,38 @@
+// Legal holds on decisions: one of a held store, or that used its memory, keeps its own text.
+//
+// Ask inside the tenant's erasure turn: a hold is placed in a turn of its own, so that none comes
+// between the look and the ledger row from which a redaction can only be finished.
+
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { factStores, heldStores } from '../memory/index.ts'
+import { findDecision } from './decisions.sql.ts'
+import { findUsedWithin, findUseWithin } from './holds.sql.ts'
+
+const held = () =>
+  new Refusal('legal_hold', 'the decision is of a store on which a legal hold stands, or used it')
+
+/**
+ * Refuses `legal_hold` where taking the ref out of decisions would remove what a hold keeps: its
+ * memory is in a held store, or a decision of one shows it.
+ */
+export async function refuseHeldUses(db: TenantDb, ref: number, at_us: number): Promise<void> {
+  const stores = await heldStores(db, at_us)
+  if (stores.size === 0) return
+  const [store_id] = await factStores(db, [ref])
+  if (store_id !== undefined && stores.has(store_id)) throw held()
+  if (await findUseWithin(db, ref, [...stores])) throw held()
+}
+
+/** Refuses `legal_hold` for a decision of a held store, and for one that used its memory. */
+export async function refuseHeldDecision(
+  db: TenantDb,
+  decision_id: string,
+  at_us: number,
+): Promise<void> {
+  const stores = await heldStores(db, at_us)
+  if (stores.size === 0) return
+  const row = await findDecision(db, Buffer.from(decision_id, 'hex'))
+  if (!row) return
+  if (stores.has(row.store_id) || (await findUsedWithin(db, row.seq, [...stores]))) throw held()
+}

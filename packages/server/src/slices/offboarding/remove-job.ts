@@ -1,0 +1,62 @@
+// The job that removes an off-boarded tenant's rows, which nobody can read any more.
+
+import {
+  deleteControlRows,
+  findDestruction,
+  updateDestruction,
+} from '../../platform/db/destructions.sql.ts'
+import { countRows, deleteSome, tenantTables } from '../../platform/db/tenant-tables.sql.ts'
+import type { JobRunner } from '../../platform/jobs/queue.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+
+export const TENANT_REMOVE = 'tenant.remove'
+
+/** A unit of this size keeps other writers waiting for some milliseconds. */
+const ROWS_PER_UNIT = 500
+
+/** What proves the past and holds no text; see claims.ts. */
+export const KEPT_TABLES: readonly string[] = [
+  'chain_heads',
+  'breadcrumbs',
+  'chain_nodes',
+  'epochs',
+  'certificates',
+  'tombstones',
+  'usage',
+]
+
+/** Tables that nothing of a tenant is left in. */
+export const removedTables = () => tenantTables().filter(({ name }) => !KEPT_TABLES.includes(name))
+
+/** Safe to run again from the start. */
+export const tenantRemover =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const { tenant_id, job_id } = context.job
+    const tables = removedTables()
+    for (const [done, table] of tables.entries()) {
+      for (;;) {
+        if (context.stopping) return undefined
+        const count = await kernel.db.transact(tenant_id, (tx) =>
+          deleteSome(tx, table, ROWS_PER_UNIT),
+        )
+        await kernel.step('offboarding:removing')
+        if (count < ROWS_PER_UNIT) break
+      }
+      await context.progress(done + 1, tables.length)
+    }
+    await kernel.db.transact(tenant_id, async (tx) => {
+      await deleteControlRows(tx, job_id)
+      const row = await findDestruction(tx, tenant_id)
+      if (row && row.removed_us === null) await updateDestruction(tx, { removed_us: tx.now() })
+      await context.finishIn(tx)
+    })
+    return undefined
+  }
+
+/** Whether any row is there that the job removes; for checks of the data. */
+export async function hasRowsLeft(kernel: Kernel, tenant_id: string): Promise<string | null> {
+  for (const table of removedTables())
+    if ((await kernel.db.read(tenant_id, (db) => countRows(db, table, 1))) > 0) return table.name
+  return null
+}

@@ -1,0 +1,9 @@
+// The thread that makes one PDF, and ends.
+
+import assert from 'node:assert/strict'
+import { parentPort, workerData } from 'node:worker_threads'
+import { pdfReport } from './document.ts'
+
+assert(parentPort, 'this file is run as a thread')
+const file = await pdfReport(workerData)
+parentPort.postMessage(file)

@@ -1,0 +1,151 @@
+// Tables with rules around every cell, whose head is repeated on every sheet.
+
+import type { Fill } from '../view/chart.ts'
+import { drawPatch, PATCH } from './draw.ts'
+import { INK, LEFT, type Paper, type Style } from './paper.ts'
+
+export interface Cell {
+  readonly text: string
+  readonly bold?: boolean
+  /** A line below, in smaller letters. */
+  readonly below?: string
+  /** A patch in front of the text, as the charts have. */
+  readonly patch?: Fill
+  /** A named destination to go to. */
+  readonly goTo?: string
+}
+
+export interface Column {
+  readonly title: string
+  readonly width: number
+  readonly align?: 'right'
+}
+
+export type Row = readonly (string | Cell)[]
+
+export interface Table {
+  readonly columns: readonly Column[]
+  readonly rows: readonly Row[]
+  /** Without a head: the first column names the rest. */
+  readonly headless?: boolean
+  readonly size?: number
+}
+
+const PAD_X = 5
+const PAD_Y = 3
+const PATCH_ROOM = PATCH + 5
+const HEAD = '#e6e6e6'
+
+interface Placed extends Cell {
+  readonly x: number
+  /** Inside, without the patch. */
+  readonly width: number
+  readonly column: Column
+  readonly kind: 'TH' | 'TD'
+  readonly scope?: 'Column' | 'Row'
+}
+
+const AFTER = 8
+
+export function drawTable(paper: Paper, table: Table): void {
+  const head = headOf(paper, table)
+  const rows = table.rows.map((row) => place(paper, table, row, 'row'))
+  paper.room(sum([...head, ...rows.slice(0, 1)]))
+  paper.within('Table', () => {
+    for (const row of head) drawRow(paper, table, row)
+    for (const row of rows) {
+      const before = paper.y
+      paper.room(row.height)
+      if (paper.y < before) for (const one of head) drawRow(paper, table, one)
+      drawRow(paper, table, row)
+    }
+  })
+  paper.space(AFTER)
+}
+
+/** Of all of it, on one sheet. */
+export function tableHeight(paper: Paper, table: Table): number {
+  const rows = table.rows.map((row) => place(paper, table, row, 'row'))
+  return sum([...headOf(paper, table), ...rows]) + AFTER
+}
+
+const sum = (rows: readonly PlacedRow[]): number =>
+  rows.reduce((soFar, { height }) => soFar + height, 0)
+
+/** One row, or none. */
+function headOf(paper: Paper, table: Table): PlacedRow[] {
+  if (table.headless) return []
+  const cells = table.columns.map(({ title }): Cell => ({ text: title, bold: true }))
+  return [place(paper, table, cells, 'head')]
+}
+
+interface PlacedRow {
+  readonly cells: readonly Placed[]
+  readonly height: number
+}
+
+interface Placed extends Cell {
+  readonly x: number
+  /** Inside, without the patch. */
+  readonly width: number
+  readonly column: Column
+  readonly kind: 'TH' | 'TD'
+  readonly scope?: 'Column' | 'Row'
+}
+
+function place(paper: Paper, table: Table, row: Row, part: 'head' | 'row'): PlacedRow {
+  let x = LEFT
+  const cells = table.columns.map((column, i): Placed => {
+    const given = row[i] ?? ''
+    const cell = typeof given === 'string' ? { text: given } : given
+    const room = cell.patch ? PATCH_ROOM : 0
+    const names = table.headless === true && i === 0
+    const left = x
+    x += column.width
+    return {
+      ...cell,
+      column,
+      x: left + PAD_X + room,
+      width: column.width - 2 * PAD_X - room,
+      kind: part === 'head' || names ? 'TH' : 'TD',
+      ...(part === 'head' ? { scope: 'Column' } : names ? { scope: 'Row', bold: true } : {}),
+    }
+  })
+  const heights = cells.map((cell) => {
+    const below = cell.below ? paper.heightOf(cell.below, belowOf(table), cell.width) : 0
+    return paper.heightOf(cell.text, styleOf(table, cell), cell.width) + below
+  })
+  return { cells, height: Math.max(...heights) + 2 * PAD_Y }
+}
+
+const styleOf = ({ size = 8.5 }: Table, { bold }: Cell): Style => ({ size, bold: bold === true })
+const belowOf = ({ size = 8.5 }: Table): Style => ({ size: size - 1.5, color: '#333333' })
+
+function drawRow(paper: Paper, table: Table, { cells, height }: PlacedRow): void {
+  const top = paper.y
+  paper.artifact(() => {
+    for (const { column, kind, patch, x, width } of cells) {
+      const left = x + width + PAD_X - column.width
+      paper.doc.lineWidth(0.5).rect(left, top, column.width, height)
+      if (kind === 'TH') paper.doc.fillAndStroke(HEAD, INK)
+      else paper.doc.stroke(INK)
+      if (patch) drawPatch(paper.doc, [x - PATCH_ROOM, top + PAD_Y + 1], patch)
+    }
+  })
+  paper.within('TR', () => {
+    for (const cell of cells) drawCell(paper, table, cell, top)
+  })
+  paper.y = top + height
+}
+
+function drawCell(paper: Paper, table: Table, cell: Placed, top: number): void {
+  const { kind, scope, text, below, x, width, column, goTo } = cell
+  const style = styleOf(table, cell)
+  const box = { width, ...(column.align && kind === 'TD' ? { align: column.align } : {}) }
+  paper.tag(kind, scope ? { scope } : {}, () => {
+    paper.textAt(text, [x, top + PAD_Y], style, goTo === undefined ? box : { ...box, goTo })
+    if (below === undefined) return
+    const height = paper.heightOf(text, style, width)
+    paper.textAt(below, [x, top + PAD_Y + height], belowOf(table), box)
+  })
+}

@@ -1,0 +1,164 @@
+// Legal holds of a store: placing, listing, releasing.
+
+import { type Hold, limits, type retention } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime, parseTime } from '../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import { pageOf } from '../../platform/page.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import {
+  countErasing,
+  countHolds,
+  findHold,
+  findStore,
+  type HoldRow,
+  insertHold,
+  listHolds,
+  readableStore,
+  untilStable,
+  updateReleased,
+} from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
+import { storeTarget, wordsOfStore } from './store-words.ts'
+
+type Op<K extends keyof typeof retention> = (typeof retention)[K]
+
+const HOLD_ID_BYTES = 16
+
+// In an erasure turn: erasures and redactions that were being planned are over or refused, so that
+// a hold is there before one or after it, never in the middle.
+export const placeHold: Handler<Op<'place_hold'>> = async (call, { params, body }) => {
+  const { kernel, tenant_id } = call
+  const until_us = endOf(call, body.until ?? null)
+  const placed = await untilStable(async () => {
+    const target = await storeTarget(kernel, tenant_id, params.store_id)
+    const hold_id = kernel.ids.hex(HOLD_ID_BYTES)
+    const words = { reason: body.reason, matter: body.matter ?? null }
+    const sealed = await target.seal(['hold', hold_id], words)
+    if (sealed === null) throw new Error('a hold has words')
+    return inErasureTurn(kernel, tenant_id, () =>
+      call.once({
+        async run(tx) {
+          await requireTurn(kernel, tx)
+          await target.enter(tx)
+          const already_erasing = await place(call, tx, { ...params, hold_id, until_us, sealed })
+          const ids = { hold_id, already_erasing }
+          return { reply: ids, ids }
+        },
+        // Written by run above.
+        replay: async (_, ids) => ({
+          hold_id: String(ids['hold_id']),
+          already_erasing: Number(ids['already_erasing']),
+        }),
+      }),
+    )
+  })
+  const { already_erasing, hold_id } = placed
+  const hold = await call.read(async (db) => {
+    const row = await findHold(db, params.store_id, hold_id)
+    return row && (await showHolds(call, db, params.store_id, [row]))[0]
+  })
+  // A retry after the store was deleted.
+  if (!hold) return call.refuse('store_not_found')
+  return { ...hold, already_erasing }
+}
+
+function endOf(call: Call<Op<'place_hold'>>, until: string | null): number | null {
+  if (until === null) return null
+  const until_us = parseTime(until)
+  if (until_us === null || until_us <= call.kernel.clock.now())
+    return call.refuse('rejected', 'until must be a time in the future')
+  return until_us
+}
+
+type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'sealed'>
+
+/** How many memories of the store are being erased already. */
+async function place(call: Call<Op<'place_hold'>>, tx: Tx, hold: NewHold): Promise<number> {
+  const { store_id, hold_id, until_us } = hold
+  if ((await countHolds(tx, store_id)) >= limits.holds_per_store)
+    return call.refuse('rejected', `a store has at most ${limits.holds_per_store} holds`)
+  meter(tx, call.operation.id)
+  const already_erasing = await countErasing(tx, store_id)
+  const placed_by = call.principal.key_id
+  const until_at = until_us === null ? null : formatTime(until_us)
+  const { seq: placed_seq, created_us: placed_us } = await appendCrumb(tx, {
+    event_type: 'hold.placed',
+    subject: store_id,
+    payload: { hold_id, until_at, already_erasing, placed_by },
+  })
+  const none = { released_us: null, released_by: null, sealed_release: null }
+  await insertHold(tx, { ...hold, ...none, placed_seq, placed_us, placed_by })
+  return already_erasing
+}
+
+export const listHoldsOf: Handler<Op<'holds'>> = (call, { params, query }) =>
+  call.read(async (db) => {
+    const { store_id } = params
+    await readableStore(call.kernel, db, store_id)
+    const page = pageOf(query, limits.page.default)
+    const { limit, offset } = page
+    const standing_us = query.standing ? call.kernel.clock.now() : null
+    const rows = await listHolds(db, store_id, { limit, offset, standing_us })
+    return page.envelope('holds', await showHolds(call, db, store_id, rows))
+  })
+
+export const releaseHold: Handler<Op<'release_hold'>> = async (call, { params, body }) => {
+  const { kernel, tenant_id, principal } = call
+  const { store_id, hold_id } = params
+  const known = await call.read(async (db) => {
+    if ((await findStore(db, store_id))?.state === 'deleting') return call.refuse('store_deleting')
+    await readableStore(kernel, db, store_id)
+    return findHold(db, store_id, hold_id)
+  })
+  if (!known) return call.refuse('hold_not_found')
+  const { reason = null } = body
+  await untilStable(async () => {
+    const target = await storeTarget(kernel, tenant_id, store_id)
+    const sealed = await target.seal(['release', hold_id], reason === null ? null : { reason })
+    await call.transact(async (tx) => {
+      await target.enter(tx)
+      meter(tx, call.operation.id)
+      const released_by = principal.key_id
+      const release = { released_us: tx.now(), released_by, sealed_release: sealed }
+      // The first release stands.
+      if ((await updateReleased(tx, hold_id, release)) === 0) return
+      const payload = { hold_id, released_by }
+      await appendCrumb(tx, { event_type: 'hold.released', subject: store_id, payload })
+    })
+  })
+  const [hold] = await call.read(async (db) => {
+    const row = await findHold(db, store_id, hold_id)
+    return row ? showHolds(call, db, store_id, [row]) : []
+  })
+  return hold ?? call.refuse('hold_not_found')
+}
+
+async function showHolds(
+  { kernel }: Pick<Call, 'kernel'>,
+  db: TenantDb,
+  store_id: string,
+  rows: readonly HoldRow[],
+): Promise<Hold[]> {
+  const open = await wordsOfStore(kernel, db, store_id)
+  const now_us = kernel.clock.now()
+  const none: { reason: string; matter: string | null } = { reason: '', matter: null }
+  const unsaid: { reason: string | null } = { reason: null }
+  return rows.map((row) => {
+    const { hold_id, until_us, released_us } = row
+    return {
+      hold_id,
+      store_id,
+      ...open(['hold', hold_id], row.sealed, none),
+      placed_at: formatTime(row.placed_us),
+      placed_by: row.placed_by,
+      until: until_us === null ? null : formatTime(until_us),
+      released_at: released_us === null ? null : formatTime(released_us),
+      released_by: row.released_by,
+      release_reason: open(['release', hold_id], row.sealed_release, unsaid).reason,
+      standing: released_us === null && (until_us === null || until_us > now_us),
+      log_seq: row.placed_seq,
+    }
+  })
+}

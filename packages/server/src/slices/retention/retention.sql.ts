@@ -1,0 +1,129 @@
+// SQL of retention: how long a store keeps its memories, the run under way, what is due.
+
+import type { Database } from '../../platform/db/database.ts'
+import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type RetentionRow = Omit<Tables['store_retention'], 'tenant_id'>
+
+const COLUMNS = [
+  'store_id',
+  'retain_days',
+  'set_us',
+  'set_by',
+  'sealed',
+  'job_id',
+  'run_days',
+  'run_cutoff_us',
+  'run_started_us',
+  'run_erased',
+  'run_batch',
+  'last_us',
+  'last_erased',
+] as const
+
+export const findRetention = (db: TenantDb, store_id: string): Promise<RetentionRow | undefined> =>
+  db.first(from(db, 'store_retention').select(COLUMNS).where('store_id', '=', store_id))
+
+export type RetentionSetting = Pick<
+  RetentionRow,
+  'store_id' | 'retain_days' | 'set_us' | 'set_by' | 'sealed'
+>
+
+/** What a run goes by stays as it is. */
+export const saveRetention = (tx: Tx, { store_id, ...setting }: RetentionSetting) =>
+  tx.run(
+    insertInto(tx, 'store_retention', {
+      store_id,
+      ...setting,
+      ...NO_RUN,
+      last_us: null,
+      last_erased: 0,
+    }).onConflict((conflict) => conflict.columns(['tenant_id', 'store_id']).doUpdateSet(setting)),
+  )
+
+export const NO_RUN = {
+  job_id: null,
+  run_days: null,
+  run_cutoff_us: null,
+  run_started_us: null,
+  run_erased: 0,
+  run_batch: null,
+} as const
+
+export const updateRun = (
+  tx: Tx,
+  store_id: string,
+  change: Partial<Omit<RetentionRow, keyof RetentionSetting>>,
+) => tx.run(update(tx, 'store_retention').set(change).where('store_id', '=', store_id))
+
+/** Stores that keep their memories for some time, and at which no run is. */
+export const listWithoutRun = (db: TenantDb) =>
+  db.all(
+    from(db, 'store_retention')
+      .select(['store_id', 'retain_days'])
+      .where('retain_days', 'is not', null)
+      .where('job_id', 'is', null)
+      .orderBy('store_id'),
+  )
+
+const anyStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('store_retention')
+    .select('store_id')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('retain_days', 'is not', null)
+    .limit(1),
+)
+
+/** Tenants with a store that keeps its memories for some time. */
+export async function tenantsWithRetention(
+  db: Database,
+  tenants: readonly string[],
+): Promise<string[]> {
+  const asked = tenants.map((tenant_id) => ({ tenant_id, params: {} }))
+  const found = await firstOfEach(db, anyStatement, asked)
+  return tenants.filter((tenant_id) => found.has(tenant_id))
+}
+
+const dueStatement = statement<{ store_id: string; cutoff_us: number; limit: number }>()((k, p) =>
+  k
+    .selectFrom('facts')
+    .select('ref')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('written_us', '<=', p.cutoff_us)
+    .orderBy('written_us')
+    .limit(p.limit),
+)
+
+/** Memories written at or before the cut-off, oldest first; also those whose erasure stopped. */
+export async function listDue(
+  db: TenantDb,
+  due: { store_id: string; cutoff_us: number; limit: number },
+): Promise<number[]> {
+  return (await db.allOf(dueStatement, due)).map(({ ref }) => ref)
+}
+
+export async function countDue(db: TenantDb, store_id: string, cutoff_us: number): Promise<number> {
+  const row = await db.first(
+    from(db, 'facts')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('store_id', '=', store_id)
+      .where('written_us', '<=', cutoff_us),
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** How many of the refs are erased by now. */
+export async function countErased(db: TenantDb, refs: readonly number[]): Promise<number> {
+  if (refs.length === 0) return 0
+  const row = await db.first(
+    from(db, 'tombstones')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('ref', 'in', refs),
+  )
+  return Number(row?.count ?? 0)
+}

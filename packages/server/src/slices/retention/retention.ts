@@ -1,0 +1,86 @@
+// retention.get and retention.set: how long a store keeps its memories.
+
+import type { Retention, retention } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { admit } from '../governance/index.ts'
+import { findStore, listHolds, readableStore, untilStable } from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
+import { cutoffOf } from './due.ts'
+import { countDue, findRetention, saveRetention } from './retention.sql.ts'
+import { storeTarget, wordsOfStore } from './store-words.ts'
+
+type Shown = Pick<Call, 'kernel' | 'tenant_id'>
+
+const HOLDS_COUNTED_MAX = 1_000
+
+export const getRetention: Handler<typeof retention.get> = (call, { params }) =>
+  call.read(async (db) => {
+    await readableStore(call.kernel, db, params.store_id)
+    return showRetention(call, db, params.store_id)
+  })
+
+export const setRetention: Handler<typeof retention.set> = async (call, { params, body }) => {
+  const { kernel, tenant_id, principal } = call
+  const { store_id } = params
+  const { retain_days, basis = null } = body
+  const store = await call.read((db) => findStore(db, store_id))
+  if (store?.state === 'deleting') return call.refuse('store_deleting')
+  if (!store && store_id !== 'default') return call.refuse('store_not_found')
+  // It is asked for once: from here on the store's memories are erased without a request.
+  if (retain_days !== null) await admit(call, 'memory.delete', { store_id })
+  await untilStable(async () => {
+    const target = await storeTarget(kernel, tenant_id, store_id)
+    const sealed = await target.seal(['retention'], basis === null ? null : { basis })
+    await call.transact(async (tx) => {
+      await target.enter(tx)
+      meter(tx, call.operation.id)
+      const { created_us: set_us } = await appendCrumb(tx, {
+        event_type: 'retention.set',
+        subject: store_id,
+        payload: { retain_days, set_by: principal.key_id },
+      })
+      const set_by = principal.key_id
+      await saveRetention(tx, { store_id, retain_days, set_us, set_by, sealed })
+    })
+  })
+  return call.read((db) => showRetention(call, db, store_id))
+}
+
+async function showRetention(
+  { kernel }: Shown,
+  db: TenantDb,
+  store_id: string,
+): Promise<Retention> {
+  const now_us = kernel.clock.now()
+  const row = await findRetention(db, store_id)
+  const page = { limit: HOLDS_COUNTED_MAX, offset: 0, standing_us: now_us }
+  const holds = (await listHolds(db, store_id, page)).length
+  const retain_days = row?.retain_days ?? null
+  const dueAt = (cutoff_us: number | null) =>
+    cutoff_us === null ? 0 : countDue(db, store_id, cutoff_us)
+  const open = await wordsOfStore(kernel, db, store_id)
+  const shown: Retention = {
+    store_id,
+    retain_days,
+    basis: open<{ basis: string | null }>(['retention'], row?.sealed ?? null, { basis: null })
+      .basis,
+    set_at: row ? formatTime(row.set_us) : null,
+    set_by: row?.set_by ?? null,
+    due: await dueAt(retain_days === null ? null : cutoffOf(retain_days, now_us)),
+    holds,
+    run: null,
+    last_run:
+      row?.last_us == null ? null : { ended_at: formatTime(row.last_us), erased: row.last_erased },
+  }
+  if (!row || row.job_id === null || row.run_started_us === null) return shown
+  const run = {
+    job_id: row.job_id,
+    started_at: formatTime(row.run_started_us),
+    erased: row.run_erased,
+    due: await dueAt(row.run_cutoff_us),
+  }
+  return { ...shown, run }
+}

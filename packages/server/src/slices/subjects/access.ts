@@ -1,0 +1,197 @@
+// POST /v1/erasure/subject/access: everything held about a person, line by line.
+
+import type { InputOf, JsonObject, subjects } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import { showBySeqs } from '../decisions/index.ts'
+import { findStanding, readRecord, showCertificate } from '../erasure/index.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { openFacts, showMemory } from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
+import { type Asked, placesOf, readAsked } from './asked.ts'
+import { type Found, requireFew, searchAll } from './search.ts'
+import { bytesOf } from './show.ts'
+import { insertRequest, listVersions } from './subjects.sql.ts'
+import { type Summary, summarise } from './summary.ts'
+
+type Access = typeof subjects.access
+
+const FACTS_AT_ONCE = 100
+const DECISIONS_AT_ONCE = 50
+const NO_SECRET = 0
+
+export const access: Handler<Access> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const asked = await readAsked(call, body)
+  const found = await searchAll(kernel, tenant_id, asked.search)
+  const summary = await summarise(kernel, tenant_id, found)
+  const seqs = new Set(found.naming.map(({ seq }) => seq))
+  if (body.include_decisions ?? true) for (const seq of summary.using_seqs) seqs.add(seq)
+  requireFew(kernel, seqs.size)
+  const request_id = kernel.ids.hex(16)
+  await record(call, request_id, { asked, found, summary })
+  const header = headerOf(call, body, { request_id, asked, found, summary })
+  const content = {
+    header,
+    refs: found.facts.map(({ ref }) => ref),
+    seqs: [...seqs].sort(ascending),
+  }
+  return {
+    filename: `subject_access_${request_id}.ndjson`,
+    stream: linesOf(call, content),
+  }
+}
+
+const ascending = (a: number, b: number): number => a - b
+
+interface Finding {
+  readonly asked: Asked
+  readonly found: Found
+  readonly summary: Summary
+}
+
+/** That it was asked for and answered, in numbers; before anything is shown. */
+function record(call: Call<Access>, request_id: string, finding: Finding): Promise<void> {
+  const { asked, found, summary } = finding
+  const { received_us, due_us, find_label } = asked
+  const made_by = call.principal.key_id
+  return call.transact(async (tx) => {
+    meter(tx, call.operation.id)
+    const now = tx.now()
+    await insertRequest(tx, {
+      seq: await nextSeq(tx),
+      request_id: bytesOf(request_id),
+      kind: 'access',
+      status: 'done',
+      job_id: null,
+      find_label: bytesOf(find_label),
+      found_digest: bytesOf(summary.digest),
+      ...summary.found,
+      log_seq: found.log_seq,
+      searched_seq: found.log_seq,
+      rounds: 0,
+      items_done: 0,
+      items: 0,
+      received_us,
+      due_us,
+      extended_us: null,
+      created_us: now,
+      started_us: now,
+      completed_us: now,
+      made_by,
+      secret_no: NO_SECRET,
+      sealed: null,
+      sealed_reason: null,
+      manifest: null,
+    })
+    await appendCrumb(tx, {
+      event_type: 'subject.accessed',
+      subject: request_id,
+      payload: {
+        facts: summary.found.facts,
+        decisions: summary.found.decisions_naming,
+        found_digest: summary.digest,
+        find: find_label,
+        received_at: formatTime(received_us),
+        due_at: formatTime(due_us),
+        requested_by: made_by,
+      },
+    })
+  })
+}
+
+function headerOf(
+  { kernel, tenant_id }: Call<Access>,
+  body: InputOf<Access>['body'],
+  { request_id, asked, found, summary }: Finding & { readonly request_id: string },
+): JsonObject {
+  const { search, received_us, due_us } = asked
+  return {
+    custos_subject_access: 1,
+    request_id,
+    tenant_id,
+    find: body.find,
+    store_ids: search.store_ids,
+    generated_at: formatTime(kernel.clock.now()),
+    received_at: formatTime(received_us),
+    due_at: formatTime(due_us),
+    log_seq: found.log_seq,
+    found: summary.found,
+    stores: summary.stores.map(({ store_id, facts }) => ({ store_id, facts })),
+    scanned: found.scanned,
+    ...placesOf(search),
+  }
+}
+
+interface Content {
+  readonly header: JsonObject
+  readonly refs: readonly number[]
+  readonly seqs: readonly number[]
+}
+
+async function* linesOf(call: Call<Access>, content: Content): AsyncGenerator<string> {
+  const counts = { memories: 0, decisions: 0, certificates: 0 }
+  yield line('header', content.header)
+  for (let at = 0; at < content.refs.length; at += FACTS_AT_ONCE)
+    for (const memory of await memoriesOf(call, content.refs.slice(at, at + FACTS_AT_ONCE))) {
+      counts.memories += 1
+      yield line('memory', memory)
+    }
+  const redacted: string[] = []
+  for (let at = 0; at < content.seqs.length; at += DECISIONS_AT_ONCE) {
+    const some = content.seqs.slice(at, at + DECISIONS_AT_ONCE)
+    for (const decision of await showBySeqs(call.kernel, call.tenant_id, some)) {
+      // One of another store used a memory that the key reaches, and is not its to read.
+      if (!isVisible(call, decision.store_id)) continue
+      counts.decisions += 1
+      if (decision.redacted) redacted.push(decision.decision_id)
+      yield line('decision', decision)
+    }
+  }
+  for (const decision_id of redacted) {
+    const certificate = await certificateOf(call, decision_id)
+    if (!certificate) continue
+    counts.certificates += 1
+    yield line('certificate', certificate)
+  }
+  yield line('end', counts)
+}
+
+const line = (record: string, fields: object): string =>
+  `${JSON.stringify({ record, ...fields })}\n`
+
+const isVisible = ({ principal }: Call<Access>, store_id: string): boolean =>
+  principal.allowed_stores.length === 0 || principal.allowed_stores.includes(store_id)
+
+/** What is still there, with every version of when it held. */
+function memoriesOf(call: Call<Access>, refs: readonly number[]) {
+  const { kernel, tenant_id } = call
+  return call.read(async (db) => {
+    const facts = await openFacts(kernel, db, refs)
+    const versions = Map.groupBy(await listVersions(db, refs), ({ ref }) => ref)
+    return refs.flatMap((ref) => {
+      const fact = facts.get(ref)
+      if (!fact) return []
+      return [
+        {
+          store_id: fact.store_id,
+          ...showMemory(kernel, tenant_id, fact),
+          versions: (versions.get(ref) ?? []).map((version) => ({
+            on_record_from_seq: version.from_seq,
+            on_record_until_seq: version.until_seq,
+            valid_from: formatTime(version.valid_from_us),
+            valid_until:
+              version.valid_until_us === null ? null : formatTime(version.valid_until_us),
+            predecessor: version.predecessor,
+            superseded_by: version.superseded_by,
+          })),
+        },
+      ]
+    })
+  })
+}
+
+async function certificateOf(call: Call<Access>, decision_id: string) {
+  const row = await call.read((db) => findStanding(db, 'decision', decision_id))
+  return row && showCertificate(readRecord(row.record), call.kernel.keyring.publishedKeys())
+}

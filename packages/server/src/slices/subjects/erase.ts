@@ -1,0 +1,147 @@
+// POST /v1/erasure/subject: finds everything about a person; shows it, or erases it as a job.
+
+import type { InputOf, SubjectPreview, SubjectRequest, subjects } from '@custos/contract'
+import { type Call, type Handler, type Once, previewed } from '../../platform/call.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { erasureSigner, reasonsOf } from '../erasure/index.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { admitItems } from '../governance/index.ts'
+import { meter } from '../tenants/index.ts'
+import { type Asked, placesOf, readAsked } from './asked.ts'
+import { SUBJECT_ERASE } from './erase-job.ts'
+import { refOf } from './items.ts'
+import { type SealedWords, sealWords } from './sealed-words.ts'
+import { type Found, searchAll } from './search.ts'
+import { bytesOf, showRequest } from './show.ts'
+import { findRequest, insertItems, insertRequest, type RequestRow } from './subjects.sql.ts'
+import { type Summary, summarise } from './summary.ts'
+
+type Erase = typeof subjects.erase
+type Body = InputOf<Erase>['body']
+
+const SAMPLES = 20
+
+export const erase: Handler<Erase> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const asked = await readAsked(call, body)
+  if (body.preview) {
+    const found = await searchAll(kernel, tenant_id, asked.search)
+    return previewed(previewOf(asked, found, await summarise(kernel, tenant_id, found)))
+  }
+  erasureSigner(kernel)
+  const found = await searchAll(kernel, tenant_id, asked.search)
+  const summary = await summarise(kernel, tenant_id, found)
+  const contexts = summary.stores.map(({ store_id }) => ({ store_id }))
+  if (contexts.length > 0) await admitItems(call, 'memory.delete', contexts)
+  const request_id = kernel.ids.hex(16)
+  const { store_ids, namespace, include_decisions } = asked.search
+  const words = {
+    find: body.find,
+    store_ids,
+    ...(namespace === undefined ? {} : { namespace }),
+    include_decisions,
+    reasons: reasonsOf(body),
+  }
+  const sealed = await sealWords(kernel, tenant_id, { request_id, words })
+  const request: NewRequest = { request_id, asked, found, summary, sealed }
+  return call.once(requestOnce(call, body, request))
+}
+
+function previewOf(asked: Asked, { log_seq, scanned }: Found, summary: Summary): SubjectPreview {
+  const { found, stores, items, digest } = summary
+  return {
+    preview: true,
+    found: { ...found, stores: stores.map((store) => ({ ...store })) },
+    sample_refs: items.slice(0, Math.min(SAMPLES, found.facts)).map(refOf),
+    digest,
+    log_seq,
+    scanned: { ...scanned },
+    ...placesOf(asked.search),
+  }
+}
+
+interface NewRequest {
+  readonly request_id: string
+  readonly asked: Asked
+  readonly found: Found
+  readonly summary: Summary
+  readonly sealed: SealedWords
+}
+
+function requestOnce(call: Call<Erase>, body: Body, request: NewRequest): Once<SubjectRequest> {
+  const show = async (tx: Tx, request_id: string) => {
+    const row = await findRequest(tx, bytesOf(request_id))
+    if (!row) throw new Error('a request is gone although requests are never removed')
+    return showRequest(call.tenant_id, asAsked(row), row.created_us)
+  }
+  return {
+    async run(tx) {
+      meter(tx, call.operation.id)
+      const { digest } = request.summary
+      if (body.expect_digest !== undefined && body.expect_digest !== digest)
+        return call.refuse('subject_changed', undefined, { members: { digest } })
+      await writeRequest(call, tx, request)
+      const { request_id } = request
+      return { reply: await show(tx, request_id), ids: { request_id } }
+    },
+    replay: (tx, ids) => show(tx, String(ids['request_id'])),
+  }
+}
+
+/** As the first answer said it, whatever has come of it since: a retry is told the same. */
+const asAsked = (row: RequestRow): RequestRow => ({
+  ...row,
+  status: 'queued',
+  items_done: 0,
+  items: row.facts + row.decisions_naming,
+  extended_us: null,
+  started_us: null,
+  completed_us: null,
+})
+
+async function writeRequest(call: Call<Erase>, tx: Tx, request: NewRequest): Promise<void> {
+  const { asked, found, summary, sealed, request_id } = request
+  const { received_us, due_us, find_label } = asked
+  const { job_id } = await call.kernel.jobs.enqueue(tx, SUBJECT_ERASE, { request_id })
+  await insertRequest(tx, {
+    seq: await nextSeq(tx),
+    request_id: bytesOf(request_id),
+    kind: 'erase',
+    status: 'queued',
+    job_id,
+    find_label: bytesOf(find_label),
+    found_digest: bytesOf(summary.digest),
+    ...summary.found,
+    log_seq: found.log_seq,
+    searched_seq: found.log_seq,
+    rounds: 0,
+    items_done: 0,
+    items: summary.items.length,
+    received_us,
+    due_us,
+    extended_us: null,
+    created_us: tx.now(),
+    started_us: null,
+    completed_us: null,
+    made_by: call.principal.key_id,
+    ...sealed,
+    sealed_reason: null,
+    manifest: null,
+  })
+  await insertItems(tx, bytesOf(request_id), summary.items)
+  await appendCrumb(tx, {
+    event_type: 'subject.requested',
+    subject: request_id,
+    payload: {
+      facts: summary.found.facts,
+      decisions: summary.found.decisions_naming,
+      held: summary.found.held,
+      found_digest: summary.digest,
+      find: find_label,
+      received_at: formatTime(received_us),
+      due_at: formatTime(due_us),
+      requested_by: call.principal.key_id,
+    },
+  })
+}

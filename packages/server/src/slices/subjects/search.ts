@@ -1,0 +1,189 @@
+// Searches stores and decisions for a person: sealed rows are opened a few at a time, none is kept.
+
+import { limits } from '@custos/contract'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { makePacer } from '../../platform/pacer.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { listDecisions, openRows, ownTexts, whenSettled } from '../decisions/index.ts'
+import { findHead } from '../gcrumbs/index.ts'
+import {
+  type FactHead,
+  findFactHeads,
+  listFactsAfter,
+  listFactsSince,
+  openStored,
+} from '../memory/index.ts'
+import type { Matcher } from './find.ts'
+import { listStoreIds } from './subjects.sql.ts'
+
+/** Where to look, and for what. */
+export interface Search {
+  readonly matcher: Matcher
+  /** Null: every store there is. */
+  readonly store_ids: readonly string[] | null
+  /** Undefined: every one; null: the root. */
+  readonly namespace: string | null | undefined
+  readonly include_decisions: boolean
+  /** Only what was written after this position of the log; -1: everything. */
+  readonly since_seq: number
+}
+
+export interface FoundFact {
+  readonly ref: number
+  readonly store_id: string
+  readonly superseded: boolean
+}
+
+export interface FoundDecision {
+  readonly decision_id: string
+  readonly seq: number
+}
+
+export interface Found {
+  /** In the order of refs. */
+  readonly facts: readonly FoundFact[]
+  /** Decisions whose own text holds the words, in the order of the log. */
+  readonly naming: readonly FoundDecision[]
+  /** The last position of the log before the search: everything up to it was seen. */
+  readonly log_seq: number
+  readonly scanned: { readonly facts: number; readonly decisions: number }
+}
+
+const FACTS_AT_ONCE = 200
+const DECISIONS_AT_ONCE = 50
+const HEADS_AT_ONCE = 200
+
+/** How much one request may be about: as declared, less in tests. */
+export const itemLimit: (kernel: Kernel) => { items_max: number } = perKernel(() => ({
+  items_max: limits.subject_items,
+}))
+
+/** Refuses `rejected` when more is found than one request may be about. */
+export async function searchAll(kernel: Kernel, tenant_id: string, search: Search): Promise<Found> {
+  const size = (await kernel.db.read(tenant_id, findHead))?.size ?? 0
+  const facts = new Map<number, FoundFact>()
+  let scannedFacts = 0
+  const stores = search.store_ids ?? (await kernel.db.read(tenant_id, (db) => listStoreIds(db)))
+  for (const store_id of stores)
+    for await (const { fits, scanned } of scanStore(kernel, tenant_id, store_id, search)) {
+      scannedFacts += scanned
+      for (const fact of fits) facts.set(fact.ref, foundOf(fact))
+      requireFew(kernel, facts.size)
+    }
+  await addVersions(kernel, tenant_id, facts)
+  const { naming, scanned } = await scanDecisions(kernel, tenant_id, search)
+  requireFew(kernel, facts.size + naming.length)
+  return {
+    facts: [...facts.values()].sort((a, b) => a.ref - b.ref),
+    naming,
+    log_seq: size - 1,
+    scanned: { facts: scannedFacts, decisions: scanned },
+  }
+}
+
+export function requireFew(kernel: Kernel, count: number): void {
+  const { items_max } = itemLimit(kernel)
+  if (count > items_max)
+    throw new Refusal(
+      'rejected',
+      `more than ${items_max} memories and decisions fit: narrow it by store_ids`,
+    )
+}
+
+const foundOf = ({ ref, store_id, superseded_by }: FactHead): FoundFact => ({
+  ref,
+  store_id,
+  superseded: superseded_by !== null,
+})
+
+async function* scanStore(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+  { matcher, namespace, since_seq }: Search,
+): AsyncGenerator<{ fits: FactHead[]; scanned: number }> {
+  const pace = makePacer()
+  const limit = FACTS_AT_ONCE
+  for (let after = -1; ; ) {
+    const at = after
+    const rows = await kernel.db.read(tenant_id, (db) =>
+      since_seq < 0
+        ? listFactsAfter(db, store_id, { after: at, limit })
+        : listFactsSince(db, store_id, { seq: since_seq, after: at, limit }),
+    )
+    const seen = rows.filter((row) => namespace === undefined || row.namespace === namespace)
+    const opened = await openStored(kernel, tenant_id, seen)
+    const fits: FactHead[] = []
+    for (const fact of opened) {
+      if (matcher.ofFact(fact.content, fact.metadata)) fits.push(fact)
+      await pace()
+    }
+    yield { fits, scanned: opened.length }
+    const last = rows.at(-1)
+    if (!last || rows.length < limit) return
+    after = last.ref
+  }
+}
+
+/** Earlier and later versions of what was found, whatever they say. */
+async function addVersions(
+  kernel: Kernel,
+  tenant_id: string,
+  facts: Map<number, FoundFact>,
+): Promise<void> {
+  const pace = makePacer()
+  let looked = [...facts.keys()]
+  while (looked.length > 0) {
+    const next: number[] = []
+    for (let at = 0; at < looked.length; at += HEADS_AT_ONCE) {
+      const refs = looked.slice(at, at + HEADS_AT_ONCE)
+      for (const head of await kernel.db.read(tenant_id, (db) => findFactHeads(db, refs))) {
+        if (!facts.has(head.ref)) facts.set(head.ref, foundOf(head))
+        for (const ref of versionsOf(head)) if (!facts.has(ref)) next.push(ref)
+      }
+      await pace()
+    }
+    requireFew(kernel, facts.size)
+    looked = [...new Set(next)]
+  }
+}
+
+/** The refs of the version before it and the one after it. */
+export const versionsOf = ({
+  predecessor,
+  superseded_by,
+}: Pick<FactHead, 'predecessor' | 'superseded_by'>): number[] =>
+  [predecessor, superseded_by].filter((ref) => ref !== null)
+
+async function scanDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  { matcher, store_ids, namespace, include_decisions, since_seq }: Search,
+): Promise<{ naming: FoundDecision[]; scanned: number }> {
+  const { ofDecision } = matcher
+  const naming: FoundDecision[] = []
+  // A decision is of no namespace: those of other namespaces would be redacted with it.
+  if (!include_decisions || !ofDecision || namespace !== undefined) return { naming, scanned: 0 }
+  const pace = makePacer()
+  let scanned = 0
+  const filter = store_ids === null ? {} : { store_ids }
+  for (let after_seq = since_seq; ; ) {
+    const at = after_seq
+    const opened = await whenSettled(async () => {
+      const rows = await kernel.db.read(tenant_id, (db) =>
+        listDecisions(db, { ...filter, after_seq: at }, { order: 'asc', limit: DECISIONS_AT_ONCE }),
+      )
+      return openRows(kernel, tenant_id, rows)
+    })
+    for (const decision of opened) {
+      const { decision_id, row } = decision
+      if (ofDecision(ownTexts(decision))) naming.push({ decision_id, seq: row.seq })
+      await pace()
+    }
+    scanned += opened.length
+    requireFew(kernel, naming.length)
+    const last = opened.at(-1)
+    if (!last || opened.length < DECISIONS_AT_ONCE) return { naming, scanned }
+    after_seq = last.row.seq
+  }
+}

@@ -1,0 +1,51 @@
+// A request as it is shown.
+
+import assert from 'node:assert/strict'
+import { SUBJECT_KINDS, SUBJECT_STATUSES, type SubjectRequest } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { RequestRow } from './subjects.sql.ts'
+
+export const hex = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+
+export const bytesOf = (id: string): Buffer => Buffer.from(id, 'hex')
+
+const timeOrNull = (us: number | null): string | null => (us === null ? null : formatTime(us))
+
+// Both columns are written by this slice only.
+function oneOf<T extends string>(words: readonly T[], text: string): T {
+  const found = words.find((word) => word === text)
+  assert(found !== undefined, 'a request of a kind or state that is not known')
+  return found
+}
+
+export function showRequest(tenant_id: string, row: RequestRow, now_us: number): SubjectRequest {
+  return {
+    request_id: hex(row.request_id),
+    tenant_id,
+    kind: oneOf(SUBJECT_KINDS, row.kind),
+    status: oneOf(SUBJECT_STATUSES, row.status),
+    job_id: row.job_id,
+    found: foundOf(row),
+    digest: hex(row.found_digest),
+    log_seq: row.log_seq,
+    find_label: hex(row.find_label),
+    received_at: formatTime(row.received_us),
+    due_at: formatTime(row.due_us),
+    extended_at: timeOrNull(row.extended_us),
+    overdue: row.completed_us === null && row.due_us < now_us,
+    created_at: formatTime(row.created_us),
+    started_at: timeOrNull(row.started_us),
+    completed_at: timeOrNull(row.completed_us),
+    progress: { done: row.items_done, total: row.items },
+    requested_with: row.made_by,
+  }
+}
+
+export const foundOf = (row: RequestRow) => ({
+  facts: row.facts,
+  superseded_facts: row.superseded_facts,
+  decisions_using: row.decisions_using,
+  decisions_naming: row.decisions_naming,
+  held: row.held,
+})

@@ -1,0 +1,241 @@
+// SQL of data subjects' requests: their rows, their items, and what a search counts by itself.
+
+import { rowsInsert } from '../../platform/db/insert-rows.ts'
+import { statement } from '../../platform/db/statement.ts'
+import type { Tables } from '../../platform/db/tables.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+type WholeRow = Omit<Tables['subject_requests'], 'tenant_id'>
+/** Without the manifest, which may be megabytes. */
+export type RequestRow = Omit<WholeRow, 'manifest'>
+export type ItemRow = Omit<Tables['subject_items'], 'tenant_id' | 'request_id'>
+
+const COLUMNS = [
+  'seq',
+  'request_id',
+  'kind',
+  'status',
+  'job_id',
+  'find_label',
+  'found_digest',
+  'facts',
+  'superseded_facts',
+  'decisions_using',
+  'decisions_naming',
+  'held',
+  'log_seq',
+  'searched_seq',
+  'rounds',
+  'items_done',
+  'items',
+  'received_us',
+  'due_us',
+  'extended_us',
+  'created_us',
+  'started_us',
+  'completed_us',
+  'made_by',
+  'secret_no',
+  'sealed',
+  'sealed_reason',
+] as const
+
+const IN_MAX = 500
+
+export const insertRequest = (tx: Tx, row: WholeRow) =>
+  tx.run(insertInto(tx, 'subject_requests', row))
+
+export const findRequest = (
+  db: TenantDb,
+  request_id: Uint8Array,
+): Promise<RequestRow | undefined> =>
+  db.first(from(db, 'subject_requests').select(COLUMNS).where('request_id', '=', request_id))
+
+export const findManifest = (db: TenantDb, request_id: Uint8Array) =>
+  db.first(from(db, 'subject_requests').select('manifest').where('request_id', '=', request_id))
+
+export interface RequestFilter {
+  readonly kind?: string
+  readonly status?: string
+  /** Open and due before, or, where it is false, all others. */
+  readonly overdue?: { readonly is: boolean; readonly at_us: number }
+  /** By this credential only. */
+  readonly made_by?: string
+}
+
+/** Newest first. */
+export function listRequests(
+  db: TenantDb,
+  { kind, status, overdue, made_by }: RequestFilter,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<RequestRow[]> {
+  let query = from(db, 'subject_requests').select(COLUMNS)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  if (status !== undefined) query = query.where('status', '=', status)
+  if (made_by !== undefined) query = query.where('made_by', '=', made_by)
+  if (overdue?.is === true)
+    query = query.where('completed_us', 'is', null).where('due_us', '<', overdue.at_us)
+  if (overdue?.is === false) {
+    const { at_us } = overdue
+    query = query.where((e) => e.or([e('completed_us', 'is not', null), e('due_us', '>=', at_us)]))
+  }
+  return db.all(query.orderBy('seq', 'desc').limit(limit).offset(offset))
+}
+
+export type RequestChange = Partial<
+  Pick<
+    WholeRow,
+    | 'status'
+    | 'due_us'
+    | 'extended_us'
+    | 'started_us'
+    | 'completed_us'
+    | 'searched_seq'
+    | 'rounds'
+    | 'items'
+    | 'items_done'
+    | 'sealed'
+    | 'sealed_reason'
+    | 'manifest'
+  >
+>
+
+/** Changes a request that is not done; rows changed. */
+export const updateOpen = (tx: Tx, request_id: Uint8Array, change: RequestChange) =>
+  tx.run(
+    update(tx, 'subject_requests')
+      .set(change)
+      .where('request_id', '=', request_id)
+      .where('completed_us', 'is', null),
+  )
+
+const insertItemRows = rowsInsert<ItemRow & { readonly request_id: Uint8Array }>(
+  (k, rows, tenant_id) =>
+    k
+      .insertInto('subject_items')
+      .values(
+        rows.map((row) => ({
+          tenant_id,
+          request_id: row.request_id,
+          item: row.item,
+          outcome: row.outcome,
+          certificate_id: row.certificate_id,
+        })),
+      )
+      .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** How many of them are new. */
+export async function insertItems(
+  tx: Tx,
+  request_id: Uint8Array,
+  items: readonly string[],
+): Promise<number> {
+  const rows = items.map((item) => ({ request_id, item, outcome: null, certificate_id: null }))
+  return (await insertItemRows(tx, rows)).reduce((sum, count) => sum + count, 0)
+}
+
+/** Items without an outcome, in their order, of the kind that `prefix` stands for. */
+export async function listOpenItems(
+  db: TenantDb,
+  request_id: Uint8Array,
+  { prefix, limit }: { readonly prefix: string; readonly limit: number },
+): Promise<string[]> {
+  const rows = await db.all(
+    from(db, 'subject_items')
+      .select('item')
+      .where('request_id', '=', request_id)
+      .where('outcome', 'is', null)
+      .where('item', '>=', prefix)
+      // No item has a character as high as this.
+      .where('item', '<', `${prefix}~`)
+      .orderBy('item')
+      .limit(limit),
+  )
+  return rows.map(({ item }) => item)
+}
+
+export const listItems = (
+  db: TenantDb,
+  request_id: Uint8Array,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<ItemRow[]> =>
+  db.all(
+    from(db, 'subject_items')
+      .select(['item', 'outcome', 'certificate_id'])
+      .where('request_id', '=', request_id)
+      .where('item', '>', after)
+      .orderBy('item')
+      .limit(limit),
+  )
+
+/** Those of the items that the request has. */
+export async function knownItems(
+  db: TenantDb,
+  request_id: Uint8Array,
+  items: readonly string[],
+): Promise<Set<string>> {
+  const known = new Set<string>()
+  for (let at = 0; at < items.length; at += IN_MAX) {
+    const rows = await db.all(
+      from(db, 'subject_items')
+        .select('item')
+        .where('request_id', '=', request_id)
+        .where('item', 'in', items.slice(at, at + IN_MAX)),
+    )
+    for (const { item } of rows) known.add(item)
+  }
+  return known
+}
+
+interface Settled {
+  readonly request_id: Uint8Array
+  readonly item: string
+  readonly outcome: string
+  readonly certificate_id: string | null
+}
+
+const settleStatement = statement<Settled>()((k, p) =>
+  k
+    .updateTable('subject_items')
+    .set({ outcome: p.outcome, certificate_id: p.certificate_id })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('request_id', '=', p.request_id)
+    .where('item', '=', p.item)
+    .where('outcome', 'is', null),
+)
+
+/** 1 where it had no outcome before. */
+export const settleItem = (tx: Tx, settled: Settled) => tx.runOf(settleStatement, settled)
+
+/** Seqs of decisions that used any of the refs. */
+export async function listUserSeqs(db: TenantDb, refs: readonly number[]): Promise<number[]> {
+  const rows = await db.all(
+    from(db, 'decision_facts').select('decision_seq').distinct().where('ref', 'in', refs),
+  )
+  return rows.map(({ decision_seq }) => decision_seq)
+}
+
+/** Every version of when these memories held, oldest first. */
+export const listVersions = (db: TenantDb, refs: readonly number[]) =>
+  db.all(
+    from(db, 'validity')
+      .select([
+        'ref',
+        'from_seq',
+        'until_seq',
+        'valid_from_us',
+        'valid_until_us',
+        'predecessor',
+        'superseded_by',
+      ])
+      .where('ref', 'in', refs)
+      .orderBy('ref')
+      .orderBy('from_seq'),
+  )
+
+/** Stores that hold anything, in the order of their ids. */
+export async function listStoreIds(db: TenantDb): Promise<string[]> {
+  const rows = await db.all(from(db, 'stores').select('store_id').orderBy('store_id'))
+  return rows.map(({ store_id }) => store_id)
+}

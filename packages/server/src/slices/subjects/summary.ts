@@ -1,0 +1,92 @@
+// What a search found, in numbers: by store, what a hold stands on, which decisions used it.
+
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { refuseHeldDecision } from '../decisions/index.ts'
+import { heldStores } from '../memory/index.ts'
+import { digestOf, itemOfDecision, itemOfFact } from './items.ts'
+import type { Found } from './search.ts'
+import { listUserSeqs } from './subjects.sql.ts'
+
+export interface StoreSummary {
+  readonly store_id: string
+  readonly facts: number
+  readonly held: number
+}
+
+export interface Summary {
+  readonly found: {
+    readonly facts: number
+    readonly superseded_facts: number
+    readonly decisions_using: number
+    readonly decisions_naming: number
+    readonly held: number
+  }
+  readonly stores: readonly StoreSummary[]
+  /** Every memory and decision of the request, as they are listed. */
+  readonly items: readonly string[]
+  readonly digest: string
+  /** Of decisions that used one of the memories. */
+  readonly using_seqs: ReadonlySet<number>
+}
+
+const REFS_AT_ONCE = 500
+
+export async function summarise(kernel: Kernel, tenant_id: string, found: Found): Promise<Summary> {
+  const { facts, naming } = found
+  const held = await kernel.db.read(tenant_id, (db) => heldStores(db, kernel.clock.now()))
+  const using_seqs = await usersOf(kernel, tenant_id, found)
+  const stores = [...Map.groupBy(facts, (fact) => fact.store_id)]
+    .map(([store_id, some]) => ({
+      store_id,
+      facts: some.length,
+      held: held.has(store_id) ? some.length : 0,
+    }))
+    .sort((a, b) => (a.store_id < b.store_id ? -1 : 1))
+  const heldDecisions = held.size === 0 ? 0 : await countHeld(kernel, tenant_id, found)
+  const items = [
+    ...facts.map(({ ref }) => itemOfFact(ref)),
+    ...naming.map(({ decision_id }) => itemOfDecision(decision_id)),
+  ]
+  return {
+    found: {
+      facts: facts.length,
+      superseded_facts: facts.filter(({ superseded }) => superseded).length,
+      decisions_using: using_seqs.size,
+      decisions_naming: naming.length,
+      held: stores.reduce((sum, store) => sum + store.held, 0) + heldDecisions,
+    },
+    stores,
+    items,
+    digest: digestOf(items),
+    using_seqs,
+  }
+}
+
+async function usersOf(kernel: Kernel, tenant_id: string, { facts }: Found): Promise<Set<number>> {
+  const seqs = new Set<number>()
+  for (let at = 0; at < facts.length; at += REFS_AT_ONCE) {
+    const refs = facts.slice(at, at + REFS_AT_ONCE).map(({ ref }) => ref)
+    const some = await kernel.db.read(tenant_id, (db) => listUserSeqs(db, refs))
+    for (const seq of some) seqs.add(seq)
+  }
+  return seqs
+}
+
+async function countHeld(kernel: Kernel, tenant_id: string, { naming }: Found): Promise<number> {
+  let held = 0
+  for (const { decision_id } of naming)
+    if (await kernel.db.read(tenant_id, (db) => isHeld(kernel, db, decision_id))) held += 1
+  return held
+}
+
+async function isHeld(kernel: Kernel, db: TenantDb, decision_id: string): Promise<boolean> {
+  try {
+    await refuseHeldDecision(db, decision_id, kernel.clock.now())
+    return false
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'legal_hold') return true
+    throw error
+  }
+}

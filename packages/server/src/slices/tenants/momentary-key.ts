@@ -1,0 +1,67 @@
+// A credential of this process only: for what the service asks of itself over HTTP. It is stored
+// nowhere, so it ends with the process at the latest.
+
+import type { Scope } from '@custos/contract'
+import type { Principal } from '../../platform/call.ts'
+import { findPolicySet } from '../../platform/db/control.sql.ts'
+import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { hashApiKey, mintApiKey } from './api-key.ts'
+
+/** A key that may act, until it expires. */
+export interface Credential {
+  readonly principal: Principal
+  readonly expires_us: number | null
+  readonly max_trust_tier: string | null
+}
+
+interface Wanted {
+  readonly tenant_id: string
+  readonly scopes: readonly Scope[]
+  readonly expires_us: number
+}
+
+const KEY_ID_BYTES = 12
+
+const momentary = perKernel(() => new Map<string, Credential>())
+
+/** The key is nobody's once `act` has ended. */
+export async function withMomentaryKey<T>(
+  kernel: Kernel,
+  { tenant_id, scopes, expires_us }: Wanted,
+  act: (api_key: string) => Promise<T>,
+): Promise<T> {
+  const api_key = mintApiKey(kernel.ids, 'service')
+  const held = hashApiKey(api_key).toString('latin1')
+  const principal: Principal = {
+    kind: 'tenant',
+    tenant_id,
+    key_id: kernel.ids.hex(KEY_ID_BYTES),
+    class: 'service',
+    scopes,
+    allowed_stores: [],
+    max_trust_tier: null,
+  }
+  momentary(kernel).set(held, { principal, expires_us, max_trust_tier: null })
+  try {
+    return await act(api_key)
+  } finally {
+    momentary(kernel).delete(held)
+  }
+}
+
+/** Null: it is none, or no longer one. */
+export function findMomentary(
+  kernel: Kernel,
+  digest: Buffer,
+): Credential | null | Promise<Credential> {
+  const found = momentary(kernel).get(digest.toString('latin1'))
+  if (!found || kernel.clock.now() >= (found.expires_us ?? 0)) return null
+  return kernel.db.shared ? withPolicySet(kernel, found) : found
+}
+
+// Another process may change the policies at any moment.
+async function withPolicySet(kernel: Kernel, found: Credential): Promise<Credential> {
+  const { principal } = found
+  const policy_set = await kernel.db.read(principal.tenant_id, findPolicySet)
+  return { ...found, principal: { ...principal, policy_set } }
+}

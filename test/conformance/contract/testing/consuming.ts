@@ -1,0 +1,31 @@
+// Examples that can be sent once only.
+
+/** Operations whose example takes something away: each run needs things of its own. */
+export const CONSUMING: ReadonlySet<string> = new Set([
+  'retention.run',
+  'retention.place_hold',
+  'offboarding.destroy_key',
+  'memory.supersede',
+  'memory.delete',
+  'memory.delete_store',
+  'decisions.scrub',
+  'decisions.redact',
+  'erasure.issue',
+  'governance.delete_policy',
+  'artifacts.approve',
+  'artifacts.reject',
+  'compositions.approve',
+  'compositions.reject',
+  'approvals.attest',
+  'approvals.revoke',
+  'landing.approve',
+  'landing.reject',
+  'world_model.approve_action',
+  'world_model.reject_action',
+  'reports.delete',
+  'jobs.cancel',
+  'subjects.extend',
+  'assurance.delete_schedule',
+  'tenants.rotate_key',
+  'keys.revoke',
+])
