@@ -8,7 +8,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { detectEnvelope, verifyEnvelope } from '@custos/proof'
-import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
+import {
+  OPERATOR_KEY,
+  startTestService,
+  type TestService,
+} from '../../packages/server/src/testing/harness.ts'
 import { blocksOf, readPage } from './testing/page.ts'
 
 const LINES_MAX = 20
@@ -139,6 +143,17 @@ test('an auditor accepts a certificate as issued and as read again', async () =>
   await accepts(signatures(issued), /^signed by erasure key [0-9a-f]+$/)
   const stored = await ask('GET', `/v1/erasure/${issued.certificate_id}`)
   await accepts(signatures(stored), /^signed by erasure key/)
+})
+
+test('an auditor accepts a certificate of off-boarding, and refuses an altered one', async () => {
+  const { tenant_id } = await service.createTenant('leaves')
+  const path = `/v1/admin/tenants/${tenant_id}/destroy-key`
+  const body = { confirm: `destroy ${tenant_id}`, requested_by: 'Büro 7' }
+  const { certificate } = (await service.request('POST', path, { key: OPERATOR_KEY, body })).body
+  await accepts(signatures(certificate), /^signed by erasure key [0-9a-f]+$/)
+  await accepts(signatures(certificate.last_checkpoint), /^signed by checkpoint key/)
+  const other = altered(certificate, (copy) => (copy.limits[0] = 'none'))
+  await refuses(signatures(other), 'limits')
 })
 
 test('an auditor refuses a certificate in which any signed field was changed', async () => {

@@ -1,21 +1,12 @@
 // What a run answers: a verdict for each capability, with checks, numbers and evidence by id.
 
+import { CONFORMANCE_CAPABILITIES } from '@custos/proof'
+
 /** The suite's own version: a change to workloads, checks or gates changes it. */
 export const SUITE_VERSION = 'custos-conformance/1'
 
 /** The ten capabilities of the protocol, in the order they are reported. */
-export const GMP_CAPABILITIES = [
-  'audit',
-  'supersession_chain',
-  'bi_temporal',
-  'hard_delete',
-  'multi_tenant',
-  'provenance',
-  'cryptographic_provenance',
-  'cross_session_propagation',
-  'conflict_detection',
-  'concurrency_control',
-] as const
+export const GMP_CAPABILITIES = CONFORMANCE_CAPABILITIES
 export type GmpCapability = (typeof GMP_CAPABILITIES)[number]
 
 /**

@@ -38,7 +38,7 @@ export type CheckStatus = (typeof CHECK_STATUSES)[number]
 export const ASSURANCE_TRIGGERS = ['request', 'schedule', 'baseline'] as const
 export type AssuranceTrigger = (typeof ASSURANCE_TRIGGERS)[number]
 
-/** Findings shown of one check; the number of all is told beside them. */
+/** Findings shown of one check; their number is told beside them. */
 export const ASSURANCE_FINDINGS_MAX = 20
 /** Facts, and decisions, that are opened each: of more a sample of this size. */
 export const ASSURANCE_SAMPLE = 2_000
@@ -72,6 +72,7 @@ export const CheckResult = Type.Object({
     Type.Object({ kind: Type.String(), id: Type.String(), what: Type.String() }),
     { maxItems: ASSURANCE_FINDINGS_MAX },
   ),
+  /** Of all, shown or not; of one kind no more than a thousand are counted. */
   findings_total: Count,
 })
 export type CheckResult = Static<typeof CheckResult>

@@ -119,8 +119,14 @@ export const eventPayloads = {
     job_id: MintedId,
     retain_days: Type.Integer({ minimum: 1 }),
     erased: Count,
-    /** A legal hold, or a change of the retention, ended the run. */
-    ended_by: Type.Enum(['nothing_left', 'legal_hold', 'retention_changed', 'store_deleted']),
+    /** `given_up`: it failed many times; the next look of the timer begins another. */
+    ended_by: Type.Enum([
+      'nothing_left',
+      'legal_hold',
+      'retention_changed',
+      'store_deleted',
+      'given_up',
+    ]),
   }),
   'hold.placed': closed({
     hold_id: Hex16,

@@ -44,7 +44,7 @@ export const limits = {
   /** Memories and decisions of one data subject's request. */
   subject_items: 50_000,
   retain_days: { min: 1, max: 36_500 },
-  /** Released ones included. */
+  /** Standing at the same time. */
   holds_per_store: 100,
   assurance_schedules: 100,
   assurance_runs_kept: 500,

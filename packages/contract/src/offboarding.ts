@@ -46,6 +46,8 @@ export const Destruction = Type.Object({
   requested_at: Timestamp,
   destroyed_at: Nullable(Timestamp),
   certificate: Nullable(TenantCertificate),
+  /** Whether the certificate verifies now, with the keys published now. */
+  verified: Nullable(Type.Boolean()),
   /** Of the rows, which nobody can read any more. */
   removal: Type.Object({
     state: Type.Enum(['waiting', 'removing', 'removed']),

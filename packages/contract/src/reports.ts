@@ -60,7 +60,7 @@ export const GenerateReportRequest = Type.Object({
   /** Up to now, or up to `to`; 30 where `from` is not given either. */
   period_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })),
   from: Type.Optional(Timestamp),
-  /** The first moment that is no longer of the period. */
+  /** The first moment that is no longer of the period; it has come already. */
   to: Type.Optional(Timestamp),
   /** Of an earlier report, to have the same content again; left out, all of the log. */
   log_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),

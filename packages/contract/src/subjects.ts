@@ -94,6 +94,9 @@ export const SubjectPreview = Type.Object({
   /** The log when the search began; what was written later may not be in it. */
   log_seq: Seq,
   scanned: Type.Object({ facts: Count, decisions: Count }),
+  /** As it was asked for; null: every one. */
+  namespace: Nullable(Type.String()),
+  include_decisions: Type.Boolean(),
   searched: Type.Array(Type.String()),
   not_searched: Type.Array(Type.String()),
 })

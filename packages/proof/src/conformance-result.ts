@@ -20,6 +20,20 @@ export const CONFORMANCE_KIND = 'conformance_result'
 /** What the key of a service that signs its own results is published for. */
 export const CONFORMANCE_PURPOSE = 'record'
 
+/** The ten capabilities of the protocol: a result has a verdict on each, in this order. */
+export const CONFORMANCE_CAPABILITIES = [
+  'audit',
+  'supersession_chain',
+  'bi_temporal',
+  'hard_delete',
+  'multi_tenant',
+  'provenance',
+  'cryptographic_provenance',
+  'cross_session_propagation',
+  'conflict_detection',
+  'concurrency_control',
+] as const
+
 const VERDICTS: readonly unknown[] = ['pass', 'fail', 'not_declared', 'not_tested']
 
 const SHAPE = {
@@ -49,12 +63,17 @@ const CHECK_SHAPE = {
 }
 
 /** The part of a result that is judged again: each capability with the outcomes of its checks. */
-type Judged = { readonly verdict: unknown; readonly outcomes: readonly boolean[] }
+type Judged = {
+  readonly capability: unknown
+  readonly verdict: unknown
+  readonly outcomes: readonly boolean[]
+}
 
 /**
- * Checks a signed result: by a key that is known at the time, with verdicts that follow from their
- * checks and a rate that follows from the verdicts. That the server behaved so cannot be seen from
- * the record: anybody can run the suite again with its seed. Never throws.
+ * Checks a signed result: by a key that is known at the time, with a verdict on each capability,
+ * verdicts that follow from their checks and a rate that follows from the verdicts. That the server
+ * behaved so cannot be seen from the record: anybody can run the suite again with its seed. Never
+ * throws.
  */
 export async function verifyConformanceResult(
   value: unknown,
@@ -96,16 +115,27 @@ function readCapabilities(value: unknown): readonly Judged[] | null {
   const judged: Judged[] = []
   for (const item of value) {
     if (!isObject(item) || findMisfit(item, CAPABILITY_SHAPE) !== null) return null
-    const { verdict, checks } = item
+    const { capability, verdict, checks } = item
     if (!Array.isArray(checks)) return null
     if (!checks.every((check) => isObject(check) && findMisfit(check, CHECK_SHAPE) === null))
       return null
-    judged.push({ verdict, outcomes: checks.map(({ passed }) => passed === true) })
+    judged.push({ capability, verdict, outcomes: checks.map(({ passed }) => passed === true) })
   }
   return judged
 }
 
 function checkVerdicts(findings: Findings, value: JsonObject, judged: readonly Judged[]): void {
+  // One that is left out, or said not to be declared, would be in no rate.
+  const whole =
+    judged.length === CONFORMANCE_CAPABILITIES.length &&
+    CONFORMANCE_CAPABILITIES.every((name) => judged.some(({ capability }) => capability === name))
+  record(findings, 'capabilities', whole, 'are not the ten of the protocol, each once')
+  const declared: unknown = value['declared_capabilities']
+  const known = Array.isArray(declared) ? declared : []
+  const asDeclared = judged.every(
+    ({ capability, verdict }) => (verdict === 'not_declared') !== known.includes(capability),
+  )
+  record(findings, 'declared_capabilities', asDeclared, 'are not those with a verdict')
   const follow = judged.every(followsFromChecks)
   record(findings, 'verdicts', follow, 'do not follow from the checks')
   const passed = judged.filter(({ verdict }) => verdict === 'pass').length

@@ -115,6 +115,10 @@ test('a signed manifest that contradicts itself or its certificates is not valid
   assert.deepEqual(await failing(signedAgain(swapped)), ['entries'])
   assert.deepEqual(await failing(signedAgain({ certificates: 2 })), ['counts'])
   assert.deepEqual(await failing(signedAgain({ status: 'done' })), ['status'])
+  assert.deepEqual(await failing(signedAgain({ found_later: 1 })), ['found'])
+  const { found } = manifest
+  assert.deepEqual(await failing(signedAgain({ found: { ...found, facts: 4 } })), ['found'])
+  assert.deepEqual(await failing(signedAgain({ found: {} })), ['malformed'])
   const root = signedAgain({ certificates_root: '0'.repeat(64) })
   assert.deepEqual(await failing([root, ...certificates]), ['certificates_root'])
   const other = entries.map((entry) => (entry.fact_ref === 42 ? { ...entry, fact_ref: 43 } : entry))
@@ -145,6 +149,7 @@ test('a certificate signed by a key that nobody published does not count', async
 test('a manifest of nothing lists nothing, and nothing is missing from it', async () => {
   const empty = signedAgain({
     ...{ entries: [], certificates: 0, status: 'done' },
+    found: { ...manifest.found, facts: 0, decisions_naming: 0 },
     certificates_root: toHex(sha256(new Uint8Array(0))),
   })
   const verdict = await verify(empty)

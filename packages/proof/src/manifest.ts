@@ -117,6 +117,16 @@ export class CertificatesRoot {
 
 const isSeq = (value: unknown): boolean => isCount(value) || value === -1
 
+const isFound = (value: unknown): boolean => isObject(value) && findMisfit(value, FOUND) === null
+
+const FOUND = {
+  facts: isCount,
+  superseded_facts: isCount,
+  decisions_using: isCount,
+  decisions_naming: isCount,
+  held: isCount,
+}
+
 const SHAPE = {
   record_kind: (value: unknown) => value === KIND,
   request_id: isText,
@@ -125,7 +135,7 @@ const SHAPE = {
   status: isText,
   find_label: isText,
   found_digest: isText,
-  found: isObject,
+  found: isFound,
   found_later: isCount,
   searched_again: (value: unknown) => typeof value === 'boolean',
   not_searched: isTextList,
@@ -204,6 +214,10 @@ function checkEntries(
   record(findings, 'entries', sorted, 'not in order, or one is there twice')
   const certified = entries.filter(({ certificate_id }) => certificate_id !== null).length
   record(findings, 'counts', certified === manifest['certificates'], 'differ from the entries')
+  const { found, found_later } = manifest
+  const { facts, decisions_naming } = isObject(found) ? found : {}
+  const all = Number(facts) + Number(decisions_naming) + Number(found_later)
+  record(findings, 'found', all === entries.length, 'differs from the number of entries')
   const held = entries.some(({ outcome }) => outcome === 'held')
   const status = held ? 'done_with_holds' : 'done'
   record(findings, 'status', manifest['status'] === status, 'does not follow from the entries')

@@ -18,8 +18,7 @@ const keys = [publish(eraser, 'erasure'), publish(roller, 'checkpoint')]
 const AT = '2026-03-01T10:00:00.000000Z'
 const root = new Uint8Array(32).fill(7)
 
-function checkpointOf(size: number): string {
-  const origin = 'custos/test/t-1'
+function checkpointOf(size: number, origin = 'custos/test/t-1'): string {
   const body = formatCheckpointBody({ origin, size, root })
   const signature = roller.sign(new TextEncoder().encode(body))
   const keyHash = noteKeyHash(origin, roller.publicKey)
@@ -90,6 +89,33 @@ test('a checkpoint that does not end with the entry of the record is noticed', a
     checks.filter(({ ok }) => !ok).map(({ name }) => name),
     ['closes_log'],
   )
+})
+
+const failing = async (of: TenantErasureStatement) =>
+  (await verifyTenantErasure(signed(of), keys)).checks.filter(({ ok }) => !ok).map((c) => c.name)
+
+test('a checkpoint of another tenant is noticed, one of the restored log is accepted', async () => {
+  assert.deepEqual(await failing({ ...statement(9), tenant_id: 't-2' }), ['log_of_tenant'])
+  assert.deepEqual(await failing({ ...statement(9), tenant_id: '1' }), ['log_of_tenant'])
+  const { last_checkpoint } = statement(9)
+  const restored = { ...last_checkpoint, checkpoint: checkpointOf(9, 'custos/test/t-1/2') }
+  assert.deepEqual(await failing({ ...statement(9), last_checkpoint: restored }), [])
+})
+
+test('what is called destroyed was looked at, and was not there', async () => {
+  const seen = (result: string, path = 'keyring.tenant_key') =>
+    failing({ ...statement(9), verification: { ran_at: AT, paths: [{ path, result }] } })
+  assert.deepEqual(await seen('destroyed'), [])
+  assert.deepEqual(await seen('present'), ['observed'])
+  assert.deepEqual(await seen('destroyed', 'credentials'), ['observed'])
+  const unseen = { 'keyring.tenant_key': 'destroyed', credentials: 'revoked' }
+  assert.deepEqual(await failing({ ...statement(9), destroyed: unseen }), ['observed'])
+  const present = { 'keyring.tenant_key': 'present' }
+  const paths = [{ path: 'keyring.tenant_key', result: 'present' }]
+  const verification = { ran_at: AT, paths }
+  assert.deepEqual(await failing({ ...statement(9), destroyed: present, verification }), [
+    'observed',
+  ])
 })
 
 test('a signature of another kind of record is none of this one', async () => {

@@ -3,6 +3,7 @@ import type { JsonObject } from './canonical.ts'
 import { toBase64 } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
 import { verifyEpoch } from './log-proof.ts'
+import { parseCheckpoint } from './note.ts'
 import { findMisfit, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
 import { signedBytes } from './signature.ts'
 import {
@@ -75,8 +76,9 @@ const SHAPE = {
 
 /**
  * Checks a certificate against the published keys: the signed bytes follow from the record, the
- * signature is by a key of erasures that was valid then, the checkpoint in it is signed too and
- * ends with the entry that records the destruction. It proves who said what, and when; not that
+ * signature is by a key of erasures that was valid then, the checkpoint in it is signed too, of the
+ * tenant's log, and ends with the entry that records the destruction; what it calls destroyed is
+ * what was looked at, and none of it was there. It proves who said what, and when; not that
  * the statement is true. Never throws.
  */
 export async function verifyTenantErasure(
@@ -97,6 +99,7 @@ export async function verifyTenantErasure(
   const claim = { message, signature, public_key, key_id, purpose: 'erasure' } as const
   await checkSignature(findings, { ...claim, at: String(value['erasure_completed_at']) }, keys)
   await checkCheckpoint(findings, value, keys)
+  record(findings, 'observed', observedAll(value), 'something is present, or destroyed unseen')
   findings.notChecked.push('that no other copy of the keys is left: see limits')
   return conclude(TENANT_ERASURE_KIND, findings)
 }
@@ -112,6 +115,32 @@ async function checkCheckpoint(
   findings.validWith.push(...verdict.valid_with)
   const ends = isObject(last) && last['tree_size'] === Number(value['log_seq']) + 1
   record(findings, 'closes_log', ends, 'the checkpoint does not end with the entry of the record')
+  const own = isObject(last) && isLogOf(last['checkpoint'], String(value['tenant_id']))
+  record(findings, 'log_of_tenant', own, 'the checkpoint is of another log')
+}
+
+/** Origins are `<origin>/<tenant_id>`, and `/1`, `/2` … after it once the log was restored. */
+function isLogOf(checkpoint: unknown, tenant_id: string): boolean {
+  try {
+    const { origin } = parseCheckpoint(String(checkpoint))
+    return [origin, origin.replace(/\/[1-9]\d*$/, '')].some((one) => one.endsWith(`/${tenant_id}`))
+  } catch {
+    return false
+  }
+}
+
+/** Whether `destroyed` says of each path what the look at it found, and none was present. */
+function observedAll({ destroyed, verification }: JsonObject): boolean {
+  const paths = isObject(verification) ? verification['paths'] : null
+  if (!isObject(destroyed) || !Array.isArray(paths)) return false
+  const agrees = (path: unknown) =>
+    isObject(path) &&
+    isText(path['path']) &&
+    isText(path['result']) &&
+    path['result'] !== 'present' &&
+    destroyed[path['path']] === path['result']
+  const named = new Set(paths.map((path) => (isObject(path) ? path['path'] : null)))
+  return paths.every(agrees) && Object.keys(destroyed).every((path) => named.has(path))
 }
 
 function tryBytes(value: JsonObject): Uint8Array | null {

@@ -29,9 +29,7 @@ const OPTIONS = {
 } as const
 
 export const conformance: Command = {
-  usage:
-    '[--url URL] [--key KEY] [--other-key KEY] [--seed N] [--budget N] [--signing-key FILE] ' +
-    '[-o FILE] [--json]',
+  usage: '[--url URL] [--key KEY] [--other-key KEY] [--seed N] [--signing-key FILE] [-o FILE]',
   help: `Puts every capability that a running server declares to the test, over its public
 interface, with workloads made from a seed. Works in stores of its own, named conformance-…,
 and removes them at the end. Nothing is started: run it beside a service.

@@ -36,7 +36,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'tenant',
-    summary: 'create, list, rotate the key or show the usage of tenants',
+    summary: 'create, list, rotate the key, show the usage of tenants, or off-board one',
     load: async () => (await import('./tenant.ts')).tenant,
   },
   {

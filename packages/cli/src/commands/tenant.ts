@@ -6,9 +6,7 @@ import { CLIENT_HELP, CLIENT_OPTIONS, openClient, type ServiceClient } from '../
 import { formatTable } from '../table.ts'
 
 export const tenant: Command = {
-  usage:
-    'create NAME [--plan PLAN] | list | rotate-key ID | usage ID [--period PERIOD] | ' +
-    'destroy ID --confirm TEXT | destruction ID',
+  usage: 'create NAME | list | rotate-key ID | usage ID | destroy ID --confirm X | destruction ID',
   help: `  create      a new tenant; its key is shown this once
   list        every tenant, oldest first
   rotate-key  revokes the tenant's keys at once and shows a new one

@@ -29,8 +29,8 @@ type Parts = Partial<Record<DataCheck, Part>>
 
 const KINDS: Readonly<Record<Exclude<DataCheck, 'clock'>, readonly Found['kind'][]>> = {
   chain: ['log'],
-  seals: ['store', 'fact', 'decision', 'record'],
-  ledger: ['validity', 'tombstone', 'certificate'],
+  seals: ['store', 'fact', 'decision', 'record', 'audit'],
+  ledger: ['validity', 'tombstone', 'certificate', 'manifest'],
   policies: ['policy'],
 }
 
@@ -38,9 +38,12 @@ const DETAILS: Readonly<Record<DataCheck, string>> = {
   chain:
     'every entry from the first: links, times, leaf hashes, stored tree nodes, the signatures of ' +
     'checkpoints, and that the log is not shorter than the last one signed',
-  seals: 'stores, facts, decisions, records and approvals open, verify and are what the log says',
+  seals:
+    'stores, facts, decisions, records, approvals and audits open, verify and ' +
+    'are what the log says',
   ledger:
-    'tombstones, certificates, the erasure ledger and the versions of facts agree with each other',
+    'tombstones, certificates, manifests, the erasure ledger and the versions of facts agree ' +
+    'with each other',
   policies: 'every version opens, those in force compile, and the current set is what stands',
   clock: 'times of the log rise, and neither this machine nor the database is behind them',
 }
@@ -91,10 +94,7 @@ interface Once extends Omit<Look, 'results'> {
   readonly sampled: boolean
 }
 
-async function lookOnce(
-  check: Check & { readonly sample: Sample },
-  task: LookTask,
-): Promise<Once> {
+async function lookOnce(check: Check & { readonly sample: Sample }, task: LookTask): Promise<Once> {
   const rows = await countAll(check)
   // What the log speaks of is compared with what there is: by all checks but the chain's own.
   if (task.checks.some((name) => name !== 'chain' && name !== 'policies')) await summariseLog(check)

@@ -13,17 +13,28 @@ import {
 import type { AuditReply, AuditWork } from './audit-worker.ts'
 import type { LookReply } from './look-worker.ts'
 
+/** Longer than any look at data of a size that is served; one that hangs keeps no other waiting. */
+const LIMITS = { look_ms: 900_000 }
+
+/** What was looked at took too long: its thread has been ended. */
+class LookTimedOut extends Error {
+  override readonly name = 'LookTimedOut'
+}
+
 const FLAGS = ['--disable-warning=ExperimentalWarning']
 
 export class SelfLooker implements Looker {
   readonly #config: Config
   readonly #running = new Set<Worker>()
   #looking: Worker | undefined
+  readonly #limits: { readonly look_ms: number }
   #url: string | null = null
   #stopped = false
 
-  constructor(config: Config) {
+  /** @param limits how long one look, or one audit, may take */
+  constructor(config: Config, limits: { readonly look_ms: number } = LIMITS) {
     this.#config = config
+    this.#limits = limits
   }
 
   /** Where the service answers, once it does. */
@@ -99,7 +110,17 @@ export class SelfLooker implements Looker {
       }
       const end = () =>
         fail(this.#stopped ? new LookStopped('the service is stopping') : new Error('it ended'))
-      const done = () => worker.off('message', read).off('error', fail).off('exit', end)
+      // Its thread first: the next look starts another one.
+      const expire = () =>
+        worker
+          .off('exit', end)
+          .terminate()
+          .then(() => fail(new LookTimedOut()), fail)
+      const timer = setTimeout(expire, this.#limits.look_ms)
+      const done = () => {
+        clearTimeout(timer)
+        worker.off('message', read).off('error', fail).off('exit', end)
+      }
       worker.on('message', read).on('error', fail).on('exit', end)
     })
   }

@@ -26,6 +26,7 @@ export async function* checkLog(check: Check): AsyncGenerator<Found> {
     kind: 'log',
     id: epoch_number === undefined ? `entry ${at_seq ?? 0}` : `epoch ${epoch_number}`,
     what: `${reason.replaceAll('_', ' ')}${hint}`,
+    whole_log: true,
   }
 }
 
@@ -66,6 +67,10 @@ function summarise(log: LogSummary, seq: number, entry: Entry): void {
   if (event_type === 'decision.logged') log.decisions += 1
   if (event_type === 'erasure.certified')
     log.certified.set(String(subject), { seq, digest: String(payload['digest']) })
+  if (event_type === 'conformance.audited')
+    log.audited.set(String(subject), { seq, digest: String(payload['record_digest']) })
+  if (event_type === 'subject.erased')
+    log.manifests.set(String(subject), String(payload['record_digest']))
   summariseRecord(log, String(event_type), { subject: String(subject), payload })
 }
 

@@ -20,10 +20,14 @@ export interface Finding {
     | 'record'
     | 'approval'
     | 'reputation'
+    | 'audit'
+    | 'manifest'
   /** Ref, seq or id of the row. */
   readonly id: string
   /** What does not hold. */
   readonly what: string
+  /** Of the log's order as a whole: with each entry written its place and reason may be others. */
+  readonly whole_log?: true
 }
 
 export type Found = Omit<Finding, 'tenant_id'>
@@ -78,6 +82,10 @@ export interface LogSummary {
   readonly erased: Map<number, number>
   /** Digest and seq of each `erasure.certified` entry, by certificate. */
   readonly certified: Map<string, { seq: number; digest: string }>
+  /** Digest and seq of each `conformance.audited` entry, by audit. */
+  readonly audited: Map<string, { seq: number; digest: string }>
+  /** Digest of the manifest of each `subject.erased` entry, by request. */
+  readonly manifests: Map<string, string>
   /** The last entry about each record of a registry and each request for an approval. */
   readonly registered: LoggedRecords
   decisions: number
@@ -90,8 +98,10 @@ export interface LogSummary {
  * By this a look finds again what one before it found. Without the numbers of the words: they are
  * counts and times, which go on while the service writes.
  */
-export const nameOf = ({ kind, id, what }: Record<'kind' | 'id' | 'what', string>): string =>
-  JSON.stringify([kind, id, what.replaceAll(/\d+/g, '#')])
+export const nameOf = ({ kind, id, what, whole_log }: Named): string =>
+  JSON.stringify(whole_log ? [kind] : [kind, id, what.replaceAll(/\d+/g, '#')])
+
+type Named = Omit<Found, 'kind'> & { readonly kind: string }
 
 export const subjectKey = (kind: string, subject: string): string => `${kind} ${subject}`
 

@@ -123,6 +123,27 @@ export async function listKnownRefs(db: TenantDb, refs: readonly number[]): Prom
   return known
 }
 
+export const listAuditRows = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'conformance_audits')
+      .select(['seq', 'audit_id', 'rate_e6', 'record'])
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+export const listRequestRows = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'subject_requests')
+      .select(['seq', 'request_id', 'kind', 'status', 'completed_us'])
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+export const findManifest = (db: TenantDb, request_id: Uint8Array) =>
+  db.first(from(db, 'subject_requests').select('manifest').where('request_id', '=', request_id))
+
 export const listCertificateRows = (db: TenantDb, after: string, limit: number) =>
   db.all(
     from(db, 'certificates')

@@ -12,10 +12,12 @@ import { checkRecords } from '../../slices/records/index.ts'
 import { recompute } from '../../slices/reputation/index.ts'
 import { OfflineError } from '../offline-error.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
+import { checkAudits } from './check-audits.ts'
 import { checkCertificates } from './check-certificates.ts'
 import { checkDestroyed } from './check-destroyed.ts'
 import { checkFacts } from './check-facts.ts'
 import { checkLog, summariseLog } from './check-log.ts'
+import { checkManifests } from './check-manifests.ts'
 import { checkStores } from './check-stores.ts'
 import { checkTombstones } from './check-tombstones.ts'
 import { checkValidity } from './check-validity.ts'
@@ -140,6 +142,8 @@ const emptySummary = (): LogSummary => ({
   written: new Map(),
   erased: new Map(),
   certified: new Map(),
+  audited: new Map(),
+  manifests: new Map(),
   registered: { records: new Map(), approvals: new Map() },
   decisions: 0,
   last_at: '',
@@ -189,6 +193,8 @@ export const FSCK_CHECKS: readonly (readonly [Found['kind'], Run])[] = [
   ['policy', checkAllPolicies],
   ['record', checkAllRecords],
   ['reputation', checkReputation],
+  ['audit', checkAudits],
+  ['manifest', checkManifests],
 ]
 
 const DESTROYED_CHECKS: typeof FSCK_CHECKS = [['certificate', checkDestroyed]]

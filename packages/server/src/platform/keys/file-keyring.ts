@@ -162,6 +162,10 @@ class FileKeyring implements Keyring {
     this.#destroyTenant(tenant_id)
   }
 
+  async hasRemains(tenant_id: string): Promise<boolean> {
+    return this.#tenants.isLive(tenant_id) || this.#secrets.hasAny(tenant_id)
+  }
+
   async tenant(tenant_id: string): Promise<TenantKeys> {
     return this.#tenants.load(tenant_id)
   }

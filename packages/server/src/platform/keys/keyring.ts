@@ -239,6 +239,8 @@ export interface Keyring {
    * follow within a second. Idempotent.
    */
   destroyTenant(tenant_id: string): Promise<void>
+  /** Whether a key, a secret or a block of numbers of the tenant is there, whatever its number. */
+  hasRemains(tenant_id: string): Promise<boolean>
 
   /**
    * The next numbers of this tenant and kind: at least `at_least`, never one that was handed

@@ -18,7 +18,7 @@ const SEED_DIGITS = 12
 
 interface TenantAudit {
   readonly result: CheckResult
-  /** Null: the suite could not run. */
+  /** Null: the suite could not run, or test anything. */
   readonly audit: SignedAudit | null
 }
 
@@ -32,6 +32,8 @@ export async function auditTenant(
   const audited = await runSuite(kernel, tenant_id, run)
   if (typeof audited === 'string') return { result: notChecked(audited), audit: null }
   const result = resultOf(audited.measured)
+  // A rate of nothing says nothing of the service: no audit is made of it.
+  if (audited.measured.tested === 0) return { result, audit: null }
   return { result, audit: await signAudit(kernel, tenant_id, audited) }
 }
 
@@ -85,6 +87,17 @@ class Notes {
   }
 }
 
+const DETAIL = 'the conformance suite over HTTP, in stores of its own'
+const NOTHING_TESTED =
+  'the suite could test nothing: no audit is made of it. Does a policy keep it out?'
+
+/** What the service declares and this run says nothing of; the signed result has the reasons. */
+function untested(capabilities: Measured['capabilities']): string {
+  const names = capabilities.filter(({ verdict }) => verdict === 'not_tested')
+  if (names.length === 0) return ''
+  return `; declared, but not tested: ${names.map(({ capability }) => capability).join(', ')}`
+}
+
 function resultOf({ capabilities, passed, tested }: Measured): CheckResult {
   const failed = capabilities.filter(({ verdict }) => verdict === 'fail')
   const of = (wanted: string) => capabilities.filter(({ verdict }) => verdict === wanted).length
@@ -94,11 +107,12 @@ function resultOf({ capabilities, passed, tested }: Measured): CheckResult {
     not_tested: of('not_tested'),
     not_declared: of('not_declared'),
   }
-  const status = tested === 0 ? 'not_checked' : failed.length > 0 ? 'fail' : 'pass'
+  if (tested === 0) return { ...notChecked(NOTHING_TESTED), counts }
+  const status = failed.length > 0 ? 'fail' : 'pass'
   return {
     status,
     passed: status === 'pass',
-    detail: 'the conformance suite over HTTP, in stores of its own that were deleted after',
+    detail: `${DETAIL}${untested(capabilities)}`,
     counts,
     findings: failed.map(({ capability }) => ({
       kind: 'capability',

@@ -35,6 +35,7 @@ test('the suite passes on this service, but for what one tenant cannot show', ()
     not_tested: 1,
     not_declared: 3,
   })
+  assert.match(String(conformance?.['detail']), /; declared, but not tested: multi_tenant$/)
 })
 
 test("'compliance.history' has the signed result, and the log its digest", async () => {
@@ -156,14 +157,70 @@ test('a tenant that does not exist looks like one without an audit, in every hea
   }
 })
 
-test('where a policy keeps the suite out nothing was checked, and nothing counts', async () => {
+test('an audit with another rate, or that is gone, is found by the next run', async () => {
+  const whats = async () => {
+    const { findings } = (await tenant.run({ checks: ['seals'] })).checks_results.seals
+    return findings.map(({ kind, what }: Record<string, string>) => `${kind}: ${what}`)
+  }
+  assert.deepEqual(await whats(), [])
+  const where = 'where tenant_id = ?'
+  const alter = (sql: string, values: string[] = []) =>
+    rawSql(service, `${sql} ${where}`, [...values, tenant.tenant_id])
+  const [row] = await alter('select record from conformance_audits')
+  const record = String(Object(row)['record'])
+  await alter('update conformance_audits set rate_e6 = 900000')
+  assert.deepEqual(await whats(), ['audit: the row differs from the record in it'])
+  await alter('update conformance_audits set rate_e6 = 1000000')
+  const better = record.replace('"not_tested"', '"pass"')
+  await alter('update conformance_audits set record = ?', [better])
+  assert.match(String(await whats()), /^audit: does not verify: /)
+  await alter('update conformance_audits set record = ?, seq = seq + 1', [record])
+  assert.deepEqual(await whats(), ['audit: the log has no entry at its place'])
+  await alter(`update conformance_audits set audit_id = 'ff', seq = seq - 1`)
+  assert.ok((await whats()).includes('audit: logged, and not here'))
+  await alter('update conformance_audits set audit_id = ?', [JSON.parse(record).audit_id])
+  assert.deepEqual(await whats(), [])
+})
+
+test('where a policy keeps the suite out there is no audit, and the last one stands', async () => {
   const strict = await AssuredTenant.create(service)
   const policy = { name: 'No models', policy_type: 'data_scope', config: { allowed_stores: ['x'] } }
   await strict.ok('POST', '/governance/policies', policy)
   const { status, checks_results } = await strict.run({ checks: ['conformance'] })
   assert.equal(checks_results.conformance.passed, false)
   assert.equal(checks_results.conformance.status, 'not_checked')
+  assert.match(checks_results.conformance.detail, /could test nothing/)
   assert.equal(status, 'fail', 'a run in which nothing passed assures nothing')
+  assert.deepEqual((await historyOf(strict)).body, [])
+  assert.equal((await badgeOf(strict.tenant_id, 'json')).body.message, 'not audited')
+
+  await rawSql(
+    service,
+    `insert into conformance_audits
+      select ?, seq, audit_id, run_id, store_id, rate_e6, capabilities, audited_us, record
+        from conformance_audits where tenant_id = ?`,
+    [strict.tenant_id, tenant.tenant_id],
+  )
+  const both = await strict.run({ checks: ['clock', 'conformance'] })
+  assert.equal(both.checks_results.clock.status, 'pass')
+  assert.equal(both.status, 'fail', 'what was asked for by name was not checked')
+  assert.equal((await historyOf(strict)).body.length, 1)
+  assert.equal((await badgeOf(strict.tenant_id, 'json')).body.message, 'M8: 1.000 | PASS')
+  const { breadcrumbs } = await strict.ok('GET', '/gcrumbs/breadcrumbs?limit=1000')
+  const types = breadcrumbs.map(({ event_type }: { event_type: string }) => event_type)
+  assert.equal(types.includes('conformance.audited'), false)
+})
+
+test('what a policy kept from being tested is named', async () => {
+  const strict = await AssuredTenant.create(service)
+  await strict.ok('POST', '/governance/policies', {
+    name: 'Nothing goes',
+    policy_type: 'hitl_required',
+    action: 'deny',
+    config: { operations: ['memory.delete'] },
+  })
+  const { conformance } = (await strict.run({ checks: ['conformance'] })).checks_results
+  assert.match(conformance.detail, /not tested: hard_delete, multi_tenant$/)
 })
 
 test('stores that a killed run has left are deleted by whoever takes over', async () => {

@@ -86,11 +86,15 @@ async function lookAndSettle(kernel: Kernel, tenant_id: string, run: RunRow): Pr
   }
   await kernel.step('assurance:looked')
   try {
-    return await settle(kernel, tenant_id, run, { outcome, logged: true })
+    return await settle(kernel, tenant_id, run, { outcome, not_logged: null })
   } catch (error) {
-    // A log that does not hold may take no entry either: what was found is kept all the same.
-    if (outcome.results.chain?.status !== 'fail') throw error
-    return settle(kernel, tenant_id, run, { outcome, logged: false })
+    // A log that does not hold may take no entry either, whatever was asked for: what was found
+    // is kept all the same, and that it is not on the log is a failure.
+    const not_logged = error instanceof Error ? error.name : 'unknown'
+    const reason = { run_id: run.run_id, reason: not_logged }
+    kernel.logger.error('assurance.run_not_logged', reason)
+    const failed: Outcome = { ...outcome, status: 'fail' }
+    return settle(kernel, tenant_id, run, { outcome: failed, not_logged })
   }
 }
 
@@ -138,8 +142,9 @@ function settle(
   kernel: Kernel,
   tenant_id: string,
   run: RunRow,
-  { outcome, logged }: { outcome: Outcome; logged: boolean },
+  { outcome, not_logged }: { outcome: Outcome; not_logged: string | null },
 ): Promise<RunRow> {
+  const logged = not_logged === null
   const { run_id } = run
   const { status, results, drift, baseline_id } = outcome
   return kernel.db.transact(tenant_id, async (tx) => {
@@ -149,6 +154,7 @@ function settle(
       drift: JSON.stringify(drift),
       drift_count: drift.length,
       baseline_id,
+      error: not_logged,
       scratch: null,
       completed_us: tx.now(),
       log_seq: logged ? await nextSeq(tx) : null,

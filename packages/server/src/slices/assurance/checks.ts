@@ -52,10 +52,9 @@ export function notChecked(detail: string): CheckResult {
   return { status: 'not_checked', passed: false, detail, ...nothing }
 }
 
-/** What failed outweighs what changed; where nothing passed, nothing is assured. */
+/** What failed outweighs what changed; what was asked for and not checked is not assured. */
 export function decideStatus(results: Results, drift: readonly DriftEvent[]): AssuranceStatus {
   const all = Object.values(results)
-  if (all.some(({ status }) => status === 'fail')) return 'fail'
-  if (!all.some(({ passed }) => passed)) return 'fail'
+  if (all.length === 0 || !all.every(({ passed }) => passed)) return 'fail'
   return drift.length > 0 ? 'drift' : 'pass'
 }

@@ -78,6 +78,18 @@ describe('chain', () => {
   })
 })
 
+for (const name of ['policies', 'clock'])
+  test(`a run of ${name} alone over a log without its head is kept too, as failed`, async () => {
+    await alter('update chain_heads set frontier = ? where tenant_id = ?', [new Uint8Array(3)])
+    const run = await tenant.run({ checks: [name] })
+    assert.deepEqual(
+      [run.status, run.log_seq, run.checks_results[name].status],
+      ['fail', null, 'pass'],
+    )
+    assert.match(run.error, /^\w+$/)
+    assert.equal((await tenant.ok('GET', '/assurance/stats')).running, 0)
+  })
+
 describe('ledger', () => {
   test('a tombstone that is gone is missed', async () => {
     await alter('delete from tombstones where tenant_id = ?')

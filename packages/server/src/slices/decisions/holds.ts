@@ -15,13 +15,23 @@ const held = () =>
 /**
  * Refuses `legal_hold` where taking the ref out of decisions would remove what a hold keeps: its
  * memory is in a held store, or a decision of one shows it.
+ * @param reach the only stores whose decisions are touched, none: of every store. Who reaches no
+ * decision that used the ref, nor its memory, removes nothing and is told of no hold.
  */
-export async function refuseHeldUses(db: TenantDb, ref: number, at_us: number): Promise<void> {
+export async function refuseHeldUses(
+  db: TenantDb,
+  ref: number,
+  at_us: number,
+  reach: readonly string[] = [],
+): Promise<void> {
   const stores = await heldStores(db, at_us)
   if (stores.size === 0) return
+  const within = (store_id: string) => reach.length === 0 || reach.includes(store_id)
   const [store_id] = await factStores(db, [ref])
-  if (store_id !== undefined && stores.has(store_id)) throw held()
-  if (await findUseWithin(db, ref, [...stores])) throw held()
+  if (store_id !== undefined && stores.has(store_id))
+    if (within(store_id) || (await findUseWithin(db, ref, reach))) throw held()
+  const reached = [...stores].filter(within)
+  if (reached.length > 0 && (await findUseWithin(db, ref, reached))) throw held()
 }
 
 /** Refuses `legal_hold` for a decision of a held store, and for one that used its memory. */

@@ -44,3 +44,29 @@ test('decisions.scrub by a key of one store uses no words of a memory of another
     await scene.stop()
   }
 })
+
+test('a key of one store learns of a hold on another only by a decision it may see', async () => {
+  const scene = await openScene()
+  try {
+    const ref = await scene.write('Lea Wyss has resigned from office')
+    await scene.decide({ query: 'q', output: 'o', retrieved_refs: [ref] })
+    const theirs = (await scene.api('POST', '/v1/stores', {})).body.store_id
+    const { body: key } = await scene.api('POST', '/v1/keys', {
+      class: 'service',
+      scopes: ['erasure:execute', 'memory:read'],
+      allowed_stores: [theirs],
+    })
+    const scrub = () =>
+      scene.service.request('DELETE', `/v1/decisions/scrub/${ref}`, { key: key.api_key })
+    const before = await scrub()
+    assert.equal(before.status, 200, before.text)
+    await scene.api('POST', `/v1/stores/${scene.store_id}/holds`, { reason: 'r' })
+    assert.deepEqual((await scrub()).body, before.body)
+    const held = await scene.api('DELETE', `/v1/decisions/scrub/${ref}`)
+    assert.equal(held.body.error, 'legal_hold')
+    await scene.decide({ store_id: theirs, query: 'q', output: 'o', retrieved_refs: [ref] })
+    assert.equal((await scrub()).body.error, 'legal_hold')
+  } finally {
+    await scene.stop()
+  }
+})

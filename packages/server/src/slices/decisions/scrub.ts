@@ -13,14 +13,14 @@ import { isVisible } from './which.ts'
 export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
   const { kernel, tenant_id, principal } = call
   const { fact_ref } = params
+  const { allowed_stores } = principal
   return inErasureTurn(kernel, tenant_id, async () => {
     const facts = await call.read(async (db) => {
-      await refuseHeldUses(db, fact_ref, kernel.clock.now())
+      await refuseHeldUses(db, fact_ref, kernel.clock.now(), allowed_stores)
       return openFacts(kernel, db, [fact_ref])
     })
     const fact = facts.get(fact_ref)
     // Redacting by the words of a store the key may not read would tell whether a guess is right.
-    const { allowed_stores } = principal
     const readable = fact && (allowed_stores.length === 0 || allowed_stores.includes(fact.store_id))
     const content = readable ? fact.content : null
     await applyRequested(kernel, tenant_id)

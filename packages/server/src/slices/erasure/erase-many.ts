@@ -7,7 +7,6 @@ import { markErasing } from '../memory/index.ts'
 import { erasureSigner } from './certificate.ts'
 import { findStandingFacts } from './certificates.sql.ts'
 import { eraseMarked } from './erase.ts'
-import { UnprovenErasure } from './erase-fact.ts'
 import { finishPending } from './finish-pending.ts'
 import type { Reasons } from './plan.ts'
 import type { Marked } from './plan-facts.ts'
@@ -25,11 +24,13 @@ export interface ManyErased {
   /** Ids of the certificates, also where another request had erased it before. */
   readonly certificates: ReadonlyMap<number, string>
   readonly spared: ReadonlySet<number>
+  /** A read path still shows them: no certificate, requested until a later try finds them gone. */
+  readonly unproven: ReadonlySet<number>
 }
 
 /**
- * Safe to run again after any failure: what is erased by then has a certificate. A ref in neither
- * answer was no memory, or not any more. Refuses `no_signing_key` before anything is done.
+ * Safe to run again after any failure: what is erased by then has a certificate. A ref in none of
+ * the answers was no memory, or not any more. Refuses `no_signing_key` before anything is done.
  */
 export async function eraseMany(
   kernel: Kernel,
@@ -39,11 +40,13 @@ export async function eraseMany(
   erasureSigner(kernel)
   return inErasureTurn(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
-    await finishPending(kernel, tenant_id)
+    const { unfinished } = await finishPending(kernel, tenant_id)
+    const [begun, fresh] = partition(refs, (ref) => unfinished.has(`fact:${ref}`))
+    const unproven = new Set(begun)
     const { places, spared } = await kernel.db.transact(tenant_id, async (tx) => {
       await requireTurn(kernel, tx)
-      const spared = await spare(tx, refs)
-      const places = (await findPlaces(tx, refs)).filter(({ ref }) => !spared.has(ref))
+      const spared = await spare(tx, fresh)
+      const places = (await findPlaces(tx, fresh)).filter(({ ref }) => !spared.has(ref))
       const found = places.map(({ ref }) => ref)
       await markErasing(tx, found)
       return { places, spared }
@@ -57,10 +60,14 @@ export async function eraseMany(
           certificate_id: kernel.ids.hex(16),
         }),
       )
-      const { unproven } = await eraseMarked(kernel, tenant_id, { marked, reasons, requested_us })
-      if (unproven.length > 0) throw new UnprovenErasure()
+      const done = await eraseMarked(kernel, tenant_id, { marked, reasons, requested_us })
+      for (const ref of done.unproven) unproven.add(ref)
     }
     const standing = await kernel.db.read(tenant_id, (db) => findStandingFacts(db, refs))
-    return { certificates: standing, spared }
+    return { certificates: standing, spared, unproven }
   })
+}
+
+function partition<T>(all: readonly T[], fits: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(fits), all.filter((one) => !fits(one))]
 }

@@ -2,6 +2,7 @@
 
 import { limits } from '@custos/contract'
 import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { listRefsOfStore, markErasing } from '../memory/index.ts'
@@ -47,14 +48,17 @@ export const storeEraser =
   async (context) => {
     const { tenant_id } = context.job
     const erasure = readPayload(context.job.payload)
+    const isOver = beginTurn(kernel)
     for (;;) {
-      if (context.stopping) return
+      if (context.stopping) return undefined
       const left = await eraseBatch(kernel, tenant_id, erasure)
       if (left === 0) break
       await report(kernel, context, erasure)
+      if (isOver()) return NEXT_TURN
     }
     await removeStore(kernel, tenant_id, erasure)
     await context.progress(erasure.facts, erasure.facts)
+    return undefined
   }
 
 async function report(

@@ -60,10 +60,26 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
 const rolls = perKernel(() => new Map<string, Promise<unknown>>())
 
 /** Rolls of one tenant run one after another, in whatever process. */
-export function rollEpoch(kernel: Kernel, tenant_id: string): Promise<Epoch> {
+export const rollEpoch = (kernel: Kernel, tenant_id: string): Promise<Epoch> =>
+  inTurn(kernel, tenant_id, () => rollNow(kernel, tenant_id))
+
+/**
+ * After this every epoch that will ever be over fewer entries than the log had when it was called
+ * is in its table: rolls under way have ended, and what only the keyring knew is stored. Returns
+ * what the keyring signed last.
+ */
+export const settleEpochs = (kernel: Kernel, tenant_id: string): Promise<StoredCheckpoint | null> =>
+  inTurn(kernel, tenant_id, async () => {
+    const head = await kernel.db.read(tenant_id, findHead)
+    const stored = await kernel.keyring.checkpoints.last(tenant_id)
+    if (head) await republishOf(kernel, tenant_id, { head, stored })
+    return stored
+  })
+
+function inTurn<T>(kernel: Kernel, tenant_id: string, act: () => Promise<T>): Promise<T> {
   const waiting = rolls(kernel)
   const before = waiting.get(tenant_id) ?? Promise.resolve()
-  const next = () => whenLeased(kernel, `roll/${tenant_id}`, () => rollNow(kernel, tenant_id))
+  const next = () => whenLeased(kernel, `roll/${tenant_id}`, act)
   const roll = before.then(next, next)
   waiting.set(tenant_id, roll)
   const forget = () => {
@@ -85,12 +101,21 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
     return show(kernel, tenant_id, last, false)
   const stored = await kernel.keyring.checkpoints.last(tenant_id)
   // A later signature would take its place in the keyring, and its number be missing for ever.
-  if (stored?.generation === head.generation && stored.tree_size < head.size)
-    await republish(kernel, tenant_id, stored)
+  await republishOf(kernel, tenant_id, { head, stored })
   const last_number = last?.epoch_number ?? 0
   const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
   await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, epoch))
   return show(kernel, tenant_id, epoch, true)
+}
+
+/** The checkpoint over a whole log is that of the next roll, which stores it. */
+async function republishOf(
+  kernel: Kernel,
+  tenant_id: string,
+  { head, stored }: Pick<Signing, 'head' | 'stored'>,
+): Promise<void> {
+  if (stored?.generation === head.generation && stored.tree_size < head.size)
+    await republish(kernel, tenant_id, stored)
 }
 
 /** A crash or a failure between signing and storing leaves an epoch only the keyring knows. */

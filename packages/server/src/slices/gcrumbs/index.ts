@@ -7,7 +7,7 @@ import { roll } from './roll.ts'
 
 export { appendCrumb, type ChainHead, loadHead, nextSeq, sha256 } from './append.ts'
 export { findHead, findHeads, type HeadRow } from './chain.sql.ts'
-export { originOf, rollEpoch } from './epochs.ts'
+export { originOf, rollEpoch, settleEpochs } from './epochs.ts'
 export { fitsHead, fitsLog, reconcileLog } from './restore.ts'
 export { seqAt } from './seq-at.ts'
 export { treeRoot } from './tree.ts'

@@ -89,11 +89,14 @@ export async function countErasing(db: TenantDb, store_id: string): Promise<numb
   return Number(row?.count ?? 0)
 }
 
-export async function countHolds(db: TenantDb, store_id: string): Promise<number> {
+/** Those that stand at `at_us`. */
+export async function countHolds(db: TenantDb, store_id: string, at_us: number): Promise<number> {
   const row = await db.first(
     from(db, 'store_holds')
       .select((e) => e.fn.countAll<number>().as('count'))
-      .where('store_id', '=', store_id),
+      .where('store_id', '=', store_id)
+      .where('released_us', 'is', null)
+      .where((e) => e.or([e('until_us', 'is', null), e('until_us', '>', at_us)])),
   )
   return Number(row?.count ?? 0)
 }

@@ -60,12 +60,12 @@ interface Path {
 async function observe(kernel: Kernel, tenant_id: string): Promise<Path[]> {
   const gone = (there: boolean) => (there ? 'present' : 'destroyed')
   const keys = await hasKeys(kernel, tenant_id)
-  const secrets = await hasSecrets(kernel, tenant_id)
+  const remains = await kernel.keyring.hasRemains(tenant_id)
   const live = await kernel.db.read(tenant_id, (db) => countLiveCredentials(db, tenant_id))
   return [
     { path: 'keyring.tenant_key', result: gone(keys) },
     { path: 'keyring.label_salt', result: gone(keys) },
-    { path: 'keyring.secrets', result: gone(secrets) },
+    { path: 'keyring.secrets', result: gone(remains) },
     { path: 'credentials', result: live > 0 ? 'present' : 'revoked' },
   ]
 }
@@ -78,18 +78,6 @@ async function hasKeys(kernel: Kernel, tenant_id: string): Promise<boolean> {
     if (error instanceof KeyringError && error.code === 'tenant_destroyed') return false
     throw error
   }
-}
-
-const NUMBERS_LOOKED_AT = 1_000
-
-/** By their numbers: the keyring answers no secret for any of them. */
-async function hasSecrets(kernel: Kernel, tenant_id: string): Promise<boolean> {
-  const numbers = Array.from({ length: NUMBERS_LOOKED_AT }, (_, i) => i + 1)
-  for (const kind of ['fact', 'decision'] as const) {
-    const read = await kernel.keyring.secrets(tenant_id, kind, numbers)
-    for (const secret of read.values()) if (secret !== null) return true
-  }
-  return false
 }
 
 async function sign(kernel: Kernel, statement: TenantErasureStatement): Promise<TenantCertificate> {

@@ -16,14 +16,16 @@ const HEAPS =
   'core dump until it is reused; other processes drop keys and indexes within about a second.'
 const KEYRING_COPIES =
   'Copies of the keyring made before still hold the keys until they are started with the erasure ' +
-  'ledger or deleted, for whoever has the master key; copies of the data alone cannot be read.'
+  'ledger or deleted, for whoever has the master key; without them, what is sealed in copies of ' +
+  'the data cannot be read.'
 const OUTSIDE =
   'Copies made outside the service: exports, answers already given, logs and prompts of callers.'
 const ROWS =
   'The rows are unreadable from here on and removed by a job, which this certificate comes before.'
 const LABELS =
-  'Until that job has ended: labels callers chose that are not sealed, such as ids of stores and ' +
-  'models and namespaces, and the names of API keys.'
+  'Labels callers chose are not sealed: ids of stores and models, namespaces, and the names of ' +
+  'API keys. They are in clear in the rows until that job has ended, and in copies of the data ' +
+  'made before (backups, replicas, write-ahead logs) until these are deleted or overwritten.'
 const SENT_OUT =
   'What embedding services outside keep of texts that were sent to them is not covered.'
 const PG_LOG =

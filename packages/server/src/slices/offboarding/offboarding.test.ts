@@ -6,6 +6,7 @@ import { verifyEnvelope } from '@custos/proof'
 import { countRows, tenantTables } from '../../platform/db/tenant-tables.sql.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
 import { hasRowsLeft, KEPT_TABLES, OFFBOARDING_STEPS } from './index.ts'
 
 const CONTENT = 'Ravi Subramanian has account 4417-2290'
@@ -94,6 +95,64 @@ test('an off-boarded tenant opens for nobody, is certified, and leaves no sealed
     assert.equal((await operator(scene, 'POST', rotate)).body.error, 'tenant_destroyed')
     const stays = await scene.service.request('GET', '/v1/stores', { key: other.api_key })
     assert.equal(stays.status, 200)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a certificate altered in the data is shown as one that does not verify', async () => {
+  const scene = await openScene()
+  try {
+    const { body } = await destroy(scene)
+    assert.equal(body.verified, true)
+    const clear = body.certificate.limits.find((limit: string) => limit.includes('namespaces'))
+    assert.match(clear, /in clear .* copies of the data made before/)
+    assert.equal((await destruction(scene)).body.verified, true)
+    const sql = 'update destructions set record = replace(record, ?, ?) where tenant_id = ?'
+    await rawSql(scene.service, sql, ['"revoked"', '"burned"', scene.tenant_id])
+    assert.equal((await destruction(scene)).body.verified, false)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('nothing is certified while the keyring has anything of the tenant', async (t) => {
+  const scene = await openScene()
+  try {
+    t.mock.method(scene.service.kernel.keyring, 'hasRemains', async () => true)
+    assert.equal((await destroy(scene)).status, 500)
+    const { body } = await destruction(scene)
+    assert.deepEqual([body.status, body.certificate, body.verified], ['destroying', null, null])
+    t.mock.restoreAll()
+    assert.equal((await destroy(scene)).body.status, 'destroyed')
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('of an off-boarded tenant no check runs any more, and its badge says nothing', async () => {
+  const scene = await openScene()
+  try {
+    const { service, tenant_id } = scene
+    const every = { interval_min: 5, checks: ['clock'] }
+    assert.equal((await scene.api('POST', '/v1/assurance/schedules', every)).status, 200)
+    assert.equal((await scene.api('POST', '/v1/assurance/baseline')).status, 200)
+    await rawSql(
+      service,
+      `insert into conformance_audits (tenant_id, seq, audit_id, run_id, rate_e6, capabilities,
+        audited_us, record) values (?, 1, 'aa', 'bb', 1000000, '[]', 1, '{}')`,
+      [tenant_id],
+    )
+    const badge = async () =>
+      (await service.request('GET', `/v1/cloud/compliance/badge/${tenant_id}.json`)).body.message
+    assert.equal(await badge(), 'M8: 1.000 | PASS')
+    assert.equal((await destroy(scene)).status, 200)
+    await assertRemoved(scene)
+    assert.equal(await badge(), 'not audited')
+    const own = (table: string) =>
+      rawSql(service, `select * from ${table} where tenant_id = ?`, [tenant_id])
+    for (const name of ['schedules', 'runs', 'baselines'])
+      assert.deepEqual(await own(`assurance_${name}`), [], name)
   } finally {
     await scene.stop()
   }

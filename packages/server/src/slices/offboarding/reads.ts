@@ -1,6 +1,7 @@
 // GET /v1/admin/tenants/{tenant_id}/destruction: how far it is, and the certificate.
 
-import type { Destruction, offboarding } from '@custos/contract'
+import type { Destruction, offboarding, TenantCertificate } from '@custos/contract'
+import { verifyTenantErasure } from '@custos/proof'
 import type { Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findTenant } from '../../platform/db/control.sql.ts'
@@ -21,14 +22,19 @@ export async function loadDestruction(kernel: Kernel, tenant_id: string): Promis
   const row = await kernel.db.read(tenant_id, (db) => findDestruction(db, tenant_id))
   if (!row) throw new Refusal('certificate_not_found', 'the tenant is not off-boarded')
   const { record, destroyed_us, removed_us, job_id } = row
+  const certificate: TenantCertificate | null = record === null ? null : JSON.parse(record)
+  // Found now: what lies in the data may have been changed since destruction.ts wrote it.
+  const keys = kernel.keyring.publishedKeys()
+  const verified =
+    certificate === null ? null : (await verifyTenantErasure(certificate, keys)).valid
   const removing = job_id === null ? 'waiting' : 'removing'
   return {
     tenant_id,
     status: record === null ? 'destroying' : 'destroyed',
     requested_at: formatTime(row.requested_us),
     destroyed_at: destroyed_us === null ? null : formatTime(destroyed_us),
-    // Written by destruction.ts only, and verified before.
-    certificate: record === null ? null : JSON.parse(record),
+    certificate,
+    verified,
     removal: {
       state: removed_us === null ? removing : 'removed',
       removed_at: removed_us === null ? null : formatTime(removed_us),

@@ -18,7 +18,8 @@ const any =
 
 const models: Read = (_, { decided }) => decided.models.map(({ model_id }) => model_id)
 const latency: Read = (_, { decided }) => decided.average_latency_ms
-const intact: Read = (_, { log }) => log.status === 'intact'
+/** Of a period without entries there is nothing to say. */
+const intact: Read = any('log_verified')
 const erasedAt =
   (end: 'first_seq' | 'last_seq'): Read =>
   (found) =>

@@ -33,7 +33,7 @@ export interface Made {
 const LIMITS = [
   'A finding says whether evidence is on record. Whether a law is kept is for people to judge.',
   'Evidence is what the log of the tenant names up to log_seq, within the period by its times.',
-  'Reads and evaluations that allowed an operation leave no entry, and are not counted.',
+  'Reads, but for exports to data subjects, and evaluations that allowed leave no entry.',
   'What the organisation does outside this service is not seen: see not_covered of each section.',
   'The catalogue is a reading of its sources on its date, not legal advice.',
 ]

@@ -12,7 +12,7 @@ export const remove: Handler<typeof reports.delete> = async (call, { params }) =
   refuseLimited(call)
   const { report_id } = params
   const id = Buffer.from(report_id, 'hex')
-  return call.transact(async (tx) => {
+  const { answer, secret_no } = await call.transact(async (tx) => {
     const row = await findReport(tx, id)
     const deleted_us = tx.now()
     // Of two at once, one finds it gone.
@@ -28,6 +28,10 @@ export const remove: Handler<typeof reports.delete> = async (call, { params }) =
         deleted_by: call.principal.key_id,
       },
     })
-    return { deleted: true as const, report_id, deleted_at: formatTime(deleted_us) }
+    const answer = { deleted: true as const, report_id, deleted_at: formatTime(deleted_us) }
+    return { answer, secret_no: row.secret_no }
   })
+  // After the end is durable: what older copies of the row hold opens no more.
+  await call.kernel.keyring.destroySecrets(call.tenant_id, 'decision', [secret_no])
+  return answer
 }

@@ -6,7 +6,7 @@ export interface EvidenceKind {
   readonly about: string
   /** Found in the period. */
   readonly events?: readonly EventType[]
-  /** Found by looking at the log as a whole. */
+  /** Found by what holds of the log and of what stands at the end of the period. */
   readonly derived?: 'log_intact' | 'checkpoint' | 'policies' | 'oversight' | 'approvers'
 }
 
@@ -61,6 +61,22 @@ export const EVIDENCE = {
     about: 'erasures with a signed certificate',
     events: ['erasure.certified'],
   },
+  subject_requests: {
+    about: 'requests of data subjects for the erasure of what is about them',
+    events: ['subject.requested'],
+  },
+  subject_erasures: {
+    about: 'such requests carried out, each with a signed manifest',
+    events: ['subject.erased'],
+  },
+  subject_accesses: {
+    about: 'exports made for data subjects of what is about them',
+    events: ['subject.accessed'],
+  },
+  retention_rules: {
+    about: 'limits set on how long memories are kept, and erasures by them',
+    events: ['retention.set', 'retention.erased'],
+  },
   stores_created: { about: 'stores of memories made', events: ['store.created'] },
   stores_deleted: { about: 'stores deleted with all they held', events: ['store.deleted'] },
   artifacts_registered: {
@@ -113,11 +129,11 @@ export const EVIDENCE = {
   },
   restores: { about: 'restores from a backup', events: ['log.restored'] },
   log_verified: {
-    about: 'entries of the log verified from its beginning: each follows from the one before',
+    about: 'entries of the period, the log verified from its beginning to the last position',
     derived: 'log_intact',
   },
   checkpoints_signed: {
-    about: 'signed checkpoints over the log that its entries reproduce',
+    about: 'signed checkpoints, up to an entry of the period, that the log reproduces',
     derived: 'checkpoint',
   },
 } as const satisfies Record<string, EvidenceKind>

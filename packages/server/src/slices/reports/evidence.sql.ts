@@ -3,10 +3,17 @@
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-export async function findLogSize(db: TenantDb): Promise<number> {
-  const row = await db.first(from(db, 'chain_heads').select('size'))
-  return row?.size ?? 0
+export interface LogHead {
+  readonly generation: number
+  readonly size: number
 }
+
+export async function findLogHead(db: TenantDb): Promise<LogHead> {
+  const row = await db.first(from(db, 'chain_heads').select(['generation', 'size']))
+  return row ?? { generation: 0, size: 0 }
+}
+
+export const findLogSize = async (db: TenantDb): Promise<number> => (await findLogHead(db)).size
 
 const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
   k
@@ -28,16 +35,31 @@ export const listEntries = (db: TenantDb, first: number, end: number) =>
   db.allOf(entriesStatement, { first, end })
 
 export type EntryRow = Awaited<ReturnType<typeof listEntries>>[number]
-export type EpochRow = Awaited<ReturnType<typeof listEpochsBefore>>[number]
+export type EpochRow = Awaited<ReturnType<typeof listEpochs>>[number]
 
-/** Epochs over fewer than `size` entries: all that there will ever be. */
-export const listEpochsBefore = (db: TenantDb, size: number) =>
+export interface EpochPlace {
+  readonly tree_size: number
+  readonly epoch_number: number
+}
+
+/** Epochs after a place in the order of their trees, over fewer than `size` entries. */
+export const listEpochs = (
+  db: TenantDb,
+  { after, size, limit }: { after: EpochPlace; size: number; limit: number },
+) =>
   db.all(
     from(db, 'epochs')
       .select(['epoch_number', 'generation', 'tree_size', 'root_hash', 'checkpoint'])
       .where('tree_size', '<', size)
+      .where((e) =>
+        e.or([
+          e('tree_size', '>', after.tree_size),
+          e.and([e('tree_size', '=', after.tree_size), e('epoch_number', '>', after.epoch_number)]),
+        ]),
+      )
       .orderBy('tree_size')
-      .orderBy('epoch_number'),
+      .orderBy('epoch_number')
+      .limit(limit),
   )
 
 const decisionsStatement = statement<{ after: number; last: number; limit: number }>()((k, p) =>

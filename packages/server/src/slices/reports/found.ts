@@ -32,7 +32,7 @@ export function findAll(walked: Walked): Record<EvidenceName, Found> {
 }
 
 function amountOf({ events, derived }: EvidenceKind, walked: Walked): Amount {
-  const { tally, log, log_seq } = walked
+  const { tally, checkpoints } = walked
   if (events) {
     const seen = events.map((type) => tally.seen.get(type)).filter((one) => one !== undefined)
     return together(seen)
@@ -48,14 +48,11 @@ function amountOf({ events, derived }: EvidenceKind, walked: Walked): Amount {
     case 'approvers':
       return standing([...tally.approvers].map(([id, seq]) => ({ id, seq })))
     case 'checkpoint':
-      return { ...NONE, count: log.epochs_verified, last_seq: lastCovered(walked) }
+      return { ...NONE, ...checkpoints }
     default:
-      return { count: log.entries_verified, first_seq: 0, last_seq: log_seq, samples: [] }
+      return { ...NONE, ...tally.counted }
   }
 }
-
-const lastCovered = ({ log }: Walked): number | null =>
-  log.last_epoch === null ? null : log.last_epoch.tree_size - 1
 
 function together(seen: readonly Seen[]): Amount {
   if (seen.length === 0) return NONE

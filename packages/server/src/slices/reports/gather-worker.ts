@@ -9,12 +9,13 @@ import { Refusal, type RefusalExtras } from '../../platform/refusal.ts'
 import { sha256 } from '../gcrumbs/index.ts'
 import { type Made, makeContent, type Subject } from './content.ts'
 import { WalkControl } from './walk-control.ts'
-import { walkLog } from './walk-log.ts'
+import { type WalkTask, walkLog } from './walk-log.ts'
 
 export interface GatherRequest {
   readonly source: DatabaseSource
   readonly subject: Subject
-  readonly log_seq: number | null
+  readonly log_seq: number
+  readonly signed: WalkTask['signed']
   readonly keys: readonly PublishedKey[]
   readonly origin: string
   /** Of a WalkControl. */
@@ -36,11 +37,11 @@ export interface GatherReply {
 }
 
 async function gathered(request: GatherRequest): Promise<Gathered | 'beyond'> {
-  const { source, subject, log_seq, keys, origin } = request
+  const { source, subject, log_seq, signed, keys, origin } = request
   const period = { from: subject.period_start, to: subject.period_end }
   const control = new WalkControl(request.control)
   const walked = await readSource(source, subject.tenant_id, (db) =>
-    walkLog(db, { log_seq, ...period, keys, origin }, control),
+    walkLog(db, { log_seq, signed, ...period, keys, origin }, control),
   )
   if (walked === 'beyond') return walked
   const made = makeContent(subject, walked)

@@ -3,7 +3,9 @@
 import { Worker } from 'node:worker_threads'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { settleEpochs } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'
+import { findLogSize } from './evidence.sql.ts'
 import type { Gathered, GatherReply, GatherRequest } from './gather-worker.ts'
 import { WalkControl, WalkStopped } from './walk-control.ts'
 
@@ -21,17 +23,23 @@ const STOP_MS = 1_000
 const PROGRESS_MS = 500
 
 /** `beyond`: the log is shorter than `log_seq`. */
-export function gather(
+export async function gather(
   kernel: Kernel,
   subject: Subject,
   log_seq: number | null,
   following: Following,
 ): Promise<Gathered | 'beyond'> {
+  const { tenant_id } = subject
+  // First the position, then its epochs: none over fewer entries comes to be after that, so that
+  // whoever asks again counts the same.
+  const at = log_seq ?? (await kernel.db.read(tenant_id, findLogSize)) - 1
+  const signed = await settleEpochs(kernel, tenant_id)
   const control = new WalkControl()
   const request = {
     source: kernel.db.source,
     subject,
-    log_seq,
+    log_seq: at,
+    signed: signed && { generation: signed.generation, tree_size: signed.tree_size },
     keys: kernel.keyring.publishedKeys(),
     origin: kernel.settings.origin,
     control: control.buffer,

@@ -22,6 +22,8 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   const to_us = to === undefined ? now_us : microseconds(to)
   const days = period_days ?? DAYS_DEFAULT
   const from_us = from === undefined ? to_us - days * DAY_US : microseconds(from)
+  // What is in force at its end, and what will happen in it, nobody knows yet.
+  if (to_us > now_us) throw new Refusal('rejected', 'the period ends in the future')
   if (from_us >= to_us) throw new Refusal('rejected', 'the period ends before it begins')
   if (to_us - from_us > REPORT_PERIOD_DAYS_MAX * DAY_US)
     throw new Refusal('rejected', `a period has at most ${REPORT_PERIOD_DAYS_MAX} days`)

@@ -30,6 +30,7 @@ export const frameworks: Handler<typeof reports.frameworks> = async () => ({
 const labelOf = ({ article, title }: { article: string; title: string }) => `${article} ${title}`
 
 export const stats: Handler<typeof reports.stats> = async (call) => {
+  refuseLimited(call)
   const rows = await call.read(countReports)
   const sum = (pick: (row: (typeof rows)[number]) => number) =>
     rows.reduce((soFar, row) => soFar + pick(row), 0)
@@ -77,7 +78,8 @@ export const download: Handler<typeof reports.download> = async (call, { params,
     case 'html':
       return { file: htmlReport(report), type: HTML, filename: `${name}.html` }
     case 'pdf': {
-      const file = await printReport(call.kernel, report)
+      const { kernel, tenant_id, gone } = call
+      const file = await printReport(kernel, { tenant_id, report, gone })
       return { file, type: 'application/pdf', filename: `${name}.pdf` }
     }
     case 'oscal':

@@ -42,6 +42,13 @@ interface PolicyState {
   readonly enabled: boolean
 }
 
+/** The entries of the period. */
+interface Counted {
+  count: number
+  first_seq: number | null
+  last_seq: number | null
+}
+
 /** Memory is bounded: by the types of entries, the days, and what a tenant may have standing. */
 export class Tally {
   readonly seen = new Map<string, Seen>()
@@ -49,6 +56,7 @@ export class Tally {
   readonly policies = new Map<string, PolicyState>()
   /** The place on the log where each was enrolled. */
   readonly approvers = new Map<string, number>()
+  readonly counted: Counted = { count: 0, first_seq: null, last_seq: null }
   readonly #from: string
   readonly #to: string
 
@@ -61,7 +69,12 @@ export class Tally {
   take(entry: Entry): void {
     if (entry.created_at >= this.#to) return
     this.#keepState(entry)
-    if (entry.created_at >= this.#from) this.#count(entry)
+    if (this.covers(entry.created_at)) this.#count(entry)
+  }
+
+  /** Whether a time is of the period. */
+  covers(time: string): boolean {
+    return time >= this.#from && time < this.#to
   }
 
   /** What stands at the end of the period follows from all before it. */
@@ -92,6 +105,9 @@ export class Tally {
   }
 
   #count({ seq, event_type, subject, created_at, payload }: Entry): void {
+    this.counted.count += 1
+    this.counted.first_seq ??= seq
+    this.counted.last_seq = seq
     const seen = this.#seenOf(event_type, seq)
     seen.entries += 1
     seen.things += thingsOf(event_type, payload)

@@ -7,23 +7,65 @@ import type { Entry, Tally } from './tally.ts'
 
 type LinkedEntry = Entry & { readonly prev_id: string }
 
+/** An epoch whose root the entries reproduce. */
+export interface Reached {
+  readonly epoch: EpochRow
+  /** The newest entry it covers is of the period. */
+  readonly inPeriod: boolean
+}
+
+interface Checkpoints {
+  count: number
+  last_seq: number | null
+}
+
 /** Each is hashed, linked to the one before, and the tree compared with what was signed of it. */
 export class EntryVerifier {
   readonly tally: Tally
   /** The first thing that does not hold. */
   problem: string | null = null
+  /** The first entry that does not. */
+  problemAt: number | null = null
   epochsVerified = 0
   lastEpoch: EpochRow | null = null
+  /** Of the period, as far as verified. */
+  readonly checkpoints: Checkpoints = { count: 0, last_seq: null }
   readonly #tree = new EntryTree()
-  readonly #epochs: readonly EpochRow[]
+  #epochs: readonly EpochRow[] = []
+  #reached: Reached[] = []
   #lastId = '0'.repeat(64)
   #lastAt = ''
   #next = 0
 
-  /** @param epochs in the order of the sizes of their trees */
-  constructor(epochs: readonly EpochRow[], tally: Tally) {
-    this.#epochs = epochs
+  constructor(tally: Tally) {
     this.tally = tally
+  }
+
+  /** Those over the entries to be taken next, in the order of the sizes of their trees. */
+  expect(epochs: readonly EpochRow[]): void {
+    this.#epochs = epochs
+    this.#next = 0
+  }
+
+  fail(problem: string, at: number | null): void {
+    this.problem = problem
+    this.problemAt = at
+  }
+
+  /** Since the last time: their signatures are still to be checked. */
+  takeReached(): readonly Reached[] {
+    const reached = this.#reached
+    this.#reached = []
+    return reached
+  }
+
+  checked({ epoch, inPeriod }: Reached, valid: boolean): void {
+    this.lastEpoch = epoch
+    if (!valid) return void this.fail('checkpoint_invalid', null)
+    this.epochsVerified += 1
+    if (!inPeriod) return
+    this.checkpoints.count += 1
+    this.checkpoints.last_seq = epoch.tree_size - 1
   }
 
   get size(): number {
@@ -36,20 +78,13 @@ export class EntryVerifier {
   }
 
   take({ seq, id, record }: EntryRow): void {
-    if (seq !== this.size) {
-      this.problem = 'entry_missing'
-      return
-    }
+    if (seq !== this.size) return void this.fail('entry_missing', this.size)
     const leaf = this.#tree.leafOf(record)
-    if (leaf !== id) {
-      this.problem = 'entry_changed'
-      return
-    }
+    if (leaf !== id) return void this.fail('entry_changed', seq)
     const entry = entryOf(record)
-    if (entry?.seq !== seq) this.problem = 'entry_malformed'
-    else if (entry.prev_id !== this.#lastId) this.problem = 'chain_broken'
-    else if (entry.created_at <= this.#lastAt) this.problem = 'time_not_rising'
-    if (!entry || this.problem !== null) return
+    if (entry?.seq !== seq) return void this.fail('entry_malformed', seq)
+    if (entry.prev_id !== this.#lastId) return void this.fail('chain_broken', seq)
+    if (entry.created_at <= this.#lastAt) return void this.fail('time_not_rising', seq)
     this.#tree.append(leaf)
     this.#lastId = leaf
     this.#lastAt = entry.created_at
@@ -61,13 +96,10 @@ export class EntryVerifier {
     for (;;) {
       const epoch = this.#epochs[this.#next]
       if (!epoch || epoch.tree_size > this.size) return
-      if (this.root !== Buffer.from(epoch.root_hash).toString('hex')) {
-        this.problem = 'epoch_root_mismatch'
-        return
-      }
+      if (this.root !== Buffer.from(epoch.root_hash).toString('hex'))
+        return void this.fail('epoch_root_mismatch', this.size)
       this.#next += 1
-      this.epochsVerified += 1
-      this.lastEpoch = epoch
+      this.#reached.push({ epoch, inPeriod: this.tally.covers(this.#lastAt) })
     }
   }
 }

@@ -46,7 +46,7 @@ class Watching extends WalkControl {
 
 const task = {
   ...{ from: '2026-01-01T00:00:00.000000Z', to: '2126-01-01T00:00:00.000000Z' },
-  ...{ keys: [], origin: 'custos/test', log_seq: null },
+  ...{ keys: [], origin: 'custos/test', log_seq: null, signed: null },
 }
 const walk = (control: WalkControl, log_seq: number | null = null) =>
   open.kernel.db.read('t1', (db) => walkLog(db, { ...task, log_seq }, control))

@@ -2,13 +2,14 @@
 
 import { type PublishedKey, parseCheckpoint, verifyCheckpoint } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { EpochFeed } from './epoch-feed.ts'
 import {
   type EpochRow,
   findDecisionBefore,
-  findLogSize,
+  findLogHead,
+  type LogHead,
   listDecisions,
   listEntries,
-  listEpochsBefore,
 } from './evidence.sql.ts'
 import { type Seen, Tally } from './tally.ts'
 import { EntryVerifier } from './verify-entries.ts'
@@ -22,6 +23,8 @@ export interface WalkTask {
   readonly keys: readonly PublishedKey[]
   /** Origin without tenant and generation. */
   readonly origin: string
+  /** What the keyring signed last, by the time the walk begins: a log shorter than it was cut. */
+  readonly signed: { readonly generation: number; readonly tree_size: number } | null
 }
 
 /** What is known of the log as a whole. */
@@ -49,6 +52,8 @@ export interface Walked {
   readonly log_seq: number
   readonly log: LogState
   readonly tally: Tally
+  /** Over entries of the period. */
+  readonly checkpoints: { readonly count: number; readonly last_seq: number | null }
   readonly decided: Decided
 }
 
@@ -63,21 +68,42 @@ export async function walkLog(
   task: WalkTask,
   control?: WalkControl,
 ): Promise<Walked | 'beyond'> {
-  const size = await findLogSize(db)
-  const log_seq = task.log_seq ?? size - 1
-  if (log_seq >= size) return 'beyond'
+  const head = await findLogHead(db)
+  const log_seq = task.log_seq ?? head.size - 1
+  if (log_seq >= head.size) return 'beyond'
   const entries = log_seq + 1
   control?.passed(0, entries)
-  const walk = new EntryVerifier(await listEpochsBefore(db, entries), new Tally(task))
+  const walk = new EntryVerifier(new Tally(task))
+  const epochs = new EpochFeed(db, entries)
   for await (const { rows, end } of pagesOf(db, entries)) {
+    walk.expect(await epochs.upTo(end))
     for (const row of rows) if (walk.problem === null) walk.take(row)
-    if (walk.problem === null && walk.size !== end) walk.problem = 'entry_missing'
+    if (walk.problem === null && walk.size !== end) walk.fail('entry_missing', walk.size)
+    await checkSignatures(walk, task, db.tenant_id)
     control?.passed(end, entries)
     if (walk.problem !== null) break
   }
-  const log = await stateOf(walk, task, db.tenant_id)
-  return { log_seq, log, tally: walk.tally, decided: await decidedIn(db, walk.tally) }
+  if (walk.problem === null && isCut(head, task)) walk.fail('log_shorter_than_signed', head.size)
+  const { tally, checkpoints } = walk
+  return { log_seq, log: stateOf(walk), tally, checkpoints, decided: await decidedIn(db, tally) }
 }
+
+async function checkSignatures(
+  walk: EntryVerifier,
+  task: WalkTask,
+  tenant_id: string,
+): Promise<void> {
+  for (const reached of walk.takeReached()) {
+    const valid = await isSigned(reached.epoch, task, tenant_id)
+    walk.checked(reached, valid)
+    if (!valid) return
+  }
+}
+
+/** Of the whole log, wherever the report ends. */
+const isCut = ({ generation, size }: LogHead, { signed }: WalkTask): boolean =>
+  signed !== null &&
+  (signed.generation > generation || (signed.generation === generation && signed.tree_size > size))
 
 /** The next page is on its way while one is looked at: a database elsewhere works meanwhile. */
 async function* pagesOf(db: TenantDb, entries: number) {
@@ -97,12 +123,10 @@ async function* pagesOf(db: TenantDb, entries: number) {
   }
 }
 
-async function stateOf(walk: EntryVerifier, task: WalkTask, tenant_id: string): Promise<LogState> {
-  const { size, root, problem, lastEpoch } = walk
-  const checkpoint = lastEpoch ? await checkpointOf(lastEpoch, task, tenant_id) : 'none'
-  const reason = problem ?? (checkpoint === 'invalid' ? 'checkpoint_invalid' : null)
+function stateOf(walk: EntryVerifier): LogState {
+  const { size, root, problem, problemAt, lastEpoch } = walk
   return {
-    status: reason !== null ? 'tampered' : size === 0 ? 'empty' : 'intact',
+    status: problem !== null ? 'tampered' : size === 0 ? 'empty' : 'intact',
     entries_verified: size,
     root_hash: root,
     epochs_verified: walk.epochsVerified,
@@ -110,29 +134,30 @@ async function stateOf(walk: EntryVerifier, task: WalkTask, tenant_id: string): 
       epoch_number: lastEpoch.epoch_number,
       tree_size: lastEpoch.tree_size,
     },
-    checkpoint,
-    reason,
-    at_seq: problem === null ? null : size,
+    checkpoint:
+      problem === 'checkpoint_invalid' ? 'invalid' : lastEpoch === null ? 'none' : 'valid',
+    reason: problem,
+    at_seq: problemAt,
   }
 }
 
-async function checkpointOf(
+async function isSigned(
   { checkpoint, generation, tree_size, root_hash }: EpochRow,
   { keys, origin: base }: WalkTask,
   tenant_id: string,
-): Promise<'valid' | 'invalid'> {
+): Promise<boolean> {
   const origin = `${base}/${tenant_id}${generation === 0 ? '' : `/${generation}`}`
   try {
     const note = parseCheckpoint(checkpoint)
-    if (note.size !== tree_size || Buffer.compare(note.root, root_hash) !== 0) return 'invalid'
+    if (note.size !== tree_size || Buffer.compare(note.root, root_hash) !== 0) return false
   } catch {
-    return 'invalid'
+    return false
   }
   for (const { public_key } of keys.filter(({ purpose }) => purpose === 'checkpoint')) {
     const publicKey = Buffer.from(public_key, 'hex')
-    if ((await verifyCheckpoint(checkpoint, { origin, publicKey })).ok) return 'valid'
+    if ((await verifyCheckpoint(checkpoint, { origin, publicKey })).ok) return true
   }
-  return 'invalid'
+  return false
 }
 
 /** In the order of the log, so that the sum is the same wherever it is made. */

@@ -3,6 +3,7 @@
 import type { EventPayload } from '@custos/contract'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { Job, JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import {
@@ -33,14 +34,20 @@ type Ending = EventPayload<'retention.erased'>['ended_by']
 export const retentionEraser =
   (kernel: Kernel): JobRunner =>
   async (context) => {
-    while (!context.stopping) if (await eraseBatch(kernel, context)) return
+    const isOver = beginTurn(kernel)
+    while (!context.stopping) {
+      if (await eraseBatch(kernel, context)) return undefined
+      if (isOver()) return NEXT_TURN
+    }
     return undefined
   }
 
 /** A run that was given up after many attempts: the next look of the timer begins another. */
 export async function abandonRun(tx: Tx, job: Job): Promise<void> {
   const row = await findRetention(tx, storeOf(job))
-  if (row?.job_id === job.job_id) await updateRun(tx, row.store_id, NO_RUN)
+  if (row?.job_id !== job.job_id || row.run_days === null) return
+  const erased = row.run_erased + (await countErased(tx, batchOf(row)))
+  await endRun(tx, row, { days: row.run_days, erased, ending: 'given_up' })
 }
 
 /** Payloads are written by run.ts only. */

@@ -181,12 +181,16 @@ test('contents that only a decision of a held store names are kept with it', asy
   }
 })
 
-test('a store has at most holds_per_store holds, released ones included', async () => {
+test('at most holds_per_store holds stand on a store, released ones not counted', async () => {
   const scene = await openScene()
   try {
     const place = () => scene.api('POST', holdsOf(scene), { reason: 'r' })
     for (let made = 0; made < limits.holds_per_store; made += 1)
       assert.equal((await place()).status, 201)
+    assert.equal((await place()).body.error, 'rejected')
+    const { body } = await scene.api('GET', holdsOf(scene))
+    await scene.api('DELETE', `${holdsOf(scene)}/${body.holds[0].hold_id}`)
+    assert.equal((await place()).status, 201)
     assert.equal((await place()).body.error, 'rejected')
   } finally {
     await scene.stop()

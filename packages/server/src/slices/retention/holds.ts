@@ -77,8 +77,8 @@ type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'sealed'>
 /** How many memories of the store are being erased already. */
 async function place(call: Call<Op<'place_hold'>>, tx: Tx, hold: NewHold): Promise<number> {
   const { store_id, hold_id, until_us } = hold
-  if ((await countHolds(tx, store_id)) >= limits.holds_per_store)
-    return call.refuse('rejected', `a store has at most ${limits.holds_per_store} holds`)
+  if ((await countHolds(tx, store_id, tx.now())) >= limits.holds_per_store)
+    return call.refuse('rejected', `at most ${limits.holds_per_store} holds stand on a store`)
   meter(tx, call.operation.id)
   const already_erasing = await countErasing(tx, store_id)
   const placed_by = call.principal.key_id

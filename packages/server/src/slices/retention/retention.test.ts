@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
 import { movedClock } from '../../testing/skewed-clock.ts'
 import { runDueRetention } from './index.ts'
 
@@ -151,3 +152,64 @@ for (const at of ['retention:marked', 'erasure:2', 'erasure:3', 'erasure:6', 're
       await again.stop()
     }
   })
+
+test('a run that is given up after many attempts is on the log too', async () => {
+  const clock = movedClock()
+  let failed = 0
+  const scene = await openScene({
+    clock,
+    step(name) {
+      if (name !== 'retention:marked') return
+      failed += 1
+      throw new Error('fails each time')
+    },
+  })
+  try {
+    await scene.write('one')
+    await scene.api('PUT', path(scene), { retain_days: 1 })
+    clock.forward(2 * DAY_US)
+    const { job_id } = (await scene.api('POST', `${path(scene)}/run`)).body
+    const attempts = async () =>
+      Number(
+        (await rawSql(scene.service, 'select attempts from jobs where job_id = ?', [job_id])).at(
+          0,
+        )?.['attempts'],
+      )
+    while (failed === 0 || (await attempts()) === 0)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    await rawSql(scene.service, 'update jobs set attempts = 9 where job_id = ?', [job_id])
+    clock.forward(3_600_000_000)
+    while ((await ended(scene)).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    assert.deepEqual(await ended(scene), [[0, 'given_up', 1]])
+    assert.equal((await scene.api('GET', path(scene))).body.run, null)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a tenant at which no run can begin keeps no other one from its own', async (t) => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    const { kernel } = scene.service
+    const others = [await scene.service.createTenant(), await scene.service.createTenant()]
+    for (const { api_key } of [scene, ...others]) {
+      const send = (method: string, at: string, body: unknown) =>
+        scene.service.request(method, at, { key: api_key, body })
+      await send('POST', '/v1/stores/default/write', { content: 'one' })
+      await send('PUT', '/v1/stores/default/retention', { retain_days: 1 })
+    }
+    clock.forward(2 * DAY_US)
+    const enqueue = kernel.jobs.enqueue.bind(kernel.jobs)
+    let asked = 0
+    t.mock.method(kernel.jobs, 'enqueue', (...given: Parameters<typeof enqueue>) => {
+      asked += 1
+      if (asked === 1) throw new Error('no job for the first')
+      return enqueue(...given)
+    })
+    assert.equal(await runDueRetention(kernel), 2)
+  } finally {
+    await scene.stop()
+  }
+})

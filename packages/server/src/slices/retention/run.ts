@@ -71,14 +71,22 @@ async function startRun(kernel: Kernel, tx: Tx, store_id: string): Promise<Run> 
   return { job_id: job.job_id, retain_days, cutoff_us }
 }
 
-/** Begins a run at every store that has something due and is not held; how many. */
+/**
+ * Begins a run at every store that has something due and is not held; how many. What fails at one
+ * tenant keeps no other one from its own.
+ */
 export async function runDueRetention(kernel: Kernel): Promise<number> {
   const all = await kernel.db.read(PLATFORM, listTenantIds)
   let begun = 0
   for (const tenant_id of await tenantsWithRetention(kernel.db, all))
-    for (const store_id of await listDueStores(kernel, tenant_id)) {
-      await kernel.db.transact(tenant_id, (tx) => startRun(kernel, tx, store_id))
-      begun += 1
+    try {
+      for (const store_id of await listDueStores(kernel, tenant_id)) {
+        await kernel.db.transact(tenant_id, (tx) => startRun(kernel, tx, store_id))
+        begun += 1
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : 'unknown'
+      kernel.logger.error('retention.not_begun', { tenant_id, reason })
     }
   return begun
 }

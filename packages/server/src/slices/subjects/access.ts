@@ -112,6 +112,8 @@ function headerOf(
     tenant_id,
     find: body.find,
     store_ids: search.store_ids,
+    namespace: body.namespace ?? null,
+    include_decisions: search.include_decisions,
     generated_at: formatTime(kernel.clock.now()),
     received_at: formatTime(received_us),
     due_at: formatTime(due_us),

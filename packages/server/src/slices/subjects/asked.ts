@@ -98,11 +98,14 @@ function timesOf(now_us: number, { received_at, due_at }: AskedBody) {
 const MEMORIES = 'contents and metadata of memories, with all versions of those that fit'
 const DECISIONS = 'query, output, session, parameters and own contents of decisions'
 const OTHER_STORES = 'stores beside those named, or that the key is limited to'
+const OTHER_NAMESPACES = 'memories of other namespaces than the one named'
 const OTHERS = [
   'records of registries (artifacts, corpora, types, actions, compositions, landing certificates)',
   'requests for approvals and names of approvers',
   'governed decisions, outcomes and reviews of reputation',
-  'names and labels of stores, keys and tenants; policies; titles of reports',
+  'reasons and matters of legal holds, and what retention is based on',
+  'legal_basis and requested_by in certificates of erasure',
+  'names and labels of stores, keys, tenants, namespaces and models; policies; titles of reports',
   'texts of memories that only paraphrase or misspell what was searched for',
   'copies outside this service: exports, answers given, backups and logs of callers',
 ]
@@ -117,10 +120,16 @@ export const placesOf = (looked: Looked): { searched: string[]; not_searched: st
   not_searched: notSearched(looked),
 })
 
-export function notSearched(looked: Looked): string[] {
+const SCOPE_GONE =
+  'stores, namespaces or decisions that the request may have left out: its words are destroyed'
+
+/** Null: what the request was narrowed to cannot be read any more. */
+export function notSearched(looked: Looked | null): string[] {
+  if (looked === null) return [SCOPE_GONE, ...OTHERS]
   const reason = whyNoDecisions(looked)
   return [
     ...(looked.store_ids === null ? [] : [OTHER_STORES]),
+    ...(looked.namespace === undefined ? [] : [OTHER_NAMESPACES]),
     ...(reason === null ? [] : [`the text of decisions: ${reason}`]),
     ...OTHERS,
   ]

@@ -116,8 +116,7 @@ async function statementOf(
 ): Promise<ErasureManifest> {
   const head = await kernel.db.read(tenant_id, findHead)
   const missed = words === null ? [WORDS_GONE] : []
-  const not_searched =
-    words === null ? [] : notSearched({ ...words, matcher: matcherOf(words.find) })
+  const looked = words && { ...words, matcher: matcherOf(words.find) }
   return {
     record_kind: 'erasure_manifest',
     request_id,
@@ -129,7 +128,7 @@ async function statementOf(
     found: foundOf(row),
     found_later: entries.length - row.facts - row.decisions_naming,
     searched_again: words !== null,
-    not_searched: [...missed, ...not_searched],
+    not_searched: [...missed, ...notSearched(looked)],
     received_at: formatTime(row.received_us),
     due_at: formatTime(row.due_us),
     started_at: formatTime(row.started_us ?? row.created_us),

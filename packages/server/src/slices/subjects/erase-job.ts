@@ -1,17 +1,18 @@
 // The job behind an erasure: memories, decisions, a second search, the manifest, the end.
 
+import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { reasonsOf, redactDecision } from '../erasure/index.ts'
+import { reasonsOf, redactDecision, UnprovenErasure } from '../erasure/index.ts'
 import { closeRequest } from './close.ts'
-import { eraseBatch } from './erase-batch.ts'
+import { eraseBatch, openItems } from './erase-batch.ts'
 import { DECISIONS, decisionOf, itemOfDecision } from './items.ts'
 import { searchLater } from './later.ts'
 import { openWords, type Words } from './sealed-words.ts'
 import { settle } from './settle.ts'
 import { bytesOf } from './show.ts'
-import { findRequest, listOpenItems, type RequestRow, updateOpen } from './subjects.sql.ts'
+import { findRequest, type RequestRow, updateOpen } from './subjects.sql.ts'
 
 export const SUBJECT_ERASE = 'subject.erase'
 
@@ -32,6 +33,8 @@ export const SUBJECT_STEPS = [
 /** Retries of the queue come first; then it waits and never gives up: what is asked for is owed. */
 const ATTEMPTS_BEFORE_PAUSE = 8
 const PAUSE_MS = 60_000
+/** With more of them it is no matter of one memory: the job fails before it tries the others. */
+const UNPROVEN_MAX = 500
 
 /** An open request while the job is at it. */
 export interface Work {
@@ -43,16 +46,28 @@ export interface Work {
   readonly words: Words | null
 }
 
-export const subjectEraser =
-  (kernel: Kernel): JobRunner =>
-  async (context) => {
+/**
+ * Items, by job, that could not be proven erased in this attempt: passed over for the rest of it,
+ * however many turns it takes. A process that does not know them only tries them once more.
+ */
+type Unproven = Map<string, Set<string>>
+
+export function subjectEraser(kernel: Kernel): JobRunner {
+  const unproven: Unproven = new Map()
+  return async (context) => {
+    const { job_id } = context.job
     try {
-      await run(kernel, context)
-      return undefined
+      const open = unproven.get(job_id) ?? new Set()
+      unproven.set(job_id, open)
+      const pause = await run(kernel, context, open)
+      if (!pause) unproven.delete(job_id)
+      return pause
     } catch (error) {
+      unproven.delete(job_id)
       return pauseOrThrow(kernel, context, error)
     }
   }
+}
 
 function pauseOrThrow(kernel: Kernel, { job }: JobContext, error: unknown): JobPause {
   if (job.attempts < ATTEMPTS_BEFORE_PAUSE) throw error
@@ -62,22 +77,29 @@ function pauseOrThrow(kernel: Kernel, { job }: JobContext, error: unknown): JobP
 }
 
 /** Safe to run again from the start: every step looks at what is left to do. */
-async function run(kernel: Kernel, context: JobContext): Promise<void> {
+async function run(
+  kernel: Kernel,
+  context: JobContext,
+  unproven: Set<string>,
+): Promise<JobPause | undefined> {
   const { tenant_id, payload } = context.job
   const request_id = String(payload['request_id'])
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, bytesOf(request_id)))
-  if (!row) return
+  if (!row) return undefined
   const { secret_no, sealed } = row
   if (row.completed_us === null) {
     const words = await openWords(kernel, tenant_id, { request_id, secret_no, sealed })
     const work: Work = { kernel, tenant_id, request_id, row, words }
     await begin(work)
-    if ((await eraseAll(work, context)) === 'stopped') return
+    const end = await eraseAll(work, context, unproven)
+    if (end === 'stopped') return undefined
+    if (end === 'turn_over') return NEXT_TURN
     await closeRequest(work)
   }
   // After the end is durable: whoever finds the request open can still open its words.
   await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
   await kernel.step('subject:closed')
+  return undefined
 }
 
 async function begin({ kernel, tenant_id, request_id, row }: Work): Promise<void> {
@@ -89,15 +111,28 @@ async function begin({ kernel, tenant_id, request_id, row }: Work): Promise<void
 }
 
 /** Until nothing is left, also of what was written while it was at work. */
-async function eraseAll(work: Work, context: JobContext): Promise<'done' | 'stopped'> {
+async function eraseAll(
+  work: Work,
+  context: JobContext,
+  unproven: Set<string>,
+): Promise<'done' | 'stopped' | 'turn_over'> {
+  const isOver = beginTurn(work.kernel)
+  const left = () => (context.stopping ? 'stopped' : isOver() ? 'turn_over' : null)
   for (;;) {
-    while (await eraseBatch(work)) {
+    while (await eraseBatch(work, unproven)) {
       await showProgress(work, context)
-      if (context.stopping) return 'stopped'
+      if (unproven.size > UNPROVEN_MAX) throw new UnprovenErasure()
+      const end = left()
+      if (end) return end
     }
-    while (await redactNext(work)) if (context.stopping) return 'stopped'
+    while (await redactNext(work, unproven)) {
+      const end = left()
+      if (end) return end
+    }
     await showProgress(work, context)
     if (context.stopping) return 'stopped'
+    // All others are done: these are for the next attempt, and no search is made before.
+    if (unproven.size > 0) throw new UnprovenErasure()
     if ((await searchLater(work)) === 'nothing') return 'done'
   }
 }
@@ -107,17 +142,18 @@ async function showProgress({ kernel, tenant_id, request_id }: Work, context: Jo
   if (row) await context.progress(row.items_done, row.items)
 }
 
-/** False: no decision is left. */
-async function redactNext(work: Work): Promise<boolean> {
-  const { kernel, tenant_id, request_id, words } = work
-  const [item] = await kernel.db.read(tenant_id, (db) =>
-    listOpenItems(db, bytesOf(request_id), { prefix: DECISIONS, limit: 1 }),
-  )
+/** False: no decision is left but those in `unproven`. */
+async function redactNext(work: Work, unproven: Set<string>): Promise<boolean> {
+  const [item] = await openItems(work, { prefix: DECISIONS, limit: 1, unproven })
   if (item === undefined) return false
   const decision_id = decisionOf(item)
-  const reasons = words?.reasons ?? reasonsOf({})
+  const reasons = work.words?.reasons ?? reasonsOf({})
   const outcome = await redactUnlessHeld(work, { decision_id, reasons })
-  await kernel.step('subject:redacted')
+  if (outcome === 'unproven') {
+    unproven.add(item)
+    return true
+  }
+  await work.kernel.step('subject:redacted')
   await settle(work, [{ item: itemOfDecision(decision_id), ...outcome }])
   return true
 }
@@ -130,6 +166,7 @@ async function redactUnlessHeld(
     const certificate_id = await redactDecision(kernel, tenant_id, asked)
     return { outcome: certificate_id === null ? 'absent' : 'erased', certificate_id }
   } catch (error) {
+    if (error instanceof UnprovenErasure) return 'unproven'
     if (!(error instanceof Refusal && error.code === 'legal_hold')) throw error
     return { outcome: 'held', certificate_id: null }
   }

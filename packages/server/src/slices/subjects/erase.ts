@@ -24,10 +24,14 @@ const SAMPLES = 20
 
 export const erase: Handler<Erase> = async (call, { body }) => {
   const { kernel, tenant_id } = call
+  // A retry is told of the first request, whatever stores and policies there are by now.
+  const before = body.preview ? null : await answeredBefore(call)
+  if (before) return before
   const asked = await readAsked(call, body)
   if (body.preview) {
     const found = await searchAll(kernel, tenant_id, asked.search)
-    return previewed(previewOf(asked, found, await summarise(kernel, tenant_id, found)))
+    const summary = await summarise(kernel, tenant_id, found)
+    return previewed(previewOf(body, { asked, found, summary }))
   }
   erasureSigner(kernel)
   const found = await searchAll(kernel, tenant_id, asked.search)
@@ -48,7 +52,8 @@ export const erase: Handler<Erase> = async (call, { body }) => {
   return call.once(requestOnce(call, body, request))
 }
 
-function previewOf(asked: Asked, { log_seq, scanned }: Found, summary: Summary): SubjectPreview {
+function previewOf(body: Body, { asked, found: looked, summary }: Finding): SubjectPreview {
+  const { log_seq, scanned } = looked
   const { found, stores, items, digest } = summary
   return {
     preview: true,
@@ -57,24 +62,49 @@ function previewOf(asked: Asked, { log_seq, scanned }: Found, summary: Summary):
     digest,
     log_seq,
     scanned: { ...scanned },
+    namespace: body.namespace ?? null,
+    include_decisions: asked.search.include_decisions,
     ...placesOf(asked.search),
   }
 }
 
-interface NewRequest {
-  readonly request_id: string
+interface Finding {
   readonly asked: Asked
   readonly found: Found
   readonly summary: Summary
+}
+
+interface NewRequest extends Finding {
+  readonly request_id: string
   readonly sealed: SealedWords
 }
 
-function requestOnce(call: Call<Erase>, body: Body, request: NewRequest): Once<SubjectRequest> {
-  const show = async (tx: Tx, request_id: string) => {
-    const row = await findRequest(tx, bytesOf(request_id))
-    if (!row) throw new Error('a request is gone although requests are never removed')
-    return showRequest(call.tenant_id, asAsked(row), row.created_us)
+async function showAsked(tx: Tx, request_id: string): Promise<SubjectRequest> {
+  const row = await findRequest(tx, bytesOf(request_id))
+  if (!row) throw new Error('a request is gone although requests are never removed')
+  return showRequest(tx.tenant_id, asAsked(row), row.created_us)
+}
+
+const replay: Once<SubjectRequest>['replay'] = (tx, ids) => showAsked(tx, String(ids['request_id']))
+
+/** Nothing was answered under the key yet. */
+class Unanswered extends Error {}
+
+/** What was answered under the same Idempotency-Key; null: nothing yet. */
+async function answeredBefore(call: Call<Erase>): Promise<SubjectRequest | null> {
+  if (call.idempotency_key === null) return null
+  try {
+    return await call.once<SubjectRequest>({
+      run: () => Promise.reject(new Unanswered()),
+      replay,
+    })
+  } catch (error) {
+    if (error instanceof Unanswered) return null
+    throw error
   }
+}
+
+function requestOnce(call: Call<Erase>, body: Body, request: NewRequest): Once<SubjectRequest> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)
@@ -83,9 +113,9 @@ function requestOnce(call: Call<Erase>, body: Body, request: NewRequest): Once<S
         return call.refuse('subject_changed', undefined, { members: { digest } })
       await writeRequest(call, tx, request)
       const { request_id } = request
-      return { reply: await show(tx, request_id), ids: { request_id } }
+      return { reply: await showAsked(tx, request_id), ids: { request_id } }
     },
-    replay: (tx, ids) => show(tx, String(ids['request_id'])),
+    replay,
   }
 }
 

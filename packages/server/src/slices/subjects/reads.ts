@@ -1,6 +1,8 @@
 // Reads of requests: one, the list, the manifest alone or with its certificates.
 
+import assert from 'node:assert/strict'
 import type { Manifest, StreamReply, subjects } from '@custos/contract'
+import { verifyManifest } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { findRecords, readRecord, showCertificate } from '../erasure/index.ts'
@@ -73,10 +75,16 @@ export const manifest: Handler<Op<'manifest'>> = async (call, { params, query })
   const found = await call.read((db) => findManifest(db, row.request_id))
   const text = found?.manifest
   if (typeof text !== 'string') return call.refuse('wrong_state', whyNone(row))
-  if (query.format === 'bundle') return bundleOf(call, request_id, text)
-  // Written by closeRequest, of a manifest that verified.
-  const reply: Manifest = JSON.parse(text)
-  return reply
+  const reply = await readManifest(call, text)
+  return query.format === 'bundle' ? bundleOf(call, request_id, text) : reply
+}
+
+/** Throws where it does not verify: closeRequest has written none that did not. */
+async function readManifest({ kernel }: Reading, text: string): Promise<Manifest> {
+  const stored: Manifest = JSON.parse(text)
+  const verdict = await verifyManifest(stored, kernel.keyring.publishedKeys())
+  assert(verdict.valid, `a stored manifest does not verify: ${verdict.reason}`)
+  return stored
 }
 
 const whyNone = ({ kind }: RequestRow): string =>

@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { formatTime } from '../../platform/clock.ts'
+import { turnLength } from '../../platform/job-turn.ts'
 import type { JobContext } from '../../platform/jobs/queue.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
 import { subjectEraser } from './erase-job.ts'
 import { SUBJECT, subjectScene } from './testing/scene.ts'
 
@@ -107,6 +110,22 @@ describe('due dates', () => {
   })
 })
 
+describe('a manifest as it is stored', () => {
+  test('is not handed out when it was altered, alone or with its certificates', async () => {
+    const of = await scene()
+    const { request_id } = await of.erase({ text: 'Jana Novak' })
+    const id = Buffer.from(request_id, 'hex')
+    const sql =
+      'update subject_requests set manifest = replace(manifest, ?, ?) where request_id = ?'
+    await rawSql(service, sql, ['"searched_again":true', '"searched_again":false', id])
+    for (const query of ['', '?format=bundle']) {
+      const path = `${SUBJECT}/${request_id}/manifest${query}`
+      const { status, body } = await of.ask('GET', path)
+      assert.deepEqual([status, body.error], [500, 'internal'])
+    }
+  })
+})
+
 describe('what comes in while it is erased', () => {
   test('is found by the second search and erased with a certificate too', async () => {
     const of = await scene()
@@ -154,6 +173,29 @@ describe('what comes in while it is erased', () => {
   })
 })
 
+describe('beside others', () => {
+  test('a small request is done before a long one that began earlier', async () => {
+    const [long, small] = [await scene(), await scene()]
+    const items = Array.from({ length: 450 }, (_, n) => ({ content: `Jana Novak, note ${n}` }))
+    await long.ok('POST', `/v1/stores/${long.store_id}/write_batch`, { items })
+    await small.write('Jana Novak lives in Brno')
+    const turn = turnLength(service.kernel)
+    const { ms } = turn
+    // A turn is one batch then: the long one has three.
+    turn.ms = 0
+    try {
+      const { request_id, release } = await openRequest(long)
+      const other = await small.request({ text: 'Jana Novak' })
+      release()
+      const [last, first] = [await long.settled(request_id), await small.settled(other.request_id)]
+      assert.ok(last.started_at < first.started_at && first.completed_at < last.completed_at)
+      assert.deepEqual(last.progress, { done: 450, total: 450 })
+    } finally {
+      turn.ms = ms
+    }
+  })
+})
+
 describe('a failure in the middle', () => {
   test('is made up for by the next attempt', async () => {
     const of = await scene()
@@ -162,6 +204,36 @@ describe('a failure in the middle', () => {
     const { request_id } = await of.request({ text: 'Jana Novak' })
     assert.equal((await of.settled(request_id)).status, 'done')
     assert.equal((await of.ok('GET', '/v1/erasure/stats')).total, 1)
+  })
+
+  test('to prove one of them gone keeps neither the others nor the decisions', async () => {
+    const of = await scene()
+    const items = Array.from({ length: 230 }, (_, n) => ({ content: `Jana Novak, note ${n}` }))
+    const { refs } = await of.ok('POST', `/v1/stores/${of.store_id}/write_batch`, { items })
+    const naming = await of.decide('Who is Jana Novak?', 'A customer')
+    const other = await of.decide('What is for lunch?', 'Soup')
+    // A decision that is said to use it, and does not show that it is gone.
+    const using = [of.tenant_id, refs[3], of.tenant_id, Buffer.from(other, 'hex')]
+    const insert = `insert into decision_facts (tenant_id, ref, decision_seq, bound)
+      select ?, ?, seq, 0 from decisions where tenant_id = ? and decision_id = ?`
+    atStep.set('erasure:5', async () => void (await rawSql(service, insert, using)))
+    const { request_id, job_id } = await of.request({ text: 'Jana Novak' })
+    // The second attempt is over when a third one begins.
+    const sql = 'select attempts from jobs where job_id = ?'
+    let shown = await of.ok('GET', `${SUBJECT}/${request_id}`)
+    for (let attempts = 0; attempts < 3 && shown.completed_at === null; await delay(20)) {
+      attempts = Number((await rawSql(service, sql, [job_id]))[0]?.['attempts'])
+      shown = await of.ok('GET', `${SUBJECT}/${request_id}`)
+    }
+    assert.deepEqual([shown.status, shown.progress], ['running', { done: 230, total: 231 }])
+    assert.match((await of.ok('GET', `/v1/decisions/${naming}`)).query, /^\[REDACTED/)
+    const remove = 'delete from decision_facts where tenant_id = ? and ref = ?'
+    await rawSql(service, remove, [of.tenant_id, refs[3]])
+    assert.equal((await of.settled(request_id)).status, 'done')
+    const { entries } = await of.manifestOf(request_id)
+    assert.ok(entries.every(({ outcome }: { outcome: string }) => outcome === 'erased'))
+    const verdict = await of.verify(await of.bundleOf(request_id))
+    assert.ok(verdict.valid, verdict.reason)
   })
 
   test('that lasts never ends the job: it is tried again, once a minute', async () => {

@@ -16,6 +16,7 @@ after(() => service.stop())
 
 const scene = () => subjectScene(service)
 const MARKER = /^\[REDACTED/
+const dropStores = ({ store_ids: _, ...more }: { readonly [key: string]: unknown }) => more
 
 describe("a preview of 'subjects.erase'", () => {
   test('counts memories with all versions, and decisions that used or name them', async () => {
@@ -99,6 +100,47 @@ describe("a preview of 'subjects.erase'", () => {
     assert.equal((await preview(find)).found.facts, 3)
     assert.equal((await preview(find, { store_ids: [other] })).found.facts, 1)
     assert.equal((await preview(find, { namespace: 'unit' })).found.facts, 1)
+  })
+
+  test('says what it was narrowed to and what was not searched for it, signed too', async () => {
+    const { write, decide, preview, erase, manifestOf, access, ok, store_id } = await scene()
+    await write('Jana Novak lives in Brno')
+    await decide('Who is Jana Novak?', 'A customer')
+    const body = { content: 'Jana Novak inside', namespace: 'unit' }
+    await ok('POST', `/v1/stores/${store_id}/write`, body)
+    const find = { text: 'Jana Novak' }
+    const cases = [
+      [{}, []],
+      [{ namespace: 'unit' }, ['other namespaces', 'they are of no namespace']],
+      [{ store_ids: [store_id] }, ['stores beside those named']],
+      [{ include_decisions: false }, ['they were left out by the request']],
+    ] as const
+    const every = cases.flatMap(([, reasons]) => reasons)
+    for (const [more, reasons] of cases) {
+      const [header] = await access(find, more)
+      const shown = await preview(find, more)
+      for (const { namespace, include_decisions } of [header, shown])
+        assert.deepEqual(
+          { namespace, include_decisions },
+          { namespace: null, include_decisions: true, ...dropStores(more) },
+        )
+      const { request_id } = await erase({ text: 'Nobody Here' }, more)
+      for (const { not_searched } of [header, shown, await manifestOf(request_id)]) {
+        const said = every.filter((reason) => not_searched.some((s: string) => s.includes(reason)))
+        assert.deepEqual(said, reasons)
+        assert.ok(!not_searched.some((text: string) => text.includes('unit')))
+      }
+    }
+  })
+
+  test('says of every other place with words of callers that it was not searched', async () => {
+    const { preview } = await scene()
+    const { not_searched } = await preview({ text: 'Jana Novak' })
+    for (const place of ['legal holds', 'retention', 'legal_basis', 'requested_by', 'namespaces'])
+      assert.ok(
+        not_searched.some((text: string) => text.includes(place)),
+        place,
+      )
   })
 
   test('takes as many memories and decisions as one request may have, and no more', async () => {
@@ -216,6 +258,24 @@ describe("an erasure by 'subjects.erase'", () => {
     assert.ok(verdict.checks.some(({ name, ok }) => name === 'certificates_root' && ok))
     assert.equal((await events('subject.requested')).length, 1)
     assert.equal((await events('subject.erased')).length, 1)
+  })
+
+  test('is told again to a retry, also when its store is gone by then', async () => {
+    const { ok, settled, write, api_key: key } = await scene()
+    const { store_id } = await ok('POST', '/v1/stores', { name: 'gone soon' })
+    await write('Jana Novak lives in Brno', {}, store_id)
+    const body = { find: { text: 'Jana Novak' }, store_ids: [store_id] }
+    const sent = { key, body, headers: { 'idempotency-key': 'once-only' } }
+    const first = await service.request('POST', SUBJECT, sent)
+    assert.equal(first.status, 202, first.text)
+    await settled(first.body.request_id)
+    await ok('DELETE', `/v1/stores/${store_id}`)
+    await service.kernel.jobs.idle()
+    const again = await service.request('POST', SUBJECT, sent)
+    assert.deepEqual([again.status, again.body], [202, first.body])
+    const other = { ...sent, body: { ...body, include_decisions: false } }
+    const { status, body: problem } = await service.request('POST', SUBJECT, other)
+    assert.deepEqual([status, problem.error], [409, 'idempotency_key_reused'])
   })
 
   test('is refused, changing nothing, when others are found than in the preview', async () => {

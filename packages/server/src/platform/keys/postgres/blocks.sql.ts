@@ -19,6 +19,9 @@ export async function insertBlock(tx: PgTx, owner: Owner, { first, end }: Range)
   )
 }
 
+export const deleteBlocks = (tx: PgTx, tenant_id: string): Promise<number> =>
+  tx.run('DELETE FROM keyring.secret_blocks WHERE tenant_id = $1', tenant_id)
+
 /** The block that starts last, of those that start at `from` or before. */
 export async function findLastBlock(
   db: PgQueries,

@@ -8,7 +8,7 @@ import { backfillLedger, compareLedger, levelCheckpoints, mergeLedger } from './
 import { listAbandoned, listRenewalsAlive } from './parts.sql.ts'
 import { dropPlan, installRenewed } from './renewals.ts'
 import type { SecretStore } from './secret-store.ts'
-import { listUndestroyed } from './tenants.sql.ts'
+import { destroyTenantKeys, listHalfRemoved, listUndestroyed } from './tenants.sql.ts'
 
 interface Place {
   readonly db: KeyringPg
@@ -21,6 +21,8 @@ interface Place {
  * destroy, as at most starts, nobody has to wait for it.
  */
 export async function makeLevel({ db, secrets, copy }: Place): Promise<number> {
+  // First: what is left of them opens no more, and nothing below has to know of that.
+  for (const tenant_id of await listHalfRemoved(db)) await secrets.removeSecrets(tenant_id)
   const compared = copy && (await compareLedger(db, copy))
   const fresh = (compared?.incoming.size ?? 0) + (compared?.unclaimed.size ?? 0) > 0
   const merged =
@@ -44,11 +46,12 @@ async function isSettled(db: PgQueries): Promise<boolean> {
  * One transaction: a process that opens at the same time must not destroy the old secrets of
  * records whose new ones this one is yet to install.
  */
-function settle(
+async function settle(
   secrets: SecretStore,
   merge: (tx: PgTx) => Promise<number> | number,
 ): Promise<number> {
-  return secrets.destroying(async (tx, destroy) => {
+  let gone: ReadonlySet<string> = new Set()
+  const merged = await secrets.destroying(async (tx, destroy) => {
     await lockCounter(tx, 'ledger')
     const merged = await merge(tx)
 
@@ -57,8 +60,9 @@ function settle(
       await dropPlan(tx, { secrets, destroy }, parts_id)
     await installRenewed(tx, secrets)
 
-    for (const tenant_id of await listUndestroyed(tx)) await secrets.destroyTenantIn(tx, tenant_id)
-    const named = await listNamedAlive(tx)
+    gone = new Set(await listUndestroyed(tx))
+    for (const tenant_id of gone) await destroyTenantKeys(tx, tenant_id)
+    const named = (await listNamedAlive(tx)).filter(({ tenant_id }) => !gone.has(tenant_id))
     const groups = Map.groupBy(named, ({ tenant_id, kind }) => `${kind}\n${tenant_id}`)
     for (const [first, ...rest] of groups.values()) {
       if (!first) continue
@@ -70,4 +74,7 @@ function settle(
     }
     return merged
   })
+  // Apart: they open no more, and there may be a great many.
+  for (const tenant_id of gone) await secrets.removeSecrets(tenant_id)
+  return merged
 }

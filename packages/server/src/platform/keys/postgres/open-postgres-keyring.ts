@@ -34,6 +34,7 @@ import { SecretStore } from './secret-store.ts'
 import { SigningKeys } from './signing-keys.ts'
 import { loadState } from './state.sql.ts'
 import { TenantRing } from './tenant-ring.ts'
+import { hasRemains } from './tenants.sql.ts'
 import { watch } from './watcher.ts'
 
 export const SCHEMA = 'custos_keyring'
@@ -199,6 +200,10 @@ class OpenKeyring implements PostgresKeyring {
     this.#parts.tenants.drop(tenant_id)
   }
 
+  async hasRemains(tenant_id: string): Promise<boolean> {
+    return hasRemains(this.#parts.db, tenant_id)
+  }
+
   async tenant(tenant_id: string): Promise<TenantKeys> {
     return this.#underMaster(() => this.#parts.tenants.load(tenant_id))
   }
@@ -310,7 +315,8 @@ function watchFor(parts: Parts, read_only: boolean): () => Promise<void> {
     turn: () => held.turn(),
     follow: async ({ destroyed, key_changes, day_floor, tenants_destroyed }) => {
       days.forget(day_floor)
-      if (tenants_destroyed !== seen) await tenants.follow()
+      if (tenants_destroyed !== seen)
+        for (const tenant_id of await tenants.follow()) held.wipeTenant(tenant_id)
       seen = tenants_destroyed
       await secrets.follow(destroyed)
       await signing.follow(key_changes)

@@ -19,6 +19,7 @@ import {
   sealSecret,
   updateSecrets,
 } from './secrets.sql.ts'
+import { isGone, lockTenant } from './tenants.sql.ts'
 import {
   deleteOldWrapKeys,
   insertWrapKey,
@@ -27,6 +28,7 @@ import {
   listWrapOwners,
   lockOldWrapKeys,
   newWrapKey,
+  OWN,
   openWrapKey,
 } from './wrap-keys.sql.ts'
 
@@ -49,10 +51,13 @@ export async function rewriteSecrets(db: KeyringPg, master: MasterHolder): Promi
 async function rewrap(db: KeyringPg, master: MasterHolder, tenant_id: string): Promise<number> {
   const version = await db.transact(async (tx) => {
     await lockInstance(tx, master)
+    // A tenant destroyed since it was listed gets no key again.
+    if (tenant_id !== OWN && !(await lockTenant(tx, tenant_id))) return null
     const next = (await lastWrapVersion(tx, tenant_id)) + 1
     await insertWrapKey(tx, newWrapKey(master, tenant_id, next))
     return next
   })
+  if (version === null) return 0
   const move = new Move(master, tenant_id, version)
   await untilDone(() => db.transact((tx) => move.page(tx)))
   await db.transact(async (tx) => {
@@ -94,6 +99,7 @@ class Move {
     if (!last) return false
     const keys = await this.#keys(tx)
     const next = keys.get(this.#version)
+    if (!next && (await isGone(tx, this.#tenant_id))) return false
     if (!next) throw new KeyringError('keyring_damaged', 'the new wrap key is gone')
     const sealing = { version: this.#version, key: next }
     await updateSecrets(

@@ -7,6 +7,7 @@ import { slotRuns } from '../slot-file.ts'
 import type { MasterHolder } from '../wrap.ts'
 import { takeNumbers } from './instance.sql.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
+import { isGone } from './tenants.sql.ts'
 import { openWrapKey } from './wrap-keys.sql.ts'
 
 /** Whose secrets: of a tenant and kind, or the keyring's own of days. */
@@ -114,6 +115,8 @@ export async function loadSecrets(
   const keys = new Map<number, KeyObject>()
   for (const { number, version, bytes: wrap_key } of rows)
     if (number === null) keys.set(version, openWrapKey(master, { tenant_id, version, wrap_key }))
+  // A tenant without any is being removed: its keys went first, and its secrets are no more.
+  if (keys.size === 0 && rows.length > 0 && (await isGone(db, tenant_id))) return []
   return rows.flatMap(({ number, version, bytes: secret }) => {
     if (number === null) return []
     return [{ number, secret: openSecret(keys.get(version), owner, { number, secret }) }]
@@ -151,6 +154,39 @@ export async function deleteSecrets(
     gone.push(...rows.map(({ number }) => number))
   }
   return gone
+}
+
+/**
+ * The next secrets of a tenant whose keys are destroyed, overwritten first like those above.
+ * false: there was none left.
+ */
+export async function deleteNextSecrets(
+  tx: PgTx,
+  tenant_id: string,
+  limit: number,
+): Promise<boolean> {
+  for (const kind of ['fact', 'decision'] as const) {
+    const row = await tx.get<{ last: number | null }>(
+      `SELECT max(number) AS last FROM (
+         SELECT number FROM keyring.secrets WHERE tenant_id = $1 AND kind = $2
+         ORDER BY number LIMIT $3) AS next`,
+      tenant_id,
+      kind,
+      limit,
+    )
+    const last = row?.last ?? null
+    if (last === null) continue
+    const at = 'WHERE tenant_id = $1 AND kind = $2 AND number <= $3'
+    await tx.run(
+      `UPDATE keyring.secrets SET secret = decode(repeat('00', length(secret)), 'hex') ${at}`,
+      tenant_id,
+      kind,
+      last,
+    )
+    await tx.run(`DELETE FROM keyring.secrets ${at}`, tenant_id, kind, last)
+    return true
+  }
+  return false
 }
 
 export interface DestroyedSecret extends Owner {

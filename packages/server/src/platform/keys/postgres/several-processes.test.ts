@@ -86,6 +86,22 @@ test('a process that missed what the list no longer holds compares its memory', 
   assert.ok(block.secretAt(1) && block.secretAt(3))
 })
 
+test('a number without a row among others with one makes it compare as well', async (t) => {
+  const place = await postgresPlace(t)
+  const [one, other] = [await place.open(), await place.open()]
+  await one.createTenant('acme')
+  const block = await other.reserve('acme', 'fact', { at_least: 1, count: 4 })
+  // As an erasure and an off-boarding leave it that come between two looks.
+  await place.query(`WITH gone AS (DELETE FROM custos_keyring.secrets WHERE number IN (1, 2)),
+    counted AS (UPDATE custos_keyring.counters SET value = value + 2 WHERE name = 'destroyed'
+      RETURNING value)
+    INSERT INTO custos_keyring.destroyed_secrets (seq, tenant_id, kind, number)
+    SELECT value - 1, 'acme', 'fact', 1 FROM counted`)
+  await until(() => throws(() => block.secretAt(1), 'secret_destroyed'))
+  assert.ok(throws(() => block.secretAt(2), 'secret_destroyed'))
+  assert.ok(block.secretAt(3))
+})
+
 test('a key rotated or retired by one process soon signs nowhere', async (t) => {
   const place = await postgresPlace(t)
   const [one, other] = [await place.open(), await place.open()]

@@ -52,11 +52,12 @@ export class TenantRing {
     return listDestroyedTenantIds(this.#db)
   }
 
-  /** Wipes what is in memory of tenants whose keys were destroyed. */
-  async follow(): Promise<void> {
+  /** Wipes what is in memory of tenants whose keys were destroyed; which those are. */
+  async follow(): Promise<string[]> {
     this.#looks += 1
-    if (this.#open.size > 0)
-      for (const tenant_id of await this.listDestroyed()) this.drop(tenant_id)
+    const gone = await this.listDestroyed()
+    for (const tenant_id of gone) this.drop(tenant_id)
+    return gone
   }
 
   drop(tenant_id: string): void {

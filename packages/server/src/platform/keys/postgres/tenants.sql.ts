@@ -1,5 +1,6 @@
 // Tenants' wrapped keys.
 
+import { isDestroyed } from '../tenant-rows.ts'
 import type { TenantRow } from '../tenants.sql.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 
@@ -32,11 +33,18 @@ export async function lockTenant(tx: PgTx, tenant_id: string): Promise<boolean> 
   return row?.live ?? false
 }
 
+/** Whether its row says that its keys were destroyed. */
+export async function isGone(db: PgQueries, tenant_id: string): Promise<boolean> {
+  const row = await findTenant(db, tenant_id)
+  return row !== undefined && isDestroyed(row)
+}
+
 /**
- * Leaves of the tenant the row that says so. Overwritten first: storage that changes rows in place
+ * Destroys the tenant's keys and those its secrets are stored under: nothing of it opens from this
+ * commit on, and no secret is made for it. Overwritten first: storage that changes rows in place
  * then keeps nothing of them. Whoever makes secrets for it meanwhile is waited for.
  */
-export async function destroyTenantRows(tx: PgTx, tenant_id: string): Promise<void> {
+export async function destroyTenantKeys(tx: PgTx, tenant_id: string): Promise<void> {
   await tx.run(
     `INSERT INTO keyring.tenants (tenant_id, tenant_key, label_salt) VALUES ($1, '', '')
      ON CONFLICT DO NOTHING`,
@@ -52,13 +60,32 @@ export async function destroyTenantRows(tx: PgTx, tenant_id: string): Promise<vo
   await tx.run(`UPDATE keyring.tenants SET tenant_key = '', label_salt = '' ${at}`, tenant_id)
   await tx.run(`UPDATE keyring.wrap_keys SET ${zeros('wrap_key')} ${at}`, tenant_id)
   await tx.run(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id)
-  await tx.run(`UPDATE keyring.secrets SET ${zeros('secret')} ${at}`, tenant_id)
-  await tx.run(`DELETE FROM keyring.secrets ${at}`, tenant_id)
-  await tx.run(`DELETE FROM keyring.secret_blocks ${at}`, tenant_id)
   await tx.run(
     `INSERT INTO keyring.counters (name, value) VALUES ('tenants_destroyed', 1)
      ON CONFLICT (name) DO UPDATE SET value = counters.value + 1`,
   )
+}
+
+/** Whether the tenant has a key, a secret or a block of numbers. */
+export async function hasRemains(db: PgQueries, tenant_id: string): Promise<boolean> {
+  const any = (table: string) => `EXISTS (SELECT 1 FROM keyring.${table} WHERE tenant_id = $1)`
+  const row = await db.get<{ found: boolean }>(
+    `SELECT ${any('secrets')} OR ${any('secret_blocks')} OR ${any('wrap_keys')} OR EXISTS (
+       SELECT 1 FROM keyring.tenants WHERE tenant_id = $1 AND length(tenant_key) > 0) AS found`,
+    tenant_id,
+  )
+  return row?.found ?? true
+}
+
+/** Tenants whose keys are destroyed, and of whose secrets a stop has left some. */
+export async function listHalfRemoved(db: PgQueries): Promise<string[]> {
+  const rows = await db.all<{ tenant_id: string }>(
+    `SELECT t.tenant_id FROM keyring.tenants AS t WHERE length(t.tenant_key) = 0
+       AND (EXISTS (SELECT 1 FROM keyring.secrets AS s WHERE s.tenant_id = t.tenant_id)
+         OR EXISTS (SELECT 1 FROM keyring.secret_blocks AS b WHERE b.tenant_id = t.tenant_id))
+     ORDER BY t.tenant_id`,
+  )
+  return rows.map((row) => row.tenant_id)
 }
 
 /** Tenants that the ledger names as destroyed, and that have something left. */
@@ -67,6 +94,7 @@ export async function listUndestroyed(db: PgQueries): Promise<string[]> {
     `SELECT DISTINCT l.tenant_id FROM keyring.ledger AS l
      LEFT JOIN keyring.tenants AS t ON t.tenant_id = l.tenant_id
      WHERE l.subject_kind = 'tenant' AND (t.tenant_id IS NULL OR length(t.tenant_key) > 0
+       OR EXISTS (SELECT 1 FROM keyring.secrets AS s WHERE s.tenant_id = l.tenant_id)
        OR EXISTS (SELECT 1 FROM keyring.secret_blocks AS b WHERE b.tenant_id = l.tenant_id)
        OR EXISTS (SELECT 1 FROM keyring.wrap_keys AS w WHERE w.tenant_id = l.tenant_id))
      ORDER BY l.tenant_id`,

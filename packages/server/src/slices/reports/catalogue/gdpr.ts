@@ -24,12 +24,33 @@ export const gdpr: Framework = {
       not_covered: 'Lawfulness, fairness and purpose of the processing.',
     },
     {
+      key: 'article_5_1_e_storage_limitation',
+      article: '5(1)(e)',
+      title: 'Principles relating to processing of personal data: storage limitation',
+      requirement: 'Personal data is kept no longer than its purposes need.',
+      evidence: ['retention_rules'],
+      read: read('gdpr_info', 'gdpr_kiprotect'),
+      not_covered: 'Whether the limits fit the purposes, and data under a legal hold.',
+    },
+    {
+      key: 'article_12_modalities',
+      article: '12',
+      title:
+        'Transparent information, communication and modalities for the exercise of the rights of ' +
+        'the data subject',
+      requirement: 'Requests of data subjects are acted on within a month, or at most three.',
+      evidence: ['subject_requests', 'subject_erasures'],
+      read: read('gdpr_hub_12', 'gdpr_incorporated_12'),
+      not_covered: 'What people were told and how, and requests that never reached this service.',
+    },
+    {
       key: 'article_15_access',
       article: '15',
       title: 'Right of access by the data subject',
       requirement: 'Who asks is told which data about them is processed, and gets a copy.',
+      evidence: ['subject_accesses'],
       read: read('gdpr_info', 'gdpr_prighter'),
-      not_covered: 'All of it: reading and exporting leave no entry on the log.',
+      not_covered: 'That the export reached its person, and data in other systems.',
     },
     {
       key: 'article_17_erasure',

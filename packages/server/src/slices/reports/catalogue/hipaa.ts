@@ -38,7 +38,7 @@ export const hipaa: Framework = {
         title: 'Audit controls',
         requirement: 'Activity in systems with health information is recorded and examined.',
         evidence: ['decisions_logged', 'memories_written', 'log_verified'],
-        not_covered: 'Reads, which leave no entry, and activity in other systems.',
+        not_covered: 'Reads, which mostly leave no entry, and activity in other systems.',
       },
       {
         key: 'section_164_312_c_integrity',

@@ -82,6 +82,14 @@ export const SOURCES = {
     name: 'ISW Legal, Article 35',
     url: 'https://iswlegal.com/gdpr/articles/article-35',
   },
+  gdpr_hub_12: {
+    name: 'GDPRhub, Article 12',
+    url: 'https://gdprhub.eu/index.php?title=Article_12_GDPR',
+  },
+  gdpr_incorporated_12: {
+    name: 'incorporated.zone, Article 12',
+    url: 'https://incorporated.zone/article-12-gdpr/',
+  },
   gdpr_rgpd_33: {
     name: 'rgpd.com, Article 33',
     url: 'https://rgpd.com/gdpr/chapter-4-controller-and-processor/article-33-notification-of-a-personal-data-breach-to-the-supervisory-authority/',

@@ -43,6 +43,7 @@ function walkedOf(entries: 'some' | 'none'): Walked {
       at_seq: null,
     },
     tally,
+    checkpoints: seq === 0 ? { count: 0, last_seq: null } : { count: 1, last_seq: 19 },
     decided: { count: 0, models: [], models_total: 0, average_latency_ms: null },
   }
 }

@@ -34,6 +34,8 @@ async function assertGone(keyring: Keyring): Promise<void> {
     await assert.rejects(keyring.reserve('acme', kind, { at_least: 1 }))
   }
   assert.equal(await keyring.hasTenant('acme'), true)
+  assert.equal(await keyring.hasRemains('acme'), false)
+  assert.equal(await keyring.hasRemains('other'), true)
   assert.deepEqual(await keyring.listDestroyedTenants(), ['acme'])
   assert.deepEqual(await keyring.listTenants(), ['other'])
   await keyring.createTenant('acme')
@@ -50,6 +52,7 @@ export const tenantCases: readonly Case[] = [
       let keyring = await place.open()
       await filled(keyring)
       const held = await keyring.tenant('acme')
+      assert.equal(await keyring.hasRemains('acme'), true)
       held.factKey(secret())
       await keyring.destroyTenant('acme')
       await keyring.destroyTenant('acme')

@@ -1,0 +1,48 @@
+// PDFs wait in a line that ends somewhere, and nobody makes one that no one waits for.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '../../../platform/refusal.ts'
+import { sampleReport } from '../testing/sample-report.ts'
+import { ALL_MAX, Printer, TENANT_MAX } from './print.ts'
+
+const report = sampleReport({ report_type: 'gdpr' })
+const FILE = new Uint8Array([1])
+
+function newPrinter() {
+  const gate = Promise.withResolvers<void>()
+  let made = 0
+  const printer = new Printer(async () => {
+    await gate.promise
+    made += 1
+    return FILE
+  })
+  const ask = (tenant_id: string, gone = new AbortController().signal) =>
+    printer.print({ tenant_id, report, gone })
+  return { gate, ask, made: () => made }
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Refusal && error.code === 'unavailable' && error.extras.retry_after_s === 5
+
+test('a tenant has so many PDFs made at once, all have so many, and then again', async () => {
+  const { gate, ask } = newPrinter()
+  const waiting = Array.from({ length: TENANT_MAX }, () => ask('t1'))
+  await assert.rejects(ask('t1'), isBusy)
+  for (let i = waiting.length; i < ALL_MAX; i += 1) waiting.push(ask(`other ${i}`))
+  await assert.rejects(ask('one more'), isBusy)
+  gate.resolve()
+  for (const file of await Promise.all(waiting)) assert.equal(file, FILE)
+  assert.equal(await ask('t1'), FILE)
+})
+
+test('a PDF is not made for whoever has gone while waiting', async () => {
+  const { gate, ask, made } = newPrinter()
+  const gone = new AbortController()
+  const [first, second, third] = [ask('t1'), ask('t1', gone.signal), ask('t1')]
+  gone.abort()
+  gate.resolve()
+  await assert.rejects(second, Refusal)
+  await Promise.all([first, third])
+  assert.equal(made(), 2)
+})
