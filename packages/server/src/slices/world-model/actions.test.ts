@@ -48,8 +48,9 @@ test("'world_model.invoke' signs what 'world_model.get_action' reads", async () 
   assert.deepEqual(await told(200, 'GET', path(row.action_id)), row)
   const [crumb] = await scene.crumbs('action.invoked')
   assert.equal(crumb.subject, row.action_id)
-  for (const word of ['ada', 'INV-1', 'as seen', 'certify'])
-    assert.ok(!JSON.stringify(crumb).includes(word), word)
+  // Ids and digests may spell anything.
+  const words = JSON.stringify(crumb).replaceAll(/"[0-9a-f]{16,}"/g, '""')
+  for (const word of ['ada', 'INV-1', 'as seen', 'certify']) assert.ok(!words.includes(word), word)
 })
 
 test("'world_model.verify_action' attributes it, and no leaf can be changed", async () => {
