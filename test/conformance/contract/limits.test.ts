@@ -356,6 +356,13 @@ test('every limit of the contract is held by a test', () => {
     'policies_page',
     'governance_logs_page',
     'records_page',
+    'assurance_runs_page',
+    'assurance_drift_page',
+    'audits_page',
+    // Tested with assurance.
+    'assurance_schedules',
+    'assurance_runs_kept',
+    'assurance_baselines_kept',
     // Tested with requests of data subjects.
     'subject_text_chars',
     'subject_metadata_keys',

@@ -227,6 +227,16 @@ test("'assurance.stats' counts the runs that are kept, and the oldest make room"
   )
 })
 
+test('the newest baselines are kept, and the last one counts', async () => {
+  let last = ''
+  for (let i = 0; i <= limits.assurance_baselines_kept; i += 1)
+    last = (await tenant.ok('POST', '/assurance/baseline')).baseline_id
+  const sql = 'select * from assurance_baselines where tenant_id = ?'
+  const kept = await rawSql(service, sql, [tenant.tenant_id])
+  assert.equal(kept.length, limits.assurance_baselines_kept)
+  assert.equal((await tenant.ok('GET', '/assurance/baseline')).baseline_id, last)
+})
+
 test('a run that the service is stopped amid says so, and holds nothing up', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const { promise: begun, resolve: tell } = Promise.withResolvers<void>()
