@@ -63,7 +63,7 @@ async function assertRemoved(scene: Scene): Promise<void> {
   }
 }
 
-test('an off-boarded tenant opens for nobody, is certified, and leaves no sealed row', async () => {
+test("'offboarding.destroy_key' closes a tenant, certifies it and leaves no sealed row", async () => {
   const scene = await openScene()
   try {
     await fill(scene)
@@ -100,7 +100,7 @@ test('an off-boarded tenant opens for nobody, is certified, and leaves no sealed
   }
 })
 
-test('a certificate altered in the data is shown as one that does not verify', async () => {
+test("'offboarding.destruction' shows an altered certificate as one that does not verify", async () => {
   const scene = await openScene()
   try {
     const { body } = await destroy(scene)
