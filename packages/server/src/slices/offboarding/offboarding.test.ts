@@ -63,7 +63,7 @@ async function assertRemoved(scene: Scene): Promise<void> {
   }
 }
 
-test("'offboarding.destroy_key' closes a tenant, certifies it and leaves no sealed row", async () => {
+test("'offboarding.destroy_key' closes a tenant and leaves no sealed row", async () => {
   const scene = await openScene()
   try {
     await fill(scene)
@@ -100,7 +100,7 @@ test("'offboarding.destroy_key' closes a tenant, certifies it and leaves no seal
   }
 })
 
-test("'offboarding.destruction' shows an altered certificate as one that does not verify", async () => {
+test("'offboarding.destruction' tells an altered certificate apart", async () => {
   const scene = await openScene()
   try {
     const { body } = await destroy(scene)
