@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { findPersonalData } from '../packages/server/src/platform/pii/index.ts'
+import { findPersonalData } from '@custos/pii'
 import { readLabelled } from './data/pii.ts'
 import { LABELS, measure, type TypeFigures, type Unlabelled } from './pii-figures.ts'
 

@@ -1,4 +1,5 @@
 // Everything a change must pass: `npm run check`, or some steps: `node scripts/check.ts types`.
+// With --all the tests run as in continuous integration, on both engines.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -17,7 +18,7 @@ const STEPS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   types: globSync(['tsconfig.json', 'packages/*/tsconfig.json'], { cwd: ROOT })
     .sort()
     .map((config) => [...TSC, '-p', config]),
-  tests: [['scripts/test.ts']],
+  tests: [['scripts/test.ts', ...(process.argv.includes('--all') ? ['--all'] : [])]],
 }
 
 function run(args: readonly string[]): Promise<number> {
@@ -39,14 +40,14 @@ async function passes(commands: readonly (readonly string[])[]): Promise<boolean
 }
 
 requireNode()
-const asked = process.argv.slice(2)
-const unknown = asked.find((name) => !(name in STEPS))
+const steps = process.argv.slice(2).filter((word) => word !== '--all')
+const unknown = steps.find((name) => !(name in STEPS))
 if (unknown !== undefined) {
   console.error(`no step ${unknown}: ${Object.keys(STEPS).join(', ')}`)
   process.exit(1)
 }
 for (const [name, commands] of Object.entries(STEPS)) {
-  if (asked.length > 0 && !asked.includes(name)) continue
+  if (steps.length > 0 && !steps.includes(name)) continue
   console.log(`== ${name}`)
   const start = performance.now()
   const passed = await passes(commands)

@@ -1,4 +1,5 @@
-// Writes what derives from the contract: `npm run generate` (openapi.json, docs/errors).
+// Writes the files that are generated from the code: `npm run generate` (openapi.json,
+// docs/errors, docs/configuration.md, docs/commands.md).
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { requireNode } from './node-version.ts'
 const ROOT = join(import.meta.dirname, '..')
 
 requireNode()
-const files = generatedFiles()
+const files = await generatedFiles()
 mkdirSync(join(ROOT, ERRORS), { recursive: true })
 for (const name of readdirSync(join(ROOT, ERRORS)))
   if (!files.has(`${ERRORS}/${name}`)) rmSync(join(ROOT, ERRORS, name))

@@ -1,100 +1,72 @@
-// Runs the tests: `npm test`, `npm test -- merkle` for the files whose path says so,
-// `npm test -- --slow` for the slow ones too; other options go to `node --test`.
+// Runs the tests: `npm test`, or `npm test -- merkle` for the files whose path says merkle.
+//
+//   --all                  what continuous integration runs: every slice on PostgreSQL as well
+//   --postgres             only the tests of slices and of the contract, on PostgreSQL
+//   --slow                 also the long forms of sweeps (*.slow.test.ts)
+//   --slowest=N            how many of the slowest files to list
+//   --test-name-pattern=P  only the tests whose name matches
+//
+// Starting a service compiles some 800 modules, so a process takes many files, one after another.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { globSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
 import { quietEnvironment, requireNode } from './node-version.ts'
+import { type RunOptions, runTests } from './testing/batches.ts'
+import { chooseFiles } from './testing/files.ts'
+import { startPostgres } from './testing/postgres.ts'
+import { uncalledStatements } from './testing/statements.ts'
 
-const ROOT = join(import.meta.dirname, '..')
-const ROOTS = ['packages/*/src', 'packages/*/bin', 'scripts', 'test', 'bench', 'eval']
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 600_000
+const FILES_OF_A_PROCESS = 50
 const SLOW_TIMEOUT_MS = 1_800_000
-const NEEDS_POSTGRES = /postgres|processes|leases|migrate-engine|purge/
-/** Files whose service can be on either engine; those that look into its files say `embedded`. */
-const ON_BOTH =
-  /^(packages\/server\/src\/slices|test\/conformance)\/(?!.*\.(embedded|slow)\.test\.ts$)/
 
 requireNode()
-const given = process.argv.slice(2)
-const slow = given.includes('--slow')
-const options = given.filter((word) => word.startsWith('-') && word !== '--slow')
-const words = given.filter((word) => !word.startsWith('-'))
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
+    slow: { type: 'boolean', default: false },
+    slowest: { type: 'string', default: '10' },
+    'test-name-pattern': { type: 'string', multiple: true, default: [] },
+  },
+})
 
-const files = globSync(
-  ROOTS.map((root) => `${root}/**/*.test.ts`),
-  { cwd: ROOT, exclude: (path) => path.includes('node_modules') },
-)
-  .filter((path) => slow || !path.endsWith('.slow.test.ts'))
-  .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-  .sort()
+/** Compiled modules are kept between processes and runs. */
+function useCompileCache(): void {
+  const directory = join(tmpdir(), 'custos-compile-cache')
+  mkdirSync(directory, { recursive: true })
+  process.env['NODE_COMPILE_CACHE'] ??= directory
+}
 
-if (files.length === 0) {
-  console.error(`no test file matches ${words.join(' ') || 'anything'}`)
+Object.assign(process.env, quietEnvironment())
+useCompileCache()
+const started = performance.now()
+const chosen = chooseFiles(positionals, values)
+if (chosen.embedded.length + chosen.postgres.length + chosen.alone.length === 0) {
+  console.error(`no test file matches ${positionals.join(' ') || 'anything'}`)
   process.exit(1)
 }
-
-/**
- * One PostgreSQL for the whole run, unless one is given; files run by themselves start their own.
- * It stops when its standard input ends, however this process ends.
- */
-async function startPostgres(): Promise<{ url: string; stop(): Promise<unknown> }> {
-  const keeper = spawn(process.execPath, ['packages/server/src/testing/postgres-keeper.ts'], {
-    cwd: ROOT,
-    detached: true,
-    env: quietEnvironment(),
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const exited = once(keeper, 'exit')
-  const line = once(createInterface(keeper.stdout), 'line')
-  const [url] = await Promise.race([line, exited.then(() => [])])
-  if (url === undefined) {
-    console.error('PostgreSQL for tests could not be started')
-    process.exit(1)
-  }
-  const stop = () => {
-    keeper.stdin.end()
-    return exited
-  }
-  return { url: String(url), stop }
+const postgres = chosen.needs_postgres ? await startPostgres() : undefined
+const covers = positionals.length === 0 && chosen.postgres.length > 0
+const timeout_ms = values.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS
+const each = { files_max: FILES_OF_A_PROCESS, timeout_ms }
+const options: RunOptions = {
+  queues: [
+    { engine: 'postgres', files: chosen.postgres, covers, ...each },
+    { engine: 'sqlite', files: chosen.embedded, covers: false, ...each },
+  ],
+  alone: chosen.alone,
+  processes: Math.min(4, availableParallelism()),
+  name_patterns: values['test-name-pattern'],
+  slowest: Number(values.slowest),
 }
-
-const GIVEN = 'CUSTOS_TEST_DATABASE_URL'
-const wanted = words.length === 0 || slow || files.some((path) => NEEDS_POSTGRES.test(path))
-const postgres = wanted && !process.env[GIVEN] ? await startPostgres() : undefined
-const environment = {
-  ...quietEnvironment(),
-  ...(postgres ? { [GIVEN]: postgres.url } : {}),
-}
-
-/** The exit status of the runner over these files. */
-async function runFiles(paths: readonly string[], more: NodeJS.ProcessEnv): Promise<number> {
-  const runner = spawn(
-    process.execPath,
-    [
-      '--test',
-      '--test-concurrency=2',
-      `--test-timeout=${slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS}`,
-      ...options,
-      ...paths,
-    ],
-    { cwd: ROOT, env: { ...environment, ...more }, stdio: 'inherit' },
-  )
-  const stop = (signal: NodeJS.Signals) => runner.kill(signal)
-  process.on('SIGINT', stop).on('SIGTERM', stop)
-  const [status] = await once(runner, 'exit')
-  process.off('SIGINT', stop).off('SIGTERM', stop)
-  return status ?? 1
-}
-
-// First what a service does on PostgreSQL, then everything on the embedded engine.
-const shared = words.length === 0 ? files.filter((path) => ON_BOTH.test(path)) : []
-if (shared.length > 0) console.log(`${shared.length} files on PostgreSQL`)
-const onPostgres =
-  shared.length === 0 ? 0 : await runFiles(shared, { CUSTOS_TEST_ENGINE: 'postgres' })
-if (shared.length > 0) console.log(`${files.length} files on the embedded engine`)
-const onEmbedded = await runFiles(files, {})
+const { failed, called } = await runTests(options)
 await postgres?.stop()
-process.exit(onPostgres || onEmbedded)
+
+const uncalled = covers ? uncalledStatements(called) : []
+for (const statement of uncalled) console.log(`not run on PostgreSQL by any test: ${statement}`)
+console.log(`${Math.round((performance.now() - started) / 1000)} s in all`)
+process.exit(failed || uncalled.length > 0 ? 1 : 0)

@@ -1,16 +1,22 @@
-// The house rules that no formatter or compiler knows: `npm run tidy`, with `-- --write` to refresh
-// the tiers in ARCHITECTURE.md and to lower the ceiling of type assertions.
+// The house rules that no formatter or compiler knows: `npm run tidy`. After `--`:
+//   --write        refreshes the tiers in ARCHITECTURE.md and lowers the ceilings
+//   --figures      prints what is measured against the targets of architecture.json
+//   --list <rule>  prints every finding of a rule, also those its ceiling lets through
+//   --names        the same for the three rules of names
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { Architecture } from './tidy/architecture.ts'
-import { countCasts } from './tidy/casts.ts'
-import { type Project, projectOf } from './tidy/project.ts'
-import { checkAll, render } from './tidy/rules.ts'
+import { countOf, lowerCeilings, overCeilings } from './tidy/ceilings.ts'
+import { measure, renderFigures } from './tidy/figures.ts'
+import { type Finding, type Project, projectOf } from './tidy/project.ts'
+import { findAll, render } from './tidy/rules.ts'
 import { withTiers } from './tidy/texts.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const NAME_RULES = ['type-name', 'local-type-name', 'banned-word']
 const TEXT_BYTES_MAX = 4 * 1024 * 1024
 
 function readProject(): Project {
@@ -32,12 +38,10 @@ function readProject(): Project {
 }
 
 /** Writes what can be derived, and returns the project as it is then. */
-function refresh(project: Project): Project {
-  const { total } = countCasts(project)
-  const { casts } = project.architecture.limits
-  if (total < casts) replace('architecture.json', (t) => t.replace(/("casts": )\d+/, `$1${total}`))
-  if (project.texts.has('ARCHITECTURE.md'))
-    replace('ARCHITECTURE.md', (text) => withTiers(text, project.architecture))
+function refresh({ texts, architecture }: Project, findings: readonly Finding[]): Project {
+  replace('architecture.json', (text) => lowerCeilings(text, findings))
+  if (texts.has('ARCHITECTURE.md'))
+    replace('ARCHITECTURE.md', (text) => withTiers(text, architecture))
   return readProject()
 }
 
@@ -46,14 +50,36 @@ function replace(path: string, edit: (text: string) => string): void {
   writeFileSync(file, edit(readFileSync(file, 'utf8')))
 }
 
-const read = readProject()
-const project = process.argv.includes('--write') ? refresh(read) : read
-const findings = checkAll(project)
-for (const finding of findings) console.log(render(finding))
-const { total, lines } = countCasts(project)
-const perThousand = lines === 0 ? 0 : (total * 1000) / lines
-console.log(
-  `tidy: ${project.code.size} files, ${findings.length} findings, ` +
-    `${total} type assertions in ${lines} product lines (${perThousand.toFixed(1)} per 1000)`,
-)
-process.exitCode = findings.length === 0 ? 0 : 1
+function check(read: Project, write: boolean): number {
+  const project = write ? refresh(read, findAll(read)) : read
+  const all = findAll(project)
+  const findings = overCeilings(all, project.architecture.ceilings)
+  for (const finding of findings) console.log(render(finding))
+  const below = all.length - findings.length
+  console.log(
+    `tidy: ${project.code.size} files, ${findings.length} findings, ${below} more below ceilings`,
+  )
+  return findings.length === 0 ? 0 : 1
+}
+
+function list(project: Project, rules: readonly string[]): void {
+  const findings = findAll(project).filter(({ rule }) => rules.includes(rule))
+  findings.sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
+  for (const finding of findings) console.log(render(finding))
+  for (const rule of rules)
+    console.log(`${rule}: ${countOf(findings.filter((finding) => finding.rule === rule))}`)
+}
+
+const { values } = parseArgs({
+  options: {
+    write: { type: 'boolean', default: false },
+    figures: { type: 'boolean', default: false },
+    names: { type: 'boolean', default: false },
+    list: { type: 'string', multiple: true, default: [] },
+  },
+})
+const rules = values.names ? [...values.list, ...NAME_RULES] : values.list
+const project = readProject()
+if (values.figures) console.log(renderFigures(measure(project)))
+else if (rules.length > 0) list(project, rules)
+else process.exitCode = check(project, values.write)

@@ -1,14 +1,21 @@
-// What is generated from the contract: paths from the project root, and their texts.
+// The generated files: their paths from the project root, and their texts.
 
 import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
 import { openapiDocument } from '@custos/server'
+import { commands } from '../../packages/cli/src/commands/index.ts'
+import { compactJson } from './compact-json.ts'
 import { errorPages } from './error-pages.ts'
+import { commandsPage, configurationPage } from './reference-pages.ts'
 
 export const ERRORS = 'docs/errors'
 
-export function generatedFiles(): Map<string, string> {
-  const files = new Map([['openapi.json', `${JSON.stringify(openapiDocument(), null, 2)}\n`]])
+export async function generatedFiles(): Promise<Map<string, string>> {
+  const files = new Map([
+    ['openapi.json', `${compactJson(openapiDocument())}\n`],
+    ['docs/configuration.md', configurationPage()],
+    ['docs/commands.md', await commandsPage(commands)],
+  ])
   for (const [name, text] of errorPages(allOperations())) files.set(`${ERRORS}/${name}`, text)
   return files
 }

@@ -1,7 +1,7 @@
 // Banned constructions, each with its replacement.
 
 import ts from 'typescript'
-import { type Ban, isExempt, isProduct, isTest, isTestSupport, matches } from './architecture.ts'
+import { type Ban, isProduct, isTest, isTestSupport, matches } from './architecture.ts'
 import { type Code, commentsOf, type Finding, lineOf, type Project, visit } from './project.ts'
 
 type Hit = Omit<Finding, 'path'>
@@ -12,7 +12,6 @@ export function checkBans(project: Project): Finding[] {
   return [...project.code.values()].flatMap((code) =>
     [...ambient(architecture.bans, code), ...typeEscapes(code), ...moduleForms(code)]
       .concat([...marks(code), ...heldTests(code)])
-      .filter(({ rule }) => !isExempt(architecture, rule, code.path))
       .map((hit) => ({ path: code.path, ...hit })),
   )
 }

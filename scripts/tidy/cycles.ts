@@ -1,4 +1,4 @@
-// Cycles: between files at run time, and between slices and folders of any kind.
+// Cycles: between files at run time, between files by types, and between folders.
 
 import { isTest, isTestSupport } from './architecture.ts'
 import type { Finding, Project } from './project.ts'
@@ -14,9 +14,16 @@ export function checkFileCycles({ code }: Project): Finding[] {
   return components(graph).map((cycle) => finding(cycle[0] ?? '', 'file-cycle', cycle))
 }
 
+/** Files of the product that need each other in a circle when types count as well. */
+export function checkTypeCycles(project: Project): Finding[] {
+  const graph: Graph = new Map()
+  for (const [from, to] of productEdges(project)) link(graph, from, to)
+  return components(graph).map((cycle) => finding(cycle[0] ?? '', 'type-cycle', cycle))
+}
+
 /**
- * Within each folder, its subfolders (with all below them) and its own files must not need each
- * other in a circle; types count. Circles of single files only are left to the rule above.
+ * Within each folder, its subfolders (with all below them) and its own files taken as one must not
+ * need each other in a circle; types count.
  */
 export function checkFolderCycles(project: Project): Finding[] {
   const graphs = new Map<string, Graph>()
@@ -30,7 +37,6 @@ export function checkFolderCycles(project: Project): Finding[] {
   }
   return [...graphs.values()]
     .flatMap(components)
-    .filter((cycle) => cycle.some((node) => node.endsWith('/')))
     .map((cycle) => finding(firstFile(project, cycle[0] ?? ''), 'folder-cycle', cycle))
 }
 
@@ -52,20 +58,19 @@ function commonFolder(a: string, b: string): string {
     .join('')
 }
 
-/** The file, or the folder with a closing slash, of `folder` that holds `path`. */
+/** The subfolder of `folder` that holds `path`, or `folder` itself; with a closing slash. */
 function child(folder: string, path: string): string {
-  const rest = path.slice(folder.length)
-  const slash = rest.indexOf('/')
-  return slash < 0 ? path : `${folder}${rest.slice(0, slash + 1)}`
+  return path.slice(0, path.indexOf('/', folder.length) + 1) || folder
 }
 
 function firstFile({ code }: Project, node: string): string {
-  return [...code.keys()].find((path) => path.startsWith(node)) ?? node
+  return [...code.keys()].find((path) => path.startsWith(node) && !isTest(path)) ?? node
 }
 
 function finding(path: string, rule: string, cycle: readonly string[]): Finding {
   const use = 'one direction: move what both need below both'
-  return { path, line: 1, rule, message: `cycle of ${cycle.join(', ')}`, use }
+  const message = `cycle of ${cycle.join(', ')}`
+  return { path, line: 1, rule, message, use, weight: cycle.length }
 }
 
 function link(graph: Graph, from: string, to: string): void {

@@ -1,11 +1,12 @@
-// Files: their names, their first lines, and whether anything reaches them.
+// Files: their names, their first lines, what reaches them, and which are too small to stand alone.
 
 import { dirname, join, normalize } from 'node:path/posix'
 import ts from 'typescript'
-import { isExempt, isTest, isTestSupport } from './architecture.ts'
-import { type Code, type Finding, type Project, visit } from './project.ts'
+import { isProduct, isTest, isTestSupport } from './architecture.ts'
+import { type Code, type Finding, linesOf, type Project, visit } from './project.ts'
 
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(ts|js|mjs)$/
+const CODE = /\.(ts|js|mjs)$/
 const VAGUE = /(^|-)(utils?|helpers?|common|manager|service|misc)$/
 
 export function checkNames(project: Project): Finding[] {
@@ -17,7 +18,7 @@ export function checkNames(project: Project): Finding[] {
     if (!KEBAB.test(name))
       findings.push({ ...at, message: `${name} is not kebab-case`, use: 'words-with-hyphens.ts' })
     const vague = parts.map((part) => part.replace(/\..*$/, '')).find((part) => VAGUE.test(part))
-    if (vague && !isExempt(project.architecture, 'file-name', path))
+    if (vague)
       findings.push({ ...at, message: `${vague} says nothing`, use: 'what the file is about' })
   }
   return findings
@@ -48,7 +49,6 @@ export function checkReach(project: Project): Finding[] {
   const all = reach(project, [...named, ...tests, ...tools])
   const findings: Finding[] = []
   for (const path of project.code.keys()) {
-    if (isExempt(project.architecture, 'dead-file', path)) continue
     const own = path.startsWith('packages/') && !isTestSupport(path) && !isTest(path)
     if (own ? product.has(path) : all.has(path)) continue
     const message = all.has(path) ? 'only tests reach this file' : 'nothing reaches this file'
@@ -83,13 +83,62 @@ function reach(project: Project, entries: readonly string[]): Set<string> {
 }
 
 /** Files a file imports, or names in a string: workers and child processes start that way. */
-function* referred({ code }: Project, { path, ast, imports }: Code): Generator<string> {
-  for (const { target } of imports) if (target !== undefined) yield target
+function* referred(project: Project, code: Code): Generator<string> {
+  for (const { target } of code.imports) if (target !== undefined) yield target
+  yield* namedFiles(project, code)
+}
+
+function* namedFiles({ code }: Project, { path, ast }: Code): Generator<string> {
   const names: string[] = []
   visit(ast, (node) => {
-    if (ts.isStringLiteralLike(node) && /\.(ts|js|mjs)$/.test(node.text)) names.push(node.text)
+    if (!ts.isStringLiteralLike(node) || !CODE.test(node.text)) return
+    const { parent } = node
+    if (!ts.isImportDeclaration(parent) && !ts.isExportDeclaration(parent)) names.push(node.text)
   })
   for (const name of names)
     for (const target of [normalize(join(dirname(path), name)), normalize(name)])
       if (code.has(target)) yield target
+}
+
+/** Product files by the product files that import them, types included. */
+export function importersOf({ code }: Project): Map<string, string[]> {
+  const importers = new Map<string, Set<string>>()
+  for (const { path, imports } of code.values())
+    for (const { target } of imports)
+      if (isProduct(path) && target !== undefined && target !== path)
+        importers.set(target, (importers.get(target) ?? new Set()).add(path))
+  return new Map([...importers].map(([path, set]) => [path, [...set]]))
+}
+
+/** Small files with one importer; not faces, what only a face passes on, or what stands alone. */
+export function checkSmallFiles(project: Project): Finding[] {
+  const max = project.architecture.limits.small_file_lines
+  const findings: Finding[] = []
+  const started = new Set(
+    [...project.code.values()].flatMap((code) => [...namedFiles(project, code)]),
+  )
+  for (const [path, [only = '', ...others]] of importersOf(project)) {
+    const code = project.code.get(path)
+    if (!code || !isProduct(path) || others.length > 0 || linesOf(code.text) > max) continue
+    if (path.endsWith('/index.ts') || only.endsWith('/index.ts') || started.has(path)) continue
+    // SQL stays in SQL files.
+    if (path.endsWith('.sql.ts') && !only.endsWith('.sql.ts')) continue
+    if (isPure(code) && isTested(project, path)) continue
+    const message = `${linesOf(code.text)} lines with one importer`
+    findings.push({ path, line: 1, rule: 'small-file', message, use: `a part of ${only}` })
+  }
+  return findings
+}
+
+const IMPURE =
+  /\b(async|await|Promise|Kernel|Call|Tx|TenantDb)\b|from 'node:(?!assert|buffer|crypto)/
+
+function isPure({ text }: Code): boolean {
+  return !IMPURE.test(text)
+}
+
+/** A test of the same name beside it, as `pack.test.ts` or `pack.properties.test.ts`. */
+function isTested({ code }: Project, path: string): boolean {
+  const stem = path.replace(/ts$/, '')
+  return [...code.keys()].some((other) => isTest(other) && other.startsWith(stem))
 }

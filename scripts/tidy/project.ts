@@ -1,4 +1,4 @@
-// What tidy looks at: the project's code files, parsed once, and its other texts.
+// What tidy reads: the project's code files, parsed once, and its other texts.
 
 import { dirname, join, normalize } from 'node:path/posix'
 import ts from 'typescript'
@@ -11,6 +11,8 @@ export interface Finding {
   readonly message: string
   /** What to write instead. */
   readonly use?: string
+  /** How much it adds to the count that a ceiling limits; 1 if absent. */
+  readonly weight?: number
 }
 
 /** `value` and `type` are static imports; `dynamic` is `import()` of a value. */
@@ -20,11 +22,19 @@ export interface Import {
   readonly specifier: string
   readonly line: number
   readonly kind: ImportKind
-  /** The imported names as the other module calls them; empty for `import()` and `* as`. */
+  /** The imported names as the other module calls them; `*` for `import()` and `export *`. */
   readonly names: readonly string[]
   readonly reexport: boolean
   /** Path from the project root; absent for packages and built-ins. */
   readonly target?: string
+}
+
+/** A top-level declaration; `type` for an interface or a type alias. */
+export interface Declaration {
+  readonly name: string
+  readonly line: number
+  readonly kind: 'type' | 'value'
+  readonly exported: boolean
 }
 
 export interface Code {
@@ -32,6 +42,7 @@ export interface Code {
   readonly text: string
   readonly ast: ts.SourceFile
   readonly imports: readonly Import[]
+  readonly declarations: readonly Declaration[]
 }
 
 export interface Project {
@@ -65,44 +76,99 @@ function parse(path: string, text: string): Code {
       : undefined
     imports.push({ ...found, line: lineOf(ast, node), ...(target && { target }) })
   })
-  return { path, text, ast, imports }
+  return { path, text, ast, imports, declarations: declarationsOf(ast) }
 }
 
-type Found = Omit<Import, 'line' | 'target'>
+function declarationsOf(ast: ts.SourceFile): Declaration[] {
+  const declarations: Declaration[] = []
+  for (const statement of ast.statements) {
+    if (!ts.canHaveModifiers(statement)) continue
+    const modifiers = ts.getModifiers(statement) ?? []
+    const exported = modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+    const isType = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)
+    for (const name of namesOf(statement)) {
+      const kind = isType ? 'type' : 'value'
+      declarations.push({ name: name.text, line: lineOf(ast, name), kind, exported })
+    }
+  }
+  return declarations
+}
 
-function importOf(node: ts.Node): Found | undefined {
+function namesOf(statement: ts.Statement): ts.Identifier[] {
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.flatMap(({ name }) => bound(name))
+  const named =
+    ts.isFunctionDeclaration(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isInterfaceDeclaration(statement) ||
+    ts.isTypeAliasDeclaration(statement)
+  return named && statement.name ? [statement.name] : []
+}
+
+function bound(name: ts.BindingName): ts.Identifier[] {
+  if (ts.isIdentifier(name)) return [name]
+  return name.elements.flatMap((e) => (ts.isBindingElement(e) ? bound(e.name) : []))
+}
+
+type ImportParts = Omit<Import, 'line' | 'target'>
+
+function importOf(node: ts.Node): ImportParts | undefined {
   if (ts.isImportDeclaration(node)) return declared(node.moduleSpecifier, node.importClause)
   if (ts.isExportDeclaration(node)) return reexported(node)
   if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
-    return literal(node.argument.literal, 'type')
+    return literal(node.argument.literal, 'type', [node.qualifier?.getText() ?? '*'])
   if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
-    return literal(node.arguments[0], 'dynamic')
+    return literal(node.arguments[0], 'dynamic', ['*'])
   return undefined
 }
 
-function declared(specifier: ts.Node, clause: ts.ImportClause | undefined): Found | undefined {
+function declared(
+  specifier: ts.Node,
+  clause: ts.ImportClause | undefined,
+): ImportParts | undefined {
   // `import { type A }` stays a run-time import under verbatimModuleSyntax: only the clause counts.
   const kind = clause?.phaseModifier === ts.SyntaxKind.TypeKeyword ? 'type' : 'value'
-  const found = literal(specifier, kind)
   const bindings = clause?.namedBindings
-  if (!found || !bindings || !ts.isNamedImports(bindings)) return found
-  return { ...found, names: bindings.elements.map((e) => (e.propertyName ?? e.name).text) }
+  if (!bindings) return literal(specifier, kind, [])
+  if (ts.isNamespaceImport(bindings)) return literal(specifier, kind, membersOf(bindings))
+  return literal(specifier, kind, elementNames(bindings))
 }
 
-function reexported(node: ts.ExportDeclaration): Found | undefined {
-  const found = literal(node.moduleSpecifier, node.isTypeOnly ? 'type' : 'value')
+function elementNames({ elements }: ts.NamedImports | ts.NamedExports): string[] {
+  return elements.map((element) => (element.propertyName ?? element.name).text)
+}
+
+/** The names used of `* as name`: every `name.member` of the file. */
+function membersOf({ name }: ts.NamespaceImport): string[] {
+  const members = name.getSourceFile().text.matchAll(new RegExp(`\\b${name.text}\\.(\\w+)`, 'g'))
+  return [...members].map(([, member = '']) => member)
+}
+
+function reexported(node: ts.ExportDeclaration): ImportParts | undefined {
+  const { exportClause: clause } = node
+  const names = clause && ts.isNamedExports(clause) ? elementNames(clause) : ['*']
+  const found = literal(node.moduleSpecifier, node.isTypeOnly ? 'type' : 'value', names)
   return found && { ...found, reexport: true }
 }
 
-function literal(node: ts.Node | undefined, kind: ImportKind): Found | undefined {
+function literal(
+  node: ts.Node | undefined,
+  kind: ImportKind,
+  names: readonly string[],
+): ImportParts | undefined {
   if (!node || !ts.isStringLiteralLike(node)) return undefined
-  return { specifier: node.text, kind, names: [], reexport: false }
+  return { specifier: node.text, kind, names, reexport: false }
 }
 
-/** Calls `look` on the node and everything below it. */
-export function visit(node: ts.Node, look: (node: ts.Node) => void): void {
-  look(node)
-  ts.forEachChild(node, (child) => visit(child, look))
+/** The number of lines of a text that ends with a line break, or might. */
+export function linesOf(text: string): number {
+  return text.replace(/\n$/, '').split('\n').length
+}
+
+/** Calls `each` on the node and everything below it. */
+export function visit(node: ts.Node, each: (node: ts.Node) => void): void {
+  each(node)
+  ts.forEachChild(node, (child) => visit(child, each))
 }
 
 /** The 1-based line on which the node's own text starts. */
@@ -110,26 +176,32 @@ export function lineOf(ast: ts.SourceFile, node: ts.Node): number {
   return ast.getLineAndCharacterOfPosition(node.getStart(ast)).line + 1
 }
 
+const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//g
+const cache = new WeakMap<Code, { line: number; text: string }[]>()
+
 /** Every comment of a file with its 1-based line. */
 export function commentsOf(code: Code): { line: number; text: string }[] {
-  const found = new Map<number, string>()
-  const collect = (position: number) => {
-    for (const ranges of [
-      ts.getLeadingCommentRanges(code.text, position),
-      ts.getTrailingCommentRanges(code.text, position),
-    ])
-      for (const { pos, end } of ranges ?? []) found.set(pos, code.text.slice(pos, end))
-  }
-  const walk = (node: ts.Node) => {
-    if (node.getChildCount(code.ast) === 0 && !ts.isJsxText(node)) {
-      collect(node.getFullStart())
-      collect(node.getEnd())
-    }
-    for (const child of node.getChildren(code.ast)) walk(child)
-  }
-  walk(code.ast)
-  return [...found].map(([position, text]) => ({
-    line: code.ast.getLineAndCharacterOfPosition(position).line + 1,
-    text,
+  const known = cache.get(code)
+  if (known) return known
+  const comments = [...withoutLiterals(code).matchAll(COMMENT)].map((match) => ({
+    line: code.ast.getLineAndCharacterOfPosition(match.index).line + 1,
+    text: match[0],
   }))
+  cache.set(code, comments)
+  return comments
+}
+
+/** The text with literals blanked, so that `//` and `/*` outside of comments are gone. */
+function withoutLiterals({ ast, text }: Code): string {
+  let blanked = ''
+  let end = 0
+  visit(ast, (node) => {
+    if (!ts.isLiteralExpression(node) && !ts.isTemplateMiddleOrTemplateTail(node)) {
+      if (!ts.isTemplateHead(node)) return
+    }
+    const start = node.getStart(ast)
+    blanked += text.slice(end, start) + ' '.repeat(node.getEnd() - start)
+    end = node.getEnd()
+  })
+  return blanked + text.slice(end)
 }

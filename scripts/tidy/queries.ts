@@ -1,7 +1,6 @@
 // SQL files: every query names its tenant.
 
 import ts from 'typescript'
-import { isExempt } from './architecture.ts'
 import { type Code, type Finding, lineOf, type Project, visit } from './project.ts'
 
 const BUILDERS = /^(selectFrom|insertInto|updateTable|deleteFrom|replaceInto|mergeInto)$/
@@ -10,10 +9,10 @@ const SCOPED = /^(from|insertInto|update|deleteFrom)$/
 const RAW = /^\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\s/i
 
 /** Top-level declarations of `*.sql.ts` files that query without a tenant. */
-export function checkQueries({ architecture, code }: Project): Finding[] {
+export function checkQueries({ code }: Project): Finding[] {
   const findings: Finding[] = []
   for (const file of code.values()) {
-    if (!file.path.endsWith('.sql.ts') || isExempt(architecture, 'tenant-id', file.path)) continue
+    if (!file.path.endsWith('.sql.ts')) continue
     for (const { name, node } of declarations(file)) {
       if (!queries(node) || /\btenant_?id\b/i.test(node.getText(file.ast))) continue
       findings.push({

@@ -1,12 +1,17 @@
 // All rules of tidy, in the order their findings are printed.
 
+import { isExempt } from './architecture.ts'
 import { checkBans } from './bans.ts'
 import { checkCasts } from './casts.ts'
-import { checkFileCycles, checkFolderCycles } from './cycles.ts'
-import { checkFirstLines, checkNames, checkReach } from './files.ts'
+import { overCeilings } from './ceilings.ts'
+import { checkFileCycles, checkFolderCycles, checkTypeCycles } from './cycles.ts'
+import { checkExports } from './exports.ts'
+import { checkFirstLines, checkNames, checkReach, checkSmallFiles } from './files.ts'
 import { checkImports, checkTiers } from './imports.ts'
+import { checkTerms } from './names.ts'
 import { checkOperations } from './operations.ts'
 import type { Finding, Project } from './project.ts'
+import { checkGlossary, checkPhrases } from './prose.ts'
 import { checkQueries } from './queries.ts'
 import { checkShape } from './shape.ts'
 import { checkMachine, checkTierPage } from './texts.ts'
@@ -15,11 +20,17 @@ const RULES: readonly ((project: Project) => Finding[])[] = [
   checkTiers,
   checkImports,
   checkFileCycles,
+  checkTypeCycles,
   checkFolderCycles,
   checkShape,
   checkBans,
   checkCasts,
+  checkExports,
   checkNames,
+  checkTerms,
+  checkPhrases,
+  checkGlossary,
+  checkSmallFiles,
   checkFirstLines,
   checkReach,
   checkQueries,
@@ -28,8 +39,15 @@ const RULES: readonly ((project: Project) => Finding[])[] = [
   checkTierPage,
 ]
 
+/** Every finding that no exemption covers, whatever the ceilings let through. */
+export function findAll(project: Project): Finding[] {
+  const findings = RULES.flatMap((rule) => rule(project))
+  return findings.filter(({ rule, path }) => !isExempt(project.architecture, rule, path))
+}
+
+/** What fails: findings without a ceiling, and ceilings that are exceeded. */
 export function checkAll(project: Project): Finding[] {
-  return RULES.flatMap((rule) => rule(project))
+  return overCeilings(findAll(project), project.architecture.ceilings)
 }
 
 /** `path:line rule: message; use X` */

@@ -1,8 +1,7 @@
-// Sizes: lines of functions and files, columns, parameters.
+// Sizes: lines of functions and files, columns, parameters, files in a folder; literal spreads.
 
 import ts from 'typescript'
-import { isExempt } from './architecture.ts'
-import { type Code, type Finding, lineOf, type Project, visit } from './project.ts'
+import { type Code, type Finding, lineOf, linesOf, type Project, visit } from './project.ts'
 
 /** Whatever is longer or wider than the limits of architecture.json. */
 export function checkShape(project: Project): Finding[] {
@@ -12,12 +11,46 @@ export function checkShape(project: Project): Finding[] {
       ...checkFile(code, architecture.limits.file_lines),
       ...checkColumns(code, architecture.limits.line_columns),
       ...checkFunctions(code, architecture.limits),
+      ...checkSpreads(code),
     ])
-    .filter(({ rule, path }) => !isExempt(architecture, rule, path))
+    .concat(checkFolders(project))
+}
+
+/** The number of code files in each folder, tests included. */
+export function folderSizes({ code }: Project): Map<string, number> {
+  const sizes = new Map<string, number>()
+  for (const path of code.keys()) {
+    const folder = path.slice(0, path.lastIndexOf('/') + 1)
+    sizes.set(folder, (sizes.get(folder) ?? 0) + 1)
+  }
+  return sizes
+}
+
+function checkFolders(project: Project): Finding[] {
+  const max = project.architecture.limits.folder_files
+  return [...folderSizes(project)]
+    .filter(([, size]) => size > max)
+    .map(([path, size]) => {
+      const message = `${size} files, at most ${max}`
+      const use = 'fewer, larger files, or a folder'
+      return { path, line: 1, rule: 'folder-files', message, use, weight: size - max }
+    })
+}
+
+/** `{ ...{ a, b } }` is `{ a, b }` in fewer lines. */
+function checkSpreads({ path, ast }: Code): Finding[] {
+  const findings: Finding[] = []
+  visit(ast, (node) => {
+    if (!ts.isSpreadAssignment(node) || !ts.isObjectLiteralExpression(node.expression)) return
+    const message = 'a literal is spread into a literal'
+    const line = lineOf(ast, node)
+    findings.push({ path, line, rule: 'literal-spread', message, use: 'plain members' })
+  })
+  return findings
 }
 
 function checkFile({ path, text }: Code, max: number): Finding[] {
-  const lines = text.replace(/\n$/, '').split('\n').length
+  const lines = linesOf(text)
   if (lines <= max) return []
   const message = `${lines} lines, at most ${max}`
   return [{ path, line: max + 1, rule: 'file-length', message, use: 'two files' }]

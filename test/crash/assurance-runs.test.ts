@@ -46,7 +46,7 @@ test('a schedule outlives a service that was killed', async (t) => {
 test('an audit killed among its own stores leaves no store and no credential', async (t) => {
   const stage = new Stage(t)
   let client = await stage.start()
-  await stage.server.arm([{ name: 'erasure:3', how: 'kill' }])
+  await stage.server.arm([{ name: 'erasure:key_destroyed', how: 'kill' }])
   const body = { checks: ['conformance'], background: true }
   await client.ok('POST', '/v1/assurance/run', { body })
   await stage.died()

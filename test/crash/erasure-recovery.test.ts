@@ -6,14 +6,14 @@ import { fsck } from './testing/command-line.ts'
 import { isInterrupted, scenarios } from './testing/erasures.ts'
 import { Stage } from './testing/stage.ts'
 
-const RECOVERED = ['erasure:4', 'erasure:5', 'erasure:6', 'erasure:7-main', 'erasure:7']
+const RECOVERED = ['erasure:applied', 'erasure:caches_dropped', 'erasure:verified', 'erasure:certified', 'erasure:completed']
 
 test('killed again while recovering, an erasure is completed by a later start', async (t) => {
   const stage = new Stage(t)
   await stage.start()
   for (const [i, scenario] of scenarios.entries()) {
     const subject = await scenario.prepare(stage.client, `r${i}`)
-    await stage.server.arm([{ name: 'erasure:3-ledger', how: 'kill' }])
+    await stage.server.arm([{ name: 'erasure:ledger_recorded', how: 'kill' }])
     assert.ok(await isInterrupted(() => subject.erase(stage.client)))
     await stage.died()
     for (const fatal of RECOVERED) {
@@ -35,7 +35,7 @@ test('killed while a failed erasure is being undone, the memory is as it was', a
   await stage.start()
   const subject = await scenario.prepare(stage.client, 'undo')
   await stage.server.arm([
-    { name: 'erasure:2', how: 'fail' },
+    { name: 'erasure:planned', how: 'fail' },
     { name: 'erasure:undo', how: 'kill' },
   ])
   assert.ok(await isInterrupted(() => subject.erase(stage.client)))

@@ -62,7 +62,7 @@ test('the command of the page moves a directory, with proof, and serve refuses i
     assert.match(moved.said, proof)
     assert.match(
       moved.said,
-      /keyring: \d+ secrets, \d+ destroyed numbers, 6 signing keys and 1 ent/,
+      /keyring: \d+ secrets, \d+ destroyed secrets, 6 signing keys and 1 ent/,
     )
     assert.match(moved.said, /fsck of the copy: nothing found\n\ndone\. /)
     assert.doesNotMatch(moved.said, /ferry/)

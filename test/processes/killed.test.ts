@@ -66,9 +66,9 @@ async function untilSettled(client: Client, promises: Promises): Promise<void> {
 }
 
 const MOMENTS = [
-  { point: 'erasure:2', expected: 'undone' },
-  { point: 'erasure:3', expected: 'complete' },
-  { point: 'erasure:6', expected: 'complete' },
+  { point: 'erasure:planned', expected: 'undone' },
+  { point: 'erasure:key_destroyed', expected: 'complete' },
+  { point: 'erasure:verified', expected: 'complete' },
 ] as const
 
 test('an erasure a killed process was at is finished or undone by another, unasked', async (t) => {

@@ -73,7 +73,7 @@ for (const [skew, ahead_ms] of [
     await fsck(fleet.options)
   })
 
-for (const point of ['erasure:1', 'erasure:2', 'erasure:3-ledger', 'erasure:6'] as const)
+for (const point of ['erasure:marked', 'erasure:planned', 'erasure:ledger_recorded', 'erasure:verified'] as const)
   test(`a process that stood still at ${point} harms nothing when it goes on`, async (t) => {
     const fleet = await openFleet(t)
     const servers = await Promise.all(

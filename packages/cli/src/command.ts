@@ -1,23 +1,43 @@
-// What a command is: its name, its help and what it does.
+// The shape of a command, its errors, and the strict reading of its arguments.
+
+import { type ParseArgsConfig, parseArgs } from 'node:util'
 
 export interface Command {
-  /** After the name in the usage line. */
+  /** The usage line after the name of the command. */
   readonly usage: string
-  /** Lines of `custos NAME --help` below the usage. */
+  /** The text of `custos NAME --help` below the usage line. */
   readonly help: string
-  /** Returns the exit status. Throws UsageError for arguments it cannot take. */
+  /** Returns the exit status. Throws UsageError for wrong arguments, CommandError for failures. */
   run(args: readonly string[]): Promise<number>
 }
 
-/** A command by name; its module is read only when it is called for. */
+/** A row of the command table; the module is loaded when the command is used. */
 export interface CommandEntry {
   readonly name: string
   readonly summary: string
   load(): Promise<Command>
 }
 
-/** The command was called wrongly: one line, status 2. */
+/** Wrong arguments: one line, exit status 2. */
 export class UsageError extends Error {}
 
-/** The command could not do its work: one line, status 1. */
+/** A failure of the command: one line, exit status 1. */
 export class CommandError extends Error {}
+
+type Options = NonNullable<ParseArgsConfig['options']>
+
+/** Options and positionals. Throws UsageError for options the command does not have. */
+export function readArguments<const O extends Options>(args: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'unknown option')
+  }
+}
+
+/** Throws UsageError unless there is one positional for each name. */
+export function requirePositionals(given: readonly string[], ...names: readonly string[]): void {
+  if (given.length === names.length) return
+  const expected = names.length === 0 ? 'no arguments' : names.join(' ')
+  throw new UsageError(`expected ${expected}, got ${given.length} arguments`)
+}

@@ -1,4 +1,4 @@
-// Options of the commands that work on a data directory, and the configuration they make.
+// The options of the commands that work on a data directory, and the configuration from them.
 
 import { type Config, parseConfig, readEnvironment } from '@custos/server'
 
@@ -11,16 +11,16 @@ export const DATA_OPTIONS = {
 export const DATA_HELP = `  --data-dir DIR, CUSTOS_DATA_DIR
       directory of the database and the keyring (default: ./custos-data)
   --origin NAME, CUSTOS_ORIGIN
-      origin of checkpoints, where the service is run with one
+      origin of checkpoints, if the service runs with one
   CUSTOS_MASTER_KEY
-      master key of the keyring, where it is not kept in the data directory`
+      master key of the keyring, if it is not in the data directory`
 
 export const LEDGER_HELP = `  --ledger-copy FILE, CUSTOS_LEDGER_COPY
-      second copy of the erasure ledger, where the service is run with one`
+      second copy of the erasure ledger, if the service runs with one`
 
 type DataValues = Readonly<Partial<Record<keyof typeof DATA_OPTIONS, string>>>
 
-/** What `serve` would use with the same flags and environment. Throws ConfigError. */
+/** The configuration `serve` would have with these flags and environment. Throws ConfigError. */
 export function readDataConfig(values: DataValues): Config {
   const flags = {
     CUSTOS_DATA_DIR: values['data-dir'],

@@ -1,4 +1,4 @@
-// The custos command: picks a subcommand and turns failures into one line and a status.
+// The custos command: runs a subcommand and turns failures into one line and an exit status.
 
 import { type CommandEntry, CommandError, UsageError } from './command.ts'
 import { commands } from './commands/index.ts'
@@ -6,7 +6,7 @@ import { commands } from './commands/index.ts'
 function usage(): string {
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`)
   const head = 'usage: custos COMMAND [arguments]'
-  return `${head}\n\n${lines.join('\n')}\n\ncustos COMMAND --help tells more.`
+  return `${head}\n\n${lines.join('\n')}\n\ncustos COMMAND --help explains a command.`
 }
 
 async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<number> {
@@ -19,11 +19,11 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
     }
     return await command.run(args)
   } catch (error) {
-    return report(entry.name, error)
+    return reportFailure(entry.name, error)
   }
 }
 
-async function report(name: string, error: unknown): Promise<number> {
+async function reportFailure(name: string, error: unknown): Promise<number> {
   if (error instanceof UsageError) {
     console.error(`custos ${name}: ${error.message}`)
     return 2
@@ -34,14 +34,15 @@ async function report(name: string, error: unknown): Promise<number> {
 }
 
 async function isExpected(error: Error): Promise<boolean> {
-  // A file that is missing, a port in use: the system's own line says it best.
+  // Errors of the system, such as a missing file or a port in use, have a clear message.
   if (error instanceof CommandError || ('code' in error && 'syscall' in error)) return true
-  // Loaded already by the command that threw one of these.
+  // The command that threw an OperatorError has loaded the server already.
   const { OperatorError } = await import('@custos/server')
   return error instanceof OperatorError
 }
 
-async function main(argv: readonly string[]): Promise<number> {
+/** Runs one command line and returns the exit status. */
+export async function runCli(argv: readonly string[]): Promise<number> {
   const [name, ...args] = argv
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     console.log(usage())
@@ -56,5 +57,3 @@ async function main(argv: readonly string[]): Promise<number> {
   console.error(`custos: no command "${name}"\n\n${usage()}`)
   return 2
 }
-
-process.exitCode = await main(process.argv.slice(2))

@@ -1,4 +1,4 @@
-// Talks to a running service over HTTP; an error answer becomes one line.
+// Calls a running service over HTTP; an error answer becomes a one-line CommandError.
 
 import { CLIENT_SETTINGS, readClientEnvironment, settingsHelp } from '@custos/server'
 import { CommandError, UsageError } from './command.ts'
@@ -11,20 +11,20 @@ export interface ClientRequest {
   readonly method?: string
   /** Sent as JSON. */
   readonly json?: unknown
-  /** Sent as it is, of type `type`. */
+  /** Sent unchanged with the content type `type`. */
   readonly stream?: ReadableStream<Uint8Array>
   readonly type?: string
 }
 
 export interface ServiceClient {
   readonly url: string
-  /** A 2xx answer, its body unread. Throws CommandError for anything else. */
+  /** A 2xx answer with its body unread. Throws CommandError for any other answer. */
   send(path: string, request?: ClientRequest): Promise<Response>
-  /** The parsed body. The caller states its shape: the service's contract is the other side. */
+  /** The parsed body, in the shape that the caller expects from the contract. */
   json<T>(path: string, request?: ClientRequest): Promise<T>
 }
 
-/** @param role whose key is used: that of the operator, or of a tenant */
+/** @param role whose key is used: the operator's or a tenant's */
 export function openClient(
   options: { url?: string | undefined; key?: string },
   role: 'operator' | 'tenant',
@@ -40,7 +40,7 @@ export function openClient(
     url,
     send,
     async json<T>(path: string, request?: ClientRequest) {
-      // The contract of the operation called.
+      // The contract of the operation states this shape.
       return (await (await send(path, request)).json()) as T
     },
   }
@@ -58,7 +58,7 @@ async function sendRequest(
   { method = 'GET', json, stream, type = 'application/json' }: ClientRequest,
 ): Promise<Response> {
   const body = stream ?? (json === undefined ? undefined : JSON.stringify(json))
-  const response = await reach(url, {
+  const response = await fetchOrFail(url, {
     method,
     headers: {
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -70,17 +70,17 @@ async function sendRequest(
   throw new CommandError(await refusalLine(response))
 }
 
-async function reach(url: string, init: RequestInit): Promise<Response> {
+async function fetchOrFail(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init)
   } catch (error) {
     const { origin } = new URL(url)
-    throw new CommandError(`no answer from ${origin}: ${causeOf(error)}`)
+    throw new CommandError(`no answer from ${origin}: ${reasonOf(error)}`)
   }
 }
 
-// fetch says "fetch failed" and keeps the reason in its cause.
-function causeOf(error: unknown): string {
+// The message of fetch is "fetch failed"; the reason is in its cause.
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
   const cause: unknown = error.cause
   if (cause instanceof Error) return cause.message || ('code' in cause ? String(cause.code) : '')

@@ -1,11 +1,23 @@
-// The artifact registry: models and adapters by the digests of their layers.
+// The artifact registry: models and adapters, identified by the digests of their layers.
 
 import Type from 'typebox'
-import { JsonObject, Label, Nullable, page } from './common.ts'
+import {
+  about,
+  boolean,
+  Hex16,
+  JsonObject,
+  Label,
+  label,
+  labelOr,
+  Nullable,
+  page,
+  text,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import {
   APPROVING_REFUSES,
+  CheckResults,
   DECIDING_REFUSES,
   Digest,
   RecordId,
@@ -13,66 +25,104 @@ import {
   recordFields,
   recordPage,
   rejectedReply,
+  resumeExample,
   StatusCounts,
   waiting,
 } from './records.ts'
 
-/** A larger document is left out of a list. */
+/** Larger documents are left out of a list. */
 export const LISTED_ARTIFACT_BYTES_MAX = 64 * 1024
 
-const Ref = Type.String({ ...Label, maxLength: limits.ref_chars })
+/** The name of an artifact or of a base model. */
+export const ArtifactRef = label({
+  title: 'ArtifactRef',
+  description: 'A name of 1 to 512 characters without control characters',
+  maxLength: limits.ref_chars,
+})
 
 const Layer = Type.Object({
-  media_type: Type.Optional(Nullable(Label)),
-  digest: Digest,
-  /** Bytes. */
-  size: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))),
+  media_type: Type.Optional(Nullable(about(Label, 'Media type of the layer'))),
+  digest: about(Digest, 'SHA-256 of the layer'),
+  size: Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Size of the layer in bytes',
+      }),
+    ),
+  ),
 })
 
 export const RegisterArtifact = Type.Object({
-  artifact_ref: Ref,
-  base_model_ref: Ref,
-  /** Ordered. */
-  layers: Type.Array(Layer, { minItems: 1, maxItems: limits.layers_per_artifact }),
-  kind: Type.Optional(Type.String({ ...Label, default: 'lora+rag' })),
-  metadata: Type.Optional({
-    ...JsonObject,
-    description: `${limits.metadata_bytes} bytes and ${limits.metadata_depth} levels at most`,
+  artifact_ref: about(ArtifactRef, 'Name of the artifact'),
+  base_model_ref: about(ArtifactRef, 'Name of the base model'),
+  layers: Type.Array(Layer, {
+    minItems: 1,
+    maxItems: limits.layers_per_artifact,
+    description: 'The layers, in order',
   }),
+  kind: Type.Optional(labelOr('lora+rag', 'Kind of artifact')),
+  metadata: Type.Optional(
+    about(
+      JsonObject,
+      `Up to ${limits.metadata_bytes} bytes of JSON, ${limits.metadata_depth} levels deep`,
+    ),
+  ),
 })
 
-export const Artifact = Type.Object({
-  artifact_id: Type.String(),
-  artifact_ref: Type.String(),
-  base_model_ref: Type.String(),
-  kind: Type.String(),
-  /** SHA-256 over base model, kind and the ordered digests. */
-  manifest_digest: Type.String(),
-  /** Lower hex, ordered. */
-  layer_hashes: Type.Array(Type.String()),
-  metadata: JsonObject,
-  /** The landing certificate that certifies it. */
-  certificate_id: Nullable(Type.String()),
-  ...recordFields,
+const Hashes = Type.Array(Type.String(), {
+  description: 'SHA-256 of each layer in lower-case hexadecimal, in order',
 })
+
+export const Artifact = Type.Object(
+  {
+    artifact_id: Type.String(),
+    artifact_ref: text('Name of the artifact'),
+    base_model_ref: text('Name of the base model'),
+    kind: text('Kind of artifact'),
+    manifest_digest: text('SHA-256 over base model, kind and the digests in order'),
+    layer_hashes: Hashes,
+    metadata: about(JsonObject, 'Metadata given at registration'),
+    certificate_id: Nullable(text('Id of the landing certificate that certifies it')),
+    ...recordFields,
+  },
+  { title: 'Artifact', description: 'A registered artifact' },
+)
 
 const params = Type.Object({ artifact_id: RecordId })
-const read = { access: 'tenant', scope: 'artifacts:read' } as const
-const admin = { access: 'tenant', scope: 'artifacts:admin' } as const
-const path = '/v1/artifacts'
-const one = `${path}/{artifact_id}` as const
+const reading = { access: 'tenant', scope: 'artifacts:read', status: 200 } as const
+const admin = { access: 'tenant', scope: 'artifacts:admin', method: 'POST' } as const
+const deciding = {
+  ...admin,
+  params,
+  body: ResumeRequest,
+  example: resumeExample,
+  status: 200,
+  idempotent: true,
+} as const
 
 export const artifacts = {
   register: operation({
     ...admin,
     id: 'artifacts.register',
-    method: 'POST',
-    path: `${path}/register`,
-    summary: 'Registers an artifact; the same one again answers the one that is there',
+    path: '/v1/artifacts/register',
+    summary: 'Registers an artifact',
     description:
-      'The policies of the tenant are asked as `artifact.register`. One that escalates makes it ' +
-      'wait for a person (202); one that denies is kept as denied.',
+      'Use it before an artifact is deployed. Registering the same artifact again returns the ' +
+      'existing record. The policies of the tenant are evaluated as `artifact.register`: if one ' +
+      'escalates, the artifact waits for an approval (202); if one denies, the artifact is ' +
+      'recorded as denied.',
     body: RegisterArtifact,
+    example: {
+      artifact_ref: 'adapters/mail',
+      base_model_ref: 'models/base-7b',
+      layers: [
+        { media_type: 'application/octet-stream', digest: `sha256:${'c3'.repeat(32)}`, size: 12 },
+      ],
+      kind: 'lora',
+      metadata: { license: 'MIT' },
+    },
     status: 201,
     reply: Artifact,
     accepted: waiting('artifact_id'),
@@ -80,85 +130,90 @@ export const artifacts = {
     idempotent: true,
   }),
   stats: operation({
-    ...read,
+    ...reading,
     id: 'artifacts.stats',
     method: 'GET',
-    path: `${path}/stats`,
-    summary: 'How many artifacts there are, by status',
-    status: 200,
+    path: '/v1/artifacts/stats',
+    summary: 'Counts artifacts by status',
+    description: 'Use it for an overview of the registry.',
     reply: StatusCounts,
     refuses: [],
   }),
   list: operation({
-    ...read,
+    ...reading,
     id: 'artifacts.list',
     method: 'GET',
-    path,
-    summary: 'The artifacts, newest first',
-    description: 'A document larger than 64 KiB is null here; read the artifact by its id.',
+    path: '/v1/artifacts',
+    summary: 'Lists artifacts, newest first',
+    description:
+      'Use it to browse the registry. A document larger than 64 KiB is null in the list; read ' +
+      'the artifact by its id.',
     query: recordPage,
-    status: 200,
     reply: page('artifacts', Artifact),
     refuses: ['rejected'],
   }),
   get: operation({
-    ...read,
+    ...reading,
     id: 'artifacts.get',
     method: 'GET',
-    path: one,
-    summary: 'One artifact',
+    path: '/v1/artifacts/{artifact_id}',
+    summary: 'Returns one artifact',
+    description: 'Use it to read an artifact with its signed document.',
     params,
-    status: 200,
     reply: Artifact,
     refuses: ['artifact_not_found'],
   }),
   verify: operation({
-    ...read,
+    ...reading,
     id: 'artifacts.verify',
     method: 'GET',
-    path: `${one}/verify`,
-    summary: 'Recomputes everything the record says about itself',
+    path: '/v1/artifacts/{artifact_id}/verify',
+    summary: 'Verifies the signed document of an artifact and everything derived in it',
+    description: 'Use it before relying on an artifact.',
     params,
-    status: 200,
     reply: Type.Object({
       artifact_id: Type.String(),
-      passed: Type.Boolean(),
-      /** By name; `certificate` of one that is certified. */
-      checks: Type.Record(Type.String(), Type.Boolean()),
-      manifest_digest: Nullable(Type.String()),
-      status: Type.String(),
-      certificate_id: Nullable(Type.String()),
+      passed: boolean('Whether every check passed'),
+      checks: about(CheckResults, 'Checks by name, among them `certificate` if it is certified'),
+      manifest_digest: Nullable(text('Recomputed manifest digest')),
+      status: text('Status of the record'),
+      certificate_id: Nullable(text('Id of the landing certificate that certifies it')),
       not_checked: Type.Array(Type.String()),
-      reason: Nullable(Type.String()),
+      reason: Nullable(text('The first check that failed, in words')),
     }),
     refuses: ['artifact_not_found'],
   }),
   integrity: operation({
-    ...read,
+    ...reading,
     id: 'artifacts.integrity',
     method: 'POST',
-    path: `${one}/integrity`,
-    summary: 'Compares digests of layers with those registered, in order and in number',
+    path: '/v1/artifacts/{artifact_id}/integrity',
+    summary: 'Compares digests of layers with the registered ones, in order and number',
+    description: 'Use it when an artifact is loaded, to check that it is the registered one.',
     params,
     body: Type.Object({
-      layer_hashes: Type.Array(Digest, { maxItems: limits.layers_per_artifact }),
+      layer_hashes: Type.Array(Digest, {
+        maxItems: limits.layers_per_artifact,
+        description: 'SHA-256 of each layer, in order',
+      }),
     }),
-    status: 200,
+    example: { layer_hashes: ['a1'.repeat(32)] },
     reply: Type.Object({
-      match: Type.Boolean(),
-      registered: Type.Array(Type.String()),
-      supplied: Type.Array(Type.String()),
+      match: boolean('Whether they are the same'),
+      registered: Type.Array(Type.String(), { description: 'The registered digests' }),
+      supplied: Type.Array(Type.String(), { description: 'The digests of the request' }),
     }),
     refuses: ['artifact_not_found'],
   }),
   certify: operation({
     ...admin,
     id: 'artifacts.certify',
-    method: 'POST',
-    path: `${one}/certify`,
-    summary: 'Marks it certified by an issued landing certificate of the same artifact',
+    path: '/v1/artifacts/{artifact_id}/certify',
+    summary: 'Marks an artifact as certified by an issued landing certificate of the same artifact',
+    description: 'Use it when the certificate was issued before the artifact was registered.',
     params,
-    body: Type.Object({ certificate_id: RecordId }),
+    body: Type.Object({ certificate_id: about(Hex16, 'Id of the landing certificate') }),
+    example: { certificate_id: '0'.repeat(32) },
     status: 200,
     reply: Artifact,
     refuses: [
@@ -171,29 +226,21 @@ export const artifacts = {
     idempotent: true,
   }),
   approve: operation({
-    ...admin,
+    ...deciding,
     id: 'artifacts.approve',
-    method: 'POST',
-    path: `${one}/approve`,
-    summary: 'Approves a waiting registration; policies are asked again',
-    params,
-    body: ResumeRequest,
-    status: 200,
+    path: '/v1/artifacts/{artifact_id}/approve',
+    summary: 'Approves an artifact that waits for an approval',
+    description: 'Use it to release an escalated registration. The policies are evaluated again.',
     reply: Artifact,
     refuses: ['artifact_not_found', ...APPROVING_REFUSES],
-    idempotent: true,
   }),
   reject: operation({
-    ...admin,
+    ...deciding,
     id: 'artifacts.reject',
-    method: 'POST',
-    path: `${one}/reject`,
-    summary: 'Rejects a waiting registration',
-    params,
-    body: ResumeRequest,
-    status: 200,
+    path: '/v1/artifacts/{artifact_id}/reject',
+    summary: 'Rejects an artifact that waits for an approval',
+    description: 'Use it to end an escalated registration.',
     reply: rejectedReply('artifact_id'),
     refuses: ['artifact_not_found', ...DECIDING_REFUSES],
-    idempotent: true,
   }),
 } as const

@@ -1,7 +1,23 @@
-// Assurance: the service checks itself, one tenant at a time, on a schedule or when asked.
+// Assurance: the service checks itself, one tenant at a time, on a schedule or on request.
 
 import Type, { type Static } from 'typebox'
-import { Cursor, JsonObject, Limit, Nullable, Offset, page, Timestamp } from './common.ts'
+import {
+  about,
+  boolean,
+  Cursor,
+  count,
+  Hex12,
+  integer,
+  JsonObject,
+  Limit,
+  Nullable,
+  Offset,
+  OptionalNullable,
+  page,
+  Timestamp,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
@@ -18,7 +34,7 @@ export type AssuranceCheck = (typeof ASSURANCE_CHECKS)[number]
 
 export const ASSURANCE_CHECKS_DEFAULT = ['chain', 'seals', 'ledger', 'policies', 'clock'] as const
 
-/** What earlier clients ask for by other names. Nothing is measured for `metrics`. */
+/** Names that earlier clients use. `metrics` checks nothing. */
 export const ASSURANCE_ALIASES = {
   chain_integrity: ['chain'],
   governance: ['policies'],
@@ -38,108 +54,136 @@ export type CheckStatus = (typeof CHECK_STATUSES)[number]
 export const ASSURANCE_TRIGGERS = ['request', 'schedule', 'baseline'] as const
 export type AssuranceTrigger = (typeof ASSURANCE_TRIGGERS)[number]
 
-/** Findings shown of one check; their number is told beside them. */
+/** Findings shown per check; their total is reported beside them. */
 export const ASSURANCE_FINDINGS_MAX = 20
-/** Facts, and decisions, that are opened each: of more a sample of this size. */
+/** Memories and decisions that are decrypted each: of more, a sample of this size. */
 export const ASSURANCE_SAMPLE = 2_000
-/** The suite writes some fifteen hundred entries to the log: not every five minutes. */
+/** The suite adds about 1,500 log entries: not every five minutes. */
 export const CONFORMANCE_INTERVAL_MIN = 60
-/** How long a request waits for its run; after that it is told where the run is found. */
+/** How long a request waits for its run before it is answered with 202. */
 export const ASSURANCE_WAIT_S = 60
 
-const Count = Type.Integer({ minimum: 0 })
-const Id = Type.String({ pattern: '^[0-9a-f]{24}$' })
-
 const Checks = Type.Array(Type.Enum([...ASSURANCE_CHECKS, ...ALIASES]), {
+  title: 'AssuranceChecks',
+  description:
+    'Checks to run; the last four values are names that earlier clients use. Default: all but ' +
+    '`conformance`',
   minItems: 1,
   maxItems: ASSURANCE_CHECKS.length + ALIASES.length,
 })
-/** In minutes: twelve runs an hour at most, one a day at least. */
-const Interval = Type.Integer({ minimum: 5, maximum: 1_440 })
-/** Nothing is sent yet: anything but null is refused. */
-const AlertWebhook = Type.Optional(Nullable(Type.String({ maxLength: limits.ref_chars })))
+const Interval = integer('Minutes between runs', { minimum: 5, maximum: 1_440 })
+const AlertWebhook = OptionalNullable(
+  text('Not supported: only null is accepted', { maxLength: limits.ref_chars }),
+)
 
-export const CheckResult = Type.Object({
-  status: Type.Enum(CHECK_STATUSES),
-  /** True for `pass` only: what was not checked has not passed. */
-  passed: Type.Boolean(),
-  /** What was looked at, or why nothing was. */
-  detail: Type.String(),
-  /** How many of each thing were looked at. */
-  counts: Type.Record(Type.String(), Type.Integer()),
-  /** Ids and numbers of what does not hold; never a content. */
-  findings: Type.Array(
-    Type.Object({ kind: Type.String(), id: Type.String(), what: Type.String() }),
-    { maxItems: ASSURANCE_FINDINGS_MAX },
-  ),
-  /** Of all, shown or not; of one kind no more than a thousand are counted. */
-  findings_total: Count,
+const CheckState = Type.Enum(CHECK_STATUSES, {
+  title: 'AssuranceCheckStatus',
+  description: 'Result of a check; `not_checked` is not a pass',
 })
+
+export const CheckResult = Type.Object(
+  {
+    status: CheckState,
+    passed: boolean('Whether the status is `pass`'),
+    detail: text('What was checked, or why nothing was'),
+    counts: Type.Record(Type.String(), Type.Integer(), {
+      description: 'How many of each thing were checked',
+    }),
+    findings: Type.Array(
+      Type.Object({
+        kind: text('Kind of record'),
+        id: text('Id or number of the record'),
+        what: text('What is wrong'),
+      }),
+      {
+        maxItems: ASSURANCE_FINDINGS_MAX,
+        description: 'The first things that are wrong; never contains content',
+      },
+    ),
+    findings_total: count('Number of all findings; at most 1,000 of one kind are counted'),
+  },
+  { title: 'AssuranceCheckResult', description: 'The result of one check' },
+)
 export type CheckResult = Static<typeof CheckResult>
 
-const Value = Nullable(Type.Union([Type.String(), Type.Number()]))
+const ComparedValue = Type.Union([Type.String(), Type.Number(), Type.Null()])
 
 const drift = {
-  check: Type.String(),
-  /** `regression`: it passed at the baseline. `changed`: it holds, and is not what it was. */
-  type: Type.Enum(['regression', 'changed']),
-  detail: Type.String(),
-  baseline_status: Nullable(Type.Enum(CHECK_STATUSES)),
-  current_status: Nullable(Type.Enum(CHECK_STATUSES)),
-  baseline_value: Value,
-  current_value: Value,
+  check: text('Name of the check'),
+  type: Type.Enum(['regression', 'changed'], {
+    description: '`regression`: it passed at the baseline. `changed`: it passes and differs',
+  }),
+  detail: text('The difference in words'),
+  baseline_status: Nullable(about(CheckState, 'Status at the baseline')),
+  current_status: Nullable(about(CheckState, 'Status in this run')),
+  baseline_value: about(ComparedValue, 'Value at the baseline'),
+  current_value: about(ComparedValue, 'Value in this run'),
 }
 export const DriftEvent = Type.Object(drift)
 export type DriftEvent = Static<typeof DriftEvent>
 
 const summary = {
-  run_id: Type.String(),
-  status: Type.Enum(ASSURANCE_STATUSES),
-  trigger: Type.Enum(ASSURANCE_TRIGGERS),
-  schedule_id: Nullable(Type.String()),
-  checks: Type.Array(Type.String()),
-  drift_events_count: Count,
-  /** `interrupted` or `stopped`: the process ended; otherwise the name of an error. */
-  error: Nullable(Type.String()),
-  started_at: Timestamp,
-  completed_at: Nullable(Timestamp),
+  run_id: text('Id of the run'),
+  status: Type.Enum(ASSURANCE_STATUSES, { description: 'Status of the run' }),
+  trigger: Type.Enum(ASSURANCE_TRIGGERS, { description: 'What started the run' }),
+  schedule_id: Nullable(text('Id of the schedule')),
+  checks: Type.Array(Type.String(), { description: 'Checks of the run' }),
+  drift_events_count: count('Differences from the baseline'),
+  error: Nullable(
+    text('`interrupted` or `stopped`: the process ended; otherwise the name of an error'),
+  ),
+  started_at: time('When the run started'),
+  completed_at: Nullable(time('When the run ended')),
 }
-export const AssuranceRunSummary = Type.Object(summary)
+export const AssuranceRunSummary = Type.Object(summary, {
+  title: 'AssuranceRunSummary',
+  description: 'A run of checks, without its results',
+})
 export type AssuranceRunSummary = Static<typeof AssuranceRunSummary>
 
-export const AssuranceRun = Type.Object({
-  ...summary,
-  /** By name, also by the other name a check was asked for under; empty while it runs. */
-  checks_results: Type.Record(Type.String(), CheckResult),
-  drift_events: Type.Array(DriftEvent),
-  /** What it was compared with. */
-  baseline_id: Nullable(Type.String()),
-  /** What chose the samples. */
-  seed: Type.String(),
-  /** Position of its entry on the log; null: it has none. */
-  log_seq: Nullable(Type.Integer({ minimum: 0 })),
-})
+export const AssuranceRun = Type.Object(
+  {
+    ...summary,
+    checks_results: Type.Record(Type.String(), CheckResult, {
+      description: 'Results by name, also by the requested alias; empty while the run lasts',
+    }),
+    drift_events: Type.Array(DriftEvent, { description: 'Differences from the baseline' }),
+    baseline_id: Nullable(text('Id of the baseline it was compared with')),
+    seed: text('Seed that selected the samples'),
+    log_seq: Nullable(count('Position of its log entry; null: it has none')),
+  },
+  { title: 'AssuranceRun', description: 'A run of checks with its results' },
+)
 export type AssuranceRun = Static<typeof AssuranceRun>
 
-const Begun = Type.Object({ run_id: Type.String(), status: Type.Literal('running') })
+const RunStarted = Type.Object(
+  {
+    run_id: text('Id of the run'),
+    status: Type.Literal('running', { description: 'The run has not ended' }),
+  },
+  { title: 'AssuranceRunStarted', description: 'A run that has not ended' },
+)
 
-const Schedule = Type.Object({
-  schedule_id: Type.String(),
-  interval_min: Interval,
-  checks: Type.Array(Type.String()),
-  enabled: Type.Boolean(),
-  alert_webhook: Type.Null(),
-  next_due_at: Nullable(Timestamp),
-  last_run_id: Nullable(Type.String()),
-  created_at: Timestamp,
-})
+const Schedule = Type.Object(
+  {
+    schedule_id: text('Id of the schedule'),
+    interval_min: Interval,
+    checks: Type.Array(Type.String(), { description: 'Checks of each run' }),
+    enabled: boolean('Whether the schedule is active'),
+    alert_webhook: Type.Null({ description: 'Always null' }),
+    next_due_at: Nullable(time('When the next run is due')),
+    last_run_id: Nullable(text('Id of the last run')),
+    created_at: Timestamp,
+  },
+  { title: 'AssuranceSchedule', description: 'A schedule of checks' },
+)
 export type AssuranceSchedule = Static<typeof Schedule>
 
 const read = { access: 'tenant', scope: 'compliance:read' } as const
 const admin = { access: 'tenant', scope: 'compliance:admin' } as const
 const path = '/v1/assurance'
 const schedule = `${path}/schedules/{schedule_id}` as const
-const params = Type.Object({ schedule_id: Id })
+const params = Type.Object({ schedule_id: about(Hex12, 'Id of the schedule') })
 
 export const assurance = {
   create_schedule: operation({
@@ -147,18 +191,19 @@ export const assurance = {
     id: 'assurance.create_schedule',
     method: 'POST',
     path: `${path}/schedules`,
-    summary: 'Runs checks at an interval',
+    summary: 'Creates a schedule that runs checks at an interval',
     description:
-      'The first run is due after one interval. Runs missed while the service was down are made ' +
-      'up for by one. `conformance` takes an interval of an hour or more: it writes to stores of ' +
-      'its own, and each of its writes is on the log. `alert_webhook` is refused: nothing is ' +
-      'sent, read `/v1/assurance/drift`.',
+      'Use it to have the service check itself regularly. The first run is due after one ' +
+      'interval; after a downtime one run makes up for all that were missed. `conformance` ' +
+      'requires an interval of at least an hour, because it writes to stores of its own. Results ' +
+      'are not sent anywhere: read `/v1/assurance/drift`.',
     body: Type.Object({
-      interval_min: Type.Optional(Type.Integer({ ...Interval, default: 60 })),
+      interval_min: Type.Optional({ ...Interval, default: 60 }),
       checks: Type.Optional(Checks),
       alert_webhook: AlertWebhook,
     }),
     body_optional: true,
+    example: { interval_min: 60, checks: ['chain', 'ledger'] },
     status: 200,
     reply: Schedule,
     refuses: ['rejected', 'idempotency_key_reused'],
@@ -169,9 +214,10 @@ export const assurance = {
     id: 'assurance.schedules',
     method: 'GET',
     path: `${path}/schedules`,
-    summary: 'The schedules, oldest first: a hundred at most',
+    summary: 'Lists the schedules, oldest first, up to 100',
+    description: 'Use it to review what is checked and how often.',
     status: 200,
-    reply: Type.Object({ schedules: Type.Array(Schedule) }),
+    reply: Type.Object({ schedules: Type.Array(Schedule, { description: 'The schedules' }) }),
     refuses: [],
   }),
   update_schedule: operation({
@@ -179,15 +225,18 @@ export const assurance = {
     id: 'assurance.update_schedule',
     method: 'PUT',
     path: schedule,
-    summary: 'Changes a schedule; what is left out stays',
-    description: 'With another interval the next run is due that long after now.',
+    summary: 'Changes a schedule',
+    description:
+      'Use it to pause a schedule or change its interval; the next run is then due one new ' +
+      'interval from now. Absent fields stay the same.',
     params,
     body: Type.Object({
       interval_min: Type.Optional(Interval),
       checks: Type.Optional(Checks),
-      enabled: Type.Optional(Type.Boolean()),
+      enabled: Type.Optional(boolean('Whether the schedule is active')),
       alert_webhook: AlertWebhook,
     }),
+    example: { enabled: false },
     status: 200,
     reply: Schedule,
     refuses: ['schedule_not_found', 'rejected'],
@@ -197,10 +246,14 @@ export const assurance = {
     id: 'assurance.delete_schedule',
     method: 'DELETE',
     path: schedule,
-    summary: 'Deletes a schedule; its runs stay',
+    summary: 'Deletes a schedule; its runs remain readable',
+    description: 'Use it when a schedule is no longer needed.',
     params,
     status: 200,
-    reply: Type.Object({ deleted: Type.Literal(true), schedule_id: Type.String() }),
+    reply: Type.Object({
+      deleted: Type.Literal(true, { description: 'Always true' }),
+      schedule_id: text('Id of the schedule'),
+    }),
     refuses: ['schedule_not_found'],
   }),
   run: operation({
@@ -208,22 +261,24 @@ export const assurance = {
     id: 'assurance.run',
     method: 'POST',
     path: `${path}/run`,
-    summary: 'Checks the tenant now, and compares with the baseline',
+    summary: 'Checks the tenant now and compares the results with the baseline',
     description:
-      `Answers with the whole run, or after ${ASSURANCE_WAIT_S} seconds, and at once with ` +
-      '`background`, with 202 and where to find it. One run of a tenant at a time. The chain is ' +
-      'verified from its first entry; of more than ' +
-      `${ASSURANCE_SAMPLE} facts, and of more than as many decisions, a sample is ` +
-      'opened, chosen by `seed`. A key limited to some stores is refused.',
+      'Use it after an incident or before an audit. The reply is the finished run; after ' +
+      `${ASSURANCE_WAIT_S} seconds, or at once with \`background\`, it is a 202 with the id of ` +
+      'the run. A tenant has one run at a time. The audit log is verified from its first entry; ' +
+      `of more than ${ASSURANCE_SAMPLE} memories or decisions, a sample selected by \`seed\` is ` +
+      'decrypted. A key limited to some stores is refused.',
     body: Type.Object({
-      /** Left out: all but `conformance`. */
       checks: Type.Optional(Checks),
-      background: Type.Optional(Type.Boolean({ default: false })),
+      background: Type.Optional(
+        Type.Boolean({ default: false, description: 'Replies 202 at once' }),
+      ),
     }),
     body_optional: true,
+    example: { checks: ['chain', 'ledger'] },
     status: 200,
     reply: AssuranceRun,
-    accepted: Begun,
+    accepted: RunStarted,
     refuses: ['rejected', 'run_in_progress'],
   }),
   runs: operation({
@@ -231,7 +286,8 @@ export const assurance = {
     id: 'assurance.runs',
     method: 'GET',
     path: `${path}/runs`,
-    summary: 'The runs, newest first',
+    summary: 'Lists runs, newest first',
+    description: 'Use it to see how checks went over time.',
     query: Type.Object({
       limit: Limit(limits.assurance_runs_page),
       offset: Offset,
@@ -246,8 +302,9 @@ export const assurance = {
     id: 'assurance.get_run',
     method: 'GET',
     path: `${path}/runs/{run_id}`,
-    summary: 'One run with its results',
-    params: Type.Object({ run_id: Id }),
+    summary: 'Returns one run with its results',
+    description: 'Use it to wait for a run, or to see what failed.',
+    params: Type.Object({ run_id: about(Hex12, 'Id of the run') }),
     status: 200,
     reply: AssuranceRun,
     refuses: ['run_not_found'],
@@ -257,16 +314,16 @@ export const assurance = {
     id: 'assurance.capture_baseline',
     method: 'POST',
     path: `${path}/baseline`,
-    summary: 'Checks the tenant and keeps what it is now: later runs are compared with it',
-    description: 'Refused where a check fails: a baseline is what a sound state looked like.',
+    summary: 'Checks the tenant and stores its state as the baseline of later runs',
+    description: 'Use it when the tenant is known to be sound. It is refused if a check fails.',
     status: 200,
     reply: Type.Object({
-      baseline_id: Type.String(),
-      run_id: Type.String(),
-      captured_at: Timestamp,
-      snapshot_keys: Type.Array(Type.String()),
+      baseline_id: text('Id of the baseline'),
+      run_id: text('Id of the run'),
+      captured_at: time('When the baseline was captured'),
+      snapshot_keys: Type.Array(Type.String(), { description: 'What the baseline records' }),
     }),
-    accepted: Begun,
+    accepted: RunStarted,
     refuses: ['run_in_progress', 'wrong_state'],
   }),
   baseline: operation({
@@ -274,13 +331,14 @@ export const assurance = {
     id: 'assurance.baseline',
     method: 'GET',
     path: `${path}/baseline`,
-    summary: 'The newest baseline: counts, digests, and the state of each check',
+    summary: 'Returns the newest baseline',
+    description: 'Use it to see what runs are compared with.',
     status: 200,
     reply: Type.Object({
-      baseline_id: Type.String(),
-      run_id: Type.String(),
-      captured_at: Timestamp,
-      snapshot: JsonObject,
+      baseline_id: text('Id of the baseline'),
+      run_id: text('Id of the run'),
+      captured_at: time('When the baseline was captured'),
+      snapshot: about(JsonObject, 'Counts, digests and the status of each check'),
     }),
     refuses: ['baseline_not_found'],
   }),
@@ -289,14 +347,20 @@ export const assurance = {
     id: 'assurance.drift',
     method: 'GET',
     path: `${path}/drift`,
-    summary: 'What runs found to differ from the baseline, newest first',
+    summary: 'Lists differences from the baseline that runs found, newest first',
+    description: 'Use it to notice that something has changed or stopped working.',
     query: Type.Object({ limit: Limit(limits.assurance_drift_page) }),
     status: 200,
     reply: Type.Object({
       drift_events: Type.Array(
-        Type.Object({ ...drift, run_id: Type.String(), detected_at: Timestamp }),
+        Type.Object({
+          ...drift,
+          run_id: text('Id of the run'),
+          detected_at: time('When the run found it'),
+        }),
+        { description: 'The differences' },
       ),
-      count: Count,
+      count: count('Number of items'),
     }),
     refuses: [],
   }),
@@ -305,16 +369,17 @@ export const assurance = {
     id: 'assurance.stats',
     method: 'GET',
     path: `${path}/stats`,
-    summary: 'How the runs that are kept ended',
+    summary: 'Counts the stored runs by result',
+    description: 'Use it for an overview of the checks.',
     status: 200,
     reply: Type.Object({
-      total_runs: Count,
-      passed: Count,
-      drifted: Count,
-      failed: Count,
-      running: Count,
-      active_schedules: Count,
-      last_run: Nullable(AssuranceRunSummary),
+      total_runs: count('Stored runs'),
+      passed: count('Runs with the status `pass`'),
+      drifted: count('Runs with the status `drift`'),
+      failed: count('Runs with the status `fail`'),
+      running: count('Runs that have not ended'),
+      active_schedules: count('Active schedules'),
+      last_run: Nullable(about(AssuranceRunSummary, 'The last run')),
     }),
     refuses: [],
   }),

@@ -1,27 +1,39 @@
-// Compliance (interface 4.2): what the conformance suite measured of each tenant, and its badge.
+// Compliance (interface 4.2): results of the conformance suite for each tenant, and its badge.
 
 import Type, { type Static } from 'typebox'
-import { Cursor, JsonObject, Limit, Nullable, Offset, page, Timestamp } from './common.ts'
+import {
+  about,
+  Cursor,
+  JsonObject,
+  Limit,
+  Nullable,
+  number,
+  Offset,
+  page,
+  TenantParams,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
-const TenantParams = Type.Object({
-  tenant_id: Type.String({ minLength: 1, maxLength: limits.label_chars, examples: ['local'] }),
-})
-
-const AuditRecord = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  /** A store the suite wrote to, and deleted; null: it came to none. */
-  store_id: Nullable(Type.String()),
-  /** Capabilities that passed, of those tested; 0 where none was. */
-  conformance_rate: Type.Number({ minimum: 0, maximum: 1 }),
-  /** Those that passed. */
-  capabilities: Type.Array(Type.String()),
-  audited_at: Timestamp,
-  /** The signed result, for `custos verify`; null in an overview. */
-  report_json: Nullable(JsonObject),
-})
+const AuditRecord = Type.Object(
+  {
+    id: text('Id of the audit'),
+    tenant_id: Type.String(),
+    store_id: Nullable(text('Store the suite wrote to and deleted; null: it got to none')),
+    conformance_rate: number('Capabilities that passed among those tested; 0 if none was tested', {
+      minimum: 0,
+      maximum: 1,
+    }),
+    capabilities: Type.Array(Type.String(), { description: 'Capabilities that passed' }),
+    audited_at: time('When the audit ended'),
+    report_json: Nullable(
+      about(JsonObject, 'The signed result, which `custos verify` checks; null in an overview'),
+    ),
+  },
+  { title: 'AuditRecord', description: 'A conformance audit of a tenant' },
+)
 export type AuditRecord = Static<typeof AuditRecord>
 
 const badge = {
@@ -39,8 +51,10 @@ export const compliance = {
     id: 'compliance.history',
     method: 'GET',
     path: '/v1/cloud/tenants/{tenant_id}/compliance',
-    summary: 'The conformance audits of a tenant, newest first, as a bare array',
-    description: 'An audit is made by a run of the check `conformance`: POST /v1/assurance/run.',
+    summary: 'Lists the conformance audits of a tenant, newest first, as a plain array',
+    description:
+      'Use it to show that the capabilities of the stores were tested. An audit is made by a run ' +
+      'of the check `conformance`: `POST /v1/assurance/run`.',
     access: 'operator_or_self',
     scope: 'compliance:read',
     params: TenantParams,
@@ -53,10 +67,10 @@ export const compliance = {
     id: 'compliance.status',
     method: 'GET',
     path: '/v1/cloud/compliance/status',
-    summary: 'The newest audit of each tenant that has one',
+    summary: 'Lists the newest conformance audit of each tenant that has one',
     description:
-      'Pages are of tenants: one may hold fewer audits than `limit`, and `next_cursor` tells ' +
-      'whether there are more tenants.',
+      'Use it for an overview of all tenants. The pages are pages of tenants: one may contain ' +
+      'fewer audits than `limit`, and `next_cursor` says whether there are more tenants.',
     access: 'operator',
     query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
     status: 200,
@@ -67,8 +81,9 @@ export const compliance = {
     ...badge,
     id: 'compliance.badge_svg',
     path: `${badgePath}.svg`,
-    summary: 'The conformance badge as a picture',
-    description: 'A tenant that does not exist looks like one that was not audited.',
+    summary: 'Returns the conformance badge as an SVG picture',
+    description:
+      'Use it on a web page. A tenant that does not exist looks like one that was not audited.',
     reply: Type.String(),
     reply_type: 'image/svg+xml',
   }),
@@ -76,12 +91,13 @@ export const compliance = {
     ...badge,
     id: 'compliance.badge_json',
     path: `${badgePath}.json`,
-    summary: 'The conformance badge for services that draw it themselves',
+    summary: 'Returns the content of the conformance badge as JSON',
+    description: 'Use it with a service that draws badges.',
     reply: Type.Object({
-      schemaVersion: Type.Literal(1),
-      label: Type.String(),
-      message: Type.String(),
-      color: Type.Enum(['lightgrey', 'brightgreen', 'red']),
+      schemaVersion: Type.Literal(1, { description: 'Version of the badge format' }),
+      label: text('Left text of the badge'),
+      message: text('Right text of the badge'),
+      color: Type.Enum(['lightgrey', 'brightgreen', 'red'], { description: 'Colour of the badge' }),
     }),
   }),
 } as const

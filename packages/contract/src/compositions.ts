@@ -1,136 +1,176 @@
-// Compositions: members under one target, what their licences allow, who stands for it.
+// Compositions: artifacts and data combined under one target, with the licences that apply.
 
 import Type, { type Static } from 'typebox'
-import { Label, Nullable, page } from './common.ts'
+import { about, boolean, integer, Label, label, Nullable, page, text } from './common.ts'
+import { TrustTier } from './keys.ts'
 import { operation } from './operation.ts'
 import {
   APPROVING_REFUSES,
   Authority,
+  CheckResults,
   DECIDING_REFUSES,
-  RECORD_STATUSES,
   RecordedAuthority,
   RecordId,
+  RecordStatus,
   ResumeRequest,
   recordFields,
   recordPage,
   rejectedReply,
+  resumeExample,
   StatusCounts,
-  TrustTier,
   waiting,
 } from './records.ts'
 
 export const COMPOSITION_MEMBERS_MAX = 200
 export const LICENSE_CHARS_MAX = 1_000
-/** Of all licences that are claimed, and of all that the records found state. */
+/** Of all claimed licences, and of all that the records of members state. */
 export const COMPOSITION_LICENSES_BYTES_MAX = 64 * 1024
-/** What the members and their licences make of the signed record. */
+/** Of members and licences in the signed record. */
 export const COMPOSITION_SIGNED_BYTES_MAX = 256 * 1024
-/** A larger document is left out of a list. */
+/** Larger documents are left out of a list. */
 export const LISTED_COMPOSITION_BYTES_MAX = 64 * 1024
 
 const Member = Type.Object({
-  /** Of a record of the registries: its id, for an artifact also its artifact_ref; or any name. */
-  ref_id: Label,
-  license: Type.String({
-    ...Label,
+  ref_id: about(
+    Label,
+    'Id of a record of the registries, for an artifact also its `artifact_ref`; or any name',
+  ),
+  license: label({
     maxLength: LICENSE_CHARS_MAX,
-    description: 'An SPDX licence expression; other words are taken, and shown as not SPDX',
+    description: 'An SPDX licence expression; other texts are accepted and reported as not SPDX',
     examples: ['Apache-2.0', 'MIT OR GPL-2.0-or-later', 'GPL-3.0-only WITH GCC-exception-3.1'],
   }),
-  certified: Type.Boolean(),
+  certified: boolean('Whether the member is certified, as claimed'),
 })
 
 export const ComposeRequest = Type.Object({
-  composition_kind: Label,
-  members: Type.Array(Member, { minItems: 1, maxItems: COMPOSITION_MEMBERS_MAX }),
-  target_ref: Label,
+  composition_kind: about(Label, 'Kind of composition'),
+  members: Type.Array(Member, {
+    minItems: 1,
+    maxItems: COMPOSITION_MEMBERS_MAX,
+    description: 'What is combined',
+  }),
+  target_ref: about(Label, 'Name of the result'),
   authority: Type.Optional(Authority),
-  required_trust_tier: Type.Optional({ ...TrustTier, default: 'verified' }),
+  required_trust_tier: Type.Optional({
+    ...about(TrustTier, 'Trust tier the authority must have'),
+    default: 'verified',
+  }),
 })
 export type ComposeRequest = Static<typeof ComposeRequest>
 
+const memberIds = (description: string) => Type.Array(Type.String(), { description })
+
 const Conflict = Type.Object({
-  rule: Type.String(),
-  /** Ids of the members concerned. */
-  members: Type.Array(Type.String()),
-  licenses: Type.Array(Type.String()),
-  detail: Type.String(),
-  /** Where the rule comes from. */
-  source: Nullable(Type.String()),
+  rule: text('The rule that is violated'),
+  members: memberIds('Ids of the members concerned'),
+  licenses: Type.Array(Type.String(), { description: 'The licences concerned' }),
+  detail: text('The conflict in words'),
+  source: Nullable(text('Where the rule comes from')),
 })
 
-const Verdict = Type.Object({
-  compatible: Type.Boolean(),
-  detail: Type.String(),
-  /** What applies to the whole, as one SPDX expression; null where something in it is not SPDX. */
-  expression: Nullable(Type.String()),
-  /** The same term by term, after a choice among alternatives. */
-  terms: Type.Array(Type.String()),
-  reasons: Type.Array(Conflict),
-  /**
-   * Licences that no rule knows, and pairs (`A with B`) that no rule judges: in nobody's way, and
-   * not cleared either.
-   */
-  reported: Type.Array(
-    Type.Object({
-      license: Type.String(),
-      members: Type.Array(Type.String()),
-      why: Type.String(),
+const Verdict = Type.Object(
+  {
+    compatible: boolean('Whether the licences can be combined'),
+    detail: text('The verdict in words'),
+    expression: Nullable(
+      text('The licence of the whole as one SPDX expression; null if a part is not SPDX'),
+    ),
+    terms: Type.Array(Type.String(), {
+      description: 'The same, term by term, after a choice among alternatives',
     }),
-  ),
+    reasons: Type.Array(Conflict, { description: 'Conflicts between licences' }),
+    reported: Type.Array(
+      Type.Object({
+        license: text('A licence, or a pair `A with B`'),
+        members: memberIds('Ids of the members concerned'),
+        why: text('Why no rule decides it'),
+      }),
+      {
+        description:
+          'Licences and pairs of licences that no rule covers: they block nothing and are not ' +
+          'cleared either',
+      },
+    ),
+  },
+  { title: 'LicenseVerdict', description: 'What the licences of the members allow together' },
+)
+
+const MEMBER_KINDS = ['artifact', 'landing', 'corpus', 'composition'] as const
+const MemberRecord = Type.Object(
+  {
+    kind: Type.Enum([...MEMBER_KINDS], { description: 'Kind of record' }),
+    id: text('Id of the record'),
+    status: text('Status of the record at the time'),
+    licenses: Type.Array(Type.String(), {
+      description: 'Licences stated by it and the records it builds on; they apply besides',
+    }),
+  },
+  { description: 'The record in the registries; null: only the caller claims it' },
+)
+
+const ResolvedMember = Type.Object({
+  ref_id: text('The member as claimed'),
+  license: text('Its licence as claimed'),
+  certified: boolean('Whether it is certified, as claimed'),
+  found: Nullable(MemberRecord),
 })
 
-const FOUND_KINDS = ['artifact', 'landing', 'corpus', 'composition'] as const
-const Found = Type.Object({
-  kind: Type.Enum([...FOUND_KINDS]),
-  id: Type.String(),
-  /** As it was then. */
-  status: Type.String(),
-  /** What it, and the records it rests on, say of licences: they apply beside the claim. */
-  licenses: Type.Array(Type.String()),
-})
-
-const ShownMember = Type.Object({
-  ref_id: Type.String(),
-  license: Type.String(),
-  certified: Type.Boolean(),
-  /** The record it is in the registries; null: the caller alone says so. */
-  found: Nullable(Found),
-})
-
-export const Composition = Type.Object({
-  composition_id: Type.String(),
-  composition_kind: Type.String(),
-  target_ref: Type.String(),
-  member_count: Type.Integer(),
-  /** As claimed, and as found when it was proposed. */
-  members: Type.Array(ShownMember),
-  /** Null until it is signed, and of a large one in a list. */
-  license_verdict: Nullable(Verdict),
-  authority: RecordedAuthority,
-  required_trust_tier: TrustTier,
-  ...recordFields,
-})
+export const Composition = Type.Object(
+  {
+    composition_id: Type.String(),
+    composition_kind: text('Kind of composition'),
+    target_ref: text('Name of the result'),
+    member_count: integer('Number of members'),
+    members: Type.Array(ResolvedMember, {
+      description: 'Members as claimed, and as found when the composition was proposed',
+    }),
+    license_verdict: Nullable(
+      about(Verdict, 'What the licences allow; null until signed, and in a list if large'),
+    ),
+    authority: RecordedAuthority,
+    required_trust_tier: about(TrustTier, 'Trust tier the authority must have'),
+    ...recordFields,
+  },
+  { title: 'Composition', description: 'A composition' },
+)
 export type Composition = Static<typeof Composition>
 
-const Params = Type.Object({ composition_id: RecordId })
-const reading = { access: 'tenant', scope: 'artifacts:read', status: 200 } as const
-const changing = { access: 'tenant', scope: 'artifacts:admin' } as const
+const params = Type.Object({ composition_id: RecordId })
+const reading = { access: 'tenant', scope: 'artifacts:read', method: 'GET', status: 200 } as const
+const changing = { access: 'tenant', scope: 'artifacts:admin', method: 'POST' } as const
+const deciding = {
+  ...changing,
+  params,
+  body: ResumeRequest,
+  example: resumeExample,
+  status: 200,
+  idempotent: true,
+} as const
 
 export const compositions = {
   compose: operation({
     ...changing,
     id: 'compositions.compose',
-    method: 'POST',
     path: '/v1/compositions',
-    summary: 'Governs a composition: members, licences, trust tier, policies; then signs it',
+    summary: 'Checks members, licences, trust tier and policies of a composition and signs it',
     description:
-      'Members that are in the registries of the tenant are looked up, and a claim that ' +
-      'contradicts what is found is refused; the others stand as claimed and are shown as ' +
-      '`unverified_members`. Licences that their records state join those that are claimed. At ' +
-      'most 64 KiB of licences, and 256 KiB to be signed. 422 `rejected` names every ' +
-      'reason; 202 where a policy asks for a person first.',
+      'Use it before combined artifacts and data are released. Members in the registries of the ' +
+      'tenant are looked up, and a claim that contradicts the record is refused; other members ' +
+      'are recorded as claimed and listed as `unverified_members`. Licences stated by records of ' +
+      'members apply besides the claimed ones. At most 64 KiB of licences and 256 KiB of signed ' +
+      'content. 422 `rejected` lists every reason; 202 means that a policy asks for an approval.',
     body: ComposeRequest,
+    example: {
+      composition_kind: 'stack',
+      members: [
+        { ref_id: 'adapters/support', license: 'MIT OR GPL-2.0-or-later', certified: true },
+        { ref_id: 'models/base', license: 'Apache-2.0', certified: true },
+      ],
+      target_ref: 'stacks/support',
+      authority: { delegation_ref: 'd-1', human_principal: 'ana', trust_tier: 'trusted' },
+      required_trust_tier: 'basic',
+    },
     status: 201,
     reply: Composition,
     accepted: waiting('composition_id'),
@@ -140,12 +180,11 @@ export const compositions = {
   list: operation({
     ...reading,
     id: 'compositions.list',
-    method: 'GET',
     path: '/v1/compositions',
-    summary: 'The compositions of the tenant, newest first',
+    summary: 'Lists compositions, newest first',
     description:
-      'Where a document is larger than 64 KiB, it and the verdict are null here, and the members ' +
-      'an empty list; read the composition by its id.',
+      'Use it to browse the registry. If a document is larger than 64 KiB, it and the verdict are ' +
+      'null and `members` is empty in the list; read the composition by its id.',
     query: recordPage,
     reply: page('compositions', Composition),
     refuses: ['rejected'],
@@ -153,90 +192,85 @@ export const compositions = {
   stats: operation({
     ...reading,
     id: 'compositions.stats',
-    method: 'GET',
     path: '/v1/compositions/stats',
-    summary: 'How many compositions there are of each status',
+    summary: 'Counts compositions by status',
+    description: 'Use it for an overview of the registry.',
     reply: StatusCounts,
     refuses: [],
   }),
   get: operation({
     ...reading,
     id: 'compositions.get',
-    method: 'GET',
     path: '/v1/compositions/{composition_id}',
-    summary: 'A composition with its signed document',
-    params: Params,
+    summary: 'Returns one composition',
+    description: 'Use it to read a composition with its signed document.',
+    params,
     reply: Composition,
     refuses: ['composition_not_found'],
   }),
   verify: operation({
     ...reading,
     id: 'compositions.verify',
-    method: 'GET',
     path: '/v1/compositions/{composition_id}/verify',
-    summary: 'Recomputes everything that the document of a composition says',
-    params: Params,
+    summary: 'Verifies the signed document of a composition and everything derived in it',
+    description: 'Use it before relying on a composition.',
+    params,
     reply: Type.Object({
-      passed: Type.Boolean(),
-      /** By name; `signature`, `members_consistent` and `licenses_compatible` are among them. */
-      checks: Type.Record(Type.String(), Type.Boolean()),
-      attestation: Type.Object({
-        kind: Type.String(),
-        members: Type.Array(Type.String()),
-        target: Type.String(),
-        by: Nullable(Type.String()),
-        licenses: Type.Array(Type.String()),
-      }),
-      status: Type.Enum(RECORD_STATUSES),
-      /** Members that only the caller vouched for. */
-      unverified_members: Type.Array(Type.String()),
-      /** What the document alone cannot show. */
+      passed: boolean('Whether every check passed'),
+      checks: about(
+        CheckResults,
+        'Checks by name, among them `signature`, `members_consistent` and `licenses_compatible`',
+      ),
+      attestation: Type.Object(
+        {
+          kind: text('Kind of composition'),
+          members: memberIds('Ids of the members'),
+          target: text('Name of the result'),
+          by: Nullable(text('The person on whose behalf it was done')),
+          licenses: Type.Array(Type.String(), { description: 'Licences of the members' }),
+        },
+        { description: 'What the document attests' },
+      ),
+      status: RecordStatus,
+      unverified_members: memberIds('Members that only the caller claimed'),
       not_checked: Type.Array(Type.String()),
-      /** The first failure in words; null when passed. */
-      reason: Nullable(Type.String()),
+      reason: Nullable(text('The first check that failed, in words; null if all passed')),
     }),
     refuses: ['composition_not_found'],
   }),
   artifact: operation({
     ...reading,
     id: 'compositions.artifact',
-    method: 'GET',
     path: '/v1/compositions/{composition_id}/artifact',
-    summary: 'What to register the composed result as; nulls unless it is governed',
-    params: Params,
+    summary: 'Returns the artifact to register for the composed result',
+    description:
+      'Use it after a composition is governed. The fields are null while it is not governed.',
+    params,
     reply: Type.Object({
-      artifact_ref: Nullable(Type.String()),
+      artifact_ref: Nullable(text('Name to register')),
       composition_id: Type.String(),
-      members: Nullable(Type.Array(Type.String())),
-      kind: Nullable(Type.String()),
-      status: Type.Enum(RECORD_STATUSES),
+      members: Nullable(memberIds('Ids of the members')),
+      kind: Nullable(text('Kind to register')),
+      status: RecordStatus,
     }),
     refuses: ['composition_not_found'],
   }),
   approve: operation({
-    ...changing,
+    ...deciding,
     id: 'compositions.approve',
-    method: 'POST',
     path: '/v1/compositions/{composition_id}/approve',
-    summary: 'Approves a composition that waits: everything is checked again, then it is signed',
-    params: Params,
-    body: ResumeRequest,
-    status: 200,
+    summary: 'Approves a composition that waits for an approval, and signs it',
+    description: 'Use it to release an escalated composition. Everything is checked again.',
     reply: Composition,
     refuses: ['composition_not_found', ...APPROVING_REFUSES, 'rejected'],
-    idempotent: true,
   }),
   reject: operation({
-    ...changing,
+    ...deciding,
     id: 'compositions.reject',
-    method: 'POST',
     path: '/v1/compositions/{composition_id}/reject',
-    summary: 'Rejects a composition that waits',
-    params: Params,
-    body: ResumeRequest,
-    status: 200,
+    summary: 'Rejects a composition that waits for an approval',
+    description: 'Use it to end an escalated composition.',
     reply: rejectedReply('composition_id'),
     refuses: ['composition_not_found', ...DECIDING_REFUSES],
-    idempotent: true,
   }),
 } as const

@@ -1,48 +1,76 @@
-// Erasure (interface 4.4): removes a memory from every copy and says so in a signed certificate.
+// Erasure (interface 4.4): removes a memory from every copy and certifies it with a signature.
 
 import Type, { type Static } from 'typebox'
 import {
+  about,
   Base64,
+  boolean,
+  Count,
   Cursor,
+  count,
   Hex16,
   Hex32,
   Label,
   Limit,
+  NamedCheck,
   Nullable,
   Offset,
   page,
   Ref,
   Timestamp,
+  text,
+  time,
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
-const Count = Type.Integer({ minimum: 0 })
+/** The search for remains that the service made before it signed a certificate. */
+export const Certification = Type.Object(
+  {
+    ran_at: time('When the check ran'),
+    paths: Type.Array(
+      Type.Object({ path: text('Where it looked'), result: text('What it found') }),
+      { description: 'The places that were checked' },
+    ),
+  },
+  { title: 'Certification', description: 'The check for remains before a certificate is signed' },
+)
+
+const CertifiedRedaction = Type.Object(
+  {
+    decision_id: Type.String(),
+    field: text('Name of the field'),
+    count: count('Number of places redacted'),
+  },
+  { title: 'CertifiedRedaction', description: 'Redactions in one field of a decision' },
+)
 
 /**
  * A signed statement about one erasure. `signed_bytes`, `signature`, `public_key` and `key_id`
- * carry the signature; `verified` is this service's own finding at the time of the answer.
+ * carry the signature; `verified` is this service's own finding at the time of the reply.
  */
 const certificateFields = {
   certificate_id: Hex16,
   tenant_id: Type.String(),
-  fact_ref: Nullable(Ref),
-  decision_id: Type.Optional(Hex16),
-  store_id: Nullable(Type.String()),
-  outcome: Type.Enum(['erased', 'already_absent', 'nothing_found']),
-  fact_content_hash: Nullable(Hex32),
-  coverage: Type.Record(Type.String(), Type.String()),
-  scrubbed_decision_ids: Type.Array(Type.String()),
-  redactions: Type.Array(
-    Type.Object({ decision_id: Type.String(), field: Type.String(), count: Count }),
-  ),
-  verification: Type.Object({
-    ran_at: Timestamp,
-    paths: Type.Array(Type.Object({ path: Type.String(), result: Type.String() })),
+  fact_ref: Nullable(about(Ref, 'The erased memory; null for a decision')),
+  decision_id: Type.Optional(about(Hex16, 'The redacted decision; absent for a memory')),
+  store_id: Nullable(text('Store of the memory')),
+  outcome: Type.Enum(['erased', 'already_absent', 'nothing_found'], {
+    title: 'ErasureOutcome',
+    description:
+      '`erased`: it was stored and is gone. `already_absent`: only decisions held it, and were ' +
+      'redacted. `nothing_found`: nothing held it.',
   }),
-  limits: Type.Array(Type.String()),
+  fact_content_hash: Nullable(about(Hex32, 'Salted hash of the content; null if none was stored')),
+  coverage: Type.Record(Type.String(), Type.String(), {
+    description: 'What happened to each kind of copy',
+  }),
+  scrubbed_decision_ids: Type.Array(Type.String(), { description: 'Decisions that were redacted' }),
+  redactions: Type.Array(CertifiedRedaction, { description: 'Redactions by decision and field' }),
+  verification: Certification,
+  limits: Type.Array(Type.String(), { description: 'What the certificate does not cover' }),
   legal_basis: Type.String(),
-  requested_by: Nullable(Type.String()),
+  requested_by: Nullable(text('Who requested the erasure, as given')),
   erasure_requested_at: Timestamp,
   erasure_completed_at: Timestamp,
   log_seq: Nullable(Count),
@@ -50,31 +78,42 @@ const certificateFields = {
   signature: Base64,
   public_key: Base64,
   key_id: Type.String(),
-  verified: Type.Boolean(),
+  verified: boolean('Whether the certificate verifies now, with the published keys'),
 }
 
-export const Certificate = Type.Object(certificateFields)
+export const Certificate = Type.Object(certificateFields, {
+  title: 'Certificate',
+  description: 'A signed certificate of an erasure',
+})
 export type Certificate = Static<typeof Certificate>
 
-/** The answer of the request that erases; what it adds is not part of the signed record. */
-export const IssuedCertificate = Type.Object({
-  ...certificateFields,
-  deleted: Type.Boolean({ description: 'This request removed a memory' }),
-  memory_deleted: Type.Boolean({ description: 'Same as deleted' }),
-  decision_records_scrubbed: Count,
-  content_salt: Type.Optional(
-    Type.String({
-      pattern: '^[0-9a-f]{64}$',
-      description: 'Shown once: fact_content_hash is SHA-256(salt bytes, UTF-8 content)',
-    }),
-  ),
-})
+/** The reply to a request that erases; the added fields are not part of the signed record. */
+export const IssuedCertificate = Type.Object(
+  {
+    ...certificateFields,
+    deleted: boolean('Whether this request removed a memory'),
+    memory_deleted: boolean('Same as `deleted`'),
+    decision_records_scrubbed: count('Decisions that were redacted'),
+    content_salt: Type.Optional(
+      about(
+        Hex32,
+        'Shown once: `fact_content_hash` is SHA-256 over the bytes of the salt and the content ' +
+          'in UTF-8',
+      ),
+    ),
+  },
+  { title: 'IssuedCertificate', description: 'A certificate with the result of the request' },
+)
 export type IssuedCertificate = Static<typeof IssuedCertificate>
 
-/** Said by whom and why; part of the signed certificate for good, so name no person here. */
+/** Part of the signed certificate permanently, so they should name no person. */
 export const erasureReasons = {
-  legal_basis: Type.Optional(Nullable(Label)),
-  requested_by: Type.Optional(Nullable(Label)),
+  legal_basis: Type.Optional(
+    Nullable(about(Label, 'Legal basis; permanently part of the certificate, so name no person')),
+  ),
+  requested_by: Type.Optional(
+    Nullable(about(Label, 'Who asks; permanently part of the certificate, so name no person')),
+  ),
 }
 
 const read = { access: 'tenant', scope: 'erasure:execute', method: 'GET', status: 200 } as const
@@ -87,22 +126,23 @@ export const erasure = {
     id: 'erasure.issue',
     method: 'POST',
     path: '/v1/erasure/issue',
-    summary: 'Erases a memory from every copy and answers a signed certificate',
+    summary: 'Erases a memory from every copy and returns a signed certificate',
     description:
-      'Repeating it answers the first certificate with deleted:false. A ref that only decision ' +
-      'records name has their contents scrubbed (already_absent); one that nothing names is ' +
-      'certified as nothing_found. With store_id, the memory must be in that store. fact_content ' +
-      'and memory_deleted are accepted for older clients and ignored: what was stored ' +
-      'and whether it is gone is observed here.',
+      'Use it to forget one memory with proof. A repeated request returns the first certificate ' +
+      'with `deleted: false`. A number that only decisions name has their copies redacted ' +
+      '(`already_absent`); one that nothing names is certified as `nothing_found`. With ' +
+      '`store_id` the memory must be in that store. `fact_content` and `memory_deleted` are ' +
+      'accepted from older clients and ignored.',
     access: 'tenant',
     scope: 'erasure:execute',
     body: Type.Object({
-      fact_ref: Ref,
-      store_id: Type.Optional(Nullable(Label)),
+      fact_ref: about(Ref, 'The memory to erase'),
+      store_id: Type.Optional(Nullable(about(Label, 'Store the memory must be in'))),
       ...erasureReasons,
-      fact_content: Type.Optional(Type.Unknown()),
-      memory_deleted: Type.Optional(Type.Unknown()),
+      fact_content: Type.Optional(Type.Unknown({ description: 'Ignored' })),
+      memory_deleted: Type.Optional(Type.Unknown({ description: 'Ignored' })),
     }),
+    example: { fact_ref: 1, requested_by: 'data_subject' },
     status: 200,
     reply: IssuedCertificate,
     refuses: ['no_signing_key', 'memory_not_found', 'legal_hold', 'idempotency_key_reused'],
@@ -112,16 +152,17 @@ export const erasure = {
     ...read,
     id: 'erasure.stats',
     path: '/v1/erasure/stats',
-    summary: 'Counts of certificates by outcome, and when the first and the last completed',
+    summary: 'Counts certificates by outcome',
+    description: 'Use it for reports on erasures.',
     reply: Type.Object({
-      total: Count,
-      signed_count: Count,
-      erased: Count,
-      already_absent: Count,
-      nothing_found: Count,
-      redactions: Count,
-      first_erasure: Nullable(Timestamp),
-      last_erasure: Nullable(Timestamp),
+      total: count('Certificates'),
+      signed_count: count('Certificates with a signature'),
+      erased: count('Certificates of erased memories'),
+      already_absent: count('Certificates with the outcome `already_absent`'),
+      nothing_found: count('Certificates with the outcome `nothing_found`'),
+      redactions: count('Certificates of redacted decisions'),
+      first_erasure: Nullable(time('When the first erasure completed')),
+      last_erasure: Nullable(time('When the last erasure completed')),
     }),
     refuses: [],
   }),
@@ -129,7 +170,8 @@ export const erasure = {
     ...read,
     id: 'erasure.get',
     path: '/v1/erasure/{certificate_id}',
-    summary: 'One certificate',
+    summary: 'Returns one certificate',
+    description: 'Use it to hand a certificate to somebody who asked for the erasure.',
     params: CertificateParams,
     reply: Certificate,
     refuses: ['certificate_not_found'],
@@ -138,20 +180,16 @@ export const erasure = {
     ...read,
     id: 'erasure.verify',
     path: '/v1/erasure/{certificate_id}/verify',
-    summary: 'Checks the stored certificate and its signature against the published keys',
+    summary: 'Verifies a stored certificate and its signature against the published keys',
+    description:
+      'Use it for a quick check. To verify without trusting the service, use `custos verify`.',
     params: CertificateParams,
     reply: Type.Object({
-      valid: Type.Boolean(),
+      valid: boolean('Whether every check passed'),
       certificate_id: Hex16,
-      detail: Type.String(),
+      detail: text('The result in words'),
       key_id: Type.String(),
-      checks: Type.Array(
-        Type.Object({
-          name: Type.String(),
-          ok: Type.Boolean(),
-          detail: Type.Optional(Type.String()),
-        }),
-      ),
+      checks: Type.Array(NamedCheck, { description: 'The checks' }),
     }),
     refuses: ['certificate_not_found'],
   }),
@@ -159,7 +197,8 @@ export const erasure = {
     ...read,
     id: 'erasure.by_fact',
     path: '/v1/erasure/fact/{fact_ref}',
-    summary: 'The certificate of a memory',
+    summary: 'Returns the certificate of an erased memory',
+    description: 'Use it when the number of the memory is known and the certificate is not.',
     params: Type.Object({ fact_ref: Ref }),
     reply: Certificate,
     refuses: ['certificate_not_found'],
@@ -168,7 +207,8 @@ export const erasure = {
     ...read,
     id: 'erasure.list',
     path: '/v1/erasure',
-    summary: 'Certificates, newest first',
+    summary: 'Lists certificates, newest first',
+    description: 'Use it to review which erasures took place.',
     query: Type.Object({ limit: Limit(limits.erasure_page), offset: Offset, cursor: Cursor }),
     reply: page('certificates', Certificate),
     refuses: ['rejected'],

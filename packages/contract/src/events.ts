@@ -1,5 +1,5 @@
-// The closed payload schema of every event on the chain: minted ids, integers, enums, times and
-// digests. A caller's words appear only as labels, HMAC-SHA256 under a per-tenant salt.
+// The closed payload schema of every event on the audit log: generated ids, integers, enums, times
+// and digests. Texts of callers appear only as labels: HMAC-SHA256 under a salt of the tenant.
 
 import Type, { type Static, type TSchema } from 'typebox'
 import {
@@ -21,7 +21,7 @@ const Seq = Type.Integer({ minimum: 0 })
 const Count = Type.Integer({ minimum: 0 })
 const KeyId = Type.String({ pattern: '^[0-9a-f]{16,64}$' })
 const MintedId = Type.String({ pattern: '^[a-z0-9_-]{1,64}$' })
-/** HMAC-SHA256 of a caller's word, hex. */
+/** HMAC-SHA256 of a text of the caller, in hexadecimal. */
 const LabelMac = Hex32
 
 const PolicyChange = closed({
@@ -31,12 +31,12 @@ const PolicyChange = closed({
   priority: Type.Integer(),
   version: Count,
   policy_set: Count,
-  /** Of name, description and configuration together. */
+  /** Label of name, description and configuration together. */
   label: LabelMac,
   changed_by: MintedId,
 })
 
-/** Subject: the evaluation's id. An operation we do not know is a caller's word. */
+/** Subject: the id of the evaluation. The name of an unknown operation is a text of the caller. */
 const Evaluated = closed({
   operation: Type.Union([Type.Enum(KNOWN_OPERATIONS), LabelMac]),
   policy_set: Count,
@@ -45,32 +45,32 @@ const Evaluated = closed({
   ),
 })
 
-/** Subject: the record's id. */
+/** Subject: the id of the record. */
 const RecordChange = closed({
   proposal_digest: Hex32,
   /** SHA-256 of the signed bytes; null where nothing is signed. */
   record_digest: Type.Union([Hex32, Type.Null()]),
   policy_set: Count,
   evaluation_id: Type.Union([MintedId, Type.Null()]),
-  /** The request for an approval, where there is one. */
+  /** Id of the approval request; null: none was needed. */
   request_id: Type.Union([Hex16, Type.Null()]),
-  /** Why it was denied, as a code. */
+  /** Code of the reason for a denial. */
   reason: Type.Union([MintedId, Type.Null()]),
 })
 
-/** Subject: the request's id. */
+/** Subject: the id of the request. */
 const ApprovalDecided = closed({
   record_kind: MintedId,
   record_id: Hex16,
   proposal_digest: Hex32,
-  /** Of the approver's name or id. */
+  /** Label of the name or id of the approver. */
   approver_label: LabelMac,
   decided_by: MintedId,
   /** SHA-256 of the signed bytes of the approval record. */
   record_digest: Hex32,
 })
 
-/** Subject: the approver's id. */
+/** Subject: the id of the approver. */
 const ApproverChange = closed({ key_digest: Hex32, active: Type.Boolean(), changed_by: MintedId })
 
 const Hidden = Type.Union([LabelMac, Type.Null()])
@@ -84,7 +84,7 @@ export const eventPayloads = {
   'tenant.key_created': closed({ key_id: MintedId, class: MintedId }),
   'tenant.key_rotated': closed({ key_id: MintedId, revoked: Count }),
   'tenant.key_revoked': closed({ key_id: MintedId }),
-  /** The last entry of a log, unless older data were restored since. */
+  /** The last entry of an audit log, unless older data were restored later. */
   'tenant.destroyed': closed({
     certificate_id: Hex16,
     stores: Count,
@@ -110,7 +110,7 @@ export const eventPayloads = {
     last_ref: Ref,
   }),
   'store.deleted': closed({ facts: Count }),
-  /** Subject of these four: the store's id. */
+  /** Subject of these four: the id of the store. */
   'retention.set': closed({
     retain_days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
     set_by: MintedId,
@@ -119,7 +119,7 @@ export const eventPayloads = {
     job_id: MintedId,
     retain_days: Type.Integer({ minimum: 1 }),
     erased: Count,
-    /** `given_up`: it failed many times; the next look of the timer begins another. */
+    /** `given_up`: it failed too often; the next tick of the timer starts another run. */
     ended_by: Type.Enum([
       'nothing_left',
       'legal_hold',
@@ -203,7 +203,7 @@ export const eventPayloads = {
   'approver.enrolled': ApproverChange,
   'approver.updated': ApproverChange,
   'approver.revoked': ApproverChange,
-  /** Subject: the decision's id. Recomputing needs all of these but `record`. */
+  /** Subject: the id of the decision. Recomputing needs all of these but `record`. */
   'cgr.decision_recorded': closed({
     dimension: LabelMac,
     /** Of the agent in the dimension. */
@@ -245,7 +245,7 @@ export const eventPayloads = {
     /** Of the whole link. */
     link: LabelMac,
   }),
-  /** Subject: the attestation's id. */
+  /** Subject: the id of the attestation. */
   'cgr.attestation_issued': closed({
     agent: LabelMac,
     issuer_key_id: Hex32,
@@ -257,7 +257,7 @@ export const eventPayloads = {
     judgments_final: Type.Boolean(),
     changed_by: MintedId,
   }),
-  /** Subject: the report's id. */
+  /** Subject: the id of the report. */
   'report.generated': closed({
     report_type: Type.Enum(REPORT_TYPES),
     overall_finding: Type.Enum(REPORT_FINDINGS),
@@ -272,7 +272,7 @@ export const eventPayloads = {
     content_digest: Hex32,
     deleted_by: MintedId,
   }),
-  /** Subject: the schedule's id. */
+  /** Subject: the id of the schedule. */
   'assurance.schedule_changed': closed({
     change: Type.Enum(['created', 'updated', 'deleted']),
     interval_min: Count,
@@ -280,7 +280,7 @@ export const eventPayloads = {
     enabled: Type.Boolean(),
     changed_by: MintedId,
   }),
-  /** Subject: the run's id. */
+  /** Subject: the id of the run. */
   'assurance.completed': closed({
     trigger: Type.Enum(ASSURANCE_TRIGGERS),
     status: Type.Enum(ASSURANCE_STATUSES),
@@ -292,13 +292,13 @@ export const eventPayloads = {
     results_digest: Hex32,
     baseline_id: Type.Union([MintedId, Type.Null()]),
   }),
-  /** Subject: the baseline's id. */
+  /** Subject: the id of the baseline. */
   'assurance.baseline_captured': closed({
     run_id: MintedId,
     /** SHA-256 over the canonical JSON of the snapshot. */
     snapshot_digest: Hex32,
   }),
-  /** Subject: the audit's id. */
+  /** Subject: the id of the audit. */
   'conformance.audited': closed({
     run_id: MintedId,
     /** In millionths. */
@@ -308,7 +308,7 @@ export const eventPayloads = {
     /** SHA-256 of the signed bytes. */
     record_digest: Hex32,
   }),
-  /** Subject: the request's id. */
+  /** Subject: the id of the request. */
   'subject.requested': closed({
     facts: Count,
     decisions: Count,

@@ -1,16 +1,22 @@
-// The verifiable chain (interface 4.5): a transparency log per tenant, RFC 6962 and C2SP formats.
+// The audit log (interface 4.5): a transparency log per tenant in RFC 6962 and C2SP formats.
 
 import Type, { type Static } from 'typebox'
 import {
+  about,
   Base64,
+  boolean,
   Cursor,
   Hex32,
+  integer,
   JsonObject,
   Limit,
+  NamedCheck,
   Nullable,
   Offset,
   page,
   Timestamp,
+  text,
+  time,
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
@@ -18,109 +24,121 @@ import { operation } from './operation.ts'
 const Seq = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const EpochNumber = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
-/** One entry of the log; the leaf is the JCS of it without `breadcrumb_id`. */
-export const Breadcrumb = Type.Object({
-  breadcrumb_id: Hex32,
-  tenant_id: Type.String(),
-  seq: Seq,
-  event_type: Type.String(),
-  subject: Type.String(),
-  payload: JsonObject,
-  prev_id: Hex32,
-  created_at: Timestamp,
-})
+const size = (description: string) => ({ ...Seq, description })
+const epochNumber = (description: string) => ({ ...EpochNumber, description })
+const hashes = (description: string) => Type.Array(Hex32, { description })
+
+/** One log entry; the leaf is the JCS of it without `breadcrumb_id`. */
+export const Breadcrumb = Type.Object(
+  {
+    breadcrumb_id: about(Hex32, 'SHA-256 of the entry'),
+    tenant_id: Type.String(),
+    seq: size('Position in the audit log, from 0'),
+    event_type: text('Kind of event, for example `memory.written`'),
+    subject: text('Id of what the event is about'),
+    payload: about(JsonObject, 'Ids, numbers and digests of the event; never content'),
+    prev_id: about(Hex32, '`breadcrumb_id` of the previous entry; zeros in the first'),
+    created_at: Timestamp,
+  },
+  { title: 'Breadcrumb', description: 'An entry of the audit log' },
+)
 export type Breadcrumb = Static<typeof Breadcrumb>
 
-const Consistency = Type.Object({
-  from_epoch: EpochNumber,
-  from_size: Seq,
-  path: Type.Array(Hex32),
-})
+const Consistency = Type.Object(
+  {
+    from_epoch: epochNumber('Number of the previous checkpoint'),
+    from_size: size('Entries of the audit log at the previous checkpoint'),
+    path: hashes('Consistency proof (RFC 9162, section 2.1.4)'),
+  },
+  { description: 'Proof that the audit log of the previous checkpoint is a prefix of this one' },
+)
 
 /** A signed checkpoint in C2SP form. */
-export const Epoch = Type.Object({
-  epoch_number: EpochNumber,
-  generation: Type.Integer({ minimum: 0 }),
-  origin: Type.String(),
-  tree_size: Seq,
-  root_hash: Hex32,
-  checkpoint: Type.String(),
-  consistency: Nullable(Consistency),
-  created_at: Timestamp,
-  rolled: Type.Optional(Type.Boolean()),
-  merkle_root: Hex32,
-  n_leaves: Seq,
-})
+export const Epoch = Type.Object(
+  {
+    epoch_number: epochNumber('Number of the checkpoint, from 1'),
+    generation: integer('How often the audit log was restored from a backup', { minimum: 0 }),
+    origin: text('Name of the audit log in its checkpoints'),
+    tree_size: size('Entries of the audit log it signs'),
+    root_hash: about(Hex32, 'Merkle root over those entries'),
+    checkpoint: text('The signed checkpoint in C2SP form'),
+    consistency: Nullable(Consistency),
+    created_at: Timestamp,
+    rolled: Type.Optional(boolean('Whether this request signed it')),
+    merkle_root: about(Hex32, 'Same as `root_hash`'),
+    n_leaves: size('Same as `tree_size`'),
+  },
+  { title: 'Epoch', description: 'A signed checkpoint of the audit log' },
+)
 export type Epoch = Static<typeof Epoch>
 
 const InclusionProof = Type.Object({
-  included: Type.Boolean(),
-  breadcrumb_seq: Seq,
-  epoch_number: EpochNumber,
-  reason: Type.Optional(Type.String()),
-  breadcrumb: Type.Optional(Breadcrumb),
-  leaf_hash: Type.Optional(Hex32),
-  audit_path: Type.Optional(Type.Array(Hex32)),
-  tree_size: Type.Optional(Seq),
-  root_hash: Type.Optional(Hex32),
-  checkpoint: Type.Optional(Type.String()),
-  tlog_proof: Type.Optional(Type.String()),
-  leaf: Type.Optional(Hex32),
-  proof: Type.Optional(Type.Array(Hex32)),
-  merkle_root: Type.Optional(Hex32),
+  included: boolean('Whether the entry is in the audit log that the checkpoint signs'),
+  breadcrumb_seq: size('Position of the entry'),
+  epoch_number: epochNumber('Number of the checkpoint'),
+  reason: Type.Optional(text('Why the entry is not included')),
+  breadcrumb: Type.Optional(about(Breadcrumb, 'The entry')),
+  leaf_hash: Type.Optional(about(Hex32, 'RFC 6962 leaf hash of the entry')),
+  audit_path: Type.Optional(hashes('Inclusion proof, from the sibling of the leaf upwards')),
+  tree_size: Type.Optional(size('Entries of the audit log at the checkpoint')),
+  root_hash: Type.Optional(about(Hex32, 'Merkle root over those entries')),
+  checkpoint: Type.Optional(text('The signed checkpoint in C2SP form')),
+  tlog_proof: Type.Optional(text('The whole proof as a C2SP tlog-proof file')),
+  leaf: Type.Optional(about(Hex32, 'Same as `leaf_hash`')),
+  proof: Type.Optional(hashes('Same as `audit_path`')),
+  merkle_root: Type.Optional(about(Hex32, 'Same as `root_hash`')),
 })
 
-export const PublishedKey = Type.Object({
-  key_id: Type.String(),
-  purpose: Type.String(),
-  public_key: Hex32,
-  valid_from: Timestamp,
-  retired_at: Nullable(Timestamp),
-})
+export const PublishedKey = Type.Object(
+  {
+    key_id: Type.String(),
+    purpose: text('What the key signs'),
+    public_key: about(Hex32, 'Ed25519 public key'),
+    valid_from: time('When the key was created'),
+    retired_at: Nullable(time('When the key was retired; null: it is in use')),
+  },
+  { title: 'PublishedKey', description: 'A signing key of the service' },
+)
 
 const PublicKeys = Type.Object({
-  public_key: Hex32,
+  public_key: about(Hex32, 'Current Ed25519 public key of the audit log'),
   key_id: Type.String(),
-  origin: Type.String(),
-  keys: Type.Array(PublishedKey),
+  origin: text('Name of the audit log in its checkpoints'),
+  keys: Type.Array(PublishedKey, { description: 'All signing keys, including retired ones' }),
 })
 
 const ChainVerification = Type.Object({
-  status: Type.Enum(['intact', 'empty', 'tampered']),
-  breadcrumbs_verified: Type.Integer(),
-  epochs_verified: Type.Integer(),
-  from_seq: Type.Integer(),
-  tree_size: Type.Integer(),
-  root_hash: Nullable(Hex32),
-  reason: Type.Optional(Type.String()),
-  at_seq: Type.Optional(Type.Integer()),
-  tampered_at: Type.Optional(Type.Integer()),
-  epoch_number: Type.Optional(Type.Integer()),
+  status: Type.Enum(['intact', 'empty', 'tampered'], { description: 'The result' }),
+  breadcrumbs_verified: integer('Entries that were verified'),
+  epochs_verified: integer('Checkpoints that were verified'),
+  from_seq: integer('Position the verification started at'),
+  tree_size: integer('Entries of the audit log'),
+  root_hash: Nullable(about(Hex32, 'Merkle root over those entries')),
+  reason: Type.Optional(text('What was found to be wrong')),
+  at_seq: Type.Optional(integer('Position of the first entry that fails')),
+  tampered_at: Type.Optional(integer('Same as `at_seq`')),
+  epoch_number: Type.Optional(integer('Number of the first checkpoint that fails')),
 })
 export type ChainVerification = Static<typeof ChainVerification>
 
 const Verification = Type.Object({
-  valid: Type.Boolean(),
-  type: Type.String(),
-  reason: Type.Optional(Type.String()),
-  checks: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      ok: Type.Boolean(),
-      detail: Type.Optional(Type.String()),
-    }),
-  ),
+  valid: boolean('Whether every check passed'),
+  type: text('What was verified'),
+  reason: Type.Optional(text('The first check that failed, in words')),
+  checks: Type.Array(NamedCheck, { description: 'The checks' }),
 })
 
 const read = { access: 'tenant', scope: 'gcrumbs:read', method: 'GET', status: 200 } as const
-const EpochParams = Type.Object({ epoch_number: EpochNumber })
+const EpochParams = Type.Object({ epoch_number: epochNumber('Number of the checkpoint') })
 
 export const gcrumbs = {
   public_key: operation({
     id: 'gcrumbs.public_key',
     method: 'GET',
     path: '/v1/gcrumbs/public_key',
-    summary: 'The current log key and the list of all signing keys, retired ones included',
+    summary: 'Returns the current key of the audit log and all signing keys',
+    description:
+      'Use it to verify signatures independently of the service. Retired keys are included.',
     access: 'public',
     status: 200,
     reply: PublicKeys,
@@ -130,13 +148,14 @@ export const gcrumbs = {
     id: 'gcrumbs.verify_key',
     method: 'GET',
     path: '/v1/gcrumbs/verify/key',
-    summary: 'The current log key in hex and base64',
+    summary: 'Returns the current key of the audit log in hexadecimal and base64',
+    description: 'Use it to configure a witness or another verifier.',
     access: 'public',
     status: 200,
     reply: Type.Object({
-      algorithm: Type.Literal('ed25519'),
-      public_key_hex: Hex32,
-      public_key_b64: Base64,
+      algorithm: Type.Literal('ed25519', { description: 'Signature algorithm' }),
+      public_key_hex: about(Hex32, 'The public key in hexadecimal'),
+      public_key_b64: about(Base64, 'The public key in base64'),
       key_id: Type.String(),
     }),
     refuses: ['no_signing_key'],
@@ -145,11 +164,15 @@ export const gcrumbs = {
     id: 'gcrumbs.roll',
     method: 'POST',
     path: '/v1/gcrumbs/roll',
-    summary: 'Signs a checkpoint over the log; with nothing new it answers the current one',
+    summary: 'Signs a checkpoint over the audit log',
+    description:
+      'Use it to fix the state of the log at a point in time, for example before an audit. When ' +
+      'nothing was added it returns the current checkpoint.',
     access: 'tenant',
     scope: 'gcrumbs:admin',
     body: Type.Object({}),
     body_optional: true,
+    example: {},
     status: 200,
     reply: Epoch,
     refuses: ['chain_empty', 'no_signing_key'],
@@ -159,7 +182,8 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.breadcrumbs',
     path: '/v1/gcrumbs/breadcrumbs',
-    summary: 'Entries of the log, oldest first',
+    summary: 'Lists the entries of the audit log, oldest first',
+    description: 'Use it to follow or copy the audit log.',
     query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
     reply: page('breadcrumbs', Breadcrumb),
     refuses: ['rejected'],
@@ -168,7 +192,8 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.epochs',
     path: '/v1/gcrumbs/epochs',
-    summary: 'Signed checkpoints, oldest first',
+    summary: 'Lists the signed checkpoints, oldest first',
+    description: 'Use it to find the checkpoint that covers a point in time.',
     query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
     reply: page('epochs', Epoch),
     refuses: ['rejected'],
@@ -177,7 +202,8 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.epoch',
     path: '/v1/gcrumbs/epochs/{epoch_number}',
-    summary: 'One signed checkpoint with its consistency proof from the one before',
+    summary: 'Returns one signed checkpoint with its consistency proof',
+    description: 'Use it to keep a checkpoint outside the service.',
     params: EpochParams,
     reply: Epoch,
     refuses: ['epoch_not_found'],
@@ -186,9 +212,10 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.proof',
     path: '/v1/gcrumbs/epochs/{epoch_number}/proof',
-    summary: 'Proof that an entry is in the log a checkpoint signs',
+    summary: 'Returns the proof that an entry is in the audit log a checkpoint signs',
+    description: 'Use it to show somebody else that an event was recorded.',
     params: EpochParams,
-    query: Type.Object({ seq: Seq }),
+    query: Type.Object({ seq: size('Position of the entry') }),
     reply: InclusionProof,
     refuses: ['epoch_not_found'],
   }),
@@ -196,19 +223,20 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.consistency',
     path: '/v1/gcrumbs/epochs/{epoch_number}/consistency',
-    summary: 'Proof that an earlier checkpoint is a prefix of this one',
+    summary: 'Returns the proof that an earlier checkpoint is a prefix of this one',
+    description: 'Use it to check that nothing before a checkpoint you hold was changed.',
     params: EpochParams,
-    query: Type.Object({ from: EpochNumber }),
+    query: Type.Object({ from: epochNumber('Number of the earlier checkpoint') }),
     reply: Type.Object({
-      from_epoch: EpochNumber,
-      to_epoch: EpochNumber,
-      from_size: Seq,
-      to_size: Seq,
-      from_root: Hex32,
-      to_root: Hex32,
-      path: Type.Array(Hex32),
-      from_checkpoint: Type.String(),
-      to_checkpoint: Type.String(),
+      from_epoch: epochNumber('Number of the earlier checkpoint'),
+      to_epoch: epochNumber('Number of the later checkpoint'),
+      from_size: size('Entries of the audit log at the earlier checkpoint'),
+      to_size: size('Entries of the audit log at the later checkpoint'),
+      from_root: about(Hex32, 'Merkle root at the earlier checkpoint'),
+      to_root: about(Hex32, 'Merkle root at the later checkpoint'),
+      path: hashes('Consistency proof (RFC 9162, section 2.1.4)'),
+      from_checkpoint: text('The earlier checkpoint in C2SP form'),
+      to_checkpoint: text('The later checkpoint in C2SP form'),
     }),
     refuses: ['epoch_not_found', 'rejected'],
   }),
@@ -216,8 +244,15 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.verify',
     path: '/v1/gcrumbs/verify',
-    summary: 'Re-derives the log from its entries and checks every checkpoint',
-    query: Type.Object({ full: Type.Optional(Type.Boolean({ default: false })) }),
+    summary: 'Recomputes the audit log from its entries and verifies every checkpoint',
+    description:
+      'Use it to check that the log was not tampered with. It starts at the last verified ' +
+      'position unless `full` is set.',
+    query: Type.Object({
+      full: Type.Optional(
+        Type.Boolean({ default: false, description: 'Verifies from the first entry' }),
+      ),
+    }),
     reply: ChainVerification,
     refuses: [],
   }),
@@ -225,10 +260,13 @@ export const gcrumbs = {
     id: 'gcrumbs.verify_envelope',
     method: 'POST',
     path: '/v1/gcrumbs/verify',
-    summary: 'Checks a proof, epoch, certificate, decision or entries somebody else holds',
+    summary: 'Verifies a proof, checkpoint, certificate, decision or list of entries in the body',
+    description:
+      'Use it to verify a record that somebody else holds. It is public and stores nothing.',
     access: 'public',
     body: JsonObject,
     body_bytes_max: limits.verify_body_bytes,
+    example: { type: 'epoch', epoch: {} },
     status: 200,
     reply: Verification,
     refuses: [],
@@ -237,12 +275,13 @@ export const gcrumbs = {
     ...read,
     id: 'gcrumbs.stats',
     path: '/v1/gcrumbs/stats',
-    summary: 'Counts of entries and checkpoints',
+    summary: 'Counts the entries and checkpoints of the audit log',
+    description: 'Use it to see whether the last checkpoint covers the latest entries.',
     reply: Type.Object({
-      total_breadcrumbs: Type.Integer(),
-      total_epochs: Type.Integer(),
-      generation: Type.Integer(),
-      last_epoch: Nullable(Epoch),
+      total_breadcrumbs: integer('Entries of the audit log'),
+      total_epochs: integer('Signed checkpoints'),
+      generation: integer('How often the audit log was restored from a backup'),
+      last_epoch: Nullable(about(Epoch, 'The last signed checkpoint')),
     }),
     refuses: [],
   }),

@@ -1,141 +1,175 @@
-// The policy gateway: policies, what an evaluation answers, and its log.
+// The policy gateway: policies, their evaluation, and the log of evaluations.
 
 import Type, { type Static } from 'typebox'
-import { Cursor, JsonObject, Label, Limit, Nullable, Offset, page, Timestamp } from './common.ts'
+import {
+  about,
+  boolean,
+  Cursor,
+  Hex12,
+  integer,
+  JsonObject,
+  Limit,
+  Name,
+  Nullable,
+  Offset,
+  OptionalNullable,
+  page,
+  Timestamp,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { OperationName, POLICY_ACTIONS, POLICY_RESULTS, POLICY_TYPES } from './policy-configs.ts'
 
-const PolicyId = Type.String({ pattern: '^[0-9a-f]{24}$' })
-const Name = Type.String({ ...Label, maxLength: limits.name_chars })
-const Description = Type.String({ maxLength: 2_000 })
-const Priority = Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })
-const Action = Type.Enum(POLICY_ACTIONS)
-const TypeName = Type.Enum([...POLICY_TYPES])
+const Description = Type.String({ maxLength: 2_000, description: 'What the policy is for' })
+const Priority = integer('Order of evaluation: lower values first', {
+  minimum: -1_000_000,
+  maximum: 1_000_000,
+})
+const PolicyAction = Type.Enum(POLICY_ACTIONS, {
+  title: 'PolicyAction',
+  description: 'What happens when the policy is violated',
+})
+const PolicyResult = Type.Enum(POLICY_RESULTS, {
+  title: 'PolicyResult',
+  description: 'Result of a policy for a request',
+})
+const PolicyType = Type.Enum([...POLICY_TYPES], {
+  title: 'PolicyType',
+  description: 'Type of policy; see `GET /v1/governance/policy-types`',
+})
+
+const ruleFields = {
+  name: text('Name of the policy'),
+  description: text('What the policy is for'),
+  action: PolicyAction,
+  config: about(JsonObject, 'Configuration, by the type of policy'),
+  priority: integer('Order of evaluation: lower values first'),
+  enabled: boolean('Whether the policy is evaluated'),
+}
 
 const policyFields = {
   policy_id: Type.String(),
-  name: Type.String(),
-  description: Type.String(),
-  policy_type: TypeName,
-  action: Action,
-  config: JsonObject,
-  priority: Type.Integer(),
-  enabled: Type.Boolean(),
+  name: ruleFields.name,
+  description: ruleFields.description,
+  policy_type: PolicyType,
+  action: ruleFields.action,
+  config: ruleFields.config,
+  priority: ruleFields.priority,
+  enabled: ruleFields.enabled,
   created_at: Timestamp,
   updated_at: Timestamp,
-  /** 1 as created; every change is another. */
-  version: Type.Integer(),
-  /** Id of the key that made this version. */
-  changed_by: Type.String(),
+  version: integer('Version of the policy, from 1'),
+  changed_by: text('Id of the key that made this version'),
 }
 
-export const Policy = Type.Object(policyFields)
+export const Policy = Type.Object(policyFields, { title: 'Policy', description: 'A policy' })
 export type Policy = Static<typeof Policy>
 
 const PolicyVersion = Type.Object({
-  version: Type.Integer(),
-  change: Type.Enum(['created', 'updated', 'deleted']),
-  /** The tenant's policies as a whole have this number from this change on. */
-  policy_set: Type.Integer(),
-  name: Type.String(),
-  description: Type.String(),
-  action: Action,
-  config: JsonObject,
-  priority: Type.Integer(),
-  enabled: Type.Boolean(),
-  changed_at: Timestamp,
-  changed_by: Type.String(),
+  version: integer('Version of the policy, from 1'),
+  change: Type.Enum(['created', 'updated', 'deleted'], { description: 'What changed' }),
+  policy_set: integer("Number of the tenant's set of policies from this change on"),
+  ...ruleFields,
+  changed_at: time('When the change was made'),
+  changed_by: text('Id of the key that made the change'),
 })
 export type PolicyVersion = Static<typeof PolicyVersion>
 
 export const PolicyWithHistory = Type.Object({
   ...policyFields,
-  deleted: Type.Boolean(),
-  /** Newest first, 100 at most. */
-  history: Type.Array(PolicyVersion),
+  deleted: boolean('Whether the policy was deleted'),
+  history: Type.Array(PolicyVersion, { description: 'Up to 100 versions, newest first' }),
 })
 
-const outcomeFields = {
-  policy_id: Type.String(),
-  policy_name: Type.String(),
-  policy_type: TypeName,
-  action: Action,
-  result: Type.Enum(POLICY_RESULTS),
-  /** False: the policy does not concern this request. */
-  applicable: Type.Boolean(),
-  /** A stable code of why it is not plainly allowed. */
-  reason: Nullable(Type.String()),
-  /** For people; never holds a value of the context. */
-  detail: Type.String(),
-}
-
-/** What one policy said to one request. */
-export const GovernanceLog = Type.Object({
-  /** Null in a dry run: nothing is kept of it. */
-  log_id: Nullable(Type.String()),
-  tenant_id: Type.String(),
-  ...outcomeFields,
-  operation: Type.String(),
-  request_summary: Type.String(),
-  created_at: Timestamp,
-})
+/** The result of one policy for one request. */
+export const GovernanceLog = Type.Object(
+  {
+    log_id: Nullable(text('Id of the entry; null in a dry run, which is not logged')),
+    tenant_id: Type.String(),
+    policy_id: Type.String(),
+    policy_name: text('Name of the policy'),
+    policy_type: PolicyType,
+    action: PolicyAction,
+    result: PolicyResult,
+    applicable: boolean('False: the policy does not concern this request'),
+    reason: Nullable(text('Why it is not plainly allowed, as a stable code')),
+    detail: text('The result in words; never contains a value of the context'),
+    operation: text('The operation that was evaluated'),
+    request_summary: text('Ids, lengths and keyed hashes of the request'),
+    created_at: Timestamp,
+  },
+  { title: 'GovernanceLog', description: 'The result of one policy for one request' },
+)
 export type GovernanceLog = Static<typeof GovernanceLog>
 
-const Summary = Type.Object({
-  total: Type.Integer(),
-  allowed: Type.Integer(),
-  denied: Type.Integer(),
-  escalated: Type.Integer(),
-  logged: Type.Integer(),
-})
-
 export const Evaluation = Type.Object({
-  allowed: Type.Boolean(),
-  /** One for each enabled policy, in the order of their priority. */
-  evaluations: Type.Array(GovernanceLog),
-  summary: Summary,
-  /** Denied before escalated: a person cannot approve what a policy denies. */
-  verdict: Type.Enum(['allowed', 'denied', 'escalated']),
-  escalated: Type.Boolean(),
-  dry_run: Type.Boolean(),
-  evaluation_id: Nullable(Type.String()),
+  allowed: boolean('Whether the operation may run'),
+  evaluations: Type.Array(GovernanceLog, {
+    description: 'One entry for each enabled policy, in the order of evaluation',
+  }),
+  summary: Type.Object(
+    {
+      total: integer('Policies evaluated'),
+      allowed: integer('Policies that allow'),
+      denied: integer('Policies that deny'),
+      escalated: integer('Policies that ask for an approval'),
+      logged: integer('Policies that are violated and only log it'),
+    },
+    { description: 'Number of policies by result' },
+  ),
+  verdict: Type.Enum(['allowed', 'denied', 'escalated'], {
+    description: 'A denial takes precedence: a person cannot approve what a policy denies',
+  }),
+  escalated: boolean('Whether an approval is required'),
+  dry_run: boolean('Whether this was a dry run'),
+  evaluation_id: Nullable(text('Id of the evaluation; null in a dry run')),
   policy_set: Type.Integer(),
-  /** The same outcomes for clients that read them here. */
   logs: Type.Array(
     Type.Object({
-      policy_name: Type.String(),
-      policy_type: TypeName,
-      action: Action,
-      result: Type.Enum(POLICY_RESULTS),
-      detail: Type.String(),
+      policy_name: text('Name of the policy'),
+      policy_type: PolicyType,
+      action: PolicyAction,
+      result: PolicyResult,
+      detail: text('The result in words'),
     }),
+    { description: 'The results of `evaluations`, for clients that read them here' },
   ),
 })
 export type Evaluation = Static<typeof Evaluation>
 
 const Stats = Type.Object({
-  policies_total: Type.Integer(),
-  policies_active: Type.Integer(),
-  /** Outcomes of single policies: an evaluation under three policies counts three. */
-  evaluations_total: Type.Integer(),
-  denials_total: Type.Integer(),
-  escalations_total: Type.Integer(),
-  /** By the name of the policy: the eight most, and `Other`. */
-  evaluations_by_type: Type.Record(Type.String(), Type.Integer()),
-  /** The same numbers under the names that other clients read. */
-  total_policies: Type.Integer(),
-  active_policies: Type.Integer(),
-  total_evaluations: Type.Integer(),
-  denials: Type.Integer(),
-  escalations: Type.Integer(),
-  evaluations_denied: Type.Integer(),
-  evaluations_escalated: Type.Integer(),
+  policies_total: integer('Policies'),
+  policies_active: integer('Enabled policies'),
+  evaluations_total: integer('Results of single policies: three policies count three times'),
+  denials_total: integer('Results `denied`'),
+  escalations_total: integer('Results `escalated`'),
+  evaluations_by_type: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Results by the name of the policy: the eight most frequent, and `Other`',
+  }),
+  total_policies: integer('Same as `policies_total`'),
+  active_policies: integer('Same as `policies_active`'),
+  total_evaluations: integer('Same as `evaluations_total`'),
+  denials: integer('Same as `denials_total`'),
+  escalations: integer('Same as `escalations_total`'),
+  evaluations_denied: integer('Same as `denials_total`'),
+  evaluations_escalated: integer('Same as `escalations_total`'),
 })
 
-const PolicyParams = Type.Object({ policy_id: PolicyId })
+const PolicyParams = Type.Object({ policy_id: Hex12 })
 const reading = { access: 'tenant', scope: 'governance:read', status: 200 } as const
 const changing = { access: 'tenant', scope: 'governance:admin', status: 200 } as const
+
+const optionalRule = {
+  description: OptionalNullable(Description),
+  action: OptionalNullable(
+    about(PolicyAction, 'Default: `escalate` for `hitl_required`, otherwise `deny`'),
+  ),
+  config: OptionalNullable(about(JsonObject, 'Configuration, by the type of policy')),
+  enabled: OptionalNullable(boolean('Whether the policy is evaluated; default: true')),
+  priority: OptionalNullable(Priority),
+}
 
 export const governance = {
   stats: operation({
@@ -143,7 +177,8 @@ export const governance = {
     id: 'governance.stats',
     method: 'GET',
     path: '/v1/governance/stats',
-    summary: 'How many policies there are and what they have said',
+    summary: 'Counts policies and the results of their evaluation',
+    description: 'Use it to see how often policies deny or escalate.',
     reply: Stats,
     refuses: [],
   }),
@@ -153,22 +188,25 @@ export const governance = {
     id: 'governance.policy_types',
     method: 'GET',
     path: '/v1/governance/policy-types',
-    summary: 'The types of policies with the JSON Schema of their configurations',
+    summary: 'Lists the types of policies with the JSON Schema of their configurations',
+    description: 'Use it before creating a policy, or to build a form for one.',
     reply: Type.Object({
       types: Type.Array(
         Type.Object({
-          type: TypeName,
-          description: Type.String(),
-          /** JSON Schema 2020-12. */
-          config_schema: JsonObject,
-          actions: Type.Array(Action),
-          default_action: Action,
+          type: PolicyType,
+          description: text('What the type checks'),
+          config_schema: about(JsonObject, 'JSON Schema (2020-12) of the configuration'),
+          actions: Type.Array(PolicyAction, { description: 'Actions the type supports' }),
+          default_action: about(PolicyAction, 'Action when none is given'),
         }),
+        { description: 'The types of policies' },
       ),
-      /** The context keys each known operation carries. */
-      operations: Type.Record(Type.String(), Type.Array(Type.String())),
-      /** What `entities` of a pii_guard may name. */
-      entities: Type.Array(Type.String()),
+      operations: Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'Context keys by known operation',
+      }),
+      entities: Type.Array(Type.String(), {
+        description: 'Values that `entities` of a `pii_guard` may have',
+      }),
     }),
     refuses: [],
   }),
@@ -177,17 +215,19 @@ export const governance = {
     id: 'governance.create_policy',
     method: 'POST',
     path: '/v1/governance/policies',
-    summary: 'Makes a policy; it holds for the next request on every process',
+    summary: 'Creates a policy, which applies to the next request on every process',
+    description: 'Use it to restrict what agents may do.',
     body: Type.Object({
-      name: Name,
-      policy_type: TypeName,
-      description: Type.Optional(Nullable(Description)),
-      /** Default: `escalate` for hitl_required, otherwise `deny`. */
-      action: Type.Optional(Nullable(Action)),
-      config: Type.Optional(Nullable(JsonObject)),
-      enabled: Type.Optional(Nullable(Type.Boolean())),
-      priority: Type.Optional(Nullable(Priority)),
+      name: about(Name, 'Name of the policy'),
+      policy_type: PolicyType,
+      ...optionalRule,
     }),
+    example: {
+      name: 'Small models',
+      policy_type: 'model_allowlist',
+      config: { models: ['model-a'] },
+      enabled: false,
+    },
     reply: Policy,
     refuses: ['rejected', 'idempotency_key_reused'],
     idempotent: true,
@@ -197,9 +237,12 @@ export const governance = {
     id: 'governance.list_policies',
     method: 'GET',
     path: '/v1/governance/policies',
-    summary: 'The policies in the order they are evaluated in',
+    summary: 'Lists policies in the order of evaluation',
+    description: 'Use it to review which policies apply.',
     query: Type.Object({
-      enabled_only: Type.Optional(Type.Boolean({ default: false })),
+      enabled_only: Type.Optional(
+        Type.Boolean({ default: false, description: 'Returns only enabled policies' }),
+      ),
       limit: Limit(limits.policies_page),
       offset: Offset,
       cursor: Cursor,
@@ -212,11 +255,16 @@ export const governance = {
     id: 'governance.get_policy',
     method: 'GET',
     path: '/v1/governance/policies/{policy_id}',
-    summary: 'A policy with its versions',
+    summary: 'Returns a policy with its versions',
+    description: 'Use it to see who changed a policy and when.',
     params: PolicyParams,
     query: Type.Object({
-      /** Also one that was deleted, as it last was. */
-      include_deleted: Type.Optional(Type.Boolean({ default: false })),
+      include_deleted: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: 'Also returns a deleted policy, in its last version',
+        }),
+      ),
     }),
     reply: PolicyWithHistory,
     refuses: ['policy_not_found'],
@@ -226,16 +274,20 @@ export const governance = {
     id: 'governance.update_policy',
     method: 'PUT',
     path: '/v1/governance/policies/{policy_id}',
-    summary: 'Changes a policy: what is absent or null stays; the type cannot change',
+    summary: 'Changes a policy and adds a version',
+    description:
+      'Use it to adjust or disable a policy. Fields that are absent or null stay the same; the ' +
+      'type cannot be changed.',
     params: PolicyParams,
     body: Type.Object({
-      name: Type.Optional(Nullable(Name)),
-      description: Type.Optional(Nullable(Description)),
-      action: Type.Optional(Nullable(Action)),
-      config: Type.Optional(Nullable(JsonObject)),
-      enabled: Type.Optional(Nullable(Type.Boolean())),
-      priority: Type.Optional(Nullable(Priority)),
+      name: OptionalNullable(about(Name, 'Name of the policy')),
+      description: OptionalNullable(Description),
+      action: OptionalNullable(about(PolicyAction, 'What happens when the policy is violated')),
+      config: OptionalNullable(about(JsonObject, 'Configuration, by the type of policy')),
+      enabled: OptionalNullable(boolean('Whether the policy is evaluated')),
+      priority: OptionalNullable(Priority),
     }),
+    example: { priority: 7 },
     reply: Policy,
     refuses: ['policy_not_found'],
   }),
@@ -244,9 +296,13 @@ export const governance = {
     id: 'governance.delete_policy',
     method: 'DELETE',
     path: '/v1/governance/policies/{policy_id}',
-    summary: 'Takes a policy out of force; its versions are kept for the log',
+    summary: 'Deletes a policy; its versions remain readable',
+    description: 'Use it when a policy should no longer apply.',
     params: PolicyParams,
-    reply: Type.Object({ deleted: Type.Boolean(), policy_id: Type.String() }),
+    reply: Type.Object({
+      deleted: boolean('Always true'),
+      policy_id: Type.String(),
+    }),
     refuses: ['policy_not_found'],
   }),
   evaluate: operation({
@@ -254,16 +310,18 @@ export const governance = {
     id: 'governance.evaluate',
     method: 'POST',
     path: '/v1/governance/evaluate',
-    summary: 'What every enabled policy says to an operation, and whether it may run',
+    summary: 'Evaluates every enabled policy for an operation and says whether it may run',
     description:
-      'Kept in the log and counted towards rate limits, unless `dry_run` is true; an operation ' +
-      'that has a gate of its own, such as `memory.write`, counts there alone. The context is ' +
-      'never kept: ids, lengths and keyed hashes only.',
+      'Use it before an agent does something outside the service, such as calling a tool. The ' +
+      'result is logged and counts towards rate limits unless `dry_run` is true; an operation ' +
+      'that the service gates itself, such as `memory.write`, counts only there. Of the context, ' +
+      'only ids, lengths and keyed hashes are stored.',
     body: Type.Object({
       operation: OperationName,
-      context: Type.Optional(Nullable(JsonObject)),
-      dry_run: Type.Optional(Nullable(Type.Boolean())),
+      context: OptionalNullable(about(JsonObject, 'What policies read; see `operations`')),
+      dry_run: OptionalNullable(boolean('Evaluates without logging or counting')),
     }),
+    example: { operation: 'inference', context: { model_id: 'model-a', query: 'Where is home?' } },
     reply: Evaluation,
     refuses: ['idempotency_key_reused'],
     idempotent: true,
@@ -273,10 +331,12 @@ export const governance = {
     id: 'governance.seed_defaults',
     method: 'POST',
     path: '/v1/governance/seed-defaults',
-    summary: 'Makes those of the default policies that are not there; all or none',
+    summary: 'Creates the default policies that do not exist yet, all or none',
+    description: 'Use it to start with a reasonable set of policies.',
     body: Type.Object({}),
     body_optional: true,
-    reply: Type.Object({ seeded: Type.Integer() }),
+    example: {},
+    reply: Type.Object({ seeded: integer('Policies that were created') }),
     refuses: ['rejected', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -285,13 +345,13 @@ export const governance = {
     id: 'governance.logs',
     method: 'GET',
     path: '/v1/governance/logs',
-    summary: 'What policies said to requests, newest first',
+    summary: 'Lists results of policies, newest first',
+    description: 'Use it to find out why an operation was denied.',
     query: Type.Object({
-      policy_id: Type.Optional(PolicyId),
-      result: Type.Optional(Type.Enum(POLICY_RESULTS)),
+      policy_id: Type.Optional(about(Hex12, 'Returns only results of this policy')),
+      result: Type.Optional(about(PolicyResult, 'Returns only this result')),
       limit: Limit(limits.governance_logs_page),
       offset: Offset,
-      /** The `next_cursor` of the page before; it replaces `offset`. */
       cursor: Cursor,
     }),
     reply: page('logs', GovernanceLog),

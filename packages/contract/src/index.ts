@@ -3,12 +3,24 @@
 export * from './approvals.ts'
 export * from './artifacts.ts'
 export * from './assurance.ts'
-export * from './common.ts'
+export {
+  Base64,
+  Hex16,
+  Hex32,
+  JsonObject,
+  Label,
+  Limit,
+  Nullable,
+  page,
+  Ref,
+  Timestamp,
+} from './common.ts'
 export * from './compliance.ts'
 export * from './compositions.ts'
 export * from './decisions.ts'
 export * from './erasure.ts'
 export * from './events.ts'
+export * from './field-descriptions.ts'
 export * from './gcrumbs.ts'
 export * from './governance.ts'
 export * from './jobs.ts'
@@ -48,7 +60,6 @@ export {
 export * from './monitoring.ts'
 export * from './offboarding.ts'
 export * from './operation.ts'
-export * from './platform.ts'
 export * from './policy-configs.ts'
 export * from './provenance.ts'
 export * from './records.ts'

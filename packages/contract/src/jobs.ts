@@ -1,28 +1,39 @@
-// Long work in progress: the deletion of a store, a report over a long log.
+// Jobs: work that continues after the reply, such as deleting a store or generating a report.
 
 import Type from 'typebox'
-import { Hex16, Nullable, Timestamp } from './common.ts'
+import { boolean, Hex12, Hex16, integer, Nullable, Timestamp, text } from './common.ts'
 import { operation } from './operation.ts'
 
 export const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'] as const
 
-export const Job = Type.Object({
-  job_id: Type.String(),
-  kind: Type.String(),
-  state: Type.Enum(JOB_STATES),
-  /** In what the kind counts: memories of a store, entries of the log. `total` is 0 until known. */
-  progress: Type.Object({ done: Type.Integer(), total: Type.Integer() }),
-  attempts: Type.Integer(),
-  error: Nullable(Type.String()),
-  /** `DELETE /v1/jobs/{job_id}` ends it while it is queued or running. */
-  cancellable: Type.Boolean(),
-  /** What it has made, once it is done: null before, and for kinds that make nothing. */
-  result: Nullable(Type.Object({ report_id: Type.Optional(Hex16) })),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-})
+export const Job = Type.Object(
+  {
+    job_id: Type.String(),
+    kind: text('Kind of work, for example `report.generate`'),
+    state: Type.Enum(JOB_STATES, { description: 'State of the job' }),
+    progress: Type.Object(
+      {
+        done: integer('Units finished'),
+        total: integer('Units in all; 0 until known'),
+      },
+      { description: 'Progress, in memories of a store or entries of the audit log' },
+    ),
+    attempts: integer('How often the job was started'),
+    error: Nullable(text('Why the last attempt failed')),
+    cancellable: boolean('Whether `DELETE /v1/jobs/{job_id}` cancels it while queued or running'),
+    result: Nullable(
+      Type.Object(
+        { report_id: Type.Optional(Hex16) },
+        { description: 'What the job produced; null before it is done or if it produces nothing' },
+      ),
+    ),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Job', description: 'Work that continues after the reply' },
+)
 
-const params = Type.Object({ job_id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
+const params = Type.Object({ job_id: Hex12 })
 const path = '/v1/jobs/{job_id}'
 
 export const jobs = {
@@ -30,10 +41,10 @@ export const jobs = {
     id: 'jobs.get',
     method: 'GET',
     path,
-    summary: 'State and progress of a job',
+    summary: 'Returns the state and progress of a job',
     description:
-      'Any key of the tenant will do: a job says its kind, how far it is and the ids of what it ' +
-      'made, and whoever starts one may have no other scope.',
+      'Poll it after an operation that answered 202. Any key of the tenant may read a job, ' +
+      'whatever its scopes: the job holds only its kind, progress and ids of results.',
     access: 'tenant',
     params,
     status: 200,
@@ -44,11 +55,11 @@ export const jobs = {
     id: 'jobs.cancel',
     method: 'DELETE',
     path,
-    summary: 'Ends a job that is queued or running; nothing of its work remains',
+    summary: 'Cancels a queued or running job and discards its work',
     description:
-      'For reports (`report.generate`), with the scope that starts one and a key of all stores. ' +
-      'The state is `cancelled` when this answers; a process that is at it stops within about a ' +
-      'second. Erasures are never cancelled: what was begun there has to be finished.',
+      'Use it to stop a report (`report.generate`); the key must not be limited to stores. The ' +
+      'state is `cancelled` in the reply, and the worker stops within about a second. Erasures ' +
+      'cannot be cancelled.',
     access: 'tenant',
     scope: 'compliance:admin',
     params,

@@ -1,4 +1,4 @@
-// Declared limits. Each is enforced at its edge and tested at min-1, min, max and max+1.
+// Limits of the interface. Each is enforced and tested at min-1, min, max and max+1.
 
 export const limits = {
   body_bytes: 8 * 1024 * 1024,
@@ -28,9 +28,9 @@ export const limits = {
   policy_list_items: 1_000,
   patterns_per_policy: 50,
   pattern_chars: 1_000,
-  /** Of a field that tenants' patterns read; a longer one is denied. */
+  /** Bytes of a field that patterns of policies read; a longer field is denied. */
   pattern_field_bytes: 64 * 1024,
-  /** Of a field that recognisers alone read. */
+  /** Bytes of a field that only recognisers read. */
   recogniser_field_bytes: 1024 * 1024,
   records_page: { min: 1, max: 200, default: 50 },
   reason_chars: 2_000,
@@ -41,10 +41,10 @@ export const limits = {
   subject_text_chars: 1_000,
   subject_metadata_keys: 20,
   subject_stores: 1_000,
-  /** Memories and decisions of one data subject's request. */
+  /** Memories and decisions of one request of a data subject. */
   subject_items: 50_000,
   retain_days: { min: 1, max: 36_500 },
-  /** Standing at the same time. */
+  /** In force at the same time. */
   holds_per_store: 100,
   assurance_schedules: 100,
   assurance_runs_kept: 500,

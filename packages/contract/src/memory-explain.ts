@@ -1,27 +1,25 @@
-// What a retrieval with `explain` says: how it read the query, and why each memory is where it is.
+// What a retrieval with `explain` returns: how the query was read and how each memory was ranked.
 
 import Type, { type Static } from 'typebox'
-import { Nullable, Ref } from './common.ts'
+import { Count, count, integer, Nullable, number, Ref, text } from './common.ts'
 
-/** Candidates that were left out and are listed, at most. */
+/** Omitted candidates that are listed, at most. */
 export const EXPLAIN_DROPPED_MAX = 50
-/** Memories of the answer that are explained, at most: the first. */
+/** Returned memories that are explained, at most: the first. */
 export const EXPLAIN_PACKED_MAX = 200
-/** Terms and dates of the query that are named, at most: the first. */
+/** Terms and dates of the query that are listed, at most: the first. */
 export const EXPLAIN_TERMS_MAX = 256
 export const EXPLAIN_DATES_MAX = 50
 
-const Count = Type.Integer({ minimum: 0 })
-
-const TermScore = Type.Object({ term: Type.String(), score: Type.Number() })
+const TermScore = Type.Object(
+  { term: text('The term'), score: number('Its contribution to the score') },
+  { title: 'TermScore', description: 'What one term adds to a score' },
+)
 
 const QueryTerm = Type.Object({
-  term: Type.String({ description: 'As it is looked for: folded and stemmed' }),
-  memories: Type.Integer({
-    minimum: 0,
-    description: 'Memories of the namespace that have it, superseded ones too',
-  }),
-  weight: Type.Number({ description: 'What it is worth by how few have it' }),
+  term: text('The term as it is searched for: case-folded and stemmed'),
+  memories: count('Memories of the namespace that contain it, superseded ones included'),
+  weight: number('Its weight: higher the fewer memories contain it'),
 })
 
 /**
@@ -30,30 +28,29 @@ const QueryTerm = Type.Object({
  */
 const PackedReason = Type.Object({
   ref: Ref,
-  rank: Type.Integer({ minimum: 1 }),
+  rank: integer('Rank among the candidates, from 1', { minimum: 1 }),
   score: Type.Number(),
-  own: Type.Array(TermScore, { description: 'Terms of the query that the memory has' }),
+  own: Type.Array(TermScore, { description: 'Terms of the query that the memory contains' }),
   lent: Type.Array(TermScore, {
-    description: 'Terms it lacks and that memories beside it in its session have',
+    description: 'Terms of the query that only neighbouring memories of its session contain',
   }),
-  further: Type.Number({
-    description: 'What terms of the query that are not named gave, own and lent together',
-  }),
+  further: number('Contribution of the terms that are not listed'),
   likeness: Nullable(
-    Type.Object({
-      dot: Type.Integer({ description: 'Dot product of the two vectors, in units of 1/127' }),
-      cosine: Type.Number({
-        description: 'The same over 127 x 127, from -1 to 1 but for rounding',
-      }),
-      score: Type.Number(),
-    }),
+    Type.Object(
+      {
+        dot: integer('Dot product of the two vectors, in units of 1/127'),
+        cosine: number('The dot product over 127 x 127: from -1 to 1, but for rounding'),
+        score: number('Contribution of the similarity to the score'),
+      },
+      { description: 'Similarity of the vectors; null where none were compared' },
+    ),
   ),
-  recency: Type.Number(),
+  recency: number('Contribution of the age of the memory'),
 })
 
 /**
  * `over_budget`: longer than what was left. `below_min_score`, `beyond_top_k`: by the request.
- * `budget_filled`: so little was left that nothing further down was looked at. `hidden`: being
+ * `budget_filled`: so little was left that later candidates were not considered. `hidden`: being
  * erased, so nothing of it is shown.
  */
 export const DROP_REASONS = [
@@ -67,41 +64,57 @@ export type DropReason = (typeof DROP_REASONS)[number]
 
 const DroppedReason = Type.Object({
   ref: Nullable(Ref),
-  rank: Nullable(Type.Integer({ minimum: 1 })),
+  rank: Nullable(integer('Rank among the candidates, from 1', { minimum: 1 })),
   score: Nullable(Type.Number()),
   token_count: Nullable(Count),
-  reason: Type.Enum(DROP_REASONS),
+  reason: Type.Enum(DROP_REASONS, {
+    description:
+      '`over_budget`: longer than the rest of the budget. `below_min_score`, `beyond_top_k`: ' +
+      'excluded by the request. `budget_filled`: the budget was spent before it was considered. ' +
+      '`hidden`: being erased, so nothing of it is shown.',
+  }),
+})
+
+const QueryDate = Type.Object({
+  date: text('The date'),
+  terms: Type.Array(Type.String(), { description: 'Terms searched for because of it' }),
 })
 
 export const Explanation = Type.Object({
-  query: Type.Object({
-    terms: Type.Array(QueryTerm, {
-      maxItems: EXPLAIN_TERMS_MAX,
-      description: 'The first of them, by name',
-    }),
-    further_terms: Type.Integer({ minimum: 0, description: 'Terms that are not named' }),
-    dates: Type.Array(Type.Object({ date: Type.String(), terms: Type.Array(Type.String()) }), {
-      maxItems: EXPLAIN_DATES_MAX,
-      description: 'The first dates recognised in the query, and the terms each gave',
-    }),
+  query: Type.Object(
+    {
+      terms: Type.Array(QueryTerm, {
+        maxItems: EXPLAIN_TERMS_MAX,
+        description: 'The first terms, by name',
+      }),
+      further_terms: count('Number of terms that are not listed'),
+      dates: Type.Array(QueryDate, {
+        maxItems: EXPLAIN_DATES_MAX,
+        description: 'The first dates recognised in the query',
+      }),
+    },
+    { description: 'How the query was read' },
+  ),
+  ranking: Type.Enum(['fused', 'lexical'], {
+    description: '`fused`: by words and vectors. `lexical`: by words alone',
   }),
-  ranking: Type.Enum(['fused', 'lexical']),
-  space: Nullable(Type.String({ description: 'Of the vectors compared; null: none were' })),
-  best_words: Type.Number({
-    description: 'The best sum of words: a likeness of 1 is worth one and a half times as much',
-  }),
-  candidates: Type.Object({
-    visible: Type.Integer({ minimum: 0, description: 'Valid then, and passing the filter' }),
-    matched: Type.Integer({ minimum: 0, description: 'Of those, with a term, own or lent' }),
-    ranked: Type.Integer({ minimum: 0, description: 'Of those, offered to the budget' }),
-  }),
+  space: Nullable(text('Vector space of the compared vectors; null where none were compared')),
+  best_words: number('Best lexical score: a similarity of 1 adds one and a half times as much'),
+  candidates: Type.Object(
+    {
+      visible: count('Memories that were valid at the time and pass the filter'),
+      matched: count('Of those, memories with a term of the query, own or lent'),
+      ranked: count('Of those, memories considered for the budget'),
+    },
+    { description: 'How many memories each step kept' },
+  ),
   packed: Type.Array(PackedReason, {
     maxItems: EXPLAIN_PACKED_MAX,
-    description: 'The first memories of the answer, in its order',
+    description: 'The first memories of the reply, in its order',
   }),
   dropped: Type.Array(DroppedReason, {
     maxItems: EXPLAIN_DROPPED_MAX,
-    description: 'The best of what was left out, by rank; hidden ones last',
+    description: 'The best memories that were left out, by rank; hidden ones last',
   }),
 })
 export type Explanation = Static<typeof Explanation>

@@ -1,10 +1,26 @@
-// Records of memory stores: stores, memories, requests and answers of their operations.
+// Records of memory stores: stores, memories, and the bodies and replies of their operations.
 
 import Type, { type Static } from 'typebox'
-import { Base64, Hex16, JsonObject, Nullable, Ref, Timestamp } from './common.ts'
+import {
+  about,
+  Base64,
+  Count,
+  count,
+  Hex16,
+  integer,
+  JsonObject,
+  label,
+  Nullable,
+  number,
+  OptionalNullable,
+  Ref,
+  Timestamp,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 
-/** What a store may declare; each is gated and can be confirmed by a conformance suite. */
+/** What a store may declare; each is enforced and can be confirmed by a conformance suite. */
 export const CAPABILITIES = [
   'audit',
   'bi_temporal',
@@ -18,57 +34,71 @@ export type Capability = (typeof CAPABILITIES)[number]
 
 export const TOKENIZERS = ['o200k_base', 'chars'] as const
 
-/** What can make the vectors of a store; which of them a service offers is its configuration. */
+/** What can compute the vectors of a store; a service offers those it is configured with. */
 export const EMBEDDERS = ['static', 'none', 'http', 'onnx'] as const
 export type EmbedderName = (typeof EMBEDDERS)[number]
 
 /** Lines one import may have. */
 export const IMPORT_LINES_MAX = 1_000_000
 
-export const Count = Type.Integer({ minimum: 0 })
-export const Seq = Type.Integer({ minimum: 0 })
-export const optional = <T extends Parameters<typeof Nullable>[0]>(schema: T) =>
-  Type.Optional(Nullable(schema))
+export const Capabilities = Type.Array(
+  Type.Enum(CAPABILITIES, {
+    title: 'Capability',
+    description: 'A capability that a store declares and the service enforces',
+  }),
+)
+export const Tokenizer = Type.Enum(TOKENIZERS, {
+  title: 'Tokenizer',
+  description: 'How the tokens of a memory are counted',
+})
+export const Embedder = Type.Enum(EMBEDDERS, {
+  title: 'Embedder',
+  description: 'What computes the vectors of a store; `none` means search by words alone',
+})
 
 /**
- * A sub-namespace of the tenant: `x`, or in full `T/x` as replies show it; `T` alone is the root.
- * Facts of one namespace are invisible to every other.
+ * A namespace of the tenant: `x`, or in full `T/x` as replies show it; `T` alone is the root.
+ * Memories of one namespace are invisible to every other.
  */
-const Namespace = Type.String({
-  minLength: 1,
+const Namespace = label({
+  title: 'Namespace',
+  description:
+    'A namespace within the tenant T: `x`, or in full `T/x`; `T` alone is the root. Memories of ' +
+    'one namespace are invisible in every other.',
   maxLength: limits.label_chars + 1 + limits.namespace_chars,
-  format: 'label',
 })
 
 export const StoreState = Type.Enum(['active', 'deleting'])
 
 export const storeFields = {
   store_id: Type.String(),
-  name: Nullable(Type.String()),
-  backend: Nullable(Type.String()),
-  labels: JsonObject,
-  capabilities: Type.Array(Type.Enum(CAPABILITIES)),
-  tokenizer: Type.Enum(TOKENIZERS),
-  embedder: Type.Enum(EMBEDDERS),
-  created_at: Nullable(Timestamp),
-  state: Type.Enum(['active', 'deleting', 'deleted']),
+  name: Nullable(text('Name of the store')),
+  backend: Nullable(text('Backend label given at creation; not interpreted')),
+  labels: about(JsonObject, 'Labels given at creation; not interpreted'),
+  capabilities: Capabilities,
+  tokenizer: Tokenizer,
+  embedder: Embedder,
+  created_at: Nullable(time('When it was created; null for `default` before its first write')),
+  state: Type.Enum(['active', 'deleting', 'deleted'], { description: 'State of the store' }),
 }
 
-/** `created_at` is null for the store `default` before anything was written to it. */
-export const Store = Type.Object(storeFields)
+export const Store = Type.Object(storeFields, { title: 'Store', description: 'A memory store' })
 export type Store = Static<typeof Store>
 
 /** Who wrote a memory, and the signature over its GMP fact id (content and `tenant_id`). */
-export const MemorySource = Type.Object({
-  write_id: Type.String(),
-  written_at: Timestamp,
-  written_by: Type.String({ description: 'Public key, hex' }),
-  signature: Base64,
-  public_key: Base64,
-  key_id: Type.String(),
-  principal: Type.String({ description: 'Id of the credential that wrote it' }),
-  original_written_at: Type.Optional(Timestamp),
-})
+export const MemorySource = Type.Object(
+  {
+    write_id: text('Id of the write'),
+    written_at: Timestamp,
+    written_by: text('Public key of the writer, in hexadecimal'),
+    signature: about(Base64, 'Ed25519 signature over the fact id: content and `tenant_id`'),
+    public_key: Base64,
+    key_id: Type.String(),
+    principal: text('Id of the credential that wrote it'),
+    original_written_at: Type.Optional(time('When it was first written, if it was imported')),
+  },
+  { title: 'MemorySource', description: 'Who wrote a memory, with a signature' },
+)
 
 const memoryFields = {
   ref: Ref,
@@ -77,173 +107,207 @@ const memoryFields = {
   written_at: Timestamp,
   valid_from: Timestamp,
   valid_until: Nullable(Timestamp),
-  tenant_id: Type.String({ description: '`T`, or `T/x` in the sub-namespace x' }),
-  superseded_by: Nullable(Ref),
-  source: MemorySource,
+  tenant_id: text('The tenant `T`, or `T/x` in the namespace x'),
+  superseded_by: Nullable(about(Ref, 'The memory that replaced it; null if it is current')),
+  source: about(MemorySource, 'Who wrote it, with a signature'),
   token_count: Count,
 }
 
-export const Memory = Type.Object(memoryFields)
+export const Memory = Type.Object(memoryFields, {
+  title: 'Memory',
+  description: 'One version of a memory',
+})
 export type Memory = Static<typeof Memory>
 
 /** A retrieved memory; the parts of a score add up to it exactly. */
-export const RankedMemory = Type.Object({
-  ...memoryFields,
-  score: Type.Number(),
-  score_parts: Type.Object({
-    lexical: Type.Number(),
-    neighbour: Type.Number(),
-    dense: Type.Number(),
-    recency: Type.Number(),
-  }),
-})
+export const RankedMemory = Type.Object(
+  {
+    ...memoryFields,
+    score: Type.Number(),
+    score_parts: Type.Object(
+      {
+        lexical: number('From the words of the query that the memory contains'),
+        neighbour: number('From words that only neighbouring memories of its session contain'),
+        dense: number('From the similarity of the vectors'),
+        recency: number('From the age of the memory'),
+      },
+      { description: 'The parts of `score`, which add up to it exactly' },
+    ),
+  },
+  { title: 'RankedMemory', description: 'A retrieved memory with its score' },
+)
 export type RankedMemory = Static<typeof RankedMemory>
 
 /** `namespace` and `tenant_id` are one thing under two names. */
-const scopeFields = { tenant_id: optional(Namespace), namespace: optional(Namespace) }
+const namespaceFields = {
+  tenant_id: OptionalNullable(about(Namespace, 'Same as `namespace`')),
+  namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
+}
 
-const WriteOptions = Type.Object({
-  valid_from: optional(Timestamp),
-  metadata: optional(JsonObject),
-  ...scopeFields,
-})
+const WriteOptions = Type.Object(
+  {
+    valid_from: OptionalNullable(time('From when the content is true; default: now')),
+    metadata: OptionalNullable(about(JsonObject, 'Up to 16 KiB of JSON, 8 levels deep')),
+    ...namespaceFields,
+  },
+  { title: 'WriteOptions', description: 'Options of a write' },
+)
 export type WriteOptions = Static<typeof WriteOptions>
 
-/** Every option is taken at the top level too; the one in `options` wins. */
+/** Every option is accepted at the top level too; the one in `options` takes precedence. */
 export const writeFields = {
-  content: Type.String(),
-  options: optional(WriteOptions),
+  content: text('What to remember: up to 256 KiB of UTF-8'),
+  options: OptionalNullable(
+    about(WriteOptions, 'Options; each takes precedence over the field of its name beside it'),
+  ),
   ...WriteOptions.properties,
 }
 
 /** Content of at most 256 KiB of UTF-8, metadata of 16 KiB of JSON and 8 levels. */
-export const WriteRequest = Type.Object(writeFields)
+export const WriteRequest = Type.Object(writeFields, {
+  title: 'WriteRequest',
+  description: 'A memory to write',
+})
 export type WriteRequest = Static<typeof WriteRequest>
 
 /** Scores are comparable within one store and query, not between them. */
-const MinScore = Type.Number({
-  description:
-    'Memories that score below are left out. Scores are not normalised: a BM25 sum, from 0 ' +
-    'without an upper bound, that depends on the words of the query and on the store, plus, ' +
-    'where the store has vectors, one and a half times the best such sum for a perfect ' +
-    'likeness, and in proportion for less.',
-})
+const MinScore = number(
+  'Leaves out memories with a lower score. Scores are not normalised: they are a BM25 sum from 0 ' +
+    'without an upper bound, which depends on the words of the query and on the store. In a store ' +
+    'with vectors a perfect similarity adds one and a half times the best such sum, and a lower ' +
+    'one proportionally less.',
+)
 
-/** Costs a second search; an answer without it costs nothing more. */
-const Explain = Type.Boolean({
-  description: 'The answer also says what each score is made of, and why memories were left out',
-})
-
-const sizeFields = {
-  budget_tokens: optional(Type.Integer()),
-  top_k: optional(Type.Integer({ minimum: 1 })),
-  limit: optional(Type.Integer({ minimum: 1 })),
-  as_of: optional(Timestamp),
-  known_at: optional(Timestamp),
-  min_score: optional(MinScore),
-  explain: optional(Explain),
-  ...scopeFields,
+const retrieveFields = {
+  budget_tokens: OptionalNullable(
+    integer("Token budget, counted with the store's tokenizer; default 1024, clamped to 0..2^30"),
+  ),
+  top_k: OptionalNullable(integer('Largest number of memories to return', { minimum: 1 })),
+  limit: OptionalNullable(integer('Same as `top_k`', { minimum: 1 })),
+  as_of: OptionalNullable(time('Returns what was valid at this time')),
+  known_at: OptionalNullable(time('Returns what was on record at this time')),
+  min_score: OptionalNullable(MinScore),
+  explain: OptionalNullable(
+    Type.Boolean({
+      description:
+        'Adds `explain`: the parts of each score, and why memories were left out. Costs a second ' +
+        'search.',
+    }),
+  ),
+  ...namespaceFields,
 }
 
-/**
- * Every option is taken at the top level too; the one in `options` wins. The budget counts the
- * store's tokens, 1,024 when absent, and is clamped to 0..2^30. `as_of` asks for what was valid
- * then, `known_at` for what was on record then; `metadata` for entries equal to those given.
- */
+/** Every option is accepted at the top level too; the one in `options` takes precedence. */
 export const RetrieveRequest = Type.Object({
-  query: Type.String(),
-  options: optional(Type.Object({ ...sizeFields, metadata: optional(JsonObject) })),
-  ...sizeFields,
+  query: text('What to look for'),
+  options: OptionalNullable(
+    Type.Object(
+      {
+        ...retrieveFields,
+        metadata: OptionalNullable(
+          about(JsonObject, 'Returns only memories whose metadata has these entries'),
+        ),
+      },
+      { description: 'Options; each takes precedence over the field of its name beside it' },
+    ),
+  ),
+  ...retrieveFields,
 })
 export type RetrieveRequest = Static<typeof RetrieveRequest>
 
-const WriteStatus = Type.Enum(['stored', 'erased'])
-
-/** `erased` and a null `content_hash`: a replayed answer about a memory erased since. */
-const written = {
+const replyFields = {
   ref: Ref,
-  content_hash: Nullable(Hex16),
-  status: WriteStatus,
-  duplicate_of: Nullable(Ref),
-  log_seq: Seq,
+  content_hash: Nullable(about(Hex16, 'Hash of the content; null once the memory is erased')),
+  status: Type.Enum(['stored', 'erased'], {
+    description: '`erased` in a replayed reply about a memory that has been erased since',
+  }),
+  duplicate_of: Nullable(about(Ref, 'A current memory with exactly this content')),
+  log_seq: Count,
   token_count: Count,
 }
 
-export const Written = Type.Object(written)
+export const Written = Type.Object(replyFields)
 export type Written = Static<typeof Written>
 
-/** `warning`: the old ref is no memory of this store and namespace, so this was a plain write. */
 export const Superseded = Type.Object({
-  ...written,
-  old_ref: Ref,
-  warning: Type.Optional(Type.Literal('unknown_ref')),
+  ...replyFields,
+  old_ref: about(Ref, 'The memory that was replaced'),
+  warning: Type.Optional(
+    Type.Literal('unknown_ref', {
+      description: '`old_ref` is not in this store and namespace, so this was a plain write',
+    }),
+  ),
 })
 export type Superseded = Static<typeof Superseded>
 
 export const StoreNumbers = Type.Object({
-  facts: Count,
-  current: Count,
-  superseded: Count,
-  tokens: Count,
-  erased: Count,
-  /** `missing`: live memories without a vector of the space that the store's embedder is in. */
-  vectors: Type.Object({
-    space: Nullable(Type.String()),
-    embedded: Count,
-    missing: Count,
-  }),
-  index: Type.Object({
-    state: Type.Enum(['absent', 'building', 'ready']),
-    facts: Count,
-    bytes: Count,
-  }),
+  facts: count('Memories, superseded ones included'),
+  current: count('Memories that have not been superseded'),
+  superseded: count('Memories that have been superseded'),
+  tokens: count('Tokens of all memories'),
+  erased: count('Memories that were erased'),
+  vectors: Type.Object(
+    {
+      space: Nullable(text("Vector space of the store's embedder; null without an embedder")),
+      embedded: count('Memories with a vector of this space'),
+      missing: count('Memories without a vector of this space'),
+    },
+    { description: 'How many memories have a vector' },
+  ),
+  index: Type.Object(
+    {
+      state: Type.Enum(['absent', 'building', 'ready'], { description: 'State of the index' }),
+      facts: count('Memories in the index'),
+      bytes: count('Memory the index takes in this process'),
+    },
+    { description: 'The search index of this process' },
+  ),
 })
 
-/**
- * Null: not counted yet, since the index is being built or the count goes on. Where a count takes
- * longer than a request waits, the one before is answered.
- */
-const counted = (description: string) => Nullable(Type.Integer({ minimum: 0, description }))
+/** Null: not counted yet. While a count takes longer than a request waits, the previous one. */
+const backgroundCount = (description: string) => Nullable(count(description))
 
-/**
- * The figures of batches are of this process since it started; the last two are of the store's
- * current memories.
- */
+/** Batch figures are of this process since it started; the last two are of current memories. */
 export const ingestion = {
-  batching_enabled: Type.Literal(true),
-  pending: Count,
-  total_submitted: Count,
-  total_committed: Count,
-  total_batches: Count,
-  avg_batch_size: Type.Number(),
-  near_duplicates: counted(
-    'Current memories with a near-duplicate: a current one of the namespace with nine tenths of ' +
-      'the distinct words of both. Null while it is being counted.',
+  batching_enabled: Type.Literal(true, { description: 'Always true' }),
+  pending: count('Writes waiting for their batch'),
+  total_submitted: count('Writes received since this process started'),
+  total_committed: count('Writes committed since this process started'),
+  total_batches: count('Batches committed since this process started'),
+  avg_batch_size: number('Mean number of writes in a batch'),
+  near_duplicates: backgroundCount(
+    'Current memories with a near duplicate: another current memory of the namespace that shares ' +
+      'nine tenths of the distinct words of both. Null until counted.',
   ),
-  never_retrieved: counted(
-    'Current memories that no retrieval has returned, but for those of the last seconds in ' +
-      'other processes. Null while it is being counted.',
+  never_retrieved: backgroundCount(
+    'Current memories that no retrieval has returned, not counting retrievals of the last ' +
+      'seconds in other processes. Null until counted.',
   ),
 }
 
-/** One line of an import: a memory as an export shows it, or as little as its content. */
+/** One line of an import: a memory as an export writes it; only `content` is required. */
 export const ImportLine = Type.Object({
-  content: Type.String(),
-  metadata: optional(JsonObject),
-  ref: optional(Ref),
-  written_at: optional(Timestamp),
-  valid_from: optional(Timestamp),
-  valid_until: optional(Timestamp),
-  superseded_by: optional(Ref),
-  ...scopeFields,
-  source: optional(Type.Object({ original_written_at: optional(Timestamp) })),
+  content: text('What to remember: up to 256 KiB of UTF-8'),
+  metadata: OptionalNullable(about(JsonObject, 'Up to 16 KiB of JSON, 8 levels deep')),
+  ref: OptionalNullable(about(Ref, 'Number to keep; another is assigned where it is taken')),
+  written_at: OptionalNullable(time('Kept as `source.original_written_at`')),
+  valid_from: OptionalNullable(Timestamp),
+  valid_until: OptionalNullable(Timestamp),
+  superseded_by: OptionalNullable(about(Ref, 'The memory of this import that replaced it')),
+  ...namespaceFields,
+  source: OptionalNullable(
+    Type.Object(
+      { original_written_at: OptionalNullable(time('When the memory was first written')) },
+      { description: 'Origin of the memory' },
+    ),
+  ),
 })
 export type ImportLine = Static<typeof ImportLine>
 
 /** The first line of an export; an import may begin with it. */
 export const ExportHeader = Type.Object({
-  custos_export: Type.Literal(1),
+  custos_export: Type.Literal(1, { description: 'Version of the export format' }),
   tenant_id: Type.Optional(Type.String()),
-  store: Type.Optional(Type.Unknown()),
-  exported_at: Type.Optional(Type.String()),
+  store: Type.Optional(Type.Unknown({ description: 'The store that was exported' })),
+  exported_at: Type.Optional(text('When the export began')),
 })

@@ -1,28 +1,41 @@
-// Memory stores (interface 4.1): what agents remember, written, retrieved, audited, moved.
+// Memory stores (interface 4.1): writing, retrieving, listing, moving and erasing memories.
 
 import Type from 'typebox'
-import { Cursor, Hex16, JsonObject, Label, Limit, Nullable, Offset, page, Ref } from './common.ts'
+import {
+  about,
+  Count,
+  Cursor,
+  count,
+  Hex16,
+  JsonObject,
+  Label,
+  Limit,
+  Name,
+  Nullable,
+  Offset,
+  OptionalNullable,
+  page,
+  pathId,
+  Ref,
+} from './common.ts'
 import { erasureReasons } from './erasure.ts'
 import { limits } from './limits.ts'
 import { Explanation } from './memory-explain.ts'
 import {
-  CAPABILITIES,
-  Count,
-  EMBEDDERS,
+  Capabilities,
+  Embedder,
   ExportHeader,
   ImportLine,
   ingestion,
   Memory,
-  optional,
   RankedMemory,
   RetrieveRequest,
-  Seq,
   Store,
   StoreNumbers,
   StoreState,
   Superseded,
   storeFields,
-  TOKENIZERS,
+  Tokenizer,
   WriteRequest,
   Written,
   writeFields,
@@ -30,7 +43,7 @@ import {
 import { operation } from './operation.ts'
 
 const StoreParams = Type.Object({
-  store_id: Type.String({ minLength: 1, maxLength: limits.label_chars, examples: ['default'] }),
+  store_id: pathId({ examples: ['default'] }),
 })
 
 const read = {
@@ -48,7 +61,7 @@ const write = {
   status: 200,
 } as const
 
-/** What the tenant's policies may say to an operation that has no state to wait in. */
+/** Refusals by a policy, of an operation that cannot wait for an approval. */
 const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
 
 const WRITE_REFUSALS = [
@@ -67,14 +80,18 @@ export const memory = {
     id: 'memory.list_stores',
     path: '/v1/stores',
     params: Type.Object({}),
-    summary: 'Stores of the tenant that the credential may use, oldest first',
+    summary: 'Lists the stores that the credential may use, oldest first',
+    description: 'Use it to find the id of a store, or to show all stores of the tenant.',
     query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
     reply: Type.Object({
       ...page('stores', Store).properties,
-      tenant_stats: Type.Object({
-        fact_count: Count,
-        total_bytes: Nullable(Count),
-      }),
+      tenant_stats: Type.Object(
+        {
+          fact_count: count('Memories in these stores'),
+          total_bytes: Nullable(count('Bytes of all memories of the tenant')),
+        },
+        { description: 'Totals over all pages' },
+      ),
     }),
     refuses: ['rejected'],
   }),
@@ -84,19 +101,21 @@ export const memory = {
     path: '/v1/stores',
     params: Type.Object({}),
     scope: 'memory:admin',
-    summary: 'Creates a store; its capabilities and tokenizer stay as they are',
+    summary: 'Creates a store',
     description:
-      'The embedder makes the vectors of its memories: the default of the service unless it is ' +
-      'named, and one that the service is not configured with is refused.',
+      'Use it to separate memories by application or agent, or to choose other settings than ' +
+      'those of the store `default`. Capabilities and tokenizer cannot be changed later; the ' +
+      'embedder can, by `reembed`. An embedder that the service is not configured with is refused.',
     body: Type.Object({
-      name: optional(Type.String({ ...Label, maxLength: limits.name_chars })),
-      backend: optional(Label),
-      labels: optional(JsonObject),
-      capabilities: optional(Type.Array(Type.Enum(CAPABILITIES))),
-      tokenizer: optional(Type.Enum(TOKENIZERS)),
-      embedder: optional(Type.Enum(EMBEDDERS)),
+      name: OptionalNullable(about(Name, 'Name of the store')),
+      backend: OptionalNullable(about(Label, 'Stored as given and not interpreted')),
+      labels: OptionalNullable(about(JsonObject, 'Stored as given and not interpreted')),
+      capabilities: OptionalNullable(about(Capabilities, 'Capabilities; default: all offered')),
+      tokenizer: OptionalNullable(about(Tokenizer, 'Tokenizer; default: that of the service')),
+      embedder: OptionalNullable(about(Embedder, 'Embedder; default: that of the service')),
     }),
     body_optional: true,
+    example: { name: 'notes', labels: { team: 'blue' } },
     reply: Store,
     refuses: ['rejected', 'idempotency_key_reused'],
     idempotent: true,
@@ -105,12 +124,19 @@ export const memory = {
     ...read,
     id: 'memory.get_store',
     path: '/v1/stores/{store_id}',
-    summary: 'One store; while it is being deleted, what is left of it',
+    summary: 'Returns one store with its number of memories',
+    description:
+      'Use it to read the settings of a store, or how many memories a deletion has left to erase.',
     reply: Type.Object({
       ...storeFields,
-      state: StoreState,
-      facts: Count,
-      deletion: Type.Optional(Type.Object({ facts_left: Count })),
+      state: { ...StoreState, description: 'State of the store' },
+      facts: count('Memories, superseded ones included'),
+      deletion: Type.Optional(
+        Type.Object(
+          { facts_left: count('Memories that are not erased yet') },
+          { description: 'Progress of the deletion; only while it runs' },
+        ),
+      ),
     }),
     refuses: ['store_not_found'],
   }),
@@ -118,16 +144,21 @@ export const memory = {
     ...read,
     id: 'memory.capabilities',
     path: '/v1/stores/{store_id}/capabilities',
-    summary: 'What the store offers, ascending',
-    reply: Type.Object({ capabilities: Type.Array(Type.Enum(CAPABILITIES)) }),
+    summary: 'Lists the capabilities of a store in alphabetical order',
+    description: 'Use it before calling an operation that needs a capability.',
+    reply: Type.Object({ capabilities: Capabilities }),
     refuses: ['store_not_found'],
   }),
   write: operation({
     ...write,
     id: 'memory.write',
     path: '/v1/stores/{store_id}/write',
-    summary: 'Remembers one content; durable and retrievable once answered',
+    summary: 'Writes one memory',
+    description:
+      'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
+      'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`.',
     body: WriteRequest,
+    example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
     reply: Written,
     refuses: WRITE_REFUSALS,
     idempotent: true,
@@ -136,15 +167,27 @@ export const memory = {
     ...write,
     id: 'memory.write_batch',
     path: '/v1/stores/{store_id}/write_batch',
-    summary: 'Remembers up to 1,000 contents: all of them or none',
+    summary: 'Writes up to 1,000 memories, all or none',
     description:
-      'Exact duplicates of current memories are reported, not merged; one of an item before it ' +
-      'in the same batch too, with the ref that item got.',
-    body: Type.Object({ items: Type.Array(WriteRequest, { maxItems: limits.batch_items }) }),
+      'Use it when several memories arise at once; it is much faster than single writes. Exact ' +
+      'duplicates of current memories, and of earlier items of the batch, are stored and reported.',
+    body: Type.Object({
+      items: Type.Array(WriteRequest, {
+        maxItems: limits.batch_items,
+        description: 'The memories to write',
+      }),
+    }),
+    example: { items: [{ content: 'One' }, { content: 'Two', options: { tenant_id: 'team' } }] },
     reply: Type.Object({
-      refs: Type.Array(Ref),
-      duplicates: Type.Array(Type.Object({ index: Count, duplicate_of: Ref })),
-      log_seq: Nullable(Seq),
+      refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of `items`' }),
+      duplicates: Type.Array(
+        Type.Object({
+          index: count('Position in `items`, from 0'),
+          duplicate_of: about(Ref, 'A memory with exactly this content'),
+        }),
+        { description: 'Items with the content of another memory' },
+      ),
+      log_seq: Nullable(Count),
     }),
     refuses: WRITE_REFUSALS,
     idempotent: true,
@@ -153,12 +196,15 @@ export const memory = {
     ...write,
     id: 'memory.supersede',
     path: '/v1/stores/{store_id}/supersede',
-    summary: 'Replaces the current version of a memory; the old one stays in its history',
+    summary: 'Replaces the current version of a memory and keeps the old one in its history',
     description:
-      'Only an open head can be superseded: otherwise 409 names the current head. The successor ' +
-      'begins now unless valid_from says when, and stays in the namespace of the old version ' +
-      'when none is given. An unknown ref makes this a plain write, with a warning.',
-    body: Type.Object({ old_ref: Ref, ...writeFields }),
+      'Use it when something has changed, so that the old version stays available for audits and ' +
+      'for retrieval as of an earlier time. Only the current version can be superseded: otherwise ' +
+      '409 names it as `head`. The new version is valid from now unless `valid_from` is given, and ' +
+      'stays in the namespace of the old one unless another is given. An unknown `old_ref` makes ' +
+      'this a plain write with a warning.',
+    body: Type.Object({ old_ref: about(Ref, 'The memory to replace'), ...writeFields }),
+    example: { old_ref: 1, content: 'The cat is awake' },
     reply: Superseded,
     refuses: [...WRITE_REFUSALS, 'superseded', 'erasing', 'order_inverted'],
     idempotent: true,
@@ -168,20 +214,27 @@ export const memory = {
     id: 'memory.retrieve',
     path: '/v1/stores/{store_id}/retrieve',
     scope: 'memory:read',
-    summary: 'The memories that answer a query best, within a token budget',
+    summary: 'Returns the memories most relevant to a query within a token budget',
+    description:
+      'Use it to fill the context of a model. Memories come in the order of their scores; one ' +
+      'that does not fit into the rest of the budget is skipped.',
     body: RetrieveRequest,
+    example: { query: 'who lives in Porto', options: { budget_tokens: 256, top_k: 5 } },
     reply: Type.Object({
-      memories: Type.Array(RankedMemory),
-      tokens_used: Count,
-      budget_tokens: Count,
-      dropped: Type.Integer({ minimum: 0, description: 'Ranked on the way, but too long to fit' }),
-      log_seq: Seq,
-      tokenizer: Type.Enum(TOKENIZERS),
+      memories: Type.Array(RankedMemory, { description: 'The memories, best first' }),
+      tokens_used: count('Tokens of the returned memories'),
+      budget_tokens: count('The budget that was applied'),
+      dropped: count('Ranked memories that were skipped because they did not fit'),
+      log_seq: Count,
+      tokenizer: Tokenizer,
       ranking: Type.Enum(['fused', 'lexical'], {
         description:
-          'lexical: by words alone, since the store has no embedder or it did not answer in time',
+          '`fused`: by words and vectors. `lexical`: by words alone, because the store has no ' +
+          'embedder or it did not answer in time',
       }),
-      explain: Type.Optional(Explanation),
+      explain: Type.Optional(
+        about(Explanation, 'How the memories were ranked; only with the option `explain`'),
+      ),
     }),
     refuses: [
       ...POLICY_REFUSALS,
@@ -195,15 +248,18 @@ export const memory = {
     ...read,
     id: 'memory.audit',
     path: '/v1/stores/{store_id}/audit',
-    summary: 'Every memory of the store, superseded ones included, in the order of refs',
+    summary: 'Lists every memory of a store by number, superseded ones included',
+    description:
+      'Use it to audit a store that declares the capability `audit`. Without `limit` it returns ' +
+      'everything in one reply.',
     query: Type.Object({
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.page.max })),
       offset: Offset,
       cursor: Cursor,
     }),
     reply: Type.Object({
-      memories: Type.Array(Memory),
-      count: Count,
+      memories: Type.Array(Memory, { description: 'The memories of this page' }),
+      count: count('Number of items in this page'),
       next_cursor: Nullable(Type.String()),
     }),
     refuses: ['store_not_found', 'capability_not_supported', 'rejected'],
@@ -212,9 +268,11 @@ export const memory = {
     ...write,
     id: 'memory.flush',
     path: '/v1/stores/{store_id}/flush',
-    summary: 'A barrier: whatever was sent before is durable and visible. Deletes nothing',
+    summary: 'Waits until all earlier writes to a store are durable and visible',
+    description: 'Use it as a barrier between writers and readers. It deletes nothing.',
     body: Type.Object({}),
     body_optional: true,
+    example: {},
     reply: Type.Object({}),
     refuses: ['store_not_found', 'store_deleting'],
   }),
@@ -222,7 +280,8 @@ export const memory = {
     ...read,
     id: 'memory.ingestion_stats',
     path: '/v1/stores/{store_id}/ingestion/stats',
-    summary: 'How writes to this store are being committed',
+    summary: 'Returns counts of the writes to a store and of their batches',
+    description: 'Use it to see whether writes are keeping up.',
     reply: Type.Object(ingestion),
     refuses: ['store_not_found'],
   }),
@@ -230,7 +289,8 @@ export const memory = {
     ...read,
     id: 'memory.stats',
     path: '/v1/stores/{store_id}/stats',
-    summary: 'Numbers of a store, its index and its ingestion',
+    summary: 'Returns counts of a store, its search index and its writes',
+    description: 'Use it to monitor a store, for example how many memories lack a vector.',
     reply: Type.Object({ store_id: Type.String(), ...StoreNumbers.properties, ...ingestion }),
     refuses: ['store_not_found'],
   }),
@@ -239,20 +299,23 @@ export const memory = {
     id: 'memory.reembed',
     path: '/v1/stores/{store_id}/reembed',
     scope: 'memory:admin',
-    summary: 'Makes the vectors that memories of a store lack, as a job',
+    summary: 'Starts a job that computes the missing vectors of a store',
     description:
-      'With another embedder the store goes by it from then on, and every vector is made anew; ' +
-      'until that is done what has none is found by its words. Asked again while the job is ' +
-      'open, it answers that job. The same job starts by itself after writes that the embedder ' +
-      'did not answer.',
-    body: Type.Object({ embedder: optional(Type.Enum(EMBEDDERS)) }),
+      'Use it to switch the embedder of a store, or after the embedder was unavailable. Switching ' +
+      'the embedder re-embeds every memory; until the job ends, memories without a vector are ' +
+      'found by their words. While a job is open the reply names that job. After writes during ' +
+      'which the embedder failed, the job starts by itself.',
+    body: Type.Object({
+      embedder: OptionalNullable(about(Embedder, 'New embedder; default: the current one')),
+    }),
     body_optional: true,
+    example: { embedder: 'none' },
     status: 202,
     reply: Type.Object({
       job_id: Type.String(),
       store_id: Type.String(),
-      embedder: Type.Enum(EMBEDDERS),
-      missing: Type.Integer({ minimum: 0, description: 'Memories to embed' }),
+      embedder: Embedder,
+      missing: count('Memories to embed'),
     }),
     refuses: ['store_not_found', 'store_deleting', 'rejected'],
   }),
@@ -260,7 +323,8 @@ export const memory = {
     ...read,
     id: 'memory.memories',
     path: '/v1/stores/{store_id}/memories',
-    summary: 'Memories of a store in the order of refs, superseded ones included',
+    summary: 'Lists the memories of a store by number, superseded ones included',
+    description: 'Use it to browse a store page by page; to answer a question, use `retrieve`.',
     query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
     reply: page('memories', Memory),
     refuses: ['store_not_found', 'rejected'],
@@ -269,7 +333,8 @@ export const memory = {
     ...read,
     id: 'memory.memory',
     path: '/v1/stores/{store_id}/memories/{ref}',
-    summary: 'One memory',
+    summary: 'Returns one memory',
+    description: 'Use it to read a memory whose number is known, whether or not it is current.',
     params: Type.Object({ ...StoreParams.properties, ref: Ref }),
     reply: Memory,
     refuses: ['store_not_found', 'memory_not_found'],
@@ -278,7 +343,8 @@ export const memory = {
     ...read,
     id: 'memory.export',
     path: '/v1/stores/{store_id}/export',
-    summary: 'A header line, then every memory as NDJSON in the order of refs',
+    summary: 'Streams a header line and then every memory of a store by number, as NDJSON',
+    description: 'Use it to move a store elsewhere with `import`, or to keep a copy.',
     reply: Type.Union([ExportHeader, Memory]),
     reply_type: 'application/x-ndjson',
     refuses: ['store_not_found'],
@@ -287,21 +353,28 @@ export const memory = {
     ...write,
     id: 'memory.import',
     path: '/v1/stores/{store_id}/import',
-    summary: 'Takes memories as NDJSON, with their refs, times and version chains',
+    summary: 'Imports memories from NDJSON with their numbers, times and version history',
     description:
-      'Each line is a memory as an export writes it; only content is required. A ref is kept ' +
-      'where it is free, otherwise refs_mapped names the new one; the ref of an erased memory is ' +
-      'refused. Old times stay in source.original_written_at. Up to 8 MiB nothing is written ' +
-      'unless every line is good; a larger import is committed as it arrives and a refusal says ' +
-      'how many memories were kept. So does a retry with the Idempotency-Key of an import that ' +
-      'broke off after its first memories: it is not begun again.',
+      'Use it to load an export or memories of another system. A number is kept where it is free, ' +
+      'otherwise `refs_mapped` names the new one; the number of an erased memory is refused. ' +
+      'Original times are kept in `source.original_written_at`. Up to 8 MiB nothing is written ' +
+      'unless every line is valid. A larger import is committed as it arrives, and a refusal says ' +
+      'how many memories were kept; a retry with the Idempotency-Key of an import that broke off ' +
+      'gets the same refusal and does not start again.',
     body: ImportLine,
     body_type: 'application/x-ndjson',
     body_bytes_max: limits.import_bytes,
+    example: { content: 'The office opens at nine', metadata: { topic: 'office' } },
     reply: Type.Object({
-      imported: Count,
-      refs_mapped: Type.Array(Type.Object({ from: Ref, to: Ref })),
-      log_seq: Nullable(Seq),
+      imported: count('Memories that were imported'),
+      refs_mapped: Type.Array(
+        Type.Object({
+          from: about(Ref, 'Number in the import'),
+          to: about(Ref, 'Number in this store'),
+        }),
+        { description: 'Memories that got another number' },
+      ),
+      log_seq: Nullable(Count),
     }),
     refuses: [
       ...POLICY_REFUSALS,
@@ -315,20 +388,22 @@ export const memory = {
   }),
 } as const
 
-/** Operations that erase; the erasure slice carries them out. */
+/** Operations that erase; their handlers are in the erasure slice. */
 export const memoryErasure = {
   delete: operation({
     ...write,
     id: 'memory.delete',
     path: '/v1/stores/{store_id}/delete',
-    summary: 'Erases one memory from every copy, with a certificate',
+    summary: 'Erases one memory from every copy and certifies it',
     description:
-      'The same operation as POST /v1/erasure/issue. A ref that is no memory of this store ' +
-      'answers deleted:false without a certificate; one erased before names its certificate.',
-    body: Type.Object({ ref: Ref, ...erasureReasons }),
+      'Use it to forget a memory of a known store; `POST /v1/erasure/issue` does the same and ' +
+      'returns the certificate. A number that is not a memory of this store gives `deleted: ' +
+      'false` without a certificate; one that was erased before names its certificate.',
+    body: Type.Object({ ref: about(Ref, 'The memory to erase'), ...erasureReasons }),
+    example: { ref: 1 },
     reply: Type.Object({
-      deleted: Type.Boolean(),
-      erasure_certificate_id: Type.Optional(Hex16),
+      deleted: Type.Boolean({ description: 'Whether this request erased the memory' }),
+      erasure_certificate_id: Type.Optional(about(Hex16, 'Id of the erasure certificate')),
       ref: Ref,
     }),
     refuses: [
@@ -348,14 +423,15 @@ export const memoryErasure = {
     method: 'DELETE',
     path: '/v1/stores/{store_id}',
     scope: 'memory:admin',
-    summary: 'Erases every memory of a store, then the store, as a job',
-    description: 'Asked again while the job is open, it answers that job.',
+    summary: 'Starts a job that erases every memory of a store, then the store',
+    description:
+      'Use it when a store is no longer needed. While the job is open the reply names that job.',
     status: 202,
     reply: Type.Object({
       job_id: Type.String(),
       store_id: Type.String(),
-      state: Type.Literal('deleting'),
-      facts: Count,
+      state: Type.Literal('deleting', { description: 'State of the store' }),
+      facts: count('Memories to erase'),
     }),
     refuses: [...POLICY_REFUSALS, 'store_not_found', 'legal_hold', 'no_signing_key'],
   }),

@@ -1,44 +1,101 @@
-// Numbers: a tenant sees its own, a platform operator all of them and the process.
+// Probes for orchestrators, which are public and reveal no tenant, and statistics for callers.
 
 import Type, { type Static } from 'typebox'
-import { Nullable, Timestamp } from './common.ts'
+import { boolean, integer, Nullable, text, time } from './common.ts'
 import { operation } from './operation.ts'
 import { Usage } from './tenants.ts'
 
-/** Null for a key limited to some stores: the number is one of the tenant as a whole. */
-const WholeOnly = Nullable
+const probe = { method: 'GET', access: 'public', status: 200, refuses: [] } as const
+const CheckState = Type.Enum(['ok', 'failing'], {
+  title: 'CheckState',
+  description: 'Whether a part of the service works',
+})
+
+const Ok = Type.Literal('ok', { description: 'Always `ok`' })
+const version = text('Version of the service')
+const startedAt = time('When this process started')
+
+export const platform = {
+  health: operation({
+    ...probe,
+    id: 'platform.health',
+    path: '/health',
+    summary: 'Reports that the service answers',
+    description: 'Use it for simple availability checks. It looks at nothing but the process.',
+    reply: Type.Object({ status: Ok, version }),
+  }),
+  healthz: operation({
+    ...probe,
+    id: 'platform.healthz',
+    path: '/healthz',
+    summary: 'Reports liveness and uptime',
+    description: 'Use it as the liveness probe of an orchestrator: restart on failure.',
+    reply: Type.Object({
+      status: Ok,
+      uptime_seconds: Type.Number(),
+      started_at: startedAt,
+      version,
+    }),
+  }),
+  readyz: operation({
+    ...probe,
+    id: 'platform.readyz',
+    path: '/readyz',
+    summary: 'Reports readiness, with the state of each part',
+    description:
+      'Use it as the readiness probe of an orchestrator. While a check fails the status is 503, ' +
+      'with the same `checks`.',
+    reply: Type.Object({
+      status: Ok,
+      checks: Type.Object(
+        { database: CheckState, keyring: CheckState, log: CheckState },
+        { description: 'State of the database, the keyring and the audit log' },
+      ),
+      uptime_seconds: Type.Number(),
+    }),
+  }),
+} as const
+
+/** Null for a key limited to some stores: the number belongs to the tenant as a whole. */
+const WholeTenant = Nullable
 
 const Stats = Type.Object({
-  status: Type.Literal('ok'),
-  version: Type.String(),
+  status: Ok,
+  version,
   uptime_seconds: Type.Number(),
-  started_at: Timestamp,
-  /** Null for an operator: the numbers are those of all tenants. */
-  tenant_id: Nullable(Type.String()),
-  stores: Type.Object({ active: Type.Integer() }),
-  memories: Type.Integer(),
-  decisions: Type.Integer(),
-  certificates: WholeOnly(Type.Integer()),
-  log_size: WholeOnly(Type.Integer()),
-  usage_this_month: WholeOnly(Usage),
-  /** The same numbers under the names dashboards read. */
-  metrics: Type.Object({
-    available: Type.Boolean(),
-    memory_operations: WholeOnly(Type.Integer()),
-    decisions_logged: Type.Integer(),
-    erasure_certificates: WholeOnly(Type.Integer()),
-  }),
-  /** Operators only. */
-  tenants: Type.Optional(Type.Integer()),
+  started_at: startedAt,
+  tenant_id: Nullable(text('Id of the tenant; null for an operator, who sees all tenants')),
+  stores: Type.Object(
+    { active: integer('Stores that are not being deleted') },
+    { description: 'Stores the caller may use' },
+  ),
+  memories: integer('Memories in those stores, superseded ones included'),
+  decisions: integer('Decisions on record'),
+  certificates: WholeTenant(integer('Erasure certificates')),
+  log_size: WholeTenant(integer('Entries of the audit log')),
+  usage_this_month: WholeTenant(Usage),
+  metrics: Type.Object(
+    {
+      available: boolean('Always true'),
+      memory_operations: WholeTenant(integer('Memory operations in this calendar month')),
+      decisions_logged: integer('Same as `decisions`'),
+      erasure_certificates: WholeTenant(integer('Same as `certificates`')),
+    },
+    { description: 'The same numbers under the names that dashboards read' },
+  ),
+  tenants: Type.Optional(integer('Number of tenants; operators only')),
   process: Type.Optional(
-    Type.Object({
-      rss_bytes: Type.Integer(),
-      heap_used_bytes: Type.Integer(),
-      engine: Type.String(),
-      commits: Type.Integer(),
-      units: Type.Integer(),
-      queued: Type.Integer(),
-    }),
+    Type.Object(
+      {
+        rss_bytes: integer('Resident memory of the process in bytes'),
+        heap_used_bytes: integer('Used JavaScript heap in bytes'),
+        engine: text('Database engine'),
+        commits: integer('Database commits since the process started'),
+        units: integer('Units of work since the process started'),
+        queued: integer('Units of work that wait for the writer'),
+      },
+      { description: 'Numbers of this process; operators only' },
+    ),
   ),
 })
 export type Stats = Static<typeof Stats>
@@ -48,10 +105,10 @@ export const monitoring = {
     id: 'monitoring.stats',
     method: 'GET',
     path: '/v1/monitoring/stats',
-    summary: 'Own numbers for a tenant, all of them for an operator',
+    summary: 'Returns counts for the calling tenant, or for all tenants to an operator',
     description:
-      'A key limited to some stores is told of these only, and null where a number belongs to ' +
-      'the tenant as a whole.',
+      'Use it to feed a dashboard. A key limited to some stores sees only those, and null where ' +
+      'a number belongs to the tenant as a whole.',
     access: 'either',
     status: 200,
     reply: Stats,

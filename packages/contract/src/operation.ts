@@ -32,6 +32,8 @@ export interface OperationSpec {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
+  /** A body that succeeds, or of an NDJSON body one line; shown in the documentation. */
+  readonly example?: unknown
   /** A body that may be left out or empty: `{}` is validated instead. */
   readonly body_optional?: true
   /** NDJSON bodies reach the handler as a byte stream. */

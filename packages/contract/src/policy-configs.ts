@@ -1,7 +1,7 @@
-// The types of policies with the schemas of their configurations, and what operations tell them.
+// The types of policies with the schemas of their configurations, and the context of operations.
 
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
-import { Label } from './common.ts'
+import { Label, label } from './common.ts'
 import { limits } from './limits.ts'
 
 export const POLICY_TYPES = [
@@ -24,8 +24,8 @@ export const POLICY_RESULTS = ['allowed', 'denied', 'escalated', 'logged'] as co
 export type PolicyResult = (typeof POLICY_RESULTS)[number]
 
 /**
- * The context keys each operation carries. A policy that reads one of them denies when it is
- * missing; of any other operation a policy reads what is there and does not concern what is not.
+ * The context keys of each operation. A policy that reads one of them denies when it is missing.
+ * For any other operation a policy reads the keys that are present and ignores the rest.
  */
 export const OPERATION_KEYS = {
   inference: ['model_id', 'query'],
@@ -45,20 +45,23 @@ export const OPERATION_KEYS = {
 export type KnownOperation = keyof typeof OPERATION_KEYS
 export const KNOWN_OPERATIONS = Object.keys(OPERATION_KEYS)
 
-/** The name of an operation in code: the log keeps those above in clear, of others a hash. */
-export const OperationName = Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$' })
+/** The name of an operation in code; the log stores those above in clear and hashes others. */
+export const OperationName = Type.String({
+  pattern: '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$',
+  description: 'Name of an operation, for example `inference` or `memory.write`',
+})
 
 const { patterns_per_policy, policy_list_items } = limits
-const Pattern = Type.String({ ...Label, maxLength: limits.pattern_chars })
+const Pattern = label({ maxLength: limits.pattern_chars })
 const Patterns = Type.Array(Pattern, { minItems: 1, maxItems: patterns_per_policy })
-const FieldName = Type.String({ ...Label, maxLength: 64 })
+const FieldName = label({ maxLength: 64 })
 const Fields = (fallback: readonly string[]) =>
   Type.Optional(Type.Array(FieldName, { minItems: 1, maxItems: 20, default: [...fallback] }))
 const Labels = Type.Array(Label, { minItems: 1, maxItems: policy_list_items })
 const LabelsOrNone = Type.Array(Label, { maxItems: policy_list_items })
 const OperationNames = Type.Array(OperationName, { maxItems: 100 })
 
-/** A typing error in a rule must not become a rule that never applies: nothing else is taken. */
+/** Closed: a misspelt field must not become a rule that never applies. */
 const config = <const P extends TProperties>(properties: P, description: string) =>
   Type.Object(
     { ...properties, description: Type.Optional(Type.String({ maxLength: 2_000 })) },
@@ -76,12 +79,12 @@ const Criterion = Type.Object(
 
 const DenyIf = Type.Object(
   {
-    /** Only this action; absent: every one. */
+    /** Default: every action. */
     action: Type.Optional(Label),
     params_has: Type.Array(
       Type.Object(
         {
-          /** Where the list is in the parameters: names with dots between. */
+          /** Path of the list within the parameters, with dots between names. */
           list_path: Label,
           match_all: Type.Array(Criterion, { minItems: 1, maxItems: 20 }),
         },
@@ -93,7 +96,7 @@ const DenyIf = Type.Object(
   { additionalProperties: false },
 )
 
-/** The one source of validation and of `policy-types`. */
+/** The schemas that validate configurations and that `policy-types` publishes. */
 export const policyConfigs = {
   rate_limit: config(
     {
@@ -101,25 +104,25 @@ export const policyConfigs = {
       window_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, default: 60 })),
       operations: Type.Optional(OperationNames),
     },
-    'At most so many requests in any window of that length; `operations` empty: of all together',
+    'Limits the requests in any window of `window_seconds`; without `operations`, all requests count',
   ),
-  model_allowlist: config({ models: Labels }, 'Only these models (`model_id`)'),
+  model_allowlist: config({ models: Labels }, 'Allows only these models (`model_id`)'),
   content_filter: config(
     { patterns: Patterns, check_fields: Fields(['query', 'output']) },
-    'No match of a pattern, in any case of letters, in the fields',
+    'Forbids matches of the patterns in the fields, ignoring case',
   ),
-  data_scope: config({ allowed_stores: Labels }, 'Only these stores (`store_id`)'),
+  data_scope: config({ allowed_stores: Labels }, 'Allows only these stores (`store_id`)'),
   token_budget: config(
     {
       max_tokens_per_request: Type.Optional(
         Type.Integer({ minimum: 0, maximum: limits.budget_tokens, default: 10_000 }),
       ),
     },
-    'At most so many tokens in a request (`tokens`)',
+    'Limits the tokens of a request (`tokens`)',
   ),
   hitl_required: config(
     { operations: Type.Optional(OperationNames), tools: Type.Optional(LabelsOrNone) },
-    'These operations, with these tools (`tool_name`): at least one of the lists is not empty',
+    'Requires an approval for these operations or tools (`tool_name`); one list must not be empty',
   ),
   pii_guard: config(
     {
@@ -130,8 +133,8 @@ export const policyConfigs = {
       check_fields: Fields(['output']),
       redact: Type.Optional(Type.Boolean({ default: false })),
     },
-    'No personal data in the fields, by recognisers (`entities`), by patterns, or both; with ' +
-      '`redact` what is found is replaced before anything is stored, where the action lets it pass',
+    'Forbids personal data in the fields, found by recognisers (`entities`), patterns or both; ' +
+      'with `redact` it is replaced before anything is stored, where the action allows the request',
   ),
   world_model_constraint: config(
     {
@@ -139,11 +142,11 @@ export const policyConfigs = {
       for_actions: Type.Optional(LabelsOrNone),
       deny_if: Type.Optional(DenyIf),
     },
-    'Actions (`action`, `params`) that lack a parameter, or whose parameters hold such items',
+    'Forbids actions (`action`, `params`) that lack a parameter or whose parameters match `deny_if`',
   ),
   tool_deny: config(
     { denied_tools: Patterns },
-    'None of these tools (`tool_name`): names, or patterns of whole names',
+    'Forbids these tools (`tool_name`), given as names or as patterns of whole names',
   ),
 } as const satisfies Readonly<Record<PolicyType, TObject>>
 

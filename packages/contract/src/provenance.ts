@@ -1,99 +1,138 @@
 // Provenance corpora: the sources of a training set, sealed under one Merkle root.
 
 import Type, { type Static } from 'typebox'
-import { Hex32, JsonObject, Label, Nullable, page } from './common.ts'
-import { limits } from './limits.ts'
+import {
+  about,
+  boolean,
+  Hex32,
+  integer,
+  JsonObject,
+  label,
+  Name,
+  Nullable,
+  OptionalNullable,
+  page,
+  text,
+} from './common.ts'
 import { operation } from './operation.ts'
-import { Digest, RecordId, recordFields, recordPage, StatusCounts } from './records.ts'
+import {
+  CheckResults,
+  Digest,
+  RecordId,
+  recordFields,
+  recordPage,
+  StatusCounts,
+} from './records.ts'
 
 export const CORPUS_SOURCES_MAX = 10_000
 export const CORPUS_PROCESSING_MAX = 1_000
 export const SOURCE_ID_CHARS_MAX = 1_024
 export const SOURCE_GROUND_CHARS_MAX = 2_000
 export const CORPUS_BODY_BYTES_MAX = 4 * 1024 * 1024
-/** A larger document is left out of a list. */
+/** Larger documents are left out of a list. */
 export const LISTED_DOCUMENT_BYTES_MAX = 64 * 1024
 
-const SourceId = Type.String({ ...Label, maxLength: SOURCE_ID_CHARS_MAX })
-const Ground = Type.Optional(
-  Nullable(Type.String({ maxLength: SOURCE_GROUND_CHARS_MAX, format: 'label' })),
-)
+export const SourceId = label({
+  title: 'SourceId',
+  description: 'Id of a source, unique within its corpus',
+  maxLength: SOURCE_ID_CHARS_MAX,
+})
+const ground = (description: string) =>
+  OptionalNullable(
+    Type.String({ maxLength: SOURCE_GROUND_CHARS_MAX, format: 'label', description }),
+  )
 
 const Source = Type.Object(
   {
-    /** Unique in the corpus. */
     id: SourceId,
-    /** This or `lawful_basis` must say something. */
-    license: Ground,
-    lawful_basis: Ground,
-    content_hash: Type.Optional(Nullable(Digest)),
-    record_count: Type.Optional(
-      Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    license: ground('Licence of the source; this or `lawful_basis` must not be blank'),
+    lawful_basis: ground('Lawful basis for using the source'),
+    content_hash: OptionalNullable(about(Digest, 'SHA-256 of the content')),
+    record_count: OptionalNullable(
+      integer('Number of records', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     ),
   },
-  { description: 'Further members are kept, and covered by the leaf of the source.' },
+  { description: 'Further fields are kept and covered by the leaf of the source' },
 )
 
 const RegisterCorpusRequest = Type.Object({
-  name: Type.String({ ...Label, maxLength: limits.name_chars }),
-  sources: Type.Array(Source, { minItems: 1, maxItems: CORPUS_SOURCES_MAX }),
-  /** `representativeness` and `bias_examination` must say something. */
-  attestations: Type.Optional(Nullable(JsonObject)),
-  processing: Type.Optional(
-    Nullable(Type.Array(Type.Unknown(), { maxItems: CORPUS_PROCESSING_MAX })),
+  name: about(Name, 'Name of the corpus'),
+  sources: Type.Array(Source, {
+    minItems: 1,
+    maxItems: CORPUS_SOURCES_MAX,
+    description: 'The sources, in the order of their leaves',
+  }),
+  attestations: OptionalNullable(
+    about(
+      JsonObject,
+      'Statements on the corpus; `representativeness` and `bias_examination` must not be blank',
+    ),
   ),
-  metadata: Type.Optional(Nullable(JsonObject)),
+  processing: OptionalNullable(
+    Type.Array(Type.Unknown(), {
+      maxItems: CORPUS_PROCESSING_MAX,
+      description: 'Processing steps; not interpreted',
+    }),
+  ),
+  metadata: OptionalNullable(about(JsonObject, 'Stored as given and not interpreted')),
 })
 export type RegisterCorpusRequest = Static<typeof RegisterCorpusRequest>
 
-export const Corpus = Type.Object({
-  corpus_id: RecordId,
-  ...recordFields,
-  name: Type.String(),
-  merkle_root: Hex32,
-  corpus_hash: Hex32,
-  sources_digest: Hex32,
-  source_count: Type.Integer(),
-  clearance: Type.Literal('cleared'),
-})
+export const Corpus = Type.Object(
+  {
+    corpus_id: RecordId,
+    ...recordFields,
+    name: text('Name of the corpus'),
+    merkle_root: about(Hex32, 'Merkle root over the sources'),
+    corpus_hash: about(Hex32, 'SHA-256 over the content of the corpus'),
+    sources_digest: about(Hex32, 'SHA-256 over the list of sources'),
+    source_count: integer('Number of sources'),
+    clearance: Type.Literal('cleared', {
+      description: 'Every source has a licence or a lawful basis',
+    }),
+  },
+  { title: 'Corpus', description: 'A sealed corpus' },
+)
 export type Corpus = Static<typeof Corpus>
 
 const Verification = Type.Object({
-  passed: Type.Boolean(),
-  /** Among others `signature`, `merkle_consistent`, `sources_consistent`, `cleared`. */
-  checks: Type.Record(Type.String(), Type.Boolean()),
-  /** The first check that failed, in words. */
-  reason: Nullable(Type.String()),
-  merkle_root: Hex32,
-  corpus_hash: Hex32,
-  /** What the record cannot show. */
+  passed: boolean('Whether every check passed'),
+  checks: about(
+    CheckResults,
+    'Checks by name, among them `signature`, `merkle_consistent`, `sources_consistent` and ' +
+      '`cleared`',
+  ),
+  reason: Nullable(text('The first check that failed, in words; null if all passed')),
+  merkle_root: about(Hex32, 'Merkle root over the sources'),
+  corpus_hash: about(Hex32, 'SHA-256 over the content of the corpus'),
   not_checked: Type.Array(Type.String()),
 })
 
 const MemberProof = Type.Object({
-  included: Type.Boolean(),
+  included: boolean('Whether the source is in the corpus'),
   corpus_id: RecordId,
-  source_id: Type.String(),
-  /** Of a source that is not included. */
-  reason: Type.Optional(Type.String()),
-  /** RFC 6962 leaf hash of the source as shown. */
-  leaf: Type.Optional(Hex32),
-  leaf_index: Type.Optional(Type.Integer()),
-  tree_size: Type.Optional(Type.Integer()),
-  /** From the sibling of the leaf upwards. */
-  audit_path: Type.Optional(Type.Array(Hex32)),
-  /** The same path; `L`: the sibling stands to the left, `R`: to the right. */
-  proof: Type.Optional(Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }))),
-  merkle_root: Type.Optional(Hex32),
-  source: Type.Optional(JsonObject),
+  source_id: text('Id of the source'),
+  reason: Type.Optional(text('Why the source is not included')),
+  leaf: Type.Optional(about(Hex32, 'RFC 6962 leaf hash of the source as shown')),
+  leaf_index: Type.Optional(integer('Position of the leaf, from 0')),
+  tree_size: Type.Optional(integer('Number of leaves')),
+  audit_path: Type.Optional(
+    Type.Array(Hex32, { description: 'Inclusion proof, from the sibling of the leaf upwards' }),
+  ),
+  proof: Type.Optional(
+    Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+      description: 'The same path as pairs of side and hash; `L`: the sibling is on the left',
+    }),
+  ),
+  merkle_root: Type.Optional(about(Hex32, 'Merkle root over the sources')),
+  source: Type.Optional(about(JsonObject, 'The source')),
 })
 
 const DataProvenance = Type.Object({
   corpus_id: RecordId,
-  merkle_root: Hex32,
-  corpus_hash: Hex32,
-  /** Ids, in the order of the leaves. */
-  sources: Type.Array(Type.String()),
+  merkle_root: about(Hex32, 'Merkle root over the sources'),
+  corpus_hash: about(Hex32, 'SHA-256 over the content of the corpus'),
+  sources: Type.Array(Type.String(), { description: 'Ids, in the order of the leaves' }),
 })
 
 const CorpusParams = Type.Object({ corpus_id: RecordId })
@@ -104,15 +143,26 @@ export const provenance = {
     id: 'provenance.register',
     method: 'POST',
     path: '/v1/provenance/corpora',
-    summary: 'Seals the sources of a corpus under one root, where each has a ground to be used',
+    summary: 'Seals the sources of a corpus under one Merkle root',
     description:
-      'A source without license and lawful_basis, or attestations without representativeness or ' +
-      'bias_examination, are refused with every reason (422 `rejected`), and so is what a policy ' +
-      'denies. The same content again answers the corpus there is.',
+      'Use it before a model is trained on the corpus. 422 `rejected` lists every reason: a ' +
+      'source without `license` and `lawful_basis`, attestations without `representativeness` or ' +
+      '`bias_examination`, or a policy that denies. The same content again returns the existing ' +
+      'corpus.',
     access: 'tenant',
     scope: 'artifacts:admin',
     body: RegisterCorpusRequest,
     body_bytes_max: CORPUS_BODY_BYTES_MAX,
+    example: {
+      name: 'support mails',
+      sources: [
+        { id: 'mails-2024', license: 'CC-BY-4.0', record_count: 12 },
+        { id: 'mails-2025', lawful_basis: 'contract', team: 'blue' },
+      ],
+      attestations: { representativeness: 'by region', bias_examination: 'in 2025' },
+      processing: ['deduplicated'],
+      metadata: { owner: 'data team' },
+    },
     status: 201,
     reply: Corpus,
     refuses: ['rejected', 'approval_required', 'idempotency_key_reused', 'no_signing_key'],
@@ -122,8 +172,10 @@ export const provenance = {
     ...reading,
     id: 'provenance.list',
     path: '/v1/provenance/corpora',
-    summary: 'The corpora, newest first',
-    description: 'A `document` of more than 64 KiB is null here; read the corpus to have it.',
+    summary: 'Lists corpora, newest first',
+    description:
+      'Use it to browse the registry. A document larger than 64 KiB is null in the list; read ' +
+      'the corpus by its id.',
     query: recordPage,
     reply: page('corpora', Corpus),
     refuses: ['rejected'],
@@ -132,7 +184,8 @@ export const provenance = {
     ...reading,
     id: 'provenance.stats',
     path: '/v1/provenance/stats',
-    summary: 'How many corpora are sealed',
+    summary: 'Counts corpora by status',
+    description: 'Use it for an overview of the registry.',
     reply: StatusCounts,
     refuses: [],
   }),
@@ -140,7 +193,8 @@ export const provenance = {
     ...reading,
     id: 'provenance.get',
     path: '/v1/provenance/corpora/{corpus_id}',
-    summary: 'A corpus with its signed document',
+    summary: 'Returns one corpus',
+    description: 'Use it to read a corpus with its signed document.',
     params: CorpusParams,
     reply: Corpus,
     refuses: ['corpus_not_found'],
@@ -149,7 +203,8 @@ export const provenance = {
     ...reading,
     id: 'provenance.verify',
     path: '/v1/provenance/corpora/{corpus_id}/verify',
-    summary: 'Checks the signature of a corpus and recomputes all that is derived in it',
+    summary: 'Verifies the signed document of a corpus and everything derived in it',
+    description: 'Use it before relying on a corpus.',
     params: CorpusParams,
     reply: Verification,
     refuses: ['corpus_not_found'],
@@ -158,7 +213,8 @@ export const provenance = {
     ...reading,
     id: 'provenance.proof',
     path: '/v1/provenance/corpora/{corpus_id}/proof',
-    summary: 'Proof that a source is in a corpus, to be checked without the corpus',
+    summary: 'Returns the proof that a source is in a corpus',
+    description: 'Use it to show somebody who does not have the corpus that a source is in it.',
     params: CorpusParams,
     query: Type.Object({ source_id: SourceId }),
     reply: MemberProof,
@@ -168,7 +224,8 @@ export const provenance = {
     ...reading,
     id: 'provenance.block',
     path: '/v1/provenance/corpora/{corpus_id}/block',
-    summary: 'What a landing certificate takes as its data_provenance',
+    summary: 'Returns the `data_provenance` of a corpus for a landing certificate',
+    description: 'Use it when issuing a landing certificate for a model trained on the corpus.',
     params: CorpusParams,
     reply: DataProvenance,
     refuses: ['corpus_not_found'],

@@ -1,8 +1,22 @@
-// What the registries share: statuses, digests, authority, and the members of every row.
+// What the registries share: statuses, digests, authority, the fields and operations of records.
 
 import Type, { type Static, type TProperties } from 'typebox'
-import { JsonObject, Label, Limit, Nullable, Offset, Timestamp } from './common.ts'
-import { TRUST_TIERS } from './keys.ts'
+import {
+  about,
+  Counts,
+  Cursor,
+  Hex16,
+  JsonObject,
+  Label,
+  Limit,
+  Nullable,
+  Offset,
+  Reason,
+  Timestamp,
+  text,
+  time,
+} from './common.ts'
+import { TrustTier } from './keys.ts'
 import { limits } from './limits.ts'
 import type { RefusalCode } from './refusals.ts'
 
@@ -19,94 +33,106 @@ export const RECORD_STATUSES = [
 ] as const
 export type RecordStatus = (typeof RECORD_STATUSES)[number]
 
-export const TrustTier = Type.Enum(TRUST_TIERS)
-export type TrustTier = Static<typeof TrustTier>
+export const RecordStatus = Type.Enum(RECORD_STATUSES, {
+  title: 'RecordStatus',
+  description:
+    '`waiting_hitl`: waits for an approval. `denied`, `expired`: refused, or not approved in ' +
+    'time. All others: accepted, by the kind of record.',
+})
 
 /** An id of a registry record. */
-export const RecordId = Type.String({ pattern: '^[0-9a-f]{32}$' })
+export const RecordId = Hex16
 
 /** SHA-256 of bytes, with or without the name of the hash in front. */
 export const Digest = Type.String({
+  title: 'Digest',
+  description: 'SHA-256 in hexadecimal, with or without `sha256:` in front',
   pattern: '^(sha256:)?[0-9a-fA-F]{64}$',
   examples: [`sha256:${'0'.repeat(64)}`],
 })
 
-/** Who asks, as the caller says it. */
-export const Authority = Type.Object({
-  delegation_ref: Type.Optional(Nullable(Label)),
-  human_principal: Type.Optional(Nullable(Label)),
-  /** Capped by what the credential may claim. */
-  trust_tier: Type.Optional(TrustTier),
-})
+/** Who asks, as the caller claims. */
+export const Authority = Type.Object(
+  {
+    delegation_ref: Type.Optional(Nullable(about(Label, 'Reference of the delegation'))),
+    human_principal: Type.Optional(Nullable(about(Label, 'The person on whose behalf it is done'))),
+    trust_tier: Type.Optional(about(TrustTier, 'Claimed trust tier, capped by the credential')),
+  },
+  { title: 'Authority', description: 'Under whose authority the caller acts, as claimed' },
+)
 export type Authority = Static<typeof Authority>
 
-/** How an authority stands in a record. */
-export const RecordedAuthority = Type.Object({
-  delegation_ref: Nullable(Type.String()),
-  human_principal: Nullable(Type.String()),
-  /** As claimed; null: no claim was made. */
-  claimed_tier: Nullable(TrustTier),
-  /** What holds: the claim within the ceiling of the credential. */
-  trust_tier: TrustTier,
-})
+/** An authority as a record shows it. */
+export const RecordedAuthority = Type.Object(
+  {
+    delegation_ref: Nullable(text('Reference of the delegation')),
+    human_principal: Nullable(text('The person on whose behalf it is done')),
+    claimed_tier: Nullable(about(TrustTier, 'Trust tier as claimed; null: none was claimed')),
+    trust_tier: about(TrustTier, 'Trust tier that applies: the claim, capped by the credential'),
+  },
+  { title: 'RecordedAuthority', description: 'Under whose authority the caller acted' },
+)
 export type RecordedAuthority = Static<typeof RecordedAuthority>
 
-export const ResumeRequest = Type.Object({
-  /** Who decides; never the principal of the request. */
-  approver: Label,
-  reason: Type.Optional(Type.String({ maxLength: limits.reason_chars, format: 'label' })),
-})
+export const ResumeRequest = Type.Object(
+  {
+    approver: about(Label, 'Who decides; never the principal of the request'),
+    reason: Type.Optional(about(Reason, 'Why')),
+  },
+  { title: 'ResumeRequest', description: 'A decision on a record that waits for an approval' },
+)
 export type ResumeRequest = Static<typeof ResumeRequest>
+export const resumeExample = { approver: 'ben', reason: 'as agreed' } as const
 
-export const ApprovalShown = Type.Object({
-  request_id: Type.String(),
-  approver: Type.String(),
-  approver_id: Nullable(Type.String()),
-  decided_by: Type.String(),
-  decided_at: Timestamp,
-  reason: Nullable(Type.String()),
-  proposal_digest: Type.String(),
-})
+export const ApprovalShown = Type.Object(
+  {
+    request_id: text('Id of the approval request'),
+    approver: text('Name of the approver'),
+    approver_id: Nullable(text('Id of the enrolled approver; null: only a name was given')),
+    decided_by: text('Id of the key that decided'),
+    decided_at: time('When it was decided'),
+    reason: Nullable(text('Why')),
+    proposal_digest: Type.String(),
+  },
+  { title: 'RecordApproval', description: 'Who decided on a record' },
+)
 
-/** Members of every registry's rows. */
+/** Fields of every registry record. */
 export const recordFields = {
   tenant_id: Type.String(),
-  status: Type.Enum(RECORD_STATUSES),
-  /** The signed record with its signed bytes; null where nothing was issued. */
-  document: Nullable(JsonObject),
+  status: RecordStatus,
+  document: Nullable(about(JsonObject, 'The signed record; null where nothing was issued')),
   proposal_digest: Type.String(),
-  approval_request_id: Nullable(Type.String()),
-  /** Who decided, where somebody had to. */
-  approval: Nullable(ApprovalShown),
-  /** Why it was not issued. */
-  reason: Nullable(Type.String()),
-  /** Id of the key that asked. */
+  approval_request_id: Nullable(text('Id of the approval request; null: none was needed')),
+  approval: Nullable(about(ApprovalShown, 'Who decided; null: nobody had to, or has yet')),
+  reason: Nullable(text('Why it was not issued')),
   requested_by: Type.String(),
-  /** Base64. */
-  signature: Nullable(Type.String()),
-  public_key: Nullable(Type.String()),
-  /** The same under the name that existing clients read. */
-  signer_public_key: Nullable(Type.String()),
+  signature: Nullable(text('Ed25519 signature in base64')),
+  public_key: Nullable(text('Key that signed, in base64')),
+  signer_public_key: Nullable(text('Same as `public_key`')),
   key_id: Nullable(Type.String()),
   created_at: Timestamp,
 } as const satisfies TProperties
 
-/** The body of a 202: the record waits for a person. */
+/** The body of a 202: the record waits for an approval. */
 export const waiting = <const K extends string>(id_field: K) =>
   Type.Object({
-    detail: Type.Object({
-      status: Type.Literal('waiting_hitl'),
-      request_id: Type.String(),
-      expires_at: Timestamp,
-      [id_field]: Type.String(),
-    } as { [P in K]: ReturnType<typeof Type.String> } & {
-      status: ReturnType<typeof Type.Literal<'waiting_hitl'>>
-      request_id: ReturnType<typeof Type.String>
-      expires_at: typeof Timestamp
-    }),
+    detail: Type.Object(
+      {
+        status: Type.Literal('waiting_hitl', { description: 'Waits for an approval' }),
+        request_id: text('Id of the approval request'),
+        expires_at: time('When the approval request expires'),
+        [id_field]: Type.String(),
+      } as { [P in K]: ReturnType<typeof Type.String> } & {
+        status: ReturnType<typeof Type.Literal<'waiting_hitl'>>
+        request_id: ReturnType<typeof Type.String>
+        expires_at: typeof Timestamp
+      },
+      { description: 'The approval request' },
+    ),
   })
 
-/** What both ways of deciding refuse, beside a record that is not there. */
+/** Refusals of both decisions, beside a record that does not exist. */
 export const DECIDING_REFUSES = [
   'not_waiting',
   'approval_expired',
@@ -116,18 +142,18 @@ export const DECIDING_REFUSES = [
   'idempotency_key_reused',
 ] as const satisfies readonly RefusalCode[]
 
-/** What an approval refuses besides: policies are asked again. */
+/** Refusals of an approval: policies are evaluated again. */
 export const APPROVING_REFUSES = [
   ...DECIDING_REFUSES,
   'policy_denied',
   'approval_required',
 ] as const satisfies readonly RefusalCode[]
 
-/** The answer to a rejection. */
+/** The reply to a rejection. */
 export const rejectedReply = <const K extends string>(id_field: K) =>
   Type.Object({
-    status: Type.Literal('denied'),
-    approver: Type.String(),
+    status: Type.Literal('denied', { description: 'The record is denied' }),
+    approver: text('Who rejected it'),
     [id_field]: Type.String(),
   } as { [P in K]: ReturnType<typeof Type.String> } & {
     status: ReturnType<typeof Type.Literal<'denied'>>
@@ -137,8 +163,14 @@ export const rejectedReply = <const K extends string>(id_field: K) =>
 export const recordPage = Type.Object({
   limit: Limit(limits.records_page),
   offset: Offset,
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  cursor: Cursor,
 })
 
-/** Records by status; what there is none of is left out. */
-export const StatusCounts = Type.Record(Type.String(), Type.Integer())
+/** Records by status. */
+export const StatusCounts = Counts
+
+/** Checks by name, of a record that is verified as a whole. */
+export const CheckResults = Type.Record(Type.String(), Type.Boolean(), {
+  title: 'CheckResults',
+  description: 'Whether each check passed, by name',
+})

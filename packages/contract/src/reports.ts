@@ -2,10 +2,15 @@
 
 import Type, { type Static } from 'typebox'
 import {
+  about,
   Base64,
+  boolean,
+  Count,
   Cursor,
+  count,
   Hex16,
   Hex32,
+  integer,
   JsonObject,
   Label,
   Limit,
@@ -13,6 +18,8 @@ import {
   Offset,
   page,
   Timestamp,
+  text,
+  time,
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
@@ -44,132 +51,160 @@ export const REPORT_AUTOMATIONS = ['full', 'partial', 'manual'] as const
 export type ReportAutomation = (typeof REPORT_AUTOMATIONS)[number]
 
 export const REPORT_PERIOD_DAYS_MAX = 366
-/** Ids of records shown with a piece of evidence. */
+/** Ids of records shown with a kind of evidence. */
 export const REPORT_SAMPLES_MAX = 20
 
-const Finding = Type.Enum(REPORT_FINDINGS)
-const Count = Type.Integer({ minimum: 0 })
-/** `2026-08-02`; a month alone where the day is not known. */
-const Day = Type.String({ pattern: '^\\d{4}-\\d{2}(-\\d{2})?$' })
+const Finding = Type.Enum(REPORT_FINDINGS, {
+  title: 'ReportFinding',
+  description: 'Whether evidence is on record; it does not say whether a law is complied with',
+})
+const TypeOfReport = Type.Enum(REPORT_TYPES, {
+  title: 'ReportType',
+  description: 'A framework, or `full_audit` for all of them',
+})
+const Framework = Type.Enum(REPORT_FRAMEWORKS, {
+  title: 'ReportFramework',
+  description: 'A regulatory framework',
+})
+const Day = Type.String({
+  title: 'Day',
+  description: 'A date such as `2026-08-02`; a month alone where the day is not known',
+  pattern: '^\\d{4}-\\d{2}(-\\d{2})?$',
+})
 
 export const GenerateReportRequest = Type.Object({
-  /** `full_audit` where neither is given. */
-  report_type: Type.Optional(Type.Enum(REPORT_TYPES)),
-  /** The same under its other name. */
-  framework: Type.Optional(Type.Enum(REPORT_TYPES)),
-  /** Up to now, or up to `to`; 30 where `from` is not given either. */
-  period_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })),
-  from: Type.Optional(Timestamp),
-  /** The first moment that is no longer of the period; it has come already. */
-  to: Type.Optional(Timestamp),
-  /** Of an earlier report, to have the same content again; left out, all of the log. */
-  log_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  title: Type.Optional(Label),
-  /** Answers 202 at once, and makes the report as a job. */
-  background: Type.Optional(Type.Boolean({ default: false })),
+  report_type: Type.Optional(
+    about(TypeOfReport, 'What to report on; default: `framework`, or `full_audit`'),
+  ),
+  framework: Type.Optional(about(TypeOfReport, 'Same as `report_type`')),
+  period_days: Type.Optional(
+    integer('Length of the period up to `to` or now; default 30 if `from` is absent too', {
+      minimum: 1,
+      maximum: 365,
+    }),
+  ),
+  from: Type.Optional(time('Start of the period')),
+  to: Type.Optional(time('End of the period, not included and not in the future')),
+  log_seq: Type.Optional(
+    integer('Log position of an earlier report, to get the same content; default: the newest', {
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  title: Type.Optional(about(Label, 'Title of the report')),
+  background: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Replies 202 at once and generates the report as a job',
+    }),
+  ),
 })
 export type GenerateReportRequest = Static<typeof GenerateReportRequest>
 
-/** Of a report that is being made: period and position of the log are fixed by now. */
+/** Of a report that is being generated: period and log position are fixed. */
 export const ReportOrdered = Type.Object({
-  status: Type.Literal('generating'),
-  /** `GET /v1/reports/{report_id}` finds it once the job is done. */
-  report_id: Hex16,
+  status: Type.Literal('generating', { description: 'The report is being generated' }),
+  report_id: about(Hex16, '`GET /v1/reports/{report_id}` returns it once the job is done'),
   job_id: Type.String(),
-  report_type: Type.Enum(REPORT_TYPES),
+  report_type: TypeOfReport,
   period_start: Timestamp,
   period_end: Timestamp,
-  log_seq: Type.Integer({ minimum: -1 }),
+  log_seq: integer('Last log entry that is counted', { minimum: -1 }),
 })
 export type ReportOrdered = Static<typeof ReportOrdered>
 
 const ReportSection = Type.Object({
-  /** Its name among the sections of the content. */
-  key: Type.String(),
-  framework: Type.Enum(REPORT_FRAMEWORKS),
-  article: Type.String(),
-  title: Type.String(),
+  key: text('Name of the section in `content`'),
+  framework: Framework,
+  article: text('Article of the framework'),
+  title: text('Title of the article'),
   status: Finding,
-  /** How often each kind of evidence was found in the period. */
-  evidence: Type.Record(Type.String(), Count),
+  evidence: Type.Record(Type.String(), Count, {
+    description: 'How often each kind of evidence was found in the period',
+  }),
 })
 export type ReportSection = Static<typeof ReportSection>
 
 const summary = {
-  report_id: Type.String(),
+  report_id: text('Id of the report'),
   tenant_id: Type.String(),
-  report_type: Type.Enum(REPORT_TYPES),
-  /** The same. */
-  framework: Type.Enum(REPORT_TYPES),
-  title: Nullable(Type.String()),
-  status: Type.Enum(['complete', 'deleted']),
-  overall_status: Finding,
-  /** The same. */
-  overall_finding: Finding,
+  report_type: TypeOfReport,
+  framework: about(TypeOfReport, 'Same as `report_type`'),
+  title: Nullable(text('Title of the report; null once deleted')),
+  status: Type.Enum(['complete', 'deleted'], { description: 'Status of the report' }),
+  overall_status: about(Finding, 'Finding over all sections'),
+  overall_finding: about(Finding, 'Same as `overall_status`'),
   period_start: Timestamp,
   period_end: Timestamp,
-  /** The last position of the log that was taken account of. */
-  log_seq: Type.Integer({ minimum: -1 }),
-  /** SHA-256 over the canonical JSON of `content`. */
-  content_hash: Hex32,
-  /** Bytes of the canonical JSON of `content`. */
-  file_size_bytes: Count,
-  generated_at: Timestamp,
-  /** The same. */
-  created_at: Timestamp,
+  log_seq: integer('Last log entry that is counted', { minimum: -1 }),
+  content_hash: about(Hex32, 'SHA-256 over the canonical JSON of `content`'),
+  file_size_bytes: count('Bytes of the canonical JSON of `content`'),
+  generated_at: time('When the report was generated'),
+  created_at: time('Same as `generated_at`'),
 }
 
-export const ReportSummary = Type.Object({ ...summary, deleted_at: Nullable(Timestamp) })
+export const ReportSummary = Type.Object({
+  ...summary,
+  deleted_at: Nullable(time('When the report was deleted')),
+})
 export type ReportSummary = Static<typeof ReportSummary>
 
-export const Report = Type.Object({
-  record_kind: Type.Literal('report'),
-  ...summary,
-  title: Type.String(),
-  status: Type.Literal('complete'),
-  sections: Type.Array(ReportSection),
-  content: JsonObject,
-  signature: Base64,
-  public_key: Base64,
-  key_id: Type.String(),
-})
+export const Report = Type.Object(
+  {
+    record_kind: Type.Literal('report', { description: 'Kind of signed record' }),
+    ...summary,
+    title: text('Title of the report'),
+    status: Type.Literal('complete', { description: 'Status of the report' }),
+    sections: Type.Array(ReportSection, { description: 'The result for each article' }),
+    content: about(JsonObject, 'The evidence, by section'),
+    signature: Base64,
+    public_key: Base64,
+    key_id: Type.String(),
+  },
+  { title: 'Report', description: 'A signed report' },
+)
 export type Report = Static<typeof Report>
 
 export const REPORT_FORMATS = ['json', 'html', 'pdf', 'oscal'] as const
 export type ReportFormat = (typeof REPORT_FORMATS)[number]
 
-/** A document of NIST OSCAL 1.1.3, whose own schema says what is in it. */
-const AssessmentResults = Type.Object({ 'assessment-results': JsonObject })
+/** A document of NIST OSCAL 1.1.3, whose own schema defines its content. */
+const AssessmentResults = Type.Object({
+  'assessment-results': about(JsonObject, 'A NIST OSCAL 1.1.3 assessment-results document'),
+})
 
-const Source = Type.Object({ name: Type.String(), url: Type.String() })
+const Source = Type.Object(
+  { name: text('Name of the source'), url: text('Address of the source') },
+  { title: 'Source', description: 'Where a fact was looked up' },
+)
 
 const FrameworkShown = Type.Object({
-  type: Type.Enum(REPORT_TYPES),
-  name: Type.String(),
-  regulation: Type.String(),
-  /** As the catalogue numbers them. */
-  articles: Type.Array(Type.String()),
+  type: TypeOfReport,
+  name: text('Name of the framework'),
+  regulation: text('Official reference of the regulation'),
+  articles: Type.Array(Type.String(), { description: 'Articles, as the framework numbers them' }),
   catalogue: Type.Array(
     Type.Object({
-      key: Type.String(),
-      framework: Type.Enum(REPORT_FRAMEWORKS),
-      article: Type.String(),
-      title: Type.String(),
-      in_force_from: Nullable(Day),
-      in_force_to: Nullable(Day),
-      source: Source,
-      sources: Type.Array(Source),
-      /** Two sources agree. */
-      verified: Type.Boolean(),
-      evidence: Type.Array(Type.String()),
-      automation: Type.Enum(REPORT_AUTOMATIONS),
-      /** What remains for people to show. */
-      not_covered: Type.String(),
+      key: text('Name of the section in a report'),
+      framework: Framework,
+      article: text('Article of the framework'),
+      title: text('Title of the article'),
+      in_force_from: Nullable(about(Day, 'Day from which the article applies')),
+      in_force_to: Nullable(about(Day, 'Day until which the article applies')),
+      source: about(Source, 'Main source'),
+      sources: Type.Array(Source, { description: 'All sources' }),
+      verified: boolean('Whether two sources agree'),
+      evidence: Type.Array(Type.String(), { description: 'Kinds of evidence' }),
+      automation: Type.Enum(REPORT_AUTOMATIONS, {
+        description: 'How much of the article records can show',
+      }),
+      not_covered: text('What people still have to show'),
     }),
+    { description: 'The articles in detail' },
   ),
 })
 
-const params = Type.Object({ report_id: Hex16 })
+const params = Type.Object({ report_id: about(Hex16, 'Id of the report') })
 const read = { access: 'tenant', scope: 'compliance:read' } as const
 const admin = { access: 'tenant', scope: 'compliance:admin' } as const
 const path = '/v1/reports'
@@ -181,14 +216,15 @@ export const reports = {
     id: 'reports.stats',
     method: 'GET',
     path: `${path}/stats`,
-    summary: 'How many reports there are',
+    summary: 'Counts reports',
+    description: 'Use it for an overview of the reports.',
     status: 200,
     reply: Type.Object({
-      total_reports: Count,
-      complete: Count,
-      deleted: Count,
-      frameworks_used: Type.Array(Type.Enum(REPORT_TYPES)),
-      last_report: Nullable(Timestamp),
+      total_reports: count('Reports, deleted ones included'),
+      complete: count('Reports with their content'),
+      deleted: count('Deleted reports'),
+      frameworks_used: Type.Array(TypeOfReport, { description: 'Types of reports generated' }),
+      last_report: Nullable(time('When the last report was generated')),
     }),
     refuses: [],
   }),
@@ -197,13 +233,15 @@ export const reports = {
     access: 'tenant',
     method: 'GET',
     path: `${path}/frameworks`,
-    summary: 'The frameworks with their articles, dates, sources and kinds of evidence',
+    summary: 'Lists the frameworks with their articles, dates, sources and kinds of evidence',
+    description: 'Use it to see what a report covers and what it leaves to people.',
     status: 200,
     reply: Type.Object({
-      frameworks: Type.Array(FrameworkShown),
-      catalogue_version: Type.String(),
-      /** What each kind of evidence is. */
-      evidence: Type.Record(Type.String(), Type.String()),
+      frameworks: Type.Array(FrameworkShown, { description: 'The frameworks' }),
+      catalogue_version: text('Version of the catalogue'),
+      evidence: Type.Record(Type.String(), Type.String(), {
+        description: 'What each kind of evidence is',
+      }),
     }),
     refuses: [],
   }),
@@ -212,17 +250,18 @@ export const reports = {
     id: 'reports.generate',
     method: 'POST',
     path: `${path}/generate`,
-    summary: 'Makes and signs a report on the evidence in a period',
+    summary: 'Generates and signs a report on the evidence in a period',
     description:
-      'The log is verified from its beginning, and what it says of the period is counted. A ' +
-      'finding tells whether evidence is on record, never whether a law is kept. `content` ' +
-      'follows from tenant, framework, period and `log_seq` alone: asked again with the same ' +
-      '`from`, `to` and `log_seq` it is the same to the byte. A key limited to some stores is ' +
-      'refused: a report is about all of them. With `background` the answer is a 202, and a job ' +
-      '`report.generate` makes it: `GET /v1/jobs/{job_id}` says how many entries of the log are ' +
-      'walked, `DELETE` cancels it. Without, whoever goes away before the answer stops the work.',
+      'Use it to prepare an audit. The audit log is verified from its beginning, and its entries ' +
+      'in the period are counted. A finding says whether evidence is on record, never whether a ' +
+      'law is complied with. `content` depends only on tenant, framework, period and `log_seq`: ' +
+      'the same `from`, `to` and `log_seq` give the same bytes. A key limited to some stores is ' +
+      'refused. With `background` the reply is a 202 and a job `report.generate` produces the ' +
+      'report: `GET /v1/jobs/{job_id}` shows its progress and `DELETE` cancels it. Without it, ' +
+      'closing the connection stops the work.',
     body: GenerateReportRequest,
     body_optional: true,
+    example: { framework: 'gdpr', period_days: 7, title: 'Weekly' },
     status: 200,
     reply: Report,
     accepted: ReportOrdered,
@@ -234,9 +273,12 @@ export const reports = {
     id: 'reports.list',
     method: 'GET',
     path,
-    summary: 'The reports, newest first',
+    summary: 'Lists reports, newest first',
+    description: 'Use it to find a report.',
     query: Type.Object({
-      include_deleted: Type.Optional(Type.Boolean({ default: false })),
+      include_deleted: Type.Optional(
+        Type.Boolean({ default: false, description: 'Also returns deleted reports' }),
+      ),
       limit: Limit(limits.records_page),
       offset: Offset,
       cursor: Cursor,
@@ -250,7 +292,8 @@ export const reports = {
     id: 'reports.get',
     method: 'GET',
     path: one,
-    summary: 'One report with its content',
+    summary: 'Returns one report with its content',
+    description: 'Use it to read or verify a report.',
     params,
     status: 200,
     reply: Report,
@@ -261,14 +304,17 @@ export const reports = {
     id: 'reports.download',
     method: 'GET',
     path: `${one}/download`,
-    summary: 'One report as a file: JSON that `custos verify` takes, a page, a PDF, or OSCAL',
+    summary: 'Returns one report as a file: JSON, HTML, PDF or OSCAL',
     description:
-      '`json` is the signed report; `html` and `pdf` say the same to people, with charts; ' +
-      '`oscal` is an assessment-results document of NIST OSCAL 1.1.3. The same report gives the ' +
-      'same bytes each time. Only `json` is signed.',
+      'Use it to hand a report to an auditor. `json` is the signed report, which `custos verify` ' +
+      'checks; `html` and `pdf` show the same with charts; `oscal` is an assessment-results ' +
+      'document of NIST OSCAL 1.1.3. The same report always gives the same bytes. Only `json` is ' +
+      'signed.',
     params,
     query: Type.Object({
-      format: Type.Optional(Type.Enum(REPORT_FORMATS, { default: 'json' })),
+      format: Type.Optional(
+        Type.Enum(REPORT_FORMATS, { default: 'json', description: 'Format of the file' }),
+      ),
     }),
     status: 200,
     reply: Type.Union([Report, AssessmentResults]),
@@ -280,13 +326,14 @@ export const reports = {
     id: 'reports.delete',
     method: 'DELETE',
     path: one,
-    summary: 'Deletes what a report says; that there was one stays on record',
+    summary: 'Deletes the content of a report; that it existed stays on record',
+    description: 'Use it when a report is no longer needed.',
     params,
     status: 200,
     reply: Type.Object({
-      deleted: Type.Literal(true),
-      report_id: Type.String(),
-      deleted_at: Timestamp,
+      deleted: Type.Literal(true, { description: 'Always true' }),
+      report_id: text('Id of the report'),
+      deleted_at: time('When the report was deleted'),
     }),
     refuses: ['report_not_found'],
   }),

@@ -1,7 +1,24 @@
-// What reputation records and answers: decisions, outcomes, reviews, scores, attestations.
+// Records of reputation: decisions, outcomes, reviews, scores, attestations and key rotations.
 
 import Type, { type Static, type TSchema } from 'typebox'
-import { Hex16, JsonObject, Label, Nullable, Timestamp } from './common.ts'
+import {
+  about,
+  boolean,
+  Count,
+  count,
+  Hex16,
+  integer,
+  JsonObject,
+  Label,
+  label,
+  labelOr,
+  Nullable,
+  number,
+  OptionalNullable,
+  Timestamp,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 
 export const JUDGMENTS = ['certify', 'reject'] as const
@@ -13,9 +30,9 @@ export type Outcome = (typeof OUTCOMES)[number]
 /** Of a decision and of everything that is joined to it. */
 export const DIMENSION_DEFAULT = 'receivables'
 
-/** Items of one bulk request; the general limit of a body holds too. */
+/** Items of one bulk request; the general limit of a body applies too. */
 export const CGR_BULK_ITEMS_MAX = 10_000
-/** Reviews that one referent takes, and agents that may have judged it. */
+/** Reviews per referent, and agents that may judge it. */
 export const REVIEWS_PER_REFERENT_MAX = 1_000
 export const JUDGMENTS_PER_REFERENT_MAX = 32
 /** Pairs of a judgment and a review that one bulk request may touch. */
@@ -25,216 +42,263 @@ export const CGR_CONTEXT_BYTES_MAX = 64 * 1024
 export const CGR_REASON_CHARS_MAX = 10_000
 export const CGR_ROTATIONS_PER_CHAIN_MAX = 100
 
-export const optional = <T extends TSchema>(schema: T) => Type.Optional(Nullable(schema))
+export const Judgment = Type.Enum(JUDGMENTS, {
+  title: 'Judgment',
+  description: 'What the agent decided',
+})
+export const OutcomeName = Type.Enum(OUTCOMES, {
+  title: 'Outcome',
+  description: '`paid` and `default` resolve a decision; under the others it stays pending',
+})
+const tag = {
+  title: 'VerifiabilityTag',
+  description: '`judgment` can earn reputation; `rule` is recorded and earns none',
+}
+export const VerifiabilityTag = Type.Enum(VERIFIABILITY_TAGS, tag)
 
-/** An agent, a reviewer: any label, `/` and `@` included. */
+/** An agent or a reviewer: any label, `/` and `@` included. */
 export const Handle = Label
-/** The invoice, the change, the case: what the decision is about. */
-const Referent = Type.String({ ...Label, maxLength: limits.ref_chars })
+/** What a decision is about: an invoice, a change, a case. */
+const Referent = label({
+  title: 'Referent',
+  description: 'What the decision is about, for example an invoice',
+  maxLength: limits.ref_chars,
+})
 export const Dimension = Type.Optional(
-  Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,63}$', default: DIMENSION_DEFAULT }),
+  Type.String({
+    title: 'Dimension',
+    description: 'Subject area; decisions, outcomes and reviews are joined within one',
+    pattern: '^[a-z0-9][a-z0-9_.-]{0,63}$',
+    default: DIMENSION_DEFAULT,
+  }),
 )
-/** 32 bytes of Ed25519 in hex, either case; answered in lower case. */
-export const PublicKeyHex = Type.String({ pattern: '^[0-9a-fA-F]{64}$' })
-/** 64 bytes of Ed25519 in hex. */
-export const SignatureHex = Type.String({ pattern: '^[0-9a-fA-F]{128}$' })
-const Source = Type.Optional(Type.String({ ...Label, default: 'manual' }))
+/** 32 bytes of Ed25519 in hexadecimal, either case; replies use lower case. */
+export const PublicKeyHex = Type.String({
+  title: 'PublicKeyHex',
+  description: 'Ed25519 public key in hexadecimal',
+  pattern: '^[0-9a-fA-F]{64}$',
+})
+export const SignatureHex = Type.String({
+  title: 'SignatureHex',
+  description: 'Ed25519 signature in hexadecimal',
+  pattern: '^[0-9a-fA-F]{128}$',
+})
+const Source = Type.Optional(labelOr('manual', 'Where the information comes from'))
+
+const signedAt = (description: string) => OptionalNullable(time(description))
 
 export const GovernedDecisionRequest = Type.Object({
-  decision: Type.Enum(JUDGMENTS),
-  reason: Type.Optional(Type.String({ maxLength: CGR_REASON_CHARS_MAX, default: '' })),
-  /** What the decision is about; without it no outcome can ever join. */
-  invoice_id: optional(Referent),
-  /** The fields the decision was made on: sealed, never on the log. */
-  context: Type.Optional(JsonObject),
-  model_id: Type.Optional(Type.String({ ...Label, default: 'kapwork-verify-agent-v1' })),
-  agent_handle: Type.Optional(
-    Type.String({ ...Label, default: 'invoice-certifier@kapwork-receivables' }),
+  decision: Judgment,
+  reason: Type.Optional(text('Why', { maxLength: CGR_REASON_CHARS_MAX, default: '' })),
+  invoice_id: OptionalNullable(
+    about(Referent, 'What the decision is about; without it no outcome can be joined'),
   ),
-  /** `judgment` can earn reputation, `rule` is recorded and earns nothing. */
-  verifiability_tag: Type.Optional(Type.Enum(VERIFIABILITY_TAGS, { default: 'judgment' })),
-  /** Recorded; it has no influence on a score. */
-  agent_tier: optional(Type.Number({ minimum: 0, maximum: 1 })),
-  agent_key: optional(PublicKeyHex),
-  /** By `agent_key` over the decision: proves possession. Without it the agent stays unproven. */
-  agent_signature: optional(SignatureHex),
-  /** Part of what is signed; on one referent an older statement never replaces a newer one. */
-  signed_at: optional(Timestamp),
+  context: Type.Optional(
+    about(JsonObject, 'The data the decision was based on: encrypted, never on the audit log'),
+  ),
+  model_id: Type.Optional(labelOr('kapwork-verify-agent-v1', 'Model that decided')),
+  agent_handle: Type.Optional(
+    labelOr('invoice-certifier@kapwork-receivables', 'Handle of the agent'),
+  ),
+  verifiability_tag: Type.Optional(Type.Enum(VERIFIABILITY_TAGS, { ...tag, default: 'judgment' })),
+  agent_tier: OptionalNullable(
+    number('Recorded; does not influence the score', { minimum: 0, maximum: 1 }),
+  ),
+  agent_key: OptionalNullable(about(PublicKeyHex, 'Key of the agent')),
+  agent_signature: OptionalNullable(
+    about(
+      SignatureHex,
+      'By `agent_key` over the decision: proves possession; without it the agent is unproven',
+    ),
+  ),
+  signed_at: signedAt('Part of the signed bytes; an older statement never replaces a newer one'),
   dimension: Dimension,
 })
 export type GovernedDecisionRequest = Static<typeof GovernedDecisionRequest>
 
-export const OutcomeRequest = Type.Object({
-  invoice_ref: Referent,
-  outcome: Type.Enum(OUTCOMES),
-  /** Kept as data: of two outcomes the one that arrived later counts. Default: now. */
-  outcome_date: optional(Timestamp),
-  amount_recovered: optional(Type.Number()),
-  source: Source,
-  /** Who reports. Equal to the key of a decision on the referent it is refused. */
-  reporter_key: optional(PublicKeyHex),
-  /** By `reporter_key` over the outcome. */
-  reporter_signature: optional(SignatureHex),
-  /** Part of what is signed; an older statement of a reporter never replaces a newer one. */
-  signed_at: optional(Timestamp),
-  dimension: Dimension,
-})
+export const OutcomeRequest = Type.Object(
+  {
+    invoice_ref: Referent,
+    outcome: OutcomeName,
+    outcome_date: OptionalNullable(
+      time('When it happened, stored as data; of two outcomes the later arrival counts'),
+    ),
+    amount_recovered: OptionalNullable(number('Amount recovered')),
+    source: Source,
+    reporter_key: OptionalNullable(
+      about(PublicKeyHex, 'Key of the reporter; refused if it decided on the referent'),
+    ),
+    reporter_signature: OptionalNullable(about(SignatureHex, 'By `reporter_key` over the outcome')),
+    signed_at: signedAt('Part of the signed bytes; an older statement never replaces a newer one'),
+    dimension: Dimension,
+  },
+  { title: 'OutcomeRequest', description: 'An outcome to record' },
+)
 export type OutcomeRequest = Static<typeof OutcomeRequest>
 
-export const ReviewRequest = Type.Object({
-  invoice_ref: Referent,
-  /** With `invoice_ref` what a later review replaces an earlier one by. */
-  reviewer_handle: Handle,
-  rating: Type.Number({ minimum: 0, maximum: 1 }),
-  /** Whose decision is reviewed; absent: everybody's who certified the referent. */
-  agent_handle: optional(Handle),
-  decision_id: optional(Hex16),
-  review_date: optional(Timestamp),
-  source: Source,
-  dimension: Dimension,
-})
+export const ReviewRequest = Type.Object(
+  {
+    invoice_ref: Referent,
+    reviewer_handle: about(
+      Handle,
+      'Handle of the reviewer; a later review of the same referent replaces an earlier one',
+    ),
+    rating: number('Rating of the decisions, from 0 to 1', { minimum: 0, maximum: 1 }),
+    agent_handle: OptionalNullable(
+      about(Handle, 'Whose decision is reviewed; default: all agents that certified the referent'),
+    ),
+    decision_id: OptionalNullable(about(Hex16, 'The decision that is reviewed')),
+    review_date: OptionalNullable(time('When the review was made')),
+    source: Source,
+    dimension: Dimension,
+  },
+  { title: 'ReviewRequest', description: 'A review to record' },
+)
 export type ReviewRequest = Static<typeof ReviewRequest>
 
 export const DecisionRecord = Type.Object({
   decision_id: Hex16,
   tenant_id: Type.String(),
-  /** A pseudonym of what was sent, `OUT-` and 24 hex digits; it can be sent in its place. */
-  invoice_id: Nullable(Type.String()),
-  decision: Type.Enum(JUDGMENTS),
-  reason: Type.String(),
-  reason_code: Type.Null(),
-  agent_handle: Type.String(),
-  verifiability_tag: Type.Enum(VERIFIABILITY_TAGS),
-  agent_tier: Nullable(Type.Number()),
-  model_id: Type.String(),
-  /** JSON text of decision and reason. */
-  raw_output: Type.String(),
-  dimension: Type.String(),
-  /** Whether possession of `agent_key` was proven. */
-  proven: Type.Boolean(),
+  invoice_id: Nullable(
+    text('Pseudonym of the referent: `OUT-` and 24 hexadecimal digits; accepted in its place'),
+  ),
+  decision: Judgment,
+  reason: text('Why'),
+  reason_code: Type.Null({ description: 'Reserved' }),
+  agent_handle: text('Handle of the agent'),
+  verifiability_tag: VerifiabilityTag,
+  agent_tier: Nullable(number('As given')),
+  model_id: text('Model that decided'),
+  raw_output: text('Decision and reason as a JSON text'),
+  dimension: text('Subject area'),
+  proven: boolean('Whether possession of `agent_key` was proven'),
   created_at: Timestamp,
   log_seq: Type.Integer(),
-  /** Base64; null where governed decisions are not signed. */
-  signature: Nullable(Type.String()),
-  public_key: Nullable(Type.String()),
+  signature: Nullable(text('Signature in base64; null where governed decisions are not signed')),
+  public_key: Nullable(text('Key that signed, in base64')),
 })
 export type DecisionRecord = Static<typeof DecisionRecord>
 
 const recorded = {
-  recorded_at: Timestamp,
-  /** Whether an earlier record stood in its place; that one counts no more. */
-  superseded_prior: Type.Boolean(),
-  /** Whether the very same stood there already: nothing was written. */
-  idempotent: Type.Boolean(),
+  recorded_at: time('When it was recorded'),
+  superseded_prior: boolean('Whether it replaced an earlier record, which no longer counts'),
+  idempotent: boolean('Whether exactly this was on record already, so nothing was written'),
 }
 
-export const RecordedOutcome = Type.Object({
-  invoice_ref: Type.String(),
-  outcome: Type.Enum(OUTCOMES),
-  ...recorded,
-})
+export const RecordedOutcome = Type.Object(
+  {
+    invoice_ref: text('Pseudonym of the referent'),
+    outcome: OutcomeName,
+    ...recorded,
+  },
+  { title: 'RecordedOutcome', description: 'An outcome on record' },
+)
 export type RecordedOutcome = Static<typeof RecordedOutcome>
 
-export const RecordedReview = Type.Object({
-  invoice_ref: Type.String(),
-  reviewer_handle: Type.String(),
-  /** In whole millionths. */
-  rating: Type.Number(),
-  ...recorded,
-})
+export const RecordedReview = Type.Object(
+  {
+    invoice_ref: text('Pseudonym of the referent'),
+    reviewer_handle: text('Handle of the reviewer'),
+    rating: number('Rating, rounded to millionths'),
+    ...recorded,
+  },
+  { title: 'RecordedReview', description: 'A review on record' },
+)
 export type RecordedReview = Static<typeof RecordedReview>
 
 export const recordedBulk = <T extends TSchema>(item: T) =>
   Type.Object({
-    count: Type.Integer(),
-    recorded: Type.Array(item),
-    /** Items that a later one of the same request took the place of. */
-    collapsed_in_batch: Type.Integer(),
+    count: integer('Items recorded'),
+    recorded: Type.Array(item, { description: 'The records' }),
+    collapsed_in_batch: integer('Items replaced by a later item of the same request'),
   })
 
-export const Count = Type.Integer({ minimum: 0 })
-
-const TierGate = Type.Object({
-  agent_handle: Type.String(),
-  subject_key: Nullable(Type.String()),
-  subject_did: Nullable(Type.String()),
-  dimension: Type.String(),
-  tier: Type.Enum(['gold', 'silver', 'bronze', 'unproven']),
-  cgr_score: Type.Number(),
-  confidence: Type.Number(),
-  n_resolved: Count,
-  capability_tier: Type.Null(),
-  as_of: Timestamp,
-  rationale: Type.String(),
+const Tier = Type.Enum(['gold', 'silver', 'bronze', 'unproven'], {
+  title: 'AgentTier',
+  description: 'Tier of the agent',
 })
 
-const scoreFields = {
-  agent_handle: Type.String(),
-  /** Mean of the posterior. */
-  cgr_score: Type.Number(),
-  /** Mass of the posterior: `n_resolved` + 2 while no review is live. */
-  confidence: Type.Number(),
-  n_resolved: Count,
-  /** Judgment-certifies without `paid` or `default`, those in `n_unscored` included. */
-  n_pending: Count,
-  /** Reserved. */
-  capability_tier: Type.Null(),
-  as_of: Timestamp,
-  dimension: Type.String(),
-  /** The key now in use; null: known by its handle only. */
-  subject_key: Nullable(Type.String()),
-  /** `did:key` of the first key of its rotations. */
-  subject_did: Nullable(Type.String()),
-  post_alpha: Type.Number(),
-  post_beta: Type.Number(),
-  /** The value that the posterior exceeds with 95 %. */
-  cgr_lower: Type.Number(),
-  /** Of the pending: their outcome is known and scores nothing (disputed, late, written off). */
-  n_unscored: Count,
-  /** Whether every decision in it was signed by the agent's key. */
-  proven: Type.Boolean(),
-  /** The newest entry of the log this takes account of; null: the log is empty. */
-  log_seq: Nullable(Type.Integer()),
+const tierGateFields = {
+  agent_handle: text('Handle of the agent'),
+  subject_key: Nullable(text('Current key of the agent; null: known by its handle only')),
+  subject_did: Nullable(text('`did:key` of the first key of its rotations')),
+  dimension: text('Subject area'),
+  tier: Tier,
+  cgr_score: number('Score: the mean of the posterior'),
+  confidence: number('Weight of the posterior'),
+  n_resolved: count('Resolved decisions'),
+  capability_tier: Type.Null({ description: 'Reserved' }),
+  as_of: time('Time of the score'),
+  rationale: text('Reason for the tier'),
 }
 
-export const ScoreObject = Type.Object(scoreFields)
+const scoreFields = {
+  agent_handle: text('Handle of the agent'),
+  cgr_score: number('Score: the mean of the posterior'),
+  confidence: number('Weight of the posterior: `n_resolved` + 2 while no review counts'),
+  n_resolved: count('Certifying judgments with the outcome `paid` or `default`'),
+  n_pending: count('Certifying judgments without `paid` or `default`, including `n_unscored`'),
+  capability_tier: Type.Null({ description: 'Reserved' }),
+  as_of: time('Time of the score'),
+  dimension: text('Subject area'),
+  subject_key: Nullable(text('Current key of the agent; null: known by its handle only')),
+  subject_did: Nullable(text('`did:key` of the first key of its rotations')),
+  post_alpha: number('Alpha of the Beta posterior'),
+  post_beta: number('Beta of the Beta posterior'),
+  cgr_lower: number('Value that the posterior exceeds with 95 %'),
+  n_unscored: count('Pending judgments whose outcome is `disputed`, `late` or `written_off`'),
+  proven: boolean('Whether every decision counted was signed with the key of the agent'),
+  log_seq: Nullable(integer('Newest log entry that is counted; null: the audit log is empty')),
+}
+
+export const ScoreObject = Type.Object(scoreFields, {
+  title: 'Score',
+  description: 'The score of an agent in a dimension',
+})
 export type ScoreObject = Static<typeof ScoreObject>
 
 export const AgentScore = Type.Object({
   ...scoreFields,
-  /** The same once more, as existing clients read it. */
-  score: ScoreObject,
-  tiergate: TierGate,
-  /** Other agents that go by the same handle; list them with `agent_handle`. */
-  same_handle: Count,
+  score: about(ScoreObject, 'The same score, for clients that read it here'),
+  tiergate: Type.Object(tierGateFields, { description: 'The tier of the agent' }),
+  same_handle: about(
+    Count,
+    'Number of other agents with the same handle; list them with `agent_handle`',
+  ),
 })
 export type AgentScore = Static<typeof AgentScore>
 
-export const Attestation = Type.Object({
-  ...TierGate.properties,
-  schema: Type.String(),
-  issuer: Type.String(),
-  issuer_key_id: Type.String(),
-  /** Ed25519 in hex over the RFC 8785 bytes of the members above. */
-  signature: Type.String(),
-  /** The entry of the log that says it was issued. */
-  evidence_ref: Nullable(Type.String()),
-})
+export const Attestation = Type.Object(
+  {
+    ...tierGateFields,
+    schema: text('Name and version of the attestation format'),
+    issuer: text('Who attests'),
+    issuer_key_id: text('Id of the key of the issuer'),
+    signature: text('Ed25519 signature in hexadecimal over the RFC 8785 bytes of the fields above'),
+    evidence_ref: Nullable(text('Log entry that records the attestation')),
+  },
+  { title: 'Attestation', description: 'A signed score' },
+)
 export type Attestation = Static<typeof Attestation>
 
 export const Rotation = Type.Object({
-  prev_key: Type.String(),
-  new_key: Type.String(),
-  seq: Type.Integer(),
-  not_before: Nullable(Type.String()),
-  sig: Type.String(),
+  prev_key: text('Key that ends'),
+  new_key: text('Key that follows'),
+  seq: integer('Position in the chain of rotations, from 1'),
+  not_before: Nullable(text('From when the new key applies')),
+  sig: text('Signature by `prev_key`'),
 })
 export type Rotation = Static<typeof Rotation>
 
-export const CgrSettings = Type.Object({
-  /** Refuses outcomes and reviews that come with the credential of the decision. */
-  compare_credentials: Type.Boolean(),
-  /** A judgment stands once its outcome is `paid` or `default`: another one is 409. */
-  judgments_final: Type.Boolean(),
-})
+export const CgrSettings = Type.Object(
+  {
+    compare_credentials: boolean(
+      'Whether outcomes and reviews by the credential of the decision are refused',
+    ),
+    judgments_final: boolean(
+      'Whether a judgment is final once its outcome is `paid` or `default`; another one gets 409',
+    ),
+  },
+  { title: 'CgrSettings', description: 'What the tenant requires of judgments and reviews' },
+)
 export type CgrSettings = Static<typeof CgrSettings>

@@ -1,7 +1,22 @@
 // Reputation (interface 4.15): decisions, outcomes and reviews, and the scores that follow.
 
 import Type, { type TSchema } from 'typebox'
-import { Cursor, Hex32, Label, Limit, Nullable, Offset, page, Timestamp } from './common.ts'
+import {
+  about,
+  boolean,
+  Cursor,
+  count,
+  Hex32,
+  integer,
+  Limit,
+  labelOr,
+  Nullable,
+  Offset,
+  OptionalNullable,
+  page,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import {
@@ -9,13 +24,11 @@ import {
   Attestation,
   CGR_BULK_ITEMS_MAX,
   CgrSettings,
-  Count,
   DecisionRecord,
   Dimension,
   GovernedDecisionRequest,
   Handle,
   OutcomeRequest,
-  optional,
   PublicKeyHex,
   RecordedOutcome,
   RecordedReview,
@@ -29,18 +42,17 @@ import {
 const reading = { access: 'tenant', scope: 'cgr:read', method: 'GET', status: 200 } as const
 const writing = { access: 'tenant', scope: 'cgr:write', method: 'POST', status: 200 } as const
 
-const AgentParams = Type.Object({ agent_handle: Handle })
+const AgentParams = Type.Object({ agent_handle: about(Handle, 'Handle of the agent') })
 const subjectQuery = {
   dimension: Dimension,
-  /** Which of several agents of one handle. */
-  subject_key: Type.Optional(PublicKeyHex),
+  subject_key: Type.Optional(about(PublicKeyHex, 'Key of the agent, if several share the handle')),
 }
 const bulk = <T extends TSchema>(item: T) => Type.Array(item, { maxItems: CGR_BULK_ITEMS_MAX })
 
 const LATEST =
-  'Of two records the one that arrived later counts; its date is kept as data. Reviews and ' +
-  'outcomes join decisions of the same `dimension` by `invoice_ref`, which is stored and ' +
-  'answered as a pseudonym only. '
+  'Of two records the later arrival counts; its date is stored as data. Reviews and outcomes are ' +
+  'joined to decisions of the same `dimension` by `invoice_ref`, which is stored and returned ' +
+  'only as a pseudonym. '
 
 export const reputation = {
   decide: operation({
@@ -49,16 +61,24 @@ export const reputation = {
     path: '/v1/governed/decisions',
     summary: 'Records a governed decision of an agent',
     description:
-      'One judgment counts for each agent and referent. The same decision again answers the one ' +
-      'there is with `idempotent`; another one takes its place until the referent has its ' +
-      'outcome. Signed by `agent_key` the decision counts for the key; without the signature it ' +
-      'counts for an unproven agent of its own, so that nobody can add to the record of a key ' +
-      'they lack.',
+      'Use it when an agent certifies or rejects something. One judgment counts per agent and ' +
+      'referent: the same decision again returns the existing record with `idempotent`, another ' +
+      'one replaces it until the referent has an outcome. Signed by `agent_key`, the decision ' +
+      'counts for the key; without the signature it counts for a separate unproven agent, so ' +
+      'that nobody can add to the record of a key they do not have.',
     body: GovernedDecisionRequest,
+    example: {
+      decision: 'certify',
+      reason: 'the amounts agree',
+      invoice_id: 'INV-1',
+      context: { amount: 12 },
+      agent_handle: 'certifier@example',
+      agent_tier: 0.5,
+    },
     reply: Type.Object({
-      decision_record: DecisionRecord,
-      superseded_prior: Type.Boolean(),
-      idempotent: Type.Boolean(),
+      decision_record: about(DecisionRecord, 'The record'),
+      superseded_prior: boolean('Whether it replaced an earlier judgment'),
+      idempotent: boolean('Whether exactly this was on record already'),
     }),
     refuses: [
       'rejected',
@@ -74,11 +94,13 @@ export const reputation = {
     ...writing,
     id: 'cgr.outcome',
     path: '/v1/governed/outcomes',
-    summary: 'Records what became of a referent',
+    summary: 'Records the outcome of a referent',
     description:
-      `${LATEST}\`paid\` and \`default\` resolve the decisions on it; \`disputed\`, \`late\` and ` +
-      '`written_off` leave them pending and are counted as `n_unscored`.',
+      `Use it when the outcome of a decision is known. ${LATEST}\`paid\` and \`default\` resolve ` +
+      'the decisions on it; `disputed`, `late` and `written_off` leave them pending and are ' +
+      'counted as `n_unscored`.',
     body: OutcomeRequest,
+    example: { invoice_ref: 'INV-2', outcome: 'paid', outcome_date: '2026-01-01T00:00:00Z' },
     reply: RecordedOutcome,
     refuses: ['possession_unproven', 'self_report', 'older_statement', 'idempotency_key_reused'],
     idempotent: true,
@@ -87,9 +109,15 @@ export const reputation = {
     ...writing,
     id: 'cgr.outcomes',
     path: '/v1/governed/outcomes/bulk',
-    summary: 'Records many outcomes, all or none',
-    description: `${LATEST}Of several items of one referent the last one is recorded.`,
+    summary: 'Records up to 10,000 outcomes, all or none',
+    description:
+      `Use it to load outcomes from another system. ${LATEST}Of several items for one referent ` +
+      'the last one is recorded.',
     body: bulk(OutcomeRequest),
+    example: [
+      { invoice_ref: 'INV-3', outcome: 'default', amount_recovered: 1.5 },
+      { invoice_ref: 'INV-4', outcome: 'late' },
+    ],
     reply: recordedBulk(RecordedOutcome),
     refuses: [
       'rejected',
@@ -104,11 +132,12 @@ export const reputation = {
     ...writing,
     id: 'cgr.review',
     path: '/v1/governed/reviews',
-    summary: 'Records what a reviewer thinks of the decisions on a referent',
+    summary: 'Records a review of the decisions on a referent',
     description:
-      `${LATEST}It weighs until the referent has its outcome; from then on it tells how well the ` +
-      'reviewer rates.',
+      `Use it when a reviewer rates a decision. ${LATEST}It influences the score until the ` +
+      'referent has an outcome; afterwards it shows how well the reviewer rates.',
     body: ReviewRequest,
+    example: { invoice_ref: 'INV-2', reviewer_handle: 'reviewer@example', rating: 0.75 },
     reply: RecordedReview,
     refuses: ['rejected', 'self_review', 'idempotency_key_reused'],
     idempotent: true,
@@ -117,9 +146,12 @@ export const reputation = {
     ...writing,
     id: 'cgr.reviews',
     path: '/v1/governed/reviews/bulk',
-    summary: 'Records many reviews, all or none',
-    description: `${LATEST}Of several items of one referent and reviewer the last one is recorded.`,
+    summary: 'Records up to 10,000 reviews, all or none',
+    description:
+      `Use it to load reviews from another system. ${LATEST}Of several items for one referent ` +
+      'and reviewer the last one is recorded.',
     body: bulk(ReviewRequest),
+    example: [{ invoice_ref: 'INV-3', reviewer_handle: 'reviewer@example', rating: 0.25 }],
     reply: recordedBulk(RecordedReview),
     refuses: ['rejected', 'self_review', 'idempotency_key_reused'],
     idempotent: true,
@@ -128,21 +160,22 @@ export const reputation = {
     ...reading,
     id: 'cgr.scores',
     path: '/v1/cgr/scores',
-    summary: 'Scores of all agents in a dimension, highest first',
-    description: '`limit` and `offset` page the agents; a score takes account of everything.',
+    summary: 'Lists the scores of all agents in a dimension, highest first',
+    description:
+      'Use it to compare agents. `limit` and `offset` page the agents; each score counts all ' +
+      'records.',
     query: Type.Object({
       dimension: Dimension,
-      /** Only agents that have used this handle. */
-      agent_handle: Type.Optional(Handle),
+      agent_handle: Type.Optional(about(Handle, 'Returns only agents that used this handle')),
       limit: Limit({ min: 1, max: 1_000, default: 500 }),
       offset: Offset,
       cursor: Cursor,
     }),
     reply: Type.Object({
-      scores: Type.Array(ScoreObject),
-      count: Count,
-      as_of: Timestamp,
-      dimension: Type.String(),
+      scores: Type.Array(ScoreObject, { description: 'The scores' }),
+      count: count('Number of items in this page'),
+      as_of: time('Time of the scores'),
+      dimension: text('Subject area'),
       limit: Type.Integer(),
       offset: Type.Integer(),
       next_cursor: Nullable(Type.String()),
@@ -154,10 +187,11 @@ export const reputation = {
     id: 'cgr.score',
     path: '/v1/cgr/scores/{agent_handle}',
     greedy: true,
-    summary: 'The score of one agent, by its handle',
+    summary: 'Returns the score of one agent by its handle',
     description:
-      'Where several agents go by one handle, the proven one that used it first is answered, or ' +
-      'the one of `subject_key`; `same_handle` says that there are others.',
+      'Use it before relying on an agent. If several agents share the handle, it returns the ' +
+      'proven one that used it first, or the one of `subject_key`; `same_handle` counts the ' +
+      'others.',
     params: AgentParams,
     query: Type.Object(subjectQuery),
     reply: AgentScore,
@@ -168,14 +202,14 @@ export const reputation = {
     access: 'public',
     method: 'GET',
     path: '/v1/cgr/issuer',
-    summary: 'Who signs attestations, and with which key',
+    summary: 'Returns the issuer of attestations and its key',
+    description: 'Use it to verify attestations.',
     status: 200,
     reply: Type.Object({
-      issuer: Type.String(),
-      issuer_key_id: Hex32,
-      /** Hex. */
-      public_key: Hex32,
-      schema: Type.String(),
+      issuer: text('Who attests'),
+      issuer_key_id: about(Hex32, 'Id of the key'),
+      public_key: about(Hex32, 'Ed25519 public key'),
+      schema: text('Name and version of the attestation format'),
     }),
     refuses: ['no_signing_key'],
   }),
@@ -183,15 +217,18 @@ export const reputation = {
     ...writing,
     id: 'cgr.attest',
     path: '/v1/cgr/attestations',
-    summary: 'Signs the score an agent has now',
+    summary: 'Signs the current score of an agent',
     description:
-      'What says the same as the newest attestation of the agent, on the same day, is not signed ' +
-      'again: that one is answered.',
+      'Use it to show the score elsewhere. If nothing has changed since the newest attestation of ' +
+      'the same day, that attestation is returned.',
     body: Type.Object({
-      agent_handle: Handle,
-      subject_key: optional(PublicKeyHex),
+      agent_handle: about(Handle, 'Handle of the agent'),
+      subject_key: OptionalNullable(
+        about(PublicKeyHex, 'Key of the agent, if several share the handle'),
+      ),
       dimension: Dimension,
     }),
+    example: { agent_handle: 'certifier@example' },
     reply: Attestation,
     refuses: ['score_not_found', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
@@ -200,7 +237,8 @@ export const reputation = {
     ...reading,
     id: 'cgr.attestations',
     path: '/v1/cgr/attestations',
-    summary: 'Attestations that were issued, newest first; signs nothing',
+    summary: 'Lists issued attestations, newest first',
+    description: 'Use it to review what was attested. It signs nothing.',
     query: Type.Object({ limit: Limit(limits.records_page), offset: Offset, cursor: Cursor }),
     reply: page('attestations', Attestation),
     refuses: ['rejected'],
@@ -210,7 +248,8 @@ export const reputation = {
     id: 'cgr.attestation',
     path: '/v1/cgr/attestation/{agent_handle}',
     greedy: true,
-    summary: 'The newest attestation of an agent; signs nothing',
+    summary: 'Returns the newest attestation of an agent',
+    description: 'Use it to read an attestation without issuing a new one.',
     params: AgentParams,
     query: Type.Object(subjectQuery),
     reply: Attestation,
@@ -220,29 +259,44 @@ export const reputation = {
     ...writing,
     id: 'cgr.rotate',
     path: '/v1/cgr/rotation',
-    summary: 'Records that a key is followed by another, signed by the key that ends',
+    summary: 'Records that a key of an agent is replaced by another, signed by the old key',
     description:
-      'Links of a chain come in order: the next number, from the key now at its end, to a key ' +
-      'that has no record of its own, and not before the link in front of it. From `not_before` ' +
-      'on the new key decides and the old one no longer does; all of them count as one agent.',
+      'Use it when an agent changes its key and should keep its reputation. Rotations are ' +
+      'recorded in order: with the next number, from the current key of the chain, to a key ' +
+      'without a record of its own, and not before the previous rotation. From `not_before` on ' +
+      'only the new key may decide; all keys count as one agent.',
     body: Type.Object({
-      prev_key: PublicKeyHex,
-      new_key: PublicKeyHex,
-      seq: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
-      /** Signed as it is sent; left out, the empty text is what is signed. */
-      not_before: optional(Timestamp),
-      /** Hex, by `prev_key` over the RFC 8785 bytes of the four members above. */
-      sig: SignatureHex,
-      /** The same by `new_key`: it agrees. */
-      new_sig: optional(SignatureHex),
-      source: Type.Optional(Type.String({ ...Label, default: 'agent' })),
+      prev_key: about(PublicKeyHex, 'Key that ends'),
+      new_key: about(PublicKeyHex, 'Key that follows'),
+      seq: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          default: 1,
+          description: 'Position in the chain of rotations',
+        }),
+      ),
+      not_before: OptionalNullable(
+        time('From when the new key applies; signed as sent, and as an empty text if absent'),
+      ),
+      sig: about(SignatureHex, 'By `prev_key` over the RFC 8785 bytes of the four fields above'),
+      new_sig: OptionalNullable(
+        about(SignatureHex, 'By `new_key` over the same bytes, as its consent'),
+      ),
+      source: Type.Optional(labelOr('agent', 'Where the information comes from')),
     }),
+    example: {
+      prev_key: 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+      new_key: '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
+      seq: 1,
+      sig: '0'.repeat(128),
+    },
     reply: Type.Object({
-      prev_key: Type.String(),
-      new_key: Type.String(),
-      seq: Type.Integer(),
-      not_before: Nullable(Timestamp),
-      recorded: Type.Literal(true),
+      prev_key: text('Key that ends'),
+      new_key: text('Key that follows'),
+      seq: integer('Position in the chain of rotations'),
+      not_before: Nullable(time('From when the new key applies')),
+      recorded: Type.Literal(true, { description: 'Always true' }),
     }),
     refuses: ['rejected', 'possession_unproven', 'rotation_refused', 'idempotency_key_reused'],
     idempotent: true,
@@ -251,12 +305,11 @@ export const reputation = {
     ...reading,
     id: 'cgr.rotations',
     path: '/v1/cgr/rotations',
-    summary: 'Rotations of keys, oldest first',
+    summary: 'Lists rotations of keys, oldest first',
+    description: 'Use it to follow the keys of an agent.',
     query: Type.Object({
-      /** The first key of a chain. */
-      anchor: Type.Optional(PublicKeyHex),
-      /** Any key of a chain. */
-      current: Type.Optional(PublicKeyHex),
+      anchor: Type.Optional(about(PublicKeyHex, 'Returns only the chain with this first key')),
+      current: Type.Optional(about(PublicKeyHex, 'Returns only the chain with this key')),
       limit: Limit(limits.page),
       offset: Offset,
       cursor: Cursor,
@@ -268,7 +321,8 @@ export const reputation = {
     ...reading,
     id: 'cgr.settings',
     path: '/v1/cgr/settings',
-    summary: 'What the tenant asks of judgments, outcomes and reviews',
+    summary: 'Returns what the tenant requires of judgments, outcomes and reviews',
+    description: 'Use it to find out which records are refused.',
     reply: CgrSettings,
     refuses: [],
   }),
@@ -278,8 +332,10 @@ export const reputation = {
     scope: 'governance:admin',
     method: 'PUT',
     path: '/v1/cgr/settings',
-    summary: 'Changes what the tenant asks of judgments, outcomes and reviews',
+    summary: 'Changes what the tenant requires of judgments, outcomes and reviews',
+    description: 'Use it to make scores harder to manipulate. Absent fields stay the same.',
     body: Type.Partial(CgrSettings),
+    example: { compare_credentials: false, judgments_final: false },
     status: 200,
     reply: CgrSettings,
     refuses: [],

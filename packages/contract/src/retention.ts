@@ -1,56 +1,86 @@
-// Retention of a store's memories, and the legal holds that keep them from being erased.
+// Retention of a store's memories, and the legal holds that prevent their erasure.
 
 import Type, { type Static } from 'typebox'
-import { Cursor, Hex16, Label, Limit, Nullable, Offset, page, Timestamp } from './common.ts'
+import {
+  about,
+  boolean,
+  Count,
+  Cursor,
+  count,
+  Hex12,
+  Hex16,
+  integer,
+  Label,
+  Limit,
+  Nullable,
+  Offset,
+  page,
+  text,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
 const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
-const Count = Type.Integer({ minimum: 0 })
 const StoreParams = Type.Object({ store_id: Label })
 const HoldParams = Type.Object({ store_id: Label, hold_id: Hex16 })
-const Words = Type.String({ minLength: 1, maxLength: limits.reason_chars, format: 'label' })
-const JobId = Type.String({ pattern: '^[0-9a-f]{24}$' })
-
-/**
- * `retain_days` of 24 hours each, counted for each memory from when it was written, also for one
- * that was superseded since. Null: for good.
- */
-export const Retention = Type.Object({
-  store_id: Type.String(),
-  retain_days: Nullable(Type.Integer()),
-  basis: Nullable(Type.String()),
-  set_at: Nullable(Timestamp),
-  set_by: Nullable(Type.String()),
-  /** Memories older than that now. */
-  due: Count,
-  /** Standing holds: while there is one, nothing is erased. */
-  holds: Count,
-  /** The run under way. */
-  run: Nullable(
-    Type.Object({ job_id: Type.String(), started_at: Timestamp, erased: Count, due: Count }),
-  ),
-  /** The last run that ended. */
-  last_run: Nullable(Type.Object({ ended_at: Timestamp, erased: Count })),
+const GivenReason = Type.String({
+  title: 'GivenReason',
+  description: 'A text of 1 to 2,000 characters without control characters',
+  minLength: 1,
+  maxLength: limits.reason_chars,
+  format: 'label',
 })
+
+/** `retain_days` of 24 hours each, counted for each memory from when it was written. */
+export const Retention = Type.Object(
+  {
+    store_id: Type.String(),
+    retain_days: Nullable(integer('Days a memory is kept after it was written; null: no limit')),
+    basis: Nullable(text('Why memories are kept this long')),
+    set_at: Nullable(time('When the retention was set')),
+    set_by: Nullable(text('Id of the key that set it')),
+    due: count('Memories that are older than that now, superseded ones included'),
+    holds: count('Legal holds in force; while there is one, nothing is erased'),
+    run: Nullable(
+      Type.Object(
+        {
+          job_id: Type.String(),
+          started_at: time('When the run started'),
+          erased: count('Memories erased so far'),
+          due: count('Memories to erase in all'),
+        },
+        { description: 'The run in progress' },
+      ),
+    ),
+    last_run: Nullable(
+      Type.Object(
+        { ended_at: time('When the run ended'), erased: count('Memories erased') },
+        { description: 'The last run that ended' },
+      ),
+    ),
+  },
+  { title: 'Retention', description: 'How long a store keeps its memories' },
+)
 export type Retention = Static<typeof Retention>
 
-export const Hold = Type.Object({
-  hold_id: Hex16,
-  store_id: Type.String(),
-  reason: Type.String(),
-  matter: Nullable(Type.String()),
-  placed_at: Timestamp,
-  placed_by: Type.String(),
-  /** It stands up to this time, which it does not include. Null: until it is released. */
-  until: Nullable(Timestamp),
-  released_at: Nullable(Timestamp),
-  released_by: Nullable(Type.String()),
-  release_reason: Nullable(Type.String()),
-  /** Neither released nor past its end. */
-  standing: Type.Boolean(),
-  log_seq: Count,
-})
+export const Hold = Type.Object(
+  {
+    hold_id: Hex16,
+    store_id: Type.String(),
+    reason: text('Why the hold was placed'),
+    matter: Nullable(text('The legal matter, as given')),
+    placed_at: time('When the hold was placed'),
+    placed_by: text('Id of the key that placed it'),
+    until: Nullable(time('End of the hold, not included; null: until it is released')),
+    released_at: Nullable(time('When the hold was released')),
+    released_by: Nullable(text('Id of the key that released it')),
+    release_reason: Nullable(text('Why the hold was released')),
+    standing: boolean('Whether the hold is in force: neither released nor past its end'),
+    log_seq: Count,
+  },
+  { title: 'Hold', description: 'A legal hold on a store' },
+)
 export type Hold = Static<typeof Hold>
 
 export const retention = {
@@ -58,7 +88,8 @@ export const retention = {
     id: 'retention.get',
     method: 'GET',
     path: '/v1/stores/{store_id}/retention',
-    summary: 'How long a store keeps its memories, and how many are due now',
+    summary: 'Returns how long a store keeps its memories, and how many are due for erasure',
+    description: 'Use it to check the retention of a store and the progress of a run.',
     access: 'tenant',
     scope: 'memory:read',
     params: StoreParams,
@@ -72,18 +103,23 @@ export const retention = {
     path: '/v1/stores/{store_id}/retention',
     summary: 'Sets how long a store keeps its memories',
     description:
-      'What is older is erased within the hour, with a certificate each, or at once by ' +
-      '`POST …/retention/run`. A run under way goes on by what it began with, unless the time ' +
-      'was lengthened or taken away. Nothing is erased while a legal hold stands.',
+      'Use it to erase memories automatically after a number of days. Older memories are erased ' +
+      'within the hour, each with a certificate, or at once by `POST …/retention/run`. A run in ' +
+      'progress keeps the period it started with, unless the period was extended or removed. ' +
+      'Nothing is erased while a legal hold is in force.',
     access: 'tenant',
     scope: 'memory:admin',
     params: StoreParams,
     body: Type.Object({
       retain_days: Nullable(
-        Type.Integer({ minimum: limits.retain_days.min, maximum: limits.retain_days.max }),
+        integer('Days to keep a memory after it was written; null: no limit', {
+          minimum: limits.retain_days.min,
+          maximum: limits.retain_days.max,
+        }),
       ),
-      basis: Type.Optional(Nullable(Words)),
+      basis: Type.Optional(Nullable(about(GivenReason, 'Why memories are kept this long'))),
     }),
+    example: { retain_days: 365, basis: 'support contract' },
     status: 200,
     reply: Retention,
     refuses: [...POLICY_REFUSALS, 'store_not_found', 'store_deleting'],
@@ -92,17 +128,19 @@ export const retention = {
     id: 'retention.run',
     method: 'POST',
     path: '/v1/stores/{store_id}/retention/run',
-    summary: 'Erases what is older than the retention of the store, as a job',
-    description: 'Asked again while a run is under way, it answers that one.',
+    summary: 'Starts a job that erases the memories past the retention of a store',
+    description:
+      'Use it to erase at once rather than within the hour. While a run is in progress the reply ' +
+      'names that run.',
     access: 'tenant',
     scope: 'memory:admin',
     params: StoreParams,
     status: 202,
     reply: Type.Object({
-      job_id: JobId,
+      job_id: Hex12,
       store_id: Type.String(),
-      retain_days: Type.Integer(),
-      due: Count,
+      retain_days: integer('Days a memory is kept after it was written'),
+      due: count('Memories to erase'),
     }),
     refuses: [
       ...POLICY_REFUSALS,
@@ -117,21 +155,26 @@ export const retention = {
     id: 'retention.place_hold',
     method: 'POST',
     path: '/v1/stores/{store_id}/holds',
-    summary: 'Places a legal hold: nothing in the store is erased while it stands',
+    summary: 'Places a legal hold: nothing in the store is erased while it is in force',
     description:
-      'Writing and superseding go on: they keep what was there. `already_erasing` counts ' +
-      'memories whose erasure had begun before the hold and cannot be stopped any more. A store ' +
-      'that is being deleted cannot be held.',
+      'Use it when memories must be preserved for a legal matter. Writing and superseding continue, ' +
+      'since they keep earlier versions. A store that is being deleted cannot be held.',
     access: 'tenant',
     scope: 'compliance:admin',
     params: StoreParams,
     body: Type.Object({
-      reason: Words,
-      matter: Type.Optional(Nullable(Label)),
-      until: Type.Optional(Nullable(Timestamp)),
+      reason: about(GivenReason, 'Why the hold is placed'),
+      matter: Type.Optional(Nullable(about(Label, 'The legal matter'))),
+      until: Type.Optional(Nullable(time('End of the hold; default: until it is released'))),
     }),
+    example: { reason: 'litigation', matter: 'case 12/2026' },
     status: 201,
-    reply: Type.Object({ ...Hold.properties, already_erasing: Count }),
+    reply: Type.Object({
+      ...Hold.properties,
+      already_erasing: count(
+        'Memories whose erasure began before the hold and can no longer be stopped',
+      ),
+    }),
     refuses: ['store_not_found', 'store_deleting', 'rejected', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -139,13 +182,14 @@ export const retention = {
     id: 'retention.holds',
     method: 'GET',
     path: '/v1/stores/{store_id}/holds',
-    summary: 'The legal holds of a store, newest first, released ones included',
+    summary: 'Lists the legal holds of a store, newest first, including released ones',
+    description: 'Use it to find out why a store cannot be erased.',
     access: 'tenant',
     scope: 'compliance:read',
     params: StoreParams,
     query: Type.Object({
       standing: Type.Optional(
-        Type.Boolean({ description: 'Only those that stand now', default: false }),
+        Type.Boolean({ description: 'Returns only holds that are in force', default: false }),
       ),
       limit: Limit(limits.page),
       offset: Offset,
@@ -160,12 +204,17 @@ export const retention = {
     method: 'DELETE',
     path: '/v1/stores/{store_id}/holds/{hold_id}',
     summary: 'Releases a legal hold',
-    description: 'Repeating it answers the hold as it was released.',
+    description:
+      'Use it when the legal matter is closed. A repeated request returns the hold as it was ' +
+      'released.',
     access: 'tenant',
     scope: 'compliance:admin',
     params: HoldParams,
-    body: Type.Object({ reason: Type.Optional(Nullable(Words)) }),
+    body: Type.Object({
+      reason: Type.Optional(Nullable(about(GivenReason, 'Why the hold is released'))),
+    }),
     body_optional: true,
+    example: { reason: 'case closed' },
     status: 200,
     reply: Hold,
     refuses: ['store_not_found', 'store_deleting', 'hold_not_found'],

@@ -1,4 +1,4 @@
-// The scope vocabulary of the service and the scopes each credential class starts with.
+// The scopes of the service and the default scopes of each class of credential.
 
 export const SCOPES = [
   'memory:read',
@@ -43,7 +43,7 @@ const READ_SCOPES: readonly Scope[] = [
   'cgr:read',
 ]
 
-/** Scopes of a key created without a list of its own. */
+/** Scopes of a key that is created without a list of scopes. */
 export const DEFAULT_SCOPES: Readonly<Record<CredentialClass, readonly Scope[]>> = {
   tenant: ['*'],
   read_only: READ_SCOPES,
@@ -52,8 +52,8 @@ export const DEFAULT_SCOPES: Readonly<Record<CredentialClass, readonly Scope[]>>
 }
 
 /**
- * Whether a tenant credential with `granted` may do what needs `required`.
- * `*` covers every tenant scope and never `admin:platform`: operators are a class of their own.
+ * Whether a tenant credential with the scopes `granted` may run an operation with `required`.
+ * `*` covers every tenant scope but never `admin:platform`, which only operators have.
  */
 export function scopeCovers(granted: readonly Scope[], required: Scope): boolean {
   if (granted.includes(required)) return true

@@ -1,11 +1,15 @@
-// Requests of data subjects (interface 4.4): everything about a person found, erased or handed out.
+// Requests of data subjects (interface 4.4): finds, erases or exports everything about a person.
 
 import Type, { type Static } from 'typebox'
 import {
+  about,
   Base64,
+  boolean,
   Cursor,
+  count,
   Hex16,
   Hex32,
+  integer,
   JsonObject,
   Label,
   Limit,
@@ -14,6 +18,8 @@ import {
   page,
   Ref,
   Timestamp,
+  text,
+  time,
 } from './common.ts'
 import { erasureReasons } from './erasure.ts'
 import { limits } from './limits.ts'
@@ -21,156 +27,205 @@ import { operation } from './operation.ts'
 
 export const SUBJECT_MATCHES = ['ignore_case', 'exact_case'] as const
 export const SUBJECT_KINDS = ['erase', 'access'] as const
-/** `done_with_holds`: what is under a legal hold was left; the manifest names it. */
+/** `done_with_holds`: what a legal hold protects was kept; the manifest names it. */
 export const SUBJECT_STATUSES = ['queued', 'running', 'done', 'done_with_holds'] as const
 export type SubjectStatus = (typeof SUBJECT_STATUSES)[number]
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
-const Count = Type.Integer({ minimum: 0 })
-const Seq = Type.Integer({ minimum: -1 })
-const StoreId = Label
+const seq = (description: string) => integer(description, { minimum: -1 })
+
+const Kind = Type.Enum(SUBJECT_KINDS, {
+  title: 'SubjectRequestKind',
+  description: 'Kind of request of a data subject',
+})
+const Status = Type.Enum(SUBJECT_STATUSES, {
+  title: 'SubjectRequestStatus',
+  description: '`done_with_holds`: what a legal hold protects was kept; the manifest names it',
+})
 
 /**
- * All of it must fit: every metadata entry, compared as in a retrieval's filter (equal values of
+ * All of it must match: every metadata entry, compared as in a retrieval's filter (equal values of
  * equal type), and the text, which must be contained in the content or in a text of the metadata.
  */
-const SubjectFind = Type.Object({
-  metadata: Type.Optional(
-    Type.Record(
-      Type.String({ minLength: 1, maxLength: limits.label_chars }),
-      Type.Union([
-        Type.String({ maxLength: limits.subject_text_chars }),
-        Type.Number(),
-        Type.Boolean(),
-      ]),
-      { maxProperties: limits.subject_metadata_keys },
+const SubjectFind = Type.Object(
+  {
+    metadata: Type.Optional(
+      Type.Record(
+        Type.String({ minLength: 1, maxLength: limits.label_chars }),
+        Type.Union([
+          Type.String({ maxLength: limits.subject_text_chars }),
+          Type.Number(),
+          Type.Boolean(),
+        ]),
+        {
+          maxProperties: limits.subject_metadata_keys,
+          description: 'Metadata entries that must be equal, type included',
+        },
+      ),
     ),
-  ),
-  text: Type.Optional(Type.String({ minLength: 2, maxLength: limits.subject_text_chars })),
-  /** How `text` is compared, in Unicode NFC either way. */
-  match: Type.Optional(Type.Enum(SUBJECT_MATCHES, { default: 'ignore_case' })),
-})
+    text: Type.Optional(
+      text('Text that the content or a text of the metadata must contain', {
+        minLength: 2,
+        maxLength: limits.subject_text_chars,
+      }),
+    ),
+    match: Type.Optional(
+      Type.Enum(SUBJECT_MATCHES, {
+        default: 'ignore_case',
+        description: 'How `text` is compared, in Unicode NFC either way',
+      }),
+    ),
+  },
+  { title: 'SubjectFind', description: 'What identifies the person; every condition must match' },
+)
 export type SubjectFind = Static<typeof SubjectFind>
 
-/** Where to look. */
+/** Where to search. */
 const scope = {
   find: SubjectFind,
-  /** Left out: all stores, or all that the key is limited to. */
-  store_ids: Type.Optional(Type.Array(StoreId, { minItems: 1, maxItems: limits.subject_stores })),
-  /** Memories of one sub-namespace; decisions have none, so only those that used one are found. */
-  namespace: Type.Optional(
-    Nullable(Type.String({ maxLength: limits.label_chars + 1 + limits.namespace_chars })),
+  store_ids: Type.Optional(
+    Type.Array(Label, {
+      minItems: 1,
+      maxItems: limits.subject_stores,
+      description: 'Stores to search; default: all stores the key may use',
+    }),
   ),
-  include_decisions: Type.Optional(Type.Boolean({ default: true })),
-  /** When the person asked; now, where it is left out. */
-  received_at: Type.Optional(Timestamp),
-  /** Left out: one month after receipt (GDPR Article 12(3)). */
-  due_at: Type.Optional(Timestamp),
+  namespace: Type.Optional(
+    Nullable(
+      text('Returns only memories of this namespace, and decisions that used one', {
+        maxLength: limits.label_chars + 1 + limits.namespace_chars,
+      }),
+    ),
+  ),
+  include_decisions: Type.Optional(
+    Type.Boolean({ default: true, description: 'Whether to search decisions too' }),
+  ),
+  received_at: Type.Optional(time('When the person asked; default: now')),
+  due_at: Type.Optional(time('Due date; default: one month after receipt (GDPR Article 12(3))')),
 }
 
 const found = {
-  /** Memories, with all earlier and later versions of each. */
-  facts: Count,
-  /** Those of them that a later version has taken the place of. */
-  superseded_facts: Count,
-  /** Decisions that used one of them: what they hold of it goes with it. */
-  decisions_using: Count,
-  /** Decisions whose own text holds the words: they are redacted, each with a certificate. */
-  decisions_naming: Count,
-  /** Memories and decisions that a legal hold keeps from being erased. */
-  held: Count,
+  facts: count('Memories, with all earlier and later versions of each'),
+  superseded_facts: count('Those of them that have been superseded'),
+  decisions_using: count('Decisions that used one of them; their copies are redacted too'),
+  decisions_naming: count('Decisions whose own text matches; each is redacted and certified'),
+  held: count('Memories and decisions that a legal hold protects from erasure'),
 }
-const Found = Type.Object(found)
+const Found = Type.Object(found, { title: 'SubjectFound', description: 'What was found' })
 
 export const SubjectPreview = Type.Object({
-  preview: Type.Literal(true),
-  found: Type.Object({
-    ...found,
-    stores: Type.Array(Type.Object({ store_id: Type.String(), facts: Count, held: Count })),
-  }),
-  sample_refs: Type.Array(Ref),
-  /** SHA-256 over the sorted refs and decision ids; as `expect_digest` it must still fit. */
-  digest: Hex32,
-  /** The log when the search began; what was written later may not be in it. */
-  log_seq: Seq,
-  scanned: Type.Object({ facts: Count, decisions: Count }),
-  /** As it was asked for; null: every one. */
-  namespace: Nullable(Type.String()),
-  include_decisions: Type.Boolean(),
-  searched: Type.Array(Type.String()),
-  not_searched: Type.Array(Type.String()),
+  preview: Type.Literal(true, { description: 'Nothing was changed' }),
+  found: Type.Object(
+    {
+      ...found,
+      stores: Type.Array(
+        Type.Object({
+          store_id: Type.String(),
+          facts: count('Memories in this store'),
+          held: count('Those of them that a legal hold protects'),
+        }),
+        { description: 'Counts by store' },
+      ),
+    },
+    { description: 'What was found' },
+  ),
+  sample_refs: Type.Array(Ref, { description: 'Some of the memories' }),
+  digest: about(
+    Hex32,
+    'SHA-256 over the sorted refs and decision ids; sent as `expect_digest` it must still match',
+  ),
+  log_seq: seq('Last log entry when the search began; later writes may be missing'),
+  scanned: Type.Object(
+    { facts: count('Memories'), decisions: count('Decisions') },
+    { description: 'What was searched' },
+  ),
+  namespace: Nullable(text('Namespace as requested; null: all namespaces')),
+  include_decisions: boolean('Whether decisions were searched'),
+  searched: Type.Array(Type.String(), { description: 'Places that were searched' }),
+  not_searched: Type.Array(Type.String(), { description: 'Places that were not searched' }),
 })
 export type SubjectPreview = Static<typeof SubjectPreview>
 
-export const SubjectRequest = Type.Object({
-  request_id: Hex16,
+const requestFields = {
+  request_id: about(Hex16, 'Id of the request of a data subject'),
   tenant_id: Type.String(),
-  kind: Type.Enum(SUBJECT_KINDS),
-  status: Type.Enum(SUBJECT_STATUSES),
+  kind: Kind,
+  status: Status,
   job_id: Nullable(Type.String()),
   found: Found,
-  digest: Hex32,
-  log_seq: Seq,
-  /** HMAC of what was searched for under a salt of the tenant: the same for a repeat. */
-  find_label: Hex32,
-  received_at: Timestamp,
-  due_at: Timestamp,
-  extended_at: Nullable(Timestamp),
-  overdue: Type.Boolean(),
+  digest: about(Hex32, 'SHA-256 over the sorted refs and decision ids'),
+  log_seq: seq('Last log entry when the search began'),
+  find_label: about(
+    Hex32,
+    'HMAC of what was searched for under a salt of the tenant: equal for equal searches',
+  ),
+  received_at: time('When the person asked'),
+  due_at: time('When the request is due'),
+  extended_at: Nullable(time('When the due date was extended')),
+  overdue: boolean('Whether the due date has passed and the request is not done'),
   created_at: Timestamp,
-  started_at: Nullable(Timestamp),
-  completed_at: Nullable(Timestamp),
-  /** Entries with an outcome, and all there are. */
-  progress: Type.Object({ done: Count, total: Count }),
-  requested_with: Type.String({ description: 'Id of the credential that asked' }),
+  started_at: Nullable(time('When the work started')),
+  completed_at: Nullable(time('When the work ended')),
+  progress: Type.Object(
+    { done: count('Items with an outcome'), total: count('All items') },
+    { title: 'SubjectProgress', description: 'Progress of the work' },
+  ),
+  requested_with: text('Id of the credential that asked'),
+}
+
+export const SubjectRequest = Type.Object(requestFields, {
+  title: 'SubjectRequest',
+  description: 'A request of a data subject',
 })
 export type SubjectRequest = Static<typeof SubjectRequest>
 
-/** What is sealed of a request; gone for good, and null, once it is done. */
+/** With what is encrypted of a request; null once the request is done. */
 export const SubjectRequestWords = Type.Object({
-  ...SubjectRequest.properties,
-  find: Nullable(SubjectFind),
-  extension_reason: Nullable(Type.String()),
+  ...requestFields,
+  find: Nullable(about(SubjectFind, 'What was searched for; null once the request is done')),
+  extension_reason: Nullable(text('Why the due date was extended; null once the request is done')),
 })
 
 export const ManifestEntry = Type.Object({
-  fact_ref: Type.Optional(Ref),
-  decision_id: Type.Optional(Hex16),
-  outcome: Type.Enum(['erased', 'held', 'absent']),
+  fact_ref: Type.Optional(about(Ref, 'The memory')),
+  decision_id: Type.Optional(about(Hex16, 'The decision')),
+  outcome: Type.Enum(['erased', 'held', 'absent'], {
+    description: '`held`: a legal hold protects it. `absent`: it was gone already',
+  }),
   certificate_id: Nullable(Hex16),
-  certificate_digest: Nullable(Hex32),
+  certificate_digest: Nullable(about(Hex32, 'SHA-256 of the certificate')),
 })
 
 /** See `ErasureManifest` of @custos/proof. */
 export const Manifest = Type.Object({
-  record_kind: Type.Literal('erasure_manifest'),
-  request_id: Hex16,
+  record_kind: Type.Literal('erasure_manifest', { description: 'Kind of signed record' }),
+  request_id: about(Hex16, 'Id of the request of a data subject'),
   tenant_id: Type.String(),
-  kind: Type.Literal('erase'),
-  status: Type.Enum(['done', 'done_with_holds']),
-  find_label: Hex32,
-  found_digest: Hex32,
+  kind: Type.Literal('erase', { description: 'Kind of request' }),
+  status: Type.Enum(['done', 'done_with_holds'], { description: 'Status of the request' }),
+  find_label: about(Hex32, 'HMAC of what was searched for under a salt of the tenant'),
+  found_digest: about(Hex32, 'SHA-256 over the refs and decision ids found first'),
   found: Found,
-  found_later: Count,
-  searched_again: Type.Boolean(),
-  not_searched: Type.Array(Type.String()),
-  received_at: Timestamp,
-  due_at: Timestamp,
-  started_at: Timestamp,
-  completed_at: Timestamp,
-  origin: Type.String(),
-  log_seq: Seq,
-  searched_to_seq: Seq,
-  certificates: Count,
-  certificates_root: Hex32,
-  entries: Type.Array(ManifestEntry),
+  found_later: count('Memories and decisions that only the second search found'),
+  searched_again: boolean('Whether the second search took place'),
+  not_searched: Type.Array(Type.String(), { description: 'Places that were not searched' }),
+  received_at: time('When the person asked'),
+  due_at: time('When the request was due'),
+  started_at: time('When the work started'),
+  completed_at: time('When the work ended'),
+  origin: text('Name of the audit log in its checkpoints'),
+  log_seq: seq('Last log entry when the first search began'),
+  searched_to_seq: seq('Last log entry when the second search began'),
+  certificates: count('Number of certificates'),
+  certificates_root: about(Hex32, 'Merkle root over the certificates'),
+  entries: Type.Array(ManifestEntry, { description: 'The outcome of each item' }),
   signature: Base64,
   public_key: Base64,
   key_id: Type.String(),
 })
 export type Manifest = Static<typeof Manifest>
 
-const params = Type.Object({ request_id: Hex16 })
+const params = Type.Object({ request_id: about(Hex16, 'Id of the request of a data subject') })
 const tenant = { access: 'tenant', scope: 'erasure:execute' } as const
 const path = '/v1/erasure/subject'
 const one = `${path}/{request_id}` as const
@@ -181,20 +236,25 @@ export const subjects = {
     id: 'subjects.erase',
     method: 'POST',
     path,
-    summary: 'Erases everything about a person, as a job with one manifest over its certificates',
+    summary: 'Starts a job that erases everything about a person, with a manifest of certificates',
     description:
-      'With `preview` it answers what would be erased and changes nothing, keeping nothing of ' +
-      'the words. Otherwise 202: what was found is fixed as a list, each memory of it is erased ' +
-      'with a certificate, decisions whose own text holds the words are redacted, then it is ' +
-      'searched once more for what was written meanwhile. The words are sealed and destroyed ' +
-      'when it is done. Nothing found is a request like any other: its manifest says so.',
+      'Use it for a request to be forgotten (GDPR Article 17); send `preview` first to see what ' +
+      'would be erased. A preview changes and stores nothing. Otherwise the reply is a 202: the ' +
+      'list of what was found is fixed, each memory on it is erased with a certificate, ' +
+      'decisions whose own text matches are redacted, and a second search finds what was written ' +
+      'meanwhile. What was searched for is encrypted, and destroyed when the request is done. If ' +
+      'nothing is found the request is recorded all the same and its manifest says so.',
     body: Type.Object({
       ...scope,
-      preview: Type.Optional(Type.Boolean({ default: false })),
-      /** The `digest` of a preview: refused with subject_changed where it no longer fits. */
-      expect_digest: Type.Optional(Hex32),
+      preview: Type.Optional(
+        Type.Boolean({ default: false, description: 'Reports what would be erased' }),
+      ),
+      expect_digest: Type.Optional(
+        about(Hex32, '`digest` of a preview; 409 `subject_changed` if it no longer matches'),
+      ),
       ...erasureReasons,
     }),
+    example: { find: { text: 'Ana Silva' }, preview: true },
     status: 202,
     reply: SubjectRequest,
     preview: SubjectPreview,
@@ -215,13 +275,14 @@ export const subjects = {
     id: 'subjects.access',
     method: 'POST',
     path: `${path}/access`,
-    summary: 'Everything held about a person: a header line, then one line for each record',
+    summary: 'Streams everything held about a person, one record per line',
     description:
-      'Article 15 and 20 of the GDPR. The header says what was searched and what was not. Then ' +
-      'memories with all versions, the decisions that used or name them, and certificates of ' +
-      'what was erased of those; the last line counts them. It shows contents: the key needs ' +
-      'memory:read and decisions:read beside erasure:execute.',
+      'Use it for a request for access (GDPR Articles 15 and 20). The first line says what was ' +
+      'searched and what was not. Then follow memories with all versions, the decisions that ' +
+      'used or name them, and certificates of those that were erased; the last line counts ' +
+      'them. Contents are shown, so the key needs `memory:read` and `decisions:read` as well.',
     body: Type.Object(scope),
+    example: { find: { text: 'Ana Silva' } },
     status: 200,
     reply: JsonObject,
     reply_type: 'application/x-ndjson',
@@ -232,11 +293,12 @@ export const subjects = {
     id: 'subjects.list',
     method: 'GET',
     path,
-    summary: 'Requests of data subjects, newest first',
+    summary: 'Lists requests of data subjects, newest first',
+    description: 'Use it to find requests that are overdue.',
     query: Type.Object({
-      kind: Type.Optional(Type.Enum(SUBJECT_KINDS)),
-      status: Type.Optional(Type.Enum(SUBJECT_STATUSES)),
-      overdue: Type.Optional(Type.Boolean()),
+      kind: Type.Optional(about(Kind, 'Returns only requests of this kind')),
+      status: Type.Optional(about(Status, 'Returns only requests with this status')),
+      overdue: Type.Optional(boolean('Returns only requests that are, or are not, overdue')),
       limit: Limit(limits.records_page),
       offset: Offset,
       cursor: Cursor,
@@ -250,7 +312,10 @@ export const subjects = {
     id: 'subjects.get',
     method: 'GET',
     path: one,
-    summary: 'One request; what was searched for only until it is done',
+    summary: 'Returns one request of a data subject',
+    description:
+      'Use it to follow the progress of a request. What was searched for is shown until the ' +
+      'request is done.',
     params,
     status: 200,
     reply: SubjectRequestWords,
@@ -261,12 +326,16 @@ export const subjects = {
     id: 'subjects.extend',
     method: 'POST',
     path: `${one}/extend`,
-    summary: 'Two further months, once and before it is due (GDPR Article 12(3))',
+    summary: 'Extends the due date by two months (GDPR Article 12(3))',
+    description: 'Use it for a complex request, once and before it is due.',
     params,
     body: Type.Object({
-      /** As it is told to the person; sealed, and gone when the request is done. */
-      reason: Type.String({ minLength: 1, maxLength: limits.reason_chars }),
+      reason: text('As told to the person; encrypted, and destroyed when the request is done', {
+        minLength: 1,
+        maxLength: limits.reason_chars,
+      }),
     }),
+    example: { reason: 'many records' },
     status: 200,
     reply: SubjectRequest,
     refuses: ['subject_request_not_found', 'wrong_state'],
@@ -276,13 +345,16 @@ export const subjects = {
     id: 'subjects.manifest',
     method: 'GET',
     path: `${one}/manifest`,
-    summary: 'The signed manifest of a finished erasure',
+    summary: 'Returns the signed manifest of a finished erasure',
     description:
-      '`bundle`: the manifest on the first line, then every certificate it lists, one a line: ' +
-      'what `custos verify` checks as a whole.',
+      'Use it to prove that a request was fulfilled. With `bundle` the manifest comes on the ' +
+      'first line and every certificate it lists on a line of its own, as `custos verify` reads ' +
+      'them.',
     params,
     query: Type.Object({
-      format: Type.Optional(Type.Enum(['json', 'bundle'], { default: 'json' })),
+      format: Type.Optional(
+        Type.Enum(['json', 'bundle'], { default: 'json', description: 'Format of the reply' }),
+      ),
     }),
     status: 200,
     reply: Manifest,

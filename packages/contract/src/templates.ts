@@ -1,20 +1,26 @@
-// Templates: world models that a tenant may start from.
+// Templates: predefined world models that a tenant can install.
 
 import Type, { type Static } from 'typebox'
-import { Label, page } from './common.ts'
+import { boolean, integer, Label, page, text } from './common.ts'
 import { operation } from './operation.ts'
 import { recordPage } from './records.ts'
 import { WORLD_TYPE_KINDS } from './world-model.ts'
 
 const Template = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  version: Type.String(),
-  description: Type.String(),
+  id: text('Id of the template'),
+  name: text('Name of the template'),
+  version: text('Version of the template'),
+  description: text('What the template models'),
 })
 export type Template = Static<typeof Template>
 
-export const TypeName = Type.Object({ kind: Type.Enum(WORLD_TYPE_KINDS), name: Type.String() })
+export const TypeName = Type.Object(
+  {
+    kind: Type.Enum(WORLD_TYPE_KINDS, { description: 'Kind of type' }),
+    name: text('Name of the type'),
+  },
+  { title: 'TypeName', description: 'A world-model type by kind and name' },
+)
 export type TypeName = Static<typeof TypeName>
 
 const access = { access: 'tenant', status: 200 } as const
@@ -26,7 +32,8 @@ export const templates = {
     scope: 'artifacts:read',
     method: 'GET',
     path: '/v1/templates',
-    summary: 'The templates that can be installed',
+    summary: 'Lists the templates that can be installed',
+    description: 'Use it to choose a template before installing it.',
     query: recordPage,
     reply: page('templates', Template),
     refuses: ['rejected'],
@@ -37,30 +44,39 @@ export const templates = {
     scope: 'artifacts:admin',
     method: 'POST',
     path: '/v1/templates/install',
-    summary: "Registers all types of a template in the caller's world model, or none",
+    summary: 'Registers all types of a template in the world model, or none',
     description:
-      'Each type passes the policies first. A type of the same kind and name with another spec ' +
-      'is not overwritten: 422 `rejected` names it in `conflicts`, and nothing is installed. ' +
-      'What is there already stays as it is. `dry_run` shows what an installation would do.',
+      'Use it to start a world model; send `dry_run` first to see what would be registered. Each ' +
+      'type passes the policies. A type of the same kind and name with another spec is not ' +
+      'overwritten: 422 `rejected` lists it in `conflicts` and nothing is installed. Types that ' +
+      'are already registered with the same spec are left unchanged.',
     body: Type.Object({
       template_id: Label,
-      dry_run: Type.Optional(Type.Boolean({ default: false })),
+      dry_run: Type.Optional(
+        Type.Boolean({ default: false, description: 'Reports the outcome and changes nothing' }),
+      ),
     }),
+    example: { template_id: 'healthcare' },
     reply: Type.Object({
-      status: Type.Literal('success'),
-      data: Type.Object({
-        /** The id of the template. */
-        template: Type.String(),
-        version: Type.String(),
-        /** Types of the template that are registered now. */
-        installed_types_count: Type.Integer(),
-        dry_run: Type.Boolean(),
-        /** Registered by this request; of a dry run: what would be. */
-        installed: Type.Array(TypeName),
-        already_there: Type.Array(TypeName),
-        /** What stands in the way: only a dry run shows it here. */
-        conflicts: Type.Array(TypeName),
-      }),
+      status: Type.Literal('success', { description: 'Always `success`' }),
+      data: Type.Object(
+        {
+          template: text('Id of the template'),
+          version: text('Version of the template'),
+          installed_types_count: integer('Types of the template that are now registered'),
+          dry_run: boolean('Whether this was a dry run'),
+          installed: Type.Array(TypeName, {
+            description: 'Types registered by this request; in a dry run, those that would be',
+          }),
+          already_there: Type.Array(TypeName, {
+            description: 'Types that were already registered with the same spec',
+          }),
+          conflicts: Type.Array(TypeName, {
+            description: 'Types that block the installation; filled only in a dry run',
+          }),
+        },
+        { description: 'The outcome' },
+      ),
     }),
     refuses: [
       'template_not_found',

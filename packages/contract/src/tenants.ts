@@ -1,34 +1,46 @@
-// Tenants and their usage (interface 4.2, parts 5 and 8 of the notes on tenancy).
+// Tenants and their usage (interface 4.2).
 
 import Type, { type Static } from 'typebox'
-import { Label, Nullable, Timestamp } from './common.ts'
+import {
+  about,
+  boolean,
+  integer,
+  Name,
+  Nullable,
+  TenantParams,
+  Timestamp,
+  text,
+  time,
+} from './common.ts'
 import { ShownOnce } from './keys.ts'
-import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
 export const PLANS = ['starter', 'pro', 'enterprise'] as const
 
-/** `null` = none: no plan limit is enforced until billing exists. */
-const PlanLimits = Type.Object({
-  max_memories: Nullable(Type.Integer()),
-  max_stores: Nullable(Type.Integer()),
-  max_requests_per_minute: Nullable(Type.Integer()),
-})
+/** `null`: no limit. No plan limit is enforced until billing exists. */
+const PlanLimits = Type.Object(
+  {
+    max_memories: Nullable(integer('Memories; null: no limit')),
+    max_stores: Nullable(integer('Stores; null: no limit')),
+    max_requests_per_minute: Nullable(integer('Requests per minute; null: no limit')),
+  },
+  { title: 'PlanLimits', description: 'Limits of the plan' },
+)
 
 const tenantFields = {
   tenant_id: Type.String(),
-  /** The same as `tenant_id`. */
-  id: Type.String(),
-  name: Type.String(),
-  plan: Type.String(),
+  id: text('Same as `tenant_id`'),
+  name: text('Name of the tenant'),
+  plan: text('Plan of the tenant'),
   created_at: Timestamp,
-  /** `destroyed` from the moment its off-boarding began. */
-  status: Type.Enum(['active', 'destroyed']),
-  destroyed_at: Nullable(Timestamp),
+  status: Type.Enum(['active', 'destroyed'], {
+    description: '`destroyed` from the moment its off-boarding began',
+  }),
+  destroyed_at: Nullable(time('When the keys of the tenant were destroyed')),
   limits: PlanLimits,
 }
 
-export const Tenant = Type.Object(tenantFields)
+export const Tenant = Type.Object(tenantFields, { title: 'Tenant', description: 'A tenant' })
 export type Tenant = Static<typeof Tenant>
 
 /** The only body that shows a tenant's first key. */
@@ -36,57 +48,64 @@ const TenantCreated = Type.Object({ ...tenantFields, api_key: ShownOnce })
 
 const RotatedKey = Type.Object({
   tenant_id: Type.String(),
-  key_id: Type.String(),
+  key_id: text('Id of the new key'),
   api_key: ShownOnce,
-  /** The same as `api_key`. */
-  new_api_key: ShownOnce,
-  revoked: Type.Integer(),
+  new_api_key: about(ShownOnce, 'Same as `api_key`'),
+  revoked: integer('Number of keys that were revoked'),
 })
 
 const counters = {
-  writes: Type.Integer(),
-  reads: Type.Integer(),
-  deletes: Type.Integer(),
-  supersedes: Type.Integer(),
-  total_bytes: Type.Integer(),
-  total_operations: Type.Integer(),
-  /** Calls by operation id. */
-  operations: Type.Record(Type.String(), Type.Integer()),
+  writes: integer('Operations that write'),
+  reads: integer('Operations that read'),
+  deletes: integer('Operations that delete or erase'),
+  supersedes: integer('Operations that supersede'),
+  total_bytes: integer('Bytes written'),
+  total_operations: integer('Operations of all kinds'),
+  operations: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Calls by operation id',
+  }),
 }
 
-/** Counted in UTC calendar months; writes exactly, reads within a few seconds. */
-export const Usage = Type.Object(counters)
+/** Counted by calendar month in UTC; writes exactly, reads within a few seconds. */
+export const Usage = Type.Object(counters, {
+  title: 'Usage',
+  description: 'Usage in one calendar month (UTC): writes exact, reads within a few seconds',
+})
 export type Usage = Static<typeof Usage>
 
 const UsageSummary = Type.Object({
   tenant_id: Type.String(),
-  period: Type.Enum(['current_month', 'previous_month']),
+  period: Type.Enum(['current_month', 'previous_month'], { description: 'The month' }),
   period_start: Timestamp,
   period_end: Timestamp,
   ...counters,
 })
 
 const CurrentUsage = Type.Object({
-  plan: Type.String(),
-  period: Type.Object({
-    start: Timestamp,
-    end: Timestamp,
-    source: Type.Literal('calendar_month'),
-  }),
-  /** Decisions logged in the period. */
-  governed_decisions: Type.Integer(),
-  breakdown: Type.Object({ certify: Type.Integer(), reject: Type.Integer() }),
-  included_allotment: Type.Null(),
-  included_allotment_is_placeholder: Type.Boolean(),
-  is_placeholder: Type.Boolean(),
-  pct_used: Type.Null(),
-  state: Type.Literal('normal'),
-  metered_enabled: Type.Boolean(),
+  plan: text('Plan of the tenant'),
+  period: Type.Object(
+    {
+      start: time('Start of the month'),
+      end: time('End of the month, not included'),
+      source: Type.Literal('calendar_month', { description: 'How the period is defined' }),
+    },
+    { description: 'The period that is counted' },
+  ),
+  governed_decisions: integer('Decisions logged in the period'),
+  breakdown: Type.Object(
+    {
+      certify: integer('Always 0'),
+      reject: integer('Always 0'),
+    },
+    { description: 'Decisions by judgment' },
+  ),
+  included_allotment: Type.Null({ description: 'Always null: no plan limit is enforced' }),
+  included_allotment_is_placeholder: boolean('Always false'),
+  is_placeholder: boolean('Always false'),
+  pct_used: Type.Null({ description: 'Always null: no plan limit is enforced' }),
+  state: Type.Literal('normal', { description: 'Always `normal`' }),
+  metered_enabled: boolean('Always false: usage is not billed'),
   ...counters,
-})
-
-const TenantParams = Type.Object({
-  tenant_id: Type.String({ minLength: 1, maxLength: limits.label_chars, examples: ['local'] }),
 })
 
 const ofOne = {
@@ -102,13 +121,17 @@ export const tenants = {
     id: 'tenants.create',
     method: 'POST',
     path: '/v1/cloud/tenants',
-    summary: 'Creates a tenant; the answer is the only place that shows its key',
+    summary: 'Creates a tenant with its first API key',
+    description: 'Use it to onboard a customer. The reply is the only place that shows the key.',
     access: 'operator',
     body: Type.Object({
-      name: Type.Optional(Type.String({ ...Label, maxLength: limits.name_chars })),
-      plan: Type.Optional(Type.Enum(PLANS, { default: 'starter' })),
+      name: Type.Optional(about(Name, 'Name of the tenant')),
+      plan: Type.Optional(
+        Type.Enum(PLANS, { default: 'starter', description: 'Plan of the tenant' }),
+      ),
     }),
     body_optional: true,
+    example: { name: 'Another', plan: 'pro' },
     status: 201,
     reply: TenantCreated,
     refuses: ['idempotency_key_reused'],
@@ -118,7 +141,8 @@ export const tenants = {
     id: 'tenants.list',
     method: 'GET',
     path: '/v1/cloud/tenants',
-    summary: 'Every tenant, oldest first, as a bare array',
+    summary: 'Lists every tenant, oldest first, as a plain array',
+    description: 'Use it to administer the service.',
     access: 'operator',
     status: 200,
     reply: Type.Array(Tenant),
@@ -128,7 +152,8 @@ export const tenants = {
     ...ofOne,
     id: 'tenants.get',
     path: '/v1/cloud/tenants/{tenant_id}',
-    summary: 'One tenant',
+    summary: 'Returns one tenant',
+    description: 'Use it to read the plan and the status of a tenant.',
     reply: Tenant,
   }),
   rotate_key: operation({
@@ -136,12 +161,13 @@ export const tenants = {
     id: 'tenants.rotate_key',
     method: 'POST',
     path: '/v1/cloud/tenants/{tenant_id}/rotate-key',
-    summary: 'Revokes the tenant keys at once and issues a new one',
+    summary: "Revokes the tenant's keys and issues a new one",
     description:
-      'An operator, or a tenant key without restrictions, replaces every key of class `tenant`; ' +
-      'scoped keys of other classes stay valid. A restricted key replaces only itself, with the ' +
-      'same class, scopes, stores and expiry. A tenant whose own key was replaced cannot ask ' +
-      'again with it: only an operator, or another key, sees a replayed answer.',
+      'Use it on a schedule, or when a key may have leaked. For an operator, or a tenant key ' +
+      'without restrictions, it replaces every key of class `tenant`; keys of other classes stay ' +
+      'valid. A restricted key replaces only itself, with the same class, scopes, stores and ' +
+      'expiry. The replaced key cannot repeat the request: only an operator or another key sees ' +
+      'the replayed reply.',
     scope: 'keys:admin',
     reply: RotatedKey,
     refuses: ['tenant_not_found', 'tenant_destroyed', 'idempotency_key_reused'],
@@ -151,10 +177,14 @@ export const tenants = {
     ...ofOne,
     id: 'tenants.usage',
     path: '/v1/cloud/tenants/{tenant_id}/usage',
-    summary: 'Operations and bytes of a calendar month (UTC)',
+    summary: "Returns a tenant's operations and bytes of one calendar month (UTC)",
+    description: 'Use it for reporting by operators or by the tenant itself.',
     query: Type.Object({
       period: Type.Optional(
-        Type.Enum(['current_month', 'previous_month'], { default: 'current_month' }),
+        Type.Enum(['current_month', 'previous_month'], {
+          default: 'current_month',
+          description: 'The month to return',
+        }),
       ),
     }),
     reply: UsageSummary,
@@ -163,7 +193,8 @@ export const tenants = {
     id: 'tenants.current_usage',
     method: 'GET',
     path: '/v1/usage/current',
-    summary: 'The usage of the calling tenant in the current calendar month',
+    summary: 'Returns the usage of the calling tenant in the current calendar month',
+    description: 'Use it to show a tenant its own usage.',
     access: 'tenant',
     scope: 'decisions:read',
     status: 200,

@@ -33,6 +33,7 @@ export {
   CLIENT_SETTINGS,
   type ClientEnvironment,
   CONFORMANCE_SETTINGS,
+  ConfigError,
   type Environment,
   readClientEnvironment,
   readConformanceEnvironment,
@@ -41,7 +42,6 @@ export {
   type SettingName,
   settingsHelp,
 } from './config/env.ts'
-export { ConfigError } from './config/values.ts'
 export { DataDirHeld } from './platform/db/data-dir.ts'
 export { DataError } from './platform/db/instance.ts'
 export { SchemaTooNew } from './platform/db/migrate.ts'

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { COMMON_REFUSALS, type RefusalCode, refusals } from '@custos/contract'
 import { formatTime } from '../../../packages/server/src/platform/clock.ts'
-import { SIGNING_PURPOSES } from '../../../packages/server/src/platform/keys/signing-key-rows.ts'
+import { SIGNING_PURPOSES } from '../../../packages/server/src/platform/keys/shared/signing-key-rows.ts'
 import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
-import { type Provoke, provoking } from './refusals.ts'
+import { type Provoke, provoking, sharesWorld } from './refusals.ts'
 import { type Gate, makeGate } from './testing/gate.ts'
 import { runSql } from './testing/rows.ts'
 import { operations } from './testing/table.ts'
@@ -110,9 +110,16 @@ describe('a declared refusal', () => {
   })
   after(() => service.stop())
 
+  let sharedWorld: Promise<World> | undefined
+  function worldFor(provoke: Provoke): Promise<World> {
+    if (!sharesWorld(provoke)) return buildWorld(service)
+    sharedWorld ??= buildWorld(service)
+    return sharedWorld
+  }
+
   for (const [pair, provoke] of Object.entries<Provoke>(provoking))
     test(`${pair} is answered to the request that provokes it`, async () => {
-      const answer = await provoke(await buildWorld(service))
+      const answer = await provoke(await worldFor(provoke))
       assertRefusal(answer, codeOf(pair).code, pair)
     })
 
@@ -177,7 +184,7 @@ describe('while an erasure is under way', () => {
     const { store_id } = await tenant.ok('memory.create_store', { body: {} })
     const params = { store_id }
     await tenant.ok('memory.write', { params, body: { content: 'soon gone' } })
-    const held = gate.hold('erasure:1')
+    const held = gate.hold('erasure:marked')
     const { job_id } = await tenant.ok('memory.delete_store', { params })
     await held
     for (const id of IN_STATE['store_deleting'] ?? []) {
@@ -196,7 +203,7 @@ describe('while an erasure is under way', () => {
 
   test('memory.supersede answers erasing for a memory that is being erased', async () => {
     const { tenant, ids } = world
-    const held = gate.hold('erasure:1')
+    const held = gate.hold('erasure:marked')
     const issued = tenant.ask('erasure.issue', { body: { fact_ref: ids.ref } })
     await held
     const params = { store_id: ids.store_id }

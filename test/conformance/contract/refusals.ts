@@ -20,38 +20,40 @@ import { GHOSTS, type Ids, type World } from './testing/world.ts'
 /** Provokes a refusal in a tenant with one of everything. */
 export type Provoke = (world: World) => Promise<Answer>
 
-const ghostly =
-  (id: string): Provoke =>
-  ({ tenant }) =>
-    tenant.ask(id, exampleOf(id, GHOSTS))
+const sharing = new WeakSet<Provoke>()
 
-const asking =
-  (id: string, request: (ids: Ids) => Sent): Provoke =>
-  ({ tenant, ids }) =>
-    tenant.ask(id, request(ids))
+/** Whether the request changes nothing that another one of these relies on: they share a world. */
+export const sharesWorld = (provoke: Provoke): boolean => sharing.has(provoke)
 
-const inStore =
-  (id: string, body: (ids: Ids) => unknown): Provoke =>
-  ({ tenant, ids }) =>
-    tenant.ask(id, { params: { store_id: ids.store_id }, body: body(ids) })
+function shared(provoke: Provoke): Provoke {
+  sharing.add(provoke)
+  return provoke
+}
+
+const ghostly = (id: string): Provoke =>
+  shared(({ tenant }) => tenant.ask(id, exampleOf(id, GHOSTS)))
+
+const asking = (id: string, request: (ids: Ids) => Sent): Provoke =>
+  shared(({ tenant, ids }) => tenant.ask(id, request(ids)))
+
+const inStore = (id: string, body: (ids: Ids) => unknown): Provoke =>
+  asking(id, (ids) => ({ params: { store_id: ids.store_id }, body: body(ids) }))
 
 /** The operation in a store that offers nothing. */
-const inBareStore =
-  (id: string, sent: Sent): Provoke =>
-  async ({ tenant }) => {
+const inBareStore = (id: string, sent: Sent): Provoke =>
+  shared(async ({ tenant }) => {
     const { store_id } = await tenant.ok('memory.create_store', { body: { capabilities: [] } })
     return tenant.ask(id, { ...sent, params: { store_id } })
-  }
+  })
 
 /** The same key for two different requests. */
-const reused =
-  (id: string): Provoke =>
-  async ({ tenant, ids }) => {
+const reused = (id: string): Provoke =>
+  shared(async ({ tenant, ids }) => {
     const headers = { 'idempotency-key': 'reused' }
     await tenant.ok('memory.create_store', { body: { name: 'first' }, headers })
     const example = exampleOf(id, ids)
     return tenant.ask(id, { ...example, headers: { ...example.headers, ...headers } })
-  }
+  })
 
 /** A tenant's key belongs to no tenant yet: two different ones made under it. */
 const reusedByOperator: Provoke = async ({ tenant: { service } }) => {

@@ -4,18 +4,18 @@ import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { searchFiles } from '../demo/search-files.ts'
-import { type Ran, runCustos, tempDirectory } from '../testing/run.ts'
-import { type LocalService, serveLocally, writeSome } from '../testing/serve-locally.ts'
+import { searchFiles } from '../demo/story.ts'
+import { type CommandResult, runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
+import { type LocalService, serveLocally, writeSampleData } from '../testing/serve-locally.ts'
 
 interface Pair {
   readonly data: string
   readonly keyring: string
 }
 
-async function backUp(data_dir: string): Promise<Pair> {
+async function backUp(data_dir: string, run = runCustos): Promise<Pair> {
   const dir = join(tempDirectory(), 'backups')
-  const ran = await runCustos(['backup', dir, '--data-dir', data_dir])
+  const ran = await run(['backup', dir, '--data-dir', data_dir])
   assert.equal(ran.status, 0, ran.stderr)
   const find = (end: string) =>
     join(dir, readdirSync(dir).find((name) => name.endsWith(end)) ?? 'missing')
@@ -30,7 +30,7 @@ function freshDirectory(of: LocalService): string {
   return dir
 }
 
-const restore = (dir: string, ...args: readonly string[]): Promise<Ran> =>
+const restore = (dir: string, ...args: readonly string[]): Promise<CommandResult> =>
   runCustos(['restore', '--data-dir', dir, ...args])
 
 async function assertSound(data_dir: string): Promise<void> {
@@ -63,7 +63,7 @@ const assertErased = async ({ call }: LocalService, ref: number, certificate_id:
 
 test('a backup taken while the service writes restores elsewhere, whole and sound', async (t) => {
   const live = await serveLocally(t)
-  const before = await writeSome(live)
+  const before = await writeSampleData(live)
   const acknowledged = new Set<number>()
   let running = true
   const load = async () => {
@@ -77,7 +77,7 @@ test('a backup taken while the service writes restores elsewhere, whole and soun
   const loads = [load(), load(), load()]
   while (acknowledged.size < 20) await new Promise((resolve) => setTimeout(resolve, 5))
   const expected = [...acknowledged].slice(0, 20)
-  const pair = await backUp(live.data_dir)
+  const pair = await backUp(live.data_dir, spawnCustos)
   running = false
   await Promise.all(loads)
   for (const file of [pair.data, pair.keyring]) assert.equal(statSync(file).mode & 0o777, 0o600)
@@ -109,7 +109,7 @@ test('a backup taken while the service writes restores elsewhere, whole and soun
 
 test('an old database beside the live keyring: erased stays erased, nothing forks', async (t) => {
   const first = await serveLocally(t)
-  const { refs, certificate: earlier } = await writeSome(first)
+  const { refs, certificate: earlier } = await writeSampleData(first)
   const pair = await backUp(first.data_dir)
   const [ref = 0] = refs
   const certificate = await first.call('POST', '/v1/erasure/issue', { fact_ref: ref })
@@ -117,7 +117,9 @@ test('an old database beside the live keyring: erased stays erased, nothing fork
   await first.call('POST', '/v1/gcrumbs/roll', {})
   const trees: Trees = new Map()
   await collectTrees(first, trees)
-  const busy = await restore(first.data_dir, '--data', pair.data, '--force')
+  const busy = await spawnCustos([
+    ...['restore', '--data-dir', first.data_dir, '--data', pair.data, '--force'],
+  ])
   assert.equal(busy.status, 1)
   assert.match(busy.stderr, /^custos restore: [^\n]* in use by another process\n$/)
   await first.stop()
@@ -129,7 +131,7 @@ test('an old database beside the live keyring: erased stays erased, nothing fork
   assert.equal(ran.status, 0, ran.stderr)
   assert.match(
     ran.stdout,
-    /^local: 1 facts erased again, 1 certificates returned, log goes on as generation 1\n/,
+    /^local: 1 facts erased again, 1 certificates returned, log continues as generation 1\n/,
   )
   await assertSound(first.data_dir)
 
@@ -154,7 +156,7 @@ test('an old database beside the live keyring: erased stays erased, nothing fork
 
 test('an old pair over newer data carries ledger and checkpoints over', async (t) => {
   const first = await serveLocally(t)
-  const { refs } = await writeSome(first)
+  const { refs } = await writeSampleData(first)
   const pair = await backUp(first.data_dir)
   const [ref = 0] = refs
   const { certificate_id } = await first.call('POST', '/v1/erasure/issue', { fact_ref: ref })
@@ -182,7 +184,7 @@ test('an old pair over newer data carries ledger and checkpoints over', async (t
 test('with the ledger copy alone an old pair forgets again on a new machine', async (t) => {
   const ledger = join(tempDirectory(), 'ledger.ndjson')
   const first = await serveLocally(t, { env: { CUSTOS_LEDGER_COPY: ledger } })
-  const { refs } = await writeSome(first)
+  const { refs } = await writeSampleData(first)
   const pair = await backUp(first.data_dir)
   const [ref = 0] = refs
   const { certificate_id } = await first.call('POST', '/v1/erasure/issue', { fact_ref: ref })
@@ -208,7 +210,7 @@ test('with the ledger copy alone an old pair forgets again on a new machine', as
 
 test('one pair restored twice makes two logs that never sign under one origin', async (t) => {
   const first = await serveLocally(t)
-  await writeSome(first)
+  await writeSampleData(first)
   const pair = await backUp(first.data_dir)
   const trees: Trees = new Map()
   await collectTrees(first, trees)
@@ -216,7 +218,7 @@ test('one pair restored twice makes two logs that never sign under one origin', 
     const dir = freshDirectory(first)
     const ran = await restore(dir, '--data', pair.data, '--keyring', pair.keyring)
     assert.equal(ran.status, 0, ran.stderr)
-    assert.match(ran.stdout, /log goes on as generation \d{16}\n/)
+    assert.match(ran.stdout, /log continues as generation \d{16}\n/)
     const copy = await serveLocally(t, { data_dir: dir })
     await copy.call('POST', '/v1/stores/default/write', { content })
     await copy.call('POST', '/v1/gcrumbs/roll', {})
@@ -230,7 +232,7 @@ test('one pair restored twice makes two logs that never sign under one origin', 
 
 test('neither file of a backup shows a word of what was stored', async (t) => {
   const live = await serveLocally(t)
-  await writeSome(live)
+  await writeSampleData(live)
   const { data } = await backUp(live.data_dir)
   const { files, hits } = searchFiles(join(data, '..'), ['harbour', 'ferry', 'bees', 'Elsa'])
   assert.deepEqual([files, hits], [2, []])
@@ -238,7 +240,7 @@ test('neither file of a backup shows a word of what was stored', async (t) => {
 
 test('files that do not belong together or are no backup change nothing', async (t) => {
   const [one, other] = [await serveLocally(t), await serveLocally(t)]
-  for (const service of [one, other]) await writeSome(service)
+  for (const service of [one, other]) await writeSampleData(service)
   const [pair, foreign] = [await backUp(one.data_dir), await backUp(other.data_dir)]
   const dir = freshDirectory(one)
   const refused = async (args: readonly string[], says: RegExp) => {
@@ -279,7 +281,7 @@ test('files that do not belong together or are no backup change nothing', async 
 
 test('files that are not the service’s own stay where they are', async (t) => {
   const live = await serveLocally(t)
-  await writeSome(live)
+  await writeSampleData(live)
   const pair = await backUp(live.data_dir)
   await live.stop()
   cpSync(pair.data, join(live.data_dir, 'notes.txt'))

@@ -1,25 +1,22 @@
-// custos cgr recompute: reputation, computed from the logs alone and compared with what is served.
+// custos cgr recompute: computes reputation from the audit logs and compares it with the tables.
 
 import { runRecompute, type TenantReputation } from '@custos/server'
-import { readArguments } from '../arguments.ts'
-import { type Command, UsageError } from '../command.ts'
+import { type Command, readArguments, UsageError } from '../command.ts'
 import { DATA_HELP, DATA_OPTIONS, readDataConfig } from '../data-options.ts'
-import { startProgress } from '../progress.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, startProgress } from '../output.ts'
 
 export const cgr: Command = {
   usage: 'recompute [--tenant ID] [options]',
-  help: `recompute   reads each log on one snapshot, derives from its entries alone who decided
-            what, what became of it and what reviewers said, sums it up anew, and compares
-            every sum and every record with the tables that scores are read from. Nothing is
-            written, a running service is not disturbed. The digest is over all scores as the
-            log gives them, to the last bit: the same log gives the same digest anywhere.
-            \`fsck\` verifies the log itself.
+  help: `recompute   reads each audit log on one snapshot, recomputes decisions, outcomes, reviews
+            and sums from its entries alone, and compares them with the tables that scores are
+            read from. It writes nothing and does not disturb a running service. The digest
+            covers all scores to the last bit: the same log gives the same digest on every
+            machine. \`custos fsck\` verifies the log itself.
 
   --tenant ID   only this tenant
 ${DATA_HELP}
 
-Exit status 0: equal. 1: differences, or the data could not be opened.`,
+Exit status 0: no differences. 1: differences, or the data could not be opened.`,
   run: runCgr,
 }
 
@@ -59,5 +56,5 @@ function printReports(reports: readonly TenantReputation[]): void {
     for (const { table, id, what } of differences)
       console.log(`${tenant_id}: ${table} ${id}: ${what}`)
   const total = reports.reduce((sum, { differences }) => sum + differences.length, 0)
-  console.log(total === 0 ? 'equal to the last bit' : `${total} differences`)
+  console.log(total === 0 ? 'no differences' : `${total} differences`)
 }

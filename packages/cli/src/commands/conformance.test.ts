@@ -6,14 +6,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Ending, runCustos, tempDirectory } from '../testing/run.ts'
+import { runCustos, type TestCleanup, tempDirectory } from '../testing/run.ts'
 import { OPERATOR_KEY, serveLocally } from '../testing/serve-locally.ts'
 
 const conformance = (args: readonly string[], env: Record<string, string> = {}) =>
   runCustos(['conformance', ...args], { env })
 
 /** Two tenants of one service, as the tenant command makes them. */
-async function serveTwo(t: Ending) {
+async function serveTwo(t: TestCleanup) {
   const { url } = await serveLocally(t, { env: { CUSTOS_AUTH: 'required' } })
   const make = async (name: string): Promise<string> => {
     const env = { CUSTOS_URL: url, CUSTOS_OPERATOR_KEY: OPERATOR_KEY }
@@ -33,7 +33,7 @@ test('a service with two tenants passes, and the signed result verifies by its k
   assert.match(ran.stdout, /^conflict_detection +not_declared +- +the store does not declare it$/m)
   assert.match(ran.stdout, /^7 of 7 tested capabilities pass: 1$/m)
   assert.match(ran.stdout, /, seed 5$/m)
-  assert.match(ran.stderr, /^made a signing key: .*own\.pem$/m)
+  assert.match(ran.stderr, /^created a signing key: .*own\.pem$/m)
   assert.equal(statSync(pem).mode & 0o777, 0o600)
   assert.doesNotMatch(ran.stdout + readFileSync(out, 'utf8'), /cst_/)
 
@@ -49,7 +49,7 @@ test('a service with two tenants passes, and the signed result verifies by its k
 })
 
 /** In front of a service: answers as if `as_of` had not been asked. */
-async function forgetful(t: Ending, target: string): Promise<string> {
+async function forgetful(t: TestCleanup, target: string): Promise<string> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -83,7 +83,7 @@ test('a server that fails is status 1, with what it failed in, by a key of nobod
   assert.match(verdict('bi_temporal').reason, /no other version answers|the version of then/)
   assert.equal(verdict('multi_tenant').verdict, 'not_tested')
   assert.deepEqual([result.passed, result.tested], [5, 6])
-  assert.match(ran.stderr, /made for this run and is gone now/)
+  assert.match(ran.stderr, /created for this run and is gone now/)
   assert.doesNotMatch(JSON.stringify(await call('GET', '/v1/stores')), /conformance-/)
 })
 

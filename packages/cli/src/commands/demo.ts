@@ -1,27 +1,33 @@
-// custos demo: the main job, narrated, on a conversation of our own and a service of its own.
+// custos demo: stores, decides, erases and proves on a sample conversation, step by step.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseConfig, runFsck, startService } from '@custos/server'
-import { readArguments, requirePositionals } from '../arguments.ts'
-import type { Command } from '../command.ts'
-import { openApi } from '../demo/api.ts'
-import { ask, correct, decide, erase, prove, remember, type Stage } from '../demo/story.ts'
+import { type Command, readArguments, requirePositionals } from '../command.ts'
+import {
+  eraseMemory,
+  logDecision,
+  openStoreApi,
+  proveAndVerify,
+  retrieveWithinBudget,
+  type StoryContext,
+  supersedeMemory,
+  writeConversation,
+} from '../demo/story.ts'
 import { CLIENT_OPTIONS, openClient, type ServiceClient } from '../service-client.ts'
 
 export const demo: Command = {
   usage: '[--keep] [--url URL]',
-  help: `Remembers a conversation, retrieves within a budget, records a decision, corrects a memory,
-erases one, and proves it. Runs a service of its own on a free port with its data in a temporary
-directory.
+  help: `Stores a conversation, retrieves within a budget, logs a decision, corrects a memory, erases
+one, and proves it. Runs its own service on a free port, with the data in a temporary directory.
 
-  --keep     leaves data and evidence where they are and says where
-  --url URL  uses a running service instead (credential in CUSTOS_API_KEY), in a store of its own`,
+  --keep     keep data and evidence, and print where they are
+  --url URL  use a running service instead (credential in CUSTOS_API_KEY), in a new store`,
   run: runDemo,
 }
 
-const say = (line: string) => console.log(line)
+const print = (line: string) => console.log(line)
 
 async function runDemo(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, {
@@ -31,12 +37,16 @@ async function runDemo(args: readonly string[]): Promise<number> {
   requirePositionals(positionals)
   const dir = mkdtempSync(join(tmpdir(), 'custos-demo-'))
   try {
-    if (values.url === undefined) await onOwnService(dir)
-    else await tell(openClient(values, 'tenant'), { dir, data_dir: null })
-    say(values.keep ? `Everything is in ${dir}:` : 'All of it has been removed; --keep keeps it.')
+    if (values.url === undefined) await runOnOwnService(dir)
+    else await runStory(openClient(values, 'tenant'), { dir, data_dir: null })
+    print(
+      values.keep
+        ? `Everything is in ${dir}:`
+        : 'Data and evidence are removed; --keep keeps them.',
+    )
     if (values.keep) {
-      say(`  custos verify --keys ${dir}/evidence/keys.json ${dir}/evidence/certificate.json`)
-      if (values.url === undefined) say(`  custos serve --data-dir ${dir}/data`)
+      print(`  custos verify --keys ${dir}/evidence/keys.json ${dir}/evidence/certificate.json`)
+      if (values.url === undefined) print(`  custos serve --data-dir ${dir}/data`)
     }
   } finally {
     if (!values.keep) rmSync(dir, { recursive: true, force: true })
@@ -44,7 +54,7 @@ async function runDemo(args: readonly string[]): Promise<number> {
   return 0
 }
 
-async function onOwnService(dir: string): Promise<void> {
+async function runOnOwnService(dir: string): Promise<void> {
   const data_dir = join(dir, 'data')
   const config = parseConfig({
     CUSTOS_PORT: '0',
@@ -54,17 +64,17 @@ async function onOwnService(dir: string): Promise<void> {
   })
   const service = await startService(config)
   try {
-    say(`A service of its own on ${service.url}, data in ${data_dir}.`)
-    await tell(openClient({ url: service.url }, 'tenant'), { dir, data_dir })
+    print(`A new service on ${service.url}, data in ${data_dir}.`)
+    await runStory(openClient({ url: service.url }, 'tenant'), { dir, data_dir })
   } finally {
     await service.stop()
   }
   const findings = (await runFsck(config)).flatMap((report) => report.findings)
   const result = findings.length === 0 ? 'nothing found' : `${findings.length} findings`
-  say(`8. Check the whole data directory, as custos fsck does: ${result}.`)
+  print(`8. Check the whole data directory, as custos fsck does: ${result}.`)
 }
 
-async function tell(
+async function runStory(
   client: ServiceClient,
   { dir, data_dir }: { dir: string; data_dir: string | null },
 ): Promise<void> {
@@ -72,12 +82,12 @@ async function tell(
     method: 'POST',
     json: { name: 'demo' },
   })
-  const api = openApi(client, store_id)
-  const stage: Stage = { api, evidence_dir: join(dir, 'evidence'), data_dir, say }
-  const refs = await remember(stage)
-  await ask(stage)
-  const decision_id = await decide(stage)
-  await correct(stage, refs)
-  const certificate = await erase(stage, refs, decision_id)
-  await prove(stage, certificate, decision_id)
+  const api = openStoreApi(client, store_id)
+  const stage: StoryContext = { api, evidence_dir: join(dir, 'evidence'), data_dir, say: print }
+  const refs = await writeConversation(stage)
+  await retrieveWithinBudget(stage)
+  const decision_id = await logDecision(stage)
+  await supersedeMemory(stage, refs)
+  const certificate = await eraseMemory(stage, refs, decision_id)
+  await proveAndVerify(stage, certificate, decision_id)
 }

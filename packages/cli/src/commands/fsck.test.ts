@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import { runFsck } from '@custos/server'
-import { type Ending, runCustos, tempDirectory } from '../testing/run.ts'
+import { runCustos, spawnCustos, type TestCleanup, tempDirectory } from '../testing/run.ts'
 import {
   type LocalService,
+  type SampleData,
   serveLocally,
-  type Written,
-  writeSome,
+  writeSampleData,
 } from '../testing/serve-locally.ts'
 
 let local: LocalService
-let written: Written
+let written: SampleData
 
 /** A copy of the stopped service's data, changed by `change`, and what is found in it. */
 async function findIn(change: (db: DatabaseSync, dir: string) => void): Promise<string[]> {
@@ -205,9 +205,9 @@ const tamperings: readonly Tampering[] = [
 describe('fsck', () => {
   before(async () => {
     const ends: (() => void | Promise<void>)[] = []
-    const t: Ending = { after: (end) => void ends.push(end) }
+    const t: TestCleanup = { after: (end) => void ends.push(end) }
     local = await serveLocally(t)
-    written = await writeSome(local)
+    written = await writeSampleData(local)
     for (const end of ends) await end()
   })
 
@@ -267,7 +267,7 @@ describe('fsck', () => {
     const loads = [load(), load()]
     try {
       for (let round = 0; round < 3; round += 1) {
-        const ran = await runCustos(['fsck', '--data-dir', live.data_dir])
+        const ran = await spawnCustos(['fsck', '--data-dir', live.data_dir])
         assert.equal(ran.status, 0, ran.stdout + ran.stderr)
       }
     } finally {

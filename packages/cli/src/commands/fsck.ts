@@ -1,27 +1,25 @@
-// custos fsck: re-derives every log and opens every seal, live and read-only.
+// custos fsck: verifies every audit log and opens every seal, read-only, while a service may run.
 
 import { runFsck, type TenantReport } from '@custos/server'
-import { readArguments, requirePositionals } from '../arguments.ts'
-import type { Command } from '../command.ts'
+import { type Command, readArguments, requirePositionals } from '../command.ts'
 import { DATA_HELP, DATA_OPTIONS, readDataConfig } from '../data-options.ts'
-import { startProgress } from '../progress.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, startProgress } from '../output.ts'
 
 export const fsck: Command = {
   usage: '[--tenant ID] [options]',
-  help: `Checks, for each tenant on one snapshot: the whole log with its checkpoints, every seal of
-stores, facts and decisions, provenance and decision signatures, what the log committed to,
-versions of facts, tombstones, certificates, the erasure ledger, and reputation against the log.
-Nothing is written, a running service is not disturbed. Prints ids and numbers, never content.
+  help: `Checks for each tenant, on one snapshot: the whole audit log and its checkpoints; every seal
+of stores, memories and decisions; signatures of memories and decisions; their digests in the log;
+version chains, tombstones, certificates and the erasure ledger; reputation against the log.
+It writes nothing and does not disturb a running service. It prints ids and numbers, never content.
 
-  --tenant ID   only this tenant
+  --tenant ID   check only this tenant
 ${DATA_HELP}
 
 Exit status 0: nothing found. 1: findings, or the data could not be opened.`,
-  run: runCheck,
+  run: runFsckCommand,
 }
 
-async function runCheck(args: readonly string[]): Promise<number> {
+async function runFsckCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, {
     ...DATA_OPTIONS,
     tenant: { type: 'string' },

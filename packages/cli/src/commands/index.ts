@@ -1,8 +1,8 @@
-// All commands, in the order the help shows them.
+// All commands, in the order of the help.
 
 import type { CommandEntry } from '../command.ts'
 
-// `verify` must work where no service is installed to trust: nothing else is loaded with it.
+// Modules are loaded on use: `verify` must not load the service it is meant to check.
 export const commands: readonly CommandEntry[] = [
   {
     name: 'serve',
@@ -11,7 +11,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'demo',
-    summary: 'a narrated run: remember, decide, erase, prove',
+    summary: 'a guided run: remember, decide, erase, prove',
     load: async () => (await import('./demo.ts')).demo,
   },
   {
@@ -21,53 +21,53 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'conformance',
-    summary: 'test what a server declares, over HTTP, and sign the result',
+    summary: 'test the capabilities a server declares and sign the result',
     load: async () => (await import('./conformance.ts')).conformance,
   },
   {
     name: 'fsck',
-    summary: 're-derive the log and open every seal, live and read-only',
+    summary: 'verify the audit log and every seal, read-only',
     load: async () => (await import('./fsck.ts')).fsck,
   },
   {
     name: 'cgr',
-    summary: 'recompute reputation from the log and compare it, live and read-only',
+    summary: 'recompute reputation from the audit log, read-only',
     load: async () => (await import('./cgr.ts')).cgr,
   },
   {
     name: 'tenant',
-    summary: 'create, list, rotate the key, show the usage of tenants, or off-board one',
+    summary: 'create, list, meter and off-board tenants, rotate their keys',
     load: async () => (await import('./tenant.ts')).tenant,
   },
   {
     name: 'export',
     summary: 'write a memory store to a file',
-    load: async () => (await import('./export.ts')).exportStore,
+    load: async () => (await import('./export-import.ts')).exportStore,
   },
   {
     name: 'import',
     summary: 'read memories from a file into a store',
-    load: async () => (await import('./import.ts')).importStore,
+    load: async () => (await import('./export-import.ts')).importStore,
   },
   {
     name: 'backup',
-    summary: 'copy data and keyring while the service runs',
-    load: async () => (await import('./backup.ts')).backup,
+    summary: 'copy the data and the keyring while the service runs',
+    load: async () => (await import('./backup-restore.ts')).backup,
   },
   {
     name: 'restore',
-    summary: 'put a backup back and replay the erasures since',
-    load: async () => (await import('./restore.ts')).restore,
+    summary: 'restore a backup and apply later erasures again',
+    load: async () => (await import('./backup-restore.ts')).restore,
   },
   {
     name: 'migrate',
-    summary: 'make or update the schema on PostgreSQL',
+    summary: 'create or update the schema on PostgreSQL',
     load: async () => (await import('./migrate.ts')).migrate,
   },
   {
     name: 'migrate-engine',
-    summary: 'move a stopped data directory to PostgreSQL, with proof',
-    load: async () => (await import('./migrate-engine.ts')).migrateEngine,
+    summary: 'move a stopped data directory to PostgreSQL and prove it',
+    load: async () => (await import('./migrate.ts')).migrateEngine,
   },
   {
     name: 'key',

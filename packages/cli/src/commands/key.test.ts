@@ -5,8 +5,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SIGNING_PURPOSES } from '@custos/server'
-import { runCustos, tempDirectory } from '../testing/run.ts'
-import { serveLocally, writeSome } from '../testing/serve-locally.ts'
+import { runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
+import { serveLocally, writeSampleData } from '../testing/serve-locally.ts'
 
 const runKey = (data_dir: string, ...args: readonly string[]) =>
   runCustos(['key', ...args, '--data-dir', data_dir])
@@ -19,14 +19,14 @@ const save = (name: string, value: unknown): string => {
 
 test('after a rotation old and new signatures verify, and every log records it', async (t) => {
   const first = await serveLocally(t)
-  const { decision_id, certificate, refs } = await writeSome(first)
-  const busy = await runKey(first.data_dir, 'rotate', 'all')
+  const { decision_id, certificate, refs } = await writeSampleData(first)
+  const busy = await spawnCustos(['key', 'rotate', 'all', '--data-dir', first.data_dir])
   assert.equal(busy.status, 1)
   assert.match(busy.stderr, /^custos key: [^\n]* in use by another process\n$/)
   await first.stop()
   const rotated = await runKey(first.data_dir, 'rotate', 'all')
   assert.equal(rotated.status, 0, rotated.stderr)
-  assert.equal(rotated.stdout.match(/ signs from now on, /g)?.length, SIGNING_PURPOSES.length)
+  assert.equal(rotated.stdout.match(/ signs from now on; /g)?.length, SIGNING_PURPOSES.length)
 
   const second = await serveLocally(t, { data_dir: first.data_dir })
   const keys = await second.call('GET', '/v1/gcrumbs/public_key')
@@ -60,7 +60,7 @@ test('after a rotation old and new signatures verify, and every log records it',
 
 test('a retired erasure key means nothing is deleted until a rotation', async (t) => {
   const first = await serveLocally(t)
-  const { refs } = await writeSome(first)
+  const { refs } = await writeSampleData(first)
   const [ref = 0] = refs
   await first.stop()
   const retired = await runKey(first.data_dir, 'retire', 'erasure')
@@ -81,7 +81,7 @@ test('a retired erasure key means nothing is deleted until a rotation', async (t
 
 test('list shows every key, also while the service runs', async (t) => {
   const { data_dir } = await serveLocally(t)
-  const ran = await runKey(data_dir, 'list')
+  const ran = await spawnCustos(['key', 'list', '--data-dir', data_dir])
   assert.equal(ran.status, 0, ran.stderr)
   assert.match(ran.stdout, /^purpose +key id +valid from +retired +public key\n/)
   assert.equal(ran.stdout.match(/ current /g)?.length, SIGNING_PURPOSES.length)
@@ -89,7 +89,7 @@ test('list shows every key, also while the service runs', async (t) => {
 
 test('a new master key replaces the old one, and everything is still readable', async (t) => {
   const first = await serveLocally(t)
-  const { refs } = await writeSome(first)
+  const { refs } = await writeSampleData(first)
   await first.stop()
   const file = join(first.data_dir, 'master.key')
   const old = readFileSync(file, 'utf8').trim()
@@ -112,7 +112,7 @@ test('a new master key replaces the old one, and everything is still readable', 
 test('a master key from the environment is replaced by the one in a file', async (t) => {
   const [old, next] = ['0a'.repeat(32), '0b'.repeat(32)]
   const first = await serveLocally(t, { env: { CUSTOS_MASTER_KEY: old } })
-  await writeSome(first)
+  await writeSampleData(first)
   await first.stop()
   const args = ['key', 'rotate-master', '--data-dir', first.data_dir]
   const env = { CUSTOS_MASTER_KEY: old }
@@ -132,7 +132,7 @@ test('a master key from the environment is replaced by the one in a file', async
 
 test('a rotation cut off between keyring and key file is finished by the next', async (t) => {
   const first = await serveLocally(t)
-  await writeSome(first)
+  await writeSampleData(first)
   await first.stop()
   const file = join(first.data_dir, 'master.key')
   const old = readFileSync(file)

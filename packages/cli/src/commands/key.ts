@@ -13,25 +13,23 @@ import {
   SIGNING_PURPOSES,
   type SigningPurpose,
 } from '@custos/server'
-import { readArguments, requirePositionals } from '../arguments.ts'
-import { type Command, UsageError } from '../command.ts'
+import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 import { DATA_HELP, DATA_OPTIONS, LEDGER_HELP, readDataConfig } from '../data-options.ts'
-import { formatTable } from '../table.ts'
+import { formatTable } from '../output.ts'
 
 export const key: Command = {
-  usage:
-    'list | rotate PURPOSE|all | retire PURPOSE | rotate-master [--new-key-file FILE] | rewrite',
+  usage: 'list | rotate PURPOSE|all | retire PURPOSE | rotate-master | rewrite [options]',
   help: `Purposes: ${SIGNING_PURPOSES.join(', ')}.
 
-  list           every signing key there ever was; also while the service runs
-  rotate         a new key; what the old one signed stays verifiable. Every log records it
-  retire         no key for the purpose from now on: what needs one is refused (503)
-  rotate-master  wraps the keyring under a new master key: a random one, put where the old one
-                 lay, or the one in FILE (64 hex digits)
-  rewrite        on PostgreSQL: writes every secret again under new keys and the tables anew, so
-                 that what was deleted opens nothing any more. As the role that migrates
+  list           every signing key, retired ones included; the service may run
+  rotate         create a new key; older signatures stay verifiable. Every audit log records it
+  retire         stop signing for this purpose: operations that need a key are refused (503)
+  rotate-master  wrap the keyring under a new master key: a random one, which replaces the file
+                 of the old one, or the one in FILE (64 hex digits)
+  rewrite        on PostgreSQL: encrypt every secret under new keys and rewrite the tables, so
+                 that deleted rows on disk cannot be decrypted. Run it as the role that migrates
 
-All but list need the service to be stopped; on PostgreSQL only rotate-master does.
+Stop the service for all of them but list; on PostgreSQL only for rotate-master.
 
 ${DATA_HELP}
 ${LEDGER_HELP}`,
@@ -50,16 +48,16 @@ async function runKey(args: readonly string[]): Promise<number> {
     await listKeys(config)
   } else if (verb === 'rotate' || verb === 'retire') {
     requirePositionals(rest, 'PURPOSE')
-    const purposes = purposesOf(rest[0] ?? '', verb)
-    await change(config, (kernel) =>
+    const purposes = parsePurposes(rest[0] ?? '', verb)
+    await changeKeys(config, (kernel) =>
       verb === 'rotate' ? rotateSigningKeys(kernel, purposes) : retireAll(kernel, purposes),
     )
   } else if (verb === 'rotate-master') {
     requirePositionals(rest)
-    await changeMaster(config, values['new-key-file'])
+    await changeMasterKey(config, values['new-key-file'])
   } else if (verb === 'rewrite') {
     requirePositionals(rest)
-    await rewrite(config)
+    await rewriteKeyring(config)
   } else throw new UsageError('expected list, rotate, retire, rotate-master or rewrite')
   return 0
 }
@@ -78,7 +76,7 @@ async function listKeys(config: Config): Promise<void> {
   }
 }
 
-function purposesOf(word: string, verb: string): SigningPurpose[] {
+function parsePurposes(word: string, verb: string): SigningPurpose[] {
   if (word === 'all' && verb === 'rotate') return [...SIGNING_PURPOSES]
   const purpose = SIGNING_PURPOSES.find((known) => known === word)
   if (purpose) return [purpose]
@@ -91,7 +89,7 @@ async function retireAll(kernel: Kernel, purposes: readonly SigningPurpose[]) {
   return changes
 }
 
-async function change(
+async function changeKeys(
   config: Config,
   act: (kernel: Kernel) => Promise<KeyChange[]>,
 ): Promise<void> {
@@ -100,26 +98,28 @@ async function change(
     for (const { purpose, key: next, previous_key_id } of await act(open.kernel))
       console.log(
         next
-          ? `${purpose}: ${next.key_id} signs from now on, ${previous_key_id ?? 'none'} before`
-          : `${purpose}: ${previous_key_id ?? 'none'} is retired, nothing is signed until a rotate`,
+          ? `${purpose}: ${next.key_id} signs from now on; the key before: ${previous_key_id ?? 'none'}`
+          : `${purpose}: ${previous_key_id ?? 'none'} is retired; nothing is signed until the next rotate`,
       )
   } finally {
     await open.close()
   }
 }
 
-async function changeMaster(config: Config, file: string | undefined): Promise<void> {
+async function changeMasterKey(config: Config, file: string | undefined): Promise<void> {
   const { key_file, from_environment } = await rotateMasterKey(config, file)
   console.log(
     from_environment
-      ? `the keyring is wrapped again: set CUSTOS_MASTER_KEY to the key in ${key_file}`
-      : `the keyring is wrapped again: the new master key is ${key_file}, replace your copy of it`,
+      ? `the keyring is wrapped under a new key: set CUSTOS_MASTER_KEY to the key in ${key_file}`
+      : `the keyring is wrapped under a new key: the new master key is ${key_file}, replace your copy`,
   )
 }
 
-async function rewrite(config: Config): Promise<void> {
+async function rewriteKeyring(config: Config): Promise<void> {
   const { secrets, dead_rows_left } = await rewriteSecrets(config)
-  console.log(`${secrets} secrets written again under new keys`)
+  console.log(`${secrets} secrets encrypted under new keys`)
   if (dead_rows_left > 0)
-    console.log(`${dead_rows_left} deleted rows are still seen by an open snapshot: run it again`)
+    console.log(
+      `${dead_rows_left} deleted rows are still visible to an open snapshot: run it again later`,
+    )
 }

@@ -6,8 +6,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runCustos, tempDirectory } from '../testing/run.ts'
-import { type Answer, OPERATOR_KEY, serveLocally, writeSome } from '../testing/serve-locally.ts'
+import { runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
+import {
+  type Answer,
+  OPERATOR_KEY,
+  serveLocally,
+  writeSampleData,
+} from '../testing/serve-locally.ts'
 
 test('a tenant is made, listed, metered and its key rotated', async (t) => {
   const { url, call } = await serveLocally(t, { env: { CUSTOS_AUTH: 'required' } })
@@ -45,7 +50,7 @@ test('a tenant is made, listed, metered and its key rotated', async (t) => {
 
 test('an export is imported elsewhere with refs, versions and times', async (t) => {
   const [from, to] = [await serveLocally(t), await serveLocally(t)]
-  await writeSome(from)
+  await writeSampleData(from)
   const file = join(tempDirectory(), 'store.ndjson')
   const out = await runCustos(['export', 'default', '-o', file, '--url', from.url])
   assert.equal(out.status, 0, out.stderr)
@@ -60,9 +65,9 @@ test('an export is imported elsewhere with refs, versions and times', async (t) 
     shape(await to.call('GET', '/v1/stores/default/audit')),
     shape(await from.call('GET', '/v1/stores/default/audit')),
   )
-  const piped = await runCustos(['export', 'default', '--url', from.url])
+  const piped = await spawnCustos(['export', 'default', '--url', from.url])
   assert.equal(piped.stdout.trim().split('\n').length, 4)
-  const again = await runCustos(['import', 'other', '-', '--url', to.url], {
+  const again = await spawnCustos(['import', 'other', '-', '--url', to.url], {
     input: '{"content":"from a pipe"}\n',
   })
   assert.match(again.stdout + again.stderr, /1 memories imported|404/)
@@ -119,7 +124,7 @@ test('the demo tells the whole story in less than 60 lines and leaves nothing be
       `chapter ${chapter}`,
     )
   assert.match(ran.stdout, /name and number are in none/)
-  assert.match(ran.stdout, /not valid, as it should be/)
+  assert.match(ran.stdout, /not valid, as expected/)
   assert.match(ran.stdout, /custos fsck does: nothing found/)
   const [, dir = ''] = / data in (\S+)\/data\.\n/.exec(ran.stdout) ?? []
   assert.ok(dir !== '' && !existsSync(dir))

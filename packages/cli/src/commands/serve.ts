@@ -1,4 +1,4 @@
-// custos serve: runs the service until it is told to stop.
+// custos serve: runs the service until SIGTERM or SIGINT.
 
 import {
   type Environment,
@@ -10,10 +10,9 @@ import {
   settingsHelp,
   startService,
 } from '@custos/server'
-import { readArguments, requirePositionals } from '../arguments.ts'
-import type { Command } from '../command.ts'
+import { type Command, readArguments, requirePositionals } from '../command.ts'
 
-/** For requests under way and connections that do not answer. */
+/** The longest wait for running requests and for connections that do not answer. */
 const STOP_MS = 60_000
 
 export const serve: Command = {
@@ -26,7 +25,7 @@ ${settingsHelp()}`,
 
 async function runServe(args: readonly string[]): Promise<number> {
   const config = parseConfig({ ...readEnvironment(), ...readFlags(args) })
-  // Whoever reads the first lines and leaves (`| head`) must not stop the service.
+  // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
   const service = await startService(config)
   console.log(`custos listens on ${service.url}`)
@@ -34,23 +33,23 @@ async function runServe(args: readonly string[]): Promise<number> {
     console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)
   const where = config.postgres === null ? config.data_dir : 'PostgreSQL'
   console.log(`data in ${where}; API explorer at ${service.url}/docs`)
-  await stopSignal()
-  endAfter(STOP_MS)
-  await service.stop().catch(endWithout)
+  await waitForStopSignal()
+  exitAfter(STOP_MS)
+  await service.stop().catch(exitOnFailedStop)
   return 0
 }
 
-/** What still waits for the database would keep the process. */
-function endWithout(error: unknown): never {
+/** Without the exit, calls that still wait for the database would keep the process alive. */
+function exitOnFailedStop(error: unknown): never {
   if (!(error instanceof OperatorError)) throw error
   console.error(`custos serve: ${error.message}`)
   return process.exit(1)
 }
 
-/** Nothing that was acknowledged waits for the end: what hangs then is given up. */
-function endAfter(ms: number): void {
+/** Acknowledged writes are durable already, so requests that still hang may be dropped. */
+function exitAfter(ms: number): void {
   const timer = setTimeout(() => {
-    console.error(`custos serve: not stopped within ${ms / 1_000} s, ended`)
+    console.error(`custos serve: did not stop within ${ms / 1_000} s and was ended`)
     process.exit(1)
   }, ms)
   timer.unref()
@@ -68,7 +67,7 @@ function readFlags(args: readonly string[]): Environment {
 }
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-function stopSignal(): Promise<void> {
+function waitForStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       process.once(signal, () => {

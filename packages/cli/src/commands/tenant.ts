@@ -1,24 +1,24 @@
 // custos tenant: tenants of a running service, with the operator's credential.
 
-import { readArguments, requirePositionals } from '../arguments.ts'
-import { type Command, UsageError } from '../command.ts'
+import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
+import { formatTable } from '../output.ts'
 import { CLIENT_HELP, CLIENT_OPTIONS, openClient, type ServiceClient } from '../service-client.ts'
-import { formatTable } from '../table.ts'
 
 export const tenant: Command = {
-  usage: 'create NAME | list | rotate-key ID | usage ID | destroy ID --confirm X | destruction ID',
-  help: `  create      a new tenant; its key is shown this once
-  list        every tenant, oldest first
-  rotate-key  revokes the tenant's keys at once and shows a new one
-  usage       operations and bytes of current_month (default) or previous_month
-  destroy     destroys all keys of the tenant for good and prints the signed certificate;
-              nothing of the tenant can be read afterwards, and nothing brings it back
-  destruction prints the certificate of a destroyed tenant
+  usage: 'create NAME | list | rotate-key ID | usage ID | destroy ID | destruction ID',
+  help: `  create       create a tenant; its key is shown only once
+  list         list every tenant, oldest first
+  rotate-key   revoke all keys of a tenant at once and show a new one
+  usage        show the operations and bytes of a month
+  destroy      destroy all keys of a tenant and print the signed certificate. Nobody can read
+               the tenant's data afterwards, and it cannot be undone
+  destruction  print the certificate of a destroyed tenant
 
-  --plan PLAN starter (default), pro or enterprise
-  --confirm TEXT         the words "destroy ID"
-  --legal-basis TEXT     stands in the certificate
-  --requested-by TEXT    stands in the certificate; name no person
+  --plan PLAN            starter (default), pro or enterprise
+  --period PERIOD        current_month (default) or previous_month
+  --confirm TEXT         the text "destroy ID"
+  --legal-basis TEXT     part of the certificate
+  --requested-by TEXT    part of the certificate; do not name a person
 ${CLIENT_HELP}`,
   run: runTenant,
 }
@@ -129,7 +129,7 @@ async function destroy(
 ): Promise<void> {
   requirePositionals(rest, 'ID')
   if (confirm !== `destroy ${rest[0]}`)
-    throw new UsageError(`this cannot be undone: confirm it with --confirm "destroy ${rest[0]}"`)
+    throw new UsageError(`this cannot be undone: confirm with --confirm "destroy ${rest[0]}"`)
   const done = await client.json<Destruction>(adminPath(rest[0], 'destroy-key'), {
     method: 'POST',
     json: { confirm, ...reasons },
@@ -137,7 +137,7 @@ async function destroy(
   console.log(JSON.stringify(done.certificate))
 }
 
-// On standard output alone, so that it can be kept and given to `custos verify`.
+// The certificate alone goes to standard output, so that it can be saved for `custos verify`.
 async function destruction(client: ServiceClient, rest: readonly string[]): Promise<void> {
   requirePositionals(rest, 'ID')
   const found = await client.json<Destruction>(adminPath(rest[0], 'destruction'))

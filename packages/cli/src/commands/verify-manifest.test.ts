@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Ending, runCustos, tempDirectory } from '../testing/run.ts'
+import { runCustos, type TestCleanup, tempDirectory } from '../testing/run.ts'
 import { type LocalService, serveLocally } from '../testing/serve-locally.ts'
 
 const SUBJECT = '/v1/erasure/subject'
@@ -37,7 +37,7 @@ async function eraseSomebody({ call, text }: LocalService): Promise<string> {
 
 before(async () => {
   const ends: (() => void | Promise<void>)[] = []
-  const t: Ending = { after: (end) => void ends.push(end) }
+  const t: TestCleanup = { after: (end) => void ends.push(end) }
   dir = tempDirectory()
   const local = await serveLocally(t)
   const id = await eraseSomebody(local)

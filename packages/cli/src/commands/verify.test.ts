@@ -5,14 +5,19 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Ending, type Ran, runCustos, tempDirectory } from '../testing/run.ts'
-import { serveLocally, type Written, writeSome } from '../testing/serve-locally.ts'
-import { readDocuments } from '../verify/documents.ts'
-import { judge } from '../verify/judge.ts'
+import { readDocuments, verifyDocument } from '../documents.ts'
+import {
+  type CommandResult,
+  runCustos,
+  spawnCustos,
+  type TestCleanup,
+  tempDirectory,
+} from '../testing/run.ts'
+import { type SampleData, serveLocally, writeSampleData } from '../testing/serve-locally.ts'
 
 const files = new Map<string, string>()
 let dir = ''
-let written: Written
+let written: SampleData
 
 const path = (name: string) => join(dir, name)
 const pathTo = (name: string, value: unknown): string => {
@@ -22,9 +27,9 @@ const pathTo = (name: string, value: unknown): string => {
   return path(name)
 }
 const parsed = (name: string) => JSON.parse(files.get(name) ?? 'null')
-const verify = (...args: string[]): Promise<Ran> =>
+const verify = (...args: string[]): Promise<CommandResult> =>
   runCustos(['verify', ...args, '--keys', path('keys.json')])
-const verdicts = ({ stdout }: Ran) =>
+const verdicts = ({ stdout }: CommandResult) =>
   stdout
     .trim()
     .split('\n')
@@ -33,11 +38,11 @@ const verdicts = ({ stdout }: Ran) =>
 describe('verify', () => {
   before(async () => {
     const ends: (() => void | Promise<void>)[] = []
-    const t: Ending = { after: (end) => void ends.push(end) }
+    const t: TestCleanup = { after: (end) => void ends.push(end) }
     dir = tempDirectory()
     const local = await serveLocally(t)
     const { call, text } = local
-    written = await writeSome(local)
+    written = await writeSampleData(local)
     const seq = written.certificate.log_seq
     const proof = await call('GET', `/v1/gcrumbs/epochs/2/proof?seq=${seq}`)
     pathTo('keys.json', await call('GET', '/v1/gcrumbs/public_key'))
@@ -143,7 +148,7 @@ describe('verify', () => {
     assert.equal(ran.status, 0, ran.stdout)
     const without = await verify(proof)
     assert.equal(without.status, 1)
-    assert.match(without.stdout, /FAIL {2}entry: give the entry with --entry FILE/)
+    assert.match(without.stdout, /FAIL {2}entry: pass the log entry with --entry FILE/)
     const other = pathTo('other-entry.json', parsed('breadcrumbs.json').breadcrumbs[0])
     assert.equal((await verify(proof, '--entry', other)).status, 1)
   })
@@ -164,7 +169,7 @@ describe('verify', () => {
 
   test('standard input is read for -', async () => {
     const input = files.get('certificate.json') ?? ''
-    const ran = await runCustos(['verify', '-', '--keys', path('keys.json')], { input })
+    const ran = await spawnCustos(['verify', '-', '--keys', path('keys.json')], { input })
     assert.equal(ran.status, 0)
     assert.match(ran.stdout, /^-: certificate\n/)
   })
@@ -189,7 +194,7 @@ describe('verify', () => {
     await fc.assert(
       fc.asyncProperty(text, async (given) => {
         for (const document of readDocuments(given)) {
-          const { valid } = await judge(document, { keys: [], entry: undefined })
+          const { valid } = await verifyDocument(document, { keys: [], entry: undefined })
           assert.equal(valid, false)
         }
       }),

@@ -1,33 +1,35 @@
-// custos verify: checks what a service has said, offline and without trusting the service.
+// custos verify: checks documents of a service offline, without trusting the service.
 
 import { readFile, stat } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
-import type { PublishedKey } from '@custos/proof'
-import { readArguments } from '../arguments.ts'
-import { type Command, CommandError, UsageError } from '../command.ts'
-import { startProgress } from '../progress.ts'
-import { readDocuments } from '../verify/documents.ts'
-import { judge, type Trust } from '../verify/judge.ts'
-import { bareKey, parseKeyList } from '../verify/keys.ts'
-import { type Judged, lacksKeys, reportLines } from '../verify/report.ts'
+import type { PublishedKey, Verdict } from '@custos/proof'
+import { type Command, CommandError, readArguments, UsageError } from '../command.ts'
+import {
+  keysFromHex,
+  parseKeyList,
+  readDocuments,
+  type TrustedInputs,
+  verifyDocument,
+} from '../documents.ts'
+import { startProgress } from '../output.ts'
 
-// A text longer than this cannot be held as one string.
+// A longer text does not fit into one string.
 const FILE_BYTES_MAX = 400 * 1024 * 1024
 
 export const verify: Command = {
   usage: 'FILE… [--keys FILE | --key HEX…] [--entry FILE] [--json]',
-  help: `Checks certificates, manifests with theirs, decisions, memories, log entries, epochs,
-inclusion and consistency proofs: JSON as the API answers it, one a line (NDJSON), checkpoints
-and tlog-proofs as text.
-FILE - reads standard input. Nothing is sent anywhere.
+  help: `Checks certificates, manifests with their certificates, decisions, memories, signed records,
+log entries, checkpoints, inclusion and consistency proofs. FILE is JSON as the API answers it, one
+document per line (NDJSON), or the text of a checkpoint or tlog-proof. FILE - reads standard input.
+Nothing is sent anywhere.
 
   --keys FILE   the signing keys to trust: the answer of GET /v1/gcrumbs/public_key, obtained
                 from the operator in a way you trust, not from whoever gave you the file
   --key HEX     one public key to trust, for every purpose and time; may be repeated
-  --entry FILE  the log entry that a tlog-proof is about
-  --json        verdicts as JSON, one a line
+  --entry FILE  the log entry that a tlog-proof proves
+  --json        print the verdicts as JSON, one per line
 
-Exit status 0: everything valid. 1: something is invalid or signed by a key not given.`,
+Exit status 0: everything is valid. 1: something is invalid or signed by an unknown key.`,
   run: runVerify,
 }
 
@@ -41,22 +43,22 @@ async function runVerify(args: readonly string[]): Promise<number> {
   if (positionals.length === 0) throw new UsageError('name a file to verify, or - for stdin')
   const keys = await readTrusted(values.keys, values.key ?? [])
   const entry = values.entry === undefined ? undefined : await readEntry(values.entry)
-  const judged: Judged[] = []
-  for (const file of positionals) judged.push(...(await judgeFile(file, { keys, entry })))
+  const verdicts: DocumentVerdict[] = []
+  for (const file of positionals) verdicts.push(...(await verifyFile(file, { keys, entry })))
   if (values.json)
-    for (const { file, where, verdict } of judged)
+    for (const { file, where, verdict } of verdicts)
       console.log(JSON.stringify({ file, where, ...verdict }))
-  else console.log(reportLines(judged).join('\n'))
-  if (keys.length === 0 && lacksKeys(judged))
+  else console.log(reportLines(verdicts).join('\n'))
+  if (keys.length === 0 && isMissingKeys(verdicts))
     console.error(
       'custos verify: no keys were given, so no signer is known: save the answer of ' +
         'GET /v1/gcrumbs/public_key and pass it with --keys FILE',
     )
-  return judged.every(({ verdict }) => verdict.valid) ? 0 : 1
+  return verdicts.every(({ verdict }) => verdict.valid) ? 0 : 1
 }
 
 async function readTrusted(list: string | undefined, bare: readonly string[]) {
-  const keys: PublishedKey[] = bare.flatMap(bareKey)
+  const keys: PublishedKey[] = bare.flatMap(keysFromHex)
   if (list !== undefined) keys.push(...parseKeyList(await readText(list), list))
   return keys
 }
@@ -78,17 +80,67 @@ async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8')
 }
 
-async function judgeFile(file: string, trust: Trust): Promise<Judged[]> {
+async function verifyFile(file: string, trust: TrustedInputs): Promise<DocumentVerdict[]> {
   const documents = readDocuments(await readText(file))
   const progress = startProgress('verify')
-  const judged: Judged[] = []
+  const verdicts: DocumentVerdict[] = []
   try {
     for (const document of documents) {
-      judged.push({ file, where: document.where, verdict: await judge(document, trust) })
-      progress.show(`${file}: ${judged.length} of ${documents.length}`)
+      verdicts.push({ file, where: document.where, verdict: await verifyDocument(document, trust) })
+      progress.show(`${file}: ${verdicts.length} of ${documents.length}`)
     }
   } finally {
     progress.end()
   }
-  return judged
+  return verdicts
+}
+
+interface DocumentVerdict {
+  readonly file: string
+  readonly where: string
+  readonly verdict: Verdict
+}
+
+/** Beyond this many documents only those that fail are shown in full. */
+const SHOWN_MAX = 20
+
+function reportLines(verdicts: readonly DocumentVerdict[]): string[] {
+  const brief = verdicts.length > SHOWN_MAX
+  const shown = verdicts.filter(({ verdict }) => !brief || !verdict.valid).slice(0, 10 * SHOWN_MAX)
+  const lines = shown.flatMap(documentLines)
+  const valid = verdicts.filter(({ verdict }) => verdict.valid).length
+  if (brief) lines.push(...sharedLines(verdicts))
+  if (verdicts.length > 1) lines.push(`${valid} of ${verdicts.length} valid`)
+  return lines
+}
+
+function documentLines({ file, where, verdict }: DocumentVerdict): string[] {
+  const name = where === '' ? file : `${file}, ${where}`
+  const verb = verdict.valid ? 'valid' : 'INVALID'
+  return [
+    `${name}: ${verdict.type}`,
+    ...verdict.checks.map(({ name, ok, detail }) =>
+      ok ? `  ok    ${name}` : `  FAIL  ${name}${detail ? `: ${detail}` : ''}`,
+    ),
+    ...verdict.not_checked.map((text) => `  not checked: ${text}`),
+    ...(verdict.valid_with.length > 0 ? [`  signed by ${verdict.valid_with.join(', ')}`] : []),
+    `  ${verb}${verdict.reason ? `: ${verdict.reason}` : ''}`,
+  ]
+}
+
+// Lines that are the same for thousands of records are printed once.
+function sharedLines(verdicts: readonly DocumentVerdict[]): string[] {
+  const unchecked = new Set(verdicts.flatMap(({ verdict }) => verdict.not_checked))
+  const signers = new Set(verdicts.flatMap(({ verdict }) => verdict.valid_with))
+  return [
+    ...[...unchecked].map((text) => `not checked: ${text}`),
+    ...(signers.size > 0 ? [`signed by ${[...signers].join(', ')}`] : []),
+  ]
+}
+
+/** Whether a signature was made by a key that no given list contains. */
+function isMissingKeys(verdicts: readonly DocumentVerdict[]): boolean {
+  return verdicts.some(({ verdict }) =>
+    verdict.checks.some(({ name, detail }) => name === 'key_known' || detail === 'unknown_key'),
+  )
 }

@@ -1,4 +1,4 @@
-// The conversation the demo remembers: a person and an assistant, over three evenings.
+// The sample conversation of the demo: a person and an assistant on three evenings.
 
 export interface Turn {
   readonly speaker: 'Nadia' | 'assistant'
@@ -57,14 +57,14 @@ export const CONVERSATION: readonly Session[] = [
   ),
 ]
 
-/** What Nadia corrects later: words of the turn it replaces, and the new text. */
+/** The correction: a part of the turn it replaces, and the new text. */
 export const CORRECTION = {
   replaces: 'They come with the big van on 27 March',
   text: 'Castro Mudanças come with the big van on 26 March, a day earlier than planned.',
   question: 'On which day does the moving company come with the van?',
 } as const
 
-/** What Elias wants forgotten: words of the turn that holds it, and what must be found nowhere. */
+/** The erasure: a part of the turn to erase, and texts that must not be found afterwards. */
 export const TO_ERASE = {
   holds: 'His number is +49 341 5550142',
   words: ['+49 341 5550142', '5550142', 'Elias Brandt'],

@@ -1,29 +1,26 @@
-// The demo's chapters, each a few lines of text about what has just happened.
+// The chapters of the demo: each calls the service and prints what happened.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '../command.ts'
-import { readDocuments } from '../verify/documents.ts'
-import { judge } from '../verify/judge.ts'
-import { parseKeyList } from '../verify/keys.ts'
-import type { Api, Certificate, Ranked } from './api.ts'
+import { parseKeyList, readDocuments, verifyDocument } from '../documents.ts'
+import type { ServiceClient } from '../service-client.ts'
 import { CONVERSATION, CORRECTION, TO_ERASE } from './conversation.ts'
-import { searchFiles } from './search-files.ts'
 
 const BUDGET_TOKENS = 120
 const LINE_CHARACTERS = 74
 
-export interface Stage {
-  readonly api: Api
-  /** Where what is proved is saved. */
+export interface StoryContext {
+  readonly api: StoreApi
+  /** Where certificates, proofs and keys are saved. */
   readonly evidence_dir: string
-  /** The service's own files, where they are at hand. */
+  /** The data directory of the service; null if it is not on this machine. */
   readonly data_dir: string | null
   say(line: string): void
 }
 
-/** Returns the ref of each text. */
-export async function remember({ api, say }: Stage): Promise<Map<string, number>> {
+/** The ref of each text. */
+export async function writeConversation({ api, say }: StoryContext): Promise<Map<string, number>> {
   const refs = new Map<string, number>()
   for (const { session_id, turns } of CONVERSATION) {
     const items = turns.map(({ speaker, text }) => ({
@@ -35,11 +32,11 @@ export async function remember({ api, say }: Stage): Promise<Map<string, number>
   }
   const { tokens } = await api.stats()
   const evenings = CONVERSATION.length
-  say(`1. Remember: ${refs.size} turns of ${evenings} evenings, ${tokens} tokens in all.`)
+  say(`1. Remember: ${refs.size} turns of ${evenings} evenings, ${tokens} tokens in total.`)
   return refs
 }
 
-export async function ask({ api, say }: Stage): Promise<void> {
+export async function retrieveWithinBudget({ api, say }: StoryContext): Promise<void> {
   say(`2. Retrieve within ${BUDGET_TOKENS} tokens: “${TO_ERASE.question}”`)
   const found = await api.retrieve(TO_ERASE.question, { budget_tokens: BUDGET_TOKENS })
   for (const memory of found.memories.slice(0, 3)) say(describe(memory))
@@ -47,7 +44,7 @@ export async function ask({ api, say }: Stage): Promise<void> {
   say(`   ${memories.length} memories, ${tokens_used} of ${BUDGET_TOKENS} tokens used, never more.`)
 }
 
-function describe({ score, token_count, content }: Ranked): string {
+function describe({ score, token_count, content }: RankedMemory): string {
   const [points, tokens] = [score.toFixed(2).padStart(5), String(token_count).padStart(2)]
   return `   ${points}  ${tokens} tokens  ${shorten(content)}`
 }
@@ -55,7 +52,7 @@ function describe({ score, token_count, content }: Ranked): string {
 const shorten = (text: string): string =>
   text.length <= LINE_CHARACTERS ? text : `${text.slice(0, LINE_CHARACTERS - 1)}…`
 
-export async function decide({ api, say }: Stage): Promise<string> {
+export async function logDecision({ api, say }: StoryContext): Promise<string> {
   const found = await api.retrieve(TO_ERASE.question, { budget_tokens: BUDGET_TOKENS })
   const [best] = found.memories
   const { decision_id } = await api.logDecision({
@@ -70,16 +67,19 @@ export async function decide({ api, say }: Stage): Promise<string> {
     latency_ms: 1,
     memory_seq: found.log_seq,
   })
-  say(`3. Decide: what was asked, retrieved and answered is on record as ${decision_id}.`)
+  say(`3. Decide: query, retrieved memories and answer are logged as ${decision_id}.`)
   return decision_id
 }
 
-export async function correct({ api, say }: Stage, refs: ReadonlyMap<string, number>) {
+export async function supersedeMemory(
+  { api, say }: StoryContext,
+  refs: ReadonlyMap<string, number>,
+) {
   const [old, old_ref] = findTurn(refs, CORRECTION.replaces)
   const before = await api.retrieve(CORRECTION.question, { budget_tokens: BUDGET_TOKENS })
   await api.supersede(old_ref, CORRECTION.text)
   const after = await api.retrieve(CORRECTION.question, { budget_tokens: BUDGET_TOKENS })
-  say('4. Correct: Nadia says the van comes a day earlier. The new version takes over:')
+  say('4. Correct: Nadia says the van comes a day earlier. The new version replaces the old one:')
   say(`   before  ${shorten(before.memories.find(({ ref }) => ref === old_ref)?.content ?? old)}`)
   const fresh = after.memories.find(({ content }) => content === CORRECTION.text)
   say(`   now     ${shorten(fresh?.content ?? 'not found')}`)
@@ -88,51 +88,51 @@ export async function correct({ api, say }: Stage, refs: ReadonlyMap<string, num
   say('   The old version stays in the history and is no longer retrieved.')
 }
 
-export async function erase(
-  stage: Stage,
+export async function eraseMemory(
+  stage: StoryContext,
   refs: ReadonlyMap<string, number>,
   decision_id: string,
 ): Promise<Certificate> {
   const { api, say } = stage
   const [, ref] = findTurn(refs, TO_ERASE.holds)
-  say('5. Erase: Elias wants his name and number forgotten.')
+  say('5. Erase: Elias wants his name and number erased.')
   const certificate = await api.erase(ref)
   const { outcome, scrubbed_decision_ids, verification } = certificate
   const results = Map.groupBy(verification.paths, ({ result }) => result.replaceAll('_', ' '))
   const seen = [...results].map(([result, paths]) => `${paths.length} ${result}`).join(', ')
   say(`   Certificate ${certificate.certificate_id}: ${outcome}; its key is destroyed.`)
-  say(`   ${verification.paths.length} paths were looked at afterwards: ${seen}.`)
-  say(`   ${scrubbed_decision_ids.length} decision had used it; it was scrubbed and now reads:`)
+  say(`   ${verification.paths.length} read paths were checked afterwards: ${seen}.`)
+  say(`   ${scrubbed_decision_ids.length} decision had used it; it was redacted and now reads:`)
   say(`   ${shorten((await api.decision(decision_id)).output)}`)
-  await showGone(stage)
+  await checkErased(stage)
   return certificate
 }
 
-async function showGone({ api, data_dir, say }: Stage): Promise<void> {
+async function checkErased({ api, data_dir, say }: StoryContext): Promise<void> {
   const found = await api.retrieve(TO_ERASE.question, { budget_tokens: 2_000 })
   if (found.memories.some(({ content }) => content.includes(TO_ERASE.words[0])))
     throw new CommandError('an erased memory was retrieved')
-  say(`   Asked again, ${found.memories.length} memories come back; none holds his number.`)
+  say(`   The same question returns ${found.memories.length} memories; none contains his number.`)
   if (data_dir === null)
-    return say('   The files of that service are elsewhere: they were not searched.')
+    return say('   The files of that service are on another machine and were not searched.')
   const { files, hits } = searchFiles(data_dir, TO_ERASE.words)
-  if (hits.length > 0) throw new CommandError(`erased words are in ${hits.join(', ')}`)
-  say(`   Searched ${files} files of the service, logs included: his name and number are in none.`)
+  if (hits.length > 0) throw new CommandError(`erased text is in ${hits.join(', ')}`)
+  say(`   Searched all ${files} files of the service: his name and number are in none.`)
 }
 
 function findTurn(refs: ReadonlyMap<string, number>, words: string): [string, number] {
   const turn = [...refs].find(([text]) => text.includes(words))
-  if (!turn) throw new CommandError('the conversation lacks a turn the demo needs')
+  if (!turn) throw new CommandError('the conversation lacks a turn that the demo needs')
   return turn
 }
 
-export async function prove(
-  { api, evidence_dir, say }: Stage,
+export async function proveAndVerify(
+  { api, evidence_dir, say }: StoryContext,
   certificate: Certificate,
   decision_id: string,
 ): Promise<void> {
   const epoch = await api.roll()
-  say(`6. Prove: epoch ${epoch.epoch_number} signs ${epoch.tree_size} log entries, root`)
+  say(`6. Prove: checkpoint ${epoch.epoch_number} signs ${epoch.tree_size} log entries, root`)
   say(`   ${epoch.root_hash}`)
   const proof = await api.proof(epoch.epoch_number, certificate.log_seq)
   const steps = proof.audit_path.length
@@ -160,21 +160,95 @@ async function verifyOffline(
   entry: unknown,
   say: (line: string) => void,
 ): Promise<void> {
-  say('7. Verify, offline and without the service, as custos verify does:')
+  say('7. Verify offline, without the service, as custos verify does:')
   const keys = parseKeyList(files.get('keys.json') ?? '', 'keys.json')
   for (const [name, text] of files) {
     if (name === 'keys.json') continue
     for (const document of readDocuments(text)) {
-      const { valid, checks, reason } = await judge(document, { keys, entry })
+      const { valid, checks, reason } = await verifyDocument(document, { keys, entry })
       if (!valid) throw new CommandError(`${name} does not verify: ${reason}`)
       say(`   valid  ${name.padEnd(16)}  ${checks.map((check) => check.name).join(', ')}`)
     }
   }
   const forged = (files.get('certificate.json') ?? '').replace('"erased"', '"nothing_found"')
   for (const document of readDocuments(forged)) {
-    const { valid } = await judge(document, { keys, entry })
-    say(
-      `   ${valid ? 'VALID' : 'not valid, as it should be'}: the certificate with another outcome`,
-    )
+    const { valid } = await verifyDocument(document, { keys, entry })
+    say(`   ${valid ? 'VALID' : 'not valid, as expected'}: the certificate with another outcome`)
   }
 }
+
+/** Files that hold any of the words in UTF-8 or UTF-16, and how many were read. */
+export function searchFiles(
+  dir: string,
+  words: readonly string[],
+): { files: number; hits: string[] } {
+  const needles = words.flatMap((word) => [Buffer.from(word), Buffer.from(word, 'utf16le')])
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name))
+  const hits = paths.filter((path) => {
+    const bytes = readFileSync(path)
+    return needles.some((needle) => bytes.includes(needle))
+  })
+  return { files: paths.length, hits }
+}
+
+interface RankedMemory {
+  readonly ref: number
+  readonly content: string
+  readonly score: number
+  readonly token_count: number
+}
+
+interface RetrieveAnswer {
+  readonly memories: readonly RankedMemory[]
+  readonly tokens_used: number
+  readonly budget_tokens: number
+  readonly log_seq: number
+}
+
+interface Certificate {
+  readonly certificate_id: string
+  readonly outcome: string
+  readonly log_seq: number
+  readonly scrubbed_decision_ids: readonly string[]
+  readonly verification: { readonly paths: readonly { readonly result: string }[] }
+}
+
+const post = (json: unknown) => ({ method: 'POST', json })
+
+/** Calls on one store. */
+export function openStoreApi(client: ServiceClient, store_id: string) {
+  const store = `/v1/stores/${encodeURIComponent(store_id)}`
+  return {
+    writeBatch: (items: readonly unknown[]) =>
+      client.json<{ refs: number[] }>(`${store}/write_batch`, post({ items })),
+    stats: () => client.json<{ tokens: number }>(`${store}/stats`),
+    retrieve: (query: string, options: Readonly<Record<string, unknown>>) =>
+      client.json<RetrieveAnswer>(`${store}/retrieve`, post({ query, options })),
+    supersede: (old_ref: number, content: string) =>
+      client.json<{ ref: number }>(`${store}/supersede`, post({ old_ref, content })),
+    logDecision: (record: Readonly<Record<string, unknown>>) =>
+      client.json<{ decision_id: string }>('/v1/decisions/log', post({ store_id, ...record })),
+    decision: (id: string) =>
+      client.json<{ query: string; output: string; retrieved_contents: string[] }>(
+        `/v1/decisions/${id}`,
+      ),
+    erase: (fact_ref: number) =>
+      client.json<Certificate>(
+        '/v1/erasure/issue',
+        post({ fact_ref, requested_by: 'data_subject' }),
+      ),
+    roll: () =>
+      client.json<{ epoch_number: number; tree_size: number; root_hash: string }>(
+        '/v1/gcrumbs/roll',
+        post({}),
+      ),
+    proof: (epoch: number, seq: number) =>
+      client.json<{ tlog_proof: string; breadcrumb: unknown; audit_path: string[] }>(
+        `/v1/gcrumbs/epochs/${epoch}/proof?seq=${seq}`,
+      ),
+    keys: () => client.json<{ keys: unknown }>('/v1/gcrumbs/public_key'),
+  }
+}
+
+type StoreApi = ReturnType<typeof openStoreApi>

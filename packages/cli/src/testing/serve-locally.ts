@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { type Config, parseConfig, type Service, startService } from '@custos/server'
-import { type Ending, tempDirectory } from './run.ts'
+import { type TestCleanup, tempDirectory } from './run.ts'
 
 export const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
 
@@ -52,7 +52,7 @@ export interface LocalService {
 
 /** Local mode: tenant `local`, no credential; stopped with the test. */
 export async function serveLocally(
-  t: Ending,
+  t: TestCleanup,
   { data_dir = join(tempDirectory(), 'data'), env = {} }: { data_dir?: string; env?: object } = {},
 ): Promise<LocalService> {
   const config = parseConfig({
@@ -96,7 +96,7 @@ export async function serveLocally(
 }
 
 /** What the fixtures made: two versions of a memory, one kept, one erased, a decision on them. */
-export interface Written {
+export interface SampleData {
   readonly refs: readonly number[]
   readonly successor: number
   readonly erased: number
@@ -104,7 +104,7 @@ export interface Written {
   readonly certificate: Answer
 }
 
-export async function writeSome({ call }: LocalService): Promise<Written> {
+export async function writeSampleData({ call }: LocalService): Promise<SampleData> {
   const refs: number[] = []
   for (const content of ['The harbour opens at six', 'Elsa keeps bees', 'The ferry is blue'])
     refs.push((await call('POST', '/v1/stores/default/write', { content })).ref)

@@ -18,7 +18,7 @@ import {
   writeFileDurably,
   writeFully,
 } from '../platform/keys/durable-file.ts'
-import { openFileKeyring } from '../platform/keys/file-keyring.ts'
+import { openFileKeyring } from '../platform/keys/file/open-file-keyring.ts'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { OfflineError } from './offline-error.ts'
 import { openKernel } from './open-kernel.ts'

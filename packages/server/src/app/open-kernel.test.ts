@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../config/config.ts'
-import { ConfigError } from '../config/values.ts'
+import { ConfigError } from '../config/env.ts'
 import { DataError } from '../platform/db/instance.ts'
 import { openTestKernel } from '../testing/kernel.ts'
 

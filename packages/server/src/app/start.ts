@@ -13,7 +13,7 @@ import {
 } from '../slices/assurance/index.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
 import { flushEvaluations } from '../slices/governance/index.ts'
-import { flushRetrieved, registerMemoryJobs } from '../slices/memory/index.ts'
+import { flushRetrievedFacts, registerMemoryJobs } from '../slices/memory/index.ts'
 import { registerOffboardingJobs, resumeDestructions } from '../slices/offboarding/index.ts'
 import { registerReportJobs } from '../slices/reports/index.ts'
 import { registerRetentionJobs } from '../slices/retention/index.ts'
@@ -84,7 +84,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
       await runsSettled(kernel)
       await flushEvaluations(kernel)
       await flushReadMeter(kernel)
-      await flushRetrieved(kernel)
+      await flushRetrievedFacts(kernel)
       await close()
     }
     return {

@@ -11,7 +11,7 @@ import { expireApprovals } from '../slices/approvals/index.ts'
 import { assureDue } from '../slices/assurance/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
-import { flushRetrieved, purgeErased } from '../slices/memory/index.ts'
+import { flushRetrievedFacts, purgeErased } from '../slices/memory/index.ts'
 import { resumeDestructions } from '../slices/offboarding/index.ts'
 import { runDueRetention } from '../slices/retention/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
@@ -66,7 +66,7 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
     every(options.epoch_seconds * 1_000, 'timer.epochs_failed', () =>
       inOneProcess('epochs', () => rollAll(kernel)),
     )
-  every(RETRIEVED_MS, 'timer.retrieved_failed', () => flushRetrieved(kernel))
+  every(RETRIEVED_MS, 'timer.retrieved_failed', () => flushRetrievedFacts(kernel))
   if (kernel.db.shared) every(PURGE_MS, 'timer.purge_failed', () => purgeErased(kernel))
   if (kernel.db.shared && options.rewrite_hours > 0)
     every(REWRITE_LOOK_MS, 'timer.rewrite_failed', () =>

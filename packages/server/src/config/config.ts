@@ -1,11 +1,10 @@
-// Turns settings into a configuration, or says in one line which value is wrong.
+// Turns settings into a configuration; a setting that cannot be used is a one-line ConfigError.
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { LogLevel } from '../platform/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
-import type { Environment } from './env.ts'
-import { integer, wrong } from './values.ts'
+import { type Environment, integer, wrong } from './env.ts'
 
 export interface Config {
   readonly host: string
@@ -42,7 +41,7 @@ export function parseConfig(env: Environment): Config {
   const host = env.CUSTOS_HOST ?? '127.0.0.1'
   return {
     host,
-    port: integer(env, 'CUSTOS_PORT', 8420, { min: 0, max: 65_535 }),
+    port: integer(env, 'CUSTOS_PORT'),
     data_dir: resolve(env.CUSTOS_DATA_DIR ?? './custos-data'),
     postgres: postgres(env),
     auth: authMode(env, host),
@@ -51,10 +50,9 @@ export function parseConfig(env: Environment): Config {
     origin: origin(env),
     ledger_copy: env.CUSTOS_LEDGER_COPY ? resolve(env.CUSTOS_LEDGER_COPY) : null,
     allowed_hosts: list(env.CUSTOS_ALLOWED_HOSTS),
-    epoch_seconds: integer(env, 'CUSTOS_EPOCH_SECONDS', 3_600, { min: 0, max: 86_400 * 365 }),
-    rewrite_hours: integer(env, 'CUSTOS_REWRITE_HOURS', 24, { min: 0, max: 24 * 365 }),
-    index_bytes_max:
-      integer(env, 'CUSTOS_INDEX_MB', 512, { min: 16, max: 1_048_576 }) * 1024 * 1024,
+    epoch_seconds: integer(env, 'CUSTOS_EPOCH_SECONDS'),
+    rewrite_hours: integer(env, 'CUSTOS_REWRITE_HOURS'),
+    index_bytes_max: integer(env, 'CUSTOS_INDEX_MB') * 1024 * 1024,
     embedder: embedderConfig(env),
     log_level: logLevel(env),
   }
@@ -70,7 +68,7 @@ function authMode(env: Environment, host: string): 'local' | 'required' {
   if (given === undefined) return isLoopback(host) ? 'local' : 'required'
   if (given !== 'local' && given !== 'required')
     throw wrong('CUSTOS_AUTH', 'must be local or required')
-  // Without a credential the network would be all that keeps strangers out.
+  // Without credentials, anybody who can reach another address would have full access.
   if (given === 'local' && !isLoopback(host))
     throw wrong('CUSTOS_AUTH', 'can be local only where CUSTOS_HOST is a loopback address')
   return given
@@ -79,13 +77,13 @@ function authMode(env: Environment, host: string): 'local' | 'required' {
 function postgres(env: Environment): PostgresConfig | null {
   const database_url = databaseUrl(env, 'CUSTOS_DATABASE_URL')
   const keyring_url = databaseUrl(env, 'CUSTOS_KEYRING_URL')
-  const pool = integer(env, 'CUSTOS_DATABASE_POOL', 10, { min: 2, max: 1_000 })
-  const wait_seconds = integer(env, 'CUSTOS_DATABASE_WAIT', 0, { min: 0, max: 86_400 })
+  const pool = integer(env, 'CUSTOS_DATABASE_POOL')
+  const wait_seconds = integer(env, 'CUSTOS_DATABASE_WAIT')
   if (database_url === null) {
     if (keyring_url === null) return null
     throw wrong('CUSTOS_KEYRING_URL', 'is used only together with CUSTOS_DATABASE_URL')
   }
-  // A key generated here would be lost with the machine, and differ from that of other processes.
+  // A generated key would be lost with the machine, and each process would have another one.
   if (env.CUSTOS_MASTER_KEY === undefined)
     throw wrong('CUSTOS_MASTER_KEY', 'must be given with CUSTOS_DATABASE_URL (64 hex digits)')
   return { database_url, keyring_url, pool, wait_seconds }
@@ -119,7 +117,7 @@ function masterKey(env: Environment): string | null {
 function origin(env: Environment): string | null {
   const given = env.CUSTOS_ORIGIN
   if (given === undefined) return null
-  // A note's key name: no spaces, no plus sign (C2SP signed-note).
+  // It is the key name of a signed note: no spaces, no plus sign (C2SP signed-note).
   if (!/^[!-*,-~]{1,200}$/.test(given))
     throw wrong('CUSTOS_ORIGIN', 'must be printable ASCII without spaces or "+"')
   return given

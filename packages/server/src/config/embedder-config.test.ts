@@ -1,11 +1,10 @@
-// Settings of embedders: a wrong one stops the start with a line that names it, not its value.
+// Settings of embedders: a wrong one stops the start with a line that names it without its value.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseConfig } from './config.ts'
 import { DEFAULT_EMBEDDER } from './embedder-config.ts'
-import type { Environment } from './env.ts'
-import { ConfigError } from './values.ts'
+import { ConfigError, type Environment } from './env.ts'
 
 const HTTP = {
   CUSTOS_EMBEDDER_URL: 'https://embed.example/v1',
@@ -13,12 +12,12 @@ const HTTP = {
   CUSTOS_EMBEDDER_DIMENSIONS: '384',
 }
 
-test('without settings there is the default and nothing that leaves the process', () => {
+test('without settings the default embedder is used and nothing leaves the process', () => {
   const { embedder } = parseConfig({})
   assert.deepEqual(embedder, { default_name: DEFAULT_EMBEDDER, http: null, onnx: null })
 })
 
-test('a service is given by its base or by the whole address of its operation', () => {
+test('the service is set by its base address or by the whole address of the operation', () => {
   const urls: [string, string][] = [
     ['https://embed.example/v1', 'https://embed.example/v1/embeddings'],
     ['https://embed.example/v1/', 'https://embed.example/v1/embeddings'],
@@ -45,7 +44,7 @@ const WRONG: [Environment, string][] = [
   [{ ...HTTP, CUSTOS_EMBEDDER_URL: 'file:///secret-words' }, 'CUSTOS_EMBEDDER_URL must be a URL'],
   [
     { ...HTTP, CUSTOS_EMBEDDER_URL: 'https://me:secret-words@embed.example' },
-    'CUSTOS_EMBEDDER_URL must hold no credentials',
+    'CUSTOS_EMBEDDER_URL must not contain credentials',
   ],
   [{ ...HTTP, CUSTOS_EMBEDDER_KEY: 'secret-words\r\nx: y' }, 'CUSTOS_EMBEDDER_KEY must be'],
   [{ ...HTTP, CUSTOS_EMBEDDER_MODEL: 'secret words' }, 'CUSTOS_EMBEDDER_MODEL must be'],

@@ -1,13 +1,11 @@
-// The settings of embedders: which are configured, and which one new stores get.
+// The settings of embedders: which ones are configured, and which one new stores use.
 
 import { resolve } from 'node:path'
 import { EMBEDDERS, type EmbedderName } from '@custos/contract'
-import { DIMENSIONS_MAX } from '../platform/embed/embedder.ts'
-import type { Environment, SettingName } from './env.ts'
-import { integer, wrong } from './values.ts'
+import { type Environment, integer, type SettingName, wrong } from './env.ts'
 
 export interface EmbedderConfig {
-  /** What a store is created with that asks for none. */
+  /** The embedder of a store that is created without naming one. */
   readonly default_name: EmbedderName
   /** Null: not configured. */
   readonly http: HttpEmbedderConfig | null
@@ -15,7 +13,7 @@ export interface EmbedderConfig {
 }
 
 export interface HttpEmbedderConfig {
-  /** Of the operation itself, ending in `/embeddings` where no other path was meant. */
+  /** The whole address of the operation; `/embeddings` is appended to a base address. */
   readonly url: string
   readonly model: string
   readonly key: string | null
@@ -29,7 +27,6 @@ export interface OnnxEmbedderConfig {
 }
 
 export const DEFAULT_EMBEDDER: EmbedderName = 'static'
-const TIMEOUT_MS = 5_000
 
 export function embedderConfig(env: Environment): EmbedderConfig {
   const [http, onnx] = [httpEmbedder(env), onnxEmbedder(env)]
@@ -52,15 +49,15 @@ function httpEmbedder(env: Environment): HttpEmbedderConfig | null {
     if (alone) throw wrong(alone, 'is used only together with CUSTOS_EMBEDDER_URL')
     return null
   }
-  // They name the space the vectors are in, and the start does not wait for the service to say.
+  // Both are part of the name of the embedding space; the start does not ask the service.
   for (const name of needs)
     if (env[name] === undefined) throw wrong(name, 'must be given with CUSTOS_EMBEDDER_URL')
   return {
     url: endpointOf(given),
     model: modelName(env),
     key: key(env),
-    dimensions: integer(env, 'CUSTOS_EMBEDDER_DIMENSIONS', 0, { min: 1, max: DIMENSIONS_MAX }),
-    timeout_ms: integer(env, 'CUSTOS_EMBEDDER_TIMEOUT', TIMEOUT_MS, { min: 50, max: 120_000 }),
+    dimensions: integer(env, 'CUSTOS_EMBEDDER_DIMENSIONS'),
+    timeout_ms: integer(env, 'CUSTOS_EMBEDDER_TIMEOUT'),
   }
 }
 
@@ -69,7 +66,7 @@ function endpointOf(given: string): string {
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw wrong('CUSTOS_EMBEDDER_URL', 'must be a URL that begins with http:// or https://')
   if (url.username !== '' || url.password !== '')
-    throw wrong('CUSTOS_EMBEDDER_URL', 'must hold no credentials: use CUSTOS_EMBEDDER_KEY')
+    throw wrong('CUSTOS_EMBEDDER_URL', 'must not contain credentials: use CUSTOS_EMBEDDER_KEY')
   url.hash = ''
   if (!url.pathname.endsWith('/embeddings'))
     url.pathname = `${url.pathname.replace(/\/$/, '')}/embeddings`
@@ -85,7 +82,7 @@ function modelName(env: Environment): string {
 function key(env: Environment): string | null {
   const given = env.CUSTOS_EMBEDDER_KEY
   if (given === undefined) return null
-  // Anything else cannot stand in a header.
+  // Other characters are not allowed in an HTTP header.
   if (/^[!-~]{1,4096}$/.test(given)) return given
   throw wrong('CUSTOS_EMBEDDER_KEY', 'must be printable characters without spaces')
 }

@@ -1,193 +1,238 @@
-// The only reader of the environment: names, defaults and what each setting means.
+// The only reader of the environment: the name, default, range and meaning of each setting.
 
+import assert from 'node:assert/strict'
+import { DIMENSIONS_MAX } from '../platform/embed/embedder.ts'
+import { OperatorError } from '../platform/operator-error.ts'
+
+/** One row of `--help` and of docs/configuration.md. */
 export interface Setting {
   readonly name: string
+  /** Without the leading dashes; empty for secrets, which have no flag. */
   readonly flag: string
+  /** Placeholder of the value in help texts. */
   readonly value: string
+  /** The default in words, or the number itself for settings with a range. */
   readonly fallback: string
   readonly help: string
+  /** Whole numbers only, both ends included. */
+  readonly range?: { readonly min: number; readonly max: number }
+  /** Heading under which docs/configuration.md lists the setting. */
+  readonly topic?: string
 }
 
-/** Every setting of `custos serve`, in the order `--help` shows them. */
+/** Every setting of `custos serve`, in the order of `--help` and docs/configuration.md. */
 export const SETTINGS = [
   {
     name: 'CUSTOS_HOST',
+    topic: 'Address and data',
     flag: 'host',
     value: 'ADDRESS',
     fallback: '127.0.0.1',
-    help: 'address to listen on',
+    help: 'address the service listens on',
   },
   {
     name: 'CUSTOS_PORT',
+    topic: 'Address and data',
     flag: 'port',
     value: 'PORT',
     fallback: '8420',
-    help: 'port to listen on; 0 takes a free one',
+    help: 'port the service listens on; 0 takes a free one',
+    range: { min: 0, max: 65_535 },
   },
   {
     name: 'CUSTOS_DATA_DIR',
+    topic: 'Address and data',
     flag: 'data-dir',
     value: 'DIR',
     fallback: './custos-data',
     help: 'directory of the database and the keyring',
   },
   {
-    name: 'CUSTOS_DATABASE_URL',
-    flag: '',
-    value: 'URL',
-    fallback: 'none: the embedded engine',
-    help: 'PostgreSQL to keep the data in; the data directory is then not used',
-  },
-  {
-    name: 'CUSTOS_KEYRING_URL',
-    flag: '',
-    value: 'URL',
-    fallback: 'beside the data, with a warning',
-    help: 'PostgreSQL to keep the keyring in, apart from the data',
-  },
-  {
-    name: 'CUSTOS_DATABASE_POOL',
-    flag: 'database-pool',
-    value: 'N',
-    fallback: '10',
-    help: 'connections to PostgreSQL this process may use',
-  },
-  {
-    name: 'CUSTOS_DATABASE_WAIT',
-    flag: 'database-wait',
-    value: 'SECONDS',
-    fallback: '0',
-    help: 'how long to try again when PostgreSQL does not answer at the start',
-  },
-  {
-    name: 'CUSTOS_REWRITE_HOURS',
-    flag: 'rewrite-hours',
-    value: 'N',
-    fallback: '24',
-    help: 'how often the secrets in PostgreSQL are written anew to shed deleted ones; 0 never',
-  },
-  {
-    name: 'CUSTOS_AUTH',
-    flag: 'auth',
-    value: 'MODE',
-    fallback: 'local on loopback, else required',
-    help: 'local (no credential, tenant "local") or required',
-  },
-  {
-    name: 'CUSTOS_OPERATOR_KEY',
-    flag: '',
-    value: 'KEY',
-    fallback: 'none',
-    help: 'bootstrap operator credential, 24 characters or more, taken as given',
-  },
-  {
-    name: 'CUSTOS_MASTER_KEY',
-    flag: '',
-    value: 'HEX',
-    fallback: 'generated into the data directory',
-    help: 'key of the keyring, 64 hex digits; a must with PostgreSQL',
-  },
-  {
-    name: 'CUSTOS_ORIGIN',
-    flag: 'origin',
-    value: 'NAME',
-    fallback: 'custos/<instance id>',
-    help: 'origin line of signed checkpoints, a schema-less URL',
-  },
-  {
-    name: 'CUSTOS_LEDGER_COPY',
-    flag: 'ledger-copy',
-    value: 'FILE',
-    fallback: 'none',
-    help: 'copy of the erasure ledger and of signed checkpoints, for another disk',
-  },
-  {
-    name: 'CUSTOS_ALLOWED_HOSTS',
-    flag: 'allowed-hosts',
-    value: 'LIST',
-    fallback: 'loopback names',
-    help: 'further Host names and Origins accepted in local mode, comma separated',
-  },
-  {
-    name: 'CUSTOS_EPOCH_SECONDS',
-    flag: 'epoch-seconds',
-    value: 'N',
-    fallback: '3600',
-    help: 'how often a checkpoint is signed when there is something new; 0 never',
-  },
-  {
-    name: 'CUSTOS_INDEX_MB',
-    flag: 'index-mb',
-    value: 'N',
-    fallback: '512',
-    help: 'memory for search indexes before the least used is dropped',
-  },
-  {
-    name: 'CUSTOS_EMBEDDER',
-    flag: 'embedder',
-    value: 'NAME',
-    fallback: 'static',
-    help: 'what makes the vectors of new stores: static, none, http or onnx',
-  },
-  {
-    name: 'CUSTOS_EMBEDDER_URL',
-    flag: 'embedder-url',
-    value: 'URL',
-    fallback: 'none',
-    help: 'OpenAI-compatible service of the embedder http; texts and queries are sent to it',
-  },
-  {
-    name: 'CUSTOS_EMBEDDER_MODEL',
-    flag: 'embedder-model',
-    value: 'NAME',
-    fallback: 'none',
-    help: 'model to ask that service for',
-  },
-  {
-    name: 'CUSTOS_EMBEDDER_KEY',
-    flag: '',
-    value: 'KEY',
-    fallback: 'none',
-    help: 'credential sent to that service',
-  },
-  {
-    name: 'CUSTOS_EMBEDDER_DIMENSIONS',
-    flag: 'embedder-dimensions',
-    value: 'N',
-    fallback: 'none',
-    help: 'numbers in a vector of that model, up to 4096',
-  },
-  {
-    name: 'CUSTOS_EMBEDDER_TIMEOUT',
-    flag: 'embedder-timeout',
-    value: 'MS',
-    fallback: '5000',
-    help: 'milliseconds a write or a retrieval waits for that service before it goes on without',
-  },
-  {
-    name: 'CUSTOS_ONNX_MODEL',
-    flag: 'onnx-model',
-    value: 'FILE',
-    fallback: 'none',
-    help: 'model of the embedder onnx; needs the package onnxruntime-node',
-  },
-  {
-    name: 'CUSTOS_ONNX_TOKENIZER',
-    flag: 'onnx-tokenizer',
-    value: 'FILE',
-    fallback: 'none',
-    help: 'vocab.txt or tokenizer.json (WordPiece) of that model',
-  },
-  {
     name: 'CUSTOS_LOG_LEVEL',
+    topic: 'Address and data',
     flag: 'log-level',
     value: 'LEVEL',
     fallback: 'info',
     help: 'silent, error, warn or info',
   },
+  {
+    name: 'CUSTOS_AUTH',
+    topic: 'Access',
+    flag: 'auth',
+    value: 'MODE',
+    fallback: 'local on loopback, otherwise required',
+    help: 'local (no credential, tenant "local") or required',
+  },
+  {
+    name: 'CUSTOS_OPERATOR_KEY',
+    topic: 'Access',
+    flag: '',
+    value: 'KEY',
+    fallback: 'none',
+    help: 'operator credential of your choice, 24 characters or more',
+  },
+  {
+    name: 'CUSTOS_ALLOWED_HOSTS',
+    topic: 'Access',
+    flag: 'allowed-hosts',
+    value: 'LIST',
+    fallback: 'loopback names',
+    help: 'more Host names and Origins to accept in local mode, separated by commas',
+  },
+  {
+    name: 'CUSTOS_MASTER_KEY',
+    topic: 'Keys, audit log and erasure',
+    flag: '',
+    value: 'HEX',
+    fallback: 'generated into the data directory',
+    help: 'master key of the keyring, 64 hex digits; required with PostgreSQL',
+  },
+  {
+    name: 'CUSTOS_ORIGIN',
+    topic: 'Keys, audit log and erasure',
+    flag: 'origin',
+    value: 'NAME',
+    fallback: 'custos/INSTANCE-ID',
+    help: 'origin line of signed checkpoints, a URL without its scheme',
+  },
+  {
+    name: 'CUSTOS_EPOCH_SECONDS',
+    topic: 'Keys, audit log and erasure',
+    flag: 'epoch-seconds',
+    value: 'N',
+    fallback: '3600',
+    help: 'seconds between checkpoints, signed only if the log has grown; 0 never',
+    range: { min: 0, max: 86_400 * 365 },
+  },
+  {
+    name: 'CUSTOS_LEDGER_COPY',
+    topic: 'Keys, audit log and erasure',
+    flag: 'ledger-copy',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'second copy of the erasure ledger and the signed checkpoints; use another disk',
+  },
+  {
+    name: 'CUSTOS_DATABASE_URL',
+    topic: 'PostgreSQL',
+    flag: '',
+    value: 'URL',
+    fallback: 'none: the embedded engine',
+    help: 'PostgreSQL database for the data; the data directory is then not used',
+  },
+  {
+    name: 'CUSTOS_KEYRING_URL',
+    topic: 'PostgreSQL',
+    flag: '',
+    value: 'URL',
+    fallback: 'in the data database, with a warning',
+    help: 'PostgreSQL database for the keyring, separate from the data',
+  },
+  {
+    name: 'CUSTOS_DATABASE_POOL',
+    topic: 'PostgreSQL',
+    flag: 'database-pool',
+    value: 'N',
+    fallback: '10',
+    help: 'largest number of PostgreSQL connections of this process',
+    range: { min: 2, max: 1_000 },
+  },
+  {
+    name: 'CUSTOS_DATABASE_WAIT',
+    topic: 'PostgreSQL',
+    flag: 'database-wait',
+    value: 'SECONDS',
+    fallback: '0',
+    help: 'seconds to retry at the start while PostgreSQL does not answer',
+    range: { min: 0, max: 86_400 },
+  },
+  {
+    name: 'CUSTOS_REWRITE_HOURS',
+    topic: 'PostgreSQL',
+    flag: 'rewrite-hours',
+    value: 'N',
+    fallback: '24',
+    help: 'hours between rewrites of the secrets in PostgreSQL that remove deleted ones; 0 never',
+    range: { min: 0, max: 24 * 365 },
+  },
+  {
+    name: 'CUSTOS_INDEX_MB',
+    topic: 'Search and embedders',
+    flag: 'index-mb',
+    value: 'N',
+    fallback: '512',
+    help: 'memory for search indexes in MB; the least recently used index is dropped first',
+    range: { min: 16, max: 1_048_576 },
+  },
+  {
+    name: 'CUSTOS_EMBEDDER',
+    topic: 'Search and embedders',
+    flag: 'embedder',
+    value: 'NAME',
+    fallback: 'static',
+    help: 'embedder of new stores: static, none, http or onnx',
+  },
+  {
+    name: 'CUSTOS_EMBEDDER_URL',
+    topic: 'Search and embedders',
+    flag: 'embedder-url',
+    value: 'URL',
+    fallback: 'none',
+    help: 'OpenAI-compatible service of the embedder http; it receives texts and queries',
+  },
+  {
+    name: 'CUSTOS_EMBEDDER_MODEL',
+    topic: 'Search and embedders',
+    flag: 'embedder-model',
+    value: 'NAME',
+    fallback: 'none',
+    help: 'model to request from that service',
+  },
+  {
+    name: 'CUSTOS_EMBEDDER_KEY',
+    topic: 'Search and embedders',
+    flag: '',
+    value: 'KEY',
+    fallback: 'none',
+    help: 'credential for that service',
+  },
+  {
+    name: 'CUSTOS_EMBEDDER_DIMENSIONS',
+    topic: 'Search and embedders',
+    flag: 'embedder-dimensions',
+    value: 'N',
+    fallback: 'none',
+    help: 'vector length of that model',
+    range: { min: 1, max: DIMENSIONS_MAX },
+  },
+  {
+    name: 'CUSTOS_EMBEDDER_TIMEOUT',
+    topic: 'Search and embedders',
+    flag: 'embedder-timeout',
+    value: 'MS',
+    fallback: '5000',
+    help: 'milliseconds a write or a retrieval waits for that service, then continues without it',
+    range: { min: 50, max: 120_000 },
+  },
+  {
+    name: 'CUSTOS_ONNX_MODEL',
+    topic: 'Search and embedders',
+    flag: 'onnx-model',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'model file of the embedder onnx; needs the package onnxruntime-node',
+  },
+  {
+    name: 'CUSTOS_ONNX_TOKENIZER',
+    topic: 'Search and embedders',
+    flag: 'onnx-tokenizer',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'vocab.txt or tokenizer.json (WordPiece) of that model',
+  },
 ] as const satisfies readonly Setting[]
 
-/** Settings of the commands that talk to a running service. */
+/** Settings of the commands that call a running service. */
 export const CLIENT_SETTINGS = [
   {
     name: 'CUSTOS_URL',
@@ -212,13 +257,13 @@ export const CLIENT_SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
-/** What `custos conformance` reads beside them. */
+/** Further settings of `custos conformance`. */
 export const CONFORMANCE_SETTINGS = [
   {
     name: 'CUSTOS_OTHER_API_KEY',
     flag: 'other-key',
     value: 'KEY',
-    fallback: 'none: multi_tenant cannot be judged',
+    fallback: 'none: multi_tenant is not tested',
     help: 'credential of another tenant of the same service',
   },
 ] as const satisfies readonly Setting[]
@@ -230,7 +275,7 @@ export type ClientEnvironment = Readonly<
 export type SettingName = (typeof SETTINGS)[number]['name']
 export type Environment = Readonly<Partial<Record<SettingName, string>>>
 
-/** The process environment, read once at start. */
+/** The settings in the process environment; empty values count as unset. */
 export const readEnvironment = (): Environment => read(SETTINGS)
 
 export const readClientEnvironment = (): ClientEnvironment => read(CLIENT_SETTINGS)
@@ -238,19 +283,42 @@ export const readClientEnvironment = (): ClientEnvironment => read(CLIENT_SETTIN
 export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
 
 function read<N extends string>(settings: readonly { readonly name: N }[]) {
-  const found: Partial<Record<N, string>> = {}
+  const values: Partial<Record<N, string>> = {}
   for (const { name } of settings) {
     const value = process.env[name]
-    if (value !== undefined && value !== '') found[name] = value
+    if (value !== undefined && value !== '') values[name] = value
   }
-  return found
+  return values
 }
 
-/** `--help` lines for the settings. */
+/** The `--help` lines of the settings: flag and name, then meaning and default. */
 export const settingsHelp = (settings: readonly Setting[] = SETTINGS): string =>
   settings
     .map(({ name, flag, value, fallback, help }) => {
       const left = flag === '' ? name : `--${flag} ${value}, ${name}`
-      return `  ${left}\n      ${help} (default: ${fallback})`
+      return `  ${left}\n      ${help}\n      (default: ${fallback})`
     })
     .join('\n')
+
+/** A setting that cannot be used; the message is one line. */
+export class ConfigError extends OperatorError {}
+
+// The value may be a secret, so it is not part of the message.
+export const wrong = (name: SettingName, rule: string) => new ConfigError(`${name} ${rule}`)
+
+/** The whole number a setting holds, or its default. Throws ConfigError outside its range. */
+export function integer(env: Environment, name: SettingName): number {
+  const { range, fallback } = settingOf(name)
+  assert(range, `${name} has no range`)
+  const given = env[name]
+  if (given === undefined) return Number(fallback)
+  const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
+  if (value >= range.min && value <= range.max) return value
+  throw wrong(name, `must be a whole number from ${range.min} to ${range.max}`)
+}
+
+function settingOf(name: SettingName): Setting {
+  const setting = SETTINGS.find((row) => row.name === name)
+  assert(setting)
+  return setting
+}

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import * as contract from '@custos/contract'
 import fc from 'fast-check'
 import { Refusal } from '../platform/refusal.ts'
+import { Shape } from '../platform/validation.ts'
 import { compileDefaults } from './defaults.ts'
 import { parseJsonBody } from './json-body.ts'
 import { buildOpenapi } from './openapi.ts'
@@ -32,11 +33,18 @@ const isOperation = (value: unknown): value is contract.OperationSpec =>
 const operations = allOperations()
 const document = JSON.parse(JSON.stringify(buildOpenapi(operations, '1.2.3')))
 
+interface Reference {
+  $ref?: string
+}
+
 interface Described {
   operationId: string
-  responses: Record<string, { description?: string; content?: object }>
-  parameters?: { name: string; in: string; required: boolean; schema: object }[]
-  security: object[]
+  summary: string
+  description: string
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> }
+  responses: Record<string, Reference & { description?: string; content?: object }>
+  parameters?: (Reference & { name: string; in: string; required?: boolean; schema: object })[]
+  security?: object[]
 }
 
 function described(): [path: string, method: string, operation: Described][] {
@@ -63,32 +71,123 @@ test('ids are unique, path parameters are declared and required, responses descr
   assert.equal(new Set(ids).size, ids.length)
   for (const [path, method, operation] of described()) {
     const at = `${method} ${path}`
-    const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
+    const given = (operation.parameters ?? []).map((parameter) => resolve(parameter))
+    const inPath = given.filter((parameter) => parameter.in === 'path')
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
     assert.deepEqual(inPath.map(({ name }) => name).sort(), named.sort(), at)
     assert.ok(
       inPath.every(({ required }) => required),
       at,
     )
-    const parameters = (operation.parameters ?? []).map(({ name, in: where }) => `${where} ${name}`)
+    const parameters = given.map(({ name, in: where }) => `${where} ${name}`)
     assert.equal(new Set(parameters).size, parameters.length, at)
     for (const [status, response] of Object.entries(operation.responses)) {
       assert.match(status, /^[1-5]\d\d$/, at)
-      assert.equal(typeof response.description, 'string', at)
+      assert.equal(typeof resolve(response).description, 'string', at)
     }
   }
 })
 
-test('every reference resolves and every security scheme is declared', () => {
-  const text = JSON.stringify(document)
-  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g))
-    assert.ok(document.components.schemas[name ?? ''], name)
-  for (const [, , { security }] of described())
-    for (const scheme of security.flatMap(Object.keys))
-      assert.ok(document.components.securitySchemes[scheme], scheme)
+/** What a reference points to, with what is said beside it; anything else as it is. */
+function resolve<T extends Reference>(part: T): T {
+  if (part.$ref === undefined) return part
+  const names = part.$ref.replace(/^#\//, '').split('/')
+  const target = names.reduce((at, name) => at[name], document)
+  assert.ok(target, part.$ref)
+  const { $ref: _, ...beside } = part
+  return { ...target, ...beside }
+}
+
+interface Visited {
+  readonly value: Record<string, unknown>
+  readonly at: string
+}
+
+/** Every object of the document but examples, with where it is. */
+function* visit(value: unknown, at = '#'): Generator<Visited> {
+  if (!isObject(value)) return
+  if (!Array.isArray(value)) yield { value, at }
+  for (const [name, member] of Object.entries(value))
+    if (name !== 'example' && name !== 'examples') yield* visit(member, `${at}/${name}`)
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+test('every reference resolves, every component is used, every security scheme declared', () => {
+  const used = new Set<string>()
+  for (const { value } of visit(document)) {
+    if (typeof value['$ref'] !== 'string') continue
+    resolve({ $ref: value['$ref'] })
+    used.add(value['$ref'])
+  }
+  const { securitySchemes, ...components } = document.components
+  for (const [kind, members] of Object.entries<object>(components))
+    for (const name of Object.keys(members))
+      assert.ok(used.has(`#/components/${kind}/${name}`), `${kind} ${name} is not used`)
+  for (const { security } of [document, ...described().map(([, , operation]) => operation)])
+    for (const scheme of (security ?? []).flatMap(Object.keys)) assert.ok(securitySchemes[scheme])
+})
+
+test('every field of every schema and every parameter has a description', () => {
+  for (const { value, at } of visit(document)) {
+    if (isSchema(value) && isObject(value['properties']))
+      for (const [name, field] of Object.entries(value['properties']))
+        assert.ok(isObject(field) && resolve(field)['description'], `${at} ${name}`)
+    if (value['in'] === 'path' || value['in'] === 'query')
+      assert.ok(value['description'], `${at} ${value['name']}`)
+  }
+})
+
+const isSchema = ({ type }: Record<string, unknown>): boolean =>
+  type === 'object' || (Array.isArray(type) && type.includes('object'))
+
+test('no object and no list of values is written out twice: it is a named schema', () => {
+  const places = new Map<string, string>()
+  for (const { value, at } of visit(document)) {
+    const named = isSchema(value) && isObject(value['properties'])
+    if (!named && !Array.isArray(value['enum'])) continue
+    if (Object.keys(value['properties'] ?? value['enum'] ?? {}).length < 2) continue
+    const text = JSON.stringify(structureOf(value))
+    assert.equal(places.get(text), undefined, `also at ${at}: give it a title`)
+    places.set(text, at)
+  }
+})
+
+/** A schema without its annotations. */
+function structureOf(value: unknown): unknown {
+  if (!isObject(value) || Array.isArray(value)) return value
+  const members = Object.entries(value).filter(
+    ([name, member]) =>
+      name !== 'default' && !(name === 'description' && typeof member === 'string'),
+  )
+  return Object.fromEntries(members.map(([name, member]) => [name, structureOf(member)]))
+}
+
+test('schemas of one name are the same, whatever is said of them where they are used', () => {
+  const byName = new Map<string, string>()
+  for (const { params, query, body, reply, accepted, preview } of operations)
+    for (const { value, at } of visit([params, query, body, reply, accepted, preview])) {
+      const { title, about: _, description: __, default: ___, ...rest } = value
+      if (typeof title !== 'string') continue
+      const text = JSON.stringify(rest)
+      assert.equal(byName.get(title) ?? text, text, `${title} at ${at}`)
+      byName.set(title, text)
+    }
+})
+
+test('an operation says what it does and when to use it, and shows a valid body', () => {
+  for (const { id, summary, description, body, example } of operations) {
+    assert.match(summary, /^[A-Z][a-z]+s .*[^.]$/, id)
+    assert.match(description ?? '', /\.$/, id)
+    if (body === undefined) continue
+    assert.ok(example !== undefined, `${id} has no example`)
+    new Shape(body, id).assert(structuredClone(example))
+  }
 })
 
 test('each operation says who may call it and how it refuses', () => {
+  assert.deepEqual(document['x-common-refusals'], contract.COMMON_REFUSALS)
   for (const operation of operations) {
     const shown = document.paths[operation.path][operation.method.toLowerCase()]
     assert.equal(shown['x-access'], operation.access)
@@ -97,8 +196,8 @@ test('each operation says who may call it and how it refuses', () => {
       assert.ok(shown['x-refusals'].includes(code), `${operation.id} ${code}`)
       assert.ok(shown.responses[contract.refusals[code].status])
     }
-    assert.equal(shown.security.length === 0, operation.access === 'public')
-    assert.equal(shown['x-refusals'].includes('unauthenticated'), operation.access !== 'public')
+    assert.equal(shown.security?.length === 0, operation.access === 'public')
+    assert.equal('401' in shown.responses, operation.access !== 'public')
   }
 })
 

@@ -1,16 +1,17 @@
 // OpenAPI 3.1 from the operation table: paths, schemas, scopes and every declared refusal.
 
-import { COMMON_REFUSALS, type OperationSpec, type RefusalCode, refusals } from '@custos/contract'
+import { COMMON_REFUSALS, type OperationSpec, type RefusalCode } from '@custos/contract'
 import { edgeRefusals } from './authorize.ts'
-
-type Json = Record<string, unknown>
+import { OpenapiParts } from './openapi-parts.ts'
+import type { Json } from './openapi-schemas.ts'
 
 /** The document served at /openapi.json. */
 export function buildOpenapi(operations: readonly OperationSpec[], version: string): Json {
+  const parts = new OpenapiParts(operations)
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
     const path = paths[operation.path] ?? {}
-    path[operation.method.toLowerCase()] = describeOperation(operation)
+    path[operation.method.toLowerCase()] = describeOperation(operation, parts)
     paths[operation.path] = path
   }
   const tags = [...new Set(operations.map(groupOf))].map((name) => ({ name }))
@@ -24,9 +25,11 @@ export function buildOpenapi(operations: readonly OperationSpec[], version: stri
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: '/' }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    'x-common-refusals': COMMON_REFUSALS,
     tags,
     paths,
-    components: { securitySchemes, schemas: { Problem, ValidationProblem } },
+    components: { securitySchemes, ...parts.components },
   }
 }
 
@@ -37,75 +40,26 @@ const securitySchemes = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
 }
 
-const Problem = {
-  type: 'object',
-  description: 'Problem details (RFC 9457) with a stable `error` code.',
-  required: ['type', 'title', 'status', 'detail', 'error', 'request_id'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: ['string', 'object'] },
-    error: { type: 'string', enum: Object.keys(refusals) },
-    request_id: { type: ['string', 'null'] },
-  },
-}
-
-const ValidationProblem = {
-  type: 'object',
-  description: 'What does not match the schema, and where. The input is never repeated.',
-  required: ['detail', 'error', 'request_id'],
-  properties: {
-    detail: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['loc', 'msg', 'type'],
-        properties: {
-          loc: { type: 'array', items: { type: ['string', 'integer'] } },
-          msg: { type: 'string' },
-          type: { type: 'string' },
-        },
-      },
-    },
-    error: { type: 'string', enum: ['validation', 'malformed_json'] },
-    request_id: { type: 'string' },
-  },
-}
-
-function describeOperation(operation: OperationSpec): Json {
-  const parameters = [
-    ...parametersOf(operation.params, 'path'),
-    ...parametersOf(operation.query, 'query'),
-    ...(operation.idempotent ? [IDEMPOTENCY_KEY] : []),
-  ]
+function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json {
+  const parameters = parts.parametersOf(operation)
   const codes = refusalsOf(operation)
   return {
     operationId: operation.id,
     tags: [groupOf(operation)],
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
-    ...(operation.access === 'public' ? { security: [] } : { security: SECURITY }),
+    ...(operation.access === 'public' ? { security: [] } : {}),
     'x-access': operation.access,
     ...(operation.scope ? { 'x-scope': operation.scope } : {}),
     ...(operation.scopes_too ? { 'x-scopes-too': operation.scopes_too } : {}),
-    'x-refusals': codes,
+    'x-refusals': codes.filter((code) => !COMMON.has(code)),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...requestBody(operation),
-    responses: { ...success(operation), ...problems(codes) },
+    ...requestBody(operation, parts),
+    responses: { ...success(operation, parts), ...parts.problemsOf(codes) },
   }
 }
 
-const SECURITY = [{ bearer: [] }, { apiKey: [] }]
-
-const IDEMPOTENCY_KEY = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: 'A retry with the same key and body gets the first result for 48 hours.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
-}
-
+const COMMON: ReadonlySet<RefusalCode> = new Set(COMMON_REFUSALS)
 const NEEDS_CREDENTIAL: ReadonlySet<RefusalCode> = new Set([
   'unauthenticated',
   'credentials_differ',
@@ -129,99 +83,49 @@ function refusalsOf(operation: OperationSpec): RefusalCode[] {
   return [...new Set([...operation.refuses, ...edgeRefusals(operation), ...common])]
 }
 
-function parametersOf(schema: unknown, where: 'path' | 'query'): Json[] {
-  if (!isRecord(schema) || !isRecord(schema['properties'])) return []
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
-  return Object.entries(schema['properties']).map(([name, property]) => {
-    const examples = isRecord(property) ? property['examples'] : undefined
-    const example = Array.isArray(examples) ? examples[0] : undefined
-    return {
-      name,
-      in: where,
-      required: where === 'path' || required.includes(name),
-      schema: property,
-      ...(example === undefined ? {} : { example }),
-    }
-  })
-}
-
-function requestBody(operation: OperationSpec): Json {
-  if (!operation.body && !operation.body_type) return {}
-  const type = operation.body_type ?? 'application/json'
+function requestBody(
+  { body, body_type, body_optional, example }: OperationSpec,
+  parts: OpenapiParts,
+) {
+  if (!body && !body_type) return {}
+  const schema = body ? { schema: parts.schemas.write(body) } : {}
+  const content = example === undefined ? schema : { ...schema, example }
   return {
     requestBody: {
-      required: !operation.body_optional,
-      content: { [type]: operation.body ? { schema: operation.body } : {} },
+      required: !body_optional,
+      content: { [body_type ?? 'application/json']: content },
     },
   }
 }
 
-function success(operation: OperationSpec): Json {
-  const type = operation.reply_type ?? 'application/json'
-  const description =
-    type === 'application/x-ndjson'
-      ? `${operation.summary}, one JSON object a line`
-      : operation.summary
+function success(operation: OperationSpec, parts: OpenapiParts): Json {
+  const { reply, reply_type = 'application/json', accepted, preview } = operation
+  const headers = parts.headersOf(operation)
+  const json = (description: string, schema: unknown) => ({
+    description,
+    headers,
+    content: { 'application/json': { schema: parts.schemas.write(schema) } },
+  })
   return {
     [operation.status]: {
-      description,
-      headers: { 'X-Request-Id': { schema: { type: 'string' } } },
+      description: reply_type === 'application/x-ndjson' ? 'One JSON object per line' : 'Success',
+      headers,
       content: {
-        [type]: { schema: operation.reply },
-        ...filesOf(operation),
+        [reply_type]: { schema: parts.schemas.write(reply) },
+        ...fileTypes(operation),
         ...(operation.may_stream ? { 'application/x-ndjson': {} } : {}),
       },
     },
-    ...(operation.accepted ? waitingResponse(operation.accepted) : {}),
-    ...(operation.preview ? previewResponse(operation.preview) : {}),
+    ...(accepted ? { 202: json('The operation was accepted and is not finished', accepted) } : {}),
+    ...(preview ? { 200: json('A preview; nothing was changed', preview) } : {}),
   }
 }
 
-/** Files that are no JSON: texts; bytes have no schema (OpenAPI 3.1, 4.8.14.3). */
-const filesOf = ({ file_types = [] }: OperationSpec): Json =>
+/** Files other than JSON: texts have a schema, bytes have none (OpenAPI 3.1, 4.8.14.3). */
+const fileTypes = ({ file_types = [] }: OperationSpec): Json =>
   Object.fromEntries(
     file_types
       .map((type) => type.split(';', 1)[0] ?? type)
       .filter((type) => type !== 'application/json')
       .map((type) => [type, type.startsWith('text/') ? { schema: { type: 'string' } } : {}]),
   )
-
-const previewResponse = (schema: OperationSpec['reply']): Json => ({
-  200: {
-    description: 'What would be done; nothing was.',
-    content: { 'application/json': { schema } },
-  },
-})
-
-const waitingResponse = (schema: OperationSpec['reply']): Json => ({
-  202: {
-    description: 'A policy of the tenant asks for an approval: it waits for a person.',
-    content: { 'application/json': { schema } },
-  },
-})
-
-/** One response a status: its codes, and the shape they come in. */
-function problems(codes: readonly RefusalCode[]): Json {
-  const byStatus = Map.groupBy(codes, (code) => refusals[code].status)
-  const responses: Json = {}
-  for (const [status, ofStatus] of byStatus) {
-    responses[status] = {
-      description: ofStatus.map((code) => `\`${code}\`: ${refusals[code].title}`).join('\n\n'),
-      content: problemContent(ofStatus),
-    }
-  }
-  return responses
-}
-
-function problemContent(codes: readonly RefusalCode[]): Json {
-  const lists = codes.filter((code) => code === 'validation' || code === 'malformed_json')
-  const schema = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } })
-  return {
-    ...(lists.length > 0 ? { 'application/json': schema('ValidationProblem') } : {}),
-    ...(lists.length < codes.length ? { 'application/problem+json': schema('Problem') } : {}),
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}

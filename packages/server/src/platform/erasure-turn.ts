@@ -8,6 +8,7 @@
 // units that hide or show a memory begin with `requireTurn`: they fail once the lease is another's.
 // All else that a turn does follows from ledger rows and does nothing when it is done again.
 
+import { keyedQueue } from './concurrency.ts'
 import type { Tx } from './db/tenant-db.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 import type { LedgerEntry, LedgerTurn, NewLedgerEntry } from './keys/keyring.ts'
@@ -16,7 +17,7 @@ import { assertHeld, leaseLost, overdueLeases, requireHeld, whenLeased } from '.
 
 const PREFIX = 'erasure/'
 
-const lastTurns = perKernel(() => new Map<string, Promise<void>>())
+const turnQueue = perKernel(keyedQueue)
 
 /** The turns this process is at, by tenant. */
 const numbers = perKernel(() => new Map<string, LedgerTurn>())
@@ -30,20 +31,10 @@ export async function inErasureTurn<T>(
   tenant_id: string,
   act: () => Promise<T>,
 ): Promise<T> {
-  const turns = lastTurns(kernel)
-  const before = turns.get(tenant_id) ?? Promise.resolve()
   const numbered = () => withNumber(kernel, tenant_id, act)
-  const result = before.then(() => whenLeased(kernel, `${PREFIX}${tenant_id}`, numbered))
-  const ended = result.then(
-    () => {},
-    () => {},
+  return turnQueue(kernel).run(tenant_id, () =>
+    whenLeased(kernel, `${PREFIX}${tenant_id}`, numbered),
   )
-  turns.set(tenant_id, ended)
-  try {
-    return await result
-  } finally {
-    if (turns.get(tenant_id) === ended) turns.delete(tenant_id)
-  }
 }
 
 // Before anything is looked at: what an earlier turn has requested by now is seen, and no more.

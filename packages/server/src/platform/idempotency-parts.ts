@@ -1,6 +1,7 @@
 // Idempotency-Key for operations of several units of work: the record is written with each of them.
 
 import type { InParts, Notes, ReplayIds } from './call.ts'
+import { keyedQueue } from './concurrency.ts'
 import {
   deleteRecord,
   findRecord,
@@ -31,6 +32,9 @@ const OPEN = { mac: '', day: 0 }
 /** The same once a retry was told that the run broke off: from then on it cannot go on. */
 const BROKEN = { mac: '', day: -1 }
 
+/** Requests of one key, one after another in this process. */
+const queue = perKernel(keyedQueue)
+
 /** How long a retry waits for a run at another process, as a share of the time a lease holds. */
 const WAIT_SHARE = 3
 const LOOK_MS = 50
@@ -50,7 +54,7 @@ export async function runInParts<T extends ReplayIds>(
   const { kernel, tenant_id } = request
   const keyed = { ...request, key_label: await labelOf(request) }
   const name = `${tenant_id}/${keyed.key_label.toString('hex')}`
-  return inTurn(kernel, name, () =>
+  return queue(kernel).run(name, () =>
     kernel.db.shared ? amongProcesses(keyed, parts, name) : runOrReplay(keyed, parts),
   )
 }
@@ -170,23 +174,5 @@ function notesOf<T extends ReplayIds>(keyed: Keyed, seen_us: number | undefined)
   return {
     open: noteWith(OPEN),
     close: async () => noteWith(await macOfToday(kernel, await keyed.content())),
-  }
-}
-
-const turns = perKernel(() => new Map<string, Promise<void>>())
-
-/** One after the other, in this process; the wait ends with the run that is waited for. */
-async function inTurn<T>(kernel: Kernel, name: string, act: () => Promise<T>): Promise<T> {
-  const running = turns(kernel)
-  const result = (running.get(name) ?? Promise.resolve()).then(act)
-  const over = result.then(
-    () => {},
-    () => {},
-  )
-  running.set(name, over)
-  try {
-    return await result
-  } finally {
-    if (running.get(name) === over) running.delete(name)
   }
 }

@@ -2,6 +2,7 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import type { Once, ReplayIds } from './call.ts'
+import { Conflict, retryOnConflict } from './concurrency.ts'
 import { listTenantIds } from './db/control.sql.ts'
 import { PLATFORM } from './db/database.ts'
 import {
@@ -28,9 +29,6 @@ const DAYS_KEPT = IDEMPOTENCY_US / DAY_US
 const ATTEMPTS_MAX = 5
 const ID_HEX_CHARS = 32
 
-/** The record in the unit is not the one that was compared before it. */
-class RecordChanged extends Error {}
-
 export interface KeyedRequest {
   readonly kernel: Kernel
   readonly tenant_id: string
@@ -51,15 +49,12 @@ export interface OnceResult<T> {
  * Runs the unit at most once per key and tenant within 48 h. Refuses `idempotency_key_reused`
  * when the key came with another operation, other parameters or another body.
  */
-export async function runOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await attemptOnce(request, unit)
-    } catch (error) {
-      if (!(error instanceof RecordChanged) || attempt === ATTEMPTS_MAX) throw error
-    }
-  }
-}
+export const runOnce = <T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> =>
+  retryOnConflict(() => attemptOnce(request, unit), {
+    on: 'idempotency_key',
+    attempts: ATTEMPTS_MAX,
+    message: 'other requests with this Idempotency-Key are under way',
+  })
 
 // MACs are made outside the unit: a unit of work awaits nothing but its own queries.
 async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> {
@@ -71,7 +66,7 @@ async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<Onc
 
   return kernel.db.transact(tenant_id, async (tx) => {
     const found = await findRecord(tx, key_label)
-    if (found?.created_us !== seen?.created_us) throw new RecordChanged()
+    if (found?.created_us !== seen?.created_us) throw new Conflict('idempotency_key')
     if (found && live) {
       return { reply: await unit.replay(tx, parseIds(found.ids)), replayed: true }
     }

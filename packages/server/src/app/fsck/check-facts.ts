@@ -9,10 +9,10 @@ import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { SealError } from '../../platform/keys/seal.ts'
 import type { Tokenizer } from '../../platform/tokens/tokenizer.ts'
 import {
-  commitmentOf,
-  commitmentsRoot,
+  computeCommitment,
+  computeCommitmentsRoot,
   type FactDocument,
-  openFact,
+  openFactDocument,
 } from '../../slices/memory/index.ts'
 import { parseRecord } from './check-log.ts'
 import type { Check, Found } from './finding.ts'
@@ -126,7 +126,8 @@ function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): Opened {
   if (secret === null) return 'no_secret'
   const { ref, store_id, sealed } = row
   try {
-    return openFact(keys, { tenant_id: keys.tenant_id, store_id, ref, secret }, sealed).document
+    return openFactDocument(keys, { tenant_id: keys.tenant_id, store_id, ref, secret }, sealed)
+      .document
   } catch (error) {
     if (error instanceof SealError) return 'sealed_shut'
     throw error
@@ -208,7 +209,7 @@ async function* addToGroup(
   if (typeof opened === 'string') group.commitments = null
   else
     group.commitments?.push(
-      commitmentOf(opened.content, Buffer.from(opened.commitment_salt, 'hex')),
+      computeCommitment(opened.content, Buffer.from(opened.commitment_salt, 'hex')),
     )
   const gone = erased.get(row.written_seq) ?? 0
   if (group.seen + gone !== count) return
@@ -216,7 +217,7 @@ async function* addToGroup(
   written.delete(row.written_seq)
   // With one of them erased the root stands for a content that nobody has any more.
   if (group.commitments === null || gone > 0) return
-  yield* rootProblem(check, row, commitmentsRoot(group.commitments))
+  yield* rootProblem(check, row, computeCommitmentsRoot(group.commitments))
 }
 
 async function* rootProblem(check: Check, row: FactRow, root: string): AsyncGenerator<Found> {

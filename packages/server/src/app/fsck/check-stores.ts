@@ -1,7 +1,9 @@
 // Stores: the sealed description opens, and the store is known to the log.
 
 import type { Keyring } from '../../platform/keys/keyring.ts'
-import { open, SealError } from '../../platform/keys/seal.ts'
+import { SealError } from '../../platform/keys/seal.ts'
+import { loadKeys } from '../../platform/sealed-column.ts'
+import { descriptionColumn } from '../../slices/memory/index.ts'
 import type { Check, Found } from './finding.ts'
 import { listStoreRows } from './fsck.sql.ts'
 
@@ -14,19 +16,18 @@ export async function* checkStores({
   const { tenant_id } = db
   const rows = await listStoreRows(db)
   if (counts) counts.stores = rows.length
-  const keys = await keyring.tenant(tenant_id)
   const numbers = rows.map(({ secret_no }) => secret_no)
-  const secrets = await keyring.secrets(tenant_id, 'decision', numbers)
-  for (const { store_id, secret_no, sealed, state } of rows) {
-    const secret = secrets.get(secret_no)
-    if (!secret) {
+  const keys = await loadKeys({ keyring }, tenant_id, numbers)
+  for (const row of rows) {
+    const { store_id, secret_no, sealed, state } = row
+    const key = keys.get(secret_no)
+    if (!key) {
       if (state !== 'deleting')
         yield { kind: 'store', id: store_id, what: 'its secret is gone, its row is not' }
       continue
     }
-    const aad = Buffer.from(JSON.stringify(['store', tenant_id, store_id]))
     try {
-      open(keys.factKey(secret), aad, sealed).fill(0)
+      descriptionColumn.open(key, tenant_id, row, sealed)
     } catch (error) {
       if (!(error instanceof SealError)) throw error
       yield { kind: 'store', id: store_id, what: 'the seal does not open' }

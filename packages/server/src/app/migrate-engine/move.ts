@@ -9,19 +9,19 @@ import { MovedRows } from '../../platform/db/moved-tables.ts'
 import { beginMove, endMove, findHolder, requireRoom } from '../../platform/db/moving.ts'
 import { type PostgresConnection, withPostgres } from '../../platform/db/postgres-connection.ts'
 import { PostgresError } from '../../platform/db/postgres-error.ts'
+import { compareKeyring } from '../../platform/keys/import/compare-keyring.ts'
+import {
+  type ImportTarget,
+  importKeyring,
+  openImportTarget,
+} from '../../platform/keys/import/import-keyring.ts'
+import {
+  hasUnfinishedErasures,
+  type KeyringSource,
+  openKeyringSource,
+} from '../../platform/keys/import/import-source.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
-import { compareKeyring } from '../../platform/keys/postgres/compare-keyring.ts'
-import {
-  importKeyring,
-  type OpenTarget,
-  openImportTarget,
-} from '../../platform/keys/postgres/import-keyring.ts'
-import {
-  isSettled,
-  type KeyringSource,
-  openWithAny,
-} from '../../platform/keys/postgres/import-source.ts'
 import { runFsck, type TenantReport } from '../fsck/fsck.ts'
 import { OfflineError } from '../offline-error.ts'
 import { copyTables } from './copy-tables.ts'
@@ -35,7 +35,7 @@ interface Move {
   readonly to: Config & { readonly postgres: PostgresConfig }
   readonly source: KeyringSource
   readonly rows: MovedRows
-  readonly target: OpenTarget
+  readonly target: ImportTarget
   readonly options: Required<MigrateEngineOptions>
 }
 
@@ -55,7 +55,7 @@ async function withBoth(
   work: (task: Move) => Promise<Moved>,
 ): Promise<Moved> {
   const { data_dir, postgres } = to
-  const source = openWithAny(join(data_dir, 'keyring'), masterKeys(to))
+  const source = await openKeyringSource(join(data_dir, 'keyring'), masterKeys(to))
   const rows = new MovedRows(databasePath(data_dir))
   const target = openImportTarget({
     url: postgres.keyring_url ?? postgres.database_url,
@@ -136,7 +136,7 @@ async function requireSound({ from, source, rows, options }: Move): Promise<Tena
   const owner = findInstance(databasePath(from.data_dir))
   if (owner !== source.instance.instance_id)
     throw new DataError('the database and the keyring of this data directory are of two instances')
-  if (!isSettled(source, from.ledger_copy))
+  if (await hasUnfinishedErasures(source, from.ledger_copy))
     throw new OfflineError(
       `an erasure is not finished in ${from.data_dir}: start the service on it once more, let it ` +
         'finish and stop it',

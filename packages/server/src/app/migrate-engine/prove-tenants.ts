@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/config.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { open, SealError } from '../../platform/keys/seal.ts'
+import { SealError } from '../../platform/keys/seal.ts'
+import { loadKeys } from '../../platform/sealed-column.ts'
 import { digestDocuments } from '../../slices/decisions/index.ts'
 import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
-import { openForErasure } from '../../slices/memory/index.ts'
+import { descriptionColumn, loadFactsForErasure } from '../../slices/memory/index.ts'
 import { listFactPlaces, listStoreRows } from '../fsck/fsck.sql.ts'
 import type { TenantReport } from '../fsck/fsck.ts'
 import { OfflineError } from '../offline-error.ts'
@@ -114,7 +115,7 @@ async function digestFacts(kernel: Kernel, tenant_id: string, nth: number): Prom
   for (let after = -1, seen = 0; ; ) {
     const places = await kernel.db.read(tenant_id, (db) => listFactPlaces(db, after, CHUNK))
     const refs = places.map(({ ref }) => ref).filter((_, i) => (seen + i) % nth === 0)
-    const opened = await kernel.db.read(tenant_id, (db) => openForErasure(kernel, db, refs))
+    const opened = await kernel.db.read(tenant_id, (db) => loadFactsForErasure(kernel, db, refs))
     for (const [ref, { document, vector }] of opened) {
       const hash = createHash('sha256').update(JSON.stringify(document))
       if (vector) hash.update(vector)
@@ -129,17 +130,15 @@ async function digestFacts(kernel: Kernel, tenant_id: string, nth: number): Prom
 
 async function digestStores(kernel: Kernel, tenant_id: string): Promise<Digests> {
   const rows = await kernel.db.read(tenant_id, listStoreRows)
-  const keys = await kernel.keyring.tenant(tenant_id)
   const numbers = rows.map(({ secret_no }) => secret_no)
-  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', numbers)
+  const keys = await loadKeys(kernel, tenant_id, numbers)
   const digests: Digests = new Map()
-  for (const { store_id, secret_no, sealed } of rows) {
-    const secret = secrets.get(secret_no)
-    if (!secret) continue
-    const aad = Buffer.from(JSON.stringify(['store', tenant_id, store_id]))
-    const description = open(keys.factKey(secret), aad, sealed)
-    digests.set(store_id, createHash('sha256').update(description).digest('hex'))
-    description.fill(0)
+  for (const row of rows) {
+    const key = keys.get(row.secret_no)
+    if (!key) continue
+    const description = descriptionColumn.open(key, tenant_id, row, row.sealed)
+    const json = JSON.stringify(description)
+    digests.set(row.store_id, createHash('sha256').update(json).digest('hex'))
   }
   return digests
 }

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFileKeyring } from '../../platform/keys/file-keyring.ts'
+import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 

@@ -3,7 +3,7 @@
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { type Snapshots, SqliteSnapshots } from '../../platform/db/snapshots.ts'
-import { openFileKeyring } from '../../platform/keys/file-keyring.ts'
+import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import { checkStores } from '../fsck/check-stores.ts'
 import { OfflineError } from '../offline-error.ts'

@@ -2,6 +2,24 @@
 
 const byId = (id) => document.getElementById(id)
 const page = { operations: byId('operations'), main: byId('operation'), key: byId('key') }
+/** The document, once it is loaded. */
+let api = {}
+
+/** What a reference points to, with what is said beside it; anything else as it is. */
+function resolve(part) {
+  if (!part?.$ref) return part
+  const names = part.$ref.slice(2).split('/')
+  const { $ref: _, ...beside } = part
+  return { ...resolve(names.reduce((at, name) => at[name], api)), ...beside }
+}
+
+/** A schema in full: named schemas in place of the references to them. */
+function inFull(schema) {
+  if (Array.isArray(schema)) return schema.map(inFull)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const members = Object.entries(resolve(schema))
+  return Object.fromEntries(members.map(([name, member]) => [name, inFull(member)]))
+}
 
 /** An element with attributes and children; text is always text, never markup. */
 function make(tag, attributes = {}, ...children) {
@@ -19,9 +37,9 @@ start().catch((error) => {
 async function start() {
   const response = await fetch('/openapi.json')
   if (!response.ok) throw new Error(`/openapi.json answered ${response.status}`)
-  const api = await response.json()
+  api = await response.json()
   byId('version').textContent = api.info.version
-  const operations = listOperations(api)
+  const operations = listOperations()
   byId('credential').addEventListener('submit', (event) => event.preventDefault())
   byId('filter').addEventListener('input', (event) => list(operations, event.target.value))
   window.addEventListener('hashchange', () => open(operations))
@@ -29,7 +47,7 @@ async function start() {
   open(operations)
 }
 
-function listOperations(api) {
+function listOperations() {
   return Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
@@ -131,17 +149,17 @@ const schemaDetails = (title, schema) =>
     'details',
     {},
     make('summary', {}, title),
-    make('pre', { tabindex: '0' }, JSON.stringify(schema, null, 2)),
+    make('pre', { tabindex: '0' }, JSON.stringify(inFull(schema), null, 2)),
   )
 
 function refusals({ responses }) {
   const rows = Object.entries(responses).filter(([status]) => !status.startsWith('2'))
-  const lines = rows.map(([status, { description }]) =>
+  const lines = rows.map(([status, response]) =>
     make(
       'tr',
       {},
       make('th', { scope: 'row' }, status),
-      make('td', {}, ...lineBreaks(description)),
+      make('td', {}, ...lineBreaks(refusalText(response))),
     ),
   )
   return make(
@@ -152,11 +170,17 @@ function refusals({ responses }) {
   )
 }
 
+/** Refusals of one status: those of the operation, and those it shares with others. */
+function refusalText({ $ref, description }) {
+  const shared = resolve({ $ref }).description
+  return (description ?? shared).replace('Also the shared refusals', shared)
+}
+
 const lineBreaks = (text) =>
   text.split('\n\n').flatMap((line) => [line.replaceAll('`', ''), make('br')])
 
 function form(operation) {
-  const parameters = (operation.parameters ?? []).map((parameter) => field(parameter))
+  const parameters = (operation.parameters ?? []).map((parameter) => field(resolve(parameter)))
   const body = bodyField(operation)
   const send = make('button', { type: 'submit' }, `Send ${operation.method}`)
   const curl = make('pre', { tabindex: '0', 'aria-label': 'curl command' })
@@ -211,7 +235,8 @@ function field({ name, in: where, required, schema, example, description }) {
   return { name, where, input, row }
 }
 
-function typeText(schema = {}) {
+function typeText(part = {}) {
+  const schema = resolve(part)
   const parts = [schema.enum ? schema.enum.join(' | ') : (schema.type ?? '')]
   if (schema.format) parts.push(schema.format)
   if (schema.minimum !== undefined) parts.push(`≥ ${schema.minimum}`)
@@ -222,33 +247,15 @@ function typeText(schema = {}) {
 
 function bodyField({ requestBody }) {
   if (!requestBody) return null
-  const [type, { schema }] = Object.entries(requestBody.content)[0]
-  const text = schema ? JSON.stringify(sample(schema, 0), null, 2) : ''
+  const [type, { example }] = Object.entries(requestBody.content)[0]
+  const text = example === undefined ? '' : JSON.stringify(example, null, isLines(type) ? 0 : 2)
   const input = make('textarea', { id: 'body', spellcheck: 'false' })
   input.value = text
   const row = make('div', {}, make('label', { for: 'body' }, `Body (${type})`), input)
   return { type, input, row }
 }
 
-/** A value to start from: required members, and the first words of the rest. */
-function sample(schema, depth) {
-  if (schema.examples) return schema.examples[0]
-  if (schema.default !== undefined) return schema.default
-  if (schema.const !== undefined) return schema.const
-  if (schema.enum) return schema.enum[0]
-  if (schema.anyOf) return sample(schema.anyOf[0], depth)
-  if (schema.type === 'object') {
-    const required = schema.required ?? []
-    const members = Object.entries(schema.properties ?? {})
-    const kept = members.filter(([name]) => required.includes(name))
-    return Object.fromEntries(kept.map(([name, member]) => [name, sample(member, depth + 1)]))
-  }
-  if (schema.type === 'array')
-    return schema.items && depth < 3 ? [sample(schema.items, depth + 1)] : []
-  return (
-    { integer: schema.minimum ?? 0, number: 0, boolean: false, string: '' }[schema.type] ?? null
-  )
-}
+const isLines = (type) => type === 'application/x-ndjson'
 
 function buildRequest({ method, path }, parameters, body) {
   const filled = (where) =>

@@ -15,7 +15,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { Tables } from './tables.ts'
+import type { Tables } from './schema/tables.ts'
 
 /** Builds queries for both engines; `compile()` of a query it made gives the SQLite text. */
 export const builder = new Kysely<Tables>({

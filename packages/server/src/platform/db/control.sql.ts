@@ -1,7 +1,7 @@
 // SQL of the control tables, which belong to no tenant: tenants and credentials.
 
 import { builder } from './builder.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type TenantRow = Tables['tenants']

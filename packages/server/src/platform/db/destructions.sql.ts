@@ -1,7 +1,7 @@
 // SQL of off-boarded tenants: a control table, and the control rows a tenant leaves behind.
 
 import { builder } from './builder.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type DestructionRow = Tables['destructions']

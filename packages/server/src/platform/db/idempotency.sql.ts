@@ -1,7 +1,7 @@
 // SQL of idempotency records: what a key was used for, never the key nor the body.
 
+import type { Tables } from './schema/tables.ts'
 import { statement } from './statement.ts'
-import type { Tables } from './tables.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from './tenant-db.ts'
 
 export type IdempotencyRow = Omit<Tables['idempotency'], 'tenant_id'>

@@ -5,7 +5,7 @@ import { migrationsOf, requireKnown } from './migrate.ts'
 import { APP_ROLE, accessDdl, ensureRole } from './postgres-access.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { PostgresError } from './postgres-error.ts'
-import { laterDdl, type Migration, tableDdl } from './schema.ts'
+import { laterDdl, type Migration, tableDdl } from './schema/ddl.ts'
 
 /** The schema is missing or old and this role may not make it; the message is one clear line. */
 export class MigrationNeeded extends OperatorError {}

@@ -13,7 +13,7 @@ import { subjects } from './migrations/0009-subjects.ts'
 import { retention } from './migrations/0010-retention.ts'
 import { offboarding } from './migrations/0011-offboarding.ts'
 import { assurance } from './migrations/0012-assurance.ts'
-import { type EngineName, laterDdl, type Migration, tableDdl } from './schema.ts'
+import { type EngineName, laterDdl, type Migration, tableDdl } from './schema/ddl.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
 export const migrations: readonly Migration[] = [

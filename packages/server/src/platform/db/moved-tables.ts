@@ -6,7 +6,7 @@ import { migrationsOf, requireKnown } from './migrate.ts'
 import { MoveError, seeingAll } from './moving.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { PostgresError } from './postgres-error.ts'
-import type { TableSpec } from './schema.ts'
+import type { TableSpec } from './schema/ddl.ts'
 
 /** How many rows a table has, and their digest in the order of the key. */
 export interface TableDigest {

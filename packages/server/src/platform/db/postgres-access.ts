@@ -2,8 +2,8 @@
 
 import { OperatorError } from '../operator-error.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
-import type { TableSpec } from './schema.ts'
-import type { ControlTable } from './tables.ts'
+import type { TableSpec } from './schema/ddl.ts'
+import type { ControlTable } from './schema/tables.ts'
 
 /** The role of every transaction. It owns nothing, logs in nowhere and bypasses no policy. */
 export const APP_ROLE = 'custos_app'

@@ -1,6 +1,7 @@
 // One node:sqlite connection with its pragmas and a cache of prepared statements.
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { LruCache } from '../lru-cache.ts'
 
 const CACHED_STATEMENTS_MAX = 400
 
@@ -8,7 +9,7 @@ type Bindable = string | number | bigint | null | Uint8Array
 
 export class SqliteConnection {
   readonly #db: DatabaseSync
-  readonly #cache = new Map<string, StatementSync>()
+  readonly #statements = new LruCache<string, StatementSync>({ max: CACHED_STATEMENTS_MAX })
 
   constructor(path: string, mode: 'write' | 'read') {
     this.#db = new DatabaseSync(path, { readOnly: mode === 'read', timeout: 10_000 })
@@ -50,20 +51,13 @@ export class SqliteConnection {
   }
 
   close(): void {
-    this.#cache.clear()
+    this.#statements.clear()
     this.#db.close()
   }
 
   #prepare(sql: string): StatementSync {
-    const cached = this.#cache.get(sql)
-    if (cached) return cached
-    const prepared = this.#db.prepare(sql)
-    if (this.#cache.size >= CACHED_STATEMENTS_MAX) {
-      const oldest = this.#cache.keys().next()
-      if (!oldest.done) this.#cache.delete(oldest.value)
-    }
-    this.#cache.set(sql, prepared)
-    return prepared
+    // No `get`: the order of use is not worth its cost for each statement.
+    return this.#statements.peek(sql) ?? this.#statements.set(sql, this.#db.prepare(sql))
   }
 }
 

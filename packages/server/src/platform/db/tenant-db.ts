@@ -12,8 +12,8 @@ import type {
   UpdateResult,
 } from 'kysely'
 import { builder } from './builder.ts'
+import type { Tables, TenantTable } from './schema/tables.ts'
 import type { Statement } from './statement.ts'
-import type { Tables, TenantTable } from './tables.ts'
 
 /** A query that `builder` made; each engine compiles it in its own words. */
 export interface Query<O> {

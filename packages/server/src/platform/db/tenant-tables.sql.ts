@@ -3,8 +3,8 @@
 import { sql } from 'kysely'
 import { builder } from './builder.ts'
 import { migrations } from './migrate.ts'
-import type { TableSpec } from './schema.ts'
-import type { TenantTable } from './tables.ts'
+import type { TableSpec } from './schema/ddl.ts'
+import type { TenantTable } from './schema/tables.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from './tenant-db.ts'
 
 const CONTROL: readonly string[] = [

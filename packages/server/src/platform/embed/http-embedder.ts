@@ -1,6 +1,7 @@
 // An embedder behind an OpenAI-compatible endpoint: batches, retries, and an end to waiting.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { semaphore } from '../concurrency.ts'
 import { Breaker } from './breaker.ts'
 import {
   type Embedder,
@@ -9,7 +10,6 @@ import {
   type EmbedOptions,
 } from './embedder.ts'
 import { type Endpoint, NotNow, requestVectors, TextsRefused } from './http-request.ts'
-import { Turnstile } from './turnstile.ts'
 
 export interface HttpEmbedderOptions extends Endpoint {
   /** How long a request may take, and a call somebody waits for altogether. */
@@ -64,7 +64,7 @@ interface Proof {
 class Caller {
   readonly #options: HttpEmbedderOptions
   readonly #breaker = new Breaker()
-  readonly #turnstile = new Turnstile(REQUESTS_AT_ONCE)
+  readonly #semaphore = semaphore(REQUESTS_AT_ONCE)
 
   constructor(options: HttpEmbedderOptions) {
     this.#options = options
@@ -128,7 +128,7 @@ class Caller {
   /** A text that is not taken may spoil a batch: halves find it, and it alone has no vector. */
   async #embedBatch(texts: readonly string[], call: Call): Promise<(Int8Array | null)[]> {
     try {
-      return await this.#turnstile.inside(() => this.#attempt(texts, call))
+      return await this.#semaphore.run(() => this.#attempt(texts, call))
     } catch (error) {
       if (!isOfTexts(error)) throw error
       const alone = texts.length === 1
@@ -150,8 +150,8 @@ class Caller {
   /** Rejects where the service does not take a harmless word: asked once by a call's batches. */
   async #prove(call: Call): Promise<void> {
     const { proof } = call
-    proof.asked ??= this.#turnstile
-      .inside(() => this.#attempt([HARMLESS], { ...call, tried: true }))
+    proof.asked ??= this.#semaphore
+      .run(() => this.#attempt([HARMLESS], { ...call, tried: true }))
       .then(
         () => {
           proof.works = true

@@ -1,7 +1,6 @@
 // What the rest of the server may ask of a keyring, whatever engine keeps it.
 
 import type { KeyObject } from 'node:crypto'
-import type { PublishedKey } from './published-key.ts'
 
 export type SecretKind = 'fact' | 'decision'
 
@@ -42,6 +41,17 @@ export interface Signer {
   readonly public_key: Buffer
   /** Ed25519 (RFC 8032), 64 bytes; `signing_key_retired` once the key is. */
   sign(message: Uint8Array): Buffer
+}
+
+/** The public half of a signing key, as it is listed for verifiers. */
+export interface PublishedKey {
+  readonly key_id: string
+  readonly purpose: string
+  /** 32 bytes Ed25519, lower hex. */
+  readonly public_key: string
+  /** RFC 3339, six fractional digits, `Z`. */
+  readonly valid_from: string
+  readonly retired_at: string | null
 }
 
 export interface StoredCheckpoint {

@@ -26,6 +26,12 @@ export interface MasterHolder {
   key: KeyObject
 }
 
+/** A change of the master key: values wrapped under `from` are wrapped again under `next`. */
+export interface MasterRotation {
+  readonly from: MasterHolder
+  readonly next: MasterHolder
+}
+
 export function masterKeyObject(master_key: Buffer): KeyObject {
   if (master_key.length !== KEY_BYTES)
     throw new KeyringError('bad_master_key', 'the master key must be 32 bytes (64 hex digits)')

@@ -11,15 +11,15 @@ import { openSealed, sealNew } from '../records/index.ts'
 import type { ApproverRow } from './approvers.sql.ts'
 
 /** What a caller wrote of a person. */
-export type ApproverWords = { readonly name: string; readonly role: string | null }
+export type ApproverContent = { readonly name: string; readonly role: string | null }
 
 const ownerOf = (tenant_id: string, approver_id: string) =>
   ({ tenant_id, table: 'approver', kind: '', id: approver_id }) as const
 
-export const sealWords = (
+export const sealApprover = (
   kernel: Kernel,
   { tenant_id, approver_id }: { tenant_id: string; approver_id: string },
-  words: ApproverWords,
+  words: ApproverContent,
 ) => sealNew(kernel, ownerOf(tenant_id, approver_id), words)
 
 function unreadable(): never {
@@ -31,9 +31,9 @@ export async function openApprovers(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly ApproverRow[],
-): Promise<{ row: ApproverRow; words: ApproverWords }[]> {
+): Promise<{ row: ApproverRow; words: ApproverContent }[]> {
   const sealed = rows.map((row) => ({ ...row, owner: ownerOf(tenant_id, row.approver_id) }))
-  const opened = await openSealed<ApproverWords>(kernel, tenant_id, sealed)
+  const opened = await openSealed<ApproverContent>(kernel, tenant_id, sealed)
   return rows.map((row, i) => ({ row, words: opened[i] ?? unreadable() }))
 }
 
@@ -46,7 +46,7 @@ export async function showApprovers(
   return opened.map(({ row, words }) => showApprover(row, words))
 }
 
-export const showApprover = (row: ApproverRow, { name, role }: ApproverWords): Approver => ({
+export const showApprover = (row: ApproverRow, { name, role }: ApproverContent): Approver => ({
   approver_id: row.approver_id,
   name,
   role,
@@ -58,7 +58,7 @@ export const showApprover = (row: ApproverRow, { name, role }: ApproverWords): A
 
 export type ApproverEvent = 'approver.enrolled' | 'approver.updated' | 'approver.revoked'
 
-export const appendApprover = (
+export const appendApproverEvent = (
   tx: Tx,
   event_type: ApproverEvent,
   { row, changed_by }: { row: ApproverRow; changed_by: string },

@@ -1,6 +1,6 @@
 // SQL of approvers: who may sign decisions, the revoked ones included.
 
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
 export type ApproverRow = Omit<Tables['approvers'], 'tenant_id'>
@@ -54,7 +54,7 @@ export async function insertApprover(tx: Tx, row: ApproverRow): Promise<boolean>
 }
 
 /** False: it has changed since it was looked at. */
-export async function changeApprover(tx: Tx, before: ApproverRow, row: ApproverRow) {
+export async function updateApproverRow(tx: Tx, before: ApproverRow, row: ApproverRow) {
   const { active, secret_no, sealed, changed_us } = row
   const changed = await tx.run(
     update(tx, 'approvers')

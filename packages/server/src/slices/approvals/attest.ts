@@ -6,7 +6,7 @@ import { attestationBytes, verifyEd25519 } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { type OpenRecord, resume } from '../records/index.ts'
+import { applyDecision, type OpenRecord } from '../records/index.ts'
 import { openApprovers } from './approver.ts'
 import { findApprover } from './approvers.sql.ts'
 import { kindOf, type OpenRequest } from './open-request.ts'
@@ -20,10 +20,10 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
   const kind = kindOf(row)
   const { decision, reason } = body
   const { name: approver, ...approved } = attested
-  const record = await resume(call, registryOf(kind), row.record_id, {
+  const record = await applyDecision(call, registryOf(kind), row.record_id, {
     ...{ decision, approver, attested: approved },
     reason: reason ?? undefined,
-    require: whileActive(body.signer_id),
+    require: requireActive(body.signer_id),
   })
   return {
     request_id: row.request_id,
@@ -35,7 +35,7 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
 }
 
 /** Whoever was revoked meanwhile decides nothing, in the unit that decides. */
-const whileActive = (approver_id: string) => async (tx: Tx) => {
+const requireActive = (approver_id: string) => async (tx: Tx) => {
   const row = await findApprover(tx, approver_id)
   if (row?.active !== 1) throw new Refusal('approver_not_found')
 }
@@ -46,7 +46,7 @@ function statusOf({ row }: OpenRecord) {
   return status
 }
 
-interface Body {
+interface AttestationBody {
   readonly decision: 'approve' | 'deny'
   readonly signer_id: string
   readonly signature: string
@@ -56,7 +56,7 @@ interface Body {
 async function readAttestation(
   { kernel, tenant_id }: Call,
   { context }: OpenRequest,
-  { decision, signer_id, signature }: Body,
+  { decision, signer_id, signature }: AttestationBody,
 ) {
   const row = await kernel.db.read(tenant_id, (db) => findApprover(db, signer_id))
   if (row?.active !== 1) throw new Refusal('approver_not_found')

@@ -5,16 +5,16 @@ import type { Call, Handler } from '../../platform/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { meter } from '../tenants/index.ts'
 import {
+  type ApproverContent,
   type ApproverEvent,
-  type ApproverWords,
-  appendApprover,
+  appendApproverEvent,
   openApprovers,
-  sealWords,
+  sealApprover,
   showApprover,
 } from './approver.ts'
-import { type ApproverRow, changeApprover, findApprover } from './approvers.sql.ts'
+import { type ApproverRow, findApprover, updateApproverRow } from './approvers.sql.ts'
 
-interface Change {
+interface ApproverUpdate {
   readonly name?: string | null | undefined
   readonly role?: string | null | undefined
   readonly active?: boolean | null | undefined
@@ -33,7 +33,7 @@ export const revokeApprover: Handler<typeof contract.revoke> = async (call, { pa
 
 const ATTEMPTS_MAX = 5
 
-async function change(call: Call, approver_id: string, wanted: Change) {
+async function change(call: Call, approver_id: string, wanted: ApproverUpdate) {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const changed = await tryToChange(call, approver_id, wanted)
     if (changed) return changed
@@ -41,7 +41,7 @@ async function change(call: Call, approver_id: string, wanted: Change) {
   throw new Refusal('unavailable', 'the approver is being changed', { retry_after_s: 1 })
 }
 
-interface Changed {
+interface ApproverUpdateResult {
   readonly approver: Approver
   readonly event: ApproverEvent | null
 }
@@ -50,8 +50,8 @@ interface Changed {
 async function tryToChange(
   call: Call,
   approver_id: string,
-  wanted: Change,
-): Promise<Changed | null> {
+  wanted: ApproverUpdate,
+): Promise<ApproverUpdateResult | null> {
   const { kernel, tenant_id, principal } = call
   const before = await call.read((db) => findApprover(db, approver_id))
   if (!before) throw new Refusal('approver_not_found')
@@ -63,20 +63,20 @@ async function tryToChange(
   const event = eventOf({ before, known }, { words, active })
   if (event === null) return { approver: showApprover(before, known), event }
 
-  const sealed = await sealWords(kernel, { tenant_id, approver_id }, words)
+  const sealed = await sealApprover(kernel, { tenant_id, approver_id }, words)
   return call.transact(async (tx) => {
     const row = { ...before, ...sealed, active: active ? 1 : 0, changed_us: tx.now() }
-    if (!(await changeApprover(tx, before, row))) return null
+    if (!(await updateApproverRow(tx, before, row))) return null
     meter(tx, call.operation.id)
-    await appendApprover(tx, event, { row, changed_by: principal.key_id })
+    await appendApproverEvent(tx, event, { row, changed_by: principal.key_id })
     return { approver: showApprover(row, words), event }
   })
 }
 
 /** Null: nothing changes. */
 function eventOf(
-  { before, known }: { before: ApproverRow; known: ApproverWords },
-  { words, active }: { words: ApproverWords; active: boolean },
+  { before, known }: { before: ApproverRow; known: ApproverContent },
+  { words, active }: { words: ApproverContent; active: boolean },
 ): ApproverEvent | null {
   if (active !== (before.active === 1)) return active ? 'approver.enrolled' : 'approver.revoked'
   return words.name === known.name && words.role === known.role ? null : 'approver.updated'

@@ -3,7 +3,7 @@
 import { APPROVERS_MAX, type approvals as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { meter } from '../tenants/index.ts'
-import { appendApprover, sealWords, showApprovers } from './approver.ts'
+import { appendApproverEvent, sealApprover, showApprovers } from './approver.ts'
 import { countApprovers, findApprover, findApproverByKey, insertApprover } from './approvers.sql.ts'
 import { isSoundPublicKey } from './public-key.ts'
 
@@ -16,7 +16,7 @@ export const enroll: Handler<typeof contract.enroll> = async (call, { body }) =>
     return call.refuse('rejected', 'public_key is not a public key of Ed25519')
   const approver_id = kernel.ids.hex(APPROVER_ID_BYTES)
   const words = { name: body.name, role: body.role ?? null }
-  const sealed = await sealWords(kernel, { tenant_id, approver_id }, words)
+  const sealed = await sealApprover(kernel, { tenant_id, approver_id }, words)
 
   const enrolled = await call.once<string>({
     async run(tx) {
@@ -28,7 +28,7 @@ export const enroll: Handler<typeof contract.enroll> = async (call, { body }) =>
       const row = { approver_id, public_key, active: 1, ...sealed, ...times }
       if (!(await insertApprover(tx, row))) return call.refuse('rejected', ENROLLED)
       meter(tx, call.operation.id)
-      await appendApprover(tx, 'approver.enrolled', { row, changed_by: principal.key_id })
+      await appendApproverEvent(tx, 'approver.enrolled', { row, changed_by: principal.key_id })
       return { reply: approver_id, ids: { approver_id } }
     },
     // Written by run above.

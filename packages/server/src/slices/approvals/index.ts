@@ -9,7 +9,7 @@ import * as reads from './reads.ts'
 import { changeSettings, settings } from './settings.ts'
 import { verify } from './verify.ts'
 
-export { expireApprovals } from './expire-approvals.ts'
+export { expireApprovals } from '../records/expire-requests.ts'
 
 export const approvalsHandlers = {
   requests: reads.requests,

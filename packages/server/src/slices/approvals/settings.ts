@@ -7,7 +7,7 @@ import {
 } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { findSettings, loadSettings, saveSettings } from '../records/index.ts'
+import { findSettings, loadSettings, upsertSettings } from '../records/index.ts'
 import { meter } from '../tenants/index.ts'
 
 export const settings: Handler<typeof contract.settings> = async (call) => ({
@@ -25,7 +25,7 @@ export const changeSettings: Handler<typeof contract.change_settings> = (call, {
         body.expires_after_seconds ?? before?.expires_after_s ?? APPROVAL_SECONDS.default,
     }
     const changed_by = call.principal.key_id
-    await saveSettings(tx, {
+    await upsertSettings(tx, {
       different_credential: wanted.different_credential ? 1 : 0,
       attestation_required: wanted.attestation_required ? 1 : 0,
       expires_after_s: wanted.expires_after_seconds,

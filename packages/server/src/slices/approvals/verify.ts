@@ -20,7 +20,7 @@ import { contextHex, loadRequest } from './reads.ts'
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const opened = await loadRequest(call, params.request_id)
   const { row, record } = opened
-  const { checks, not_checked } = await judge(call, opened)
+  const { checks, not_checked } = await verifyDecision(call, opened)
   const signer = record === null ? null : attestedBy(record)
   return {
     request_id: row.request_id,
@@ -35,12 +35,12 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
   }
 }
 
-interface Judged {
+interface ApprovalVerdict {
   readonly checks: readonly Check[]
   readonly not_checked: readonly string[]
 }
 
-async function judge(call: Call, opened: OpenRequest): Promise<Judged> {
+async function verifyDecision(call: Call, opened: OpenRequest): Promise<ApprovalVerdict> {
   const { record } = opened
   if (record === null)
     return { checks: [refuted('decided', 'nothing was decided')], not_checked: [] }

@@ -2,11 +2,14 @@
 
 import type { artifacts as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { certifyArtifact, findRecord, type OpenRecord, resume } from '../records/index.ts'
+import { applyDecision, certifyArtifact, findRecord, type OpenRecord } from '../records/index.ts'
 import { meter } from '../tenants/index.ts'
-import { faultOf, findCertificate } from './certificate.ts'
-import { artifactRegistry } from './registry.ts'
-import { showArtifact } from './show-artifact.ts'
+import {
+  artifactRegistry,
+  certificateFault,
+  findCertificate,
+  showArtifact,
+} from './artifact-registry.ts'
 
 const { kind } = artifactRegistry
 
@@ -14,7 +17,7 @@ export const approve: Handler<typeof contract.approve> = async (call, { params, 
   // By name: whatever else the body holds must not become a part of the decision.
   const { approver, reason } = body
   const decision = { decision: 'approve', approver, reason } as const
-  const record = await resume(call, artifactRegistry, params.artifact_id, decision)
+  const record = await applyDecision(call, artifactRegistry, params.artifact_id, decision)
   return showArtifact(record, call.tenant_id)
 }
 
@@ -22,7 +25,7 @@ export const reject: Handler<typeof contract.reject> = async (call, { params, bo
   const { artifact_id } = params
   const { approver, reason } = body
   const decision = { decision: 'deny', approver, reason } as const
-  await resume(call, artifactRegistry, artifact_id, decision)
+  await applyDecision(call, artifactRegistry, artifact_id, decision)
   return { artifact_id, status: 'denied' as const, approver }
 }
 
@@ -34,7 +37,7 @@ export const certify: Handler<typeof contract.certify> = async (call, { params, 
   const artifact = (await look()) ?? call.refuse('artifact_not_found')
   const certificate =
     (await findCertificate(kernel, tenant_id, certificate_id)) ?? call.refuse('landing_not_found')
-  const fault = faultOf(certificate, artifact)
+  const fault = certificateFault(certificate, artifact)
   if (fault !== null) return call.refuse('rejected', fault)
 
   await call.once<string>({

@@ -6,7 +6,7 @@ import { approve, certify, reject } from './decide.ts'
 import { get, integrity, list, stats, verify } from './reads.ts'
 import { register } from './register.ts'
 
-export { artifactRegistry } from './registry.ts'
+export { artifactRegistry } from './artifact-registry.ts'
 
 export const artifactsHandlers = {
   register,

@@ -8,13 +8,19 @@ import {
   countByStatus,
   findRecord,
   listRecords,
-  normalDigest,
+  normalizeDigest,
   type OpenRecord,
   verifyDocument,
 } from '../records/index.ts'
-import { faultOf, findCertificate } from './certificate.ts'
-import { artifactRegistry, hashesOf } from './registry.ts'
-import { requestOf, showArtifact, showListed } from './show-artifact.ts'
+import {
+  artifactRegistry,
+  certificateFault,
+  findCertificate,
+  hashesOf,
+  requestOf,
+  showArtifact,
+  showListed,
+} from './artifact-registry.ts'
 
 const { kind } = artifactRegistry
 
@@ -70,13 +76,13 @@ async function judgeCertificate(
   const { status, linked_id } = artifact.row
   if (status !== 'certified') return { checks: {}, fault: null }
   const found = await findCertificate(kernel, tenant_id, linked_id ?? '')
-  const fault = found === null ? 'the certificate is not here' : faultOf(found, artifact)
+  const fault = found === null ? 'the certificate is not here' : certificateFault(found, artifact)
   return { checks: { certificate: fault === null }, fault }
 }
 
 export const integrity: Handler<typeof contract.integrity> = async (call, { params, body }) => {
   const registered = hashesOf(requestOf(await findArtifact(call, params.artifact_id)).layers)
-  const supplied = body.layer_hashes.map(normalDigest)
+  const supplied = body.layer_hashes.map(normalizeDigest)
   const match =
     supplied.length === registered.length && supplied.every((hash, i) => hash === registered[i])
   return { match, registered, supplied }

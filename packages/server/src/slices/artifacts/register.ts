@@ -4,9 +4,8 @@ import { type artifacts as contract, limits } from '@custos/contract'
 import type { ArtifactRequest, JsonObject } from '@custos/proof'
 import type { Handler } from '../../platform/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { normalDigest, propose, waitingAnswer } from '../records/index.ts'
-import { artifactRegistry } from './registry.ts'
-import { showArtifact } from './show-artifact.ts'
+import { answerWaiting, normalizeDigest, proposeRecord } from '../records/index.ts'
+import { artifactRegistry, showArtifact } from './artifact-registry.ts'
 
 export const register: Handler<typeof contract.register> = async (call, { body }) => {
   const { kernel, tenant_id } = call
@@ -17,14 +16,14 @@ export const register: Handler<typeof contract.register> = async (call, { body }
     kind: body.kind ?? 'lora+rag',
     layers: body.layers.map(({ media_type = null, digest, size = null }) => ({
       ...{ media_type, size },
-      digest: normalDigest(digest),
+      digest: normalizeDigest(digest),
     })),
     // Parsed from JSON, so what it holds is JSON.
     metadata: (body.metadata ?? {}) as JsonObject,
   }
-  const { record } = await propose(call, artifactRegistry, request)
+  const { record } = await proposeRecord(call, artifactRegistry, request)
   if (record.row.status === 'waiting_hitl')
-    return waitingAnswer(kernel, tenant_id, record, 'artifact_id')
+    return answerWaiting(kernel, tenant_id, record, 'artifact_id')
   return showArtifact(record, tenant_id)
 }
 

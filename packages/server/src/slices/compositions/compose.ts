@@ -4,13 +4,13 @@ import { COMPOSITION_LICENSES_BYTES_MAX, type compositions as contract } from '@
 import type { CompositionRequest } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import {
-  answeredBefore,
+  answerWaiting,
   claimedAuthority,
+  findEarlierAnswer,
   type OpenRecord,
-  propose,
+  proposeRecord,
   recordedAuthority,
-  refused,
-  waitingAnswer,
+  recordRefusal,
 } from '../records/index.ts'
 import {
   COMPOSITION_ID,
@@ -18,17 +18,17 @@ import {
   rejected,
   tierReason,
 } from './composition-registry.ts'
-import { examine } from './examine.ts'
+import { examineMembers } from './members.ts'
 import { showComposition } from './show-composition.ts'
 
 export const compose: Handler<typeof contract.compose> = async (call, { body }) => {
   // A retry is told of the first request, whatever the registries say by now.
-  const before = await answeredBefore(call, compositionRegistry)
+  const before = await findEarlierAnswer(call, compositionRegistry)
   if (before) return answer(call, before)
   const claimed = body.members.map(({ license }) => Buffer.byteLength(license))
   if (claimed.reduce((sum, bytes) => sum + bytes, 0) > COMPOSITION_LICENSES_BYTES_MAX)
     throw rejected([`the licences have more than ${COMPOSITION_LICENSES_BYTES_MAX} bytes together`])
-  const { members, reasons } = await examine(call, body.members)
+  const { members, reasons } = await examineMembers(call, body.members)
   if (reasons.length > 0) throw rejected(reasons)
 
   const ceiling = call.principal.max_trust_tier ?? null
@@ -41,15 +41,18 @@ export const compose: Handler<typeof contract.compose> = async (call, { body }) 
   }
   const reason = tierReason(request, ceiling)
   if (reason !== undefined) {
-    const { row } = await refused(call, compositionRegistry, request, { code: 'tier', reason })
+    const { row } = await recordRefusal(call, compositionRegistry, request, {
+      code: 'tier',
+      reason,
+    })
     throw rejected([reason], { composition_id: row.record_id })
   }
 
-  const { record } = await propose(call, compositionRegistry, request)
+  const { record } = await proposeRecord(call, compositionRegistry, request)
   return answer(call, record)
 }
 
 const answer = (call: Call, record: OpenRecord) =>
   record.row.status === 'waiting_hitl'
-    ? waitingAnswer(call.kernel, call.tenant_id, record, COMPOSITION_ID)
+    ? answerWaiting(call.kernel, call.tenant_id, record, COMPOSITION_ID)
     : showComposition(record, call.tenant_id)

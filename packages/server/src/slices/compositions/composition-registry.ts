@@ -8,8 +8,8 @@ import {
   type ProposedMember,
 } from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
-import type { Proposed, Registry } from '../records/index.ts'
-import { changesSince, examine, verdictOf } from './examine.ts'
+import type { AdmittedProposal, Registry } from '../records/index.ts'
+import { examineMembers, findChanges, verdictOf } from './members.ts'
 
 export const COMPOSITION_ID = 'composition_id'
 const OPERATION = 'composition.govern'
@@ -37,11 +37,11 @@ export function tierReason(
 }
 
 /** Everything again, as it is now; refuses where it no longer stands. */
-async function fields(proposed: Proposed<CompositionRequest>) {
+async function fields(proposed: AdmittedProposal<CompositionRequest>) {
   const { request, ceiling } = proposed
-  const { members, license_verdict, reasons } = await examine(proposed, request.members)
+  const { members, license_verdict, reasons } = await examineMembers(proposed, request.members)
   const tier = tierReason(request, ceiling)
-  const changes = changesSince(request.members, members)
+  const changes = findChanges(request.members, members)
   const all = [...changes, ...reasons, ...(tier === undefined ? [] : [tier])]
   if (all.length > 0) throw rejected(all)
   return {

@@ -2,14 +2,14 @@
 
 import type { compositions as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { resume } from '../records/index.ts'
+import { applyDecision } from '../records/index.ts'
 import { compositionRegistry } from './composition-registry.ts'
 import { showComposition } from './show-composition.ts'
 
 export const approve: Handler<typeof contract.approve> = async (call, { params, body }) => {
   const { approver, reason } = body
   const decision = { decision: 'approve', approver, reason } as const
-  const record = await resume(call, compositionRegistry, params.composition_id, decision)
+  const record = await applyDecision(call, compositionRegistry, params.composition_id, decision)
   return showComposition(record, call.tenant_id)
 }
 
@@ -17,6 +17,6 @@ export const reject: Handler<typeof contract.reject> = async (call, { params, bo
   const { composition_id } = params
   const { approver, reason } = body
   const decision = { decision: 'deny', approver, reason } as const
-  await resume(call, compositionRegistry, composition_id, decision)
+  await applyDecision(call, compositionRegistry, composition_id, decision)
   return { composition_id, status: 'denied', approver }
 }

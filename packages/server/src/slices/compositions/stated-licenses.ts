@@ -5,29 +5,29 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { findByContent, findByName, findRecord, type OpenRecord } from '../records/index.ts'
 
 /** Whose registries are looked into. */
-export interface Where {
+export interface TenantRegistries {
   readonly kernel: Kernel
   readonly tenant_id: string
 }
 
-export interface Stated {
+export interface StatedLicenses {
   /** What a claim must be the same as; null: nothing is stated in one word. */
   readonly license: string | null
   /** All that applies beside a claim, `license` among it. */
   readonly licenses: readonly string[]
 }
 
-const NOTHING: Stated = { license: null, licenses: [] }
+const NOTHING: StatedLicenses = { license: null, licenses: [] }
 
 /** Of records of many members: what several of them rest on is opened once. */
-export function statedLicenses({ kernel, tenant_id }: Where) {
+export function statedLicenses({ kernel, tenant_id }: TenantRegistries) {
   const find = (kind: 'artifact' | 'landing' | 'corpus', record_id: unknown) =>
     typeof record_id === 'string' ? findRecord(kernel, tenant_id, { kind, record_id }) : null
-  const corpora = remembered(async (record_id: string) =>
+  const corpora = memoize(async (record_id: string) =>
     ofCorpus((await find('corpus', record_id))?.document ?? {}),
   )
   // Any of them may be what the artifact was registered from: all of them count.
-  const composed = remembered(async (name: string) => {
+  const composed = memoize(async (name: string) => {
     const named = await findByName(kernel, tenant_id, { kind: 'composition', name })
     return named.flatMap(({ document }) => ofComposition(document ?? {}))
   })
@@ -36,33 +36,34 @@ export function statedLicenses({ kernel, tenant_id }: Where) {
     const { corpus_id } = evidenceOf(certificate)
     return typeof corpus_id === 'string' ? corpora(corpus_id) : []
   }
-  const ofArtifact = async ({ request }: OpenRecord): Promise<Stated> => {
+  const ofArtifact = async ({ request }: OpenRecord): Promise<StatedLicenses> => {
     const license = licenseOf(request)
     const own = license === null ? [] : [license]
     return { license, licenses: [...own, ...(await composed(String(request['artifact_ref'])))] }
   }
-  const ofLanding = async (certificate: OpenRecord): Promise<Stated> => {
+  const ofLanding = async (certificate: OpenRecord): Promise<StatedLicenses> => {
     const artifact =
       (await find('artifact', evidenceOf(certificate)['artifact_id'])) ??
       (await findCertified({ kernel, tenant_id }, certificate))
     const stated = artifact === null ? NOTHING : await ofArtifact(artifact)
-    return joined(stated, await ofCertificate(certificate))
+    return addLicenses(stated, await ofCertificate(certificate))
   }
 
   const of = {
     artifact: async (artifact: OpenRecord) =>
-      joined(
+      addLicenses(
         await ofArtifact(artifact),
         await ofCertificate(await find('landing', artifact.row.linked_id)),
       ),
     landing: ofLanding,
-    corpus: async ({ row }: OpenRecord) => joined(NOTHING, await corpora(row.record_id)),
-    composition: async ({ document }: OpenRecord) => joined(NOTHING, ofComposition(document ?? {})),
+    corpus: async ({ row }: OpenRecord) => addLicenses(NOTHING, await corpora(row.record_id)),
+    composition: async ({ document }: OpenRecord) =>
+      addLicenses(NOTHING, ofComposition(document ?? {})),
   }
-  return (kind: keyof typeof of, record: OpenRecord): Promise<Stated> => of[kind](record)
+  return (kind: keyof typeof of, record: OpenRecord): Promise<StatedLicenses> => of[kind](record)
 }
 
-function remembered<T>(look: (key: string) => Promise<T>): (key: string) => Promise<T> {
+function memoize<T>(look: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, T>()
   return async (key) => {
     const found = known.get(key) ?? (await look(key))
@@ -71,14 +72,17 @@ function remembered<T>(look: (key: string) => Promise<T>): (key: string) => Prom
   }
 }
 
-const joined = ({ license, licenses }: Stated, more: readonly string[]): Stated => ({
+const addLicenses = (
+  { license, licenses }: StatedLicenses,
+  more: readonly string[],
+): StatedLicenses => ({
   license,
   licenses: [...new Set([...licenses, ...more])].sort(),
 })
 
 /** The artifact that a certificate is about, where it was registered after it was issued. */
 async function findCertified(
-  { kernel, tenant_id }: Where,
+  { kernel, tenant_id }: TenantRegistries,
   { document }: OpenRecord,
 ): Promise<OpenRecord | null> {
   const artifact = document?.['artifact']

@@ -2,46 +2,40 @@
 
 import type { decisions } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
-import { exportDecisions } from './export.ts'
-import { log } from './log.ts'
-import { get, list, stats } from './reads.ts'
-import { replay } from './replay.ts'
-import { scrub } from './scrub.ts'
+import { scrub } from './scrub/scrub.ts'
+import { log } from './trail/log.ts'
+import { exportDecisions, get, list, stats } from './trail/reads.ts'
+import { replay } from './trail/replay.ts'
 
-export {
-  checkDecisions,
-  checkSomeDecisions,
-  type DecisionFault,
-  type DecisionsChecked,
-} from './check.ts'
-export { type DecisionFilter, listDecisions } from './decisions.sql.ts'
-export { digestDocuments } from './document-digests.ts'
-export { composed, fold } from './folding.ts'
-export { refuseHeldDecision, refuseHeldUses } from './holds.ts'
-export { finishScrub, isLacking, lacksScrub, scrubNow } from './ledger-scrub.ts'
-export { occurrences } from './occurrences.ts'
-export { openRows, whenSettled } from './open.ts'
-export { ownTexts, textsIn } from './own-texts.ts'
-export { readBackScrubbed } from './plan-scrub.ts'
-export { type Probed, probeDecisions } from './probe.ts'
-export { probeRedaction } from './probe-redaction.ts'
+export { refuseHeldDecision, refuseHeldUses } from './scrub/holds.ts'
+export { type PathResult, probeDecisions, probeRedaction, readBackScrubbed } from './scrub/probe.ts'
 export {
   applyRedaction,
   type DecisionRedaction,
   type PlannedRedaction,
   planRedaction,
-} from './redact.ts'
-export { MARKER } from './redaction.ts'
+} from './scrub/redact-decision.ts'
+export { finishScrub, isScrubMissing, lacksScrub, scrubDecisions } from './scrub/scrub.ts'
 export {
   applyScrubParts,
   dropScrubParts,
   partLimits,
   type Redaction,
-  untilCurrent,
+  retryPlanning,
   type WrittenScrub,
   writeScrubParts,
-} from './scrub-parts.ts'
-export { showBySeqs } from './show-by-seqs.ts'
+} from './scrub/scrub-parts.ts'
+export {
+  checkDecisions,
+  checkSomeDecisions,
+  type DecisionFault,
+  type DecisionsCheck,
+  digestDocuments,
+} from './trail/check.ts'
+export { type DecisionFilter, listDecisions } from './trail/decisions.sql.ts'
+export { openRows, ownTexts, retryWhileErasing, textsIn } from './trail/open.ts'
+export { showBySeqs } from './trail/reads.ts'
+export { findOccurrences, foldText, MARKER, toNfc } from './trail/redact-text.ts'
 
 export const decisionsHandlers = {
   log,

@@ -75,7 +75,7 @@ test('decisions that used memories of a deleted store keep what is not erased', 
   }
 })
 
-for (const at of ['erasure:3-ledger', 'erasure:3', 'erasure:4']) {
+for (const at of ['erasure:ledger_recorded', 'erasure:key_destroyed', 'erasure:applied']) {
   test(`a batch cut off at ${at} is finished whole by the next start`, async () => {
     let gone = false
     let reached = () => {}

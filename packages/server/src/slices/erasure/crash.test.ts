@@ -6,7 +6,7 @@ import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { ERASURE_STEPS } from './steps.ts'
 
 const CONTENT = 'Ravi Subramanian has account 4417-2290'
-const UNDONE = new Set(['erasure:1', 'erasure:2'])
+const UNDONE = new Set(['erasure:marked', 'erasure:planned'])
 const fateOf = (at: string): string => (UNDONE.has(at) ? 'undoes' : 'finishes')
 
 /** Every named point from `at` on throws: nothing after it happens, as if the process were gone. */
@@ -75,7 +75,7 @@ for (const name of ERASURE_STEPS) {
 }
 
 test('a failure after the plan is durable is finished by the next request', async () => {
-  const cut = cutAt('erasure:3')
+  const cut = cutAt('erasure:key_destroyed')
   let broken = true
   const scene = await openScene({
     step: (name) => {

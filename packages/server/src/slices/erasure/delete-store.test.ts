@@ -68,8 +68,8 @@ test('a store deletion cut off between two transactions goes on after the next s
   let batches = 0
   const step = (name: string) => {
     if (cut) throw new Error('cut off')
-    if (name === 'erasure:1') batches += 1
-    if (batches < 2 || name !== 'erasure:3-ledger') return
+    if (name === 'erasure:marked') batches += 1
+    if (batches < 2 || name !== 'erasure:ledger_recorded') return
     cut = true
     reached()
     throw new Error('cut off')
@@ -101,7 +101,7 @@ test('while a store is being deleted, memory.delete in it is refused with 409', 
   })
   const scene = await openScene({
     step: async (name) => {
-      if (name !== 'erasure:1') return
+      if (name !== 'erasure:marked') return
       reached()
       await held
     },

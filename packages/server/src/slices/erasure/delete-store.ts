@@ -1,18 +1,117 @@
-// memory.delete_store: from here the store is gone for readers; a job erases what is in it.
+// memory.delete_store: hides a store from readers at once; a job erases its memories, then its row.
 
-import type { memoryErasure } from '@custos/contract'
+import { limits, type memoryErasure } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { findLastJob } from '../../platform/db/jobs.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
+import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { admit } from '../governance/index.ts'
-import { findStore, markStoreDeleting } from '../memory/index.ts'
+import { findStore, listRefsOfStore, markErasing, markStoreDeleting } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { erasureSigner } from './certificate.ts'
-import { STORE_ERASE } from './store-erase-job.ts'
-import { countFactsOf } from './subjects.sql.ts'
+import { UnprovenErasure } from './certify.ts'
+import { eraseMarkedFacts } from './erase.ts'
+import { countFacts } from './erasure.sql.ts'
+import { finishStoreErasure, requestStoreErasure } from './finish-store.ts'
+import { type ErasureReasons, fillReasons } from './plan.ts'
+import { finishPendingErasures } from './recover.ts'
 
-/** Asked again while the job is open, it answers that job; after a failed one, a new job. */
+export const STORE_ERASE = 'store.erase'
+
+/** Below the limit on purpose: a unit of this size keeps other writers waiting under 0.1 s. */
+const FACTS_PER_BATCH = Math.min(200, limits.store_delete_facts_per_transaction)
+
+interface StoreErasure {
+  readonly store_id: string
+  /** Number of the secret the store's own description is sealed with. */
+  readonly secret_no: number
+  readonly facts: number
+  readonly reasons: ErasureReasons
+}
+
+/** Only this file writes payloads. */
+function parsePayload(payload: Readonly<Record<string, unknown>>): StoreErasure {
+  const { store_id, secret_no, facts, legal_basis, requested_by } = payload
+  return {
+    store_id: String(store_id),
+    secret_no: Number(secret_no),
+    facts: Number(facts),
+    reasons: fillReasons({
+      legal_basis: typeof legal_basis === 'string' ? legal_basis : null,
+      requested_by: typeof requested_by === 'string' ? requested_by : null,
+    }),
+  }
+}
+
+/** Safe to run again from the start: what is erased is no longer listed. */
+export const storeEraser =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const { tenant_id } = context.job
+    const erasure = parsePayload(context.job.payload)
+    const isOver = beginTurn(kernel)
+    for (;;) {
+      if (context.stopping) return undefined
+      const left = await eraseBatch(kernel, tenant_id, erasure)
+      if (left === 0) break
+      await reportProgress(kernel, context, erasure)
+      if (isOver()) return NEXT_TURN
+    }
+    await removeStore(kernel, tenant_id, erasure)
+    await context.progress(erasure.facts, erasure.facts)
+    return undefined
+  }
+
+async function reportProgress(
+  kernel: Kernel,
+  { job, progress }: JobContext,
+  erasure: StoreErasure,
+): Promise<void> {
+  const left = await kernel.db.read(job.tenant_id, (db) => countFacts(db, erasure.store_id))
+  await progress(Math.max(0, erasure.facts - left), erasure.facts)
+}
+
+/** How many memories were erased; 0: none is left. */
+async function eraseBatch(
+  kernel: Kernel,
+  tenant_id: string,
+  { store_id, reasons }: StoreErasure,
+): Promise<number> {
+  erasureSigner(kernel)
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    await finishPendingErasures(kernel, tenant_id)
+    const refs = await kernel.db.read(tenant_id, (db) =>
+      listRefsOfStore(db, store_id, -1, FACTS_PER_BATCH),
+    )
+    if (refs.length === 0) return 0
+    await kernel.db.transact(tenant_id, async (tx) => {
+      await requireTurn(kernel, tx)
+      await markErasing(tx, refs)
+    })
+    const facts = refs.map((ref) => ({ ref, store_id }))
+    const marked = { facts, reasons, requested_us }
+    const unproven = await eraseMarkedFacts(kernel, tenant_id, marked)
+    if (unproven.length > 0) throw new UnprovenErasure()
+    return refs.length
+  })
+}
+
+async function removeStore(
+  kernel: Kernel,
+  tenant_id: string,
+  { store_id, secret_no, facts }: StoreErasure,
+): Promise<void> {
+  await inErasureTurn(kernel, tenant_id, async () => {
+    const plan = { version: 1, kind: 'store', store_id, secret_no, facts } as const
+    await finishStoreErasure(kernel, tenant_id, await requestStoreErasure(kernel, tenant_id, plan))
+  })
+}
+
+/** While the job is open, another request answers the same job; after a failed one, a new job. */
 export const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = async (
   call,
   { params },
@@ -31,7 +130,7 @@ export const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = asyn
 export async function startStoreDeletion(kernel: Kernel, tx: Tx, store_id: string) {
   const store = await findStore(tx, store_id)
   if (!store) return null
-  const facts = await countFactsOf(tx, store_id)
+  const facts = await countFacts(tx, store_id)
   const answer = { store_id, state: 'deleting', facts } as const
   if ((await markStoreDeleting(tx, store_id)) === 'already') {
     const open = await findOpenJob(tx, store_id)

@@ -1,131 +1,281 @@
-// Steps 2 and 3 of an erasure: plan, ledger row, secret destroyed. From there it can only go on.
+// erasure.issue and memory.delete, and the same for jobs: erases memories, each with a certificate.
+//
+// Every erasure goes through these files in this order: what an earlier run left is finished
+// (recover.ts), the memory is hidden and its plan recorded (prepare.ts), its secret and rows are
+// destroyed (destroy.ts), every read path is checked and the certificate signed (certify.ts).
 
-import { renewTurn, requestInTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import type { erasure, IssuedCertificate, memoryErasure } from '@custos/contract'
+import type { Call, Handler } from '../../platform/call.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import type { LedgerParts } from '../../platform/keys/keyring.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { dropScrubParts, untilCurrent } from '../decisions/index.ts'
-import { requestMissed, unmarkErasing } from '../memory/index.ts'
-import { type Finished, finishFacts } from './finish-facts.ts'
-import type { Pending } from './plan.ts'
+import { admit } from '../governance/index.ts'
 import {
-  type FactErasure,
-  type Known,
-  ledgerRow,
-  type Marked,
-  type Planned,
-  planFacts,
-} from './plan-facts.ts'
-import { passed } from './steps.ts'
-import { deleteHeldNumbers } from './subjects.sql.ts'
+  findStore,
+  loadFactStates,
+  loadWriteTarget,
+  markErasing,
+  requireCapability,
+} from '../memory/index.ts'
+import { erasureSigner, type StoredCertificate, showCertificate } from './certificate.ts'
+import { type CertifiedBatch, certifyFacts, certifyNothing, UnprovenErasure } from './certify.ts'
+import { applyPlans, destroyKeys } from './destroy.ts'
+import { findFactRows, findStandingByRef } from './erasure.sql.ts'
+import { type ErasureReasons, fillReasons } from './plan.ts'
+import {
+  type EraseRequest,
+  type ErasureBatch,
+  type MarkedSubject,
+  markSubject,
+  prepareErasure,
+  type RecordedErasure,
+} from './prepare.ts'
+import { finishPendingErasures } from './recover.ts'
+import { reportStep } from './steps.ts'
 
-export interface Erased extends Finished {
-  /** Salt and content of what was erased; only the first answer may show the salt. */
-  readonly known: ReadonlyMap<number, Known>
+export const issue: Handler<(typeof erasure)['issue']> = async (call, { body }) => {
+  const request = {
+    ref: body.fact_ref,
+    store_id: body.store_id ?? null,
+    allowed_stores: call.principal.allowed_stores,
+    facts_only: false,
+    operation: call.operation.id,
+  }
+  const result = await eraseFact(call, request, fillReasons(body))
+  if (result === null) return call.refuse('memory_not_found')
+  return showResult(call.kernel, result)
 }
 
-/**
- * Erases 1..500 subjects of one tenant that step 1 has marked. The caller holds the tenant's
- * erasure turn. A failure before the ledger row is durable leaves everything as it was.
- */
-export async function eraseMarked(
-  kernel: Kernel,
-  tenant_id: string,
-  erasure: FactErasure,
-): Promise<Erased> {
-  const refs = erasure.marked.map(({ ref }) => ref)
-  const { pending, known } = await planOrUndo(kernel, tenant_id, erasure)
-  await passed(kernel, '3-ledger')
-  await kernel.keyring.destroySecrets(tenant_id, 'fact', refs)
-  await passed(kernel, '3')
-  return { known, ...(await finishFacts(kernel, tenant_id, { pending, known })) }
+export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
+  call,
+  { params, body },
+) => {
+  const { ref } = body
+  const { store_id } = params
+  const { store, states } = await call.read(async (db) => ({
+    store: await findStore(db, store_id),
+    states: await loadFactStates(db, [ref]),
+  }))
+  if (store?.state === 'deleting') return call.refuse('store_deleting')
+  // `default` has no row before its first write; any other store without one does not exist.
+  if (!store && store_id !== 'default') return call.refuse('store_not_found')
+  const { settings } = await loadWriteTarget(call.kernel, call.tenant_id, store_id)
+  requireCapability(settings, 'hard_delete', call.operation.id)
+  const minted = states.has(ref) ? ['store_id', 'ref'] : ['store_id']
+  await admit(call, 'memory.delete', { store_id, ref }, { minted })
+
+  const request = {
+    ref,
+    store_id,
+    allowed_stores: call.principal.allowed_stores,
+    facts_only: true,
+    operation: call.operation.id,
+  }
+  const result = await eraseFact(call, request, fillReasons(body))
+  if (result === null) return { deleted: false, ref }
+  const { deleted, certificate } = result
+  return { deleted, erasure_certificate_id: certificate.certificate_id, ref }
 }
 
-async function planOrUndo(
+export interface ErasureResult {
+  readonly certificate: StoredCertificate
+  /** This request (or the first run of its idempotency key) removed a memory. */
+  readonly deleted: boolean
+  /** Only in the answer of the run that read the content. */
+  readonly content_salt: string | null
+}
+
+/** The certificate and what the answer of the erasing request adds beside it. */
+export async function showResult(
   kernel: Kernel,
-  tenant_id: string,
-  erasure: FactErasure,
-): Promise<{ pending: Pending[]; known: ReadonlyMap<number, Known> }> {
-  let parts: LedgerParts | null = null
-  try {
-    await passed(kernel, '1')
-    const planned = await untilCurrent(kernel, tenant_id, {
-      plan: async () => {
-        const made = await planFacts(kernel, tenant_id, erasure)
-        parts = made.parts
-        await passed(kernel, '2')
-        return made
-      },
-      planned_from: (made) => made.parts?.planned_from ?? new Map(),
-      drop: async (made) => {
-        if (made.parts) await dropScrubParts(kernel, made.parts)
-      },
-    })
-    const pending = await request(kernel, tenant_id, { ...planned, ...erasure })
-    return { pending, known: planned.known }
-  } catch (error) {
-    await undo(kernel, tenant_id, { marked: erasure.marked, parts }).catch((failure: unknown) => {
-      // The marks are then another's to take back: with its turn, or a minute later.
-      if (!(failure instanceof Refusal)) throw failure
-      kernel.logger.warn('erasure.not_undone', { tenant_id })
-    })
-    throw error
+  { certificate, deleted, content_salt }: ErasureResult,
+): Promise<IssuedCertificate> {
+  return {
+    ...(await showCertificate(certificate, kernel.keyring.publishedKeys())),
+    deleted,
+    memory_deleted: deleted,
+    decision_records_scrubbed: certificate.scrubbed_decision_ids.length,
+    ...(content_salt === null ? {} : { content_salt }),
   }
 }
 
-async function request(
-  kernel: Kernel,
-  tenant_id: string,
-  { plans, parts, requested_us }: Planned & FactErasure,
-): Promise<Pending[]> {
-  const entries = await requestInTurn(
-    kernel,
-    tenant_id,
-    plans.map((plan) => ledgerRow(tenant_id, plan, { requested_us, parts })),
-  )
-  // Rows from before keep their own parts; when all are, nobody has claimed these.
-  if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
-  const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
-  return plans.flatMap((plan) => {
-    const entry = bySubject.get(String(plan.ref))
-    return entry ? [{ entry, plan }] : []
+type EraseCall = Pick<Call, 'kernel' | 'tenant_id' | 'once'>
+
+/** How often a ref may change from unknown to used while its absence is certified. */
+const CHANGES_MAX = 5
+
+/** null when the request reaches no such memory. */
+async function eraseFact(
+  call: EraseCall,
+  request: EraseRequest,
+  reasons: ErasureReasons,
+): Promise<ErasureResult | null> {
+  const { kernel, tenant_id } = call
+  erasureSigner(kernel)
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    const finished = await finishPendingErasures(kernel, tenant_id)
+    if (finished.unfinished.has(`fact:${request.ref}`)) throw new UnprovenErasure()
+    const result = await eraseNow(call, request, { reasons, requested_us })
+    if (!result || !finished.facts.has(request.ref)) return result
+    return { ...result, deleted: result.certificate.outcome === 'erased' }
   })
 }
 
-interface Undoing {
-  readonly marked: readonly Marked[]
-  readonly parts: LedgerParts | null
+async function eraseNow(
+  call: EraseCall,
+  request: EraseRequest,
+  { reasons, requested_us }: Pick<ErasureBatch, 'reasons' | 'requested_us'>,
+): Promise<ErasureResult | null> {
+  const { kernel, tenant_id } = call
+  const { ref } = request
+  const first = await markOnce(call, request)
+  const { certificate_id } = first
+  let { found } = first
+  for (let changes = 0; ; changes += 1) {
+    if (found.kind === 'out_of_reach') return null
+    if (found.kind === 'certified') {
+      const { certificate } = found
+      const own = certificate.certificate_id === certificate_id
+      return { certificate, deleted: own && certificate.outcome === 'erased', content_salt: null }
+    }
+    if (found.kind === 'marked') {
+      const { marked } = found
+      const batch = { marked: [marked], reasons, requested_us }
+      const erased = await eraseMarked(kernel, tenant_id, batch)
+      const certificate = erased.certificates.get(ref)
+      if (!certificate) throw new UnprovenErasure()
+      const content_salt = erased.known.get(ref)?.salt ?? null
+      return { certificate, deleted: marked.outcome === 'erased', content_salt }
+    }
+    const subject = { ref, reasons, requested_us, certificate_id }
+    const certificate = await certifyNothing(kernel, tenant_id, subject)
+    if (certificate) return { certificate, deleted: false, content_salt: null }
+    // A memory or a decision has taken the number meanwhile.
+    if (changes === CHANGES_MAX) throw new Error('the ref kept changing while it was certified')
+    found = await kernel.db.transact(tenant_id, (tx) =>
+      markSubject(kernel, tx, request, certificate_id),
+    )
+  }
 }
 
-// A ledger row may be durable although asking for it failed: then the next turn finishes it, and
-// the fact stays hidden until it does.
-async function undo(kernel: Kernel, tenant_id: string, { marked, parts }: Undoing): Promise<void> {
-  await kernel.step('erasure:undo')
-  if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
-  const refs = marked.map(({ ref }) => ref)
-  await showAgain(kernel, tenant_id, refs)
+interface FirstMark {
+  readonly found: Awaited<ReturnType<typeof markSubject>>
+  /** Minted for this request, or recorded by the first run of its idempotency key. */
+  readonly certificate_id: string
+}
+
+/** Marks with the idempotency record: a key used for another body is refused before anything. */
+async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMark> {
+  const { kernel } = call
+  const minted = kernel.ids.hex(16)
+  return call.once({
+    run: async (tx) => {
+      const found = await markSubject(kernel, tx, request, minted)
+      const ids = { certificate_id: minted, kind: found.kind }
+      return { reply: { found, certificate_id: minted }, ids }
+    },
+    replay: async (tx, ids) => {
+      const certificate_id = String(ids['certificate_id'])
+      // A number without a memory then may have one now: the retry must not reach it.
+      if (ids['kind'] === 'out_of_reach') return { found: { kind: 'out_of_reach' }, certificate_id }
+      const found = await markSubject(kernel, tx, request, certificate_id)
+      return { found, certificate_id }
+    },
+  })
+}
+
+type ErasedBatch = CertifiedBatch & Pick<RecordedErasure, 'known'>
+
+/**
+ * Erases 1..500 marked subjects of one tenant. The caller holds the tenant's erasure turn. A failure
+ * before the ledger rows are durable leaves everything as it was.
+ */
+async function eraseMarked(
+  kernel: Kernel,
+  tenant_id: string,
+  batch: ErasureBatch,
+): Promise<ErasedBatch> {
+  const recorded = await prepareErasure(kernel, tenant_id, batch)
+  await reportStep(kernel, 'ledger_recorded')
+
+  const refs = batch.marked.map(({ ref }) => ref)
+  await destroyKeys(kernel, tenant_id, refs)
+  const applied = await applyPlans(kernel, tenant_id, recorded)
+
+  const certified = await certifyFacts(kernel, tenant_id, { ...recorded, ...applied })
+  return { ...certified, known: recorded.known }
+}
+
+export interface MarkedFacts extends Pick<ErasureBatch, 'reasons' | 'requested_us'> {
+  /** 1..500, hidden by the caller in its erasure turn. */
+  readonly facts: readonly { readonly ref: number; readonly store_id: string }[]
+}
+
+/** Erases marked memories for a job; the refs of those that could not be proven erased. */
+export async function eraseMarkedFacts(
+  kernel: Kernel,
+  tenant_id: string,
+  { facts, reasons, requested_us }: MarkedFacts,
+): Promise<readonly number[]> {
+  const marked = facts.map(
+    ({ ref, store_id }): MarkedSubject => ({
+      ref,
+      store_id,
+      outcome: 'erased',
+      certificate_id: kernel.ids.hex(16),
+    }),
+  )
+  return (await eraseMarked(kernel, tenant_id, { marked, reasons, requested_us })).unproven
+}
+
+interface EraseFactsRequest {
+  /** At most 500. */
+  readonly refs: readonly number[]
+  readonly reasons: ErasureReasons
+  /** In the unit that hides them: those of the refs that are not to be erased. */
+  listExempt(tx: Tx, refs: readonly number[]): Promise<ReadonlySet<number>>
+}
+
+interface EraseFactsResult {
+  /** Ids of the certificates, also where another request had erased it before. */
+  readonly certificates: ReadonlyMap<number, string>
+  readonly exempt: ReadonlySet<number>
+  /** A read path still shows them: no certificate, requested until a later try finds them gone. */
+  readonly unproven: ReadonlySet<number>
 }
 
 /**
- * Takes back step 1 for those of the refs that the ledger knows nothing of. Refuses `unavailable`
- * when another has the turn: a memory shown while that one erases it could be named by a decision
- * that its plan has not seen, and which then opens for nobody.
+ * Erases a batch of memories for a job. Safe to run again after any failure: what is erased by then
+ * has a certificate. A ref in none of the answers was no memory, or no longer is one. Refuses
+ * `no_signing_key` before anything is done.
  */
-export async function showAgain(
+export async function eraseFacts(
   kernel: Kernel,
   tenant_id: string,
-  refs: readonly number[],
-): Promise<void> {
-  if (refs.length === 0) return
-  await renewTurn(kernel, tenant_id)
-  const undone: number[] = []
-  for (const ref of refs)
-    if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
-  if (undone.length === 0) return
-  await kernel.db.transact(tenant_id, async (tx) => {
-    await requireTurn(kernel, tx)
-    await unmarkErasing(tx, undone)
-    await requestMissed(kernel, tx, undone)
-    await deleteHeldNumbers(tx, undone)
+  { refs, reasons, listExempt }: EraseFactsRequest,
+): Promise<EraseFactsResult> {
+  erasureSigner(kernel)
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    const { unfinished } = await finishPendingErasures(kernel, tenant_id)
+    const unproven = new Set(refs.filter((ref) => unfinished.has(`fact:${ref}`)))
+    const fresh = refs.filter((ref) => !unproven.has(ref))
+    const { facts, exempt } = await kernel.db.transact(tenant_id, async (tx) => {
+      await requireTurn(kernel, tx)
+      const exempt = await listExempt(tx, fresh)
+      const facts = (await findFactRows(tx, fresh)).filter(({ ref }) => !exempt.has(ref))
+      await markErasing(
+        tx,
+        facts.map(({ ref }) => ref),
+      )
+      return { facts, exempt }
+    })
+    if (facts.length > 0) {
+      const marked = { facts, reasons, requested_us }
+      for (const ref of await eraseMarkedFacts(kernel, tenant_id, marked)) unproven.add(ref)
+    }
+    const certificates = await kernel.db.read(tenant_id, (db) => findStandingByRef(db, refs))
+    return { certificates, exempt, unproven }
   })
 }

@@ -8,15 +8,15 @@ import { applyRedaction, probeRedaction } from '../decisions/index.ts'
 import { appendCrumb, seqAt } from '../gcrumbs/index.ts'
 import {
   certificateDigest,
-  readRecord,
+  destroyedKeyResult,
+  listLimits,
+  parseCertificate,
   type StoredCertificate,
   signStatement,
 } from './certificate.ts'
-import { findStanding, insertCertificate } from './certificates.sql.ts'
-import { keyGone, limitsOf } from './claims.ts'
-import type { PendingRedaction, RedactionPlan } from './plan.ts'
-import { passed } from './steps.ts'
-import { findRedactionEntry } from './subjects.sql.ts'
+import { findRedactionEntry, findStandingCertificate, insertCertificate } from './erasure.sql.ts'
+import type { PendingErasure, RedactionPlan } from './plan.ts'
+import { reportStep } from './steps.ts'
 
 /** Step 4; does nothing to a decision that is redacted already or not in these data. */
 export function applyRedactionPlan(
@@ -38,33 +38,33 @@ export function applyRedactionPlan(
 export async function finishRedaction(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingRedaction,
+  { entry, plan }: PendingErasure<RedactionPlan>,
 ): Promise<StoredCertificate | null> {
   await applyRedactionPlan(kernel, tenant_id, plan)
-  await passed(kernel, '4')
-  await passed(kernel, '5')
+  await reportStep(kernel, 'applied')
+  await reportStep(kernel, 'caches_dropped')
 
   const found = await kernel.db.read(tenant_id, (db) =>
-    findStanding(db, 'decision', plan.redaction.decision_id),
+    findStandingCertificate(db, 'decision', plan.redaction.decision_id),
   )
   const certificate = found
-    ? readRecord(found.record)
-    : await certify(kernel, tenant_id, { entry, plan })
+    ? parseCertificate(found.record)
+    : await certifyRedaction(kernel, tenant_id, { entry, plan })
   if (!certificate) return null
   const { ledger_id } = entry
   const completed_us = kernel.clock.now()
   await kernel.keyring.ledger.complete([{ ledger_id, certificate, completed_us }])
-  await passed(kernel, '7')
+  await reportStep(kernel, 'completed')
   return certificate
 }
 
-async function certify(
+async function certifyRedaction(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingRedaction,
+  { entry, plan }: PendingErasure<RedactionPlan>,
 ): Promise<StoredCertificate | null> {
-  const observed = await observe(kernel, tenant_id, plan)
-  await passed(kernel, '6')
+  const observed = await verifyRedaction(kernel, tenant_id, plan)
+  await reportStep(kernel, 'verified')
   if (!observed.gone) {
     const { certificate_id } = plan
     kernel.logger.error('erasure.not_verified', { tenant_id, certificate_id })
@@ -86,27 +86,27 @@ async function certify(
   const stored = await kernel.db.transact(tenant_id, (tx) =>
     storeRedactionCertificate(tx, certificate, completed_us),
   )
-  await passed(kernel, '7-main')
+  await reportStep(kernel, 'certified')
   return stored
 }
 
-interface RedactionObserved {
+interface RedactionVerification {
   readonly ran_at: string
   readonly paths: readonly { readonly path: string; readonly result: string }[]
   readonly coverage: Readonly<Record<string, string>>
   readonly gone: boolean
 }
 
-async function observe(
+async function verifyRedaction(
   kernel: Kernel,
   tenant_id: string,
   { redaction }: RedactionPlan,
-): Promise<RedactionObserved> {
+): Promise<RedactionVerification> {
   const probed = await probeRedaction(kernel, tenant_id, redaction.decision_id)
   const { old_secret_no } = redaction
   const secrets = await kernel.keyring.secrets(tenant_id, 'decision', [old_secret_no])
   const destroyed = (secrets.get(old_secret_no) ?? null) === null
-  const keyring = destroyed ? keyGone(kernel.db.stats().engine) : 'present'
+  const keyring = destroyed ? destroyedKeyResult(kernel.db.stats().engine) : 'present'
   const shown = probed.find(({ result }) => result !== 'scrubbed')?.result
   const paths = [{ path: 'keyring', result: keyring }, ...probed]
   return {
@@ -117,9 +117,9 @@ async function observe(
   }
 }
 
-interface RedactionParts {
+interface RedactionStatementInput {
   readonly plan: RedactionPlan
-  readonly observed: RedactionObserved
+  readonly observed: RedactionVerification
   readonly requested_us: number
   readonly completed_us: number
   readonly log_seq: number | null
@@ -128,7 +128,7 @@ interface RedactionParts {
 function redactionStatement(
   kernel: Kernel,
   tenant_id: string,
-  { plan, observed, requested_us, completed_us, log_seq }: RedactionParts,
+  { plan, observed, requested_us, completed_us, log_seq }: RedactionStatementInput,
 ): ErasureStatement {
   const { decision_id, redactions } = plan.redaction
   return {
@@ -143,7 +143,7 @@ function redactionStatement(
     scrubbed_decision_ids: observed.coverage['data'] === 'scrubbed' ? [decision_id] : [],
     redactions: redactions.map((done) => ({ decision_id, ...done })),
     verification: { ran_at: observed.ran_at, paths: observed.paths },
-    limits: limitsOf({
+    limits: listLimits({
       engine: kernel.db.stats().engine,
       kind: 'decision',
       outcome: 'erased',
@@ -164,8 +164,8 @@ export async function storeRedactionCertificate(
   completed_us: number,
 ): Promise<StoredCertificate> {
   const { certificate_id, outcome, decision_id = '' } = certificate
-  const first = await findStanding(tx, 'decision', decision_id)
-  if (first) return readRecord(first.record)
+  const first = await findStandingCertificate(tx, 'decision', decision_id)
+  if (first) return parseCertificate(first.record)
   const { seq } = await appendCrumb(tx, {
     event_type: 'erasure.certified',
     subject: certificate_id,

@@ -3,19 +3,19 @@
 import { requestInTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { findStore, forget, removeStoreRow } from '../memory/index.ts'
-import { type PendingStore, readPlan, type StorePlan } from './plan.ts'
-import { countFactsOf, listStoreSecrets } from './subjects.sql.ts'
+import { dropCached, findStore, removeStoreRow } from '../memory/index.ts'
+import { countFacts, listStoreSecrets } from './erasure.sql.ts'
+import { type PendingErasure, parsePlan, type StorePlan } from './plan.ts'
 
 /** A store made again under the same id has another secret, and is another subject. */
 const subjectOf = (store_id: string, secret_no: number): string => `${store_id}:${secret_no}`
 
 /** The ledger row of a store whose facts are all erased: no restored keyring revives its name. */
-export async function requestStore(
+export async function requestStoreErasure(
   kernel: Kernel,
   tenant_id: string,
   plan: StorePlan,
-): Promise<PendingStore> {
+): Promise<PendingErasure<StorePlan>> {
   const { store_id, secret_no } = plan
   const [entry] = await requestInTurn(kernel, tenant_id, [
     {
@@ -33,17 +33,17 @@ export async function requestStore(
 }
 
 /** false: there are facts in the store, so it is not its turn yet. */
-export async function finishStore(
+export async function finishStoreErasure(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingStore,
+  { entry, plan }: PendingErasure<StorePlan>,
 ): Promise<boolean> {
   const { store_id, secret_no, facts } = plan
   // The row goes first: a store without its secret could not be shown any more.
   const removed = await kernel.db.transact(tenant_id, async (tx) => {
     const store = await findStore(tx, store_id)
     if (store?.secret_no !== secret_no) return true
-    if ((await countFactsOf(tx, store_id)) > 0) return false
+    if ((await countFacts(tx, store_id)) > 0) return false
     await removeStoreRow(tx, store_id)
     await appendCrumb(tx, {
       event_type: 'store.deleted',
@@ -54,7 +54,7 @@ export async function finishStore(
   })
   if (!removed) return false
   await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
-  forget(kernel, tenant_id, store_id, [])
+  dropCached(kernel, tenant_id, store_id, [])
   const completed_us = kernel.clock.now()
   await kernel.keyring.ledger.complete([
     { ledger_id: entry.ledger_id, certificate: null, completed_us },
@@ -72,7 +72,7 @@ export async function removeDeletedStores(kernel: Kernel, tenant_id: string): Pr
     const subject = subjectOf(store_id, secret_no)
     const entry = await kernel.keyring.ledger.find(tenant_id, 'store', subject)
     if (!entry) continue
-    const plan = readPlan(entry.plan)
-    if (plan.kind === 'store') await finishStore(kernel, tenant_id, { entry, plan })
+    const plan = parsePlan(entry.plan)
+    if (plan.kind === 'store') await finishStoreErasure(kernel, tenant_id, { entry, plan })
   }
 }

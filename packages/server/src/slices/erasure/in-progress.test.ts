@@ -32,7 +32,7 @@ async function openPaused(at: string) {
   return { scene, arm, arrived, release: () => release() }
 }
 
-for (const at of ['erasure:1', 'erasure:3', 'erasure:4']) {
+for (const at of ['erasure:marked', 'erasure:key_destroyed', 'erasure:applied']) {
   test(`while an erasure stands at ${at}, no read shows the memory`, async () => {
     const { scene, arm, arrived, release } = await openPaused(at)
     try {
@@ -52,7 +52,7 @@ for (const at of ['erasure:1', 'erasure:3', 'erasure:4']) {
       ]
       for (const { text } of reads) assert.ok(!text.includes('Yusuf'), text)
       assert.equal((await scene.api('GET', `${store}/memories/${ref}`)).status, 404)
-      if (at !== 'erasure:4') {
+      if (at !== 'erasure:applied') {
         const body = { old_ref: ref, content: 'a successor' }
         const refused = await scene.api('POST', `${store}/supersede`, body)
         assert.equal(refused.status, 409)
@@ -68,7 +68,7 @@ for (const at of ['erasure:1', 'erasure:3', 'erasure:4']) {
 }
 
 test('a decision that names a memory under erasure waits and then shows the marker', async () => {
-  const { scene, arm, arrived, release } = await openPaused('erasure:2')
+  const { scene, arm, arrived, release } = await openPaused('erasure:planned')
   try {
     const content = 'Lena Fischer drives a red van'
     const ref = await scene.write(content)
@@ -122,7 +122,7 @@ test('a memory that a read path still shows is not certified, and is once it is 
   let sabotage: (() => Promise<void>) | null = null
   const scene = await openScene({
     step: async (name) => {
-      if (name === 'erasure:5') await sabotage?.()
+      if (name === 'erasure:caches_dropped') await sabotage?.()
     },
   })
   try {

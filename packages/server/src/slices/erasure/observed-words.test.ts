@@ -57,7 +57,9 @@ test('a secret made ahead for a number that nothing names is unused, not present
 
 test('a secret left of an erased memory is no unused one: nothing is certified', async () => {
   let left = () => {}
-  const watched = await openScene({ step: (name) => (name === 'erasure:5' ? left() : undefined) })
+  const watched = await openScene({
+    step: (name) => (name === 'erasure:caches_dropped' ? left() : undefined),
+  })
   try {
     const { keyring } = watched.service.kernel
     const ref = await watched.write('Vreni Abt is on sick leave')

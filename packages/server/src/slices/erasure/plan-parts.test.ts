@@ -80,7 +80,13 @@ for (const { name, prepare, text, outcome } of subjects)
       const count = (step: string) => steps.filter((passed) => passed === step).length
       assert.equal(count('scrub:planned'), PARTS)
       assert.equal(count('scrub:applied'), PARTS)
-      const order = ['erasure:1', 'scrub:planned', 'erasure:3-ledger', 'erasure:3', 'scrub:applied']
+      const order = [
+        'erasure:marked',
+        'scrub:planned',
+        'erasure:ledger_recorded',
+        'erasure:key_destroyed',
+        'scrub:applied',
+      ]
       assert.deepEqual(
         order.map((step) => steps.indexOf(step)),
         order.map((step) => steps.indexOf(step)).toSorted((a, b) => a - b),
@@ -149,8 +155,8 @@ function cutAt(name: string, times: number) {
 const CUTS = [
   { step: 'scrub:planned', times: 1, undone: true },
   { step: 'scrub:planned', times: PARTS, undone: true },
-  { step: 'erasure:2', times: 1, undone: true },
-  { step: 'erasure:3-ledger', times: 1, undone: false },
+  { step: 'erasure:planned', times: 1, undone: true },
+  { step: 'erasure:ledger_recorded', times: 1, undone: false },
   { step: 'scrub:applied', times: 1, undone: false },
   { step: 'scrub:applied', times: 2, undone: false },
   { step: 'scrub:applied', times: PARTS, undone: false },

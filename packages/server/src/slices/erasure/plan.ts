@@ -10,7 +10,7 @@ const reasons = {
   requested_by: Type.Union([Type.String(), Type.Null()]),
 }
 
-/** What it does to decisions stands in the parts of its ledger row, shared by a batch. */
+/** What it does to decisions is in the parts of its ledger row, which a batch shares. */
 const FactPlan = Type.Object({
   version: Type.Literal(2),
   kind: Type.Literal('fact'),
@@ -46,31 +46,21 @@ const StorePlan = Type.Object({
   kind: Type.Literal('store'),
   store_id: Type.String(),
   secret_no: Type.Integer(),
-  /** Facts there were when the deletion was asked for. */
+  /** How many memories the store had when its deletion was requested. */
   facts: Type.Integer(),
 })
 export type StorePlan = Static<typeof StorePlan>
 
-/** A scrub that erases nothing: all of it stands in the parts. */
+/** A scrub that erases no memory: the parts hold all of it. */
 const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
-export type ScrubPlan = Static<typeof ScrubPlan>
+type ScrubPlan = Static<typeof ScrubPlan>
 
-export type Plan = FactPlan | RedactionPlan | StorePlan | ScrubPlan
+type ErasurePlan = FactPlan | RedactionPlan | StorePlan | ScrubPlan
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
-export interface Pending {
+export interface PendingErasure<P extends ErasurePlan = FactPlan> {
   readonly entry: LedgerEntry
-  readonly plan: FactPlan
-}
-
-export interface PendingRedaction {
-  readonly entry: LedgerEntry
-  readonly plan: RedactionPlan
-}
-
-export interface PendingStore {
-  readonly entry: LedgerEntry
-  readonly plan: StorePlan
+  readonly plan: P
 }
 
 const factPlans = Compile(FactPlan)
@@ -79,7 +69,7 @@ const storePlans = Compile(StorePlan)
 const scrubPlans = Compile(ScrubPlan)
 
 /** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
-export function readPlan(value: unknown): Plan {
+export function parsePlan(value: unknown): ErasurePlan {
   if (factPlans.Check(value)) return value
   if (storePlans.Check(value)) return value
   if (scrubPlans.Check(value)) return value
@@ -87,21 +77,21 @@ export function readPlan(value: unknown): Plan {
   return value
 }
 
-/** Who asked and why, as it will stand in the certificate. */
-export interface Reasons {
+/** Who requested the erasure and why, as the certificate says it. */
+export interface ErasureReasons {
   readonly legal_basis: string
   readonly requested_by: string | null
 }
 
-const DEFAULTS: Reasons = {
+const DEFAULTS: ErasureReasons = {
   legal_basis: 'GDPR Article 17 — Right to Erasure',
   requested_by: 'data_subject',
 }
 
-export const reasonsOf = (given: {
+export const fillReasons = (given: {
   readonly legal_basis?: string | null
   readonly requested_by?: string | null
-}): Reasons => ({
+}): ErasureReasons => ({
   legal_basis: given.legal_basis ?? DEFAULTS.legal_basis,
   requested_by: given.requested_by ?? DEFAULTS.requested_by,
 })

@@ -6,15 +6,15 @@ import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { pageOf } from '../../platform/page.ts'
-import { readRecord, type StoredCertificate, showCertificate } from './certificate.ts'
+import { parseCertificate, type StoredCertificate, showCertificate } from './certificate.ts'
 import {
   countByOutcome,
   findCertificate,
-  findStanding,
+  findStandingCertificate,
   listCertificates,
-} from './certificates.sql.ts'
+} from './erasure.sql.ts'
 
-type Op<K extends keyof typeof erasure> = (typeof erasure)[K]
+type ErasureOperation<K extends keyof typeof erasure> = (typeof erasure)[K]
 
 const PAGE_DEFAULT = 50
 const SCAN_ROWS = 500
@@ -31,24 +31,24 @@ async function findVisible(
 ): Promise<StoredCertificate | null> {
   const row = await call.read((db) => findCertificate(db, certificate_id))
   if (!row) return null
-  const stored = readRecord(row.record)
+  const stored = parseCertificate(row.record)
   return isVisible(call, stored) ? stored : null
 }
 
-export const get: Handler<Op<'get'>> = async (call, { params }) => {
+export const get: Handler<ErasureOperation<'get'>> = async (call, { params }) => {
   const stored = await findVisible(call, params.certificate_id)
   if (!stored) return call.refuse('certificate_not_found')
   return showCertificate(stored, call.kernel.keyring.publishedKeys())
 }
 
-export const byFact: Handler<Op<'by_fact'>> = async (call, { params }) => {
-  const row = await call.read((db) => findStanding(db, 'fact', String(params.fact_ref)))
-  const stored = row && readRecord(row.record)
+export const byFact: Handler<ErasureOperation<'by_fact'>> = async (call, { params }) => {
+  const row = await call.read((db) => findStandingCertificate(db, 'fact', String(params.fact_ref)))
+  const stored = row && parseCertificate(row.record)
   if (!stored || !isVisible(call, stored)) return call.refuse('certificate_not_found')
   return showCertificate(stored, call.kernel.keyring.publishedKeys())
 }
 
-export const verify: Handler<Op<'verify'>> = async (call, { params }) => {
+export const verify: Handler<ErasureOperation<'verify'>> = async (call, { params }) => {
   const stored = await findVisible(call, params.certificate_id)
   if (!stored) return call.refuse('certificate_not_found')
   const verdict = await verifyCertificate(stored, call.kernel.keyring.publishedKeys())
@@ -63,12 +63,12 @@ export const verify: Handler<Op<'verify'>> = async (call, { params }) => {
   }
 }
 
-export const list: Handler<Op<'list'>> = async (call, { query }) => {
+export const list: Handler<ErasureOperation<'list'>> = async (call, { query }) => {
   const page = pageOf(query, PAGE_DEFAULT)
   const rows = await call.read((db) => {
     if (call.principal.allowed_stores.length === 0)
       return listCertificates(db, page.limit, page.offset).then((found) =>
-        found.map(({ record }) => readRecord(record)),
+        found.map(({ record }) => parseCertificate(record)),
       )
     return scanVisible(call, db, page)
   })
@@ -87,7 +87,9 @@ async function scanVisible(
   let skip = offset
   for (let at = 0; found.length < limit; at += SCAN_ROWS) {
     const rows = await listCertificates(db, SCAN_ROWS, at)
-    const visible = rows.map(({ record }) => readRecord(record)).filter((c) => isVisible(call, c))
+    const visible = rows
+      .map(({ record }) => parseCertificate(record))
+      .filter((c) => isVisible(call, c))
     const skipped = Math.min(skip, visible.length)
     skip -= skipped
     found.push(...visible.slice(skipped, skipped + limit - found.length))
@@ -96,7 +98,7 @@ async function scanVisible(
   return found
 }
 
-export const stats: Handler<Op<'stats'>> = async (call) => {
+export const stats: Handler<ErasureOperation<'stats'>> = async (call) => {
   const { allowed_stores } = call.principal
   const rows =
     allowed_stores.length === 0 ? await call.read(countByOutcome) : await countVisible(call)

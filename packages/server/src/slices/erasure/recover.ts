@@ -1,15 +1,137 @@
 // Before serving: erasures that a crash cut off are finished or undone, restored data catches up.
 
+import { PLATFORM } from '../../platform/db/database.ts'
+import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
 import { abandonedTurns, inErasureTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import type {
+  LedgerCount,
+  LedgerEntry,
+  SecretKind,
+  StoredCheckpoint,
+} from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { reconcileLog } from '../gcrumbs/index.ts'
-import { showAgain } from './erase.ts'
-import { finishPending } from './finish-pending.ts'
-import { removeDeletedStores } from './finish-store.ts'
-import { needsReplay, replayLedger } from './replay-ledger.ts'
-import { listErasing, listHeldNumbers } from './subjects.sql.ts'
-import { listInNeed, listStanding, listUnfinished } from './survey.ts'
+import { finishScrub, isScrubMissing, lacksScrub } from '../decisions/index.ts'
+import { fitsHead, fitsLog, reconcileLog } from '../gcrumbs/index.ts'
+import { dropCached } from '../memory/index.ts'
+import type { StoredCertificate } from './certificate.ts'
+import { certifyFacts, storeFactCertificate } from './certify.ts'
+import { applyPlanParts, applyPlans, replaceRows } from './destroy.ts'
+import {
+  countStanding,
+  countStandingByTenant,
+  findStandingCertificate,
+  findTenantMarks,
+  findTombstones,
+  listMarkedFacts,
+  listReservedRefs,
+  listStoreSecrets,
+  RESERVED_SEQ,
+} from './erasure.sql.ts'
+import {
+  applyRedactionPlan,
+  finishRedaction,
+  storeRedactionCertificate,
+} from './finish-redaction.ts'
+import { finishStoreErasure, removeDeletedStores } from './finish-store.ts'
+import {
+  type FactPlan,
+  type PendingErasure,
+  parsePlan,
+  type RedactionPlan,
+  type StorePlan,
+} from './plan.ts'
+import { unmarkUnrequested } from './prepare.ts'
+
+interface PendingResult {
+  /** Refs certified by this run. */
+  readonly facts: ReadonlySet<number>
+  /** `fact:<ref>`, `decision:<id>` and `store:…` of what is still not finished. */
+  readonly unfinished: ReadonlySet<string>
+}
+
+const NOTHING_PENDING: PendingResult = { facts: new Set(), unfinished: new Set() }
+
+/**
+ * Every new erasure begins here: a later plan is made from what the earlier ones left, so their
+ * documents must be in place first. The caller holds the tenant's erasure turn.
+ */
+export async function finishPendingErasures(
+  kernel: Kernel,
+  tenant_id: string,
+): Promise<PendingResult> {
+  const requested = await kernel.keyring.ledger.listRequested()
+  // A tenant's own is for whoever off-boards it.
+  const entries = requested.filter(
+    (entry) => entry.tenant_id === tenant_id && entry.subject_kind !== 'tenant',
+  )
+  if (entries.length === 0) return NOTHING_PENDING
+  for (const entry of entries) await destroyAgain(kernel, entry)
+  const { facts, redactions, stores } = await applyInOrder(kernel, tenant_id, entries)
+
+  const recorded = { pending: facts, known: new Map() }
+  const applied = await applyPlans(kernel, tenant_id, recorded)
+  const { certificates } = await certifyFacts(kernel, tenant_id, { ...recorded, ...applied })
+  const unfinished = new Set(
+    [...facts, ...redactions, ...stores].map(({ entry }) => subjectOf(entry)),
+  )
+  for (const { entry, plan } of facts)
+    if (certificates.has(plan.ref)) unfinished.delete(subjectOf(entry))
+  for (const redaction of redactions)
+    if (await finishRedaction(kernel, tenant_id, redaction))
+      unfinished.delete(subjectOf(redaction.entry))
+  for (const store of stores)
+    if (await finishStoreErasure(kernel, tenant_id, store))
+      unfinished.delete(subjectOf(store.entry))
+  return { facts: new Set(certificates.keys()), unfinished }
+}
+
+interface AppliedEntries {
+  readonly facts: PendingErasure[]
+  readonly redactions: PendingErasure<RedactionPlan>[]
+  readonly stores: PendingErasure<StorePlan>[]
+}
+
+/**
+ * All plans are in place before any is verified: until then a decision may stand sealed under a
+ * secret that another plan's erasure has destroyed.
+ */
+async function applyInOrder(
+  kernel: Kernel,
+  tenant_id: string,
+  entries: readonly LedgerEntry[],
+): Promise<AppliedEntries> {
+  const facts: PendingErasure[] = []
+  const redactions: PendingErasure<RedactionPlan>[] = []
+  const stores: PendingErasure<StorePlan>[] = []
+  for (const entry of entries) {
+    const plan = parsePlan(entry.plan)
+    if (plan.kind === 'fact') {
+      if (!isSameParts(entry, facts.at(-1)?.entry)) await applyPlanParts(kernel, tenant_id, [entry])
+      facts.push({ entry, plan })
+    } else if (plan.kind === 'store') stores.push({ entry, plan })
+    else if (plan.kind === 'scrub') await finishScrub(kernel, entry)
+    else {
+      await applyRedactionPlan(kernel, tenant_id, plan)
+      redactions.push({ entry, plan })
+    }
+  }
+  return { facts, redactions, stores }
+}
+
+// The rows of a batch share their parts.
+const isSameParts = (entry: LedgerEntry, last: LedgerEntry | undefined): boolean =>
+  last !== undefined && entry.parts?.parts_id === last.parts?.parts_id
+
+const subjectOf = (entry: LedgerEntry): string => `${entry.subject_kind}:${entry.subject}`
+
+async function destroyAgain(kernel: Kernel, entry: LedgerEntry): Promise<void> {
+  const kinds: readonly SecretKind[] = ['fact', 'decision']
+  for (const kind of kinds) {
+    const numbers = entry.destroys.flatMap((ref) => (ref.kind === kind ? [ref.number] : []))
+    await kernel.keyring.destroySecrets(entry.tenant_id, kind, numbers)
+  }
+}
 
 /**
  * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
@@ -22,15 +144,17 @@ export async function reconcileErasures(
   options: { generation_floor?: number } = {},
 ): Promise<void> {
   const tenants =
-    options.generation_floor === undefined ? await listInNeed(kernel) : await listStanding(kernel)
+    options.generation_floor === undefined
+      ? await listTenantsToReconcile(kernel)
+      : await listActiveTenants(kernel)
   for (const tenant_id of tenants)
     await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options)).catch(
-      (error: unknown) => passOver(kernel, tenant_id, error),
+      (error: unknown) => skipTakenTenant(kernel, tenant_id, error),
     )
 }
 
 // Whoever serves while it has a tenant's turn for so long reconciled that tenant when it started.
-function passOver(kernel: Kernel, tenant_id: string, error: unknown): void {
+function skipTakenTenant(kernel: Kernel, tenant_id: string, error: unknown): void {
   if (!kernel.db.shared || !(error instanceof Refusal)) throw error
   kernel.logger.warn('erasure.turn_taken', { tenant_id })
 }
@@ -56,7 +180,8 @@ async function reconcileTenant(
  * erasure of the tenant and the next start try again.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
-  for (const tenant_id of await listUnfinished(kernel)) await recoverInTurn(kernel, tenant_id)
+  for (const tenant_id of await listTenantsWithOpenErasures(kernel))
+    await recoverInTurn(kernel, tenant_id)
 }
 
 /** The same for tenants at which another process has died: soon after its lease is over. */
@@ -67,7 +192,7 @@ export async function recoverAbandoned(kernel: Kernel): Promise<void> {
 // A tenant whose turn another process keeps does not hold up those after it.
 async function recoverInTurn(kernel: Kernel, tenant_id: string): Promise<void> {
   await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id)).catch(
-    (error: unknown) => passOver(kernel, tenant_id, error),
+    (error: unknown) => skipTakenTenant(kernel, tenant_id, error),
   )
 }
 
@@ -81,12 +206,199 @@ async function tryRecover(kernel: Kernel, tenant_id: string): Promise<void> {
 }
 
 async function recoverTenant(kernel: Kernel, tenant_id: string): Promise<void> {
-  await finishPending(kernel, tenant_id)
+  await finishPendingErasures(kernel, tenant_id)
   await removeDeletedStores(kernel, tenant_id)
   const marked = await kernel.db.read(tenant_id, async (db) => [
-    ...(await listErasing(db)),
-    ...(await listHeldNumbers(db)),
+    ...(await listMarkedFacts(db)),
+    ...(await listReservedRefs(db)),
   ])
   const refs = marked.map(({ ref }) => ref)
-  await showAgain(kernel, tenant_id, refs)
+  await unmarkUnrequested(kernel, tenant_id, refs)
+}
+
+const PAGE = 200
+
+/** Whether the ledger has completed erasures or scrubs that the data knows nothing of. */
+export async function needsReplay(kernel: Kernel, tenant_id: string): Promise<boolean> {
+  const completed = await kernel.keyring.ledger.countCompleted(tenant_id)
+  const standing = completed === 0 ? 0 : await kernel.db.read(tenant_id, countStanding)
+  return standing < completed || lacksScrub(kernel, tenant_id)
+}
+
+/**
+ * Applies, in ledger order, every plan from the first one whose effect is missing, and stores the
+ * certificates as they were. Documents are written again even where a later one stands: the later
+ * plan follows and wins. Safe to run again.
+ */
+export async function replayLedger(kernel: Kernel, tenant_id: string): Promise<void> {
+  let replaying = false
+  let after = 0
+  let parts_id: string | undefined
+  for (;;) {
+    const entries = await kernel.keyring.ledger.list(tenant_id, { after, limit: PAGE })
+    for (const entry of entries) {
+      replaying ||= await isEntryMissing(kernel, tenant_id, entry)
+      after = entry.ledger_id
+      if (!replaying) continue
+      // The rows of a batch share their parts and follow each other.
+      if (entry.parts?.parts_id !== parts_id) await applyPlanParts(kernel, tenant_id, [entry])
+      parts_id = entry.parts?.parts_id
+      await replayEntry(kernel, tenant_id, entry)
+    }
+    if (entries.length < PAGE) return
+  }
+}
+
+async function isEntryMissing(
+  kernel: Kernel,
+  tenant_id: string,
+  entry: LedgerEntry,
+): Promise<boolean> {
+  const { subject_kind, subject, state } = entry
+  // Rows of deleted stores are found by their secrets, once their facts are gone.
+  if (subject_kind === 'store' || subject_kind === 'tenant') return false
+  if (subject_kind === 'scrub') return (await isScrubMissing(kernel, entry)) === true
+  return kernel.db.read(tenant_id, async (db) => {
+    if (await findStandingCertificate(db, subject_kind, subject)) return false
+    if (state === 'completed') return true
+    if (subject_kind !== 'fact') return false
+    const found = await findTombstones(db, [Number(subject)])
+    return found.every(({ erased_seq }) => erased_seq === RESERVED_SEQ)
+  })
+}
+
+async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry): Promise<void> {
+  const { subject_kind, subject } = entry
+  // Whoever off-boards the tenant goes on with it.
+  if (subject_kind === 'tenant') return
+  const plan = parsePlan(entry.plan)
+  if (plan.kind === 'store' || subject_kind === 'store') return
+  if (plan.kind === 'scrub' || subject_kind === 'scrub') return
+  if (plan.kind === 'fact') await replayFact(kernel, tenant_id, plan)
+  else await applyRedactionPlan(kernel, tenant_id, plan)
+  if (entry.state !== 'completed') return
+  // The ledger keeps what certify stored, and only that.
+  const certificate = entry.certificate as StoredCertificate
+  const completed_us = entry.completed_us ?? kernel.clock.now()
+  await kernel.db.transact(tenant_id, async (tx) => {
+    if (await findStandingCertificate(tx, subject_kind, subject)) return
+    if (plan.kind === 'fact') await storeFactCertificate(tx, certificate, completed_us)
+    else await storeRedactionCertificate(tx, certificate, completed_us)
+  })
+}
+
+async function replayFact(kernel: Kernel, tenant_id: string, plan: FactPlan): Promise<void> {
+  await replaceRows(kernel, tenant_id, [plan])
+  if (plan.store_id !== null) dropCached(kernel, tenant_id, plan.store_id, [plan.ref])
+}
+
+/** A number no epoch has. */
+const NO_EPOCH = 0
+
+interface TenantSurvey {
+  readonly tenants: readonly string[]
+  readonly counts: ReadonlyMap<string, LedgerCount>
+  readonly checkpoints: ReadonlyMap<string, StoredCheckpoint>
+  readonly marks: Awaited<ReturnType<typeof findTenantMarks>>
+}
+
+/** Tenants whose data may be from before what the keyring knows, or in which erasures are open. */
+export async function listTenantsToReconcile(kernel: Kernel): Promise<string[]> {
+  const seen = await surveyTenants(kernel)
+  const unfinished = await filterUnfinished(kernel, seen)
+  const rest = seen.tenants.filter((tenant_id) => !unfinished.has(tenant_id))
+  const behind = await filterOutdated(kernel, seen, rest)
+  return seen.tenants.filter((tenant_id) => unfinished.has(tenant_id) || behind.has(tenant_id))
+}
+
+/** Tenants in which erasures are open. */
+export async function listTenantsWithOpenErasures(kernel: Kernel): Promise<string[]> {
+  return [...(await filterUnfinished(kernel, await surveyTenants(kernel)))]
+}
+
+/** Tenants with keys, but for those about to be off-boarded: their log takes nothing more. */
+async function listActiveTenants({
+  db,
+  keyring,
+}: Pick<Kernel, 'db' | 'keyring'>): Promise<string[]> {
+  const leaving = new Set(await db.read(PLATFORM, listDestroyedIds))
+  return (await keyring.listTenants()).filter((tenant_id) => !leaving.has(tenant_id))
+}
+
+async function surveyTenants({ db, keyring }: Kernel): Promise<TenantSurvey> {
+  const tenants = await listActiveTenants({ db, keyring })
+  const listed = await keyring.checkpoints.listLast()
+  const checkpoints = new Map(listed.map((row) => [row.tenant_id, row]))
+  const marks = await findTenantMarks(
+    db,
+    tenants.map((tenant_id) => {
+      const epoch_number = checkpoints.get(tenant_id)?.epoch_number ?? NO_EPOCH
+      return { tenant_id, params: { epoch_number } }
+    }),
+  )
+  // After the data: what is completed meanwhile has its certificate there, or is looked at again.
+  const counted = await keyring.ledger.countAll()
+  const counts = new Map(counted.map((row) => [row.tenant_id, row]))
+  return { tenants, counts, checkpoints, marks }
+}
+
+async function filterUnfinished(
+  kernel: Kernel,
+  { tenants, counts, marks }: TenantSurvey,
+): Promise<Set<string>> {
+  const unfinished = new Set<string>()
+  for (const tenant_id of tenants) {
+    const { requested = 0, stores = 0 } = counts.get(tenant_id) ?? {}
+    const { erasing = null, held = null } = marks.get(tenant_id) ?? {}
+    if (
+      requested > 0 ||
+      erasing !== null ||
+      held !== null ||
+      (stores > 0 && (await hasStoreWithoutSecret(kernel, tenant_id)))
+    )
+      unfinished.add(tenant_id)
+  }
+  return unfinished
+}
+
+// The row of a store that was deleted came back with older data.
+async function hasStoreWithoutSecret(kernel: Kernel, tenant_id: string): Promise<boolean> {
+  const stores = await kernel.db.read(tenant_id, listStoreSecrets)
+  const numbers = stores.map(({ secret_no }) => secret_no)
+  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', numbers)
+  return numbers.some((number) => (secrets.get(number) ?? null) === null)
+}
+
+async function filterOutdated(
+  kernel: Kernel,
+  { counts, checkpoints, marks }: TenantSurvey,
+  tenants: readonly string[],
+): Promise<Set<string>> {
+  const certified = tenants.filter((tenant_id) => (counts.get(tenant_id)?.completed ?? 0) > 0)
+  const standing = await countStandingByTenant(kernel.db, certified)
+  const behind = new Set<string>()
+  for (const tenant_id of tenants) {
+    const { completed = 0, scrubs = 0 } = counts.get(tenant_id) ?? {}
+    if (
+      (standing.get(tenant_id) ?? 0) < completed ||
+      (scrubs > 0 && (await lacksScrub(kernel, tenant_id))) ||
+      !(await hasLastCheckpoint(kernel, tenant_id, { checkpoints, marks }))
+    )
+      behind.add(tenant_id)
+  }
+  return behind
+}
+
+/** Whether the log extends the last checkpoint, and shows it. */
+async function hasLastCheckpoint(
+  { db }: Kernel,
+  tenant_id: string,
+  { checkpoints, marks }: Pick<TenantSurvey, 'checkpoints' | 'marks'>,
+): Promise<boolean> {
+  const stored = checkpoints.get(tenant_id)
+  if (!stored) return true
+  const mark = marks.get(tenant_id)
+  const fits = fitsHead(mark, stored)
+  if (fits === null && !(await db.read(tenant_id, (one) => fitsLog(one, stored)))) return false
+  return fits !== false && (mark?.epoch ?? null) !== null
 }

@@ -1,4 +1,4 @@
-// decisions.redact: a decision's own text is erased like a memory, certificate included.
+// decisions.redact: erases a decision's own text like a memory, certificate included.
 
 import type { decisionErasure } from '@custos/contract'
 import { contentHash } from '@custos/proof'
@@ -10,18 +10,22 @@ import {
   type PlannedRedaction,
   planRedaction,
   refuseHeldDecision,
-  untilCurrent,
+  retryPlanning,
 } from '../decisions/index.ts'
 import { meter } from '../tenants/index.ts'
-import { erasureSigner, readRecord, type StoredCertificate } from './certificate.ts'
-import { findStanding } from './certificates.sql.ts'
-import { type Answer, UnprovenErasure } from './erase-fact.ts'
-import { finishPending } from './finish-pending.ts'
+import { erasureSigner, parseCertificate, type StoredCertificate } from './certificate.ts'
+import { UnprovenErasure } from './certify.ts'
+import { type ErasureResult, showResult } from './erase.ts'
+import { findDecisionStore, findStandingCertificate } from './erasure.sql.ts'
 import { finishRedaction } from './finish-redaction.ts'
-import { showAnswer } from './issue.ts'
-import { type PendingRedaction, type Reasons, type RedactionPlan, reasonsOf } from './plan.ts'
-import { passed } from './steps.ts'
-import { findDecisionStore } from './subjects.sql.ts'
+import {
+  type ErasureReasons,
+  fillReasons,
+  type PendingErasure,
+  type RedactionPlan,
+} from './plan.ts'
+import { finishPendingErasures } from './recover.ts'
+import { reportStep } from './steps.ts'
 
 type RedactCall = Call<(typeof decisionErasure)['redact']>
 
@@ -31,61 +35,61 @@ export const redact: Handler<(typeof decisionErasure)['redact']> = async (
 ) => {
   const { kernel, tenant_id } = call
   erasureSigner(kernel)
-  const answer = await inErasureTurn(kernel, tenant_id, async (): Promise<Answer> => {
+  const answer = await inErasureTurn(kernel, tenant_id, async (): Promise<ErasureResult> => {
     const requested_us = kernel.clock.now()
-    const { unfinished } = await finishPending(kernel, tenant_id)
+    const { unfinished } = await finishPendingErasures(kernel, tenant_id)
     if (unfinished.has(`decision:${params.decision_id}`)) throw new UnprovenErasure()
-    const { certificate, certificate_id } = await beginOnce(call, params.decision_id)
+    const { certificate, certificate_id } = await findOrMintCertificate(call, params.decision_id)
     if (certificate) {
       const deleted = certificate.certificate_id === certificate_id
       return { certificate, deleted, content_salt: null }
     }
-    const request = { ...reasonsOf(body), requested_us, certificate_id }
-    return redactNow(kernel, tenant_id, params.decision_id, request)
+    const request = { ...fillReasons(body), requested_us, certificate_id }
+    return redactText(kernel, tenant_id, params.decision_id, request)
   })
-  return showAnswer(kernel, answer)
+  return showResult(kernel, answer)
 }
 
-interface Begun {
+interface RedactionStart {
   readonly certificate: StoredCertificate | null
   /** Minted for this request, or recorded by the first run of its idempotency key. */
   readonly certificate_id: string
 }
 
-function beginOnce(call: RedactCall, decision_id: string): Promise<Begun> {
-  const look = async (tx: Tx, certificate_id: string): Promise<Begun> => {
+function findOrMintCertificate(call: RedactCall, decision_id: string): Promise<RedactionStart> {
+  const find = async (tx: Tx, certificate_id: string): Promise<RedactionStart> => {
     meter(tx, call.operation.id)
     const row = await findDecisionStore(tx, decision_id)
     const { allowed_stores } = call.principal
     if (!row || (allowed_stores.length > 0 && !allowed_stores.includes(row.store_id)))
       return call.refuse('decision_not_found')
-    const standing = await findStanding(tx, 'decision', decision_id)
+    const standing = await findStandingCertificate(tx, 'decision', decision_id)
     if (!standing) await refuseHeldDecision(tx, decision_id, tx.now())
-    return { certificate: standing ? readRecord(standing.record) : null, certificate_id }
+    return { certificate: standing ? parseCertificate(standing.record) : null, certificate_id }
   }
   const minted = call.kernel.ids.hex(16)
   return call.once({
-    run: async (tx) => ({ reply: await look(tx, minted), ids: { certificate_id: minted } }),
-    replay: (tx, ids) => look(tx, String(ids['certificate_id'])),
+    run: async (tx) => ({ reply: await find(tx, minted), ids: { certificate_id: minted } }),
+    replay: (tx, ids) => find(tx, String(ids['certificate_id'])),
   })
 }
 
-interface RedactRequest extends Reasons {
+interface RedactRequest extends ErasureReasons {
   readonly requested_us: number
   readonly certificate_id: string
 }
 
-async function redactNow(
+async function redactText(
   kernel: Kernel,
   tenant_id: string,
   decision_id: string,
   { requested_us, certificate_id, legal_basis, requested_by }: RedactRequest,
-): Promise<Answer> {
-  await passed(kernel, '1')
-  const planned = await untilCurrent(kernel, tenant_id, {
-    plan: () => planText(kernel, tenant_id, decision_id),
+): Promise<ErasureResult> {
+  await reportStep(kernel, 'marked')
+  const planned = await retryPlanning(kernel, tenant_id, {
+    plan: () => planDecisionText(kernel, tenant_id, decision_id),
     planned_from: (made) => new Map([[made.plan.decision_seq, made.planned_from]]),
-    // Nothing of it is kept anywhere yet.
+    // The plan is stored nowhere yet.
     drop: async () => {},
   })
   const content_salt = kernel.ids.hex(32)
@@ -107,23 +111,23 @@ async function redactNow(
   return { certificate, deleted: true, content_salt }
 }
 
-async function planText(
+async function planDecisionText(
   kernel: Kernel,
   tenant_id: string,
   decision_id: string,
 ): Promise<PlannedRedaction> {
   const planned = await planRedaction(kernel, tenant_id, decision_id)
   if (!planned) throw new Error('the decision is gone although decisions are never removed')
-  await passed(kernel, '2')
+  await reportStep(kernel, 'planned')
   return planned
 }
 
-/** Step 3: from here the redaction can only be finished. */
+/** From here the redaction can only be finished. */
 async function requestRedaction(
   kernel: Kernel,
   tenant_id: string,
   { plan, requested_us }: { plan: RedactionPlan; requested_us: number },
-): Promise<PendingRedaction> {
+): Promise<PendingErasure<RedactionPlan>> {
   const { old_secret_no, decision_id } = plan.redaction
   const [entry] = await requestInTurn(kernel, tenant_id, [
     {
@@ -137,9 +141,9 @@ async function requestRedaction(
     },
   ])
   if (!entry) throw new Error('the ledger answered no row for a request')
-  await passed(kernel, '3-ledger')
+  await reportStep(kernel, 'ledger_recorded')
   await kernel.keyring.destroySecrets(tenant_id, 'decision', [old_secret_no])
-  await passed(kernel, '3')
+  await reportStep(kernel, 'key_destroyed')
   return { entry, plan }
 }
 
@@ -150,15 +154,15 @@ async function requestRedaction(
 export async function redactDecision(
   kernel: Kernel,
   tenant_id: string,
-  { decision_id, reasons }: { readonly decision_id: string; readonly reasons: Reasons },
+  { decision_id, reasons }: { readonly decision_id: string; readonly reasons: ErasureReasons },
 ): Promise<string | null> {
   erasureSigner(kernel)
   return inErasureTurn(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
-    const { unfinished } = await finishPending(kernel, tenant_id)
+    const { unfinished } = await finishPendingErasures(kernel, tenant_id)
     if (unfinished.has(`decision:${decision_id}`)) throw new UnprovenErasure()
     const found = await kernel.db.read(tenant_id, async (db) => {
-      const standing = await findStanding(db, 'decision', decision_id)
+      const standing = await findStandingCertificate(db, 'decision', decision_id)
       if (standing) return { certificate_id: standing.certificate_id }
       if (!(await findDecisionStore(db, decision_id))) return { certificate_id: null }
       await refuseHeldDecision(db, decision_id, requested_us)
@@ -166,7 +170,7 @@ export async function redactDecision(
     })
     if (found) return found.certificate_id
     const certificate_id = kernel.ids.hex(16)
-    await redactNow(kernel, tenant_id, decision_id, { ...reasons, requested_us, certificate_id })
+    await redactText(kernel, tenant_id, decision_id, { ...reasons, requested_us, certificate_id })
     return certificate_id
   })
 }

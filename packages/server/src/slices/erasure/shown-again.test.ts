@@ -6,7 +6,7 @@ import { inErasureTurn } from '../../platform/erasure-turn.ts'
 import { SERVICE_DIMENSIONS, startEmbeddingServer } from '../../testing/embedding-server.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { markErasing } from '../memory/index.ts'
-import { showAgain } from './erase.ts'
+import { unmarkUnrequested } from './prepare.ts'
 
 const FACTS = 150
 
@@ -30,7 +30,7 @@ async function withScene(
 }
 
 const unmark = ({ service: { kernel }, tenant_id }: Scene, ref: number) =>
-  inErasureTurn(kernel, tenant_id, () => showAgain(kernel, tenant_id, [ref]))
+  inErasureTurn(kernel, tenant_id, () => unmarkUnrequested(kernel, tenant_id, [ref]))
 
 /** Hides a memory, changes the embedder, and shows it again when `at` is reached. */
 async function assertMadeUpFor(at: 'reembed:stored' | 'ended'): Promise<void> {

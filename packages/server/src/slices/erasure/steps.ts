@@ -3,15 +3,33 @@
 import type { Kernel } from '../../platform/kernel.ts'
 
 /**
- * 1 marked; 2 planned, its parts durable and claimed by nothing; 3-ledger the plan is durable, the
- * secret still there; 3 secret destroyed; 4 rows replaced; 5 indexes dropped; 6 read paths checked;
- * 7-main certificate stored; 7 ledger row completed. Up to 2 the next start undoes the mark; from
- * 3-ledger on it finishes the erasure.
+ * - `marked`: the memory is hidden from every read and refused by every write;
+ * - `planned`: the plan's parts are durable, and no ledger row claims them;
+ * - `ledger_recorded`: the ledger row is durable, the secret still there;
+ * - `key_destroyed`: the secret is destroyed;
+ * - `applied`: decisions are scrubbed, rows replaced by tombstones;
+ * - `caches_dropped`: indexes and caches of this process no longer hold the memory;
+ * - `verified`: every read path was checked;
+ * - `certified`: the certificate is stored;
+ * - `completed`: the ledger row is completed with it.
+ *
+ * Up to `planned` the next start undoes the mark; from `ledger_recorded` on it finishes the erasure.
  */
-export const ERASURE_STEPS = ['1', '2', '3-ledger', '3', '4', '5', '6', '7-main', '7'] as const
+export const ERASURE_STEPS = [
+  'marked',
+  'planned',
+  'ledger_recorded',
+  'key_destroyed',
+  'applied',
+  'caches_dropped',
+  'verified',
+  'certified',
+  'completed',
+] as const
 
-export type ErasureStep = (typeof ERASURE_STEPS)[number]
+type ErasureStep = (typeof ERASURE_STEPS)[number]
 
-export async function passed(kernel: Kernel, step: ErasureStep): Promise<void> {
+/** A point that crash tests stop at; does nothing in service. */
+export async function reportStep(kernel: Kernel, step: ErasureStep): Promise<void> {
   await kernel.step(`erasure:${step}`)
 }

@@ -7,8 +7,11 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
 import { rollEpoch } from '../gcrumbs/index.ts'
 import { ensureTenant } from '../tenants/index.ts'
-import { reconcileErasures } from './recover.ts'
-import { listInNeed, listUnfinished } from './survey.ts'
+import {
+  listTenantsToReconcile,
+  listTenantsWithOpenErasures,
+  reconcileErasures,
+} from './recover.ts'
 
 const TENANTS = ['t1', 't2', 't3', 't4', 't5']
 
@@ -47,11 +50,14 @@ test('a tenant whose log is behind its checkpoint is found among the others', as
     await ensureTenant(kernel, { tenant_id })
     await rollEpoch(kernel, tenant_id)
   }
-  assert.deepEqual(await listInNeed(kernel), [])
+  assert.deepEqual(await listTenantsToReconcile(kernel), [])
   const last = await kernel.keyring.checkpoints.last('t3')
   assert.ok(last)
   const { tree_size, epoch_number } = last
   const ahead = { ...last, tree_size: tree_size + 1, epoch_number: epoch_number + 1 }
   await kernel.keyring.checkpoints.save('t3', ahead)
-  assert.deepEqual([await listInNeed(kernel), await listUnfinished(kernel)], [['t3'], []])
+  assert.deepEqual(
+    [await listTenantsToReconcile(kernel), await listTenantsWithOpenErasures(kernel)],
+    [['t3'], []],
+  )
 })

@@ -8,9 +8,9 @@ import { rawSql } from '../../testing/raw-sql.ts'
 import { type Service, startShared } from '../../testing/services-on-one-database.ts'
 import { skewedClock } from '../../testing/skewed-clock.ts'
 import { finishScrub, MARKER, writeScrubParts } from '../decisions/index.ts'
-import { readRecord } from './certificate.ts'
-import { findStanding } from './certificates.sql.ts'
-import { storeFactCertificate } from './certify-facts.ts'
+import { parseCertificate } from './certificate.ts'
+import { storeFactCertificate } from './certify.ts'
+import { findStandingCertificate } from './erasure.sql.ts'
 
 const HOUR_US = 3_600_000_000
 const CONTENTS = ['Anton Frei owes the bank', 'Anton Frei lives in Bern']
@@ -127,7 +127,7 @@ for (const [skew, ahead_us] of [
   test(`clocks ${skew} apart: erasures of what one decision used take turns`, async (t) => {
     const stage = await openStage(t, ahead_us)
     const { one, two, refs } = stage
-    const waits = one.stopAt('erasure:2')
+    const waits = one.stopAt('erasure:planned')
     const first = erase(one, refs[0])
     await waits
     let done = false
@@ -145,7 +145,7 @@ for (const [skew, ahead_us] of [
 test('an erasure planned in a turn that is over is refused, and may be asked again', async (t) => {
   const stage = await openStage(t)
   const { one, two, refs } = stage
-  const waits = one.stopAt('erasure:2')
+  const waits = one.stopAt('erasure:planned')
   const stale = erase(one, refs[0])
   await waits
   await stage.loseTurn()
@@ -164,11 +164,11 @@ test('who has lost its turn shows no memory again that another is erasing', asyn
   const stage = await openStage(t)
   const { one, two, refs, store_id } = stage
   const [ref] = refs
-  const waits = one.stopAt('erasure:2')
+  const waits = one.stopAt('erasure:planned')
   const stale = erase(one, ref)
   await waits
   await stage.loseTurn()
-  const erasing = two.stopAt('erasure:2')
+  const erasing = two.stopAt('erasure:planned')
   const certified = erase(two, ref)
   await erasing
   one.go()
@@ -183,7 +183,7 @@ test('who has lost its turn shows no memory again that another is erasing', asyn
 test('an erasure finished by two at once has one certificate, the one on the log', async (t) => {
   const stage = await openStage(t)
   const { one, two, refs, tenant_id } = stage
-  const waits = one.stopAt('erasure:6')
+  const waits = one.stopAt('erasure:verified')
   const stale = erase(one, refs[0])
   await waits
   await stage.loseTurn()
@@ -194,8 +194,9 @@ test('an erasure finished by two at once has one certificate, the one on the log
   assert.equal(late.body.signature, finished.body.signature)
   // Between its last look and the unit that stores what it signed, another has stored its own.
   const { kernel } = one.service
-  const find = () => kernel.db.read(tenant_id, (db) => findStanding(db, 'fact', String(refs[0])))
-  const standing = readRecord((await find())?.record ?? '')
+  const find = () =>
+    kernel.db.read(tenant_id, (db) => findStandingCertificate(db, 'fact', String(refs[0])))
+  const standing = parseCertificate((await find())?.record ?? '')
   const signed = { ...standing, erasure_completed_at: '2100-01-01T00:00:00.000000Z' }
   const stored = await kernel.db.transact(tenant_id, (tx) => storeFactCertificate(tx, signed, 1))
   assert.deepEqual(stored, standing)
@@ -209,7 +210,7 @@ test('an erasure finished by two at once has one certificate, the one on the log
 test('a plan made before a record changed is made again before keys are destroyed', async (t) => {
   const stage = await openStage(t)
   const { one, two, refs, tenant_id } = stage
-  const waits = one.stopAt('erasure:2')
+  const waits = one.stopAt('erasure:planned')
   const erasing = erase(one, refs[0])
   await waits
   // As nothing does that takes its turn: the record is another when the plan is to go on record.

@@ -18,7 +18,7 @@ import {
 } from './policies.sql.ts'
 import { policySets } from './policy-sets.ts'
 import { rateLimits } from './rate-limits.ts'
-import { actionOf, type PolicyWords, sealPolicy, typeOf } from './sealed-policy.ts'
+import { actionOf, type PolicyWords, policyColumn, typeOf } from './sealed-policy.ts'
 
 export type Change = 'created' | 'updated' | 'deleted'
 
@@ -96,7 +96,7 @@ export async function preparePolicy(
 ): Promise<PreparedPolicy> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const label = keys.label(`policy\n${JSON.stringify(draft.words)}`)
-  return { ...draft, label, ...(await sealPolicy(kernel, { tenant_id, ...draft }, draft.words)) }
+  return { ...draft, label, ...(await policyColumn.sealNew(kernel, tenant_id, draft, draft.words)) }
 }
 
 /** All versions or none; from the commit on every request is held to them. */

@@ -1,7 +1,7 @@
 // SQL of evaluations: a row each, counts by policy, and slots of rate limits.
 
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Tables } from '../../platform/db/tables.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
 export type EvaluationRow = Omit<Tables['evaluations'], 'tenant_id'>

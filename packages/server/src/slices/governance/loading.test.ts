@@ -15,7 +15,7 @@ registerHooks({
 const { startTestService } = await import('../../testing/harness.ts')
 
 const ENGINE = '/re2js/'
-const RECOGNISERS = '/platform/pii/index.ts'
+const RECOGNISERS = '/pii/src/index.ts'
 const isLoaded = (part: string) => loaded.some((url) => url.includes(part))
 
 test('a start does without pattern engine and recognisers, which policies load', async (t) => {

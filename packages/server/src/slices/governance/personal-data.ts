@@ -1,6 +1,6 @@
 // The recognisers of personal data that a pii_guard may name.
 
-import { findPersonalData } from '../../platform/pii/index.ts'
+import { findPersonalData } from '@custos/pii'
 import { ENTITY_NAMES } from './entity-names.ts'
 import type { Span } from './patterns.ts'
 

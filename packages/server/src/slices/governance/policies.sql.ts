@@ -1,6 +1,6 @@
 // SQL of policies: every version is a row, of each policy at most one stands.
 
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
 export type PolicyRow = Omit<Tables['policies'], 'tenant_id'>

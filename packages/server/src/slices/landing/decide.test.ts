@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { IssueLandingRequest } from '@custos/contract'
 import type { Principal } from '../../platform/call.ts'
-import type { Proposed } from '../records/index.ts'
+import type { AdmittedProposal } from '../records/index.ts'
 import { landingRegistry } from './landing-registry.ts'
-import { type Landing, normalLanding } from './normal-request.ts'
+import { type NormalLandingRequest, normalizeLanding } from './normal-request.ts'
 import { AUTHORITY, openLandingScene, request } from './testing/landing-scene.ts'
 
 const scene = openLandingScene()
@@ -207,8 +207,8 @@ describe('a registered artifact of the same content', () => {
       conformance: { result: 'pass' },
     }
     const record_id = 'c'.repeat(32)
-    const proposed: Proposed<Landing> = {
-      ...{ kernel, tenant_id, principal, ceiling: null, request: normalLanding(body) },
+    const proposed: AdmittedProposal<NormalLandingRequest> = {
+      ...{ kernel, tenant_id, principal, ceiling: null, request: normalizeLanding(body) },
       ...{ record_id, series_id: record_id, version: 1, created_us: 0 },
     }
     await landingRegistry.fields(proposed)

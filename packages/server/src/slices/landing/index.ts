@@ -2,7 +2,7 @@
 
 import type { landing } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
-import { conformance } from './conformance.ts'
+import { conformance } from './conformance-op.ts'
 import { approve, reject } from './decide.ts'
 import { issue } from './issue.ts'
 import { get, list, stats } from './reads.ts'

@@ -9,10 +9,10 @@ import {
 import { type JsonObject, type LandingRequest, type LayerBytes, toHex } from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
 import { sha256 } from '../gcrumbs/index.ts'
-import { type ClaimedAuthority, claimedAuthority, normalDigest } from '../records/index.ts'
-import { UNSEALED } from './look-up.ts'
+import { type ClaimedAuthority, claimedAuthority, normalizeDigest } from '../records/index.ts'
+import { UNSEALED } from './conformance.ts'
 
-export type Landing = LandingRequest & { readonly authority: ClaimedAuthority }
+export type NormalLandingRequest = LandingRequest & { readonly authority: ClaimedAuthority }
 
 const KIND_DEFAULT = 'lora+rag'
 const DIGEST = /^(sha256:)?[0-9a-fA-F]{64}$/
@@ -23,9 +23,9 @@ export const rejected = (reasons: readonly string[]): Refusal =>
   new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons } })
 
 /** Refuses what is unsealed, or too long to be signed. */
-export function normalLanding(body: IssueLandingRequest): Landing {
+export function normalizeLanding(body: IssueLandingRequest): NormalLandingRequest {
   const { artifact_ref, base_model_ref, kind, conformance, permitted_actions } = body
-  const subject = normalSubject(body)
+  const subject = normalizeSubject(body)
   const { merkle_root } = subject.data_provenance
   if (typeof merkle_root !== 'string') throw rejected([UNSEALED])
   const claimed_conformance = isJsonObject(conformance) ? conformance : {}
@@ -44,28 +44,28 @@ export function normalLanding(body: IssueLandingRequest): Landing {
 }
 
 /** What both operations look at. */
-export function normalSubject({
+export function normalizeSubject({
   layer_hashes,
   layer_bytes,
   data_provenance,
 }: Pick<ConformanceRequest, 'layer_hashes' | 'layer_bytes' | 'data_provenance'>) {
-  const hashes = layer_hashes.map(normalDigest)
+  const hashes = layer_hashes.map(normalizeDigest)
   return {
     layer_hashes: hashes,
     layer_bytes: compareBytes(hashes, layer_bytes ?? null),
-    data_provenance: normalProvenance(data_provenance),
+    data_provenance: normalizeProvenance(data_provenance),
   }
 }
 
 /** Without a root where none was given, or what is none. */
-function normalProvenance(given: ConformanceRequest['data_provenance']): JsonObject {
+function normalizeProvenance(given: ConformanceRequest['data_provenance']): JsonObject {
   const { merkle_root, corpus_hash, ...more } = given
   const stated = Object.entries(more).filter(([, value]) => value !== null && value !== undefined)
   const members = Object.fromEntries(stated)
   const provenance = {
     ...(isJsonObject(members) ? members : {}),
-    ...(isDigest(merkle_root) ? { merkle_root: normalDigest(merkle_root) } : {}),
-    ...(corpus_hash ? { corpus_hash: normalDigest(corpus_hash) } : {}),
+    ...(isDigest(merkle_root) ? { merkle_root: normalizeDigest(merkle_root) } : {}),
+    ...(corpus_hash ? { corpus_hash: normalizeDigest(corpus_hash) } : {}),
   }
   if (bytesOf(provenance) > PROVENANCE_BYTES_MAX)
     throw rejected([`data_provenance is longer than ${PROVENANCE_BYTES_MAX} bytes`])

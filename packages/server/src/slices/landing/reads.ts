@@ -5,7 +5,7 @@ import type { Call, Handler } from '../../platform/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { countByStatus, findRecord, listRecords, type OpenRecord } from '../records/index.ts'
-import { showLanding, showListed } from './show-landing.ts'
+import { showLanding, showListed } from './landing-registry.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 

@@ -4,10 +4,9 @@ import type { landing as contract } from '@custos/contract'
 import { reconstructLanding } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import { checksOf, findRecord, type OpenRecord, verifyDocument } from '../records/index.ts'
-import { landingRegistry } from './landing-registry.ts'
-import { agreesWithLayers, judgeCorpus } from './look-up.ts'
+import { compareCorpus, matchesLayers } from './conformance.ts'
+import { documentOf, landingRegistry } from './landing-registry.ts'
 import { loadLanding } from './reads.ts'
-import { documentOf } from './show-landing.ts'
 
 /** What is false of a row that was never signed. */
 export const CHECKS = [
@@ -52,12 +51,12 @@ async function evidenceOf(
   const checks: Record<string, boolean> = {}
   if (artifact_id !== null) {
     const found = await find('artifact', artifact_id)
-    checks['artifact_registered'] = found !== null && agreesWithLayers(found, artifact)
+    checks['artifact_registered'] = found !== null && matchesLayers(found, artifact)
   }
   if (corpus_id !== null) {
     const found = await find('corpus', corpus_id)
     const provenance = { ...data_provenance, merkle_root: String(data_provenance['merkle_root']) }
-    checks['corpus_sealed'] = found !== null && judgeCorpus(found, provenance).id !== null
+    checks['corpus_sealed'] = found !== null && compareCorpus(found, provenance).id !== null
   }
   return checks
 }

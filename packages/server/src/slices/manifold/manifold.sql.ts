@@ -1,7 +1,7 @@
 // SQL of the manifold: which decisions there are, what became of them, and their agents.
 
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Tables } from '../../platform/db/tables.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
 /** A decision that can be laid out; it is sealed anew under another mark. */

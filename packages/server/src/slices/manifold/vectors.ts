@@ -3,7 +3,12 @@
 import { canonicalize, type JsonObject } from '@custos/proof'
 import { createStaticEmbedder } from '../../platform/embed/static-embedder.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { type DecisionFilter, listDecisions, openRows, whenSettled } from '../decisions/index.ts'
+import {
+  type DecisionFilter,
+  listDecisions,
+  openRows,
+  retryWhileErasing,
+} from '../decisions/index.ts'
 import { openWords } from '../reputation/index.ts'
 import { listSealedGoverned } from './manifold.sql.ts'
 import type { Vectors } from './plane.ts'
@@ -70,7 +75,7 @@ async function trailTexts(
     after_seq: oldest.seq - 1,
     before_seq: newest.seq + 1,
   }
-  const opened = await whenSettled(async () => {
+  const opened = await retryWhileErasing(async () => {
     const rows = await kernel.db.read(tenant_id, (db) =>
       listDecisions(db, filter, { order: 'desc', limit: chunk.length }),
     )

@@ -3,67 +3,76 @@
 import type { memory } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { createStore } from './create-store.ts'
-import { importStore } from './import.ts'
-import { audit, exportStore, getMemory, listMemories } from './memory-reads.ts'
-import { reembed } from './reembed.ts'
-import { reembedder } from './reembed-job.ts'
-import { STORE_REEMBED } from './reembed-queue.ts'
-import { retrieve } from './retrieve.ts'
-import { capabilities, flush, getStore, ingestionStats, listStores, stats } from './store-reads.ts'
-import { supersede } from './supersede.ts'
-import { write } from './write.ts'
-import { writeBatch } from './write-batch.ts'
+import { STORE_REEMBED } from './facts/embeddings.ts'
+import { audit, exportStore, getMemory, listMemories } from './read/memory-reads.ts'
+import { retrieve } from './read/retrieve.ts'
+import {
+  capabilities,
+  flush,
+  getStore,
+  ingestionStats,
+  listStores,
+  stats,
+} from './read/store-reads.ts'
+import { createStore } from './stores/create-store.ts'
+import { importStore } from './write/import.ts'
+import { makeReembedRunner, reembed } from './write/reembed.ts'
+import { supersede } from './write/supersede.ts'
+import { write, writeBatch } from './write/write.ts'
 
-export { requireCapability } from './capabilities.ts'
+export { type FactDocument, openFactDocument, showMemory } from './facts/fact-document.ts'
+export { computeCommitment, computeCommitmentsRoot } from './facts/fact-identity.ts'
 export {
-  entomb,
-  type FactState,
-  factStates,
-  forget,
-  markErasing,
-  probeAbsent,
-  requestMissed,
-  setTombstoneCertificate,
-  unmarkErasing,
-} from './erasing.ts'
-export { commitmentOf, commitmentsRoot } from './fact-identity.ts'
-export {
+  countErasing,
   type FactHead,
   findFactHeads,
   listFactsAfter,
   listFactsSince,
   listRefsOfStore,
-} from './facts.sql.ts'
+  listRefsWithin,
+} from './facts/facts.sql.ts'
 export {
-  countErasing,
-  countHolds,
+  type FactWithVector,
+  loadContents,
+  loadFactsForErasure,
+  loadLiveFacts,
+  type OpenedFact,
+  openStoredFacts,
+} from './facts/opened-fact.ts'
+export { type MemoryState, memoryStateAt } from './read/memory-reads.ts'
+export { flushRetrievedFacts } from './read/retrieved-facts.ts'
+export {
+  countActiveHolds,
   findHold,
   type HoldRow,
   insertHold,
   listHolds,
-  updateReleased,
-} from './holds.sql.ts'
-export { factStores, heldStores, refuseHeldStore } from './holds.ts'
-export { readNamespace } from './namespace.ts'
+  updateHoldRelease,
+} from './stores/holds.sql.ts'
+export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
+export { parseNamespace } from './stores/namespace.ts'
+export { descriptionColumn } from './stores/store-description.ts'
+export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
+export { loadReadableStore, requireCapability } from './stores/store-settings.ts'
+export { findStore } from './stores/stores.sql.ts'
 export {
-  type KnownFact,
-  knownContents,
-  type OpenedFact,
-  openFacts,
-  openForErasure,
-  openStored,
-  showMemory,
-} from './opened-fact.ts'
-export { purgeErased } from './purge.ts'
-export { listRefsWithin } from './ref-stores.sql.ts'
-export { flushRetrieved } from './retrieved-facts.ts'
-export { type FactDocument, openFact } from './sealed-fact.ts'
-export { type MemoryState, memoryStateAt } from './state-at.ts'
-export { markStoreDeleting, removeStoreRow } from './store-heads.ts'
-export { readableStore } from './store-settings.ts'
-export { findStore } from './stores.sql.ts'
-export { enterStore, StoreChanged, untilStable, writeTarget } from './write-target.ts'
+  loadTargetHead,
+  loadWriteTarget,
+  retryOnStoreConflict,
+} from './stores/write-target.ts'
+export {
+  dropCached,
+  enqueueMissingVectors,
+  type FactState,
+  listStoresOfFacts,
+  loadFactStates,
+  markErasing,
+  probeErasedFact,
+  setTombstoneCertificate,
+  unmarkErasing,
+  writeTombstone,
+} from './write/erase-facts.ts'
+export { purgeErased } from './write/purge-erased.ts'
 
 export const memoryHandlers = {
   list_stores: listStores,
@@ -87,5 +96,5 @@ export const memoryHandlers = {
 
 /** Before the worker starts: embedding cut off by the last stop goes on. */
 export function registerMemoryJobs(kernel: Kernel): void {
-  kernel.jobs.register(STORE_REEMBED, reembedder(kernel))
+  kernel.jobs.register(STORE_REEMBED, makeReembedRunner(kernel))
 }

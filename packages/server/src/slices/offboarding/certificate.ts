@@ -10,13 +10,13 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import { countLiveCredentials } from '../../platform/db/control.sql.ts'
+import type { DatabaseStats } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { erasureSigner } from '../erasure/index.ts'
-import { limitsOf, REMAINS } from './claims.ts'
 import type { TenantPlan } from './plan.ts'
 
-export interface Closed {
+export interface ClosedTenant {
   readonly tenant_id: string
   readonly plan: TenantPlan
   readonly requested_us: number
@@ -26,15 +26,18 @@ export interface Closed {
 }
 
 /** Throws when something is there still: nothing is certified that was not observed. */
-export async function certify(kernel: Kernel, closed: Closed): Promise<TenantCertificate> {
+export async function certifyDestruction(
+  kernel: Kernel,
+  closed: ClosedTenant,
+): Promise<TenantCertificate> {
   const { tenant_id, plan, log_seq, epoch } = closed
   const ran_us = kernel.clock.now()
-  const paths = await observe(kernel, tenant_id)
+  const paths = await verifyDestruction(kernel, tenant_id)
   const left = paths.find(({ result }) => result === 'present')
   if (left) throw new Error(`the tenant is destroyed and ${left.path} is there still`)
   const { epoch_number, tree_size, root_hash, checkpoint } = epoch
   const completed_us = kernel.clock.now()
-  return sign(kernel, {
+  return signCertificate(kernel, {
     record_kind: TENANT_ERASURE_KIND,
     certificate_id: plan.certificate_id,
     tenant_id,
@@ -43,7 +46,7 @@ export async function certify(kernel: Kernel, closed: Closed): Promise<TenantCer
     verification: { ran_at: formatTime(ran_us), paths },
     last_checkpoint: { epoch_number, tree_size, root_hash, checkpoint },
     remains: REMAINS,
-    limits: limitsOf(kernel.db.stats().engine),
+    limits: listLimits(kernel.db.stats().engine),
     legal_basis: plan.legal_basis,
     requested_by: plan.requested_by,
     erasure_requested_at: formatTime(closed.requested_us),
@@ -52,12 +55,12 @@ export async function certify(kernel: Kernel, closed: Closed): Promise<TenantCer
   })
 }
 
-interface Path {
+interface VerifiedPath {
   readonly path: string
   readonly result: 'destroyed' | 'revoked' | 'present'
 }
 
-async function observe(kernel: Kernel, tenant_id: string): Promise<Path[]> {
+async function verifyDestruction(kernel: Kernel, tenant_id: string): Promise<VerifiedPath[]> {
   const gone = (there: boolean) => (there ? 'present' : 'destroyed')
   const keys = await hasKeys(kernel, tenant_id)
   const remains = await kernel.keyring.hasRemains(tenant_id)
@@ -80,7 +83,10 @@ async function hasKeys(kernel: Kernel, tenant_id: string): Promise<boolean> {
   }
 }
 
-async function sign(kernel: Kernel, statement: TenantErasureStatement): Promise<TenantCertificate> {
+async function signCertificate(
+  kernel: Kernel,
+  statement: TenantErasureStatement,
+): Promise<TenantCertificate> {
   const signer = erasureSigner(kernel)
   const certificate: TenantCertificate = {
     ...statement,
@@ -101,3 +107,43 @@ async function sign(kernel: Kernel, statement: TenantErasureStatement): Promise<
   assert(verdict.valid, `a certificate that does not verify was made: ${verdict.reason}`)
   return certificate
 }
+
+const REMAINS: readonly string[] = [
+  'The log: ids, numbers, times, digests and HMACs whose key is destroyed; store ids as callers ' +
+    'chose them.',
+  'Certificates of erasures with the reasons given in them, tombstones with ids and numbers.',
+  'Revoked API keys without their names: hashes, ids, scopes and stores.',
+  'Counts of use by month and operation; the name and plan the operator gave the tenant.',
+  'This certificate, in the data, in the erasure ledger and its copy.',
+]
+
+const HEAPS =
+  'Memory of running processes: a text handled shortly before may lie in a heap, swap area or ' +
+  'core dump until it is reused; other processes drop keys and indexes within about a second.'
+const KEYRING_COPIES =
+  'Copies of the keyring made before still hold the keys until they are started with the erasure ' +
+  'ledger or deleted, for whoever has the master key; without them, what is sealed in copies of ' +
+  'the data cannot be read.'
+const OUTSIDE =
+  'Copies made outside the service: exports, answers already given, logs and prompts of callers.'
+const ROWS =
+  'The rows are unreadable from here on and removed by a job, which this certificate comes before.'
+const LABELS =
+  'Labels callers chose are not sealed: ids of stores and models, namespaces, and the names of ' +
+  'API keys. They are in clear in the rows until that job has ended, and in copies of the data ' +
+  'made before (backups, replicas, write-ahead logs) until these are deleted or overwritten.'
+const SENT_OUT =
+  'What embedding services outside keep of texts that were sent to them is not covered.'
+const PG_LOG =
+  'The keyring is on PostgreSQL: deleted keys stay in unused pages, the write-ahead log, ' +
+  'replicas and backups of the keyring database until these are rewritten or recycled.'
+
+const listLimits = (engine: DatabaseStats['engine']): string[] => [
+  HEAPS,
+  OUTSIDE,
+  KEYRING_COPIES,
+  ...(engine === 'postgres' ? [PG_LOG] : []),
+  ROWS,
+  LABELS,
+  SENT_OUT,
+]

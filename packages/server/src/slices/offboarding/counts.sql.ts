@@ -2,9 +2,9 @@
 
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-type Counted = 'stores' | 'facts' | 'decisions' | 'records' | 'certificates'
+type CountedTable = 'stores' | 'facts' | 'decisions' | 'records' | 'certificates'
 
-export async function countAll(db: TenantDb, table: Counted): Promise<number> {
+export async function countRowsOf(db: TenantDb, table: CountedTable): Promise<number> {
   const row = await db.first(from(db, table).select((e) => e.fn.countAll<number>().as('count')))
   return Number(row?.count ?? 0)
 }

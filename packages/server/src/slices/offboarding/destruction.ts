@@ -10,24 +10,33 @@ import { findTenant } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import {
   type DestructionRow,
+  endJobs,
   findDestruction,
+  insertDestruction,
   listOpenDestructions,
   updateDestruction,
 } from '../../platform/db/destructions.sql.ts'
 import { findJob } from '../../platform/db/jobs.sql.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import { inErasureTurn, requestInTurn, requireTurn } from '../../platform/erasure-turn.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, fitsLog, reconcileLog, rollEpoch } from '../gcrumbs/index.ts'
-import { forget } from '../memory/index.ts'
-import { certify } from './certificate.ts'
-import { countAll, listStoreIds } from './counts.sql.ts'
-import { markDestroyed } from './mark.ts'
-import { readPlan, readReasons, type TenantPlan } from './plan.ts'
+import { dropCached, loadHeldStores } from '../memory/index.ts'
+import { revokeKeysOfTenant } from '../tenants/index.ts'
+import { certifyDestruction } from './certificate.ts'
+import { countRowsOf, listStoreIds } from './counts.sql.ts'
+import {
+  type DestructionReasons,
+  parsePlan,
+  parseReasons,
+  reportStep,
+  type TenantPlan,
+} from './plan.ts'
 import { TENANT_REMOVE } from './remove-job.ts'
-import { passed } from './steps.ts'
 
-export interface Continuing {
+export interface ResumeOptions {
   /** See reconcileLog. */
   readonly generation_floor?: number
 }
@@ -36,29 +45,29 @@ export interface Continuing {
 export async function continueDestruction(
   kernel: Kernel,
   tenant_id: string,
-  { generation_floor }: Continuing = {},
+  { generation_floor }: ResumeOptions = {},
 ): Promise<void> {
-  const entry = await requested(kernel, tenant_id)
-  await passed(kernel, 'ledger')
+  const entry = await requestDestruction(kernel, tenant_id)
+  await reportStep(kernel, 'ledger')
   await kernel.keyring.destroyTenant(tenant_id)
   await dropMemory(kernel, tenant_id)
-  await passed(kernel, 'key')
+  await reportStep(kernel, 'key')
 
-  const plan = readPlan(entry.plan)
+  const plan = parsePlan(entry.plan)
   const log_seq = await closeLog(kernel, tenant_id, { plan, generation_floor })
-  await passed(kernel, 'logged')
+  await reportStep(kernel, 'logged')
   const epoch = await rollEpoch(kernel, tenant_id)
-  await passed(kernel, 'checkpoint')
+  await reportStep(kernel, 'checkpoint')
 
   const closed = { tenant_id, plan, requested_us: entry.requested_us, log_seq, epoch }
-  const { certificate, completed_us } = await certified(kernel, entry, closed)
-  await passed(kernel, 'certified')
+  const { certificate, completed_us } = await storeCertificate(kernel, entry, closed)
+  await reportStep(kernel, 'certified')
   const { ledger_id } = entry
   await kernel.keyring.ledger.complete([{ ledger_id, certificate, completed_us }])
-  await passed(kernel, 'completed')
+  await reportStep(kernel, 'completed')
 }
 
-async function requested(kernel: Kernel, tenant_id: string): Promise<LedgerEntry> {
+async function requestDestruction(kernel: Kernel, tenant_id: string): Promise<LedgerEntry> {
   const known = await kernel.keyring.ledger.find(tenant_id, 'tenant', tenant_id)
   if (known) return known
   const row = await loadRow(kernel, tenant_id)
@@ -66,8 +75,8 @@ async function requested(kernel: Kernel, tenant_id: string): Promise<LedgerEntry
     version: 1,
     kind: 'tenant',
     certificate_id: row.certificate_id,
-    counts: await countsOf(kernel, tenant_id),
-    ...readReasons(row.reasons),
+    counts: await countContent(kernel, tenant_id),
+    ...parseReasons(row.reasons),
   }
   const [entry] = await requestInTurn(kernel, tenant_id, [
     {
@@ -91,15 +100,15 @@ async function loadRow(kernel: Kernel, tenant_id: string): Promise<DestructionRo
 }
 
 // After the mark: nothing is added to it any more.
-async function countsOf(kernel: Kernel, tenant_id: string): Promise<TenantPlan['counts']> {
+async function countContent(kernel: Kernel, tenant_id: string): Promise<TenantPlan['counts']> {
   const requested = await kernel.keyring.ledger.listRequested()
   const open_erasures = requested.filter((entry) => entry.tenant_id === tenant_id).length
   return kernel.db.read(tenant_id, async (db) => ({
-    stores: await countAll(db, 'stores'),
-    facts: await countAll(db, 'facts'),
-    decisions: await countAll(db, 'decisions'),
-    records: await countAll(db, 'records'),
-    certificates: await countAll(db, 'certificates'),
+    stores: await countRowsOf(db, 'stores'),
+    facts: await countRowsOf(db, 'facts'),
+    decisions: await countRowsOf(db, 'decisions'),
+    records: await countRowsOf(db, 'records'),
+    certificates: await countRowsOf(db, 'certificates'),
     open_erasures,
   }))
 }
@@ -107,7 +116,7 @@ async function countsOf(kernel: Kernel, tenant_id: string): Promise<TenantPlan['
 /** What this process holds in memory of its stores; others drop it when they see the mark. */
 async function dropMemory(kernel: Kernel, tenant_id: string): Promise<void> {
   for (const store_id of await kernel.db.read(tenant_id, listStoreIds))
-    forget(kernel, tenant_id, store_id, [])
+    dropCached(kernel, tenant_id, store_id, [])
 }
 
 /** The position of the last entry. */
@@ -139,17 +148,17 @@ async function closeLog(
   })
 }
 
-interface Certified {
+interface StoredResult {
   readonly certificate: TenantCertificate
   readonly completed_us: number
 }
 
 /** The one that is stored: the first, also where it comes back from the ledger. */
-async function certified(
+async function storeCertificate(
   kernel: Kernel,
   entry: LedgerEntry,
-  closed: Parameters<typeof certify>[1] & { epoch: Epoch },
-): Promise<Certified> {
+  closed: Parameters<typeof certifyDestruction>[1] & { epoch: Epoch },
+): Promise<StoredResult> {
   const { tenant_id } = closed
   const row = await loadRow(kernel, tenant_id)
   if (row.record !== null && row.destroyed_us !== null)
@@ -157,7 +166,7 @@ async function certified(
     return { certificate: JSON.parse(row.record), completed_us: row.destroyed_us }
   // The ledger keeps what was stored here once, and only that.
   const kept = entry.state === 'completed' ? (entry.certificate as TenantCertificate) : null
-  const certificate = kept ?? (await certify(kernel, closed))
+  const certificate = kept ?? (await certifyDestruction(kernel, closed))
   const completed_us = entry.completed_us ?? kernel.clock.now()
   await kernel.db.transact(tenant_id, async (tx) => {
     await requireTurn(kernel, tx)
@@ -176,19 +185,22 @@ async function certified(
  * know nothing of. Run at the start, after the log's and erasures' own reconciliation, and from
  * time to time: another process may have died at one.
  */
-export async function resumeDestructions(kernel: Kernel, options: Continuing = {}): Promise<void> {
-  await removeAgain(kernel)
+export async function resumeDestructions(
+  kernel: Kernel,
+  options: ResumeOptions = {},
+): Promise<void> {
+  await restartRemovals(kernel)
   for (const tenant_id of await listToResume(kernel))
-    await inErasureTurn(kernel, tenant_id, () => resume(kernel, tenant_id, options)).catch(
-      (error: unknown) => {
-        const reason = error instanceof Error ? error.name : 'unknown'
-        kernel.logger.error('offboarding.not_finished', { tenant_id, reason })
-      },
-    )
+    await inErasureTurn(kernel, tenant_id, () =>
+      resumeDestruction(kernel, tenant_id, options),
+    ).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.name : 'unknown'
+      kernel.logger.error('offboarding.not_finished', { tenant_id, reason })
+    })
 }
 
 /** Where the job that removes the rows was given up. */
-async function removeAgain({ db, jobs }: Kernel): Promise<void> {
+async function restartRemovals({ db, jobs }: Kernel): Promise<void> {
   const open = await db.read(PLATFORM, listOpenDestructions)
   for (const { tenant_id, job_id } of open) {
     if (job_id === null) continue
@@ -214,17 +226,50 @@ async function listToResume({ db, keyring }: Kernel): Promise<string[]> {
   return [...due].sort()
 }
 
-async function resume(kernel: Kernel, tenant_id: string, options: Continuing): Promise<void> {
+async function resumeDestruction(
+  kernel: Kernel,
+  tenant_id: string,
+  options: ResumeOptions,
+): Promise<void> {
   const { db, keyring } = kernel
   // Data from before the tenant was made, or of which it was never part.
   if (!(await db.read(tenant_id, (one) => findTenant(one, tenant_id)))) return
   const entry = await keyring.ledger.find(tenant_id, 'tenant', tenant_id)
   if (entry) {
-    const { certificate_id, legal_basis, requested_by } = readPlan(entry.plan)
+    const { certificate_id, legal_basis, requested_by } = parsePlan(entry.plan)
     const reasons = { legal_basis, requested_by }
     const { requested_us } = entry
     const marking = { certificate_id, requested_us, reasons, despite_holds: true }
     await db.transact(tenant_id, (tx) => markDestroyed(kernel, tx, marking))
   }
   await continueDestruction(kernel, tenant_id, options)
+}
+
+interface DestructionMark {
+  readonly certificate_id: string
+  readonly requested_us: number
+  readonly reasons: DestructionReasons
+  /** On older data that were restored the keys are gone already, whatever is held. */
+  readonly despite_holds: boolean
+}
+
+/** How many keys were revoked; refuses `legal_hold` while one stands on any store. */
+export async function markDestroyed(
+  kernel: Kernel,
+  tx: Tx,
+  marking: DestructionMark,
+): Promise<number> {
+  await requireTurn(kernel, tx)
+  const { tenant_id } = tx
+  const { certificate_id, requested_us, reasons, despite_holds } = marking
+  if (await findDestruction(tx, tenant_id)) return 0
+  const held = despite_holds ? 0 : (await loadHeldStores(tx, tx.now())).size
+  if (held > 0) throw new Refusal('legal_hold', `legal holds stand on ${held} stores of the tenant`)
+  await insertDestruction(tx, {
+    certificate_id,
+    requested_us,
+    reasons: JSON.stringify(reasons),
+  })
+  await endJobs(tx)
+  return revokeKeysOfTenant(kernel, tx)
 }

@@ -3,13 +3,12 @@
 import type { offboarding } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { destroyKey } from './destroy-key.ts'
-import { destruction } from './reads.ts'
+import { destroyKey, destruction } from './destroy-key.ts'
 import { TENANT_REMOVE, tenantRemover } from './remove-job.ts'
 
 export { resumeDestructions } from './destruction.ts'
+export { OFFBOARDING_STEPS } from './plan.ts'
 export { hasRowsLeft, KEPT_TABLES, removedTables } from './remove-job.ts'
-export { OFFBOARDING_STEPS } from './steps.ts'
 
 export const offboardingHandlers = {
   destroy_key: destroyKey,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
+import type { Kernel } from '../../platform/kernel.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -27,34 +28,58 @@ const TenantPlan = Type.Object({
 })
 export type TenantPlan = Static<typeof TenantPlan>
 
-const plans = Compile(TenantPlan)
+const planSchema = Compile(TenantPlan)
 
 /** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
-export function readPlan(value: unknown): TenantPlan {
-  assert(plans.Check(value), 'the ledger row of a tenant carries a plan this version does not know')
+export function parsePlan(value: unknown): TenantPlan {
+  assert(
+    planSchema.Check(value),
+    'the ledger row of a tenant carries a plan this version does not know',
+  )
   return value
 }
 
-export interface Reasons {
+export interface DestructionReasons {
   readonly legal_basis: string
   readonly requested_by: string | null
 }
 
-const DEFAULTS: Reasons = {
+const DEFAULTS: DestructionReasons = {
   legal_basis: 'End of the contract (GDPR Article 28(3)(g))',
   requested_by: 'operator',
 }
 
-export const reasonsOf = (given: {
+export const fillReasons = (given: {
   readonly legal_basis?: string | null
   readonly requested_by?: string | null
-}): Reasons => ({
+}): DestructionReasons => ({
   legal_basis: given.legal_basis ?? DEFAULTS.legal_basis,
   requested_by: given.requested_by ?? DEFAULTS.requested_by,
 })
 
 /** Of the row that marked the tenant. */
-export function readReasons(text: string): Reasons {
+export function parseReasons(text: string): DestructionReasons {
   const { legal_basis, requested_by } = JSON.parse(text)
-  return reasonsOf({ legal_basis, requested_by })
+  return fillReasons({ legal_basis, requested_by })
+}
+
+/**
+ * marked: the credentials are revoked, the log takes nothing more; ledger: the plan is durable, the
+ * keys are there; key: they are destroyed; logged: the log's last entry; checkpoint: it is signed;
+ * certified: the certificate is stored; completed: it is in the ledger; removed: the rows are gone.
+ */
+export const OFFBOARDING_STEPS = [
+  'marked',
+  'ledger',
+  'key',
+  'logged',
+  'checkpoint',
+  'certified',
+  'completed',
+] as const
+
+type OffboardingStep = (typeof OFFBOARDING_STEPS)[number]
+
+export async function reportStep(kernel: Kernel, step: OffboardingStep): Promise<void> {
+  await kernel.step(`offboarding:${step}`)
 }

@@ -1,5 +1,6 @@
 // The registry of corpora: what of one is proposed, evaluated, signed.
 
+import { setImmediate } from 'node:timers/promises'
 import {
   type Corpus,
   type CorpusDerived,
@@ -12,14 +13,13 @@ import {
 import { Refusal } from '../../platform/refusal.ts'
 import { sha256 } from '../gcrumbs/index.ts'
 import type { Registry } from '../records/index.ts'
-import { inTurns } from './turns.ts'
 
 export const rejected = (reasons: readonly string[]): Refusal =>
   new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons } })
 
 /** Hashes in turns of the event loop. */
-export const deriveInTurns = (corpus: Corpus): Promise<CorpusDerived> =>
-  inTurns(derivation(corpus, sha256))
+export const deriveInSteps = (corpus: Corpus): Promise<CorpusDerived> =>
+  runInSteps(derivation(corpus, sha256))
 
 /** Of one corpus: its sources are too many to stand in the proposal. */
 export function corpusRegistry(corpus: Corpus, derived: CorpusDerived): Registry<CorpusRequest> {
@@ -41,9 +41,18 @@ export function corpusRegistry(corpus: Corpus, derived: CorpusDerived): Registry
       // A policy may have redacted the name.
       const proposed = { ...corpus, name: request.name }
       const same = proposed.name === corpus.name
-      const digests = same ? derived : await deriveInTurns(proposed)
+      const digests = same ? derived : await deriveInSteps(proposed)
       return { ...proposed, ...digests, clearance: 'cleared' }
     },
     denial: ({ name, reason }) => rejected([`sealing was denied by the policy ${name}: ${reason}`]),
+  }
+}
+
+/** What the steps return; between two of them everything else has its turn. */
+export async function runInSteps<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    await setImmediate()
   }
 }

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { normalCorpus } from './normal-corpus.ts'
+import { normalizeCorpus } from './normal-corpus.ts'
 
 const HEX = 'ab'.repeat(32)
 
 test('a digest has one spelling, and saying nothing has one form', () => {
-  const bare = normalCorpus({ name: 'c', sources: [{ id: 'a', license: 'MIT' }] })
+  const bare = normalizeCorpus({ name: 'c', sources: [{ id: 'a', license: 'MIT' }] })
   assert.deepEqual(bare, {
     name: 'c',
     sources: [{ id: 'a', license: 'MIT' }],
@@ -16,7 +16,7 @@ test('a digest has one spelling, and saying nothing has one form', () => {
     metadata: {},
   })
   const nulls = { lawful_basis: null, content_hash: null, record_count: null }
-  const spelled = normalCorpus({
+  const spelled = normalizeCorpus({
     name: 'c',
     sources: [{ id: 'a', license: 'MIT', ...nulls }],
     attestations: null,
@@ -25,7 +25,7 @@ test('a digest has one spelling, and saying nothing has one form', () => {
   })
   assert.deepEqual(spelled, bare)
   for (const content_hash of [HEX, HEX.toUpperCase(), `sha256:${HEX}`]) {
-    const { sources } = normalCorpus({ name: 'c', sources: [{ id: 'a', content_hash }] })
+    const { sources } = normalizeCorpus({ name: 'c', sources: [{ id: 'a', content_hash }] })
     assert.deepEqual(sources, [{ id: 'a', content_hash: HEX }])
   }
 })
@@ -38,5 +38,5 @@ test('members that are not ours are kept as they are, null ones too', () => {
     region: null,
     collected: { by: ['x'] },
   }
-  assert.deepEqual(normalCorpus({ name: 'c', sources: [source] }).sources, [source])
+  assert.deepEqual(normalizeCorpus({ name: 'c', sources: [source] }).sources, [source])
 })

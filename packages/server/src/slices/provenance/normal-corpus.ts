@@ -9,11 +9,11 @@ const DIGEST_CHARS = 64
  * Digests become 64 lower-case hex characters; members that are null and have a meaning of ours
  * are left out, so that saying nothing has one form. Other members stay as they are.
  */
-export function normalCorpus(body: RegisterCorpusRequest): Corpus {
+export function normalizeCorpus(body: RegisterCorpusRequest): Corpus {
   const { name, sources, attestations, processing, metadata } = body
   return {
     name,
-    sources: sources.map(normalSource),
+    sources: sources.map(normalizeSource),
     attestations: isJsonObject(attestations) ? attestations : {},
     processing: isJsonList(processing) ? processing : [],
     metadata: isJsonObject(metadata) ? metadata : {},
@@ -22,19 +22,19 @@ export function normalCorpus(body: RegisterCorpusRequest): Corpus {
 
 type Source = RegisterCorpusRequest['sources'][number]
 
-function normalSource(source: Source): CorpusSource {
+function normalizeSource(source: Source): CorpusSource {
   const { id, license, lawful_basis, content_hash, record_count, ...more } = source
   return {
     ...(isJsonObject(more) ? more : {}),
     id,
-    ...given('license', license),
-    ...given('lawful_basis', lawful_basis),
-    ...given('content_hash', content_hash?.slice(-DIGEST_CHARS).toLowerCase()),
-    ...given('record_count', record_count),
+    ...optionalMember('license', license),
+    ...optionalMember('lawful_basis', lawful_basis),
+    ...optionalMember('content_hash', content_hash?.slice(-DIGEST_CHARS).toLowerCase()),
+    ...optionalMember('record_count', record_count),
   }
 }
 
-const given = (name: string, value: Json | undefined): JsonObject =>
+const optionalMember = (name: string, value: Json | undefined): JsonObject =>
   value === undefined || value === null ? {} : { [name]: value }
 
 // Parsed from a body, so all it holds is JSON.

@@ -4,9 +4,9 @@ import type { provenance as contract } from '@custos/contract'
 import { corpusPath, corpusTree, partsOf, toHex } from '@custos/proof'
 import type { Handler } from '../../platform/call.ts'
 import { sha256 } from '../gcrumbs/index.ts'
+import { runInSteps } from './corpus-registry.ts'
 import { loadCorpus } from './reads.ts'
 import { documentOf } from './show-corpus.ts'
-import { inTurns } from './turns.ts'
 
 export const proof: Handler<typeof contract.proof> = async (call, { params, query }) => {
   const { corpus_id } = params
@@ -16,7 +16,7 @@ export const proof: Handler<typeof contract.proof> = async (call, { params, quer
   const source = sources[leaf_index]
   if (!source) return { included: false, corpus_id, source_id, reason: 'source_not_in_corpus' }
 
-  const tree = await inTurns(corpusTree(sources, sha256))
+  const tree = await runInSteps(corpusTree(sources, sha256))
   const { leaf, audit_path, proof: steps } = await corpusPath(tree, leaf_index, sha256)
   return {
     included: true,

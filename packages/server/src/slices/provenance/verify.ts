@@ -4,14 +4,14 @@ import type { provenance as contract } from '@custos/contract'
 import { corpusRulesWith, derivation, partsOf, verifyRegistryRecord } from '@custos/proof'
 import type { Handler } from '../../platform/call.ts'
 import { sha256 } from '../gcrumbs/index.ts'
+import { runInSteps } from './corpus-registry.ts'
 import { loadCorpus } from './reads.ts'
 import { documentOf } from './show-corpus.ts'
-import { inTurns } from './turns.ts'
 
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const document = documentOf(await loadCorpus(call, params.corpus_id))
   // Ten thousand sources are hashed in turns, the rest is short.
-  const derived = await inTurns(derivation(partsOf(document), sha256))
+  const derived = await runInSteps(derivation(partsOf(document), sha256))
   const rules = corpusRulesWith(() => derived)
   const keys = call.kernel.keyring.publishedKeys()
   const { valid, checks, not_checked, reason } = await verifyRegistryRecord(rules, document, keys)

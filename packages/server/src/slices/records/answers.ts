@@ -5,14 +5,14 @@ import { accepted } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { type Gated, refusalOf } from '../governance/index.ts'
 import { findApproval } from './approvals.sql.ts'
-import type { OpenRecord } from './open-record.ts'
-import type { Registry } from './registry.ts'
-import { rowFault } from './row-fault.ts'
-import { verifySigned } from './sign-record.ts'
+import { type OpenRecord, rowFault } from './open-record.ts'
+import type { DenyingPolicy, Registry } from './registry.ts'
+import { verifySignedDocument } from './sign-record.ts'
 
 /** The 202 of a record that waits. */
-export async function waitingAnswer<K extends string>(
+export async function answerWaiting<K extends string>(
   kernel: Kernel,
   tenant_id: string,
   { row }: OpenRecord,
@@ -36,7 +36,7 @@ export async function verifyDocument<Q extends JsonObject>(
   { row, document }: OpenRecord,
 ): Promise<Verdict | null> {
   if (document === null) return null
-  const verdict = await verifySigned(kernel, kind, document)
+  const verdict = await verifySignedDocument(kernel, kind, document)
   const differs = rowFault(row, document, standing)
   const checks = [...verdict.checks, { name: 'row', ok: differs === null }]
   if (differs === null) return { ...verdict, checks }
@@ -49,4 +49,37 @@ export const checksOf = (verdict: Verdict | null): Record<string, boolean> =>
   Object.fromEntries((verdict?.checks ?? []).map(({ name, ok }) => [name, ok]))
 
 /** Lower hex without the name of the hash. */
-export const normalDigest = (digest: string): string => digest.toLowerCase().replace(/^sha256:/, '')
+export const normalizeDigest = (digest: string): string =>
+  digest.toLowerCase().replace(/^sha256:/, '')
+
+/** The first policy that gave the verdict. */
+export function denyingPolicy({ policies, verdict }: Gated): DenyingPolicy {
+  const first = policies.find(({ result }) => result === verdict)
+  const { policy_id = '', name = '', detail: reason = '' } = first ?? {}
+  return { policy_id, name, reason }
+}
+
+/** Of a record that is not kept, or stays as it is. */
+export function refusalOfGate<Q extends JsonObject>(
+  registry: Registry<Q>,
+  gated: Gated,
+  record_id: string,
+): Refusal {
+  const denied = gated.verdict === 'denied'
+  return (denied && registry.denial?.(denyingPolicy(gated), record_id)) || refusalOf(gated)
+}
+
+/** Of a record that was kept as denied. */
+export function refusalOfDenied(registry: Registry, { row, content }: OpenRecord): Refusal {
+  const { denied_by, reason, approval } = content
+  // Who asks again is told that it was decided; what the person said stands in the record.
+  if (approval !== null) {
+    const decided = { status: 'denied', [registry.id_field]: row.record_id }
+    return new Refusal('policy_denied', 'a person rejected it', { detail: decided })
+  }
+  const by = denied_by ?? { policy_id: '', name: '', reason: reason ?? '' }
+  const given = registry.denial?.(by, row.record_id)
+  if (given) return given
+  const detail = { status: 'denied', [registry.id_field]: row.record_id, ...by }
+  return new Refusal('policy_denied', undefined, { members: { ...by }, detail })
+}

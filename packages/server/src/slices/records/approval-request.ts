@@ -12,7 +12,7 @@ import {
   insertApproval,
   type SettingsRow,
 } from './approvals.sql.ts'
-import { kindOf } from './row-words.ts'
+import { kindOf } from './open-record.ts'
 import { sealNew } from './sealed-record.ts'
 
 /** The words of a request, as they are sealed. */
@@ -59,7 +59,7 @@ export const approvalOwner = (tenant_id: string, kind: RecordKind, id: string) =
   table: 'approval' as const,
 })
 
-export interface Asked {
+export interface ApprovalSubject {
   readonly kind: RecordKind
   readonly record_id: string
   readonly proposal_digest: string
@@ -72,7 +72,7 @@ export interface Asked {
 export async function prepareApproval(
   kernel: Kernel,
   tenant_id: string,
-  { asked, gated }: { asked: Asked; gated: Gated },
+  { asked, gated }: { asked: ApprovalSubject; gated: Gated },
 ): Promise<ApprovalRow> {
   const { kind, record_id, proposal_digest, operation, requested_by, principal } = asked
   const { expires_after_seconds } = await loadSettings(kernel, tenant_id)
@@ -101,7 +101,7 @@ export async function prepareApproval(
 }
 
 /** The row, and its entry on the log. */
-export async function insertRequest(tx: Tx, row: ApprovalRow): Promise<void> {
+export async function insertApprovalRequest(tx: Tx, row: ApprovalRow): Promise<void> {
   await insertApproval(tx, row)
   await appendCrumb(tx, {
     event_type: 'approval.requested',

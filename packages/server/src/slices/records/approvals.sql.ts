@@ -1,6 +1,9 @@
 // SQL of approvals: requests, their one decision, and the tenant's settings.
 
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Database } from '../../platform/db/database.ts'
+import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
 export type ApprovalRow = Omit<Tables['approvals'], 'tenant_id'>
@@ -64,7 +67,7 @@ export const listOverdue = (db: TenantDb, now_us: number, limit: number): Promis
       .limit(limit),
   )
 
-export interface DecidedRow {
+export interface ApprovalDecisionRow {
   readonly request_id: string
   readonly state: 'approved' | 'denied'
   readonly decided_us: number
@@ -74,7 +77,7 @@ export interface DecidedRow {
 }
 
 /** The one conditional update: false where it was decided already, or its time is over. */
-export async function decideApproval(tx: Tx, decided: DecidedRow): Promise<boolean> {
+export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promise<boolean> {
   const { request_id, ...row } = decided
   const changed = await tx.run(
     update(tx, 'approvals')
@@ -87,7 +90,7 @@ export async function decideApproval(tx: Tx, decided: DecidedRow): Promise<boole
 }
 
 /** False: it was decided, or its time is not over. */
-export async function expireApproval(tx: Tx, request_id: string): Promise<boolean> {
+export async function updateExpired(tx: Tx, request_id: string): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'approvals')
       .set({ state: 'expired' })
@@ -109,7 +112,7 @@ export const findSettings = (db: TenantDb): Promise<SettingsRow | undefined> =>
     ]),
   )
 
-export const saveSettings = (tx: Tx, row: SettingsRow) =>
+export const upsertSettings = (tx: Tx, row: SettingsRow) =>
   tx.run(
     insertInto(tx, 'approval_settings', row).onConflict((conflict) =>
       conflict.columns(['tenant_id']).doUpdateSet(row),
@@ -129,3 +132,24 @@ export const listAllApprovals = (
       .orderBy('request_id')
       .limit(limit),
   )
+
+const overdueStatement = statement<{ now_us: number }>()((k, p) =>
+  k
+    .selectFrom('approvals')
+    .select('request_id')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('state', '=', 'pending')
+    .where('expires_us', '<=', p.now_us)
+    .orderBy('expires_us')
+    .limit((e) => e.lit(1)),
+)
+
+/** Those of `tenants` that have a request to expire. */
+export async function findOverdueTenants(
+  db: Database,
+  tenants: readonly string[],
+  now_us: number,
+): Promise<string[]> {
+  const asked = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
+  return [...(await firstOfEach(db, overdueStatement, asked)).keys()]
+}

@@ -6,12 +6,10 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { type ApprovalContent, approvalOwner, contextOf } from './approval-request.ts'
 import { type ApprovalRow, listAllApprovals } from './approvals.sql.ts'
-import { ownerOf, type RecordContent } from './open-record.ts'
+import { kindOf, type RecordContent, recordOwner, rowFault } from './open-record.ts'
 import { listAllRows, type RecordRow } from './records.sql.ts'
-import { rowFault } from './row-fault.ts'
-import { kindOf } from './row-words.ts'
 import { openSealed } from './sealed-record.ts'
-import { digestOf, idsOf } from './sign-record.ts'
+import { deriveIds, documentDigest } from './sign-record.ts'
 
 /** The last entry of the log about a record or a request. */
 export interface LastEntry {
@@ -36,13 +34,13 @@ export interface RecordFault {
   readonly fault: string
 }
 
-type Reading = Pick<Kernel, 'keyring'>
+type KeyringAccess = Pick<Kernel, 'keyring'>
 
 const CHUNK = 200
 
 /** On the snapshot of `db`. */
 export async function* checkRecords(
-  kernel: Reading,
+  kernel: KeyringAccess,
   db: TenantDb,
   logged: LoggedRecords,
 ): AsyncGenerator<RecordFault> {
@@ -63,12 +61,12 @@ export async function* checkRecords(
 }
 
 async function* checkRows(
-  kernel: Reading,
+  kernel: KeyringAccess,
   tenant_id: string,
   { rows, logged }: { rows: readonly RecordRow[]; logged: LoggedRecords['records'] },
 ): AsyncGenerator<RecordFault> {
   const sealed = rows.map((row) => ({
-    owner: ownerOf(tenant_id, kindOf(row), row.record_id),
+    owner: recordOwner(tenant_id, kindOf(row), row.record_id),
     ...row,
   }))
   const contents = await openSealed<RecordContent>(kernel, tenant_id, sealed)
@@ -76,12 +74,14 @@ async function* checkRows(
     const content = contents[i]
     const entry = logged.get(row.record_id)
     logged.delete(row.record_id)
-    for (const fault of content ? await faultsOf(kernel, tenant_id, { row, content }) : [CLOSED])
+    for (const fault of content
+      ? await findRecordFaults(kernel, tenant_id, { row, content })
+      : [CLOSED])
       yield { kind: 'record', id: row.record_id, fault }
     const document = content?.document ?? null
-    const digest = document === null ? null : digestOf(kindOf(row), document)
+    const digest = document === null ? null : documentDigest(kindOf(row), document)
     const linked = (entry?.certificate_id ?? null) === row.linked_id ? [] : [LINKED]
-    for (const fault of [...faultsAgainst(entry, row.status, digest), ...linked])
+    for (const fault of [...findLogFaults(entry, row.status, digest), ...linked])
       yield { kind: 'record', id: row.record_id, fault }
   }
 }
@@ -89,15 +89,15 @@ async function* checkRows(
 const CLOSED = 'the seal does not open'
 const LINKED = 'names another certificate than the log'
 
-async function faultsOf(
-  kernel: Reading,
+async function findRecordFaults(
+  kernel: KeyringAccess,
   tenant_id: string,
   { row, content }: { row: RecordRow; content: RecordContent },
 ): Promise<string[]> {
   const { created_us, record_id, proposal_digest } = row
   const { request, nonce, document } = content
   const kind = kindOf(row)
-  const ids = idsOf({ tenant_id, kind, request, created_us, nonce })
+  const ids = deriveIds({ tenant_id, kind, request, created_us, nonce })
   const faults: string[] = []
   if (ids.record_id !== record_id || ids.proposal_digest !== proposal_digest)
     faults.push('its id does not follow from what was proposed')
@@ -106,11 +106,11 @@ async function faultsOf(
     faults.push('what was signed is not what was proposed')
   const differs = rowFault(row, document, row.status)
   if (differs !== null) faults.push(`its ${differs} differs from what was signed`)
-  return [...faults, ...(await faultsOfSigned(kernel, kind, document))]
+  return [...faults, ...(await findSignatureFaults(kernel, kind, document))]
 }
 
-async function faultsOfSigned(
-  { keyring }: Reading,
+async function findSignatureFaults(
+  { keyring }: KeyringAccess,
   kind: RecordKind | 'approval',
   record: object,
 ): Promise<string[]> {
@@ -119,7 +119,7 @@ async function faultsOfSigned(
   return verdict.valid ? [] : [`does not verify: ${verdict.reason ?? 'unknown'}`]
 }
 
-function faultsAgainst(
+function findLogFaults(
   entry: LastEntry | undefined,
   status: string,
   digest: string | null,
@@ -133,7 +133,7 @@ function faultsAgainst(
 }
 
 async function* checkApprovals(
-  kernel: Reading,
+  kernel: KeyringAccess,
   tenant_id: string,
   { rows, logged }: { rows: readonly ApprovalRow[]; logged: LoggedRecords['approvals'] },
 ): AsyncGenerator<RecordFault> {
@@ -150,17 +150,17 @@ async function* checkApprovals(
     if (!content) yield { kind: 'approval', id, fault: CLOSED }
     const signed = content?.record ?? null
     if (signed !== null)
-      for (const fault of await faultsOfSigned(kernel, 'approval', signed))
+      for (const fault of await findSignatureFaults(kernel, 'approval', signed))
         yield { kind: 'approval', id, fault }
-    const digest = signed === null ? null : digestOf('approval', signed)
-    const altered = faultsOfRequest(row, tenant_id, { content: content ?? null, entry })
-    for (const fault of [...faultsAgainst(entry, row.state, digest), ...altered])
+    const digest = signed === null ? null : documentDigest('approval', signed)
+    const altered = findApprovalFaults(row, tenant_id, { content: content ?? null, entry })
+    for (const fault of [...findLogFaults(entry, row.state, digest), ...altered])
       yield { kind: 'approval', id, fault }
   }
 }
 
 /** The row against what was sealed and logged when it was asked for, and against the decision. */
-function faultsOfRequest(
+function findApprovalFaults(
   row: ApprovalRow,
   tenant_id: string,
   { content, entry }: { content: ApprovalContent | null; entry: LastEntry | undefined },

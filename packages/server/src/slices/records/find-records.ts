@@ -7,11 +7,11 @@ import type { Kernel } from '../../platform/kernel.ts'
 import type { Page } from '../../platform/page.ts'
 import { type OpenRecord, openRecords } from './open-record.ts'
 import {
-  findLiveRow,
+  findLiveByContent,
   findRow,
   findRows,
   listIds,
-  listNamedIds,
+  listIdsByName,
   type RecordRow,
 } from './records.sql.ts'
 
@@ -51,7 +51,7 @@ export async function findByContent(
   wanted: { kind: RecordKind; content: string },
 ): Promise<OpenRecord | null> {
   const key = await contentKey(kernel, tenant_id, wanted)
-  const row = await kernel.db.read(tenant_id, (db) => findLiveRow(db, wanted.kind, key))
+  const row = await kernel.db.read(tenant_id, (db) => findLiveByContent(db, wanted.kind, key))
   return openOne(kernel, tenant_id, row)
 }
 
@@ -62,13 +62,13 @@ export async function findByName(
   wanted: { kind: RecordKind; name: string },
 ): Promise<OpenRecord[]> {
   const key = await nameKey(kernel, tenant_id, wanted)
-  const look = (db: TenantDb) => listNamedIds(db, wanted.kind, { name_key: key, limit: NAMED_MAX })
+  const look = (db: TenantDb) => listIdsByName(db, wanted.kind, { name_key: key, limit: NAMED_MAX })
   const ids = await kernel.db.read(tenant_id, look)
-  return inTurns(kernel, tenant_id, { kind: wanted.kind, ids }, (record) => record)
+  return openInBatches(kernel, tenant_id, { kind: wanted.kind, ids }, (record) => record)
 }
 
 /** How many are open at once. */
-const TURN = 10
+const BATCH = 10
 
 /**
  * What `show` makes of each, newest first. They are opened in small turns: only what is shown stays
@@ -83,20 +83,20 @@ export async function listRecords<T>(
   const { limit, offset } = page
   const look = (db: TenantDb) => listIds(db, kind, { limit, offset, live_only })
   const ids = await kernel.db.read(tenant_id, look)
-  return inTurns(kernel, tenant_id, { kind, ids }, show)
+  return openInBatches(kernel, tenant_id, { kind, ids }, show)
 }
 
 type PageBounds = Pick<Page, 'limit' | 'offset'>
 
-async function inTurns<T>(
+async function openInBatches<T>(
   kernel: Kernel,
   tenant_id: string,
   { kind, ids }: { kind: RecordKind; ids: readonly string[] },
   show: (record: OpenRecord) => T,
 ): Promise<T[]> {
   const shown: T[] = []
-  for (let at = 0; at < ids.length; at += TURN) {
-    const some = ids.slice(at, at + TURN)
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const some = ids.slice(at, at + BATCH)
     const rows = await kernel.db.read(tenant_id, (db) => findRows(db, kind, some))
     const byId = new Map(rows.map((row) => [row.record_id, row]))
     const ordered = some.flatMap((id) => byId.get(id) ?? [])

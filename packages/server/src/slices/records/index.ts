@@ -1,6 +1,12 @@
 // The face of the records kit: what every registry stands on.
 
-export { checksOf, normalDigest, verifyDocument, waitingAnswer } from './answers.ts'
+export { answerWaiting, checksOf, normalizeDigest, verifyDocument } from './answers.ts'
+export {
+  type ApprovalDecision,
+  applyDecision,
+  openApprovalContent,
+  readDecision,
+} from './apply-decision.ts'
 export {
   type ApprovalContent,
   type ApprovalSettings,
@@ -17,10 +23,18 @@ export {
   listApprovals,
   listOverdue,
   type SettingsRow,
-  saveSettings,
+  upsertSettings,
 } from './approvals.sql.ts'
+export {
+  type ClaimedAuthority,
+  claimedAuthority,
+  effectiveTier,
+  principalOf,
+  recordedAuthority,
+  tierRank,
+} from './authority.ts'
 export { checkRecords, type LastEntry, type LoggedRecords } from './check.ts'
-export { expireRequest } from './expire.ts'
+export { expireRequest } from './expire-requests.ts'
 export {
   contentKey,
   findByContent,
@@ -29,30 +43,20 @@ export {
   listRecords,
   nameKey,
 } from './find-records.ts'
-export { certifyArtifact } from './link.ts'
-export { type OpenRecord, openRecords, showRow } from './open-record.ts'
-export { principalOf } from './principal.ts'
+export { kindOf, type OpenRecord, openRecords, showRow, statusOf } from './open-record.ts'
 export {
-  answeredBefore,
+  findEarlierAnswer,
   insertPrepared,
-  type Prepared,
-  type Proposal,
-  prepare,
-  propose,
+  type PreparedRecord,
+  type ProposalResult,
+  prepareRecord,
+  proposeRecord,
   RecordTaken,
-  refused,
+  recordRefusal,
   untilFree,
 } from './propose.ts'
-export { countByStatus, findLiveRow, listSeries, type RecordRow } from './records.sql.ts'
-export type { DeniedBy, Effect, Proposed, Registry } from './registry.ts'
-export { type Decision, decisionOf, openRequest, resume } from './resume.ts'
-export { kindOf, statusOf } from './row-words.ts'
+export { certifyArtifact } from './record-events.ts'
+export { countByStatus, findLiveByContent, listSeries, type RecordRow } from './records.sql.ts'
+export type { AdmittedProposal, DenyingPolicy, RecordEffect, Registry } from './registry.ts'
 export { openSealed, sealAgain, sealNew } from './sealed-record.ts'
-export { verifySigned } from './sign-record.ts'
-export {
-  type ClaimedAuthority,
-  claimedAuthority,
-  effectiveTier,
-  recordedAuthority,
-  tierRank,
-} from './tiers.ts'
+export { verifySignedDocument } from './sign-record.ts'

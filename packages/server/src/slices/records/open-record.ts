@@ -1,14 +1,19 @@
 // A record opened: its row, what was asked for, what was signed, and how it came to its status.
 
-import type { TrustTier } from '@custos/contract'
-import type { ApprovalMember, JsonObject, RecordKind } from '@custos/proof'
-import { signedBytes } from '@custos/proof'
+import { RECORD_STATUSES, type RecordStatus, type TrustTier } from '@custos/contract'
+import {
+  type ApprovalMember,
+  isObject,
+  type JsonObject,
+  RECORD_KINDS,
+  type RecordKind,
+  signedBytes,
+} from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { RecordRow } from './records.sql.ts'
-import type { DeniedBy } from './registry.ts'
-import { kindOf, statusOf } from './row-words.ts'
+import type { DenyingPolicy } from './registry.ts'
 import { openSealed } from './sealed-record.ts'
 
 /** A record's words, as they are sealed. */
@@ -25,7 +30,7 @@ export type RecordContent = {
   readonly document: JsonObject | null
   /** Who decided, where somebody had to. */
   readonly approval: ApprovalMember | null
-  readonly denied_by: DeniedBy | null
+  readonly denied_by: DenyingPolicy | null
   /** Why it was not issued, for people. */
   readonly reason: string | null
 }
@@ -40,17 +45,17 @@ export interface OpenRecord {
   readonly reason: string | null
 }
 
-export const ownerOf = (tenant_id: string, kind: RecordKind, id: string) => ({
+export const recordOwner = (tenant_id: string, kind: RecordKind, id: string) => ({
   ...{ tenant_id, kind, id },
   table: 'record' as const,
 })
 
-export function openedRecord(row: RecordRow, content: RecordContent): OpenRecord {
+export function toOpenRecord(row: RecordRow, content: RecordContent): OpenRecord {
   const { request, document, approval, reason } = content
-  return { row, content, request, document: complete(row, document), approval, reason }
+  return { row, content, request, document: addSignedBytes(row, document), approval, reason }
 }
 
-function complete(row: RecordRow, document: JsonObject | null): JsonObject | null {
+function addSignedBytes(row: RecordRow, document: JsonObject | null): JsonObject | null {
   if (document === null) return null
   const message = signedBytes(kindOf(row), document)
   return { ...document, signed_bytes: Buffer.from(message).toString('base64') }
@@ -63,7 +68,7 @@ export async function openRecords(
   rows: readonly RecordRow[],
 ): Promise<OpenRecord[]> {
   const sealed = rows.map((row) => ({
-    owner: ownerOf(tenant_id, kindOf(row), row.record_id),
+    owner: recordOwner(tenant_id, kindOf(row), row.record_id),
     secret_no: row.secret_no,
     sealed: row.sealed,
   }))
@@ -71,7 +76,7 @@ export async function openRecords(
   return rows.map((row, i) => {
     const content = contents[i]
     if (!content) throw new Refusal('unavailable', 'a record cannot be opened')
-    return openedRecord(row, content)
+    return toOpenRecord(row, content)
   })
 }
 
@@ -96,4 +101,38 @@ export function showRow({ row, document, approval, reason }: OpenRecord, tenant_
     key_id: text('key_id'),
     created_at: formatTime(row.created_us),
   }
+}
+
+/** Throws for what this service did not write. */
+export function kindOf({ kind }: { readonly kind: string }): RecordKind {
+  const found = RECORD_KINDS.find((known) => known === kind)
+  if (found === undefined) throw new Error('a record of an unknown kind')
+  return found
+}
+
+export function statusOf({ status }: { readonly status: string }): RecordStatus {
+  const found = RECORD_STATUSES.find((known) => known === status)
+  if (found === undefined) throw new Error('a record of an unknown status')
+  return found
+}
+
+/**
+ * The first column that differs from the document; null: none does.
+ * @param standing the status of a record of its kind that stands
+ */
+export function rowFault(row: RecordRow, document: JsonObject, standing: string): string | null {
+  const approval = document['approval'] ?? null
+  const { version = null } = document
+  const said: Readonly<Record<string, readonly [unknown, unknown]>> = {
+    proposal_digest: [row.proposal_digest, document['proposal_digest']],
+    requested_by: [row.requested_by, document['requested_by']],
+    policy_set: [row.policy_set, document['policy_set']],
+    created_at: [formatTime(row.created_us), document['created_at']],
+    request_id: [row.request_id, isObject(approval) ? approval['request_id'] : null],
+    version: [typeof version === 'number' ? row.version : version, version],
+  }
+  for (const [column, [here, signed]] of Object.entries(said)) if (here !== signed) return column
+  const certified = row.kind === 'artifact' && row.status === 'certified'
+  if (row.status !== standing && !certified) return 'status'
+  return certified === (row.linked_id !== null) ? null : 'certificate_id'
 }

@@ -6,28 +6,33 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type Gated, gate, type Redactions, redactedOr, refusalOf } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
-import { insertRequest, prepareApproval } from './approval-request.ts'
+import { denyingPolicy, refusalOfDenied, refusalOfGate } from './answers.ts'
+import { insertApprovalRequest, prepareApproval } from './approval-request.ts'
 import { type ApprovalRow, findApproval } from './approvals.sql.ts'
-import { denialOf, deniedBy, refusalOfGate } from './denial.ts'
-import { expireRequest } from './expire.ts'
+import { principalLabel, principalOf } from './authority.ts'
+import { expireRequest } from './expire-requests.ts'
 import { contentKey, findByContent, findRecord, nameKey } from './find-records.ts'
-import { type OpenRecord, openedRecord, ownerOf, type RecordContent } from './open-record.ts'
-import { principalLabel, principalOf } from './principal.ts'
-import { logRecord } from './record-events.ts'
-import { findLiveNamed, insertRecord, type RecordRow, unseatRecord } from './records.sql.ts'
-import type { DeniedBy, Effect, Proposed, Registry } from './registry.ts'
-import { statusOf } from './row-words.ts'
+import {
+  type OpenRecord,
+  type RecordContent,
+  recordOwner,
+  statusOf,
+  toOpenRecord,
+} from './open-record.ts'
+import { appendRecordEvent } from './record-events.ts'
+import { endLiveVersion, findLiveByName, insertRecord, type RecordRow } from './records.sql.ts'
+import type { AdmittedProposal, DenyingPolicy, RecordEffect, Registry } from './registry.ts'
 import { sealNew } from './sealed-record.ts'
-import { type Identified, identify, signRecord } from './sign-record.ts'
+import { type IdentifiedRequest, identifyRequest, signRecord } from './sign-record.ts'
 
 /** Another live record took the content or the name since it was looked up. */
 export class RecordTaken extends Error {}
 
-export interface Prepared {
+export interface PreparedRecord {
   readonly registry: Registry
   readonly row: RecordRow
   readonly content: RecordContent
-  readonly effect: Effect | null
+  readonly effect: RecordEffect | null
   readonly approval: ApprovalRow | null
   /** The live version that this one follows. */
   readonly follows: string | null
@@ -35,7 +40,7 @@ export interface Prepared {
   readonly reason: string | null
 }
 
-export interface Proposal {
+export interface ProposalResult {
   /** It was there before: nothing was done. */
   readonly existing: boolean
   readonly record: OpenRecord
@@ -48,19 +53,19 @@ const ATTEMPTS_MAX = 25
  * The record that stands or waits; throws the refusal of one that was denied, which is kept where
  * its registry waits for people.
  */
-export async function propose<Q extends JsonObject>(
+export async function proposeRecord<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   request: Q,
-): Promise<Proposal> {
-  const before = await answeredBefore(call, registry)
+): Promise<ProposalResult> {
+  const before = await findEarlierAnswer(call, registry)
   if (before) return { existing: true, record: before }
   const memo: Memo = {}
   return untilFree(async () => {
-    const prepared = await prepare(call, registry, request, memo)
+    const prepared = await prepareRecord(call, registry, request, memo)
     return 'existing' in prepared
       ? { existing: true, record: await answerExisting(call, registry, prepared.existing) }
-      : { existing: false, record: await keep(call, prepared) }
+      : { existing: false, record: await storeRecord(call, prepared) }
   })
 }
 
@@ -71,7 +76,7 @@ class Unanswered extends Error {}
  * What was answered under the same Idempotency-Key, as it is now; null: nothing yet. For before
  * anything is looked at: a retry is told of the first request, whatever has changed since.
  */
-export async function answeredBefore<Q extends JsonObject>(
+export async function findEarlierAnswer<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
 ): Promise<OpenRecord | null> {
@@ -87,7 +92,7 @@ export async function answeredBefore<Q extends JsonObject>(
     })
     const found = await findRecord(kernel, tenant_id, { kind: registry.kind, record_id })
     if (!found) throw new Refusal('unavailable')
-    if (found.row.status === 'denied') throw denialOf(registry, found)
+    if (found.row.status === 'denied') throw refusalOfDenied(registry, found)
     return found
   } catch (error) {
     if (error instanceof Unanswered) return null
@@ -124,25 +129,25 @@ async function answerExisting<Q extends JsonObject>(
 }
 
 /** A refusal that is kept and logged although no policy was asked. */
-export async function refused<Q extends JsonObject>(
+export async function recordRefusal<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   request: Q,
   why: { readonly code: string; readonly reason: string },
 ): Promise<OpenRecord> {
   const { kernel, tenant_id } = call
-  const before = await answeredBefore(call, registry)
+  const before = await findEarlierAnswer(call, registry)
   if (before) return before
   // What policies take out of a request is taken out of its refusal as well.
   const options = { dry_run: true }
   const gated = await gate(call, registry.operation(request), registry.context(request), options)
-  const kept = redacted(registry, request, gated.redactions[0] ?? {})
-  const identified = identify(kernel, tenant_id, { kind: registry.kind, request: kept })
+  const kept = redactRequest(registry, request, gated.redactions[0] ?? {})
+  const identified = identifyRequest(kernel, tenant_id, { kind: registry.kind, request: kept })
   const denial = { denied_by: null, reason: why.reason, code: why.code }
   const principal = principalOf(request)
-  const draft = { call, registry, identified, gated: UNASKED, version: FIRST, principal }
+  const draft = { call, registry, identified, gated: NO_EVALUATION, version: FIRST, principal }
   const prepared = await prepareDenied(draft, denial)
-  return keep(call, prepared, { shown: true })
+  return storeRecord(call, prepared, { shown: true })
 }
 
 export async function untilFree<T>(act: () => Promise<T>): Promise<T> {
@@ -157,22 +162,22 @@ export async function untilFree<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-const UNASKED = { evaluation_id: null, policy_set: 0 }
+const NO_EVALUATION = { evaluation_id: null, policy_set: 0 }
 type Asked = Pick<Gated, 'evaluation_id' | 'policy_set'>
 
-interface Version {
+interface SeriesVersion {
   readonly version: number
   readonly series_id: string | null
   readonly follows: string | null
 }
-const FIRST: Version = { version: 1, series_id: null, follows: null }
+const FIRST: SeriesVersion = { version: 1, series_id: null, follows: null }
 
-interface Draft<Q extends JsonObject> {
+interface ProposalDraft<Q extends JsonObject> {
   readonly call: Call
   readonly registry: Registry<Q>
-  readonly identified: Identified<Q>
+  readonly identified: IdentifiedRequest<Q>
   readonly gated: Asked
-  readonly version: Version
+  readonly version: SeriesVersion
   /** The human principal as given, before any policy took something out. */
   readonly principal: string | null
 }
@@ -181,26 +186,26 @@ interface Draft<Q extends JsonObject> {
  * All that is needed for one unit: sealed, signed, and not yet written. Throws what a policy
  * refuses where the registry does not wait.
  */
-export async function prepare<Q extends JsonObject>(
+export async function prepareRecord<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   given: Q,
   memo: Memo = {},
-): Promise<Prepared | { readonly existing: OpenRecord }> {
+): Promise<PreparedRecord | { readonly existing: OpenRecord }> {
   const { kernel, tenant_id } = call
   const existing = await findExisting(call, registry, given)
   if (existing) return { existing }
   const gated = memo.gated ?? (await gate(call, registry.operation(given), registry.context(given)))
   memo.gated = gated
-  const request = redacted(registry, given, gated.redactions[0] ?? {})
+  const request = redactRequest(registry, given, gated.redactions[0] ?? {})
   const same = request === given ? null : await findExisting(call, registry, request)
   if (same && gated.verdict !== 'denied') return { existing: same }
-  const identified = identify(kernel, tenant_id, { kind: registry.kind, request })
-  const version = await versionOf(call, registry, request)
+  const identified = identifyRequest(kernel, tenant_id, { kind: registry.kind, request })
+  const version = await nextVersion(call, registry, request)
   const draft = { call, registry, identified, gated, version, principal: principalOf(given) }
   if (gated.verdict === 'allowed') return prepareStanding(draft)
   if (gated.verdict === 'denied') {
-    const denied_by = deniedBy(gated)
+    const denied_by = denyingPolicy(gated)
     if (!registry.waits) throw refusalOfGate(registry, gated, identified.record_id)
     return prepareDenied(draft, { denied_by, reason: denied_by.reason, code: 'policy' })
   }
@@ -224,7 +229,7 @@ async function findExisting<Q extends JsonObject>(
 }
 
 /** Nothing is stored that a policy has taken out. */
-function redacted<Q extends JsonObject>(
+function redactRequest<Q extends JsonObject>(
   { names = {} }: Registry<Q>,
   request: Q,
   redactions: Redactions,
@@ -241,22 +246,24 @@ function redacted<Q extends JsonObject>(
   return { ...request, ...changed }
 }
 
-async function versionOf<Q extends JsonObject>(
+async function nextVersion<Q extends JsonObject>(
   { kernel, tenant_id }: Call,
   { kind, series, name }: Registry<Q>,
   request: Q,
-): Promise<Version> {
+): Promise<SeriesVersion> {
   if (!series || !name) return FIRST
   const key = await nameKey(kernel, tenant_id, { kind, name: name(request) })
-  const newest = await kernel.db.read(tenant_id, (db) => findLiveNamed(db, kind, key))
+  const newest = await kernel.db.read(tenant_id, (db) => findLiveByName(db, kind, key))
   if (!newest) return FIRST
   const { record_id, version, series_id } = newest
   return { version: version + 1, series_id, follows: record_id }
 }
 
-async function prepareStanding<Q extends JsonObject>(draft: Draft<Q>): Promise<Prepared> {
+async function prepareStanding<Q extends JsonObject>(
+  draft: ProposalDraft<Q>,
+): Promise<PreparedRecord> {
   const { call, registry, identified, gated } = draft
-  const proposed = proposedOf(draft)
+  const proposed = proposalOf(draft)
   const document = await signRecord({
     ...{ registry, proposed, identified, approval: null },
     requested_by: call.principal.key_id,
@@ -265,13 +272,13 @@ async function prepareStanding<Q extends JsonObject>(draft: Draft<Q>): Promise<P
     issued_us: identified.created_us,
   })
   const effect = (await registry.effect?.(proposed)) ?? null
-  return finish(draft, { status: registry.standing, document, effect })
+  return sealDraft(draft, { status: registry.standing, document, effect })
 }
 
 async function prepareWaiting<Q extends JsonObject>(
-  draft: Draft<Q>,
+  draft: ProposalDraft<Q>,
   gated: Gated,
-): Promise<Prepared> {
+): Promise<PreparedRecord> {
   const { call, registry, identified } = draft
   const { record_id, proposal_digest, request } = identified
   const asked = {
@@ -281,21 +288,23 @@ async function prepareWaiting<Q extends JsonObject>(
     principal: principalOf(request),
   }
   // What would be refused later anyway is not put before a person.
-  await registry.fields(proposedOf(draft))
+  await registry.fields(proposalOf(draft))
   const approval = await prepareApproval(call.kernel, call.tenant_id, { asked, gated })
-  return finish(draft, { status: 'waiting_hitl', approval })
+  return sealDraft(draft, { status: 'waiting_hitl', approval })
 }
 
-interface Denial {
-  readonly denied_by: DeniedBy | null
+interface DenialReason {
+  readonly denied_by: DenyingPolicy | null
   readonly reason: string
   readonly code: string
 }
 
-const prepareDenied = <Q extends JsonObject>(draft: Draft<Q>, denial: Denial): Promise<Prepared> =>
-  finish(draft, { status: 'denied', denial })
+const prepareDenied = <Q extends JsonObject>(
+  draft: ProposalDraft<Q>,
+  denial: DenialReason,
+): Promise<PreparedRecord> => sealDraft(draft, { status: 'denied', denial })
 
-function proposedOf<Q extends JsonObject>(draft: Draft<Q>): Proposed<Q> {
+function proposalOf<Q extends JsonObject>(draft: ProposalDraft<Q>): AdmittedProposal<Q> {
   const { call, identified, version } = draft
   const { kernel, tenant_id, principal } = call
   const { record_id, created_us, request } = identified
@@ -308,15 +317,19 @@ function proposedOf<Q extends JsonObject>(draft: Draft<Q>): Proposed<Q> {
   }
 }
 
-interface Ending {
-  readonly status: Prepared['row']['status'] & ('waiting_hitl' | 'denied' | Registry['standing'])
+interface DraftResult {
+  readonly status: PreparedRecord['row']['status'] &
+    ('waiting_hitl' | 'denied' | Registry['standing'])
   readonly document?: JsonObject
-  readonly effect?: Effect | null
+  readonly effect?: RecordEffect | null
   readonly approval?: ApprovalRow
-  readonly denial?: Denial
+  readonly denial?: DenialReason
 }
 
-async function finish<Q extends JsonObject>(draft: Draft<Q>, ending: Ending): Promise<Prepared> {
+async function sealDraft<Q extends JsonObject>(
+  draft: ProposalDraft<Q>,
+  ending: DraftResult,
+): Promise<PreparedRecord> {
   const { call, registry, identified, gated, version } = draft
   const { kernel, tenant_id, principal } = call
   const { kind } = registry
@@ -344,7 +357,7 @@ async function finish<Q extends JsonObject>(draft: Draft<Q>, ending: Ending): Pr
     policy_set: gated.policy_set,
     request_id: ending.approval?.request_id ?? null,
     requested_by: principal.key_id,
-    ...(await sealNew(kernel, ownerOf(tenant_id, kind, record_id), content)),
+    ...(await sealNew(kernel, recordOwner(tenant_id, kind, record_id), content)),
   }
   return {
     ...{ registry: registryOf(registry), row, content },
@@ -360,21 +373,21 @@ const registryOf = <Q extends JsonObject>(registry: Registry<Q>): Registry =>
   registry as unknown as Registry
 
 /** In the caller's unit: rows, log entries, and what goes with them. Throws RecordTaken. */
-export async function insertPrepared(tx: Tx, prepared: Prepared): Promise<void> {
+export async function insertPrepared(tx: Tx, prepared: PreparedRecord): Promise<void> {
   const { registry, row, content, effect, approval, follows, reason } = prepared
   const { kind } = registry
-  if (follows !== null && !(await unseatRecord(tx, follows))) throw new RecordTaken()
+  if (follows !== null && !(await endLiveVersion(tx, follows))) throw new RecordTaken()
   if ((await insertRecord(tx, row)) === 'taken') throw new RecordTaken()
-  if (approval) await insertRequest(tx, approval)
+  if (approval) await insertApprovalRequest(tx, approval)
   if (effect) await effect(tx, row.record_id)
   const { document, evaluation_id } = content
   const status = statusOf(row)
-  await logRecord(tx, { kind, status, row, document, evaluation_id, reason })
+  await appendRecordEvent(tx, { kind, status, row, document, evaluation_id, reason })
 }
 
-async function keep(
+async function storeRecord(
   call: Call,
-  prepared: Prepared,
+  prepared: PreparedRecord,
   { shown = false }: { shown?: boolean } = {},
 ): Promise<OpenRecord> {
   const { kernel, tenant_id, operation } = call
@@ -392,8 +405,8 @@ async function keep(
   })
   const record = replayed
     ? await findRecord(kernel, tenant_id, { kind, record_id })
-    : openedRecord(row, content)
+    : toOpenRecord(row, content)
   if (!record) throw new Refusal('unavailable')
-  if (record.row.status === 'denied' && !shown) throw denialOf(registry, record)
+  if (record.row.status === 'denied' && !shown) throw refusalOfDenied(registry, record)
   return record
 }

@@ -4,8 +4,8 @@ import type { EventPayload, RecordStatus } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import type { RecordRow } from './records.sql.ts'
-import { digestOf } from './sign-record.ts'
+import { type RecordRow, updateStatus } from './records.sql.ts'
+import { documentDigest } from './sign-record.ts'
 
 const EVENTS = {
   landing: {
@@ -36,12 +36,12 @@ const EVENTS = {
   },
 } as const satisfies Readonly<Record<RecordKind, Partial<Record<RecordStatus, string>>>>
 
-type Names = { readonly [K in RecordKind]: (typeof EVENTS)[K] }
-type EventName = { [K in RecordKind]: Names[K][keyof Names[K]] }[RecordKind]
+type EventNames = { readonly [K in RecordKind]: (typeof EVENTS)[K] }
+type EventName = { [K in RecordKind]: EventNames[K][keyof EventNames[K]] }[RecordKind]
 
 const byKind: Readonly<Record<RecordKind, Readonly<Partial<Record<string, EventName>>>>> = EVENTS
 
-export interface Logged {
+export interface RecordEvent {
   readonly kind: RecordKind
   readonly status: RecordStatus
   readonly row: Pick<RecordRow, 'record_id' | 'proposal_digest' | 'policy_set' | 'request_id'>
@@ -51,17 +51,31 @@ export interface Logged {
   readonly reason: string | null
 }
 
-export async function logRecord(tx: Tx, logged: Logged): Promise<void> {
+export async function appendRecordEvent(tx: Tx, logged: RecordEvent): Promise<void> {
   const { kind, status, row, document, evaluation_id, reason } = logged
   const event_type = byKind[kind][status]
   if (event_type === undefined) throw new Error(`a ${kind} is never ${status}`)
   const payload: EventPayload<'landing.issued'> = {
     proposal_digest: row.proposal_digest,
-    record_digest: document === null ? null : digestOf(kind, document),
+    record_digest: document === null ? null : documentDigest(kind, document),
     policy_set: row.policy_set,
     evaluation_id,
     request_id: row.request_id,
     reason,
   }
   await appendCrumb(tx, { event_type, subject: row.record_id, payload })
+}
+
+/** False: it is not a registered artifact (any more). */
+export async function certifyArtifact(
+  tx: Tx,
+  artifact_id: string,
+  certificate_id: string,
+): Promise<boolean> {
+  const change = { from: 'registered', to: 'certified', live: 1 } as const
+  const linked_id = certificate_id
+  if (!(await updateStatus(tx, { ...change, record_id: artifact_id }, { linked_id }))) return false
+  const payload = { certificate_id }
+  await appendCrumb(tx, { event_type: 'artifact.certified', subject: artifact_id, payload })
+  return true
 }

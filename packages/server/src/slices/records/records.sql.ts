@@ -1,7 +1,7 @@
 // SQL of records: their rows, which of them are live, and their changes of status.
 
 import type { RecordKind } from '@custos/proof'
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
 export type RecordRow = Omit<Tables['records'], 'tenant_id'>
@@ -42,7 +42,7 @@ export const findRow = (
     from(db, 'records').select(COLUMNS).where('record_id', '=', record_id).where('kind', '=', kind),
   )
 
-export const findLiveRow = (
+export const findLiveByContent = (
   db: TenantDb,
   kind: RecordKind,
   content_key: string,
@@ -56,7 +56,7 @@ export const findLiveRow = (
   )
 
 /** The live one of a name: of versions the newest. */
-export const findLiveNamed = (
+export const findLiveByName = (
   db: TenantDb,
   kind: RecordKind,
   name_key: string,
@@ -72,7 +72,7 @@ export const findLiveNamed = (
   )
 
 /** Newest first: those that are neither denied nor expired. */
-export async function listNamedIds(
+export async function listIdsByName(
   db: TenantDb,
   kind: RecordKind,
   { name_key, limit }: { name_key: string; limit: number },
@@ -160,7 +160,7 @@ export interface StatusChange {
 }
 
 /** False: it was not in the state it was to leave. */
-export async function moveRecord(
+export async function updateStatus(
   tx: Tx,
   { record_id, from: before, to, live }: StatusChange,
   more: { sealed?: Uint8Array; linked_id?: string; policy_set?: number } = {},
@@ -175,7 +175,7 @@ export async function moveRecord(
 }
 
 /** For the version that follows it; false: another one has. */
-export async function unseatRecord(tx: Tx, record_id: string): Promise<boolean> {
+export async function endLiveVersion(tx: Tx, record_id: string): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'records').set({ live: 0 }).where('record_id', '=', record_id).where('live', '=', 1),
   )

@@ -9,14 +9,14 @@ import type { Refusal } from '../../platform/refusal.ts'
 import type { Context } from '../governance/index.ts'
 
 /** The first policy that denies it. */
-export type DeniedBy = {
+export type DenyingPolicy = {
   readonly policy_id: string
   readonly name: string
   readonly reason: string
 }
 
 /** A proposal that the policies let pass, before it is signed. */
-export interface Proposed<Q extends JsonObject = JsonObject> {
+export interface AdmittedProposal<Q extends JsonObject = JsonObject> {
   readonly kernel: Kernel
   readonly tenant_id: string
   /** Who asked; on an approval who decides. */
@@ -33,7 +33,7 @@ export interface Proposed<Q extends JsonObject = JsonObject> {
 }
 
 /** What the unit does in which a record comes to stand. */
-export type Effect = (tx: Tx, record_id: string) => Promise<void>
+export type RecordEffect = (tx: Tx, record_id: string) => Promise<void>
 
 export interface Registry<Q extends JsonObject = JsonObject> {
   readonly kind: RecordKind
@@ -58,9 +58,9 @@ export interface Registry<Q extends JsonObject = JsonObject> {
    * The registry's own members of the document. Asked when proposed, after the policies, and again
    * when approved; it may look things up, and refuse.
    */
-  fields(proposed: Proposed<Q>): Promise<JsonObject>
+  fields(proposed: AdmittedProposal<Q>): Promise<JsonObject>
   /** Prepares what goes with a record that comes to stand. */
-  effect?(proposed: Proposed<Q>): Promise<Effect>
+  effect?(proposed: AdmittedProposal<Q>): Promise<RecordEffect>
   /** What a denial answers; otherwise 403 `policy_denied`. */
-  denial?(by: DeniedBy, record_id: string): Refusal
+  denial?(by: DenyingPolicy, record_id: string): Refusal
 }

@@ -2,19 +2,22 @@
 
 import type { JsonObject, RecordKind } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel.ts'
-import { open, SealError, seal } from '../../platform/keys/seal.ts'
-import { recordSecrets } from '../../platform/record-secrets.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { jsonPayload, sealedColumn } from '../../platform/sealed-column.ts'
 
-interface Owner {
+interface RowOwner {
   readonly tenant_id: string
   readonly table: 'record' | 'approval' | 'approver'
   readonly kind: RecordKind | ''
   readonly id: string
 }
 
-const associatedData = ({ tenant_id, table, kind, id }: Owner): Buffer =>
-  Buffer.from(JSON.stringify([table, tenant_id, kind, id]))
+export const sealedColumnOf = <T extends JsonObject>(table: RowOwner['table']) =>
+  sealedColumn({
+    domain: table,
+    ids: (tenant_id, { kind, id }: Pick<RowOwner, 'kind' | 'id'>) => [tenant_id, kind, id],
+    payload: jsonPayload<T>(),
+  })
 
 export interface Sealed {
   readonly secret_no: number
@@ -22,71 +25,36 @@ export interface Sealed {
 }
 
 /** Under a new secret. */
-export async function sealNew(kernel: Kernel, owner: Owner, content: JsonObject): Promise<Sealed> {
-  const keys = await kernel.keyring.tenant(owner.tenant_id)
-  const { secret_no, secret } = await recordSecrets(kernel).take(owner.tenant_id)
-  const key = keys.factKey(secret)
-  secret.fill(0)
-  return { secret_no, sealed: seal(key, associatedData(owner), bytesOf(content)) }
-}
+export const sealNew = (kernel: Kernel, owner: RowOwner, content: JsonObject): Promise<Sealed> =>
+  sealedColumnOf(owner.table).sealNew(kernel, owner.tenant_id, owner, content)
 
 /** Under the secret it has: a later state of the same record. */
 export async function sealAgain(
   kernel: Kernel,
-  owner: Owner,
+  owner: RowOwner,
   secret_no: number,
   content: JsonObject,
 ): Promise<Buffer> {
-  const [key] = await keysOf(kernel, owner.tenant_id, [secret_no])
-  if (!key) throw new Refusal('unavailable')
-  return seal(key, associatedData(owner), bytesOf(content))
+  const row = { ...owner, secret_no }
+  const sealed = await sealedColumnOf(owner.table).sealAgain(kernel, owner.tenant_id, row, content)
+  if (!sealed) throw new Refusal('unavailable')
+  return sealed
 }
 
 export interface SealedRow {
-  readonly owner: Owner
+  readonly owner: RowOwner
   readonly secret_no: number
   readonly sealed: Uint8Array
 }
 
-/** In the order of `rows`; null where one cannot be opened. */
+/** Rows of one table, opened in their order; null where one cannot be opened. */
 export async function openSealed<T extends JsonObject>(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
   rows: readonly SealedRow[],
 ): Promise<(T | null)[]> {
-  const keys = await keysOf(
-    kernel,
-    tenant_id,
-    rows.map(({ secret_no }) => secret_no),
-  )
-  return rows.map(({ owner, sealed }, i) => {
-    const key = keys[i]
-    return key ? openWith<T>(key, associatedData(owner), sealed) : null
-  })
-}
-
-async function keysOf(
-  kernel: Pick<Kernel, 'keyring'>,
-  tenant_id: string,
-  numbers: readonly number[],
-) {
-  if (numbers.length === 0) return []
-  const keys = await kernel.keyring.tenant(tenant_id)
-  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', numbers)
-  return numbers.map((number) => {
-    const secret = secrets.get(number)
-    return secret ? keys.factKey(secret) : null
-  })
-}
-
-const bytesOf = (content: JsonObject): Buffer => Buffer.from(JSON.stringify(content))
-
-function openWith<T>(key: Parameters<typeof open>[0], aad: Buffer, sealed: Uint8Array): T | null {
-  try {
-    // Authenticated, and written by this file's callers for the same owner.
-    return JSON.parse(open(key, aad, sealed).toString()) as T
-  } catch (error) {
-    if (error instanceof SealError) return null
-    throw error
-  }
+  const [first] = rows
+  if (!first) return []
+  const sealed = rows.map(({ owner, ...row }) => ({ ...row, kind: owner.kind, id: owner.id }))
+  return sealedColumnOf<T>(first.owner.table).openAll(kernel, tenant_id, sealed)
 }

@@ -15,10 +15,10 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { sha256 } from '../gcrumbs/index.ts'
-import type { Proposed, Registry } from './registry.ts'
+import type { AdmittedProposal, Registry } from './registry.ts'
 
 /** A request with the identity it was given before any policy was asked. */
-export interface Identified<Q extends JsonObject = JsonObject> {
+export interface IdentifiedRequest<Q extends JsonObject = JsonObject> {
   readonly record_id: string
   readonly proposal_digest: string
   readonly created_us: number
@@ -28,18 +28,23 @@ export interface Identified<Q extends JsonObject = JsonObject> {
 
 const NONCE_BYTES = 16
 
-export function identify<Q extends JsonObject>(
+export function identifyRequest<Q extends JsonObject>(
   kernel: Kernel,
   tenant_id: string,
   { kind, request }: { kind: Proposal['kind']; request: Q },
-): Identified<Q> {
+): IdentifiedRequest<Q> {
   const created_us = kernel.clock.now()
   const nonce = kernel.ids.hex(NONCE_BYTES)
-  return { request, created_us, nonce, ...idsOf({ tenant_id, kind, request, created_us, nonce }) }
+  return {
+    request,
+    created_us,
+    nonce,
+    ...deriveIds({ tenant_id, kind, request, created_us, nonce }),
+  }
 }
 
 /** The id and the digest that follow from a proposal as it was stored. */
-export function idsOf(stored: {
+export function deriveIds(stored: {
   readonly tenant_id: string
   readonly kind: Proposal['kind']
   readonly request: JsonObject
@@ -52,10 +57,10 @@ export function idsOf(stored: {
   return { record_id: recordId(proposal), proposal_digest: proposalDigest(proposal) }
 }
 
-export interface Signing<Q extends JsonObject> {
+export interface SigningInput<Q extends JsonObject> {
   readonly registry: Registry<Q>
-  readonly proposed: Proposed<Q>
-  readonly identified: Identified<Q>
+  readonly proposed: AdmittedProposal<Q>
+  readonly identified: IdentifiedRequest<Q>
   readonly requested_by: string
   readonly policy_set: number
   readonly evaluation_id: string | null
@@ -64,7 +69,9 @@ export interface Signing<Q extends JsonObject> {
 }
 
 /** The signed document; throws what the registry refuses. */
-export async function signRecord<Q extends JsonObject>(signing: Signing<Q>): Promise<JsonObject> {
+export async function signRecord<Q extends JsonObject>(
+  signing: SigningInput<Q>,
+): Promise<JsonObject> {
   const { registry, proposed, identified, approval } = signing
   const { kernel, tenant_id } = proposed
   const fields = await registry.fields(proposed)
@@ -84,11 +91,11 @@ export async function signRecord<Q extends JsonObject>(signing: Signing<Q>): Pro
     evaluation_id: signing.evaluation_id,
     approval: approval === null ? null : { ...approval },
   }
-  return sign(kernel, registry.kind, document)
+  return signDocument(kernel, registry.kind, document)
 }
 
 /** Signs and verifies before anybody sees it. */
-export async function sign(
+export async function signDocument(
   kernel: Kernel,
   kind: SignedKind,
   document: JsonObject,
@@ -100,13 +107,13 @@ export async function sign(
     public_key: signer.public_key.toString('base64'),
     key_id: signer.key_id,
   }
-  const verdict = await verifySigned(kernel, kind, signed)
+  const verdict = await verifySignedDocument(kernel, kind, signed)
   assert(verdict.valid, `a ${kind} record that does not verify was made: ${verdict.reason}`)
   return signed
 }
 
 /** Against the keys published now. */
-export const verifySigned = (
+export const verifySignedDocument = (
   kernel: Kernel,
   kind: SignedKind,
   document: JsonObject,
@@ -117,5 +124,5 @@ export const verifySigned = (
   )
 
 /** Lower hex SHA-256 of the signed bytes: what the log carries about a record. */
-export const digestOf = (kind: SignedKind, document: JsonObject): string =>
+export const documentDigest = (kind: SignedKind, document: JsonObject): string =>
   Buffer.from(sha256(signedBytes(kind, document))).toString('hex')

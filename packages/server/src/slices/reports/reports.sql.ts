@@ -1,6 +1,6 @@
 // SQL of reports: their rows, and the tombstones of those deleted.
 
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
 export type ReportRow = Omit<Tables['reports'], 'tenant_id'>

@@ -1,6 +1,6 @@
 // SQL of reports that are being made: their titles, which are the caller's words.
 
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
   from,

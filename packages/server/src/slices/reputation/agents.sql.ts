@@ -1,7 +1,7 @@
 // SQL of agents, the names they go by, and the settings of the tenant.
 
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Tables } from '../../platform/db/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import type { AgentRow } from './aggregates.sql.ts'
 

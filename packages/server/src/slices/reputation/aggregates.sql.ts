@@ -2,8 +2,8 @@
 
 import { sql } from 'kysely'
 import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Tables } from '../../platform/db/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>

@@ -124,7 +124,7 @@ test('an erasure that began before a hold ends; none begins after it', async () 
   let armed = false
   const scene = await openScene({
     step: async (name) => {
-      if (!armed || name !== 'erasure:2') return
+      if (!armed || name !== 'erasure:planned') return
       armed = false
       enter()
       await released

@@ -8,31 +8,34 @@ import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
 import { pageOf } from '../../platform/page.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import {
+  countActiveHolds,
   countErasing,
-  countHolds,
   findHold,
   findStore,
   type HoldRow,
   insertHold,
   listHolds,
-  readableStore,
-  untilStable,
-  updateReleased,
+  loadReadableStore,
+  retryOnStoreConflict,
+  updateHoldRelease,
 } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { storeTarget, wordsOfStore } from './store-words.ts'
+import { openStoreNotes, prepareStoreTarget } from './store-notes.ts'
 
-type Op<K extends keyof typeof retention> = (typeof retention)[K]
+type RetentionOperation<K extends keyof typeof retention> = (typeof retention)[K]
 
 const HOLD_ID_BYTES = 16
 
 // In an erasure turn: erasures and redactions that were being planned are over or refused, so that
 // a hold is there before one or after it, never in the middle.
-export const placeHold: Handler<Op<'place_hold'>> = async (call, { params, body }) => {
+export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
+  call,
+  { params, body },
+) => {
   const { kernel, tenant_id } = call
-  const until_us = endOf(call, body.until ?? null)
-  const placed = await untilStable(async () => {
-    const target = await storeTarget(kernel, tenant_id, params.store_id)
+  const until_us = parseEnd(call, body.until ?? null)
+  const placed = await retryOnStoreConflict(async () => {
+    const target = await prepareStoreTarget(kernel, tenant_id, params.store_id)
     const hold_id = kernel.ids.hex(HOLD_ID_BYTES)
     const words = { reason: body.reason, matter: body.matter ?? null }
     const sealed = await target.seal(['hold', hold_id], words)
@@ -42,7 +45,12 @@ export const placeHold: Handler<Op<'place_hold'>> = async (call, { params, body 
         async run(tx) {
           await requireTurn(kernel, tx)
           await target.enter(tx)
-          const already_erasing = await place(call, tx, { ...params, hold_id, until_us, sealed })
+          const already_erasing = await recordHold(call, tx, {
+            ...params,
+            hold_id,
+            until_us,
+            sealed,
+          })
           const ids = { hold_id, already_erasing }
           return { reply: ids, ids }
         },
@@ -64,7 +72,10 @@ export const placeHold: Handler<Op<'place_hold'>> = async (call, { params, body 
   return { ...hold, already_erasing }
 }
 
-function endOf(call: Call<Op<'place_hold'>>, until: string | null): number | null {
+function parseEnd(
+  call: Call<RetentionOperation<'place_hold'>>,
+  until: string | null,
+): number | null {
   if (until === null) return null
   const until_us = parseTime(until)
   if (until_us === null || until_us <= call.kernel.clock.now())
@@ -75,9 +86,13 @@ function endOf(call: Call<Op<'place_hold'>>, until: string | null): number | nul
 type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'sealed'>
 
 /** How many memories of the store are being erased already. */
-async function place(call: Call<Op<'place_hold'>>, tx: Tx, hold: NewHold): Promise<number> {
+async function recordHold(
+  call: Call<RetentionOperation<'place_hold'>>,
+  tx: Tx,
+  hold: NewHold,
+): Promise<number> {
   const { store_id, hold_id, until_us } = hold
-  if ((await countHolds(tx, store_id, tx.now())) >= limits.holds_per_store)
+  if ((await countActiveHolds(tx, store_id, tx.now())) >= limits.holds_per_store)
     return call.refuse('rejected', `at most ${limits.holds_per_store} holds stand on a store`)
   meter(tx, call.operation.id)
   const already_erasing = await countErasing(tx, store_id)
@@ -93,29 +108,32 @@ async function place(call: Call<Op<'place_hold'>>, tx: Tx, hold: NewHold): Promi
   return already_erasing
 }
 
-export const listHoldsOf: Handler<Op<'holds'>> = (call, { params, query }) =>
+export const listStoreHolds: Handler<RetentionOperation<'holds'>> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = params
-    await readableStore(call.kernel, db, store_id)
+    await loadReadableStore(call.kernel, db, store_id)
     const page = pageOf(query, limits.page.default)
     const { limit, offset } = page
-    const standing_us = query.standing ? call.kernel.clock.now() : null
-    const rows = await listHolds(db, store_id, { limit, offset, standing_us })
+    const active_us = query.standing ? call.kernel.clock.now() : null
+    const rows = await listHolds(db, store_id, { limit, offset, active_us })
     return page.envelope('holds', await showHolds(call, db, store_id, rows))
   })
 
-export const releaseHold: Handler<Op<'release_hold'>> = async (call, { params, body }) => {
+export const releaseHold: Handler<RetentionOperation<'release_hold'>> = async (
+  call,
+  { params, body },
+) => {
   const { kernel, tenant_id, principal } = call
   const { store_id, hold_id } = params
   const known = await call.read(async (db) => {
     if ((await findStore(db, store_id))?.state === 'deleting') return call.refuse('store_deleting')
-    await readableStore(kernel, db, store_id)
+    await loadReadableStore(kernel, db, store_id)
     return findHold(db, store_id, hold_id)
   })
   if (!known) return call.refuse('hold_not_found')
   const { reason = null } = body
-  await untilStable(async () => {
-    const target = await storeTarget(kernel, tenant_id, store_id)
+  await retryOnStoreConflict(async () => {
+    const target = await prepareStoreTarget(kernel, tenant_id, store_id)
     const sealed = await target.seal(['release', hold_id], reason === null ? null : { reason })
     await call.transact(async (tx) => {
       await target.enter(tx)
@@ -123,7 +141,7 @@ export const releaseHold: Handler<Op<'release_hold'>> = async (call, { params, b
       const released_by = principal.key_id
       const release = { released_us: tx.now(), released_by, sealed_release: sealed }
       // The first release stands.
-      if ((await updateReleased(tx, hold_id, release)) === 0) return
+      if ((await updateHoldRelease(tx, hold_id, release)) === 0) return
       const payload = { hold_id, released_by }
       await appendCrumb(tx, { event_type: 'hold.released', subject: store_id, payload })
     })
@@ -141,7 +159,7 @@ async function showHolds(
   store_id: string,
   rows: readonly HoldRow[],
 ): Promise<Hold[]> {
-  const open = await wordsOfStore(kernel, db, store_id)
+  const open = await openStoreNotes(kernel, db, store_id)
   const now_us = kernel.clock.now()
   const none: { reason: string; matter: string | null } = { reason: '', matter: null }
   const unsaid: { reason: string | null } = { reason: null }

@@ -3,10 +3,9 @@
 import type { retention } from '@custos/contract'
 import type { HandlersOf } from '../../platform/call.ts'
 import type { Kernel } from '../../platform/kernel.ts'
-import { abandonRun, retentionEraser } from './erase-job.ts'
-import { listHoldsOf, placeHold, releaseHold } from './holds.ts'
+import { listStoreHolds, placeHold, releaseHold } from './holds.ts'
 import { getRetention, setRetention } from './retention.ts'
-import { RETENTION_ERASE, runRetention } from './run.ts'
+import { abandonRun, RETENTION_ERASE, retentionEraser, runRetention } from './run.ts'
 
 export { runDueRetention } from './run.ts'
 
@@ -15,7 +14,7 @@ export const retentionHandlers = {
   set: setRetention,
   run: runRetention,
   place_hold: placeHold,
-  holds: listHoldsOf,
+  holds: listStoreHolds,
   release_hold: releaseHold,
 } satisfies HandlersOf<typeof retention>
 

@@ -2,8 +2,8 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Tables } from '../../platform/db/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
 export type RetentionRow = Omit<Tables['store_retention'], 'tenant_id'>

@@ -119,7 +119,13 @@ test('a longer retention ends a run; without one there is nothing to run', async
   }
 })
 
-for (const at of ['retention:marked', 'erasure:2', 'erasure:3', 'erasure:6', 'retention:erased'])
+for (const at of [
+  'retention:marked',
+  'erasure:planned',
+  'erasure:key_destroyed',
+  'erasure:verified',
+  'retention:erased',
+])
   test(`a run cut off at ${at} goes on at the next start and counts each memory once`, async () => {
     const clock = movedClock()
     let armed = false

@@ -6,19 +6,19 @@ import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { admit } from '../governance/index.ts'
-import { findStore, listHolds, readableStore, untilStable } from '../memory/index.ts'
+import { findStore, listHolds, loadReadableStore, retryOnStoreConflict } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { cutoffOf } from './due.ts'
 import { countDue, findRetention, saveRetention } from './retention.sql.ts'
-import { storeTarget, wordsOfStore } from './store-words.ts'
+import { computeCutoff } from './run.ts'
+import { openStoreNotes, prepareStoreTarget } from './store-notes.ts'
 
-type Shown = Pick<Call, 'kernel' | 'tenant_id'>
+type ShowCall = Pick<Call, 'kernel' | 'tenant_id'>
 
 const HOLDS_COUNTED_MAX = 1_000
 
 export const getRetention: Handler<typeof retention.get> = (call, { params }) =>
   call.read(async (db) => {
-    await readableStore(call.kernel, db, params.store_id)
+    await loadReadableStore(call.kernel, db, params.store_id)
     return showRetention(call, db, params.store_id)
   })
 
@@ -31,8 +31,8 @@ export const setRetention: Handler<typeof retention.set> = async (call, { params
   if (!store && store_id !== 'default') return call.refuse('store_not_found')
   // It is asked for once: from here on the store's memories are erased without a request.
   if (retain_days !== null) await admit(call, 'memory.delete', { store_id })
-  await untilStable(async () => {
-    const target = await storeTarget(kernel, tenant_id, store_id)
+  await retryOnStoreConflict(async () => {
+    const target = await prepareStoreTarget(kernel, tenant_id, store_id)
     const sealed = await target.seal(['retention'], basis === null ? null : { basis })
     await call.transact(async (tx) => {
       await target.enter(tx)
@@ -50,18 +50,18 @@ export const setRetention: Handler<typeof retention.set> = async (call, { params
 }
 
 async function showRetention(
-  { kernel }: Shown,
+  { kernel }: ShowCall,
   db: TenantDb,
   store_id: string,
 ): Promise<Retention> {
   const now_us = kernel.clock.now()
   const row = await findRetention(db, store_id)
-  const page = { limit: HOLDS_COUNTED_MAX, offset: 0, standing_us: now_us }
+  const page = { limit: HOLDS_COUNTED_MAX, offset: 0, active_us: now_us }
   const holds = (await listHolds(db, store_id, page)).length
   const retain_days = row?.retain_days ?? null
   const dueAt = (cutoff_us: number | null) =>
     cutoff_us === null ? 0 : countDue(db, store_id, cutoff_us)
-  const open = await wordsOfStore(kernel, db, store_id)
+  const open = await openStoreNotes(kernel, db, store_id)
   const shown: Retention = {
     store_id,
     retain_days,
@@ -69,7 +69,7 @@ async function showRetention(
       .basis,
     set_at: row ? formatTime(row.set_us) : null,
     set_by: row?.set_by ?? null,
-    due: await dueAt(retain_days === null ? null : cutoffOf(retain_days, now_us)),
+    due: await dueAt(retain_days === null ? null : computeCutoff(retain_days, now_us)),
     holds,
     run: null,
     last_run:

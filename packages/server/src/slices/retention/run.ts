@@ -1,26 +1,51 @@
 // retention.run, and the timer that does the same: a job for a store with memories that are due.
 
-import type { retention } from '@custos/contract'
+import type { EventPayload, retention } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
+import type { Job, JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { erasureSigner } from '../erasure/index.ts'
+import {
+  eraseMarkedFacts,
+  erasureSigner,
+  finishPendingErasures,
+  UnprovenErasure,
+} from '../erasure/index.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
 import { admit } from '../governance/index.ts'
-import { findStore, heldStores, refuseHeldStore } from '../memory/index.ts'
+import { findStore, loadHeldStores, markErasing, refuseHeldStore } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { cutoffOf } from './due.ts'
 import {
   countDue,
+  countErased,
   findRetention,
   listDue,
   listWithoutRun,
   NO_RUN,
+  type RetentionRow,
   tenantsWithRetention,
   updateRun,
 } from './retention.sql.ts'
+
+const DAY_US = 86_400_000_000
+
+/** What was written at or before it is due. Days have 24 hours each. */
+export const computeCutoff = (retain_days: number, now_us: number): number =>
+  now_us - retain_days * DAY_US
+
+interface RunSettings {
+  readonly run_days: number | null
+  readonly retain_days: number | null
+}
+
+/** Whether a run may go on: its store keeps memories for no longer than when it began. */
+const isStillDue = ({ run_days, retain_days }: RunSettings): boolean =>
+  run_days !== null && retain_days !== null && retain_days <= run_days
 
 export const RETENTION_ERASE = 'retention.erase'
 
@@ -44,14 +69,14 @@ export const runRetention: Handler<typeof retention.run> = async (call, { params
   })
 }
 
-interface Run {
+interface RetentionRun {
   readonly job_id: string
   readonly retain_days: number
   readonly cutoff_us: number
 }
 
 /** The run under way, or one that begins now. The store must have a retention. */
-async function startRun(kernel: Kernel, tx: Tx, store_id: string): Promise<Run> {
+async function startRun(kernel: Kernel, tx: Tx, store_id: string): Promise<RetentionRun> {
   const row = await findRetention(tx, store_id)
   if (!row || row.retain_days === null) throw new Refusal('retention_not_set')
   const { job_id, run_days, run_cutoff_us } = row
@@ -59,7 +84,7 @@ async function startRun(kernel: Kernel, tx: Tx, store_id: string): Promise<Run> 
     return { job_id, retain_days: run_days, cutoff_us: run_cutoff_us }
   const { retain_days } = row
   const now_us = tx.now()
-  const cutoff_us = cutoffOf(retain_days, now_us)
+  const cutoff_us = computeCutoff(retain_days, now_us)
   const job = await kernel.jobs.enqueue(tx, RETENTION_ERASE, { store_id })
   await updateRun(tx, store_id, {
     ...NO_RUN,
@@ -94,13 +119,128 @@ export async function runDueRetention(kernel: Kernel): Promise<number> {
 const listDueStores = (kernel: Kernel, tenant_id: string): Promise<string[]> =>
   kernel.db.read(tenant_id, async (db) => {
     const now_us = kernel.clock.now()
-    const held = await heldStores(db, now_us)
+    const held = await loadHeldStores(db, now_us)
     const due: string[] = []
     for (const { store_id, retain_days } of await listWithoutRun(db)) {
       if (retain_days === null || held.has(store_id)) continue
       if ((await findStore(db, store_id))?.state !== 'active') continue
-      const cutoff_us = cutoffOf(retain_days, now_us)
+      const cutoff_us = computeCutoff(retain_days, now_us)
       if ((await listDue(db, { store_id, cutoff_us, limit: 1 })).length > 0) due.push(store_id)
     }
     return due
   })
+
+/** A unit of this size keeps other writers waiting under 0.1 s. */
+const BATCH_SIZE = 200
+
+type RunEnd = EventPayload<'retention.erased'>['ended_by']
+
+/** Safe to run again from anywhere: what is erased is no longer due, and counted once. */
+export const retentionEraser =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const isOver = beginTurn(kernel)
+    while (!context.stopping) {
+      if (await eraseBatch(kernel, context)) return undefined
+      if (isOver()) return NEXT_TURN
+    }
+    return undefined
+  }
+
+/** A run that was given up after many attempts: the next look of the timer begins another. */
+export async function abandonRun(tx: Tx, job: Job): Promise<void> {
+  const row = await findRetention(tx, storeOfJob(job))
+  if (row?.job_id !== job.job_id || row.run_days === null) return
+  const erased = row.run_erased + (await countErased(tx, parseBatch(row)))
+  await endRun(tx, row, { days: row.run_days, erased, ending: 'given_up' })
+}
+
+/** Payloads are written by run.ts only. */
+const storeOfJob = ({ payload }: Job): string => String(payload['store_id'])
+
+/** Whether that was the end. */
+async function eraseBatch(kernel: Kernel, context: JobContext): Promise<boolean> {
+  const { tenant_id } = context.job
+  erasureSigner(kernel)
+  return inErasureTurn(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    await finishPendingErasures(kernel, tenant_id)
+    const begun = await kernel.db.transact(tenant_id, (tx) => beginBatch(kernel, tx, context))
+    if (begun === null) return true
+    const { refs, store_id, days } = begun
+    await kernel.step('retention:marked')
+    const facts = refs.map((ref) => ({ ref, store_id }))
+    const reasons = { legal_basis: `retention: ${days} days`, requested_by: 'policy' }
+    const marked = { facts, reasons, requested_us }
+    const unproven = await eraseMarkedFacts(kernel, tenant_id, marked)
+    if (unproven.length > 0) throw new UnprovenErasure()
+    await kernel.step('retention:erased')
+    await context.progress(begun.erased + refs.length, begun.erased + refs.length)
+    return false
+  })
+}
+
+interface RetentionBatch {
+  readonly refs: readonly number[]
+  readonly store_id: string
+  readonly days: number
+  /** Of this run, before the batch. */
+  readonly erased: number
+}
+
+// What the last batch came to is counted, and the next one marked and noted, in one unit: a run
+// that is cut off anywhere counts each memory once.
+async function beginBatch(
+  kernel: Kernel,
+  tx: Tx,
+  context: JobContext,
+): Promise<RetentionBatch | null> {
+  await requireTurn(kernel, tx)
+  const { job } = context
+  const store_id = storeOfJob(job)
+  const row = await findRetention(tx, store_id)
+  const { run_days = null, run_cutoff_us: cutoff_us = null } = row ?? {}
+  if (row?.job_id !== job.job_id || run_days === null || cutoff_us === null) {
+    await context.finishIn(tx)
+    return null
+  }
+  const erased = row.run_erased + (await countErased(tx, parseBatch(row)))
+  const refs = await listDue(tx, { store_id, cutoff_us, limit: BATCH_SIZE })
+  const ending = await findRunEnd(tx, row, refs)
+  if (ending !== null) {
+    await endRun(tx, row, { days: run_days, erased, ending })
+    await context.finishIn(tx)
+    return null
+  }
+  await markErasing(tx, refs)
+  await updateRun(tx, store_id, { run_erased: erased, run_batch: JSON.stringify(refs) })
+  return { refs, store_id, days: run_days, erased }
+}
+
+/** Written by beginBatch only. */
+const parseBatch = ({ run_batch }: RetentionRow): number[] =>
+  run_batch === null ? [] : JSON.parse(run_batch)
+
+async function findRunEnd(
+  tx: Tx,
+  row: RetentionRow,
+  refs: readonly number[],
+): Promise<RunEnd | null> {
+  if ((await findStore(tx, row.store_id))?.state !== 'active') return 'store_deleted'
+  if ((await loadHeldStores(tx, tx.now())).has(row.store_id)) return 'legal_hold'
+  if (!isStillDue(row)) return 'retention_changed'
+  return refs.length === 0 ? 'nothing_left' : null
+}
+
+async function endRun(
+  tx: Tx,
+  { store_id, job_id }: RetentionRow,
+  { days, erased, ending }: { days: number; erased: number; ending: RunEnd },
+): Promise<void> {
+  const { created_us } = await appendCrumb(tx, {
+    event_type: 'retention.erased',
+    subject: store_id,
+    payload: { job_id: job_id ?? '', retain_days: days, erased, ended_by: ending },
+  })
+  await updateRun(tx, store_id, { ...NO_RUN, last_us: created_us, last_erased: erased })
+}

@@ -4,32 +4,32 @@ import type { InputOf, JsonObject, subjects } from '@custos/contract'
 import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { showBySeqs } from '../decisions/index.ts'
-import { findStanding, readRecord, showCertificate } from '../erasure/index.ts'
+import { findStandingCertificate, parseCertificate, showCertificate } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
-import { openFacts, showMemory } from '../memory/index.ts'
+import { loadLiveFacts, showMemory } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { type Asked, placesOf, readAsked } from './asked.ts'
-import { type Found, requireFew, searchAll } from './search.ts'
+import { requireItemLimit, type SearchResult, searchAll } from './search.ts'
 import { bytesOf } from './show.ts'
+import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
 import { insertRequest, listVersions } from './subjects.sql.ts'
-import { type Summary, summarise } from './summary.ts'
+import { type SubjectSummary, summarizeSearch } from './summary.ts'
 
-type Access = typeof subjects.access
+type AccessOperation = typeof subjects.access
 
 const FACTS_AT_ONCE = 100
 const DECISIONS_AT_ONCE = 50
 const NO_SECRET = 0
 
-export const access: Handler<Access> = async (call, { body }) => {
+export const access: Handler<AccessOperation> = async (call, { body }) => {
   const { kernel, tenant_id } = call
-  const asked = await readAsked(call, body)
+  const asked = await parseSubjectQuery(call, body)
   const found = await searchAll(kernel, tenant_id, asked.search)
-  const summary = await summarise(kernel, tenant_id, found)
+  const summary = await summarizeSearch(kernel, tenant_id, found)
   const seqs = new Set(found.naming.map(({ seq }) => seq))
   if (body.include_decisions ?? true) for (const seq of summary.using_seqs) seqs.add(seq)
-  requireFew(kernel, seqs.size)
+  requireItemLimit(kernel, seqs.size)
   const request_id = kernel.ids.hex(16)
-  await record(call, request_id, { asked, found, summary })
+  await recordAccess(call, request_id, { asked, found, summary })
   const header = headerOf(call, body, { request_id, asked, found, summary })
   const content = {
     header,
@@ -38,20 +38,24 @@ export const access: Handler<Access> = async (call, { body }) => {
   }
   return {
     filename: `subject_access_${request_id}.ndjson`,
-    stream: linesOf(call, content),
+    stream: streamLines(call, content),
   }
 }
 
 const ascending = (a: number, b: number): number => a - b
 
-interface Finding {
-  readonly asked: Asked
-  readonly found: Found
-  readonly summary: Summary
+interface AccessFindings {
+  readonly asked: SubjectQuery
+  readonly found: SearchResult
+  readonly summary: SubjectSummary
 }
 
 /** That it was asked for and answered, in numbers; before anything is shown. */
-function record(call: Call<Access>, request_id: string, finding: Finding): Promise<void> {
+function recordAccess(
+  call: Call<AccessOperation>,
+  request_id: string,
+  finding: AccessFindings,
+): Promise<void> {
   const { asked, found, summary } = finding
   const { received_us, due_us, find_label } = asked
   const made_by = call.principal.key_id
@@ -101,9 +105,9 @@ function record(call: Call<Access>, request_id: string, finding: Finding): Promi
 }
 
 function headerOf(
-  { kernel, tenant_id }: Call<Access>,
-  body: InputOf<Access>['body'],
-  { request_id, asked, found, summary }: Finding & { readonly request_id: string },
+  { kernel, tenant_id }: Call<AccessOperation>,
+  body: InputOf<AccessOperation>['body'],
+  { request_id, asked, found, summary }: AccessFindings & { readonly request_id: string },
 ): JsonObject {
   const { search, received_us, due_us } = asked
   return {
@@ -121,21 +125,24 @@ function headerOf(
     found: summary.found,
     stores: summary.stores.map(({ store_id, facts }) => ({ store_id, facts })),
     scanned: found.scanned,
-    ...placesOf(search),
+    ...describeScope(search),
   }
 }
 
-interface Content {
+interface AccessContent {
   readonly header: JsonObject
   readonly refs: readonly number[]
   readonly seqs: readonly number[]
 }
 
-async function* linesOf(call: Call<Access>, content: Content): AsyncGenerator<string> {
+async function* streamLines(
+  call: Call<AccessOperation>,
+  content: AccessContent,
+): AsyncGenerator<string> {
   const counts = { memories: 0, decisions: 0, certificates: 0 }
   yield line('header', content.header)
   for (let at = 0; at < content.refs.length; at += FACTS_AT_ONCE)
-    for (const memory of await memoriesOf(call, content.refs.slice(at, at + FACTS_AT_ONCE))) {
+    for (const memory of await loadMemories(call, content.refs.slice(at, at + FACTS_AT_ONCE))) {
       counts.memories += 1
       yield line('memory', memory)
     }
@@ -151,7 +158,7 @@ async function* linesOf(call: Call<Access>, content: Content): AsyncGenerator<st
     }
   }
   for (const decision_id of redacted) {
-    const certificate = await certificateOf(call, decision_id)
+    const certificate = await loadCertificate(call, decision_id)
     if (!certificate) continue
     counts.certificates += 1
     yield line('certificate', certificate)
@@ -162,14 +169,14 @@ async function* linesOf(call: Call<Access>, content: Content): AsyncGenerator<st
 const line = (record: string, fields: object): string =>
   `${JSON.stringify({ record, ...fields })}\n`
 
-const isVisible = ({ principal }: Call<Access>, store_id: string): boolean =>
+const isVisible = ({ principal }: Call<AccessOperation>, store_id: string): boolean =>
   principal.allowed_stores.length === 0 || principal.allowed_stores.includes(store_id)
 
 /** What is still there, with every version of when it held. */
-function memoriesOf(call: Call<Access>, refs: readonly number[]) {
+function loadMemories(call: Call<AccessOperation>, refs: readonly number[]) {
   const { kernel, tenant_id } = call
   return call.read(async (db) => {
-    const facts = await openFacts(kernel, db, refs)
+    const facts = await loadLiveFacts(kernel, db, refs)
     const versions = Map.groupBy(await listVersions(db, refs), ({ ref }) => ref)
     return refs.flatMap((ref) => {
       const fact = facts.get(ref)
@@ -193,7 +200,7 @@ function memoriesOf(call: Call<Access>, refs: readonly number[]) {
   })
 }
 
-async function certificateOf(call: Call<Access>, decision_id: string) {
-  const row = await call.read((db) => findStanding(db, 'decision', decision_id))
-  return row && showCertificate(readRecord(row.record), call.kernel.keyring.publishedKeys())
+async function loadCertificate(call: Call<AccessOperation>, decision_id: string) {
+  const row = await call.read((db) => findStandingCertificate(db, 'decision', decision_id))
+  return row && showCertificate(parseCertificate(row.record), call.kernel.keyring.publishedKeys())
 }

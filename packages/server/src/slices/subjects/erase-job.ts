@@ -1,18 +1,62 @@
 // The job behind an erasure: memories, decisions, a second search, the manifest, the end.
 
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  CertificatesRoot,
+  certificateBytes,
+  type ErasureManifest,
+  type ManifestEntry,
+  type ManifestOutcome,
+  manifestBytes,
+  type SignedManifest,
+  verifyManifest,
+} from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel.ts'
+import { makePacer } from '../../platform/pacer.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { reasonsOf, redactDecision, UnprovenErasure } from '../erasure/index.ts'
-import { closeRequest } from './close.ts'
-import { eraseBatch, openItems } from './erase-batch.ts'
-import { DECISIONS, decisionOf, itemOfDecision } from './items.ts'
-import { searchLater } from './later.ts'
-import { openWords, type Words } from './sealed-words.ts'
-import { settle } from './settle.ts'
-import { bytesOf } from './show.ts'
-import { findRequest, type RequestRow, updateOpen } from './subjects.sql.ts'
+import {
+  eraseFacts,
+  erasureSigner,
+  fillReasons,
+  findCertificates,
+  parseCertificate,
+  redactDecision,
+  UnprovenErasure,
+} from '../erasure/index.ts'
+import { appendCrumb, findHead, originOf, sha256 } from '../gcrumbs/index.ts'
+import { findFactHeads, loadHeldStores } from '../memory/index.ts'
+import { buildMatcher } from './matcher.ts'
+import { openPayload, type RequestPayload } from './sealed-request.ts'
+import { listAdjacentVersions, searchAll } from './search.ts'
+import {
+  bytesOf,
+  DECISIONS,
+  decisionOf,
+  FACTS,
+  foundOf,
+  hex,
+  isFactItem,
+  itemOfDecision,
+  itemOfFact,
+  refOf,
+} from './show.ts'
+import { listNotSearched } from './subject-query.ts'
+import {
+  findKnownItems,
+  findRequest,
+  type ItemRow,
+  insertItems,
+  listItems,
+  listOpenItems,
+  type RequestRow,
+  setItemOutcome,
+  updateOpenRequest,
+} from './subjects.sql.ts'
 
 export const SUBJECT_ERASE = 'subject.erase'
 
@@ -37,29 +81,29 @@ const PAUSE_MS = 60_000
 const UNPROVEN_MAX = 500
 
 /** An open request while the job is at it. */
-export interface Work {
+interface EraseTask {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly request_id: string
   readonly row: RequestRow
   /** Null: data from before its end were restored, and the words are destroyed. */
-  readonly words: Words | null
+  readonly words: RequestPayload | null
 }
 
 /**
  * Items, by job, that could not be proven erased in this attempt: passed over for the rest of it,
  * however many turns it takes. A process that does not know them only tries them once more.
  */
-type Unproven = Map<string, Set<string>>
+type UnprovenItems = Map<string, Set<string>>
 
 export function subjectEraser(kernel: Kernel): JobRunner {
-  const unproven: Unproven = new Map()
+  const unproven: UnprovenItems = new Map()
   return async (context) => {
     const { job_id } = context.job
     try {
       const open = unproven.get(job_id) ?? new Set()
       unproven.set(job_id, open)
-      const pause = await run(kernel, context, open)
+      const pause = await runErasure(kernel, context, open)
       if (!pause) unproven.delete(job_id)
       return pause
     } catch (error) {
@@ -77,7 +121,7 @@ function pauseOrThrow(kernel: Kernel, { job }: JobContext, error: unknown): JobP
 }
 
 /** Safe to run again from the start: every step looks at what is left to do. */
-async function run(
+async function runErasure(
   kernel: Kernel,
   context: JobContext,
   unproven: Set<string>,
@@ -88,9 +132,9 @@ async function run(
   if (!row) return undefined
   const { secret_no, sealed } = row
   if (row.completed_us === null) {
-    const words = await openWords(kernel, tenant_id, { request_id, secret_no, sealed })
-    const work: Work = { kernel, tenant_id, request_id, row, words }
-    await begin(work)
+    const words = await openPayload(kernel, tenant_id, { request_id, secret_no, sealed })
+    const work: EraseTask = { kernel, tenant_id, request_id, row, words }
+    await markRunning(work)
     const end = await eraseAll(work, context, unproven)
     if (end === 'stopped') return undefined
     if (end === 'turn_over') return NEXT_TURN
@@ -102,24 +146,24 @@ async function run(
   return undefined
 }
 
-async function begin({ kernel, tenant_id, request_id, row }: Work): Promise<void> {
+async function markRunning({ kernel, tenant_id, request_id, row }: EraseTask): Promise<void> {
   if (row.started_us !== null) return
   await kernel.db.transact(tenant_id, (tx) =>
-    updateOpen(tx, bytesOf(request_id), { status: 'running', started_us: tx.now() }),
+    updateOpenRequest(tx, bytesOf(request_id), { status: 'running', started_us: tx.now() }),
   )
   await kernel.step('subject:begun')
 }
 
 /** Until nothing is left, also of what was written while it was at work. */
 async function eraseAll(
-  work: Work,
+  work: EraseTask,
   context: JobContext,
   unproven: Set<string>,
 ): Promise<'done' | 'stopped' | 'turn_over'> {
   const isOver = beginTurn(work.kernel)
   const left = () => (context.stopping ? 'stopped' : isOver() ? 'turn_over' : null)
   for (;;) {
-    while (await eraseBatch(work, unproven)) {
+    while (await eraseNextBatch(work, unproven)) {
       await showProgress(work, context)
       if (unproven.size > UNPROVEN_MAX) throw new UnprovenErasure()
       const end = left()
@@ -133,33 +177,33 @@ async function eraseAll(
     if (context.stopping) return 'stopped'
     // All others are done: these are for the next attempt, and no search is made before.
     if (unproven.size > 0) throw new UnprovenErasure()
-    if ((await searchLater(work)) === 'nothing') return 'done'
+    if ((await searchAgain(work)) === 'nothing') return 'done'
   }
 }
 
-async function showProgress({ kernel, tenant_id, request_id }: Work, context: JobContext) {
+async function showProgress({ kernel, tenant_id, request_id }: EraseTask, context: JobContext) {
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, bytesOf(request_id)))
   if (row) await context.progress(row.items_done, row.items)
 }
 
 /** False: no decision is left but those in `unproven`. */
-async function redactNext(work: Work, unproven: Set<string>): Promise<boolean> {
+async function redactNext(work: EraseTask, unproven: Set<string>): Promise<boolean> {
   const [item] = await openItems(work, { prefix: DECISIONS, limit: 1, unproven })
   if (item === undefined) return false
   const decision_id = decisionOf(item)
-  const reasons = work.words?.reasons ?? reasonsOf({})
+  const reasons = work.words?.reasons ?? fillReasons({})
   const outcome = await redactUnlessHeld(work, { decision_id, reasons })
   if (outcome === 'unproven') {
     unproven.add(item)
     return true
   }
   await work.kernel.step('subject:redacted')
-  await settle(work, [{ item: itemOfDecision(decision_id), ...outcome }])
+  await recordOutcomes(work, [{ item: itemOfDecision(decision_id), ...outcome }])
   return true
 }
 
 async function redactUnlessHeld(
-  { kernel, tenant_id }: Work,
+  { kernel, tenant_id }: EraseTask,
   asked: Parameters<typeof redactDecision>[2],
 ) {
   try {
@@ -170,4 +214,273 @@ async function redactUnlessHeld(
     if (!(error instanceof Refusal && error.code === 'legal_hold')) throw error
     return { outcome: 'held', certificate_id: null }
   }
+}
+
+interface ItemOutcome {
+  readonly item: string
+  readonly outcome: string
+  readonly certificate_id: string | null
+}
+
+async function recordOutcomes(
+  { kernel, tenant_id, request_id }: Pick<EraseTask, 'kernel' | 'tenant_id' | 'request_id'>,
+  outcomes: readonly ItemOutcome[],
+): Promise<void> {
+  const id = bytesOf(request_id)
+  await kernel.db.transact(tenant_id, async (tx) => {
+    let changed = 0
+    for (const outcome of outcomes)
+      changed += await setItemOutcome(tx, { request_id: id, ...outcome })
+    const row = await findRequest(tx, id)
+    if (row) await updateOpenRequest(tx, id, { items_done: row.items_done + changed })
+  })
+  await kernel.step('subject:settled')
+}
+
+/** As for a store's deletion: a unit of this size keeps other writers waiting under 0.1 s. */
+const FACTS_PER_BATCH = 200
+
+/**
+ * False: no memory is left but those in `unproven`, which it adds to: they stay open, and do not
+ * keep the others waiting.
+ */
+async function eraseNextBatch(work: EraseTask, unproven: Set<string>): Promise<boolean> {
+  const { kernel, tenant_id, words } = work
+  const items = await openItems(work, { prefix: FACTS, limit: FACTS_PER_BATCH, unproven })
+  if (items.length === 0) return false
+  const done = await eraseFacts(kernel, tenant_id, {
+    refs: items.map(refOf),
+    reasons: words?.reasons ?? fillReasons({}),
+    listExempt: (tx, refs) => listHeld(tx, work, refs),
+  })
+  await kernel.step('subject:erased')
+  const outcomes: ItemOutcome[] = []
+  for (const item of items) {
+    const ref = refOf(item)
+    const certificate_id = done.certificates.get(ref) ?? null
+    const otherwise = done.exempt.has(ref) ? 'held' : 'absent'
+    if (certificate_id === null && done.unproven.has(ref)) unproven.add(item)
+    else
+      outcomes.push({
+        item,
+        outcome: certificate_id === null ? otherwise : 'erased',
+        certificate_id,
+      })
+  }
+  await recordOutcomes(work, outcomes)
+  return true
+}
+
+interface OpenItemsQuery {
+  readonly prefix: string
+  readonly limit: number
+  /** Without these. */
+  readonly unproven: ReadonlySet<string>
+}
+
+async function openItems(
+  { kernel, tenant_id, request_id }: EraseTask,
+  { prefix, limit, unproven }: OpenItemsQuery,
+): Promise<string[]> {
+  const most = limit + unproven.size
+  const items = await kernel.db.read(tenant_id, (db) =>
+    listOpenItems(db, bytesOf(request_id), { prefix, limit: most }),
+  )
+  return items.filter((item) => !unproven.has(item)).slice(0, limit)
+}
+
+// In the unit that hides them: from there on nothing takes the place of one of them, and no hold
+// comes between.
+async function listHeld(
+  tx: Tx,
+  { request_id }: EraseTask,
+  refs: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const heads = await findFactHeads(tx, refs)
+  await addItems(tx, request_id, heads.flatMap(listAdjacentVersions).map(itemOfFact))
+  const held = await loadHeldStores(tx, tx.now())
+  return new Set(heads.flatMap(({ ref, store_id }) => (held.has(store_id) ? [ref] : [])))
+}
+
+/** How many of them the request did not have. */
+async function addItems(tx: Tx, request_id: string, items: readonly string[]): Promise<number> {
+  const id = bytesOf(request_id)
+  const known = await findKnownItems(tx, id, items)
+  const fresh = [...new Set(items)].filter((item) => !known.has(item))
+  if (fresh.length === 0) return 0
+  const added = await insertItems(tx, id, fresh)
+  const row = await findRequest(tx, id)
+  if (row) await updateOpenRequest(tx, id, { items: row.items + added })
+  return added
+}
+
+/** Who goes on writing about the person is not waited for: the manifest says how far it looked. */
+const ROUNDS_MAX = 5
+
+/** `found`: there are new items; `nothing`: it has looked for the last time. */
+async function searchAgain(work: EraseTask): Promise<'found' | 'nothing'> {
+  const { kernel, tenant_id, request_id, words } = work
+  const id = bytesOf(request_id)
+  const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
+  if (!row || words === null || row.rounds >= ROUNDS_MAX) return 'nothing'
+  const { find, store_ids, namespace, include_decisions } = words
+  const { facts, naming, log_seq } = await searchAll(kernel, tenant_id, {
+    matcher: buildMatcher(find),
+    store_ids,
+    namespace,
+    include_decisions,
+    since_seq: row.searched_seq,
+  })
+  const items = [
+    ...facts.map(({ ref }) => itemOfFact(ref)),
+    ...naming.map(({ decision_id }) => itemOfDecision(decision_id)),
+  ]
+  const added = await kernel.db.transact(tenant_id, async (tx) => {
+    const change = { searched_seq: log_seq, rounds: row.rounds + 1 }
+    await updateOpenRequest(tx, id, change)
+    return addItems(tx, request_id, items)
+  })
+  await kernel.step('subject:searched')
+  return added === 0 ? 'nothing' : 'found'
+}
+
+const ITEMS_AT_ONCE = 200
+const NOT_SEARCHED_AGAIN =
+  'what was written after the request: data from before its end were restored, and the words of ' +
+  'the search are destroyed'
+
+async function closeRequest(work: EraseTask): Promise<void> {
+  const { kernel, tenant_id, request_id } = work
+  const id = bytesOf(request_id)
+  const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
+  if (!row || row.completed_us !== null) return
+  const listed = await listEntries(kernel, tenant_id, id)
+  const completed_us = kernel.clock.now()
+  const statement = await buildManifest(work, row, listed, completed_us)
+  const { manifest, record_digest } = await signManifest(kernel, statement)
+  const text = JSON.stringify(manifest)
+  await kernel.step('subject:signed')
+  const { status, certificates_root, found_later } = manifest
+  await kernel.db.transact(tenant_id, async (tx) => {
+    const closing = { status, completed_us, sealed: null, sealed_reason: null }
+    // Another process may have closed it: its manifest stands.
+    if ((await updateOpenRequest(tx, id, { ...closing, manifest: text })) === 0) return
+    const { erased, held, absent } = listed.outcomes
+    await appendCrumb(tx, {
+      event_type: 'subject.erased',
+      subject: request_id,
+      payload: { erased, held, absent, found_later, certificates_root, record_digest },
+    })
+  })
+}
+
+interface ManifestEntries {
+  readonly entries: readonly ManifestEntry[]
+  readonly root: CertificatesRoot
+  readonly outcomes: Record<ManifestOutcome, number>
+}
+
+/** Every item with its outcome, and the root over the certificates in their order. */
+async function listEntries(
+  kernel: Kernel,
+  tenant_id: string,
+  id: Uint8Array,
+): Promise<ManifestEntries> {
+  const entries: ManifestEntry[] = []
+  const root = new CertificatesRoot(sha256)
+  const outcomes = { erased: 0, held: 0, absent: 0 }
+  const pace = makePacer()
+  for (let after = ''; ; ) {
+    const at = after
+    const { items, records } = await kernel.db.read(tenant_id, async (db) => {
+      const items = await listItems(db, id, { after: at, limit: ITEMS_AT_ONCE })
+      const ids = items.flatMap(({ certificate_id }) => certificate_id ?? [])
+      const rows = ids.length === 0 ? [] : await findCertificates(db, ids)
+      return { items, records: new Map(rows.map((row) => [row.certificate_id, row.record])) }
+    })
+    for (const item of items) {
+      const entry = buildEntry(item, records.get(item.certificate_id ?? ''), root)
+      entries.push(entry)
+      outcomes[entry.outcome] += 1
+      await pace()
+    }
+    const last = items.at(-1)
+    if (!last || items.length < ITEMS_AT_ONCE) return { entries, root, outcomes }
+    after = last.item
+  }
+}
+
+function buildEntry(
+  { item, outcome, certificate_id }: ItemRow,
+  record: string | undefined,
+  root: CertificatesRoot,
+): ManifestEntry {
+  const subject = isFactItem(item) ? { fact_ref: refOf(item) } : { decision_id: decisionOf(item) }
+  if (outcome !== 'erased') {
+    assert(outcome === 'held' || outcome === 'absent', 'a request is closed with open items')
+    return { ...subject, outcome, certificate_id: null, certificate_digest: null }
+  }
+  assert(record !== undefined && certificate_id !== null, 'an erased item has no certificate')
+  const bytes = certificateBytes(parseCertificate(record))
+  root.add(bytes)
+  return { ...subject, outcome, certificate_id, certificate_digest: hex(sha256(bytes)) }
+}
+
+async function buildManifest(
+  { kernel, tenant_id, request_id, words }: EraseTask,
+  row: RequestRow,
+  { entries, root, outcomes }: ManifestEntries,
+  completed_us: number,
+): Promise<ErasureManifest> {
+  const head = await kernel.db.read(tenant_id, findHead)
+  const missed = words === null ? [NOT_SEARCHED_AGAIN] : []
+  const looked = words && { ...words, matcher: buildMatcher(words.find) }
+  return {
+    record_kind: 'erasure_manifest',
+    request_id,
+    tenant_id,
+    kind: 'erase',
+    status: outcomes.held > 0 ? 'done_with_holds' : 'done',
+    find_label: hex(row.find_label),
+    found_digest: hex(row.found_digest),
+    found: foundOf(row),
+    found_later: entries.length - row.facts - row.decisions_naming,
+    searched_again: words !== null,
+    not_searched: [...missed, ...listNotSearched(looked)],
+    received_at: formatTime(row.received_us),
+    due_at: formatTime(row.due_us),
+    started_at: formatTime(row.started_us ?? row.created_us),
+    completed_at: formatTime(completed_us),
+    origin: originOf(kernel, tenant_id, head?.generation ?? 0),
+    log_seq: row.log_seq,
+    searched_to_seq: row.searched_seq,
+    certificates: root.count,
+    certificates_root: root.hex(),
+    entries,
+  }
+}
+
+interface SignedResult {
+  readonly manifest: SignedManifest
+  /** Lower hex SHA-256 of the signed bytes: what the log carries. */
+  readonly record_digest: string
+}
+
+/** Verified before anybody sees it. Of a long one each step takes a while: others come between. */
+async function signManifest(kernel: Kernel, statement: ErasureManifest): Promise<SignedResult> {
+  const signer = erasureSigner(kernel)
+  const message = manifestBytes(statement)
+  await nextTurn()
+  const manifest: SignedManifest = {
+    ...statement,
+    signature: signer.sign(message).toString('base64'),
+    public_key: signer.public_key.toString('base64'),
+    key_id: signer.key_id,
+  }
+  const record_digest = hex(sha256(message))
+  await nextTurn()
+  const verdict = await verifyManifest(manifest, kernel.keyring.publishedKeys())
+  assert(verdict.valid, `a manifest that does not verify was made: ${verdict.reason}`)
+  await nextTurn()
+  return { manifest, record_digest }
 }

@@ -4,38 +4,37 @@ import type { InputOf, SubjectPreview, SubjectRequest, subjects } from '@custos/
 import { type Call, type Handler, type Once, previewed } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { erasureSigner, reasonsOf } from '../erasure/index.ts'
+import { erasureSigner, fillReasons } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
-import { type Asked, placesOf, readAsked } from './asked.ts'
 import { SUBJECT_ERASE } from './erase-job.ts'
-import { refOf } from './items.ts'
-import { type SealedWords, sealWords } from './sealed-words.ts'
-import { type Found, searchAll } from './search.ts'
-import { bytesOf, showRequest } from './show.ts'
+import { type SealedPayload, sealPayload } from './sealed-request.ts'
+import { type SearchResult, searchAll } from './search.ts'
+import { bytesOf, refOf, showRequest } from './show.ts'
+import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
 import { findRequest, insertItems, insertRequest, type RequestRow } from './subjects.sql.ts'
-import { type Summary, summarise } from './summary.ts'
+import { type SubjectSummary, summarizeSearch } from './summary.ts'
 
-type Erase = typeof subjects.erase
-type Body = InputOf<Erase>['body']
+type EraseOperation = typeof subjects.erase
+type EraseBody = InputOf<EraseOperation>['body']
 
 const SAMPLES = 20
 
-export const erase: Handler<Erase> = async (call, { body }) => {
+export const erase: Handler<EraseOperation> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   // A retry is told of the first request, whatever stores and policies there are by now.
-  const before = body.preview ? null : await answeredBefore(call)
+  const before = body.preview ? null : await findEarlierAnswer(call)
   if (before) return before
-  const asked = await readAsked(call, body)
+  const asked = await parseSubjectQuery(call, body)
   if (body.preview) {
     const found = await searchAll(kernel, tenant_id, asked.search)
-    const summary = await summarise(kernel, tenant_id, found)
+    const summary = await summarizeSearch(kernel, tenant_id, found)
     return previewed(previewOf(body, { asked, found, summary }))
   }
   erasureSigner(kernel)
   const found = await searchAll(kernel, tenant_id, asked.search)
-  const summary = await summarise(kernel, tenant_id, found)
+  const summary = await summarizeSearch(kernel, tenant_id, found)
   const contexts = summary.stores.map(({ store_id }) => ({ store_id }))
   if (contexts.length > 0) await admitItems(call, 'memory.delete', contexts)
   const request_id = kernel.ids.hex(16)
@@ -45,14 +44,17 @@ export const erase: Handler<Erase> = async (call, { body }) => {
     store_ids,
     ...(namespace === undefined ? {} : { namespace }),
     include_decisions,
-    reasons: reasonsOf(body),
+    reasons: fillReasons(body),
   }
-  const sealed = await sealWords(kernel, tenant_id, { request_id, words })
+  const sealed = await sealPayload(kernel, tenant_id, { request_id, words })
   const request: NewRequest = { request_id, asked, found, summary, sealed }
   return call.once(requestOnce(call, body, request))
 }
 
-function previewOf(body: Body, { asked, found: looked, summary }: Finding): SubjectPreview {
+function previewOf(
+  body: EraseBody,
+  { asked, found: looked, summary }: EraseFindings,
+): SubjectPreview {
   const { log_seq, scanned } = looked
   const { found, stores, items, digest } = summary
   return {
@@ -64,34 +66,35 @@ function previewOf(body: Body, { asked, found: looked, summary }: Finding): Subj
     scanned: { ...scanned },
     namespace: body.namespace ?? null,
     include_decisions: asked.search.include_decisions,
-    ...placesOf(asked.search),
+    ...describeScope(asked.search),
   }
 }
 
-interface Finding {
-  readonly asked: Asked
-  readonly found: Found
-  readonly summary: Summary
+interface EraseFindings {
+  readonly asked: SubjectQuery
+  readonly found: SearchResult
+  readonly summary: SubjectSummary
 }
 
-interface NewRequest extends Finding {
+interface NewRequest extends EraseFindings {
   readonly request_id: string
-  readonly sealed: SealedWords
+  readonly sealed: SealedPayload
 }
 
-async function showAsked(tx: Tx, request_id: string): Promise<SubjectRequest> {
+async function showQueued(tx: Tx, request_id: string): Promise<SubjectRequest> {
   const row = await findRequest(tx, bytesOf(request_id))
   if (!row) throw new Error('a request is gone although requests are never removed')
-  return showRequest(tx.tenant_id, asAsked(row), row.created_us)
+  return showRequest(tx.tenant_id, asQueued(row), row.created_us)
 }
 
-const replay: Once<SubjectRequest>['replay'] = (tx, ids) => showAsked(tx, String(ids['request_id']))
+const replay: Once<SubjectRequest>['replay'] = (tx, ids) =>
+  showQueued(tx, String(ids['request_id']))
 
 /** Nothing was answered under the key yet. */
 class Unanswered extends Error {}
 
 /** What was answered under the same Idempotency-Key; null: nothing yet. */
-async function answeredBefore(call: Call<Erase>): Promise<SubjectRequest | null> {
+async function findEarlierAnswer(call: Call<EraseOperation>): Promise<SubjectRequest | null> {
   if (call.idempotency_key === null) return null
   try {
     return await call.once<SubjectRequest>({
@@ -104,7 +107,11 @@ async function answeredBefore(call: Call<Erase>): Promise<SubjectRequest | null>
   }
 }
 
-function requestOnce(call: Call<Erase>, body: Body, request: NewRequest): Once<SubjectRequest> {
+function requestOnce(
+  call: Call<EraseOperation>,
+  body: EraseBody,
+  request: NewRequest,
+): Once<SubjectRequest> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)
@@ -113,14 +120,14 @@ function requestOnce(call: Call<Erase>, body: Body, request: NewRequest): Once<S
         return call.refuse('subject_changed', undefined, { members: { digest } })
       await writeRequest(call, tx, request)
       const { request_id } = request
-      return { reply: await showAsked(tx, request_id), ids: { request_id } }
+      return { reply: await showQueued(tx, request_id), ids: { request_id } }
     },
     replay,
   }
 }
 
 /** As the first answer said it, whatever has come of it since: a retry is told the same. */
-const asAsked = (row: RequestRow): RequestRow => ({
+const asQueued = (row: RequestRow): RequestRow => ({
   ...row,
   status: 'queued',
   items_done: 0,
@@ -130,7 +137,11 @@ const asAsked = (row: RequestRow): RequestRow => ({
   completed_us: null,
 })
 
-async function writeRequest(call: Call<Erase>, tx: Tx, request: NewRequest): Promise<void> {
+async function writeRequest(
+  call: Call<EraseOperation>,
+  tx: Tx,
+  request: NewRequest,
+): Promise<void> {
   const { asked, found, summary, sealed, request_id } = request
   const { received_us, due_us, find_label } = asked
   const { job_id } = await call.kernel.jobs.enqueue(tx, SUBJECT_ERASE, { request_id })

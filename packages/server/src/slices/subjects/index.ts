@@ -6,8 +6,7 @@ import type { Kernel } from '../../platform/kernel.ts'
 import { access } from './access.ts'
 import { erase } from './erase.ts'
 import { SUBJECT_ERASE, subjectEraser } from './erase-job.ts'
-import { extend } from './extend.ts'
-import { get, list, manifest } from './reads.ts'
+import { extend, get, list, manifest } from './requests.ts'
 
 export const subjectsHandlers = {
   erase,

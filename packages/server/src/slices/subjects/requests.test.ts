@@ -216,7 +216,7 @@ describe('a failure in the middle', () => {
     const using = [of.tenant_id, refs[3], of.tenant_id, Buffer.from(other, 'hex')]
     const insert = `insert into decision_facts (tenant_id, ref, decision_seq, bound)
       select ?, ?, seq, 0 from decisions where tenant_id = ? and decision_id = ?`
-    atStep.set('erasure:5', async () => void (await rawSql(service, insert, using)))
+    atStep.set('erasure:caches_dropped', async () => void (await rawSql(service, insert, using)))
     const { request_id, job_id } = await of.request({ text: 'Jana Novak' })
     // The second attempt is over when a third one begins.
     const sql = 'select attempts from jobs where job_id = ?'

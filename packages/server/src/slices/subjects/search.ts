@@ -4,20 +4,20 @@ import { limits } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel.ts'
 import { makePacer } from '../../platform/pacer.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { listDecisions, openRows, ownTexts, whenSettled } from '../decisions/index.ts'
+import { listDecisions, openRows, ownTexts, retryWhileErasing } from '../decisions/index.ts'
 import { findHead } from '../gcrumbs/index.ts'
 import {
   type FactHead,
   findFactHeads,
   listFactsAfter,
   listFactsSince,
-  openStored,
+  openStoredFacts,
 } from '../memory/index.ts'
-import type { Matcher } from './find.ts'
+import type { Matcher } from './matcher.ts'
 import { listStoreIds } from './subjects.sql.ts'
 
 /** Where to look, and for what. */
-export interface Search {
+export interface SearchOptions {
   readonly matcher: Matcher
   /** Null: every store there is. */
   readonly store_ids: readonly string[] | null
@@ -39,7 +39,7 @@ export interface FoundDecision {
   readonly seq: number
 }
 
-export interface Found {
+export interface SearchResult {
   /** In the order of refs. */
   readonly facts: readonly FoundFact[]
   /** Decisions whose own text holds the words, in the order of the log. */
@@ -59,7 +59,11 @@ export const itemLimit: (kernel: Kernel) => { items_max: number } = perKernel(()
 }))
 
 /** Refuses `rejected` when more is found than one request may be about. */
-export async function searchAll(kernel: Kernel, tenant_id: string, search: Search): Promise<Found> {
+export async function searchAll(
+  kernel: Kernel,
+  tenant_id: string,
+  search: SearchOptions,
+): Promise<SearchResult> {
   const size = (await kernel.db.read(tenant_id, findHead))?.size ?? 0
   const facts = new Map<number, FoundFact>()
   let scannedFacts = 0
@@ -67,12 +71,12 @@ export async function searchAll(kernel: Kernel, tenant_id: string, search: Searc
   for (const store_id of stores)
     for await (const { fits, scanned } of scanStore(kernel, tenant_id, store_id, search)) {
       scannedFacts += scanned
-      for (const fact of fits) facts.set(fact.ref, foundOf(fact))
-      requireFew(kernel, facts.size)
+      for (const fact of fits) facts.set(fact.ref, toFoundFact(fact))
+      requireItemLimit(kernel, facts.size)
     }
   await addVersions(kernel, tenant_id, facts)
   const { naming, scanned } = await scanDecisions(kernel, tenant_id, search)
-  requireFew(kernel, facts.size + naming.length)
+  requireItemLimit(kernel, facts.size + naming.length)
   return {
     facts: [...facts.values()].sort((a, b) => a.ref - b.ref),
     naming,
@@ -81,7 +85,7 @@ export async function searchAll(kernel: Kernel, tenant_id: string, search: Searc
   }
 }
 
-export function requireFew(kernel: Kernel, count: number): void {
+export function requireItemLimit(kernel: Kernel, count: number): void {
   const { items_max } = itemLimit(kernel)
   if (count > items_max)
     throw new Refusal(
@@ -90,7 +94,7 @@ export function requireFew(kernel: Kernel, count: number): void {
     )
 }
 
-const foundOf = ({ ref, store_id, superseded_by }: FactHead): FoundFact => ({
+const toFoundFact = ({ ref, store_id, superseded_by }: FactHead): FoundFact => ({
   ref,
   store_id,
   superseded: superseded_by !== null,
@@ -100,7 +104,7 @@ async function* scanStore(
   kernel: Kernel,
   tenant_id: string,
   store_id: string,
-  { matcher, namespace, since_seq }: Search,
+  { matcher, namespace, since_seq }: SearchOptions,
 ): AsyncGenerator<{ fits: FactHead[]; scanned: number }> {
   const pace = makePacer()
   const limit = FACTS_AT_ONCE
@@ -112,7 +116,7 @@ async function* scanStore(
         : listFactsSince(db, store_id, { seq: since_seq, after: at, limit }),
     )
     const seen = rows.filter((row) => namespace === undefined || row.namespace === namespace)
-    const opened = await openStored(kernel, tenant_id, seen)
+    const opened = await openStoredFacts(kernel, tenant_id, seen)
     const fits: FactHead[] = []
     for (const fact of opened) {
       if (matcher.ofFact(fact.content, fact.metadata)) fits.push(fact)
@@ -138,18 +142,18 @@ async function addVersions(
     for (let at = 0; at < looked.length; at += HEADS_AT_ONCE) {
       const refs = looked.slice(at, at + HEADS_AT_ONCE)
       for (const head of await kernel.db.read(tenant_id, (db) => findFactHeads(db, refs))) {
-        if (!facts.has(head.ref)) facts.set(head.ref, foundOf(head))
-        for (const ref of versionsOf(head)) if (!facts.has(ref)) next.push(ref)
+        if (!facts.has(head.ref)) facts.set(head.ref, toFoundFact(head))
+        for (const ref of listAdjacentVersions(head)) if (!facts.has(ref)) next.push(ref)
       }
       await pace()
     }
-    requireFew(kernel, facts.size)
+    requireItemLimit(kernel, facts.size)
     looked = [...new Set(next)]
   }
 }
 
 /** The refs of the version before it and the one after it. */
-export const versionsOf = ({
+export const listAdjacentVersions = ({
   predecessor,
   superseded_by,
 }: Pick<FactHead, 'predecessor' | 'superseded_by'>): number[] =>
@@ -158,7 +162,7 @@ export const versionsOf = ({
 async function scanDecisions(
   kernel: Kernel,
   tenant_id: string,
-  { matcher, store_ids, namespace, include_decisions, since_seq }: Search,
+  { matcher, store_ids, namespace, include_decisions, since_seq }: SearchOptions,
 ): Promise<{ naming: FoundDecision[]; scanned: number }> {
   const { ofDecision } = matcher
   const naming: FoundDecision[] = []
@@ -169,7 +173,7 @@ async function scanDecisions(
   const filter = store_ids === null ? {} : { store_ids }
   for (let after_seq = since_seq; ; ) {
     const at = after_seq
-    const opened = await whenSettled(async () => {
+    const opened = await retryWhileErasing(async () => {
       const rows = await kernel.db.read(tenant_id, (db) =>
         listDecisions(db, { ...filter, after_seq: at }, { order: 'asc', limit: DECISIONS_AT_ONCE }),
       )
@@ -181,7 +185,7 @@ async function scanDecisions(
       await pace()
     }
     scanned += opened.length
-    requireFew(kernel, naming.length)
+    requireItemLimit(kernel, naming.length)
     const last = opened.at(-1)
     if (!last || opened.length < DECISIONS_AT_ONCE) return { naming, scanned }
     after_seq = last.row.seq

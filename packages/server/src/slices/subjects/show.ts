@@ -1,6 +1,7 @@
 // A request as it is shown.
 
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { SUBJECT_KINDS, SUBJECT_STATUSES, type SubjectRequest } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { RequestRow } from './subjects.sql.ts'
@@ -49,3 +50,30 @@ export const foundOf = (row: RequestRow) => ({
   decisions_naming: row.decisions_naming,
   held: row.held,
 })
+
+const REF_DIGITS = 16
+
+/** Memories come before decisions, refs in the order of numbers. */
+export const FACTS = '1:'
+export const DECISIONS = '2:'
+
+export const itemOfFact = (ref: number): string =>
+  `${FACTS}${String(ref).padStart(REF_DIGITS, '0')}`
+
+export const itemOfDecision = (decision_id: string): string => `${DECISIONS}${decision_id}`
+
+export const refOf = (item: string): number => Number(item.slice(FACTS.length))
+
+export const decisionOf = (item: string): string => item.slice(DECISIONS.length)
+
+export const isFactItem = (item: string): boolean => item.startsWith(FACTS)
+
+/** Hex SHA-256 over the items, a line each in their order. */
+export const digestOf = (items: readonly string[]): string =>
+  hash(
+    'sha256',
+    [...items]
+      .sort()
+      .map((item) => `${item}\n`)
+      .join(''),
+  )

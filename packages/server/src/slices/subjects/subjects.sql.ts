@@ -1,13 +1,13 @@
 // SQL of data subjects' requests: their rows, their items, and what a search counts by itself.
 
 import { rowsInsert } from '../../platform/db/insert-rows.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Tables } from '../../platform/db/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
-type WholeRow = Omit<Tables['subject_requests'], 'tenant_id'>
+type StoredRequest = Omit<Tables['subject_requests'], 'tenant_id'>
 /** Without the manifest, which may be megabytes. */
-export type RequestRow = Omit<WholeRow, 'manifest'>
+export type RequestRow = Omit<StoredRequest, 'manifest'>
 export type ItemRow = Omit<Tables['subject_items'], 'tenant_id' | 'request_id'>
 
 const COLUMNS = [
@@ -42,7 +42,7 @@ const COLUMNS = [
 
 const IN_MAX = 500
 
-export const insertRequest = (tx: Tx, row: WholeRow) =>
+export const insertRequest = (tx: Tx, row: StoredRequest) =>
   tx.run(insertInto(tx, 'subject_requests', row))
 
 export const findRequest = (
@@ -84,7 +84,7 @@ export function listRequests(
 
 export type RequestChange = Partial<
   Pick<
-    WholeRow,
+    StoredRequest,
     | 'status'
     | 'due_us'
     | 'extended_us'
@@ -101,7 +101,7 @@ export type RequestChange = Partial<
 >
 
 /** Changes a request that is not done; rows changed. */
-export const updateOpen = (tx: Tx, request_id: Uint8Array, change: RequestChange) =>
+export const updateOpenRequest = (tx: Tx, request_id: Uint8Array, change: RequestChange) =>
   tx.run(
     update(tx, 'subject_requests')
       .set(change)
@@ -170,7 +170,7 @@ export const listItems = (
   )
 
 /** Those of the items that the request has. */
-export async function knownItems(
+export async function findKnownItems(
   db: TenantDb,
   request_id: Uint8Array,
   items: readonly string[],
@@ -188,14 +188,14 @@ export async function knownItems(
   return known
 }
 
-interface Settled {
+interface ItemResult {
   readonly request_id: Uint8Array
   readonly item: string
   readonly outcome: string
   readonly certificate_id: string | null
 }
 
-const settleStatement = statement<Settled>()((k, p) =>
+const setOutcomeStatement = statement<ItemResult>()((k, p) =>
   k
     .updateTable('subject_items')
     .set({ outcome: p.outcome, certificate_id: p.certificate_id })
@@ -206,10 +206,11 @@ const settleStatement = statement<Settled>()((k, p) =>
 )
 
 /** 1 where it had no outcome before. */
-export const settleItem = (tx: Tx, settled: Settled) => tx.runOf(settleStatement, settled)
+export const setItemOutcome = (tx: Tx, settled: ItemResult) =>
+  tx.runOf(setOutcomeStatement, settled)
 
 /** Seqs of decisions that used any of the refs. */
-export async function listUserSeqs(db: TenantDb, refs: readonly number[]): Promise<number[]> {
+export async function listDecisionsUsing(db: TenantDb, refs: readonly number[]): Promise<number[]> {
   const rows = await db.all(
     from(db, 'decision_facts').select('decision_seq').distinct().where('ref', 'in', refs),
   )

@@ -4,10 +4,10 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { refuseHeldDecision } from '../decisions/index.ts'
-import { heldStores } from '../memory/index.ts'
-import { digestOf, itemOfDecision, itemOfFact } from './items.ts'
-import type { Found } from './search.ts'
-import { listUserSeqs } from './subjects.sql.ts'
+import { loadHeldStores } from '../memory/index.ts'
+import type { SearchResult } from './search.ts'
+import { digestOf, itemOfDecision, itemOfFact } from './show.ts'
+import { listDecisionsUsing } from './subjects.sql.ts'
 
 export interface StoreSummary {
   readonly store_id: string
@@ -15,7 +15,7 @@ export interface StoreSummary {
   readonly held: number
 }
 
-export interface Summary {
+export interface SubjectSummary {
   readonly found: {
     readonly facts: number
     readonly superseded_facts: number
@@ -33,10 +33,14 @@ export interface Summary {
 
 const REFS_AT_ONCE = 500
 
-export async function summarise(kernel: Kernel, tenant_id: string, found: Found): Promise<Summary> {
+export async function summarizeSearch(
+  kernel: Kernel,
+  tenant_id: string,
+  found: SearchResult,
+): Promise<SubjectSummary> {
   const { facts, naming } = found
-  const held = await kernel.db.read(tenant_id, (db) => heldStores(db, kernel.clock.now()))
-  const using_seqs = await usersOf(kernel, tenant_id, found)
+  const held = await kernel.db.read(tenant_id, (db) => loadHeldStores(db, kernel.clock.now()))
+  const using_seqs = await listUsingSeqs(kernel, tenant_id, found)
   const stores = [...Map.groupBy(facts, (fact) => fact.store_id)]
     .map(([store_id, some]) => ({
       store_id,
@@ -64,17 +68,25 @@ export async function summarise(kernel: Kernel, tenant_id: string, found: Found)
   }
 }
 
-async function usersOf(kernel: Kernel, tenant_id: string, { facts }: Found): Promise<Set<number>> {
+async function listUsingSeqs(
+  kernel: Kernel,
+  tenant_id: string,
+  { facts }: SearchResult,
+): Promise<Set<number>> {
   const seqs = new Set<number>()
   for (let at = 0; at < facts.length; at += REFS_AT_ONCE) {
     const refs = facts.slice(at, at + REFS_AT_ONCE).map(({ ref }) => ref)
-    const some = await kernel.db.read(tenant_id, (db) => listUserSeqs(db, refs))
+    const some = await kernel.db.read(tenant_id, (db) => listDecisionsUsing(db, refs))
     for (const seq of some) seqs.add(seq)
   }
   return seqs
 }
 
-async function countHeld(kernel: Kernel, tenant_id: string, { naming }: Found): Promise<number> {
+async function countHeld(
+  kernel: Kernel,
+  tenant_id: string,
+  { naming }: SearchResult,
+): Promise<number> {
   let held = 0
   for (const { decision_id } of naming)
     if (await kernel.db.read(tenant_id, (db) => isHeld(kernel, db, decision_id))) held += 1

@@ -4,7 +4,13 @@ import type { templates as contract, ReplyOf } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
 import type { Call, Handler } from '../../platform/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { insertPrepared, type Prepared, prepare, RecordTaken, untilFree } from '../records/index.ts'
+import {
+  insertPrepared,
+  type PreparedRecord,
+  prepareRecord,
+  RecordTaken,
+  untilFree,
+} from '../records/index.ts'
 import { meter } from '../tenants/index.ts'
 import { findType, typeRegistry } from '../world-model/index.ts'
 import { findTemplate, type TemplateSource, type TemplateType, typesOf } from './catalogue.ts'
@@ -16,27 +22,27 @@ export const install: Handler<Install> = async (call, { body }) => {
   if (!template) return call.refuse('template_not_found')
   const types = typesOf(template)
 
-  if (body.dry_run) return answer(template, await compare(call, types), { dry_run: true })
+  if (body.dry_run) return answer(template, await compareTypes(call, types), { dry_run: true })
 
   return untilFree(async () => {
-    const compared = await compare(call, types)
+    const compared = await compareTypes(call, types)
     if (compared.conflicts.length > 0 && call.idempotency_key === null)
-      throw conflicting(compared.conflicts)
-    return answer(template, await register(call, types, compared), { dry_run: false })
+      throw conflictRefusal(compared.conflicts)
+    return answer(template, await registerTypes(call, types, compared), { dry_run: false })
   })
 }
 
 /** The types of a template by what is there of them. */
-interface Compared {
+interface TemplateComparison {
   readonly installed: readonly TemplateType[]
   readonly already_there: readonly TemplateType[]
   readonly conflicts: readonly TemplateType[]
 }
 
-async function compare(
+async function compareTypes(
   { kernel, tenant_id }: Call<Install>,
   types: readonly TemplateType[],
-): Promise<Compared> {
+): Promise<TemplateComparison> {
   const found = await Promise.all(types.map((type) => findType(kernel, tenant_id, type)))
   const of = (state: 'installed' | 'already_there' | 'conflicts') =>
     types.filter((type, i) => {
@@ -57,7 +63,7 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
   return bare(a) === bare(b)
 }
 
-function conflicting(conflicts: readonly TemplateType[]): Refusal {
+function conflictRefusal(conflicts: readonly TemplateType[]): Refusal {
   const names = conflicts.map(nameOf)
   const reasons = names.map(({ kind, name }) => `the ${kind} ${name} has another spec already`)
   const detail = { status: 'rejected', reasons, conflicts: names }
@@ -67,16 +73,16 @@ function conflicting(conflicts: readonly TemplateType[]): Refusal {
 const nameOf = ({ kind, name }: TemplateType) => ({ kind, name })
 
 /** One unit; a retry is told what the first run did. */
-async function register(
+async function registerTypes(
   call: Call<Install>,
   types: readonly TemplateType[],
-  compared: Compared,
-): Promise<Compared> {
+  compared: TemplateComparison,
+): Promise<TemplateComparison> {
   const prepared = compared.conflicts.length > 0 ? [] : await prepareAll(call, compared.installed)
   const positions = (some: readonly TemplateType[]) => some.map((type) => types.indexOf(type))
-  return call.once<Compared>({
+  return call.once<TemplateComparison>({
     async run(tx) {
-      if (compared.conflicts.length > 0) throw conflicting(compared.conflicts)
+      if (compared.conflicts.length > 0) throw conflictRefusal(compared.conflicts)
       for (const one of prepared) await insertPrepared(tx, one)
       const bytes = prepared.reduce((sum, { row }) => sum + row.sealed.length, 0)
       meter(tx, call.operation.id, bytes)
@@ -97,12 +103,12 @@ async function register(
 async function prepareAll(
   call: Call<Install>,
   types: readonly TemplateType[],
-): Promise<Prepared[]> {
+): Promise<PreparedRecord[]> {
   const objects = types.filter(({ kind }) => kind === 'object').map(({ name }) => name)
   const registry = typeRegistry(new Set(objects))
-  const prepared: Prepared[] = []
+  const prepared: PreparedRecord[] = []
   for (const { kind, name, spec } of types) {
-    const one = await prepare(call, registry, { kind, name, spec })
+    const one = await prepareRecord(call, registry, { kind, name, spec })
     // Somebody registered it since it was looked up: what there is now is compared again.
     if ('existing' in one || one.row.version !== 1) throw new RecordTaken()
     prepared.push(one)
@@ -112,7 +118,7 @@ async function prepareAll(
 
 function answer(
   { id, version }: TemplateSource,
-  { installed, already_there, conflicts }: Compared,
+  { installed, already_there, conflicts }: TemplateComparison,
   { dry_run }: { readonly dry_run: boolean },
 ): ReplyOf<Install> {
   const standing = already_there.length + (dry_run ? 0 : installed.length)

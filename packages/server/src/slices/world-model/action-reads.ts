@@ -13,10 +13,9 @@ import {
   type OpenRecord,
   verifyDocument,
 } from '../records/index.ts'
-import { actionRegistry } from './action-registry.ts'
-import { listTitles } from './list-types.ts'
-import { namesItsVersion } from './named-version.ts'
-import { showAction, showListedAction } from './show-action.ts'
+import { actionRegistry, showAction, showListedAction } from './action-registry.ts'
+import { listTitles } from './find-types.ts'
+import { matchesTypeVersion } from './named-version.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -51,7 +50,7 @@ async function judge(call: Call, record: OpenRecord): Promise<Verdict | null> {
   const { document } = record
   const verdict = await verifyDocument(call.kernel, actionRegistry, record)
   if (verdict === null || document === null) return null
-  const ok = await namesItsVersion(call, document)
+  const ok = await matchesTypeVersion(call, document)
   const checks = [...verdict.checks, { name: 'type_version', ok }]
   if (ok || !verdict.valid) return { ...verdict, checks, valid: verdict.valid && ok }
   const reason = 'type_version: the version that it names is not there as it says'

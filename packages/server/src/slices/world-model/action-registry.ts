@@ -1,9 +1,17 @@
 // The registry of actions: what of one is proposed, evaluated, signed.
 
+import { type Action, type ListedAction, worldModelLimits } from '@custos/contract'
 import { type ActionRequest, actionOperation, paramsDigest } from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
-import type { Proposed, Registry } from '../records/index.ts'
-import { assertFits, authorityOf, checkedType, tierNamed, tierProblem } from './action-request.ts'
+import { type AdmittedProposal, type OpenRecord, type Registry, showRow } from '../records/index.ts'
+import {
+  assertFits,
+  authorityOf,
+  checkedType,
+  isActionRequest,
+  parseTier,
+  tierProblem,
+} from './action-request.ts'
 import { findType, findVersion } from './find-types.ts'
 
 export const ACTION_ID = 'action_id'
@@ -35,7 +43,7 @@ export const actionRegistry: Registry<ActionRequest> = {
 }
 
 /** The version it names, and the newest: an action that waited may meet a stricter type. */
-async function assertStillFits(proposed: Proposed<ActionRequest>): Promise<void> {
+async function assertStillFits(proposed: AdmittedProposal<ActionRequest>): Promise<void> {
   const { kernel, tenant_id, request, ceiling } = proposed
   const named = await findVersion(kernel, tenant_id, request.type)
   const newest = await findType(kernel, tenant_id, { kind: 'action', name: request.action_name })
@@ -44,7 +52,7 @@ async function assertStillFits(proposed: Proposed<ActionRequest>): Promise<void>
     throw new Refusal('type_not_found')
   const same = newest.record.row.record_id === named.record.row.record_id
   for (const type of same ? [named] : [named, newest]) {
-    const problem = tierProblem({ ...request, type: checkedType(kernel, type) }, tierNamed(ceiling))
+    const problem = tierProblem({ ...request, type: checkedType(kernel, type) }, parseTier(ceiling))
     if (problem !== null) throw tooLittleTrust(problem, proposed.record_id)
     await assertFits(proposed, request, type)
   }
@@ -55,4 +63,36 @@ export function tooLittleTrust(reason: string, action_id: string): Refusal {
   const by = { policy_id: null, name: 'required_trust_tier', reason }
   const detail = { status: 'denied', reason, [ACTION_ID]: action_id }
   return new Refusal('policy_denied', reason, { members: by, detail })
+}
+
+/** What was asked for: the same in every state. */
+function requestOf({ request }: OpenRecord): ActionRequest {
+  if (!isActionRequest(request)) throw new Refusal('action_not_found')
+  return request
+}
+
+export function showAction(record: OpenRecord, tenant_id: string): Action {
+  const request = requestOf(record)
+  const { action_name, subject_refs, params, type } = request
+  const { document, content, row } = record
+  const required_trust_tier = parseTier(type.required_trust_tier) ?? 'root'
+  return {
+    action_id: row.record_id,
+    action_name,
+    subject_refs: [...subject_refs],
+    params: { ...params },
+    params_digest: document === null ? null : String(document['params_digest']),
+    authority: authorityOf(request, content.ceiling),
+    operation: actionOperation(action_name),
+    gate: document === null ? null : 'allowed',
+    type: { ...type, required_trust_tier },
+    ...showRow(record, tenant_id),
+  }
+}
+
+/** Two hundred actions with large parameters are no page. */
+export function showListedAction(record: OpenRecord, tenant_id: string): ListedAction {
+  const shown = showAction(record, tenant_id)
+  const large = record.row.sealed.length > worldModelLimits.listed_action_bytes
+  return large ? { ...shown, params: null, document: null } : shown
 }

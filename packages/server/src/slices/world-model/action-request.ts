@@ -19,18 +19,18 @@ import { claimedAuthority, effectiveTier, recordedAuthority, tierRank } from '..
 import { findProblems } from './check-run.ts'
 import { findType, type OpenType, specOf } from './find-types.ts'
 import { isObject } from './schema-keywords.ts'
-import { refusedSpec } from './type-spec.ts'
+import { specRefusal } from './type-spec.ts'
 
 /** The normal form, under the version of the type there is now. */
 export function actionRequest(kernel: Kernel, body: InvokeRequest, type: OpenType): ActionRequest {
   const params = body.params ?? {}
-  if (!isObject(params)) throw refusedSpec(['body', 'params'], 'must be an object')
+  if (!isObject(params)) throw specRefusal(['body', 'params'], 'must be an object')
   const { params_bytes } = worldModelLimits
   if (Buffer.byteLength(canonicalize(params)) > params_bytes)
-    throw refusedSpec(['body', 'params'], `parameters have ${params_bytes} bytes at most`)
+    throw specRefusal(['body', 'params'], `parameters have ${params_bytes} bytes at most`)
   return {
     action_name: body.action_name,
-    subject_refs: body.subject_refs.map(normalSubject),
+    subject_refs: body.subject_refs.map(normalizeSubject),
     params,
     authority: claimedAuthority(body.authority ?? undefined),
     type: checkedType(kernel, type),
@@ -48,7 +48,7 @@ export function checkedType(kernel: Kernel, type: OpenType): ActionRequest['type
   }
 }
 
-const normalSubject = (subject: InvokeRequest['subject_refs'][number]): ActionSubject =>
+const normalizeSubject = (subject: InvokeRequest['subject_refs'][number]): ActionSubject =>
   typeof subject === 'string' ? subject : { type: subject.type, ref: subject.ref }
 
 /** Why the trust that holds is not enough; null: it is. */
@@ -56,8 +56,8 @@ export function tierProblem(
   { authority, type }: ActionRequest,
   ceiling: TrustTier | null,
 ): string | null {
-  const held = effectiveTier(ceiling, tierNamed(authority.trust_tier))
-  const required = tierNamed(type.required_trust_tier)
+  const held = effectiveTier(ceiling, parseTier(authority.trust_tier))
+  const required = parseTier(type.required_trust_tier)
   if (required !== null && tierRank(held) >= tierRank(required)) return null
   return `the trust tier ${held} is below ${type.required_trust_tier}, which the action requires`
 }
@@ -68,22 +68,22 @@ export const authorityOf = (
   ceiling: string | null,
 ): RecordedAuthority =>
   recordedAuthority(
-    { ...authority, trust_tier: tierNamed(authority.trust_tier) },
-    tierNamed(ceiling),
+    { ...authority, trust_tier: parseTier(authority.trust_tier) },
+    parseTier(ceiling),
   )
 
 /** Requests and records hold tiers of the contract only. */
-export const tierNamed = (tier: string | null): TrustTier | null =>
+export const parseTier = (tier: string | null): TrustTier | null =>
   TRUST_TIERS.find((known) => known === tier) ?? null
 
-export interface Asking {
+export interface TenantTypes {
   readonly kernel: Kernel
   readonly tenant_id: string
 }
 
 /** Refuses subjects of other types, and parameters that do not fit: 422 without their values. */
 export async function assertFits(
-  asking: Asking,
+  asking: TenantTypes,
   { subject_refs, params }: ActionRequest,
   type: OpenType,
 ): Promise<void> {
@@ -92,7 +92,7 @@ export async function assertFits(
     subject_type === null
       ? await findUnknownType(asking, subject_refs)
       : findOtherType(subject_refs, subject_type)
-  if (wrong) throw refusedSpec(['body', 'subject_refs', ...wrong.loc], wrong.msg)
+  if (wrong) throw specRefusal(['body', 'subject_refs', ...wrong.loc], wrong.msg)
   const problems = findProblems(test, params)
   if (problems.length === 0) return
   const detail = problems.map(({ loc, msg }) => ({
@@ -107,9 +107,9 @@ interface WrongSubject {
   readonly msg: string
 }
 
-type Subjects = readonly ActionSubject[]
+type ActionSubjects = readonly ActionSubject[]
 
-function findOtherType(subjects: Subjects, subject_type: string): WrongSubject | null {
+function findOtherType(subjects: ActionSubjects, subject_type: string): WrongSubject | null {
   const asked = `{"type": ${JSON.stringify(subject_type)}, "ref": …}`
   if (subjects.length === 0) return { loc: [], msg: `needs a subject: ${asked}` }
   const i = subjects.findIndex(
@@ -120,8 +120,8 @@ function findOtherType(subjects: Subjects, subject_type: string): WrongSubject |
 
 /** An action of any subject takes no subject of a type that is not there. */
 async function findUnknownType(
-  { kernel, tenant_id }: Asking,
-  subjects: Subjects,
+  { kernel, tenant_id }: TenantTypes,
+  subjects: ActionSubjects,
 ): Promise<WrongSubject | null> {
   const known = new Set<string>()
   for (const [i, subject] of subjects.entries()) {

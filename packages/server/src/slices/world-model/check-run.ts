@@ -4,13 +4,13 @@ import { worldModelLimits } from '@custos/contract'
 import { canonicalize, type Json, type JsonObject } from '@custos/proof'
 import type { Loc } from '../../platform/validation.ts'
 
-export interface Problem {
+export interface SchemaProblem {
   readonly loc: Loc
   readonly msg: string
 }
 
 /** What a schema asks of a value. */
-export type Test = (value: Json, loc: Loc, run: CheckRun) => boolean
+export type SchemaTest = (value: Json, loc: Loc, run: CheckRun) => boolean
 
 const PROBLEMS_MAX = 8
 
@@ -18,7 +18,7 @@ const PROBLEMS_MAX = 8
 class TooMuchWork extends Error {}
 
 export class CheckRun {
-  readonly problems: Problem[] = []
+  readonly problems: SchemaProblem[] = []
   readonly #names = new Map<JsonObject, readonly string[]>()
   readonly #texts = new Map<object, string>()
   #steps = 0
@@ -57,7 +57,7 @@ export class CheckRun {
   }
 
   /** For alternatives: that one of them does not fit is no problem. */
-  quietly(test: Test, value: Json, loc: Loc): boolean {
+  quietly(test: SchemaTest, value: Json, loc: Loc): boolean {
     this.#quiet += 1
     const fits = test(value, loc, this)
     this.#quiet -= 1
@@ -66,7 +66,7 @@ export class CheckRun {
 }
 
 /** Empty: it fits. At most eight, and none repeats a value. */
-export function findProblems(test: Test, value: Json): readonly Problem[] {
+export function findProblems(test: SchemaTest, value: Json): readonly SchemaProblem[] {
   const run = new CheckRun()
   try {
     test(value, [], run)
@@ -78,5 +78,5 @@ export function findProblems(test: Test, value: Json): readonly Problem[] {
 }
 
 /** As one line. */
-export const showProblem = ({ loc, msg }: Problem): string =>
+export const showProblem = ({ loc, msg }: SchemaProblem): string =>
   loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`

@@ -2,16 +2,15 @@
 
 import type { worldModel as contract } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
-import { decisionOf, resume } from '../records/index.ts'
-import { ACTION_ID, actionRegistry } from './action-registry.ts'
-import { showAction } from './show-action.ts'
+import { applyDecision, readDecision } from '../records/index.ts'
+import { ACTION_ID, actionRegistry, showAction } from './action-registry.ts'
 
 export const approveAction: Handler<typeof contract.approve_action> = async (
   call,
   { params, body },
 ) => {
-  const decision = decisionOf('approve', body)
-  const record = await resume(call, actionRegistry, params.action_id, decision)
+  const decision = readDecision('approve', body)
+  const record = await applyDecision(call, actionRegistry, params.action_id, decision)
   return showAction(record, call.tenant_id)
 }
 
@@ -19,7 +18,7 @@ export const rejectAction: Handler<typeof contract.reject_action> = async (
   call,
   { params, body },
 ) => {
-  const decision = decisionOf('deny', body)
-  const { row } = await resume(call, actionRegistry, params.action_id, decision)
+  const decision = readDecision('deny', body)
+  const { row } = await applyDecision(call, actionRegistry, params.action_id, decision)
   return { status: 'denied', approver: body.approver, [ACTION_ID]: row.record_id }
 }

@@ -3,21 +3,20 @@
 import type { worldModel as contract } from '@custos/contract'
 import type { Call, Handler } from '../../platform/call.ts'
 import {
-  answeredBefore,
+  answerWaiting,
+  findEarlierAnswer,
   type OpenRecord,
-  propose,
-  refused,
-  waitingAnswer,
+  proposeRecord,
+  recordRefusal,
 } from '../records/index.ts'
-import { ACTION_ID, actionRegistry, tooLittleTrust } from './action-registry.ts'
+import { ACTION_ID, actionRegistry, showAction, tooLittleTrust } from './action-registry.ts'
 import { actionRequest, assertFits, tierProblem } from './action-request.ts'
 import { findType } from './find-types.ts'
-import { showAction } from './show-action.ts'
 
 export const invoke: Handler<typeof contract.invoke> = async (call, { body }) => {
   const { kernel, tenant_id, principal } = call
   // A retry is told of the first request, whatever the types say by now.
-  const before = await answeredBefore(call, actionRegistry)
+  const before = await findEarlierAnswer(call, actionRegistry)
   if (before) return answer(call, before)
   const named = { kind: 'action', name: body.action_name } as const
   const type = await findType(kernel, tenant_id, named)
@@ -26,17 +25,20 @@ export const invoke: Handler<typeof contract.invoke> = async (call, { body }) =>
 
   const reason = tierProblem(request, principal.max_trust_tier ?? null)
   if (reason !== null) {
-    const { row } = await refused(call, actionRegistry, request, { code: 'trust_tier', reason })
+    const { row } = await recordRefusal(call, actionRegistry, request, {
+      code: 'trust_tier',
+      reason,
+    })
     throw tooLittleTrust(reason, row.record_id)
   }
 
   await assertFits(call, request, type)
 
-  const { record } = await propose(call, actionRegistry, request)
+  const { record } = await proposeRecord(call, actionRegistry, request)
   return answer(call, record)
 }
 
 const answer = ({ kernel, tenant_id }: Call, record: OpenRecord) =>
   record.row.status === 'waiting_hitl'
-    ? waitingAnswer(kernel, tenant_id, record, ACTION_ID)
+    ? answerWaiting(kernel, tenant_id, record, ACTION_ID)
     : showAction(record, tenant_id)

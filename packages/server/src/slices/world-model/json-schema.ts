@@ -3,8 +3,8 @@
 import { PROPERTY_TYPES, worldModelLimits } from '@custos/contract'
 import type { Json, JsonObject } from '@custos/proof'
 import type { Loc } from '../../platform/validation.ts'
-import type { Test } from './check-run.ts'
-import { isObject, KEYWORDS, type Reading } from './schema-keywords.ts'
+import type { SchemaTest } from './check-run.ts'
+import { isObject, KEYWORDS, type KeywordReader } from './schema-keywords.ts'
 
 /** What is wrong with a schema or a spec, and where. */
 export class SpecRefused extends Error {
@@ -33,18 +33,18 @@ export const isJsonSchema = (form: JsonObject): boolean =>
  * What an `input_schema` asks of parameters, in either form. Throws SpecRefused.
  * @param loc where it stands
  */
-export const readForm = (form: JsonObject, loc: Loc): Test =>
+export const readForm = (form: JsonObject, loc: Loc): SchemaTest =>
   isJsonSchema(form) ? readJsonSchema(form, loc) : readProperties(form, loc)
 
 /** A schema of objects. Throws SpecRefused. */
-export function readJsonSchema(root: JsonObject, loc: Loc): Test {
+export function readJsonSchema(root: JsonObject, loc: Loc): SchemaTest {
   const { $schema, $defs = {}, ...rest } = root
   if ($schema !== undefined && !(typeof $schema === 'string' && DIALECT.test($schema)))
     throw new SpecRefused([...loc, '$schema'], 'must be JSON Schema 2020-12')
   const { type = 'object' } = rest
   if (type !== 'object') throw new SpecRefused([...loc, 'type'], 'must be object')
   if (!isObject($defs)) throw new SpecRefused([...loc, '$defs'], 'must be an object of schemas')
-  const reader = new Reader($defs, loc)
+  const reader = new SchemaReader($defs, loc)
   const test = reader.read({ ...rest, type }, { ...START, loc })
   reader.readRest()
   return test
@@ -54,7 +54,7 @@ const DEFINITION_MEMBERS: ReadonlySet<string> = new Set(['type', 'required', 'de
 const KNOWN_TYPES: readonly unknown[] = PROPERTY_TYPES
 
 /** `{name: {type, required?}}`; members that it does not name may be there. */
-export function readProperties(form: JsonObject, loc: Loc): Test {
+export function readProperties(form: JsonObject, loc: Loc): SchemaTest {
   const read = Object.entries(form).map(([name, given]) => ({
     name,
     ...readDefinition(given, [...loc, name]),
@@ -62,7 +62,7 @@ export function readProperties(form: JsonObject, loc: Loc): Test {
   const properties = Object.fromEntries(read.map(({ name, schema }) => [name, schema]))
   const required = read.flatMap((property) => (property.required ? [property.name] : []))
   const schema = { type: 'object', properties, required }
-  return new Reader({}, loc).read(schema, { ...START, loc })
+  return new SchemaReader({}, loc).read(schema, { ...START, loc })
 }
 
 function readDefinition(given: Json, loc: Loc): { schema: JsonObject; required: boolean } {
@@ -78,20 +78,20 @@ function readDefinition(given: Json, loc: Loc): { schema: JsonObject; required: 
   return { schema: type === 'ref' ? { type: 'string', minLength: 1 } : { type }, required }
 }
 
-interface At {
+interface SchemaPosition {
   readonly loc: Loc
   readonly depth: number
   /** The definitions being read. */
   readonly within: readonly string[]
 }
 
-const START: At = { loc: [], depth: 0, within: [] }
+const START: SchemaPosition = { loc: [], depth: 0, within: [] }
 
 /**
  * Of one schema, all its definitions included: they are read again for each reference, so that
  * the nodes it counts are all there is to read and to run.
  */
-class Reader {
+class SchemaReader {
   readonly #defs: JsonObject
   readonly #loc: Loc
   readonly #read = new Set<string>()
@@ -102,7 +102,7 @@ class Reader {
     this.#loc = loc
   }
 
-  read(given: Json | undefined, at: At): Test {
+  read(given: Json | undefined, at: SchemaPosition): SchemaTest {
     const { schema_depth } = worldModelLimits
     this.#count(at, 1)
     if (typeof given === 'boolean') return given ? anything : nothing
@@ -121,14 +121,14 @@ class Reader {
     }
   }
 
-  #keyword(name: string, value: Json, { siblings, at }: Around): Test | null {
+  #keyword(name: string, value: Json, { siblings, at }: KeywordContext): SchemaTest | null {
     if (ANNOTATIONS.has(name) || name.startsWith('x-')) return null
     const loc = [...at.loc, name]
     const deeper = { ...at, loc, depth: at.depth + 1 }
     if (name === '$ref') return this.#refer(value, deeper)
     const keyword = KEYWORDS.get(name)
     if (!keyword) throw new SpecRefused(loc, 'is not a keyword that is supported')
-    const reading: Reading = {
+    const reading: KeywordReader = {
       siblings,
       read: (schema, ...path) => this.read(schema, { ...deeper, loc: [...loc, ...path] }),
       refuse: (msg) => {
@@ -139,7 +139,7 @@ class Reader {
     return keyword(value, reading)
   }
 
-  #refer(ref: Json, at: At): Test {
+  #refer(ref: Json, at: SchemaPosition): SchemaTest {
     const escaped = typeof ref === 'string' ? LOCAL_REF.exec(ref)?.[1] : undefined
     if (escaped === undefined) throw new SpecRefused(at.loc, 'must be #/$defs/ and a name')
     const name = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
@@ -154,13 +154,13 @@ class Reader {
       if (!this.#read.has(name)) this.#definition(name, START)
   }
 
-  #definition(name: string, { depth, within }: At): Test {
+  #definition(name: string, { depth, within }: SchemaPosition): SchemaTest {
     this.#read.add(name)
     const loc = [...this.#loc, '$defs', name]
     return this.read(this.#defs[name], { loc, depth, within: [...within, name] })
   }
 
-  #count({ loc }: At, nodes: number): void {
+  #count({ loc }: SchemaPosition, nodes: number): void {
     this.#nodes += nodes
     const { schema_nodes } = worldModelLimits
     if (this.#nodes > schema_nodes)
@@ -168,16 +168,16 @@ class Reader {
   }
 }
 
-interface Around {
+interface KeywordContext {
   readonly siblings: JsonObject
-  readonly at: At
+  readonly at: SchemaPosition
 }
 
-const anything: Test = (_value, _loc, run) => {
+const anything: SchemaTest = (_value, _loc, run) => {
   run.step()
   return true
 }
-const nothing: Test = (_value, loc, run) => {
+const nothing: SchemaTest = (_value, loc, run) => {
   run.step()
   return run.fail(loc, 'is not allowed')
 }

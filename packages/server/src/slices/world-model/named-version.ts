@@ -1,13 +1,13 @@
 // The version of a type that an action names: there, and as the action says it is.
 
 import { canonicalize, type JsonObject, schemaDigest } from '@custos/proof'
-import type { Asking } from './action-request.ts'
+import type { TenantTypes } from './action-request.ts'
 import { findVersion, type OpenType } from './find-types.ts'
 import { isObject } from './schema-keywords.ts'
 
 /** @param document the signed one of an action */
-export async function namesItsVersion(
-  { kernel, tenant_id }: Asking,
+export async function matchesTypeVersion(
+  { kernel, tenant_id }: TenantTypes,
   document: JsonObject,
 ): Promise<boolean> {
   const named = document['type']
@@ -15,11 +15,11 @@ export async function namesItsVersion(
   const { type_id, version } = named
   if (typeof type_id !== 'string' || typeof version !== 'number') return false
   const found = await findVersion(kernel, tenant_id, { type_id, version })
-  return found !== null && isAsNamed(named, found, document['action_name'])
+  return found !== null && isNamedVersion(named, found, document['action_name'])
 }
 
 /** Compared with what was registered, and not with what is made of it today. */
-export function isAsNamed(
+export function isNamedVersion(
   named: JsonObject,
   { record, request }: OpenType,
   action_name: unknown,

@@ -2,20 +2,51 @@
 
 import { canonicalize, type Json, type JsonObject } from '@custos/proof'
 import Format from 'typebox/format'
-import type { CheckRun, Test } from './check-run.ts'
-import { multiplesOf } from './decimal.ts'
+import type { CheckRun, SchemaTest } from './check-run.ts'
+
+/** `digits` times ten to the power of `power`. */
+interface Decimal {
+  readonly digits: bigint
+  readonly power: number
+}
+
+/** Of the shortest text that names the number. */
+function decimalOf(value: number): Decimal {
+  const [mantissa = '0', exponent = '0'] = value.toExponential().split('e')
+  const [whole = '0', fraction = ''] = mantissa.split('.')
+  return { digits: BigInt(whole + fraction), power: Number(exponent) - fraction.length }
+}
+
+/** @param step told how much work it is: digits that are multiplied and divided */
+type MultipleTest = (value: number, step: (count: number) => void) => boolean
+
+const FEWEST_STEPS = 20
+
+/** Whether a number is a whole multiple of `divisor`, exactly. */
+function multiplesOf(divisor: number): MultipleTest {
+  const unit = decimalOf(divisor)
+  const whole = Number.isSafeInteger(divisor)
+  return (value, step) => {
+    if (whole && Number.isSafeInteger(value)) return value % divisor === 0
+    const { digits, power } = decimalOf(value)
+    const shift = power - unit.power
+    step(FEWEST_STEPS + Math.abs(shift))
+    if (shift >= 0) return (digits * 10n ** BigInt(shift)) % unit.digits === 0n
+    return digits % (unit.digits * 10n ** BigInt(-shift)) === 0n
+  }
+}
 
 /** A keyword being read: where it stands, and the ways to what is around it. */
-export interface Reading {
+export interface KeywordReader {
   /** The other keywords of the same schema. */
   readonly siblings: JsonObject
   /** A schema in the keyword's value, at `path` from it. */
-  read(schema: Json, ...path: readonly (string | number)[]): Test
+  read(schema: Json, ...path: readonly (string | number)[]): SchemaTest
   refuse(msg: string): never
 }
 
 /** Null: another keyword's test does it. */
-export type Keyword = (given: Json, reading: Reading) => Test | null
+export type Keyword = (given: Json, reading: KeywordReader) => SchemaTest | null
 
 export const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const
 
@@ -37,7 +68,7 @@ const isCount = (value: Json | undefined): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0
 
 const all =
-  (tests: readonly Test[]): Test =>
+  (tests: readonly SchemaTest[]): SchemaTest =>
   (value, loc, run) => {
     let fits = true
     for (const test of tests) fits = test(value, loc, run) && fits
@@ -63,7 +94,7 @@ const type: Keyword = (given, { refuse }) => {
 
 /** Compared as canonical JSON: 1 is 1.0, and the order of members says nothing. */
 const equals =
-  (texts: ReadonlySet<string>, msg: string): Test =>
+  (texts: ReadonlySet<string>, msg: string): SchemaTest =>
   (value, loc, run) => {
     return texts.has(run.textOf(value)) || run.fail(loc, msg)
   }
@@ -140,7 +171,7 @@ const format: Keyword = (name, { refuse }) => {
 // Objects
 
 /** Of the members of an object that a keyword names: its tests by their name. */
-function namedTests(given: Json, { read, refuse }: Reading): ReadonlyMap<string, Test> {
+function namedTests(given: Json, { read, refuse }: KeywordReader): ReadonlyMap<string, SchemaTest> {
   if (!isObject(given)) return refuse('must be an object of schemas')
   return new Map(Object.entries(given).map(([name, schema]) => [name, read(schema, name)]))
 }
@@ -233,7 +264,7 @@ const dependentSchemas: Keyword = (given, reading) => {
 
 // Lists
 
-function listOfTests(given: Json, { read, refuse }: Reading): readonly Test[] {
+function listOfTests(given: Json, { read, refuse }: KeywordReader): readonly SchemaTest[] {
   if (!isList(given) || given.length === 0) return refuse('must be a list of schemas')
   return given.map((schema, i) => read(schema, i))
 }
@@ -310,11 +341,11 @@ const not: Keyword = (given, { read }) => {
   return (value, loc, run) => !run.quietly(test, value, loc) || run.fail(loc, 'is not allowed')
 }
 
-const ANYTHING: Test = () => true
+const ANYTHING: SchemaTest = () => true
 
 const conditional: Keyword = (given, { siblings, read }) => {
   const test = read(given)
-  const branch = (schema: Json | undefined, name: string): Test =>
+  const branch = (schema: Json | undefined, name: string): SchemaTest =>
     schema === undefined ? ANYTHING : read(schema, '..', name)
   const met = branch(siblings['then'], 'then')
   const unmet = branch(siblings['else'], 'else')

@@ -5,10 +5,9 @@ import type { Call, Handler } from '../../platform/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { checksOf, verifyDocument } from '../records/index.ts'
-import { findVersion, type OpenType } from './find-types.ts'
-import { listTitles, openInTurns } from './list-types.ts'
-import { showListedType, showType } from './show-type.ts'
-import { kindOf, typeRegistry } from './type-registry.ts'
+import { findVersion, listTitles, type OpenType, openInBatches } from './find-types.ts'
+import { showListedType, showType, typeRegistry } from './type-registry.ts'
+import { typeKindOf } from './type-spec.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -23,7 +22,7 @@ export const listTypes: Handler<Op<'list_types'>> = async (call, { query }) => {
     .slice(page.offset, page.offset + page.limit)
     .map(({ record_id }) => record_id)
   const show = (type: OpenType) => showListedType(type, tenant_id)
-  return page.envelope('types', await openInTurns(kernel, tenant_id, ids, show))
+  return page.envelope('types', await openInBatches(kernel, tenant_id, ids, show))
 }
 
 async function loadType(
@@ -46,7 +45,7 @@ export const verifyType: Handler<Op<'verify_type'>> = async (call, { params, que
     checks: checksOf(verdict),
     not_checked: [...(verdict?.not_checked ?? [])],
     reason: verdict?.reason ?? null,
-    kind: kindOf(type.request),
+    kind: typeKindOf(type.request),
     name: type.request.name,
     version: type.record.row.version,
   }

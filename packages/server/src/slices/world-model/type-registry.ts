@@ -1,11 +1,17 @@
 // The registry of types: each version a record of its own, the newest of them live.
 
-import { type WorldTypeKind, worldModelLimits } from '@custos/contract'
-import { canonicalize, schemaDigest, type WorldTypeRequest, worldTypeName } from '@custos/proof'
+import { type ListedType, type WorldType, worldModelLimits } from '@custos/contract'
+import {
+  actionOperation,
+  canonicalize,
+  schemaDigest,
+  type WorldTypeRequest,
+  worldTypeName,
+} from '@custos/proof'
 import { Refusal } from '../../platform/refusal.ts'
-import type { Proposed, Registry } from '../records/index.ts'
-import { findType } from './find-types.ts'
-import { mentionsOf, readSpec, refusedSpec } from './type-spec.ts'
+import { type AdmittedProposal, type Registry, showRow } from '../records/index.ts'
+import { findType, type OpenType } from './find-types.ts'
+import { mentionsOf, readSpec, specRefusal, typeKindOf } from './type-spec.ts'
 import { countTypes } from './world-types.sql.ts'
 
 /** Of a version; a type is known by the id of its first. */
@@ -29,7 +35,7 @@ export function typeRegistry(
     name: worldTypeName,
     async fields(proposed) {
       const { request, version, series_id } = proposed
-      await assertFounded(proposed, together)
+      await assertMentionsExist(proposed, together)
       if (version === 1) await assertRoom(proposed)
       const schema_digest = schemaDigest(request.spec)
       return { ...request, type_id: series_id, version, schema_digest }
@@ -38,25 +44,44 @@ export function typeRegistry(
 }
 
 /** The types that it names are there. */
-async function assertFounded(
-  { kernel, tenant_id, request }: Proposed<WorldTypeRequest>,
+async function assertMentionsExist(
+  { kernel, tenant_id, request }: AdmittedProposal<WorldTypeRequest>,
   together: ReadonlySet<string>,
 ): Promise<void> {
-  const spec = readSpec({ ...request, kind: kindOf(request) }, request.spec)
+  const spec = readSpec({ ...request, kind: typeKindOf(request) }, request.spec)
   for (const { name, loc } of mentionsOf(spec)) {
     if (together.has(name)) continue
     if (await findType(kernel, tenant_id, { kind: 'object', name })) continue
-    throw refusedSpec(loc, 'there is no such object type')
+    throw specRefusal(loc, 'there is no such object type')
   }
 }
 
-async function assertRoom({ kernel, tenant_id }: Proposed<WorldTypeRequest>): Promise<void> {
+async function assertRoom({
+  kernel,
+  tenant_id,
+}: AdmittedProposal<WorldTypeRequest>): Promise<void> {
   const { types_per_tenant } = worldModelLimits
   if ((await kernel.db.read(tenant_id, countTypes)) < types_per_tenant) return
   const reason = `there are ${types_per_tenant} types already`
   throw new Refusal('rejected', reason, { detail: { status: 'rejected', reasons: [reason] } })
 }
 
-/** Requests hold kinds of the contract only. */
-export const kindOf = ({ kind }: Pick<WorldTypeRequest, 'kind'>): WorldTypeKind =>
-  kind === 'link' || kind === 'action' ? kind : 'object'
+export function showType({ record, request }: OpenType, tenant_id: string): WorldType {
+  const { series_id, version, record_id, live } = record.row
+  const { name, spec } = request
+  const kind = typeKindOf(request)
+  return {
+    ...{ type_id: series_id, kind, name, spec: { ...spec }, version, record_id },
+    schema_digest: schemaDigest(spec),
+    newest: live === 1,
+    operation: kind === 'action' ? actionOperation(name) : null,
+    ...showRow(record, tenant_id),
+  }
+}
+
+/** Two hundred large types are no page. */
+export function showListedType(type: OpenType, tenant_id: string): ListedType {
+  const { spec, ...shown } = showType(type, tenant_id)
+  const large = type.record.row.sealed.length > worldModelLimits.listed_type_bytes
+  return { ...shown, spec: large ? null : spec, document: null }
+}

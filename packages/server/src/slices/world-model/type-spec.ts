@@ -9,10 +9,10 @@ import {
   type TrustTier,
   type WorldTypeKind,
 } from '@custos/contract'
-import { canonicalize, type JsonObject } from '@custos/proof'
+import { canonicalize, type JsonObject, type WorldTypeRequest } from '@custos/proof'
 import type { Refusal } from '../../platform/refusal.ts'
 import { type Loc, validationDetail } from '../../platform/validation.ts'
-import type { Test } from './check-run.ts'
+import type { SchemaTest } from './check-run.ts'
 import {
   isJsonSchema,
   readForm,
@@ -24,7 +24,7 @@ import { isObject } from './schema-keywords.ts'
 
 export interface ObjectSpec {
   readonly kind: 'object'
-  readonly test: Test
+  readonly test: SchemaTest
 }
 
 export interface LinkSpec {
@@ -38,7 +38,7 @@ export interface ActionSpec {
   readonly kind: 'action'
   readonly required_trust_tier: TrustTier
   readonly subject_type: string | null
-  readonly test: Test
+  readonly test: SchemaTest
 }
 
 export interface SpecOf {
@@ -46,10 +46,10 @@ export interface SpecOf {
   readonly link: LinkSpec
   readonly action: ActionSpec
 }
-export type Spec = SpecOf[WorldTypeKind]
+export type TypeSpec = SpecOf[WorldTypeKind]
 
 /** Another type that a spec names: an object, always. */
-export interface Mention {
+export interface TypeMention {
   readonly name: string
   readonly loc: Loc
 }
@@ -57,7 +57,7 @@ export interface Mention {
 const WHERE = ['body', 'spec'] as const
 
 /** The refusal of a spec, in the shape of every other field of a body. */
-export const refusedSpec = (loc: Loc, msg: string): Refusal =>
+export const specRefusal = (loc: Loc, msg: string): Refusal =>
   validationDetail(loc, msg, 'value_error')
 
 /** Refuses what could not be enforced as it is written. */
@@ -67,12 +67,12 @@ export function readSpec<K extends WorldTypeKind>(
 ): SpecOf[K] {
   assertName(kind, name)
   if (Buffer.byteLength(canonicalize(spec)) > limits.spec_bytes)
-    throw refusedSpec(WHERE, `a spec has ${limits.spec_bytes} bytes at most`)
+    throw specRefusal(WHERE, `a spec has ${limits.spec_bytes} bytes at most`)
   try {
     return READERS[kind](spec)
   } catch (error) {
     if (!(error instanceof SpecRefused)) throw error
-    throw refusedSpec(error.loc, error.message)
+    throw specRefusal(error.loc, error.message)
   }
 }
 
@@ -81,11 +81,11 @@ const ACTION_NAME = new RegExp(ACTION_NAME_PATTERN)
 /** Policies name operations: an action must have a name that they can say. */
 function assertName(kind: WorldTypeKind, name: string): void {
   if (kind !== 'action' || ACTION_NAME.test(name)) return
-  throw refusedSpec(['body', 'name'], 'must be letters, digits, _, ., : and -, at most 46')
+  throw specRefusal(['body', 'name'], 'must be letters, digits, _, ., : and -, at most 46')
 }
 
 /** The objects that must be there before a type is. */
-export function mentionsOf(spec: Spec): readonly Mention[] {
+export function mentionsOf(spec: TypeSpec): readonly TypeMention[] {
   if (spec.kind === 'object') return []
   if (spec.kind === 'link')
     return [
@@ -175,3 +175,7 @@ function assertMembers(spec: JsonObject, members: readonly string[], hint?: stri
   const msg = `is not one of ${known.join(', ')}${hint === undefined ? '' : `; ${hint}`}`
   throw new SpecRefused([...WHERE, other], msg)
 }
+
+/** Requests hold kinds of the contract only. */
+export const typeKindOf = ({ kind }: Pick<WorldTypeRequest, 'kind'>): WorldTypeKind =>
+  kind === 'link' || kind === 'action' ? kind : 'object'

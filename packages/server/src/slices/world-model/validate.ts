@@ -1,13 +1,12 @@
 // Validating objects and links against their types: pure checks, nothing is kept.
 
-import { type worldModel as contract, worldModelLimits } from '@custos/contract'
+import { type Cardinality, type worldModel as contract, worldModelLimits } from '@custos/contract'
 import type { Handler } from '../../platform/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { cardinalityErrors, type NamedLink } from './cardinality.ts'
 import { findProblems, showProblem } from './check-run.ts'
 import { findType, findVersion, type OpenType, specOf } from './find-types.ts'
 import { isObject } from './schema-keywords.ts'
-import { refusedSpec } from './type-spec.ts'
+import { specRefusal } from './type-spec.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -23,9 +22,9 @@ export const validateObject: Handler<Op<'validate_object'>> = async (call, { bod
 
   const loc = ['body', 'instance']
   const { instance_bytes } = worldModelLimits
-  if (!isObject(instance)) throw refusedSpec(loc, 'must be an object')
+  if (!isObject(instance)) throw specRefusal(loc, 'must be an object')
   if (Buffer.byteLength(JSON.stringify(instance)) > instance_bytes)
-    throw refusedSpec(loc, `an object has ${instance_bytes} bytes at most`)
+    throw specRefusal(loc, `an object has ${instance_bytes} bytes at most`)
   const problems = findProblems(specOf(kernel, 'object', type).test, instance)
   return { ...answer(type, problems.map(showProblem)) }
 }
@@ -74,3 +73,38 @@ const answer = ({ record }: OpenType, errors: string[]) => ({
   type_id: record.row.series_id,
   version: record.row.version,
 })
+
+interface NamedLink {
+  readonly from_id: string
+  readonly to_id: string
+}
+
+/**
+ * What the new link would break: which side may have one partner only, and has another. Links
+ * named twice are one.
+ */
+function cardinalityErrors(
+  cardinality: Cardinality,
+  link: NamedLink,
+  existing: readonly NamedLink[],
+): string[] {
+  const all = [...existing, link]
+  const errors: string[] = []
+  // many_to_one: each on the `from` side has one partner; one_to_many: each on the `to` side.
+  if (cardinality === 'one_to_one' || cardinality === 'many_to_one')
+    if (hasTwoPartners(all.map(({ from_id, to_id }) => [from_id, to_id])))
+      errors.push(`${cardinality}: an object on the from side is linked to more than one`)
+  if (cardinality === 'one_to_one' || cardinality === 'one_to_many')
+    if (hasTwoPartners(all.map(({ from_id, to_id }) => [to_id, from_id])))
+      errors.push(`${cardinality}: an object on the to side is linked from more than one`)
+  return errors
+}
+
+function hasTwoPartners(pairs: readonly (readonly [one: string, partner: string])[]): boolean {
+  const partners = new Map<string, string>()
+  return pairs.some(([one, partner]) => {
+    const known = partners.get(one)
+    partners.set(one, partner)
+    return known !== undefined && known !== partner
+  })
+}

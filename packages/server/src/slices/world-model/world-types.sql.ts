@@ -1,6 +1,6 @@
 // SQL of types: the newest version of one by its name, those of all, and how many there are.
 
-import type { Tables } from '../../platform/db/tables.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
 export type TypeRow = Omit<Tables['records'], 'tenant_id'>

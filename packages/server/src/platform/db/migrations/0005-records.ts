@@ -1,6 +1,6 @@
 // Records of the registries, and the approvals they wait for.
 
-import type { Migration } from '../schema.ts'
+import type { Migration } from '../schema/ddl.ts'
 
 export const records: Migration = {
   name: '0005-records',

@@ -1,6 +1,6 @@
 // Reputation: judgments, outcomes and reviews, and what the scores are read from.
 
-import type { Migration } from '../schema.ts'
+import type { Migration } from '../schema/ddl.ts'
 
 export const reputation: Migration = {
   name: '0006-reputation',

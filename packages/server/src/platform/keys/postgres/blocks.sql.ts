@@ -1,59 +1,46 @@
-// Which numbers of a tenant were ever given out.
+// Queries on which numbers of a tenant were ever given out.
 
-import type { PgQueries, PgTx } from './keyring-pg.ts'
-import type { Owner } from './secrets.sql.ts'
+import type { SecretKind } from '../keyring.ts'
+import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
 
 /** `first … end-1`. */
-export interface Range {
+export interface NumberRange {
   readonly first: number
   readonly end: number
 }
 
-export async function insertBlock(tx: PgTx, owner: Owner, { first, end }: Range): Promise<void> {
-  await tx.run(
-    'INSERT INTO keyring.secret_blocks (tenant_id, kind, first, count) VALUES ($1, $2, $3, $4)',
-    owner.tenant_id,
-    owner.kind,
-    first,
-    end - first,
-  )
+interface BlockOwner {
+  readonly tenant_id: string
+  readonly kind: SecretKind
 }
 
-export const deleteBlocks = (tx: PgTx, tenant_id: string): Promise<number> =>
-  tx.run('DELETE FROM keyring.secret_blocks WHERE tenant_id = $1', tenant_id)
+export async function insertBlock(
+  tx: KeyringTx,
+  { tenant_id, kind }: BlockOwner,
+  { first, end }: NumberRange,
+): Promise<void> {
+  const row = { tenant_id, kind, first, count: end - first }
+  await tx.run(tx.tables.insertInto('secret_blocks').values(row))
+}
+
+export async function deleteBlocks(tx: KeyringTx, tenant_id: string): Promise<void> {
+  await tx.run(tx.tables.deleteFrom('secret_blocks').where('tenant_id', '=', tenant_id))
+}
 
 /** The block that starts last, of those that start at `from` or before. */
 export async function findLastBlock(
-  db: PgQueries,
-  { tenant_id, kind }: Owner,
+  db: KeyringQueries,
+  { tenant_id, kind }: BlockOwner,
   from: number,
-): Promise<Range | undefined> {
-  return db.get<Range>(
-    `SELECT first, first + count AS end FROM keyring.secret_blocks
-     WHERE tenant_id = $1 AND kind = $2 AND first <= $3 ORDER BY first DESC LIMIT 1`,
-    tenant_id,
-    kind,
-    from,
+): Promise<NumberRange | undefined> {
+  return db.first(
+    db.tables
+      .selectFrom('secret_blocks')
+      .select((eb) => ['first', eb('first', '+', eb.ref('count')).as('end')])
+      .where('tenant_id', '=', tenant_id)
+      .where('kind', '=', kind)
+      .where('first', '<=', from)
+      .orderBy('first', 'desc')
+      .limit(1),
   )
-}
-
-/** The highest number of the range that the ledger names: to be destroyed, or renewed as. */
-export async function lastLedgerNumber(
-  db: PgQueries,
-  { tenant_id, kind }: Owner,
-  { first, end }: Range,
-): Promise<number | undefined> {
-  const row = await db.get<{ number: number }>(
-    `SELECT number FROM keyring.ledger_secrets
-     WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4
-     UNION ALL
-     SELECT renewed_as FROM keyring.ledger_renewals
-     WHERE tenant_id = $1 AND $2 = 'decision' AND renewed_as >= $3 AND renewed_as < $4
-     ORDER BY number DESC LIMIT 1`,
-    tenant_id,
-    kind,
-    first,
-    end,
-  )
-  return row?.number
 }

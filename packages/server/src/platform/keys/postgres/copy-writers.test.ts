@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { LedgerCopy } from '../ledger-copy.ts'
+import { LedgerCopy } from '../ledger/ledger-copy.ts'
+import { postgresPlace } from '../testing/places.ts'
 import { tempDirectory } from '../testing/temp-keyring.ts'
-import { postgresPlace } from './testing/places.ts'
 
-const WRITER = fileURLToPath(new URL('./testing/copy-writer.ts', import.meta.url))
+const WRITER = fileURLToPath(new URL('../testing/copy-writer.ts', import.meta.url))
 const ROUNDS = 4
 const NUMBERS = 10_000
 const BLOCK_BYTES = 1_024

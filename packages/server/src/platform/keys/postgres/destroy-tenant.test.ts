@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type PostgresPlace, postgresPlace } from './testing/places.ts'
+import { type PostgresPlace, postgresPlace } from '../testing/places.ts'
 
 /** Two tenants, and a row of one held by somebody, so that its removal cannot end. */
 async function heldUp(t: TestContext) {

@@ -5,30 +5,30 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { HeldSecrets, TURN_MS } from './held-secrets.ts'
+import { HeldSecrets, PERIOD_MS } from './held-secrets.ts'
 
 const FACTS = { tenant_id: 'acme', kind: 'fact' } as const
 const one = { number: 1, secret: Buffer.alloc(32, 7) }
 
-test('a secret read is found for at most a second, whether or not anybody turns', () => {
-  for (const start of [0, 1, TURN_MS - 1]) {
+test('a secret read is found for at most a second, whether or not anybody wipes', () => {
+  for (const start of [0, 1, PERIOD_MS - 1]) {
     let now_ms = 0
     const held = new HeldSecrets(() => now_ms)
     now_ms = start
     held.keep(FACTS, one)
     assert.deepEqual(held.find(FACTS, 1), one.secret)
     assert.equal(held.find({ ...FACTS, kind: 'decision' }, 1), undefined)
-    now_ms = start + 2 * TURN_MS
+    now_ms = start + 2 * PERIOD_MS
     assert.equal(held.find(FACTS, 1), undefined)
   }
   let now_ms = 0
   const turned = new HeldSecrets(() => now_ms)
   turned.keep(FACTS, one)
-  now_ms = TURN_MS
-  turned.turn()
+  now_ms = PERIOD_MS
+  turned.wipeExpired()
   assert.deepEqual(turned.find(FACTS, 1), one.secret)
-  now_ms = 2 * TURN_MS
-  turned.turn()
+  now_ms = 2 * PERIOD_MS
+  turned.wipeExpired()
   assert.equal(turned.find(FACTS, 1), undefined)
 })
 

@@ -1,7 +1,16 @@
-// The keyring's connections to PostgreSQL, and the transactions that durability rests on.
+// The keyring's connections to PostgreSQL, and the transactions that durability depends on.
 
 import pg from 'pg'
+import { compilePostgres } from '../../db/builder.ts'
 import { KeyringError } from '../keyring-error.ts'
+import {
+  type KeyringBuilder,
+  type KeyringDb,
+  type KeyringQueries,
+  type KeyringTx,
+  keyringBuilder,
+  type Query,
+} from '../shared/database.ts'
 import { connectionErrorOf, isRetryable, keyringErrorOf } from './pg-errors.ts'
 
 const CONNECTIONS_MAX = 4
@@ -27,39 +36,73 @@ export type PgValue =
   | Uint8Array
   | readonly (string | number | Buffer | null)[]
 
-/** Runs SQL in which `keyring.` stands for the keyring's schema. */
-export interface PgQueries {
-  all<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]>
-  get<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined>
+/** Also runs SQL text in which `keyring.` stands for the keyring's schema. */
+export interface PgQueries extends KeyringQueries {
+  query<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]>
+  queryFirst<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined>
 }
 
 type Runner = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
 
+/** The keyring's schema in queries of either form. */
+interface SchemaName {
+  readonly tables: KeyringBuilder
+  qualify(sql: string): string
+}
+
 class Queries implements PgQueries {
+  readonly tables: KeyringBuilder
   readonly #runner: Runner
   readonly #qualify: (sql: string) => string
 
-  constructor(runner: Runner, qualify: (sql: string) => string) {
+  constructor(runner: Runner, { tables, qualify }: SchemaName) {
+    this.tables = tables
     this.#runner = runner
     this.#qualify = qualify
   }
 
-  async all<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
-    return (await this.#query<Row>(sql, values)).rows
+  async all<O>(query: Query<O>): Promise<O[]> {
+    return (await this.#runBuilt(query)).rows
   }
 
-  async get<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined> {
-    return (await this.#query<Row>(sql, values)).rows[0]
+  async first<O>(query: Query<O>): Promise<O | undefined> {
+    return (await this.#runBuilt(query)).rows[0]
   }
 
   /** Rows changed. */
-  async run(sql: string, ...values: PgValue[]): Promise<number> {
-    return (await this.#query(sql, values)).rowCount ?? 0
+  async run(query: Query<unknown>): Promise<number> {
+    return (await this.#runBuilt(query)).rowCount ?? 0
   }
 
-  async #query<Row extends object>(sql: string, values: PgValue[]): Promise<pg.QueryResult<Row>> {
+  async query<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
+    return (await this.#runText<Row>(this.#qualify(sql), values)).rows
+  }
+
+  async queryFirst<Row extends object>(
+    sql: string,
+    ...values: PgValue[]
+  ): Promise<Row | undefined> {
+    return (await this.#runText<Row>(this.#qualify(sql), values)).rows[0]
+  }
+
+  /** Rows changed. */
+  async execute(sql: string, ...values: PgValue[]): Promise<number> {
+    return (await this.#runText(this.#qualify(sql), values)).rowCount ?? 0
+  }
+
+  async #runBuilt<O>(query: Query<O>): Promise<{ rows: O[]; rowCount: number | null }> {
+    const { sql, parameters } = compilePostgres(query)
+    const { rows, rowCount } = await this.#runText(sql, parameters)
+    // Parse boundary: the types of the tables say what a row of the query is.
+    return { rows: rows as O[], rowCount }
+  }
+
+  async #runText<Row extends object>(
+    text: string,
+    values: readonly unknown[],
+  ): Promise<pg.QueryResult<Row>> {
     try {
-      return await this.#runner.query<Row>(this.#qualify(sql), values)
+      return await this.#runner.query<Row>(text, [...values])
     } catch (error) {
       throw connectionErrorOf(error)
     }
@@ -67,7 +110,7 @@ class Queries implements PgQueries {
 }
 
 /** Inside a transaction of `KeyringPg.transact`, which alone makes one. */
-export class PgTx extends Queries {
+export class PgTx extends Queries implements KeyringTx {
   readonly is_transaction = true
 }
 
@@ -77,30 +120,46 @@ export interface KeyringPgOptions {
   readonly read_only: boolean
 }
 
-export class KeyringPg implements PgQueries {
+export class KeyringPg implements PgQueries, KeyringDb {
+  readonly shared = true
   readonly schema: string
+  readonly tables: KeyringBuilder
   readonly #url: string
   readonly #pool: pg.Pool
   readonly #queries: Queries
-  readonly #texts = new Map<string, string>()
+  readonly #names: SchemaName
   readonly #read_only: boolean
 
   constructor({ url, schema, read_only }: KeyringPgOptions) {
     if (!SCHEMA_NAME.test(schema))
       throw new KeyringError('bad_argument', 'the keyring schema must be a plain lower-case name')
     this.schema = schema
+    this.tables = keyringBuilder.withSchema(schema)
     this.#url = url
     this.#read_only = read_only
     this.#pool = poolOf(url)
-    this.#queries = new Queries(this.#pool, (sql) => this.#qualify(sql))
+    const qualify = (sql: string) => sql.replaceAll('keyring.', `"${schema}".`)
+    this.#names = { tables: this.tables, qualify }
+    this.#queries = new Queries(this.#pool, this.#names)
   }
 
-  async all<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
-    return this.#queries.all<Row>(sql, ...values).catch(rethrow)
+  async all<O>(query: Query<O>): Promise<O[]> {
+    return this.#queries.all(query).catch(rethrow)
   }
 
-  async get<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined> {
-    return this.#queries.get<Row>(sql, ...values).catch(rethrow)
+  async first<O>(query: Query<O>): Promise<O | undefined> {
+    return this.#queries.first(query).catch(rethrow)
+  }
+
+  async query<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
+    return this.#queries.query<Row>(sql, ...values).catch(rethrow)
+  }
+
+  async queryFirst<Row extends object>(
+    sql: string,
+    ...values: PgValue[]
+  ): Promise<Row | undefined> {
+    return this.#queries.queryFirst<Row>(sql, ...values).catch(rethrow)
   }
 
   /**
@@ -116,6 +175,10 @@ export class KeyringPg implements PgQueries {
         if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw keyringErrorOf(error)
       }
     }
+  }
+
+  async truncateLog(): Promise<void> {
+    // The write-ahead log of the server is not the keyring's: see `rewriteSecrets`.
   }
 
   /** A connection of its own for what takes long and cannot run in a transaction. */
@@ -139,17 +202,17 @@ export class KeyringPg implements PgQueries {
 
   async #attempt<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
     const client = await this.#connect()
-    const control = new Queries(client, (sql) => sql)
+    const tx = new PgTx(client, this.#names)
     let broken = true
     try {
-      await control.run(BEGIN)
-      const result = await unit(new PgTx(client, (sql) => this.#qualify(sql)))
+      await tx.execute(BEGIN)
+      const result = await unit(tx)
       await commit(client)
       broken = false
       return result
     } catch (error) {
       broken = error instanceof KeyringError && error.code === 'keyring_unavailable'
-      if (!broken) broken = await control.run('ROLLBACK').then(no, yes)
+      if (!broken) broken = await tx.execute('ROLLBACK').then(no, yes)
       throw error
     } finally {
       client.release(broken)
@@ -164,17 +227,9 @@ export class KeyringPg implements PgQueries {
     }
   }
 
-  #qualify(sql: string): string {
-    const known = this.#texts.get(sql)
-    if (known !== undefined) return known
-    const text = sql.replaceAll('keyring.', `"${this.schema}".`)
-    this.#texts.set(sql, text)
-    return text
-  }
-
   #requireWritable(): void {
     if (this.#read_only)
-      throw new KeyringError('bad_argument', 'this keyring is open for looking only: readonly')
+      throw new KeyringError('bad_argument', 'this keyring is open for reading only: readonly')
   }
 }
 

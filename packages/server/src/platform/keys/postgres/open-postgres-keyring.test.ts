@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCuttingProxy } from '../../../testing/cutting-proxy.ts'
 import { findPgbouncer, startPgbouncer } from '../../../testing/pgbouncer.ts'
+import { SigningKeys } from '../shared/signing-keys.ts'
+import { erasureOf, linesOf } from '../testing/ledger-cases.ts'
+import { postgresPlace } from '../testing/places.ts'
 import { MASTER, NOW_US, tempDirectory } from '../testing/temp-keyring.ts'
 import { masterKeyObject } from '../wrap.ts'
 import { KeyringPg } from './keyring-pg.ts'
 import { migratePostgresKeyring, openPostgresKeyring } from './open-postgres-keyring.ts'
-import { SigningKeys } from './signing-keys.ts'
-import { erasureOf, linesOf } from './testing/ledger-cases.ts'
-import { postgresPlace } from './testing/places.ts'
 
 const given = { master_key: MASTER, now_us: () => NOW_US }
 
@@ -120,12 +120,16 @@ test('a keyring nobody has been able to ask for long signs no more until it is',
   const db = new KeyringPg({ url: place.url, schema: 'custos_keyring', read_only: true })
   t.after(() => db.close())
   let now_ms = 0
-  const signing = new SigningKeys(db, { key: masterKeyObject(MASTER) }, () => now_ms)
+  const signing = new SigningKeys({
+    db,
+    master: { key: masterKeyObject(MASTER) },
+    now_ms: () => now_ms,
+  })
   await signing.reload()
   const signer = signing.signer('decision')
-  signing.lost()
+  signing.checkFailed()
   now_ms = 4_999
-  signing.lost()
+  signing.checkFailed()
   assert.ok(signer.sign(Buffer.from('m')))
   now_ms = 5_000
   for (const act of [() => signer.sign(Buffer.from('m')), () => signing.signer('decision')])
@@ -142,7 +146,7 @@ test('a commit waits for the disk where the database would not', async (t) => {
     const db = new KeyringPg({ url: place.url, schema: 'custos_keyring', read_only: false })
     try {
       return await db.transact((tx) =>
-        tx.get(`SELECT current_setting('synchronous_commit') AS mode`),
+        tx.queryFirst(`SELECT current_setting('synchronous_commit') AS mode`),
       )
     } finally {
       await db.close()
@@ -158,7 +162,7 @@ test('a transaction that failed inside is not taken for committed', async (t) =>
   const db = new KeyringPg({ url: place.url, schema: 'custos_keyring', read_only: false })
   t.after(() => db.close())
   const swallowing = db.transact(async (tx) => {
-    await tx.get('SELECT 1 / 0 AS x').catch(() => undefined)
+    await tx.queryFirst('SELECT 1 / 0 AS x').catch(() => undefined)
   })
   await assert.rejects(swallowing, { code: 'keyring_unavailable' })
 })

@@ -1,41 +1,34 @@
-// The keyring of several processes at once: one schema of a PostgreSQL database.
+// Opens the keyring that several processes share: one schema of a PostgreSQL database.
 
 import { randomBytes } from 'node:crypto'
 import { formatTime } from '../../clock.ts'
-import type {
-  BodyMac,
-  CheckpointStore,
-  ErasureLedger,
-  Keyring,
-  Rewritten,
-  SecretBlock,
-  SecretKind,
-  Signer,
-  SigningPurpose,
-  TenantKeys,
-} from '../keyring.ts'
+import type { Keyring, Rewritten } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
-import { LedgerCopy } from '../ledger-copy.ts'
-import type { PublishedKey } from '../published-key.ts'
-import { requireTenantId } from '../tenant-rows.ts'
+import { checkpointStore } from '../ledger/checkpoints.ts'
+import { type LedgerStorage, StoredLedger } from '../ledger/ledger.ts'
+import { LedgerCopy } from '../ledger/ledger-copy.ts'
+import { recoverKeyring } from '../ledger/recover.ts'
+import { DayKeys } from '../shared/day-keys.ts'
+import {
+  findInstance,
+  type InstanceRow,
+  insertInstance,
+  newInstance,
+  requireInstance,
+} from '../shared/instance.sql.ts'
+import { SigningKeys } from '../shared/signing-keys.ts'
+import { type KeyringParts, StoredKeyring } from '../shared/stored-keyring.ts'
+import { TenantRing } from '../shared/tenant-ring.ts'
 import { type MasterHolder, masterKeyObject } from '../wrap.ts'
-import { checkpointStore } from './checkpoints.ts'
-import { DayKeys } from './day-keys.ts'
 import { HeldSecrets } from './held-secrets.ts'
-import { openInstance, requireInstance } from './instance.sql.ts'
 import { KeyringPg } from './keyring-pg.ts'
-import { PostgresLedger } from './ledger.ts'
-import { makeLevel } from './make-level.ts'
-import { deleteProcess, upsertProcess } from './parts.sql.ts'
+import { deleteProcess, PostgresLedgerOrder, upsertProcess } from './ledger-order.sql.ts'
 import { rewriteSecrets } from './rewrite-secrets.ts'
-import { rotateMaster } from './rotate-master.ts'
 import { migrateSchema, requireSchema } from './schema.sql.ts'
-import { SecretStore } from './secret-store.ts'
-import { SigningKeys } from './signing-keys.ts'
+import { SecretRows } from './secret-store.ts'
 import { loadState } from './state.sql.ts'
-import { TenantRing } from './tenant-ring.ts'
-import { hasRemains } from './tenants.sql.ts'
-import { watch } from './watcher.ts'
+import { watchKeyring } from './watcher.ts'
+import { insertWrapKey, KEYRING_OWN, newWrapKey } from './wrap-keys.sql.ts'
 
 export const SCHEMA = 'custos_keyring'
 
@@ -50,7 +43,7 @@ export interface PostgresKeyringOptions {
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; processes may share it. */
   readonly ledger_copy?: string | undefined
-  /** For looking only: nothing is created, merged, destroyed or written. */
+  /** For reading only: nothing is created, merged, destroyed or written. */
   readonly read_only?: boolean
 }
 
@@ -68,8 +61,8 @@ export interface PostgresKeyring extends Keyring {
 /**
  * Opens, and creates where the role may; otherwise the error names `custos migrate`. Before it
  * resolves the ledger and the checkpoints are level with their copy, and every secret the ledger
- * names is destroyed. Whatever the keyring is asked later is refused with `keyring_unavailable`
- * while the database cannot be reached.
+ * names is destroyed. Later calls fail with `keyring_unavailable` while the database cannot be
+ * reached.
  */
 export async function openPostgresKeyring(
   options: PostgresKeyringOptions,
@@ -82,10 +75,8 @@ export async function openPostgresKeyring(
     await (read_only ? requireSchema(db) : migrateSchema(db))
     const { instance_id } = await (read_only ? requireInstance : openInstance)(db, master)
     if (options.ledger_copy && !read_only) copy = LedgerCopy.open(options.ledger_copy, instance_id)
-    const parts = await partsOf(db, master, copy)
-    const merged = read_only ? 0 : await start(parts, formatTime(options.now_us()))
-    await parts.signing.reload()
-    return new OpenKeyring(parts, { instance_id, merged_from_copy: merged, read_only })
+    const opened_at = read_only ? null : formatTime(options.now_us())
+    return new OpenKeyring(await openParts(db, { master, copy, instance_id, opened_at }))
   } catch (error) {
     copy?.close()
     await db.close()
@@ -106,166 +97,94 @@ export async function migratePostgresKeyring(options: {
   }
 }
 
-function pgOf({ url, schema = SCHEMA }: { url: string; schema?: string | undefined }, ro: boolean) {
-  return new KeyringPg({ url, schema, read_only: ro })
+function pgOf(
+  { url, schema = SCHEMA }: { url: string; schema?: string | undefined },
+  read_only: boolean,
+): KeyringPg {
+  return new KeyringPg({ url, schema, read_only })
 }
 
-interface Parts {
-  readonly db: KeyringPg
+async function openInstance(db: KeyringPg, master: MasterHolder): Promise<InstanceRow> {
+  if (!(await findInstance(db)))
+    await db.transact(async (tx) => {
+      const inserted = await insertInstance(tx, newInstance(master))
+      if (inserted) await insertWrapKey(tx, newWrapKey(master, KEYRING_OWN, 1))
+    })
+  return requireInstance(db, master)
+}
+
+interface OpenOptions {
   readonly master: MasterHolder
   readonly copy: LedgerCopy | undefined
-  readonly process_id: string
-  readonly held: HeldSecrets
-  readonly secrets: SecretStore
-  readonly tenants: TenantRing
-  readonly signing: SigningKeys
-  readonly days: DayKeys
-  readonly ledger: PostgresLedger
+  readonly instance_id: string
+  /** null: read only. */
+  readonly opened_at: string | null
 }
 
-async function partsOf(
+interface OpenedParts extends KeyringParts {
+  readonly db: KeyringPg
+  readonly secrets: SecretRows
+  readonly held: HeldSecrets
+  readonly ledger: StoredLedger
+  readonly copy: LedgerCopy | undefined
+  /** Of this opening: no other process drops its unclaimed parts. */
+  readonly process_id: string
+  readonly read_only: boolean
+}
+
+async function openParts(
   db: KeyringPg,
-  master: MasterHolder,
-  copy: LedgerCopy | undefined,
-): Promise<Parts> {
+  { master, copy, instance_id, opened_at }: OpenOptions,
+): Promise<OpenedParts> {
   const process_id = randomBytes(16).toString('hex')
   const now_ms = () => performance.now()
   const held = new HeldSecrets(now_ms)
-  const secrets = new SecretStore({ db, master, held, seen: (await loadState(db)).destroyed })
+  const { destroyed } = await loadState(db)
+  const secrets = new SecretRows({ db, master, held, destroyed })
+  const storage = { db, secrets, copy, order: new PostgresLedgerOrder(db, process_id) }
+  const signing = new SigningKeys({ db, master, now_ms })
+  const merged_from_copy = opened_at === null ? 0 : await start(storage, signing, opened_at)
+  await signing.reload()
   return {
-    ...{ db, master, copy, process_id, held, secrets },
-    tenants: new TenantRing(db, master),
-    signing: new SigningKeys(db, master, now_ms),
-    days: new DayKeys(db, secrets, master),
-    ledger: new PostgresLedger({ db, secrets, copy, process_id }),
+    db,
+    master,
+    secrets,
+    held,
+    signing,
+    tenants: new TenantRing({ db, secrets, master }),
+    days: new DayKeys({ db, secrets, master }),
+    ledger: new StoredLedger(storage),
+    checkpoints: checkpointStore(storage),
+    copy,
+    instance_id,
+    merged_from_copy,
+    process_id,
+    read_only: opened_at === null,
   }
 }
 
-/** Rows that came in or were completed from the copy. */
-async function start(parts: Parts, opened_at: string): Promise<number> {
-  const { db, process_id, signing } = parts
-  await db.transact((tx) => upsertProcess(tx, process_id))
-  const merged = await makeLevel(parts)
+/** Returns the ledger rows that came in or were completed from the copy. */
+async function start(
+  storage: LedgerStorage & { order: PostgresLedgerOrder },
+  signing: SigningKeys,
+  opened_at: string,
+): Promise<number> {
+  const { db, order } = storage
+  await db.transact((tx) => upsertProcess(tx, order.process_id))
+  const merged = await recoverKeyring(storage)
   await signing.createMissing(opened_at)
   return merged
 }
 
-interface Opened {
-  readonly instance_id: string
-  readonly merged_from_copy: number
-  readonly read_only: boolean
-}
-
-class OpenKeyring implements PostgresKeyring {
-  readonly instance_id: string
-  readonly merged_from_copy: number
-  readonly ledger: ErasureLedger
-  readonly checkpoints: CheckpointStore
-  readonly #parts: Parts
-  readonly #read_only: boolean
+class OpenKeyring extends StoredKeyring implements PostgresKeyring {
+  readonly #parts: OpenedParts
   readonly #stopWatching: () => Promise<void>
   #closed: Promise<void> | undefined
 
-  constructor(parts: Parts, { instance_id, merged_from_copy, read_only }: Opened) {
-    this.instance_id = instance_id
-    this.merged_from_copy = merged_from_copy
-    this.ledger = parts.ledger
-    this.checkpoints = checkpointStore(parts)
+  constructor(parts: OpenedParts) {
+    super(parts)
     this.#parts = parts
-    this.#read_only = read_only
-    this.#stopWatching = watchFor(parts, read_only)
-  }
-
-  async createTenant(tenant_id: string): Promise<void> {
-    await this.#parts.tenants.create(tenant_id)
-  }
-
-  async hasTenant(tenant_id: string): Promise<boolean> {
-    return this.#parts.tenants.has(tenant_id)
-  }
-
-  /** Also what tells a process that was left running beside a new master key that it is unfit. */
-  async listTenants(): Promise<string[]> {
-    await requireInstance(this.#parts.db, this.#parts.master)
-    return this.#parts.tenants.list()
-  }
-
-  async listDestroyedTenants(): Promise<string[]> {
-    return this.#parts.tenants.listDestroyed()
-  }
-
-  async destroyTenant(tenant_id: string): Promise<void> {
-    requireTenantId(tenant_id)
-    await this.#parts.secrets.destroyTenant(tenant_id)
-    this.#parts.tenants.drop(tenant_id)
-  }
-
-  async hasRemains(tenant_id: string): Promise<boolean> {
-    return hasRemains(this.#parts.db, tenant_id)
-  }
-
-  async tenant(tenant_id: string): Promise<TenantKeys> {
-    return this.#underMaster(() => this.#parts.tenants.load(tenant_id))
-  }
-
-  async reserve(
-    tenant_id: string,
-    kind: SecretKind,
-    options: { at_least: number; count?: number },
-  ): Promise<SecretBlock> {
-    return this.#underMaster(() => this.#parts.secrets.reserve({ tenant_id, kind }, options))
-  }
-
-  async secrets(
-    tenant_id: string,
-    kind: SecretKind,
-    numbers: readonly number[],
-  ): Promise<Map<number, Buffer | null>> {
-    return this.#underMaster(() => this.#parts.secrets.read({ tenant_id, kind }, numbers))
-  }
-
-  async destroySecrets(
-    tenant_id: string,
-    kind: SecretKind,
-    numbers: readonly number[],
-  ): Promise<void> {
-    await this.#parts.secrets.destroy({ tenant_id, kind }, numbers)
-  }
-
-  signer(purpose: SigningPurpose): Signer {
-    return this.#parts.signing.signer(purpose)
-  }
-
-  publishedKeys(): PublishedKey[] {
-    return this.#parts.signing.published()
-  }
-
-  async rotateSigningKey(purpose: SigningPurpose, at: string): Promise<PublishedKey> {
-    return this.#parts.signing.rotate(purpose, at)
-  }
-
-  async retireSigningKey(purpose: SigningPurpose, at: string): Promise<void> {
-    await this.#parts.signing.retire(purpose, at)
-  }
-
-  /** Other processes must be started again with the new key: they are refused with the old. */
-  async rotateMasterKey(next_key: Buffer): Promise<void> {
-    const { db, master, signing } = this.#parts
-    const next = { key: masterKeyObject(next_key) }
-    await rotateMaster(db, { from: master, next }, signing)
-    master.key = next.key
-  }
-
-  async bodyMac(body: Uint8Array, day: number): Promise<BodyMac> {
-    return this.#underMaster(() => this.#parts.days.mac(body, day))
-  }
-
-  async verifyBodyMac(body: Uint8Array, day: number, mac: string): Promise<boolean> {
-    return this.#underMaster(() => this.#parts.days.verify(body, day, mac))
-  }
-
-  async dropDayKeys(before_day: number): Promise<number> {
-    return this.#parts.days.drop(before_day)
+    this.#stopWatching = watch(parts)
   }
 
   async rewriteSecrets(): Promise<Rewritten> {
@@ -285,44 +204,32 @@ class OpenKeyring implements PostgresKeyring {
   }
 
   async #close(): Promise<void> {
-    const { db, copy, held, process_id } = this.#parts
+    const { db, copy, held, process_id, read_only } = this.#parts
     held.wipeAll()
     await this.#stopWatching()
     copy?.close()
-    // Without it the others wait for a minute before they take this one for gone.
-    if (!this.#read_only)
-      await db.transact((tx) => deleteProcess(tx, process_id)).catch(() => undefined)
+    // Without it the others wait for a minute before they take this process for dead.
+    if (!read_only) await db.transact((tx) => deleteProcess(tx, process_id)).catch(() => undefined)
     await db.close().catch(() => undefined)
-  }
-
-  /** What does not open may be another master key's by now: then that is what is wrong. */
-  async #underMaster<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof KeyringError && error.code === 'keyring_damaged')
-        await requireInstance(this.#parts.db, this.#parts.master)
-      throw error
-    }
   }
 }
 
-function watchFor(parts: Parts, read_only: boolean): () => Promise<void> {
-  const { db, held, secrets, tenants, signing, days, ledger, process_id } = parts
-  // Of tenants destroyed; the first look is at what was before this memory held anything.
-  let seen = -1
-  return watch(db, {
-    turn: () => held.turn(),
+function watch(parts: OpenedParts): () => Promise<void> {
+  const { db, held, secrets, tenants, signing, days, ledger, process_id, read_only } = parts
+  // Of tenants destroyed; the first check finds those destroyed before this memory held anything.
+  let known_destroyed = -1
+  return watchKeyring(db, {
+    wipeExpired: () => held.wipeExpired(),
     follow: async ({ destroyed, key_changes, day_floor, tenants_destroyed }) => {
       days.forget(day_floor)
-      if (tenants_destroyed !== seen)
-        for (const tenant_id of await tenants.follow()) held.wipeTenant(tenant_id)
-      seen = tenants_destroyed
+      if (tenants_destroyed !== known_destroyed)
+        for (const tenant_id of await tenants.dropDestroyed()) held.wipeTenant(tenant_id)
+      known_destroyed = tenants_destroyed
       await secrets.follow(destroyed)
       await signing.follow(key_changes)
     },
-    lost: () => signing.lost(),
-    sign: async () => {
+    checkFailed: () => signing.checkFailed(),
+    heartbeat: async () => {
       if (read_only) return
       await db.transact((tx) => upsertProcess(tx, process_id))
       await ledger.dropAbandoned()

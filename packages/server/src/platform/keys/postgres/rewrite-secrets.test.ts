@@ -5,11 +5,11 @@ import type { KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { type PostgresPlace, postgresPlace } from '../testing/places.ts'
 import { MASTER } from '../testing/temp-keyring.ts'
 import { masterKeyObject } from '../wrap.ts'
 import type { PostgresKeyring } from './open-postgres-keyring.ts'
 import { openSecret } from './secrets.sql.ts'
-import { type PostgresPlace, postgresPlace } from './testing/places.ts'
 import { openWrapKey, type WrapKeyRow } from './wrap-keys.sql.ts'
 
 const FACTS = { tenant_id: 'acme', kind: 'fact' } as const

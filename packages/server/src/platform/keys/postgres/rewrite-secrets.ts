@@ -1,17 +1,19 @@
-// Writing every live secret again under new keys, so that bytes left of the old rows stay shut.
+// Writes every live secret again under new keys, so that nothing opens what is left of old rows.
 //
 // A row that PostgreSQL deletes stays in its pages until they are rewritten, and in the WAL for as
-// long as that is kept. After this the tables' files have none of it, and what is elsewhere was
-// sealed under wrap keys that are in the keyring no more. An old base backup or archived WAL has
-// those as well, wrapped under the master key: only a rotation of that closes them.
+// long as that is kept. After this the tables' files hold none of it, and every other copy was
+// sealed under wrap keys that the keyring no longer has. An old base backup or archived WAL has
+// those keys too, wrapped under the master key: only a rotation of that key closes them.
 
 import type { Rewritten } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
+import { lockInstance } from '../shared/instance.sql.ts'
+import { lockLiveTenant } from '../shared/tenants.sql.ts'
 import type { MasterHolder } from '../wrap.ts'
-import { lockInstance } from './instance.sql.ts'
 import type { KeyringPg, PgTx } from './keyring-pg.ts'
 import { limitLockWait, rewriteTable } from './rewrite-table.sql.ts'
 import {
+  isDestroyedTenant,
   lockOldSecrets,
   openSecret,
   type Sealing,
@@ -19,16 +21,15 @@ import {
   sealSecret,
   updateSecrets,
 } from './secrets.sql.ts'
-import { isGone, lockTenant } from './tenants.sql.ts'
 import {
   deleteOldWrapKeys,
   insertWrapKey,
+  KEYRING_OWN,
   lastWrapVersion,
   listOwnWrapKeys,
   listWrapOwners,
   lockOldWrapKeys,
   newWrapKey,
-  OWN,
   openWrapKey,
 } from './wrap-keys.sql.ts'
 
@@ -52,29 +53,30 @@ async function rewrap(db: KeyringPg, master: MasterHolder, tenant_id: string): P
   const version = await db.transact(async (tx) => {
     await lockInstance(tx, master)
     // A tenant destroyed since it was listed gets no key again.
-    if (tenant_id !== OWN && !(await lockTenant(tx, tenant_id))) return null
+    if (tenant_id !== KEYRING_OWN && !(await lockLiveTenant(tx, tenant_id))) return null
     const next = (await lastWrapVersion(tx, tenant_id)) + 1
     await insertWrapKey(tx, newWrapKey(master, tenant_id, next))
     return next
   })
   if (version === null) return 0
-  const move = new Move(master, tenant_id, version)
-  await untilDone(() => db.transact((tx) => move.page(tx)))
+  const move = new SecretMove(master, tenant_id, version)
+  await repeatWhileTrue(() => db.transact((tx) => move.page(tx)))
   await db.transact(async (tx) => {
     // A reservation that began before the new key was there has stored more under the old one.
     await lockOldWrapKeys(tx, tenant_id, version)
     move.restart()
-    await untilDone(() => move.page(tx))
+    await repeatWhileTrue(() => move.page(tx))
     await deleteOldWrapKeys(tx, tenant_id, version)
   })
   return move.moved
 }
 
-async function untilDone(step: () => Promise<boolean>): Promise<void> {
+async function repeatWhileTrue(step: () => Promise<boolean>): Promise<void> {
   for (let more = true; more; ) more = await step()
 }
 
-class Move {
+/** Moves the secrets of one owner, page by page, to a new key. */
+class SecretMove {
   readonly #master: MasterHolder
   readonly #tenant_id: string
   readonly #version: number
@@ -99,7 +101,7 @@ class Move {
     if (!last) return false
     const keys = await this.#keys(tx)
     const next = keys.get(this.#version)
-    if (!next && (await isGone(tx, this.#tenant_id))) return false
+    if (!next && (await isDestroyedTenant(tx, this.#tenant_id))) return false
     if (!next) throw new KeyringError('keyring_damaged', 'the new wrap key is gone')
     const sealing = { version: this.#version, key: next }
     await updateSecrets(

@@ -1,14 +1,14 @@
-// Writing a table's file anew: the only thing that takes deleted rows out of it.
+// Rewrites the file of a table: only this removes deleted rows from it.
 
 import type pg from 'pg'
 import { KeyringError } from '../keyring-error.ts'
 
-/** Whoever waits for the whole table keeps every reader of it waiting behind. */
+/** While this waits for the whole table, every later reader of it waits too. */
 export async function limitLockWait(client: pg.Client): Promise<void> {
   await client.query("SET lock_timeout = '5s'")
 }
 
-/** How many dead rows are in the new file too, because an older snapshot may look at them. */
+/** Returns the dead rows that the new file keeps because an older snapshot may read them. */
 export async function rewriteTable(
   client: pg.Client,
   schema: string,
@@ -18,8 +18,8 @@ export async function rewriteTable(
   const before = await fileOf(client, name)
   let left = 0
   const listen = (notice: { routine?: string | undefined; detail?: string | undefined }) => {
-    // Of the two messages of the copying the one that counts; its words are in the server's
-    // language, the dead rows that had to be kept come first.
+    // The one of two messages that counts rows. Its text is in the server's language; the dead rows
+    // that had to be kept are its first number.
     if (notice.routine === 'copy_table_data' && notice.detail)
       left += Number(/\d+/.exec(notice.detail)?.[0] ?? 0)
   }

@@ -185,30 +185,38 @@ async function migrate(db: KeyringPg): Promise<boolean> {
   await db.transact(async (tx) => {
     if (applied === null) await createMigrations(tx, db.schema)
     // Of processes that start at once one migrates, the others find it done.
-    await tx.run('LOCK TABLE keyring.migrations IN ACCESS EXCLUSIVE MODE')
+    await tx.execute('LOCK TABLE keyring.migrations IN ACCESS EXCLUSIVE MODE')
     for (const { name, sql } of missingIn(db, await listApplied(tx))) {
-      await tx.run(sql)
-      await tx.run('INSERT INTO keyring.migrations (name) VALUES ($1)', name)
+      await tx.execute(sql)
+      await tx.execute('INSERT INTO keyring.migrations (name) VALUES ($1)', name)
     }
   })
   return true
 }
 
 async function createMigrations(tx: PgTx, schema: string): Promise<void> {
-  const found = await tx.get('SELECT 1 AS found FROM pg_namespace WHERE nspname = $1', schema)
+  const found = await tx.queryFirst(
+    'SELECT 1 AS found FROM pg_namespace WHERE nspname = $1',
+    schema,
+  )
   // Not IF NOT EXISTS: that asks for the right to create schemas even when it is there.
-  if (!found) await tx.run(`CREATE SCHEMA "${schema}"`)
-  await tx.run('CREATE TABLE IF NOT EXISTS keyring.migrations (name text COLLATE "C" PRIMARY KEY)')
+  if (!found) await tx.execute(`CREATE SCHEMA "${schema}"`)
+  await tx.execute(
+    'CREATE TABLE IF NOT EXISTS keyring.migrations (name text COLLATE "C" PRIMARY KEY)',
+  )
 }
 
 async function findApplied(db: KeyringPg): Promise<string[] | null> {
   const name = `"${db.schema}".migrations`
-  const row = await db.get<{ found: string | null }>('SELECT to_regclass($1)::text AS found', name)
+  const row = await db.queryFirst<{ found: string | null }>(
+    'SELECT to_regclass($1)::text AS found',
+    name,
+  )
   return row?.found == null ? null : listApplied(db)
 }
 
 async function listApplied(db: PgQueries): Promise<string[]> {
-  const rows = await db.all<{ name: string }>('SELECT name FROM keyring.migrations ORDER BY name')
+  const rows = await db.query<{ name: string }>('SELECT name FROM keyring.migrations ORDER BY name')
   return rows.map(({ name }) => name)
 }
 

@@ -1,26 +1,23 @@
-// Rows of secrets, each sealed under a wrap key of its owner and bound to its place.
+// Queries on rows of secrets, each sealed under a wrap key of its owner and bound to its number.
 
 import type { KeyObject } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
+import { selectClaimedRenewals } from '../ledger/parts.sql.ts'
 import { open, SealError, seal } from '../seal.ts'
-import { slotRuns } from '../slot-file.ts'
+import { runsOf } from '../secret-bytes.ts'
+import type { KeyringQueries } from '../shared/database.ts'
+import type {
+  LedgerSecretRow,
+  NumberedSecret,
+  RenewalRow,
+  SecretOwner,
+} from '../shared/secret-store.ts'
+import { isDestroyed } from '../shared/tenant-rows.ts'
+import { findTenant } from '../shared/tenants.sql.ts'
 import type { MasterHolder } from '../wrap.ts'
-import { takeNumbers } from './instance.sql.ts'
+import { takeNumbers } from './counters.sql.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
-import { isGone } from './tenants.sql.ts'
 import { openWrapKey } from './wrap-keys.sql.ts'
-
-/** Whose secrets: of a tenant and kind, or the keyring's own of days. */
-export interface Owner {
-  readonly tenant_id: string
-  readonly kind: 'fact' | 'decision' | 'day'
-}
-
-export interface Numbered {
-  readonly number: number
-  /** 32 bytes. */
-  readonly secret: Buffer
-}
 
 /** What is sealed under which key. */
 export interface Sealing {
@@ -35,14 +32,18 @@ const DESTROYED_KEPT = 100_000
 const RUN_GAP = 128
 const RUN_MAX = 1_024
 
-export function sealSecret(key: KeyObject, owner: Owner, { number, secret }: Numbered): Buffer {
+export function sealSecret(
+  key: KeyObject,
+  owner: SecretOwner,
+  { number, secret }: NumberedSecret,
+): Buffer {
   return seal(key, associatedData(owner, number), secret)
 }
 
 /** `keyring_damaged` when it is not the secret of that number under that key. */
 export function openSecret(
   key: KeyObject | undefined,
-  owner: Owner,
+  owner: SecretOwner,
   row: { number: number; secret: Buffer },
 ): Buffer {
   try {
@@ -56,18 +57,24 @@ export function openSecret(
   )
 }
 
-function associatedData({ tenant_id, kind }: Owner, number: number): Buffer {
+function associatedData({ tenant_id, kind }: SecretOwner, number: number): Buffer {
   return Buffer.from(`custos/keyring-secret/v1\n${JSON.stringify([tenant_id, kind, number])}`)
 }
 
-/** How many: a number that is there keeps its secret. */
+/** Whether the tenant's row says that its keys were destroyed. */
+export async function isDestroyedTenant(db: KeyringQueries, tenant_id: string): Promise<boolean> {
+  const row = await findTenant(db, tenant_id)
+  return row !== undefined && isDestroyed(row)
+}
+
+/** How many were inserted: a number that is there keeps its secret. */
 export async function insertSecrets(
   tx: PgTx,
-  owner: Owner,
+  owner: SecretOwner,
   { version, key }: Sealing,
-  secrets: readonly Numbered[],
+  secrets: readonly NumberedSecret[],
 ): Promise<number> {
-  return tx.run(
+  return tx.execute(
     `INSERT INTO keyring.secrets (tenant_id, kind, version, number, secret)
      SELECT $1, $2, $3, number, secret
      FROM unnest($4::bigint[], $5::bytea[]) AS u (number, secret)
@@ -95,11 +102,11 @@ interface SecretRow {
 export async function loadSecrets(
   db: PgQueries,
   master: MasterHolder,
-  owner: Owner,
+  owner: SecretOwner,
   numbers: readonly number[],
-): Promise<Numbered[]> {
+): Promise<NumberedSecret[]> {
   const { tenant_id, kind } = owner
-  const rows = await db.all<SecretRow>(
+  const rows = await db.query<SecretRow>(
     `SELECT s.number, s.version, s.secret AS bytes
      FROM unnest($3::bigint[]) AS u (number)
      CROSS JOIN LATERAL (
@@ -115,8 +122,8 @@ export async function loadSecrets(
   const keys = new Map<number, KeyObject>()
   for (const { number, version, bytes: wrap_key } of rows)
     if (number === null) keys.set(version, openWrapKey(master, { tenant_id, version, wrap_key }))
-  // A tenant without any is being removed: its keys went first, and its secrets are no more.
-  if (keys.size === 0 && rows.length > 0 && (await isGone(db, tenant_id))) return []
+  // A tenant without any key is being removed: its keys went first, and nothing opens its secrets.
+  if (keys.size === 0 && rows.length > 0 && (await isDestroyedTenant(db, tenant_id))) return []
   return rows.flatMap(({ number, version, bytes: secret }) => {
     if (number === null) return []
     return [{ number, secret: openSecret(keys.get(version), owner, { number, secret }) }]
@@ -129,31 +136,31 @@ export async function loadSecrets(
  */
 export async function deleteSecrets(
   tx: PgTx,
-  { tenant_id, kind }: Owner,
+  { tenant_id, kind }: SecretOwner,
   numbers: readonly number[],
 ): Promise<number[]> {
   // Bounds besides, for the same planner; few statements when numbers lie together.
   const at = `WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4
     AND number = ANY ($5::bigint[])`
-  const gone: number[] = []
+  const deleted: number[] = []
   const sorted = numbers.toSorted((a, b) => a - b)
   let next = 0
-  for (const { start, end } of slotRuns(sorted, RUN_GAP, RUN_MAX)) {
+  for (const { start, end } of runsOf(sorted, RUN_GAP, RUN_MAX)) {
     const run: number[] = []
     for (let number = sorted[next]; number !== undefined && number < end; number = sorted[++next])
       run.push(number)
     const values = [tenant_id, kind, start, end, run] as const
-    await tx.run(
+    await tx.execute(
       `UPDATE keyring.secrets SET secret = decode(repeat('00', length(secret)), 'hex') ${at}`,
       ...values,
     )
-    const rows = await tx.all<{ number: number }>(
+    const rows = await tx.query<{ number: number }>(
       `DELETE FROM keyring.secrets ${at} RETURNING number`,
       ...values,
     )
-    gone.push(...rows.map(({ number }) => number))
+    deleted.push(...rows.map(({ number }) => number))
   }
-  return gone
+  return deleted
 }
 
 /**
@@ -166,7 +173,7 @@ export async function deleteNextSecrets(
   limit: number,
 ): Promise<boolean> {
   for (const kind of ['fact', 'decision'] as const) {
-    const row = await tx.get<{ last: number | null }>(
+    const row = await tx.queryFirst<{ last: number | null }>(
       `SELECT max(number) AS last FROM (
          SELECT number FROM keyring.secrets WHERE tenant_id = $1 AND kind = $2
          ORDER BY number LIMIT $3) AS next`,
@@ -177,19 +184,19 @@ export async function deleteNextSecrets(
     const last = row?.last ?? null
     if (last === null) continue
     const at = 'WHERE tenant_id = $1 AND kind = $2 AND number <= $3'
-    await tx.run(
+    await tx.execute(
       `UPDATE keyring.secrets SET secret = decode(repeat('00', length(secret)), 'hex') ${at}`,
       tenant_id,
       kind,
       last,
     )
-    await tx.run(`DELETE FROM keyring.secrets ${at}`, tenant_id, kind, last)
+    await tx.execute(`DELETE FROM keyring.secrets ${at}`, tenant_id, kind, last)
     return true
   }
   return false
 }
 
-export interface DestroyedSecret extends Owner {
+export interface DestroyedSecret extends SecretOwner {
   readonly seq: number
   readonly number: number
 }
@@ -197,11 +204,11 @@ export interface DestroyedSecret extends Owner {
 /** For the memory of other processes. In the transaction that holds the counter `destroyed`. */
 export async function insertDestroyed(
   tx: PgTx,
-  { tenant_id, kind }: Owner,
+  { tenant_id, kind }: SecretOwner,
   numbers: readonly number[],
 ): Promise<void> {
   const first = await takeNumbers(tx, 'destroyed', numbers.length)
-  await tx.run(
+  await tx.execute(
     `INSERT INTO keyring.destroyed_secrets (seq, tenant_id, kind, number)
      SELECT $1::bigint + ord - 1, $2, $3, number
      FROM unnest($4::bigint[]) WITH ORDINALITY AS u (number, ord)`,
@@ -210,7 +217,7 @@ export async function insertDestroyed(
     kind,
     numbers,
   )
-  await tx.run(
+  await tx.execute(
     'DELETE FROM keyring.destroyed_secrets WHERE seq <= $1',
     first + numbers.length - 1 - DESTROYED_KEPT,
   )
@@ -218,7 +225,7 @@ export async function insertDestroyed(
 
 /** Ascending, without gaps but for the ones that are no longer kept. */
 export async function listDestroyed(db: PgQueries, after: number): Promise<DestroyedSecret[]> {
-  return db.all<DestroyedSecret>(
+  return db.query<DestroyedSecret>(
     `SELECT seq, tenant_id, kind, number FROM keyring.destroyed_secrets
      WHERE seq > $1 ORDER BY seq`,
     after,
@@ -228,10 +235,10 @@ export async function listDestroyed(db: PgQueries, after: number): Promise<Destr
 /** Which of these numbers still have a secret. */
 export async function listAlive(
   db: PgQueries,
-  { tenant_id, kind }: Owner,
+  { tenant_id, kind }: SecretOwner,
   range: { first: number; end: number },
 ): Promise<Set<number>> {
-  const rows = await db.all<{ number: number }>(
+  const rows = await db.query<{ number: number }>(
     `SELECT number FROM keyring.secrets
      WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4`,
     tenant_id,
@@ -242,7 +249,7 @@ export async function listAlive(
   return new Set(rows.map(({ number }) => number))
 }
 
-export interface StoredSecret extends Owner {
+export interface StoredSecret extends SecretOwner {
   readonly number: number
   readonly version: number
   readonly secret: Buffer
@@ -254,7 +261,7 @@ export async function lockOldSecrets(
   tenant_id: string,
   page: { before: number; after: { kind: string; number: number }; limit: number },
 ): Promise<StoredSecret[]> {
-  return tx.all<StoredSecret>(
+  return tx.query<StoredSecret>(
     `SELECT tenant_id, kind, number, version, secret FROM keyring.secrets
      WHERE tenant_id = $1 AND version < $2 AND (kind, number) > ($3, $4)
      ORDER BY kind, number LIMIT $5 FOR UPDATE`,
@@ -267,7 +274,7 @@ export async function lockOldSecrets(
 }
 
 export async function updateSecrets(tx: PgTx, rows: readonly StoredSecret[]): Promise<void> {
-  await tx.run(
+  await tx.execute(
     `UPDATE keyring.secrets AS s SET version = u.version, secret = u.secret
      FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
        AS u (tenant_id, kind, number, version, secret)
@@ -283,10 +290,10 @@ export async function updateSecrets(tx: PgTx, rows: readonly StoredSecret[]): Pr
 /** Numbers below `before` that have a secret, ascending. */
 export async function listNumbersBefore(
   db: PgQueries,
-  { tenant_id, kind }: Owner,
+  { tenant_id, kind }: SecretOwner,
   before: number,
 ): Promise<number[]> {
-  const rows = await db.all<{ number: number }>(
+  const rows = await db.query<{ number: number }>(
     `SELECT number FROM keyring.secrets
      WHERE tenant_id = $1 AND kind = $2 AND number < $3 ORDER BY number`,
     tenant_id,
@@ -294,4 +301,31 @@ export async function listNumbersBefore(
     before,
   )
   return rows.map(({ number }) => number)
+}
+
+/** Secrets that the ledger destroys and that are there. */
+export async function listUndestroyedSecrets(db: KeyringQueries): Promise<LedgerSecretRow[]> {
+  return db.all(
+    db.tables
+      .selectFrom('ledger_secrets as n')
+      .innerJoin('secrets as s', (join) =>
+        join
+          .onRef('s.tenant_id', '=', 'n.tenant_id')
+          .onRef('s.kind', '=', 'n.kind')
+          .onRef('s.number', '=', 'n.number'),
+      )
+      .select(['n.tenant_id', 'n.kind', 'n.number']),
+  )
+}
+
+/** Claimed renewals whose old secret is there: it came back with an older keyring. */
+export async function listUnfinishedRenewals(db: KeyringQueries): Promise<RenewalRow[]> {
+  return db.all(
+    selectClaimedRenewals(db).innerJoin('secrets as s', (join) =>
+      join
+        .onRef('s.tenant_id', '=', 'r.tenant_id')
+        .on('s.kind', '=', 'decision')
+        .onRef('s.number', '=', 'r.number'),
+    ),
+  )
 }

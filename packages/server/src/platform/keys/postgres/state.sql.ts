@@ -1,9 +1,9 @@
-// The few numbers that tell whether anything a process holds in memory has changed.
+// A query for the numbers that tell whether anything a process holds in memory has changed.
 
 import { KeyringError } from '../keyring-error.ts'
 import type { PgQueries } from './keyring-pg.ts'
 
-export interface State {
+export interface KeyringState {
   /** Secrets ever destroyed. */
   readonly destroyed: number
   /** Signing keys ever made plus those retired. */
@@ -14,8 +14,8 @@ export interface State {
   readonly tenants_destroyed: number
 }
 
-export async function loadState(db: PgQueries): Promise<State> {
-  const row = await db.get<State>(
+export async function loadState(db: PgQueries): Promise<KeyringState> {
+  const row = await db.queryFirst<KeyringState>(
     `SELECT (SELECT value FROM keyring.counters WHERE name = 'destroyed') AS destroyed,
        (SELECT count(*) + count(retired_at) FROM keyring.signing_keys) AS key_changes,
        (SELECT day_floor FROM keyring.instance) AS day_floor,

@@ -1,45 +1,45 @@
-// Looking, twice a second, at what other processes have done to the keyring.
+// Checks twice a second what other processes have changed in the keyring.
 
-import { TURN_MS } from './held-secrets.ts'
+import { PERIOD_MS } from './held-secrets.ts'
 import type { PgQueries } from './keyring-pg.ts'
-import { loadState, type State } from './state.sql.ts'
+import { type KeyringState, loadState } from './state.sql.ts'
 
-/** Looks between two signs of life: every ten seconds. */
-const LOOKS_A_SIGN = 20
+/** Checks between two signs of life: ten seconds. */
+const CHECKS_PER_HEARTBEAT = 20
 
-export interface Watched {
+export interface KeyringWatcher {
   /** Wipes what has been in memory for too long; never waits. */
-  turn(): void
-  follow(state: State): Promise<void>
-  /** The look failed; the next one may not. */
-  lost(): void
+  wipeExpired(): void
+  follow(state: KeyringState): Promise<void>
+  /** A check failed; the next one may succeed. */
+  checkFailed(): void
   /** Tells other processes that this one is alive. */
-  sign(): Promise<void>
+  heartbeat(): Promise<void>
 }
 
-/** Returns how to stop it, which waits for the look that is under way. */
-export function watch(db: PgQueries, watched: Watched): () => Promise<void> {
-  let looks = 0
-  let looking: Promise<void> | undefined
-  const look = async () => {
+/** Returns a function that stops the checks and waits for the one that is running. */
+export function watchKeyring(db: PgQueries, watcher: KeyringWatcher): () => Promise<void> {
+  let checks = 0
+  let running: Promise<void> | undefined
+  const check = async () => {
     try {
-      await watched.follow(await loadState(db))
-      looks += 1
-      if (looks % LOOKS_A_SIGN === 0) await watched.sign()
+      await watcher.follow(await loadState(db))
+      checks += 1
+      if (checks % CHECKS_PER_HEARTBEAT === 0) await watcher.heartbeat()
     } catch {
-      // Whoever needs the keyring meanwhile is told what is wrong with it.
-      watched.lost()
+      // Calls that need the keyring meanwhile report what is wrong with it.
+      watcher.checkFailed()
     }
   }
   const timer = setInterval(() => {
-    watched.turn()
-    looking ??= look().finally(() => {
-      looking = undefined
+    watcher.wipeExpired()
+    running ??= check().finally(() => {
+      running = undefined
     })
-  }, TURN_MS)
+  }, PERIOD_MS)
   timer.unref()
   return async () => {
     clearInterval(timer)
-    await looking
+    await running
   }
 }

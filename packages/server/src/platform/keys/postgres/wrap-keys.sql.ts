@@ -1,14 +1,15 @@
-// Keys that the secrets of one tenant are stored under: a new version leaves old bytes unreadable.
+// Keys that the secrets of a tenant are sealed under; deleting old versions makes old bytes unreadable.
 
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
-import { KEY_BYTES, type MasterHolder, unwrap, wrap } from '../wrap.ts'
+import { KEY_BYTES, type MasterHolder, type MasterRotation, unwrap, wrap } from '../wrap.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 
 /** The owner of what belongs to no tenant: the secrets of days. */
-export const OWN = ''
+export const KEYRING_OWN = ''
 
-const LOOKS_MAX = 5
+const ATTEMPTS_MAX = 5
+const PAGE = 1_000
 
 export interface WrapKeyRow {
   readonly tenant_id: string
@@ -32,11 +33,21 @@ export function openWrapKey(master: MasterHolder, row: WrapKeyRow): KeyObject {
   return key
 }
 
-/** The same key under `next`. */
-export function rewrapWrapKey(
-  row: WrapKeyRow,
-  { from, next }: { from: MasterHolder; next: MasterHolder },
-): WrapKeyRow {
+/** Wraps every key again, under the next master key. */
+export async function rewrapKeys(tx: PgTx, rotation: MasterRotation): Promise<void> {
+  for (let after = { tenant_id: '', version: 0 }; ; ) {
+    const rows = await listWrapKeys(tx, { after, limit: PAGE })
+    const last = rows.at(-1)
+    if (!last) return
+    await updateWrapKeys(
+      tx,
+      rows.map((row) => rewrapKey(row, rotation)),
+    )
+    after = last
+  }
+}
+
+function rewrapKey(row: WrapKeyRow, { from, next }: MasterRotation): WrapKeyRow {
   const value = unwrap(from.key, wrapped(row), row.wrap_key)
   const wrap_key = wrap(next.key, wrapped(row), value)
   value.fill(0)
@@ -48,7 +59,7 @@ function wrapped({ tenant_id, version }: Pick<WrapKeyRow, 'tenant_id' | 'version
 }
 
 export async function insertWrapKey(tx: PgTx, row: WrapKeyRow): Promise<void> {
-  await tx.run(
+  await tx.execute(
     'INSERT INTO keyring.wrap_keys (tenant_id, version, wrap_key) VALUES ($1, $2, $3)',
     row.tenant_id,
     row.version,
@@ -58,9 +69,9 @@ export async function insertWrapKey(tx: PgTx, row: WrapKeyRow): Promise<void> {
 
 /** The newest, kept from being deleted until the transaction ends. */
 export async function shareWrapKey(tx: PgTx, tenant_id: string): Promise<WrapKeyRow> {
-  // The row read may be deleted while it is waited for; the next look finds the one that came.
-  for (let look = 0; look < LOOKS_MAX; look += 1) {
-    const row = await tx.get<WrapKeyRow>(
+  // The row may be deleted while this waits for it; the next attempt finds its successor.
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const row = await tx.queryFirst<WrapKeyRow>(
       `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
        WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1 FOR SHARE`,
       tenant_id,
@@ -71,7 +82,7 @@ export async function shareWrapKey(tx: PgTx, tenant_id: string): Promise<WrapKey
 }
 
 export async function lastWrapVersion(db: PgQueries, tenant_id: string): Promise<number> {
-  const row = await db.get<{ version: number | null }>(
+  const row = await db.queryFirst<{ version: number | null }>(
     'SELECT max(version) AS version FROM keyring.wrap_keys WHERE tenant_id = $1',
     tenant_id,
   )
@@ -80,7 +91,7 @@ export async function lastWrapVersion(db: PgQueries, tenant_id: string): Promise
 
 /** Every owner of a wrap key, the keyring itself included. */
 export async function listWrapOwners(db: PgQueries): Promise<string[]> {
-  const rows = await db.all<{ tenant_id: string }>(
+  const rows = await db.query<{ tenant_id: string }>(
     'SELECT DISTINCT tenant_id FROM keyring.wrap_keys ORDER BY tenant_id',
   )
   return rows.map(({ tenant_id }) => tenant_id)
@@ -92,7 +103,7 @@ export async function lockOldWrapKeys(
   tenant_id: string,
   before: number,
 ): Promise<WrapKeyRow[]> {
-  return tx.all<WrapKeyRow>(
+  return tx.query<WrapKeyRow>(
     `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
      WHERE tenant_id = $1 AND version < $2 ORDER BY version FOR UPDATE`,
     tenant_id,
@@ -107,20 +118,20 @@ export async function deleteOldWrapKeys(
   before: number,
 ): Promise<void> {
   const at = 'WHERE tenant_id = $1 AND version < $2'
-  await tx.run(
+  await tx.execute(
     `UPDATE keyring.wrap_keys SET wrap_key = decode(repeat('00', length(wrap_key)), 'hex') ${at}`,
     tenant_id,
     before,
   )
-  await tx.run(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id, before)
+  await tx.execute(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id, before)
 }
 
 /** Of all owners, in pages by owner and version. */
-export async function listWrapKeys(
+async function listWrapKeys(
   db: PgQueries,
   page: { after: Pick<WrapKeyRow, 'tenant_id' | 'version'>; limit: number },
 ): Promise<WrapKeyRow[]> {
-  return db.all<WrapKeyRow>(
+  return db.query<WrapKeyRow>(
     `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
      WHERE (tenant_id, version) > ($1, $2) ORDER BY tenant_id, version LIMIT $3`,
     page.after.tenant_id,
@@ -129,8 +140,8 @@ export async function listWrapKeys(
   )
 }
 
-export async function updateWrapKeys(tx: PgTx, rows: readonly WrapKeyRow[]): Promise<void> {
-  await tx.run(
+async function updateWrapKeys(tx: PgTx, rows: readonly WrapKeyRow[]): Promise<void> {
+  await tx.execute(
     `UPDATE keyring.wrap_keys AS k SET wrap_key = u.wrap_key
      FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS u (tenant_id, version, wrap_key)
      WHERE k.tenant_id = u.tenant_id AND k.version = u.version`,
@@ -142,7 +153,7 @@ export async function updateWrapKeys(tx: PgTx, rows: readonly WrapKeyRow[]): Pro
 
 /** All versions of one owner. */
 export async function listOwnWrapKeys(db: PgQueries, tenant_id: string): Promise<WrapKeyRow[]> {
-  return db.all<WrapKeyRow>(
+  return db.query<WrapKeyRow>(
     'SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys WHERE tenant_id = $1',
     tenant_id,
   )

@@ -2,7 +2,7 @@
 // telling on standard output what it has been told is done.
 
 import { writeSync } from 'node:fs'
-import { openFileKeyring } from '../file-keyring.ts'
+import { openFileKeyring } from '../file/open-file-keyring.ts'
 import { MASTER, NOW_US } from './temp-keyring.ts'
 
 const [, , dir = '', ledger_copy = ''] = process.argv

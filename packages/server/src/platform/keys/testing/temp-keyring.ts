@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { openFileKeyring } from '../file-keyring.ts'
+import { openFileKeyring } from '../file/open-file-keyring.ts'
 import type { Keyring } from '../keyring.ts'
 
 export const MASTER = createHash('sha256').update('test master key').digest()

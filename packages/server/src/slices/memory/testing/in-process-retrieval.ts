@@ -1,8 +1,8 @@
 // Ranking and packing as retrieval does them, without service and database: for bulk runs.
 
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
-import { packWithinBudget } from '../retrieval/pack.ts'
-import { StoreIndex } from '../retrieval/store-index.ts'
+import { StoreIndex } from '../index/store-index.ts'
+import { packWithinBudget } from '../read/pack.ts'
 
 export interface PlainFact {
   readonly content: string

@@ -2,11 +2,9 @@
 
 import { createStaticEmbedder } from '../../../platform/embed/static-embedder.ts'
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
-import { analyse, analyseQuery } from '../retrieval/analysis.ts'
-import { SCORE_UNIT } from '../retrieval/bm25.ts'
-import { Partition } from '../retrieval/partition.ts'
-import { takeScratch } from '../retrieval/search-scratch.ts'
-import { scoreWords } from '../retrieval/word-scores.ts'
+import { analyse, analyseQuery } from '../index/analysis.ts'
+import { Partition } from '../index/partition.ts'
+import { SCORE_UNIT, scoreTerms, takeScratch } from '../index/word-scores.ts'
 import type { PlainFact } from './in-process-retrieval.ts'
 
 /** By position in the list of facts. */
@@ -64,9 +62,9 @@ function sumsOf(partition: Partition, facts: number, query: string): Float64Arra
   const visible = new Uint8Array(partition.columns.used).fill(1)
   const sums = new Float64Array(facts)
   try {
-    const found = scoreWords(partition, analyseQuery(query), { visible, scratch })
+    const found = scoreTerms(partition, analyseQuery(query), { visible, scratch })
     for (let ref = 0; ref < facts; ref += 1) {
-      const slot = partition.slotOf(ref)
+      const slot = partition.findSlot(ref)
       if (slot === undefined) continue
       sums[ref] = ((found.lexical[slot] ?? 0) + (found.neighbour[slot] ?? 0)) / SCORE_UNIT
     }

@@ -1,13 +1,13 @@
 // What a store's index costs, measured inside the service's process: for the bench.
 
 import type { Kernel } from '../../../platform/kernel.ts'
-import { listFactsSince } from '../facts.sql.ts'
-import { openRows } from '../opened-fact.ts'
-import { analyse } from '../retrieval/analysis.ts'
-import { StoreIndex } from '../retrieval/store-index.ts'
-import { storeIndexes } from '../store-indexes.ts'
-import { findStore } from '../stores.sql.ts'
-import { embedQuery } from '../vectors.ts'
+import { embedQuery } from '../facts/embeddings.ts'
+import { listFactsSince } from '../facts/facts.sql.ts'
+import { openFactRows } from '../facts/opened-fact.ts'
+import { analyse } from '../index/analysis.ts'
+import { StoreIndex } from '../index/store-index.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import { findStore } from '../stores/stores.sql.ts'
 
 const TENANT = 'local'
 const PAGE = 500
@@ -47,7 +47,7 @@ export async function buildParts(kernel: Kernel, store_id: string, count: number
       listFactsSince(db, store_id, { seq: -1, after, limit: PAGE }),
     )
     marks.push(spentMs())
-    const opened = await openRows(kernel, TENANT, rows)
+    const opened = await openFactRows(kernel, TENANT, rows)
     marks.push(spentMs())
     for (const { content } of opened) analyse(content)
     marks.push(spentMs())
@@ -85,7 +85,7 @@ export async function buildIndex(kernel: Kernel, store_id: string): Promise<Buil
   for (;;) {
     try {
       const { head_seq } = await rowOf(kernel, store_id)
-      await storeIndexes(kernel).current(TENANT, store_id, head_seq)
+      await storeIndexes(kernel).loadCurrent(TENANT, store_id, head_seq)
       return {
         build_ms: performance.now() - startedAt,
         build_cpu_ms: spentMs() - spentBefore,
@@ -107,7 +107,7 @@ export function heldMemory(kernel: Kernel, store_id: string): Memory {
   // Twice: what a finaliser lets go of is collected by the second.
   for (let round = 0; round < 2; round += 1) globalThis.gc?.()
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
-  const estimate = storeIndexes(kernel).peek(TENANT, store_id).bytes
+  const estimate = storeIndexes(kernel).describe(TENANT, store_id).bytes
   return { rss, held: heapUsed + arrayBuffers, estimate }
 }
 
@@ -126,7 +126,7 @@ export async function searchTimes(
   { kind, queries, back_us = 0, filter }: Searched,
 ): Promise<Times> {
   const { head_seq, embedder } = await rowOf(kernel, store_id)
-  const index = await storeIndexes(kernel).current(TENANT, store_id, head_seq)
+  const index = await storeIndexes(kernel).loadCurrent(TENANT, store_id, head_seq)
   const at_us = kernel.clock.now() - back_us
   const times: number[] = []
   for (const query of queries) {

@@ -1,0 +1,121 @@
+// Retries take their own conflicts only, queues keep their order, a semaphore its number.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Conflict, keyedQueue, retryOnConflict, semaphore } from './concurrency.ts'
+import { Refusal } from './refusal.ts'
+
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 2))
+
+describe('retryOnConflict', () => {
+  const options = { on: 'store', attempts: 3, message: 'the store keeps changing' } as const
+
+  test('runs again until there is no conflict, and returns the result', async () => {
+    let runs = 0
+    const result = await retryOnConflict(async () => {
+      runs += 1
+      if (runs < 3) throw new Conflict('store')
+      return 'done'
+    }, options)
+    assert.deepEqual([result, runs], ['done', 3])
+  })
+
+  test('refuses unavailable after the last attempt, and says when to come back', async () => {
+    let runs = 0
+    const act = async () => {
+      runs += 1
+      throw new Conflict('store')
+    }
+    await assert.rejects(retryOnConflict(act, options), (error) => {
+      assert(error instanceof Refusal)
+      assert.equal(error.code, 'unavailable')
+      assert.equal(error.message, 'the store keeps changing')
+      assert.equal(error.extras.retry_after_s, 1)
+      return true
+    })
+    assert.equal(runs, 3)
+  })
+
+  test('a conflict over something else is left to the retry around it', async () => {
+    let [outer, inner] = [0, 0]
+    const result = await retryOnConflict(() => {
+      outer += 1
+      const act = async () => {
+        inner += 1
+        if (outer === 1) throw new Conflict('store')
+        return 'done'
+      }
+      return retryOnConflict(act, { on: 'idempotency_key', attempts: 5 })
+    }, options)
+    assert.deepEqual([result, outer, inner], ['done', 2, 2])
+  })
+
+  test('other errors end it at once', async () => {
+    let runs = 0
+    const act = async () => {
+      runs += 1
+      throw new TypeError('a bug')
+    }
+    await assert.rejects(retryOnConflict(act, { ...options, pause_ms: 1 }), TypeError)
+    assert.equal(runs, 1)
+  })
+})
+
+describe('keyedQueue', () => {
+  test('work of one key never overlaps and keeps its order, failures included', async () => {
+    const queue = keyedQueue()
+    const seen: string[] = []
+    const work = (name: string, fails: boolean) =>
+      queue.run('key', async () => {
+        seen.push(`${name} begins`)
+        await pause()
+        seen.push(`${name} ends`)
+        if (fails) throw new Error(name)
+        return name
+      })
+    const results = await Promise.allSettled([work('a', false), work('b', true), work('c', false)])
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.deepEqual(
+      seen,
+      ['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]),
+    )
+  })
+
+  test('keys do not wait for each other, and idle waits for all of them', async () => {
+    const queue = keyedQueue()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let ended = false
+    const slow = queue.run('a', async () => {
+      await promise
+      ended = true
+      throw new Error('its caller learns of it')
+    })
+    const slowFails = assert.rejects(slow)
+    assert.equal(await queue.run('b', async () => 'done'), 'done')
+    const idle = queue.idle()
+    assert.equal(ended, false)
+    resolve()
+    await idle
+    assert.equal(ended, true)
+    await slowFails
+  })
+})
+
+test('a semaphore lets in as many as it has permits, the others in the order they came', async () => {
+  const permits = semaphore(2)
+  const begun: number[] = []
+  let [running, most] = [0, 0]
+  const act = (n: number) => async () => {
+    begun.push(n)
+    running += 1
+    most = Math.max(most, running)
+    await pause()
+    running -= 1
+    if (n === 1) throw new Error('its permit is free again all the same')
+  }
+  await Promise.allSettled([0, 1, 2, 3, 4].map((n) => permits.run(act(n))))
+  assert.deepEqual([begun, most], [[0, 1, 2, 3, 4], 2])
+})

@@ -1,0 +1,112 @@
+// Optimistic retries, queues by key and semaphores.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from './refusal.ts'
+
+/** What can change between the read that a unit of work is prepared from and the unit itself. */
+export type ConflictSubject =
+  | 'approver'
+  | 'decision_id'
+  | 'erasure_plan'
+  | 'erasure_under_way'
+  | 'idempotency_key'
+  | 'policies'
+  | 'policy'
+  | 'record'
+  | 'store'
+
+/**
+ * Something changed since it was read, so the work must be prepared again. Thrown inside or before
+ * a unit of work and caught by `retryOnConflict` of the same subject: retries nest, and each takes
+ * only the conflicts that its own preparation can resolve.
+ */
+export class Conflict extends Error {
+  readonly subject: ConflictSubject
+
+  constructor(subject: ConflictSubject) {
+    super(`${subject} changed since it was read`)
+    this.name = 'Conflict'
+    this.subject = subject
+  }
+}
+
+export interface RetryOptions {
+  readonly on: ConflictSubject
+  /** How often `act` runs at most. */
+  readonly attempts: number
+  /** Text of the refusal after the last attempt. */
+  readonly message?: string
+  /** Default: 1. */
+  readonly retry_after_s?: number
+  /** Pause between attempts; default: none. */
+  readonly pause_ms?: number
+}
+
+/** Runs `act` again while it meets conflicts of the subject; refuses `unavailable` at last. */
+export async function retryOnConflict<T>(
+  act: () => Promise<T>,
+  { on, attempts, message, retry_after_s = 1, pause_ms }: RetryOptions,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof Conflict) || error.subject !== on) throw error
+      if (attempt === attempts) throw new Refusal('unavailable', message, { retry_after_s })
+    }
+    if (pause_ms !== undefined) await sleep(pause_ms)
+  }
+}
+
+export interface KeyedQueue {
+  /** Runs `act` once all earlier work of the key has ended, whether it failed or not. */
+  run<T>(key: string, act: () => Promise<T>): Promise<T>
+  /** Resolves when all work queued so far, of every key, has ended. Never rejects. */
+  idle(): Promise<void>
+}
+
+/** Work of one key runs one after another, in the order of the calls; keys do not wait. */
+export function keyedQueue(): KeyedQueue {
+  /** The end of the last work of each key. */
+  const last = new Map<string, Promise<void>>()
+  return {
+    async run(key, act) {
+      const result = (last.get(key) ?? Promise.resolve()).then(act)
+      const ended = result.then(ignore, ignore)
+      last.set(key, ended)
+      try {
+        return await result
+      } finally {
+        if (last.get(key) === ended) last.delete(key)
+      }
+    },
+    async idle() {
+      await Promise.all(last.values())
+    },
+  }
+}
+
+const ignore = (): void => {}
+
+export interface Semaphore {
+  run<T>(act: () => Promise<T>): Promise<T>
+}
+
+/** At most `permits` calls run at a time; the others wait in the order they came. */
+export function semaphore(permits: number): Semaphore {
+  let free = permits
+  const waiting: (() => void)[] = []
+  return {
+    async run(act) {
+      if (free > 0) free -= 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      try {
+        return await act()
+      } finally {
+        const next = waiting.shift()
+        if (next) next()
+        else free += 1
+      }
+    },
+  }
+}

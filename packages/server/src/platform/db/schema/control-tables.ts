@@ -1,0 +1,69 @@
+// The control tables: reached only through `control.sql.ts`, jobs, leases and destructions.
+
+import { blob, integer, nullable, tenantId, text } from './columns.ts'
+
+export const controlTables = {
+  instance: {
+    instance_id: text('minted', 'random id of the keyring the database belongs to'),
+  },
+  tenants: {
+    tenant_id: tenantId,
+    name: text('caller_label', 'the name the operator gave the tenant'),
+    plan: text('enum', 'plans of the contract'),
+    created_us: integer,
+  },
+  credentials: {
+    key_hash: blob('digest', 'SHA-256 of a random key'),
+    key_id: text('minted', 'key id'),
+    tenant_id: nullable(text('minted', 'tenant id')),
+    class: text('enum', 'credential classes'),
+    name: text('caller_label', 'the name the administrator gave the key'),
+    prefix: text('minted', 'class part of the key'),
+    scopes: text('enum', 'scopes of the contract'),
+    allowed_stores: text('minted', 'store ids'),
+    max_trust_tier: nullable(text('enum', 'trust tiers')),
+    created_us: integer,
+    expires_us: nullable(integer),
+    revoked_us: nullable(integer),
+  },
+  jobs: {
+    job_id: text('minted', 'job id'),
+    tenant_id: tenantId,
+    kind: text('enum', 'job kinds in code'),
+    state: text('enum', 'job states'),
+    payload: text('composed', 'ids, numbers, legal basis and requester as certified'),
+    progress_done: integer,
+    progress_total: integer,
+    attempts: integer,
+    error: nullable(text('minted', 'name of an error class, never its message')),
+    created_us: integer,
+    updated_us: integer,
+    lease_until_us: integer,
+  },
+  leases: {
+    name: text('minted', 'names in code'),
+    holder: text('minted', 'process id we made'),
+    until_us: integer,
+  },
+  /** The number of a tenant's policies as a whole; absent: it never had one. */
+  policy_sets: {
+    tenant_id: tenantId,
+    policy_set: integer,
+  },
+  /** Tenants that are off-boarded, or about to be. */
+  destructions: {
+    tenant_id: tenantId,
+    certificate_id: text('minted', 'certificate id'),
+    requested_us: integer,
+    /** JSON: the basis and who asked, as they will be certified. */
+    reasons: text('composed', 'basis and requester as the operator gave them'),
+    /** Of the last entry of its log; null: not there yet. */
+    log_seq: nullable(integer),
+    destroyed_us: nullable(integer),
+    /** The signed certificate; null: not signed yet. */
+    record: nullable(text('composed', 'signed counts and statuses; reasons as above')),
+    /** Removes the rows. */
+    job_id: nullable(text('minted', 'job id')),
+    removed_us: nullable(integer),
+  },
+}

@@ -1,0 +1,96 @@
+// The tables of stores and facts, their retention and legal holds.
+
+import { blob, integer, nullable, tenantId, text } from './columns.ts'
+
+export const memoryTables = {
+  stores: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'minted, or the name a store was addressed by'),
+    secret_no: integer,
+    sealed: blob('sealed', 'name and labels; the secret goes with the store'),
+    capabilities: text('enum', 'capability flags'),
+    tokenizer: text('enum', 'tokenizer names'),
+    /** Name of what makes its vectors. */
+    embedder: text('enum', 'embedder names'),
+    /** 1: texts have been given to an embedding service outside; it stays so. */
+    sent_out: integer,
+    state: text('enum', 'store states'),
+    head_seq: integer,
+    created_us: integer,
+  },
+  facts: {
+    tenant_id: tenantId,
+    ref: integer,
+    store_id: text('caller_label', 'see stores.store_id'),
+    namespace: nullable(text('caller_label', 'in clear, removed with the row')),
+    written_seq: integer,
+    written_us: integer,
+    token_count: integer,
+    state: integer,
+    /** Log position at which `sealed` became what it is: written, or embedded again. */
+    sealed_seq: integer,
+    /** The space of the sealed vector; null: there is none. */
+    space_mark: nullable(integer),
+    sealed: blob('sealed', 'content, metadata, vector, provenance; key destroyed, row removed'),
+  },
+  validity: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id'),
+    ref: integer,
+    from_seq: integer,
+    until_seq: nullable(integer),
+    valid_from_us: integer,
+    valid_until_us: nullable(integer),
+    predecessor: nullable(integer),
+    superseded_by: nullable(integer),
+  },
+  tombstones: {
+    tenant_id: tenantId,
+    ref: integer,
+    store_id: nullable(text('caller_label', 'see stores.store_id')),
+    written_seq: nullable(integer),
+    erased_seq: integer,
+    erased_us: integer,
+    certificate_id: nullable(text('minted', 'certificate id')),
+  },
+  /** A retrieval has returned it at least once. Goes with the fact. */
+  retrieved_facts: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id'),
+    ref: integer,
+  },
+  store_retention: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; removed with the store'),
+    /** Null: for good. */
+    retain_days: nullable(integer),
+    set_us: integer,
+    set_by: text('minted', 'key id'),
+    /** On what basis, under the secret of the store. */
+    sealed: nullable(blob('sealed', 'the basis; the secret goes with the store')),
+    /** The run under way, and what it goes by to its end. */
+    job_id: nullable(text('minted', 'job id')),
+    run_days: nullable(integer),
+    run_cutoff_us: nullable(integer),
+    run_started_us: nullable(integer),
+    run_erased: integer,
+    /** JSON: the refs it is at, counted once they are gone. */
+    run_batch: nullable(text('composed', 'refs of the batch under way')),
+    last_us: nullable(integer),
+    last_erased: integer,
+  },
+  store_holds: {
+    tenant_id: tenantId,
+    hold_id: text('minted', 'random id'),
+    store_id: text('caller_label', 'see stores.store_id; removed with the store'),
+    placed_seq: integer,
+    placed_us: integer,
+    placed_by: text('minted', 'key id'),
+    until_us: nullable(integer),
+    released_us: nullable(integer),
+    released_by: nullable(text('minted', 'key id')),
+    /** Reason and matter, under the secret of the store. */
+    sealed: blob('sealed', 'reason and matter; the secret goes with the store'),
+    sealed_release: nullable(blob('sealed', 'reason; the secret goes with the store')),
+  },
+}

@@ -1,0 +1,42 @@
+// The tables of the data database. Times are microseconds, flags 0/1, documents JSON text.
+//
+// Each column says what it holds and, where that is text or bytes, why no erased content stays in
+// it; a test compares this with the schema that the migrations make. Content is in a few more
+// places, and each has to be reached by an erasure:
+// - data files and WAL: pages of these tables; secure_delete overwrites them
+// - secrets.slots: random secrets, overwritten in place when destroyed
+// - the ledger's copy, backups: the ledger's rows, and what is unreadable once they are replayed
+// - log lines: ids, codes and durations
+// - the index of a store, opened facts: `forget()` drops the ref at once; other processes follow by
+//   log position, and show a fact only beside a live row of the same snapshot
+// - texts that are embedded again: `forget()` stops the batch the ref is in, sent or not
+// - buffers of opened facts: wiped, or left to the collector after each answer
+// - secret blocks: `destroySecrets` wipes them
+// - units of work before their commit: one that would store an erasing ref is refused
+// - returned refs and evaluations before they are recorded, usage, compiled policies, counts of
+//   near-duplicates, layouts of the manifold, tokenizers: no content
+// - the embedding service of the embedder `http`: outside; certificates say so
+
+import type { RowsOf } from './columns.ts'
+import { controlTables } from './control-tables.ts'
+import { decisionTables } from './decision-tables.ts'
+import { governanceTables } from './governance-tables.ts'
+import { logTables } from './log-tables.ts'
+import { memoryTables } from './memory-tables.ts'
+import { reportTables } from './report-tables.ts'
+import { reputationTables } from './reputation-tables.ts'
+
+export const dataTables = {
+  ...controlTables,
+  ...logTables,
+  ...memoryTables,
+  ...decisionTables,
+  ...governanceTables,
+  ...reputationTables,
+  ...reportTables,
+}
+
+/** The rows of each table. */
+export type Tables = RowsOf<typeof dataTables>
+export type ControlTable = keyof typeof controlTables
+export type TenantTable = Exclude<keyof Tables, ControlTable>

@@ -1,0 +1,154 @@
+// Opens the keyring of the embedded engine: keyring.db and secrets.slots in one directory.
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatTime } from '../../clock.ts'
+import { PRIVATE_DIRECTORY } from '../durable-file.ts'
+import type { Keyring } from '../keyring.ts'
+import { checkpointStore } from '../ledger/checkpoints.ts'
+import { StoredLedger } from '../ledger/ledger.ts'
+import { LedgerCopy } from '../ledger/ledger-copy.ts'
+import { recoverKeyring } from '../ledger/recover.ts'
+import { DayKeys } from '../shared/day-keys.ts'
+import {
+  findInstance,
+  insertInstance,
+  newInstance,
+  requireInstance,
+} from '../shared/instance.sql.ts'
+import { SigningKeys } from '../shared/signing-keys.ts'
+import { type KeyringParts, StoredKeyring } from '../shared/stored-keyring.ts'
+import { TenantRing } from '../shared/tenant-ring.ts'
+import { type MasterHolder, masterKeyObject } from '../wrap.ts'
+import { backupKeyring, DB_FILE, SLOT_FILE } from './backup.ts'
+import { loadSlotsEnd } from './blocks.sql.ts'
+import { FileLedgerOrder } from './ledger-order.sql.ts'
+import { FIRST_SLOT, SlotFile } from './slot-file.ts'
+import { SlotStore } from './slot-store.ts'
+import { SqliteDb } from './sqlite-db.ts'
+
+export interface FileKeyringOptions {
+  /** Created, with mode 0700, when absent. One process may write to it at a time. */
+  readonly dir: string
+  /** 32 bytes. */
+  readonly master_key: Buffer
+  /** Microseconds since the epoch; stamps the signing keys made on the first open. */
+  readonly now_us: () => number
+  /** File that ledger changes and signed checkpoints are appended to; best on another disk. */
+  readonly ledger_copy?: string | undefined
+  /**
+   * For reading beside the process that owns the keyring: nothing is created, merged, destroyed or
+   * written, and the ledger copy is not read.
+   */
+  readonly read_only?: boolean
+}
+
+export interface KeyringFiles {
+  readonly db: SqliteDb
+  readonly slots: SlotFile
+  readonly instance_id: string
+}
+
+/**
+ * Opens or creates. Before it resolves the ledger and the checkpoints are level with their copy,
+ * and every secret the ledger names is destroyed, in whatever state its row is: destroying is the
+ * step that follows the row, so after a crash between the two, or on a restored keyring, it is
+ * done here.
+ */
+export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyring> {
+  const { dir, ledger_copy, read_only = false } = options
+  const master = { key: masterKeyObject(options.master_key) }
+  if (!read_only) mkdirSync(dir, { recursive: true, mode: PRIVATE_DIRECTORY })
+  const files = await openKeyringFiles(dir, master, { read_only })
+  let copy: LedgerCopy | undefined
+  try {
+    if (ledger_copy && !read_only) copy = LedgerCopy.open(ledger_copy, files.instance_id)
+    const opened_at = read_only ? null : formatTime(options.now_us())
+    const parts = await openParts(files, { master, copy, opened_at })
+    return new FileKeyring(parts, files, copy)
+  } catch (error) {
+    copy?.close()
+    closeKeyringFiles(files)
+    throw error
+  }
+}
+
+/** `wrong_master_key` when the keyring is wrapped under another key. */
+export async function openKeyringFiles(
+  dir: string,
+  master: MasterHolder,
+  { read_only }: { read_only: boolean },
+): Promise<KeyringFiles> {
+  const db = SqliteDb.open(join(dir, DB_FILE), { read_only })
+  try {
+    if (!read_only && !(await findInstance(db)))
+      await db.transact((tx) =>
+        insertInstance(tx, { ...newInstance(master), slots_end: FIRST_SLOT }),
+      )
+    const { instance_id } = await requireInstance(db, master)
+    const expected = { instance_id, slots_end: await loadSlotsEnd(db) }
+    const path = join(dir, SLOT_FILE)
+    const slots = read_only ? SlotFile.openReadOnly(path, expected) : SlotFile.open(path, expected)
+    return { db, slots, instance_id }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+export function closeKeyringFiles({ db, slots }: KeyringFiles): void {
+  db.close()
+  slots.close()
+}
+
+interface OpenedParts extends KeyringParts {
+  readonly secrets: SlotStore
+}
+
+/** @param opened_at null: read only */
+async function openParts(
+  { db, slots, instance_id }: KeyringFiles,
+  options: { master: MasterHolder; copy: LedgerCopy | undefined; opened_at: string | null },
+): Promise<OpenedParts> {
+  const { master, copy, opened_at } = options
+  const secrets = new SlotStore(db, slots)
+  const storage = { db, secrets, copy, order: new FileLedgerOrder() }
+  const signing = new SigningKeys({ db, master, now_ms: () => performance.now() })
+  const merged_from_copy = opened_at === null ? 0 : await recoverKeyring(storage)
+  await (opened_at === null ? signing.reload() : signing.createMissing(opened_at))
+  return {
+    db,
+    master,
+    secrets,
+    signing,
+    tenants: new TenantRing({ db, secrets, master }),
+    days: new DayKeys({ db, secrets, master }),
+    ledger: new StoredLedger(storage),
+    checkpoints: checkpointStore(storage),
+    instance_id,
+    merged_from_copy,
+  }
+}
+
+class FileKeyring extends StoredKeyring {
+  readonly #files: KeyringFiles
+  readonly #secrets: SlotStore
+  readonly #copy: LedgerCopy | undefined
+
+  constructor(parts: OpenedParts, files: KeyringFiles, copy: LedgerCopy | undefined) {
+    super(parts)
+    this.#files = files
+    this.#secrets = parts.secrets
+    this.#copy = copy
+  }
+
+  backupTo(path: string): Promise<void> {
+    return backupKeyring(this.#files.db, this.#files.slots, path)
+  }
+
+  close(): void {
+    this.#secrets.wipeMemory()
+    closeKeyringFiles(this.#files)
+    this.#copy?.close()
+  }
+}

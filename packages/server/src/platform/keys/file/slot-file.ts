@@ -1,0 +1,143 @@
+// secrets.slots: a flat file of 32-byte secrets, each destroyed by overwriting it in place.
+//
+// Layout, big-endian:
+//   slot 0        header: "custslot" (8) ‖ version u32 (1) ‖ slot size u32 (32) ‖ instance id (16)
+//   slot n >= 1   bytes 32n … 32n+31: one secret, or 32 zeros: destroyed, or not yet used
+// Slots are handed out upwards and never again; keyring.db says which slot is whose. The
+// file grows by zeros ahead of use, so that writing a secret changes no file metadata and the
+// secret lands on the blocks that destroying it will overwrite. On copy-on-write file systems
+// (btrfs, ZFS, snapshots) overwriting leaves the old block: there the guarantee needs a plain one.
+
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { syncDirectory, writeFileDurably, writeFully } from '../durable-file.ts'
+import { KeyringError } from '../keyring-error.ts'
+import { type NumberRun, SECRET_BYTES } from '../secret-bytes.ts'
+
+/** The first slot that can hold a secret. */
+export const FIRST_SLOT = 1
+const MAGIC = 'custslot'
+const VERSION = 1
+const GROWTH_BYTES = 256 * 1024
+
+export function slotFileHeader(instance_id: string): Buffer {
+  const header = Buffer.alloc(SECRET_BYTES)
+  header.write(MAGIC, 0, 'latin1')
+  header.writeUInt32BE(VERSION, 8)
+  header.writeUInt32BE(SECRET_BYTES, 12)
+  header.write(instance_id, 16, 'hex')
+  return header
+}
+
+export interface SlotFileExpectation {
+  readonly instance_id: string
+  /** One past the last slot handed out. */
+  readonly slots_end: number
+}
+
+export class SlotFile {
+  readonly #fd: number
+  #size: number
+
+  private constructor(fd: number, size: number) {
+    this.#fd = fd
+    this.#size = size
+  }
+
+  /** For reading beside the process that writes it; `slots_end` may have grown since. */
+  static openReadOnly(path: string, expected: SlotFileExpectation): SlotFile {
+    if (!existsSync(path)) throw new KeyringError('slot_file_missing', `${path} is missing`)
+    const fd = openSync(path, 'r')
+    try {
+      return new SlotFile(fd, checkedSize(fd, path, expected))
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
+  }
+
+  /** Creates it when no slot was ever handed out; otherwise it must be there and whole. */
+  static open(path: string, expected: SlotFileExpectation): SlotFile {
+    const unused = expected.slots_end <= FIRST_SLOT
+    // A crash during the very first open can leave the name without its 32 bytes.
+    if (unused && existsSync(path) && statSync(path).size < SECRET_BYTES) rmSync(path)
+    if (!existsSync(path)) {
+      if (!unused) throw new KeyringError('slot_file_missing', `${path} is missing`)
+      writeFileDurably(path, slotFileHeader(expected.instance_id))
+      syncDirectory(dirname(path))
+    }
+    const fd = openSync(path, 'r+')
+    try {
+      return new SlotFile(fd, checkedSize(fd, path, expected))
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
+  }
+
+  /** A fresh copy of slots `[start, end)`. */
+  read({ start, end }: NumberRun): Buffer {
+    const bytes = Buffer.alloc((end - start) * SECRET_BYTES)
+    readFully(this.#fd, bytes, start * SECRET_BYTES)
+    return bytes
+  }
+
+  /** Durable when it returns. `secrets` is a whole number of slots. */
+  write(start: number, secrets: Uint8Array): void {
+    const end = start * SECRET_BYTES + secrets.length
+    if (end > this.#size) this.#grow(end)
+    writeFully(this.#fd, secrets, start * SECRET_BYTES)
+    fdatasyncSync(this.#fd)
+  }
+
+  /** Zeros over every run, then one flush: when it returns the secrets are nowhere in the file. */
+  erase(runs: readonly NumberRun[]): void {
+    if (runs.length === 0) return
+    for (const { start, end } of runs)
+      writeFully(this.#fd, Buffer.alloc((end - start) * SECRET_BYTES), start * SECRET_BYTES)
+    fdatasyncSync(this.#fd)
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+
+  #grow(needed: number): void {
+    const size = Math.ceil(needed / GROWTH_BYTES) * GROWTH_BYTES
+    writeFully(this.#fd, Buffer.alloc(size - this.#size), this.#size)
+    fdatasyncSync(this.#fd)
+    this.#size = size
+  }
+}
+
+function checkedSize(fd: number, path: string, expected: SlotFileExpectation): number {
+  const size = fstatSync(fd).size
+  if (size < expected.slots_end * SECRET_BYTES)
+    throw new KeyringError(
+      'slot_file_truncated',
+      `${path} has ${size} bytes, ${expected.slots_end * SECRET_BYTES} were in use`,
+    )
+  const header = Buffer.alloc(SECRET_BYTES)
+  readFully(fd, header, 0)
+  if (!header.equals(slotFileHeader(expected.instance_id)))
+    throw new KeyringError('slot_file_foreign', `${path} does not belong to this keyring`)
+  return size
+}
+
+function readFully(fd: number, into: Buffer, position: number): void {
+  let done = 0
+  while (done < into.length) {
+    const read = readSync(fd, into, done, into.length - done, position + done)
+    if (read === 0) throw new KeyringError('slot_file_truncated', 'the slot file ended early')
+    done += read
+  }
+}

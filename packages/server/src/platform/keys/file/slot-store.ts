@@ -1,0 +1,306 @@
+// Secrets of the embedded keyring: in slots of a file, each destroyed by overwriting it in place.
+
+import { randomFillSync } from 'node:crypto'
+import type { SecretBlock, SecretKind } from '../keyring.ts'
+import { KeyringError } from '../keyring-error.ts'
+import { listLedgerSecrets, listLedgerTenants } from '../ledger/ledger.sql.ts'
+import { selectClaimedRenewals } from '../ledger/parts.sql.ts'
+import { copySecret, isErased, runsOf, SECRET_BYTES, secretIn } from '../secret-bytes.ts'
+import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
+import {
+  firstFreeNumber,
+  type ReserveOptions,
+  reserveCount,
+} from '../shared/reserved-numbers.sql.ts'
+import type {
+  LedgerSecretRow,
+  NumberedSecret,
+  RenewalRow,
+  SecretOwner,
+  SecretStore,
+  SecretTx,
+} from '../shared/secret-store.ts'
+import { destroyedRow, isDestroyed } from '../shared/tenant-rows.ts'
+import {
+  findTenant,
+  listDestroyedWithBlocks,
+  lockLiveTenant,
+  upsertTenants,
+} from '../shared/tenants.sql.ts'
+import { BlockIndex } from './block-index.ts'
+import { BlockMemory } from './block-memory.ts'
+import {
+  type BlockOwner,
+  type BlockRow,
+  deleteBlocks,
+  deleteDays,
+  hasBlocks,
+  insertBlock,
+  insertDay,
+  listBlocks,
+  listDaySlots,
+  listDaysBefore,
+  nextNumber,
+  takeSlots,
+} from './blocks.sql.ts'
+import type { SlotFile } from './slot-file.ts'
+import type { SqliteDb } from './sqlite-db.ts'
+
+const KINDS: readonly SecretKind[] = ['fact', 'decision']
+/** Slots this near are fetched by one read: 4 kB more cost less than a second call. */
+const READ_GAP_SLOTS = 128
+const RUN_SLOTS_MAX = 32_768
+
+export class SlotStore implements SecretStore {
+  readonly #db: SqliteDb
+  readonly #slots: SlotFile
+  readonly #memory = new BlockMemory()
+  readonly #index: BlockIndex
+
+  constructor(db: SqliteDb, slots: SlotFile) {
+    this.#db = db
+    this.#slots = slots
+    this.#index = new BlockIndex(db)
+  }
+
+  transact<T>(unit: (tx: KeyringTx, secrets: SecretTx) => Promise<T>): Promise<T> {
+    return this.#db.transact((tx) => unit(tx, this.#secretTx(tx)))
+  }
+
+  async reserve(
+    tenant_id: string,
+    kind: SecretKind,
+    options: ReserveOptions,
+  ): Promise<SecretBlock> {
+    const owner = { tenant_id, kind }
+    const count = reserveCount(options)
+    const secrets = randomFillSync(Buffer.alloc(count * SECRET_BYTES))
+    // Secrets are flushed before the row that names them: a crash in between leaves slots that
+    // nobody was given, and the next reservation writes over them.
+    const block = await this.#db.transact(async (tx) => {
+      if (!(await lockLiveTenant(tx, tenant_id)))
+        throw new KeyringError('tenant_key_missing', `no key for tenant ${tenant_id}`)
+      const from = Math.max(await nextNumber(tx, owner), options.at_least)
+      const first = await firstFreeNumber(tx, owner, { from, count })
+      const slot = await takeSlots(tx, count)
+      this.#slots.write(slot, secrets)
+      await insertBlock(tx, owner, { first, count, slot })
+      return { first, count, slot }
+    })
+    this.#memory.add(keyOf(owner), block.first, secrets)
+    return { first: block.first, count, secretAt: (number) => this.#secretAt(owner, block, number) }
+  }
+
+  async read(
+    tenant_id: string,
+    kind: SecretKind,
+    numbers: readonly number[],
+  ): Promise<Map<number, Buffer | null>> {
+    const owner = { tenant_id, kind }
+    const found = new Map<number, Buffer | null>()
+    const unknown: number[] = []
+    for (const number of numbers) {
+      const held = this.#memory.find(keyOf(owner), number)
+      found.set(number, held && !isErased(held) ? copySecret(held) : null)
+      if (!held) unknown.push(number)
+    }
+    if (unknown.length === 0) return found
+    const slots = await this.#index.locate(owner, unknown)
+    for (const { number, secret } of this.#readSlots(slots)) found.set(number, secret)
+    return found
+  }
+
+  async load(owner: SecretOwner, numbers: readonly number[]): Promise<NumberedSecret[]> {
+    return this.#readSlots(await locate(this.#db, this.#index, { owner, numbers }))
+  }
+
+  async destroy(owner: SecretOwner, numbers: readonly number[]): Promise<void> {
+    this.#erase(owner, await locate(this.#db, this.#index, { owner, numbers }), numbers)
+  }
+
+  /** No more secrets are made once the row is empty; the wrapped keys lie in the log until then. */
+  async destroyTenant(tenant_id: string): Promise<void> {
+    await this.#db.transact((tx) => upsertTenants(tx, [destroyedRow(tenant_id)]))
+    await this.#removeSecrets(tenant_id)
+  }
+
+  async hasRemains(tenant_id: string): Promise<boolean> {
+    const row = await findTenant(this.#db, tenant_id)
+    return (row !== undefined && !isDestroyed(row)) || hasBlocks(this.#db, tenant_id)
+  }
+
+  async finishRemovals(): Promise<void> {
+    for (const tenant_id of await listDestroyedWithBlocks(this.#db))
+      await this.#removeSecrets(tenant_id)
+  }
+
+  async listUndestroyed(): Promise<string[]> {
+    const undestroyed: string[] = []
+    for (const tenant_id of await listLedgerTenants(this.#db)) {
+      const row = await findTenant(this.#db, tenant_id)
+      if (!row || (await this.hasRemains(tenant_id))) undestroyed.push(tenant_id)
+    }
+    return undestroyed
+  }
+
+  async listUndestroyedSecrets(): Promise<LedgerSecretRow[]> {
+    const named = await listLedgerSecrets(this.#db)
+    const groups = Map.groupBy(named, keyOf)
+    const undestroyed: LedgerSecretRow[] = []
+    for (const group of groups.values()) {
+      const [first] = group
+      if (!first) continue
+      const alive = await this.#listAlive(first, group)
+      undestroyed.push(...group.filter(({ number }) => alive.has(number)))
+    }
+    return undestroyed
+  }
+
+  listUnfinishedRenewals(): Promise<RenewalRow[]> {
+    return listUnfinished(this.#db, (owner, numbers) => this.load(owner, numbers))
+  }
+
+  wipeMemory(): void {
+    this.#memory.wipeAll()
+  }
+
+  async #listAlive(owner: BlockOwner, rows: readonly { number: number }[]): Promise<Set<number>> {
+    const { tenant_id, kind } = owner
+    const secrets = await this.load(
+      { tenant_id, kind },
+      rows.map(({ number }) => number),
+    )
+    for (const { secret } of secrets) secret.fill(0)
+    return new Set(secrets.map(({ number }) => number))
+  }
+
+  #secretTx(tx: KeyringTx): SecretTx {
+    // Of its own: blocks of a transaction that fails must not stay in the store's index.
+    const index = new BlockIndex(tx)
+    const load = async (owner: SecretOwner, numbers: readonly number[]) =>
+      this.#readSlots(await locate(tx, index, { owner, numbers }))
+    return {
+      load,
+      insert: (owner, secret) => this.#insertDay(tx, owner, secret),
+      install: async (tenant_id, { number, secret }) => {
+        const owner = { tenant_id, kind: 'decision' } as const
+        if ((await index.locate(owner, [number])).size > 0) return false
+        const slot = await takeSlots(tx, 1)
+        this.#slots.write(slot, secret)
+        await insertBlock(tx, owner, { first: number, count: 1, slot })
+        for (const known of [index, this.#index]) known.forget(owner)
+        return true
+      },
+      destroy: async (owner, numbers) => {
+        this.#erase(owner, await locate(tx, index, { owner, numbers }), numbers)
+        if (owner.kind === 'day') await deleteDays(tx, numbers)
+      },
+      listDaysBefore: async (day) => (await listDaysBefore(tx, day)).map((row) => row.day),
+      // Slots are not sealed: there is no key for them.
+      addTenant: async () => undefined,
+      rewrap: async () => undefined,
+      listUnfinishedRenewals: () => listUnfinished(tx, load),
+    }
+  }
+
+  async #insertDay(
+    tx: KeyringTx,
+    { kind }: SecretOwner,
+    { number: day, secret }: NumberedSecret,
+  ): Promise<boolean> {
+    if (kind !== 'day') throw new Error('numbers of a tenant are reserved or installed')
+    if ((await listDaySlots(tx, [day])).length > 0) return false
+    const slot = await takeSlots(tx, 1)
+    this.#slots.write(slot, secret)
+    await insertDay(tx, { day, slot })
+    return true
+  }
+
+  #secretAt(owner: BlockOwner, block: BlockRow, number: number): Buffer {
+    if (!Number.isInteger(number) || number < block.first || number >= block.first + block.count)
+      throw new KeyringError('bad_argument', `number ${number} is not of this block`)
+    const slot = block.slot + number - block.first
+    const held = this.#memory.find(keyOf(owner), number)
+    const secret = held ? copySecret(held) : this.#slots.read({ start: slot, end: slot + 1 })
+    if (isErased(secret))
+      throw new KeyringError('secret_destroyed', `the secret of ${owner.kind} ${number} is gone`)
+    return secret
+  }
+
+  /** @param located slots by number */
+  #readSlots(located: ReadonlyMap<number, number>): NumberedSecret[] {
+    const bySlot = [...located].map(([number, slot]) => ({ number, slot }))
+    bySlot.sort((a, b) => a.slot - b.slot)
+    const slots = bySlot.map(({ slot }) => slot)
+    const secrets: NumberedSecret[] = []
+    let next = 0
+    for (const run of runsOf(slots, READ_GAP_SLOTS, RUN_SLOTS_MAX)) {
+      const bytes = this.#slots.read(run)
+      for (let at = bySlot[next]; at !== undefined && at.slot < run.end; at = bySlot[++next]) {
+        const secret = secretIn(bytes, at.slot - run.start)
+        if (!isErased(secret)) secrets.push({ number: at.number, secret: copySecret(secret) })
+      }
+      bytes.fill(0)
+    }
+    return secrets
+  }
+
+  #erase(
+    { tenant_id, kind }: SecretOwner,
+    located: ReadonlyMap<number, number>,
+    numbers: readonly number[],
+  ): void {
+    this.#slots.erase(runsOf([...located.values()], 0, RUN_SLOTS_MAX))
+    if (kind === 'day') return
+    for (const number of numbers) this.#memory.wipe(keyOf({ tenant_id, kind }), number)
+  }
+
+  /** Each slot is read again before the rows that say where it lies are deleted. */
+  async #removeSecrets(tenant_id: string): Promise<void> {
+    for (const kind of KINDS) {
+      const owner = { tenant_id, kind }
+      this.#memory.wipeOwner(keyOf(owner))
+      this.#index.forget(owner)
+      for (const block of await listBlocks(this.#db, owner, 0)) this.#eraseBlock(block)
+    }
+    await this.#db.transact((tx) => deleteBlocks(tx, tenant_id))
+    await this.#db.truncateLog()
+  }
+
+  #eraseBlock({ slot, count }: BlockRow): void {
+    for (let start = slot; start < slot + count; start += RUN_SLOTS_MAX) {
+      const run = { start, end: Math.min(start + RUN_SLOTS_MAX, slot + count) }
+      this.#slots.erase([run])
+      if (this.#slots.read(run).some((byte) => byte !== 0))
+        throw new KeyringError('keyring_damaged', 'overwritten secrets are still in the file')
+    }
+  }
+}
+
+const keyOf = ({ tenant_id, kind }: BlockOwner): string => `${kind}\n${tenant_id}`
+
+/** Slots by number. */
+async function locate(
+  db: KeyringQueries,
+  index: BlockIndex,
+  { owner, numbers }: { owner: SecretOwner; numbers: readonly number[] },
+): Promise<Map<number, number>> {
+  const { tenant_id, kind } = owner
+  if (kind !== 'day') return index.locate({ tenant_id, kind }, numbers)
+  return new Map((await listDaySlots(db, numbers)).map(({ day, slot }) => [day, slot]))
+}
+
+async function listUnfinished(db: KeyringQueries, load: SecretTx['load']): Promise<RenewalRow[]> {
+  const claimed = await db.all(selectClaimedRenewals(db))
+  const unfinished: RenewalRow[] = []
+  for (const [tenant_id, rows] of Map.groupBy(claimed, (row) => row.tenant_id)) {
+    const olds = await load(
+      { tenant_id, kind: 'decision' },
+      rows.map(({ number }) => number),
+    )
+    for (const { secret } of olds) secret.fill(0)
+    const alive = new Set(olds.map(({ number }) => number))
+    unfinished.push(...rows.filter(({ number }) => alive.has(number)))
+  }
+  return unfinished
+}

@@ -1,0 +1,195 @@
+// Imports an embedded keyring into PostgreSQL in one transaction: all of it or nothing.
+
+import { type BlockOwner, listBlocks, listDaysBefore } from '../file/blocks.sql.ts'
+import { KeyringError } from '../keyring-error.ts'
+import { insertBlock } from '../postgres/blocks.sql.ts'
+import { KeyringPg, type PgTx } from '../postgres/keyring-pg.ts'
+import { SCHEMA } from '../postgres/open-postgres-keyring.ts'
+import { migrateSchema } from '../postgres/schema.sql.ts'
+import { insertSecrets, type Sealing } from '../postgres/secrets.sql.ts'
+import { insertWrapKey, KEYRING_OWN, newWrapKey, openWrapKey } from '../postgres/wrap-keys.sql.ts'
+import { isErased, secretIn } from '../secret-bytes.ts'
+import { DAYS } from '../shared/day-keys.ts'
+import { insertInstance, rewrapInstance } from '../shared/instance.sql.ts'
+import type { NumberedSecret } from '../shared/secret-store.ts'
+import { rewrapSeed } from '../shared/signing-key-rows.ts'
+import { insertSigningKey, listSigningKeys } from '../shared/signing-keys.sql.ts'
+import { isDestroyed, rewrapTenantRow } from '../shared/tenant-rows.ts'
+import { insertTenant, listTenantRows } from '../shared/tenants.sql.ts'
+import { type MasterHolder, type MasterRotation, masterKeyObject } from '../wrap.ts'
+import {
+  findOwner,
+  findTableWithRows,
+  insertPlainRows,
+  listPlainRows,
+  PLAIN_TABLES,
+  type PlainRow,
+  type PlainTable,
+  truncateAll,
+  updateLedgerCounter,
+} from './import.sql.ts'
+import type { KeyringSource } from './import-source.ts'
+
+const KINDS = ['fact', 'decision'] as const
+/** Secrets read, sealed and sent at once. */
+const SECRETS_PAGE = 1_024
+const TENANTS_PAGE = 1_000
+
+export interface ImportTarget {
+  readonly db: KeyringPg
+  readonly master: MasterHolder
+  /** Whose keyring is there: null when there is none, '' for rows without an instance. */
+  owner(): Promise<string | null>
+  close(): Promise<void>
+}
+
+/** @param options.master_key 32 bytes: the imported keyring is wrapped under it */
+export function openImportTarget(options: { url: string; master_key: Buffer }): ImportTarget {
+  const db = new KeyringPg({ url: options.url, schema: SCHEMA, read_only: false })
+  return {
+    db,
+    master: { key: masterKeyObject(options.master_key) },
+    owner: () => findOwner(db, SCHEMA),
+    close: () => db.close(),
+  }
+}
+
+/**
+ * Imports everything that is alive, wrapped again; destroyed secrets are left out. `clear` deletes
+ * the rows that are there; without it `keyring_exists` when there are any.
+ */
+export async function importKeyring(
+  source: KeyringSource,
+  { db, master: next }: ImportTarget,
+  options: { clear: boolean; progress(secrets: number): void },
+): Promise<void> {
+  const rotation = { from: source.master, next }
+  await migrateSchema(db)
+  await db.transact(async (tx) => {
+    if (options.clear) await truncateAll(tx)
+    const table = await findTableWithRows(tx, db.schema)
+    if (table !== null)
+      throw new KeyringError('keyring_exists', `the keyring on PostgreSQL has rows in ${table}`)
+    await importInstance(tx, source, rotation)
+    await importTenants(tx, source, { rotation, progress: options.progress })
+    await importSigningKeys(tx, source, rotation)
+    for (const plain of PLAIN_TABLES)
+      for await (const rows of plainPages(source, plain)) await insertPlainRows(tx, plain, rows)
+    await updateLedgerCounter(tx)
+  })
+}
+
+async function importInstance(
+  tx: PgTx,
+  source: KeyringSource,
+  rotation: MasterRotation,
+): Promise<void> {
+  const { alive, day_floor } = await loadDays(source)
+  await insertInstance(tx, { ...rewrapInstance(source.instance, rotation), day_floor })
+  const sealing = await addWrapKey(tx, rotation.next, KEYRING_OWN)
+  await insertSecrets(tx, DAYS, sealing, alive)
+  for (const { secret } of alive) secret.fill(0)
+}
+
+interface SourceDays {
+  /** Every day with a row, also those whose key is destroyed. */
+  readonly numbers: readonly number[]
+  readonly alive: readonly NumberedSecret[]
+  /** No earlier day is given a key again. */
+  readonly day_floor: number
+}
+
+export async function loadDays({ db, slots, instance }: KeyringSource): Promise<SourceDays> {
+  let { day_floor } = instance
+  const alive: NumberedSecret[] = []
+  const rows = await listDaysBefore(db, Number.MAX_SAFE_INTEGER)
+  for (const { day: number, slot } of rows) {
+    const secret = slots.read({ start: slot, end: slot + 1 })
+    if (isErased(secret)) day_floor = Math.max(day_floor, number + 1)
+    else alive.push({ number, secret })
+  }
+  return { numbers: rows.map(({ day }) => day), alive, day_floor }
+}
+
+async function addWrapKey(tx: PgTx, master: MasterHolder, tenant_id: string): Promise<Sealing> {
+  const row = newWrapKey(master, tenant_id, 1)
+  await insertWrapKey(tx, row)
+  return { version: row.version, key: openWrapKey(master, row) }
+}
+
+async function importTenants(
+  tx: PgTx,
+  source: KeyringSource,
+  { rotation, progress }: { rotation: MasterRotation; progress(secrets: number): void },
+): Promise<void> {
+  let done = 0
+  for (let after = ''; ; ) {
+    const rows = await listTenantRows(source.db, { after, limit: TENANTS_PAGE })
+    const last = rows.at(-1)
+    if (!last) return
+    for (const row of rows) {
+      await insertTenant(tx, rewrapTenantRow(row, rotation))
+      if (isDestroyed(row)) continue
+      const sealing = await addWrapKey(tx, rotation.next, row.tenant_id)
+      for (const kind of KINDS) {
+        const owner = { tenant_id: row.tenant_id, kind }
+        for (const { first, count } of await listBlocks(source.db, owner, 0))
+          await insertBlock(tx, owner, { first, end: first + count })
+        for await (const { alive } of secretPages(source, owner)) {
+          if (alive.length > 0) await insertSecrets(tx, owner, sealing, alive)
+          done += alive.length
+          progress(done)
+        }
+      }
+    }
+    after = last.tenant_id
+  }
+}
+
+/** Numbers that were given out to a tenant, in pages, and the secrets that are not destroyed. */
+export async function* secretPages(
+  { db, slots }: KeyringSource,
+  owner: BlockOwner,
+): AsyncGenerator<{
+  readonly numbers: readonly number[]
+  /** Wiped when the next page is read. */
+  readonly alive: readonly NumberedSecret[]
+}> {
+  for (const { first, count, slot } of await listBlocks(db, owner, 0))
+    for (let at = 0; at < count; at += SECRETS_PAGE) {
+      const size = Math.min(SECRETS_PAGE, count - at)
+      const bytes = slots.read({ start: slot + at, end: slot + at + size })
+      const all = Array.from({ length: size }, (_, i) => ({
+        number: first + at + i,
+        secret: secretIn(bytes, i),
+      }))
+      const alive = all.filter(({ secret }) => !isErased(secret))
+      yield { numbers: all.map(({ number }) => number), alive }
+      bytes.fill(0)
+    }
+}
+
+async function importSigningKeys(
+  tx: PgTx,
+  source: KeyringSource,
+  rotation: MasterRotation,
+): Promise<void> {
+  for (const row of await listSigningKeys(source.db)) {
+    const seed = row.seed && rewrapSeed(row.key_id, row.seed, rotation)
+    await insertSigningKey(tx, { ...row, seed })
+  }
+}
+
+/** The rows of a table of the embedded keyring, in pages. */
+export async function* plainPages(
+  { db }: KeyringSource,
+  table: PlainTable,
+): AsyncGenerator<readonly PlainRow[]> {
+  for (let after: PlainRow | null = null; ; ) {
+    const rows: PlainRow[] = await listPlainRows(db, table, after)
+    const last = rows.at(-1)
+    if (!last) return
+    yield rows
+    after = last
+  }
+}

@@ -1,0 +1,141 @@
+// Queries that copy the tables of an embedded keyring that hold nothing wrapped.
+
+import { type Kysely, sql } from 'kysely'
+import type { PgQueries, PgTx } from '../postgres/keyring-pg.ts'
+import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
+
+export interface PlainTable {
+  readonly name: string
+  readonly columns: readonly string[]
+  /** Columns that order the rows and tell them apart. */
+  readonly key: readonly string[]
+}
+
+export type Cell = string | number | null
+export type PlainRow = Readonly<Record<string, Cell>>
+
+const PAGE = 200
+
+export const PLAIN_TABLES: readonly PlainTable[] = [
+  {
+    name: 'ledger',
+    columns: [
+      'ledger_id',
+      'tenant_id',
+      'subject_kind',
+      'subject',
+      'store_id',
+      'destroys',
+      'state',
+      'requested_us',
+      'completed_us',
+      'plan',
+      'parts_id',
+      'parts',
+      'certificate',
+    ],
+    key: ['ledger_id'],
+  },
+  {
+    name: 'ledger_parts',
+    columns: ['parts_id', 'part', 'tenant_id', 'plan'],
+    key: ['parts_id', 'part'],
+  },
+  {
+    name: 'ledger_renewals',
+    columns: ['parts_id', 'number', 'tenant_id', 'part', 'renewed_as', 'box'],
+    key: ['parts_id', 'number'],
+  },
+  {
+    name: 'ledger_secrets',
+    columns: ['tenant_id', 'kind', 'number'],
+    key: ['tenant_id', 'kind', 'number'],
+  },
+  {
+    name: 'checkpoints',
+    columns: ['tenant_id', 'generation', 'epoch_number', 'tree_size', 'root_hash', 'checkpoint'],
+    key: ['tenant_id'],
+  },
+]
+
+/**
+ * Rows after `after` in the order of the table's key, at most `PAGE`. Both engines compare text
+ * bytewise, so both sides have the same pages.
+ */
+export async function listPlainRows(
+  db: KeyringQueries,
+  { name, columns, key }: PlainTable,
+  after: PlainRow | null,
+): Promise<PlainRow[]> {
+  const values = after ? key.map((column) => after[column] ?? null) : []
+  const names = sql.join(key.map((column) => sql.ref(column)))
+  let query = plainTables(db)
+    .selectFrom(name)
+    .select([...columns])
+  if (after) query = query.where(sql<boolean>`(${names}) > (${sql.join(values)})`)
+  for (const column of key) query = query.orderBy(column)
+  const rows = await db.all(query.limit(PAGE))
+  return rows.map((row) => ({ ...row }))
+}
+
+export async function insertPlainRows(
+  tx: KeyringTx,
+  { name }: PlainTable,
+  rows: readonly PlainRow[],
+): Promise<void> {
+  await tx.run(plainTables(tx).insertInto(name).values(rows))
+}
+
+/** Tables known by name only: their rows are copied and compared as they are. */
+function plainTables(db: KeyringQueries): Kysely<Record<string, PlainRow>> {
+  return db.tables as unknown as Kysely<Record<string, PlainRow>>
+}
+
+/** Every table that is empty in a keyring nobody has opened. */
+export const EMPTY_AT_FIRST: readonly string[] = [
+  'instance',
+  'tenants',
+  'wrap_keys',
+  'secret_blocks',
+  'secrets',
+  'destroyed_secrets',
+  'signing_keys',
+  ...PLAIN_TABLES.map(({ name }) => name),
+]
+
+/** A table that holds rows; null: the keyring is as migrating makes it, or not there at all. */
+export async function findTableWithRows(db: PgQueries, schema: string): Promise<string | null> {
+  for (const name of EMPTY_AT_FIRST) {
+    const there = await db.queryFirst<{ found: string | null }>(
+      'SELECT to_regclass($1)::text AS found',
+      `"${schema}"."${name}"`,
+    )
+    if (there?.found == null) continue
+    if (await db.queryFirst(`SELECT 1 AS found FROM keyring.${name} LIMIT 1`)) return name
+  }
+  return null
+}
+
+/** The instance whose keyring it is; null when there is none, '' for rows without an instance. */
+export async function findOwner(db: PgQueries, schema: string): Promise<string | null> {
+  if ((await findTableWithRows(db, schema)) === null) return null
+  const row = await db.queryFirst<{ instance_id: string }>(
+    'SELECT instance_id FROM keyring.instance',
+  )
+  return row?.instance_id ?? ''
+}
+
+/** Empties every table as migrating makes it, and drops the tables' files with their old pages. */
+export async function truncateAll(tx: PgTx): Promise<void> {
+  const names = [...EMPTY_AT_FIRST, 'processes'].map((name) => `keyring.${name}`)
+  await tx.execute(`TRUNCATE ${names.join(', ')} RESTART IDENTITY`)
+  await tx.execute('UPDATE keyring.counters SET value = 0')
+}
+
+/** Numbers new ledger entries after the imported ones. */
+export async function updateLedgerCounter(tx: PgTx): Promise<void> {
+  await tx.execute(
+    `UPDATE keyring.counters SET value = (SELECT coalesce(max(ledger_id), 0) FROM keyring.ledger)
+     WHERE name = 'ledger'`,
+  )
+}

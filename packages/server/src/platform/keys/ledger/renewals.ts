@@ -1,0 +1,131 @@
+// Renewed record secrets: a record that is sealed again gets a new secret, and the old is destroyed.
+//
+// A keyring restored from an older backup has the old secret and not the new one, while the ledger
+// that it replays has the record sealed under the new one. So the ledger keeps the new secret,
+// sealed under the old one: it helps only a keyring that still has the old secret, which is then
+// destroyed.
+
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
+import type { Renewal } from '../keyring.ts'
+import { open, SealError, seal } from '../seal.ts'
+import { copySecret } from '../secret-bytes.ts'
+import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
+import type { RenewalRow, SecretOwner, SecretTx } from '../shared/secret-store.ts'
+import { deleteParts, listRenewals } from './parts.sql.ts'
+
+const DOMAIN = 'custos/renewed-secret/v1\n'
+const PAGE = 1_000
+
+export type RenewedNumbers = Pick<RenewalRow, 'tenant_id' | 'number' | 'renewed_as'>
+
+/** @param old 32 bytes, `number`'s @param next 32 bytes, those of `renewed_as` */
+export function sealRenewed(renewed: RenewedNumbers, old: Buffer, next: Buffer): Renewal {
+  const { number, renewed_as } = renewed
+  const box = seal(boxKey(old), associatedData(renewed), next).toString('base64')
+  return { number, renewed_as, box }
+}
+
+/** null: this is not the secret the box was sealed under. */
+export function openRenewed(row: RenewalRow, old: Buffer): Buffer | null {
+  try {
+    return open(boxKey(old), associatedData(row), Buffer.from(row.box, 'base64'))
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}
+
+function boxKey(old: Buffer): KeyObject {
+  return createSecretKey(createHash('sha256').update(DOMAIN).update(old).digest())
+}
+
+function associatedData({ tenant_id, number, renewed_as }: RenewedNumbers): Buffer {
+  return Buffer.from(JSON.stringify([tenant_id, number, renewed_as]))
+}
+
+/**
+ * Gives a restored keyring the new secrets of records whose old ones it still has. It runs before
+ * those are destroyed. A record renewed twice takes two rounds.
+ */
+export async function installRenewed(secrets: SecretTx): Promise<void> {
+  const tried = new Set<string>()
+  for (;;) {
+    const rows = (await secrets.listUnfinishedRenewals()).filter((row) => !tried.has(row.box))
+    let installed = 0
+    for (const { row, old } of await withOldSecrets(secrets, rows)) {
+      tried.add(row.box)
+      const secret = openRenewed(row, old)
+      old.fill(0)
+      if (!secret) continue
+      if (await secrets.install(row.tenant_id, { number: row.renewed_as, secret })) installed += 1
+      secret.fill(0)
+    }
+    if (installed === 0) return
+  }
+}
+
+/** Destroys the secrets that the plan's records were sealed under before. */
+export async function destroyOld(
+  tx: KeyringTx,
+  secrets: SecretTx,
+  parts_id: string,
+): Promise<void> {
+  for await (const rows of renewalPages(tx, parts_id))
+    for (const [owner, own] of byOwner(rows))
+      await secrets.destroy(
+        owner,
+        own.map(({ number }) => number),
+      )
+}
+
+/**
+ * Takes back a plan that no entry claims. Its records are in copies of the ledger, sealed under
+ * secrets that nothing else uses; these are destroyed where they are the ones the plan took.
+ */
+export async function dropPlan(tx: KeyringTx, secrets: SecretTx, parts_id: string): Promise<void> {
+  for await (const rows of renewalPages(tx, parts_id))
+    for (const { row, old } of await withOldSecrets(secrets, rows)) {
+      const next = openRenewed(row, old)
+      const [held] = await secrets.load(ownerOf(row), [row.renewed_as])
+      if (next && held?.secret.equals(next)) await secrets.destroy(ownerOf(row), [row.renewed_as])
+      for (const secret of [old, next, held?.secret]) secret?.fill(0)
+    }
+  await deleteParts(tx, parts_id)
+}
+
+async function withOldSecrets(secrets: SecretTx, rows: readonly RenewalRow[]) {
+  const alive: { row: RenewalRow; old: Buffer }[] = []
+  for (const [owner, own] of byOwner(rows)) {
+    const stored = await secrets.load(
+      owner,
+      own.map(({ number }) => number),
+    )
+    const olds = new Map(stored.map(({ number, secret }) => [number, secret]))
+    for (const row of own) {
+      const old = olds.get(row.number)
+      // A buffer of its own for each row: two plans may have renewed one secret.
+      if (old) alive.push({ row, old: copySecret(old) })
+    }
+    for (const { secret } of stored) secret.fill(0)
+  }
+  return alive
+}
+
+function byOwner(rows: readonly RenewalRow[]): [SecretOwner, RenewalRow[]][] {
+  const groups = Map.groupBy(rows, (row) => row.tenant_id)
+  return [...groups].map(([tenant_id, own]) => [{ tenant_id, kind: 'decision' }, own])
+}
+
+function ownerOf({ tenant_id }: RenewalRow): SecretOwner {
+  return { tenant_id, kind: 'decision' }
+}
+
+async function* renewalPages(db: KeyringQueries, parts_id: string): AsyncGenerator<RenewalRow[]> {
+  for (let after = -1; ; ) {
+    const rows = await listRenewals(db, parts_id, { after, limit: PAGE })
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return
+    after = last.number
+  }
+}

@@ -1,0 +1,75 @@
+// Derives the keys of a tenant from its tenant key and the secrets of what they seal.
+
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import type { TenantKeys } from '../keyring.ts'
+import { KeyringError } from '../keyring-error.ts'
+import { isErased, SECRET_BYTES } from '../secret-bytes.ts'
+
+const DECISION_ID = /^[0-9a-f]{32}$/
+const DECISION_ID_BYTES = 16
+
+/** Keys that can be taken back from every holder. */
+export interface WipeableTenantKeys extends TenantKeys {
+  /** Derives nothing from now on: `tenant_destroyed`. */
+  wipe(): void
+}
+
+/** `tenant_key` and `label_salt`: 32 bytes each; both are wiped, the derived prefixes stay. */
+export function tenantKeys(
+  tenant_id: string,
+  tenant_key: Buffer,
+  label_salt: Buffer,
+): WipeableTenantKeys {
+  const factPrefix = prefixOf('custos/fact-key/v1', tenant_key)
+  const decisionPrefix = prefixOf('custos/decision-key/v1', tenant_key)
+  let salt: KeyObject | null = createSecretKey(label_salt)
+  tenant_key.fill(0)
+  label_salt.fill(0)
+  const live = (): KeyObject => {
+    if (salt) return salt
+    throw new KeyringError('tenant_destroyed', `the keys of tenant ${tenant_id} are destroyed`)
+  }
+  const derive = (parts: readonly Uint8Array[]): KeyObject => {
+    live()
+    return deriveKey(parts)
+  }
+  return {
+    tenant_id,
+    factKey: (secret) => derive([factPrefix, checked(secret)]),
+    decisionKey: (decision_id, secrets) =>
+      derive([decisionPrefix, idBytes(decision_id), ...secrets.map(checked)]),
+    label: (text) => createHmac('sha256', live()).update(text).digest('hex'),
+    wipe: () => {
+      factPrefix.fill(0)
+      decisionPrefix.fill(0)
+      salt = null
+    },
+  }
+}
+
+function prefixOf(domain: string, tenant_key: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${domain}\n`), tenant_key])
+}
+
+function deriveKey(parts: readonly Uint8Array[]): KeyObject {
+  const material = Buffer.concat(parts)
+  const digest = hash('sha256', material, 'buffer')
+  const key = createSecretKey(digest)
+  material.fill(0)
+  digest.fill(0)
+  return key
+}
+
+// A destroyed secret reads as zeros. Sealing under it would look sealed and be open to anyone
+// who has the tenant key, so it is refused here, at the last place that can notice.
+function checked(secret: Buffer): Buffer {
+  if (secret.length !== SECRET_BYTES || isErased(secret))
+    throw new KeyringError('bad_secret', `a secret must be ${SECRET_BYTES} bytes and not destroyed`)
+  return secret
+}
+
+function idBytes(decision_id: string): Buffer {
+  if (!DECISION_ID.test(decision_id))
+    throw new KeyringError('bad_argument', 'decision_id must be 32 lower hex digits')
+  return Buffer.from(decision_id, 'hex').subarray(0, DECISION_ID_BYTES)
+}

@@ -1,0 +1,84 @@
+// Pure: a cache of bounded size that drops the entry unused for longest.
+
+export interface LruOptions<V> {
+  /** The sum of the weights kept at most; where nothing is weighed, the number of entries. */
+  readonly max: number
+  /** Default: 1 for each entry. */
+  readonly weigh?: (value: V) => number
+}
+
+interface Weighed<V> {
+  readonly value: V
+  readonly weight: number
+}
+
+export class LruCache<K, V> {
+  readonly #max: number
+  readonly #weigh: (value: V) => number
+  /** In the order of their last use: the first is dropped first. */
+  readonly #entries = new Map<K, Weighed<V>>()
+  #weight = 0
+
+  constructor({ max, weigh = () => 1 }: LruOptions<V>) {
+    this.#max = max
+    this.#weigh = weigh
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Counts as a use. */
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.value
+  }
+
+  /** As `get`, but does not count as a use: for reads that must cost one look-up only. */
+  peek(key: K): V | undefined {
+    return this.#entries.get(key)?.value
+  }
+
+  has(key: K): boolean {
+    return this.#entries.has(key)
+  }
+
+  /** Counts as a use. Returns the value; one heavier than the whole cache is not kept. */
+  set(key: K, value: V): V {
+    this.delete(key)
+    const weight = this.#weigh(value)
+    if (weight > this.#max) return value
+    this.#entries.set(key, { value, weight })
+    this.#weight += weight
+    if (this.#weight > this.#max) this.#dropOldest()
+    return value
+  }
+
+  delete(key: K): boolean {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return false
+    this.#entries.delete(key)
+    this.#weight -= entry.weight
+    return true
+  }
+
+  clear(): void {
+    this.#entries.clear()
+    this.#weight = 0
+  }
+
+  /** Unused for longest first; entries may be deleted meanwhile. */
+  *entries(): Generator<[K, V]> {
+    for (const [key, { value }] of this.#entries) yield [key, value]
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#entries.keys()) {
+      if (this.#weight <= this.#max) return
+      this.delete(key)
+    }
+  }
+}

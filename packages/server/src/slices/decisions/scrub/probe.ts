@@ -1,0 +1,170 @@
+// The verification pass of an erasure over every way a decision is read.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Decision } from '@custos/contract'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import type { DecisionRow } from '../trail/decisions.sql.ts'
+import { openRows, resolveContents, retryWhileErasing } from '../trail/open.ts'
+import { findDecisionRow, findShownDecision, showPage } from '../trail/reads.ts'
+import { MARKER, occursInText, prepareContent, redactJson } from '../trail/redact-text.ts'
+import { replayRow } from '../trail/replay.ts'
+import { listOpened } from './plan-scrub.ts'
+import { isScrubbed, type ScrubSubject } from './scrub-document.ts'
+
+export interface PathResult {
+  readonly path: string
+  /** `absent` when no decision that used the fact shows it there. */
+  readonly result: 'absent' | 'present'
+}
+
+const PATHS = {
+  get: 'decisions.get',
+  list: 'decisions.list',
+  export: 'decisions.export',
+  replay: 'decisions.replay',
+} as const
+
+type Path = keyof typeof PATHS
+
+const ALL_PATHS = ['get', 'list', 'export', 'replay'] as const
+
+/** Looks at every decision that used the ref; `content` is compared and goes no further. */
+export async function probeDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  subject: ScrubSubject,
+): Promise<PathResult[]> {
+  const present = new Set<Path>()
+  const stores = new Set<string>()
+  for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
+    for (const { row, decision_id, document } of chunk) {
+      // What a caller says after the erasure is no copy the service kept; contents still count.
+      const later = document.gone.includes(subject.ref)
+      const sought = later ? { ref: subject.ref, content: null } : subject
+      // The memory is the same for every decision of a store: looked at once.
+      const memory = !stores.has(row.store_id)
+      stores.add(row.store_id)
+      const probing = { kernel, tenant_id, row, decision_id, memory }
+      for (const path of await listPathsShowing(probing, sought)) present.add(path)
+      // Decisions may be megabytes each; other requests are answered in between.
+      await nextTurn()
+    }
+  return ALL_PATHS.map((path) => ({
+    path: PATHS[path],
+    result: present.has(path) ? 'present' : 'absent',
+  }))
+}
+
+interface ProbeTarget {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly row: DecisionRow
+  readonly decision_id: string
+  readonly memory: boolean
+}
+
+async function listPathsShowing(
+  { kernel, tenant_id, row, decision_id, memory }: ProbeTarget,
+  subject: ScrubSubject,
+): Promise<Path[]> {
+  const got = await findShownDecision(kernel, tenant_id, decision_id)
+  const { listed, exported, replayed } = await retryWhileErasing(() =>
+    kernel.db.read(tenant_id, async (db) => ({
+      listed: await showOne(kernel, db, row.seq, 'desc'),
+      exported: await showOne(kernel, db, row.seq, 'asc'),
+      replayed: await replayRow(kernel, db, row, { memory }),
+    })),
+  )
+  const shows = (decision: Decision | undefined) =>
+    decision !== undefined && showsSubject(decision, subject)
+  const remembered = (replayed?.memory_state ?? []).some(
+    ({ ref, content }) => ref === subject.ref && content !== null,
+  )
+  const used = (replayed?.facts_used ?? []).some(
+    ({ ref, content }) => ref === subject.ref && content !== null && content !== MARKER,
+  )
+  const found = {
+    get: shows(got),
+    list: shows(listed),
+    export: shows(exported),
+    replay: shows(replayed?.decision) || remembered || used,
+  }
+  return ALL_PATHS.filter((path) => found[path])
+}
+
+/** The decision at `seq` through the page that list (desc) and export (asc) are made of. */
+async function showOne(kernel: Kernel, db: TenantDb, seq: number, order: 'asc' | 'desc') {
+  const range = { after_seq: seq - 1, before_seq: seq + 1 }
+  const { shown } = await showPage(kernel, db, range, { order, limit: 1 })
+  return shown[0]
+}
+
+// Another fact may say the same and is not erased: contents are looked at under this ref only.
+function showsSubject(decision: Decision, { ref, content }: ScrubSubject): boolean {
+  const { retrieved_refs, retrieved_contents, query, output, session_id, parameters } = decision
+  const held = retrieved_contents.some((text, i) => retrieved_refs[i] === ref && text !== MARKER)
+  if (held || content === null) return held
+  const texts = [query, output, session_id ?? '']
+  const wanted = prepareContent(content)
+  return (
+    texts.some((text) => occursInText(text, wanted)) || redactJson(parameters, wanted).count > 0
+  )
+}
+
+/** `scrubbed`, or `absent` when these data have no such decision, on each path. */
+export async function probeRedaction(
+  kernel: Kernel,
+  tenant_id: string,
+  decision_id: string,
+): Promise<{ path: string; result: PathResult['result'] | 'scrubbed' }[]> {
+  const got = await findShownDecision(kernel, tenant_id, decision_id)
+  const read = await retryWhileErasing(() =>
+    kernel.db.read(tenant_id, async (db) => {
+      const row = await findDecisionRow(db, decision_id)
+      if (!row) return undefined
+      const range = { after_seq: row.seq - 1, before_seq: row.seq + 1 }
+      const [listed, exported] = [
+        await showPage(kernel, db, range, { order: 'desc', limit: 1 }),
+        await showPage(kernel, db, range, { order: 'asc', limit: 1 }),
+      ]
+      const replayed = await replayRow(kernel, db, row)
+      return { listed: listed.shown[0], exported: exported.shown[0], replayed: replayed?.decision }
+    }),
+  )
+  return [
+    { path: 'decisions.get', result: redactionResult(got) },
+    { path: 'decisions.list', result: redactionResult(read?.listed) },
+    { path: 'decisions.export', result: redactionResult(read?.exported) },
+    { path: 'decisions.replay', result: redactionResult(read?.replayed) },
+  ]
+}
+
+function redactionResult(decision: Decision | undefined): 'absent' | 'scrubbed' | 'present' {
+  if (!decision) return 'absent'
+  const { query, output, parameters, session_id } = decision
+  const shown = [parameters, session_id].some((value) => value !== null)
+  return query === MARKER && output === MARKER && !shown ? 'scrubbed' : 'present'
+}
+
+/** Those of the decisions whose stored record, opened again, shows nothing of the ref. */
+export async function readBackScrubbed(
+  kernel: Kernel,
+  tenant_id: string,
+  decision_ids: readonly string[],
+  ref: number,
+): Promise<string[]> {
+  const shown: string[] = []
+  for (const decision_id of decision_ids) {
+    const [decision] = await retryWhileErasing(() =>
+      kernel.db.read(tenant_id, async (db) => {
+        const row = await findDecisionRow(db, decision_id)
+        const opened = row ? await openRows(kernel, tenant_id, [row]) : []
+        return resolveContents(kernel, db, opened)
+      }),
+    )
+    if (!decision || decision.head.bound.includes(ref)) continue
+    if (isScrubbed(decision.document, decision.contents, ref)) shown.push(decision_id)
+  }
+  return shown
+}

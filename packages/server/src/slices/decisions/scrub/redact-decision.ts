@@ -1,0 +1,118 @@
+// Removing a decision's own text, and with it the secret that copies of the text are sealed under.
+
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { clearSession, findDecision, updateSealed } from '../trail/decisions.sql.ts'
+import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from '../trail/document.ts'
+import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
+import { findDecisionRow } from '../trail/reads.ts'
+import { MARKER } from '../trail/redact-text.ts'
+import type { FieldCount } from './scrub-document.ts'
+
+/** All that storing the redaction needs; no content and no key, so it may outlive both. */
+export interface DecisionRedaction {
+  readonly decision_id: string
+  readonly decision_seq: number
+  /** Base64 of the row's new `sealed`. */
+  readonly sealed: string
+  /** Record secret to destroy: with it goes every copy of the text. */
+  readonly old_secret_no: number
+  readonly redactions: readonly FieldCount[]
+}
+
+export interface PlannedRedaction {
+  readonly plan: DecisionRedaction
+  /** Revision of the document that it was made from. */
+  readonly planned_from: number
+  readonly store_id: string
+  /** query ‖ 0x1F ‖ output as they were: to be hashed with a salt, never stored. */
+  readonly hash_input: string
+}
+
+/**
+ * The decision with the marker in place of query and output, without parameters, without contents
+ * that are of no bound memory, and without its session, whose id may be a person's. What is left
+ * needs no secret of its own: one made now would be missing from an older keyring that replays
+ * this. Changes nothing. undefined: no such decision. Hold the tenant's erasure turn until it is
+ * applied.
+ */
+export async function planRedaction(
+  kernel: Kernel,
+  tenant_id: string,
+  decision_id: string,
+): Promise<PlannedRedaction | undefined> {
+  const [opened] = await retryWhileErasing(async () => {
+    const row = await kernel.db.read(tenant_id, (db) => findDecisionRow(db, decision_id))
+    return row ? openRows(kernel, tenant_id, [row]) : []
+  })
+  if (!opened) return undefined
+  const { row, head, secrets, document } = opened
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const { left, redactions } = withoutText(opened)
+  const sealed = sealDocument(
+    {
+      owner: { tenant_id, decision_id },
+      head: { secret_no: NO_SECRET, revision: head.revision + 1, bound: head.bound },
+      key: keys.decisionKey(decision_id, secrets),
+    },
+    left,
+  )
+  return {
+    plan: {
+      decision_id,
+      decision_seq: row.seq,
+      sealed: sealed.toString('base64'),
+      old_secret_no: head.secret_no,
+      redactions,
+    },
+    planned_from: head.revision,
+    store_id: row.store_id,
+    hash_input: `${document.query}\u001f${document.output}`,
+  }
+}
+
+export function withoutText({ document, head }: Pick<OpenedDecision, 'document' | 'head'>): {
+  left: DecisionDocument
+  redactions: FieldCount[]
+} {
+  const { query, output, parameters, session_id, refs } = document
+  const bound = new Set(head.bound)
+  const isOwn = (content: string | true, i: number) =>
+    typeof content === 'string' && content !== MARKER && !bound.has(refs[i] ?? -1)
+  const own = document.contents.filter(isOwn).length
+  const redactions = [
+    { field: 'query', count: query === MARKER ? 0 : 1 },
+    { field: 'output', count: output === MARKER ? 0 : 1 },
+    { field: 'parameters', count: parameters === null ? 0 : 1 },
+    { field: 'session_id', count: session_id === null ? 0 : 1 },
+    { field: 'retrieved_contents', count: own },
+  ].filter(({ count }) => count > 0)
+  const left = {
+    ...document,
+    query: MARKER,
+    output: MARKER,
+    parameters: null,
+    session_id: null,
+    contents: document.contents.map((content, i) => (isOwn(content, i) ? MARKER : content)),
+    commitment_salt: null,
+    redactions: [...document.redactions, ...redactions.map((done) => ({ ...done, ref: null }))],
+  }
+  return { left, redactions }
+}
+
+/**
+ * Stores a planned redaction; needs no key. false: the decision is not in these data, or is
+ * redacted already. The caller puts `decision.redacted` on the log: it knows the certificate.
+ */
+export async function applyRedaction(tx: Tx, plan: DecisionRedaction): Promise<boolean> {
+  const row = await findDecision(tx, Buffer.from(plan.decision_id, 'hex'))
+  const sealed = Buffer.from(plan.sealed, 'base64')
+  if (!row) return false
+  const { revision, secret_no } = readSealed(row.sealed).head
+  // A newer document stays, unless it needs the secret that is about to go.
+  const newer = revision >= readSealed(sealed).head.revision
+  if (newer && secret_no !== plan.old_secret_no) return false
+  await updateSealed(tx, row.seq, { sealed, secret_no: NO_SECRET })
+  await clearSession(tx, row.seq)
+  return true
+}

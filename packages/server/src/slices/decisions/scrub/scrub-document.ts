@@ -1,0 +1,111 @@
+// Pure: removes facts from a decision's document, in the contents and wherever they are repeated.
+
+import type { JsonObject } from '@custos/contract'
+import type { DecisionDocument, RedactionNote } from '../trail/document.ts'
+import { MARKER, redactJson, redactText } from '../trail/redact-text.ts'
+
+/** A fact to remove; content null: not known here, only what the record itself holds. */
+export interface ScrubSubject {
+  readonly ref: number
+  readonly content: string | null
+}
+
+export interface FieldCount {
+  readonly field: string
+  readonly count: number
+}
+
+export interface ScrubbedDocument {
+  readonly document: DecisionDocument
+  /** One entry for each field changed. */
+  readonly redactions: readonly FieldCount[]
+}
+
+/**
+ * null: none of the subjects is in the record, or nothing of them is left. A subject removed
+ * before is looked for again: its content may have become known only since.
+ */
+export function scrubDocument(
+  document: DecisionDocument,
+  subjects: readonly ScrubSubject[],
+): ScrubbedDocument | null {
+  let scrubbed = document
+  for (const subject of subjects)
+    if (document.refs.includes(subject.ref)) scrubbed = removeSubject(scrubbed, subject)
+  if (scrubbed === document) return null
+  const notes = scrubbed.redactions.slice(document.redactions.length)
+  return { document: { ...scrubbed, commitment_salt: null }, redactions: countsByField(notes) }
+}
+
+function removeSubject(document: DecisionDocument, subject: ScrubSubject): DecisionDocument {
+  const counts = new Map<string, number>()
+  const count = (field: string, more: number) => counts.set(field, (counts.get(field) ?? 0) + more)
+  const texts = listSubjectTexts(document, subject)
+  let { query, output, session_id, parameters } = document
+  const contents = document.contents.map((content, i) => {
+    if (document.refs[i] !== subject.ref || content === MARKER) return content
+    count('retrieved_contents', 1)
+    return MARKER
+  })
+  const cleaned = (field: string, text: string, content: string): string => {
+    const done = redactText(text, content)
+    count(field, done.count)
+    return done.text
+  }
+  for (const content of texts) {
+    query = cleaned('query', query, content)
+    output = cleaned('output', output, content)
+    if (session_id !== null) session_id = cleaned('session_id', session_id, content)
+    for (const [i, text] of contents.entries())
+      if (typeof text === 'string') contents[i] = cleaned('retrieved_contents', text, content)
+    const done = redactJson(parameters, content)
+    count('parameters', done.count)
+    // The shape of a JSON value is kept.
+    parameters = done.value as JsonObject | null
+  }
+  const notes = [...counts]
+    .filter(([, times]) => times > 0)
+    .map(([field, times]): RedactionNote => ({ field, count: times, ref: subject.ref }))
+  const before = wasRemoved(document, subject.ref)
+  if (before && notes.length === 0) return document
+  return {
+    ...document,
+    query,
+    output,
+    session_id,
+    parameters,
+    contents,
+    scrubbed: before ? document.scrubbed : [...document.scrubbed, subject.ref],
+    redactions: [...document.redactions, ...notes],
+  }
+}
+
+// What the caller gave as this fact's content may differ from what is stored; both are removed.
+function listSubjectTexts(document: DecisionDocument, { ref, content }: ScrubSubject): string[] {
+  const texts = new Set<string>()
+  if (content !== null) texts.add(content)
+  for (const [i, given] of document.contents.entries())
+    if (document.refs[i] === ref && typeof given === 'string' && given !== MARKER) texts.add(given)
+  return [...texts]
+}
+
+function countsByField(notes: readonly RedactionNote[]): FieldCount[] {
+  const counts = new Map<string, number>()
+  for (const { field, count } of notes) counts.set(field, (counts.get(field) ?? 0) + count)
+  return [...counts].map(([field, count]) => ({ field, count }))
+}
+
+// Erased before the decision was logged: nothing of it was ever kept.
+const wasRemoved = ({ scrubbed, gone }: RemovedRefs, ref: number): boolean =>
+  scrubbed.includes(ref) || gone.includes(ref)
+
+type RemovedRefs = Pick<DecisionDocument, 'scrubbed' | 'gone'>
+
+/** Whether the record, with the contents it shows, has nothing of the ref any more. */
+export const isScrubbed = (
+  document: RemovedRefs & Pick<DecisionDocument, 'refs'>,
+  contents: readonly string[],
+  ref: number,
+): boolean =>
+  wasRemoved(document, ref) &&
+  contents.every((text, i) => document.refs[i] !== ref || text === MARKER)

@@ -1,0 +1,164 @@
+// Checks stored decisions against themselves and the log: for `custos fsck`, live and read-only.
+
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { verifyDecision } from '@custos/proof'
+import { toHex } from '../../../platform/bytes.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { SealError } from '../../../platform/keys/seal.ts'
+import { type DecisionRow, findLoggedRecord, listDecisions, listUses } from './decisions.sql.ts'
+import { recordDigestOf } from './identity.ts'
+import { isErasureConflict, openResolved, openRows, type ResolvedDecision } from './open.ts'
+import { showResolved } from './reads.ts'
+
+export interface DecisionFault {
+  readonly decision_id: string
+  readonly log_seq: number
+  /** What does not hold, in words; no content. */
+  readonly fault: string
+}
+
+export interface DecisionsCheck {
+  readonly checked: number
+  readonly faults: readonly DecisionFault[]
+}
+
+const CHUNK_ROWS = 50
+
+/**
+ * Opens every seal and re-derives identity, signature and digest. A record that was scrubbed has
+ * no salt any more: there the digest on the log is compared with the one it carries.
+ */
+export async function checkDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  onProgress: (checked: number) => void = () => {},
+): Promise<DecisionsCheck> {
+  const faults: DecisionFault[] = []
+  let checked = 0
+  for (let after_seq = -1; ; ) {
+    const page = await checkPage(kernel, tenant_id, after_seq)
+    faults.push(...page.faults)
+    checked += page.seqs.length
+    onProgress(checked)
+    const last = page.seqs.at(-1)
+    if (last === undefined || page.seqs.length < CHUNK_ROWS) return { checked, faults }
+    after_seq = last
+    await nextTurn()
+  }
+}
+
+/** The same of some: of those after each of the seqs, a page of fifty. */
+export async function checkSomeDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  after_seqs: readonly number[],
+): Promise<DecisionsCheck> {
+  const faults = new Map<number, DecisionFault>()
+  const seqs = new Set<number>()
+  for (const after_seq of after_seqs) {
+    const page = await checkPage(kernel, tenant_id, after_seq)
+    for (const fault of page.faults) faults.set(fault.log_seq, fault)
+    for (const seq of page.seqs) seqs.add(seq)
+    await nextTurn()
+  }
+  return { checked: seqs.size, faults: [...faults.values()] }
+}
+
+async function checkPage(kernel: Kernel, tenant_id: string, after_seq: number) {
+  const faults: DecisionFault[] = []
+  const seqs = await kernel.db.read(tenant_id, async (db) => {
+    const wanted = { order: 'asc', limit: CHUNK_ROWS } as const
+    const found = await listDecisions(db, { after_seq }, wanted)
+    for (const row of found) {
+      const fault = await findFault(kernel, db, row)
+      if (fault === null) continue
+      faults.push({ decision_id: toHex(row.decision_id), log_seq: row.seq, fault })
+    }
+    return found.map(({ seq }) => seq)
+  })
+  return { faults, seqs }
+}
+
+async function findFault(kernel: Kernel, db: TenantDb, row: DecisionRow): Promise<string | null> {
+  try {
+    const [opened] = await openResolved(kernel, db, [row])
+    return opened ? await findMismatch(kernel, db, opened) : 'cannot be read'
+  } catch (error) {
+    if (isErasureConflict(error)) return 'a secret of its key has been destroyed'
+    if (error instanceof SealError) return 'the seal does not open'
+    throw error
+  }
+}
+
+async function findMismatch(
+  kernel: Kernel,
+  db: TenantDb,
+  opened: ResolvedDecision,
+): Promise<string | null> {
+  const { row, head, document, decision_id } = opened
+  if (row.secret_no !== head.secret_no) return 'secret_no differs from the sealed head'
+  if (!(await isUseIndexCorrect(db, opened)))
+    return 'the index of uses differs from the sealed record'
+  const logged = await findLoggedRecord(db, row.seq)
+  if (logged?.subject !== decision_id) return 'the log has another entry at its place'
+  if (logged.payload.record_digest !== document.record_digest)
+    return 'the digest differs from the one on the log'
+  if (
+    document.commitment_salt !== null &&
+    recomputeDigest(db.tenant_id, opened) !== document.record_digest
+  )
+    return 'the record does not give the digest on the log'
+  const shown = showResolved(db.tenant_id, opened)
+  const verdict = await verifyDecision(shown, kernel.keyring.publishedKeys())
+  return verdict.valid ? null : (verdict.reason ?? 'the signature does not hold')
+}
+
+/** An erasure finds the decisions of a fact by this index: one left out would keep its text. */
+async function isUseIndexCorrect(db: TenantDb, { row, head, document }: ResolvedDecision) {
+  const refs = [...new Set(document.refs)]
+  const uses = await listUses(db, row.seq, refs)
+  const bound = new Set(head.bound)
+  return refs.every((ref) => uses.get(ref) === bound.has(ref))
+}
+
+function recomputeDigest(tenant_id: string, opened: ResolvedDecision): string {
+  const { row, decision_id, document, contents } = opened
+  const { timestamp } = showResolved(tenant_id, opened)
+  const { store_id, model_id, token_count, latency_ms, memory_seq } = row
+  const { query, output, session_id, parameters, refs, scores } = document
+  const salt = Buffer.from(document.commitment_salt ?? '', 'base64')
+  return recordDigestOf(
+    {
+      ...{ decision_id, tenant_id, store_id, session_id, model_id, timestamp, query, output },
+      ...{ parameters, refs, scores, contents, token_count, latency_ms, memory_seq },
+    },
+    salt,
+  )
+}
+
+const DIGESTED_ROWS = 50
+
+/**
+ * Lower hex SHA-256 of the opened document of each `every`-th decision, by id. Throws for one that
+ * does not open.
+ */
+export async function digestDocuments(
+  kernel: Kernel,
+  tenant_id: string,
+  every: number,
+): Promise<Map<string, string>> {
+  const digests = new Map<string, string>()
+  for (let after_seq = -1, seen = 0; ; ) {
+    const wanted = { order: 'asc', limit: DIGESTED_ROWS } as const
+    const rows = await kernel.db.read(tenant_id, (db) => listDecisions(db, { after_seq }, wanted))
+    const chosen = rows.filter((_, i) => (seen + i) % every === 0)
+    for (const { decision_id, document } of await openRows(kernel, tenant_id, chosen))
+      digests.set(decision_id, createHash('sha256').update(JSON.stringify(document)).digest('hex'))
+    const last = rows.at(-1)
+    if (!last || rows.length < DIGESTED_ROWS) return digests
+    after_seq = last.seq
+    seen += rows.length
+  }
+}

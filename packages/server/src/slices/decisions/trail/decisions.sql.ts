@@ -1,0 +1,307 @@
+// SQL of decisions: the rows, and which facts each of them used.
+
+import { inParts, itemsOf, perCount } from '../../../platform/db/per-count.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+import { REVISION_BYTES, readRevision } from './document.ts'
+
+export type DecisionRow = Omit<Tables['decisions'], 'tenant_id'>
+
+const COLUMNS = [
+  'seq',
+  'decision_id',
+  'logged_us',
+  'store_id',
+  'model_id',
+  'session_label',
+  'secret_no',
+  'token_count',
+  'latency_ms',
+  'memory_seq',
+  'sealed',
+] as const
+
+const IN_MAX = 500
+const USES_AT_ONCE = 16
+
+const insertStatement = statement<DecisionRow>()((k, p) =>
+  k
+    .insertInto('decisions')
+    .values({
+      tenant_id: p.tenant_id,
+      seq: p.seq,
+      decision_id: p.decision_id,
+      logged_us: p.logged_us,
+      store_id: p.store_id,
+      model_id: p.model_id,
+      session_label: p.session_label,
+      secret_no: p.secret_no,
+      token_count: p.token_count,
+      latency_ms: p.latency_ms,
+      memory_seq: p.memory_seq,
+      sealed: p.sealed,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** `exists`: another decision has this id. */
+export async function insertDecision(tx: Tx, row: DecisionRow): Promise<'inserted' | 'exists'> {
+  return (await tx.runOf(insertStatement, row)) === 1 ? 'inserted' : 'exists'
+}
+
+interface FactUse {
+  readonly ref: number
+  readonly bound: number
+}
+
+const insertUsesStatement = perCount((count) =>
+  statement<{ decision_seq: number; uses: readonly FactUse[] }>()((k, p) =>
+    k.insertInto('decision_facts').values(
+      itemsOf(p.uses, count).map(({ ref, bound }) => ({
+        tenant_id: p.tenant_id,
+        decision_seq: p.decision_seq,
+        ref,
+        bound,
+      })),
+    ),
+  ),
+)
+
+/** One row for each distinct ref; `bound`: the fact's secret is part of the decision's key. */
+export const insertUses = (
+  tx: Tx,
+  decision_seq: number,
+  uses: readonly { ref: number; bound: boolean }[],
+) =>
+  inParts(uses, USES_AT_ONCE, (some) =>
+    tx.runOf(insertUsesStatement(some.length), {
+      decision_seq,
+      uses: some.map(({ ref, bound }) => ({ ref, bound: bound ? 1 : 0 })),
+    }),
+  )
+
+const findStatement = statement<{ decision_id: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('decisions')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('decision_id', '=', p.decision_id),
+)
+
+export const findDecision = (db: TenantDb, decision_id: Uint8Array) =>
+  db.firstOf(findStatement, { decision_id })
+
+/** Which decisions; seq bounds are exclusive, times inclusive. Absent: no condition. */
+export interface DecisionFilter {
+  readonly store_ids?: readonly string[]
+  readonly session_label?: Uint8Array
+  readonly model_id?: string
+  readonly from_us?: number
+  readonly to_us?: number
+  readonly after_seq?: number
+  readonly before_seq?: number
+}
+
+function filterDecisions(db: TenantDb, filter: DecisionFilter) {
+  let query = from(db, 'decisions')
+  const { store_ids, session_label, model_id, from_us, to_us, after_seq, before_seq } = filter
+  if (store_ids !== undefined) query = query.where('store_id', 'in', store_ids)
+  if (session_label !== undefined) query = query.where('session_label', '=', session_label)
+  if (model_id !== undefined) query = query.where('model_id', '=', model_id)
+  if (from_us !== undefined) query = query.where('logged_us', '>=', from_us)
+  if (to_us !== undefined) query = query.where('logged_us', '<=', to_us)
+  if (after_seq !== undefined) query = query.where('seq', '>', after_seq)
+  if (before_seq !== undefined) query = query.where('seq', '<', before_seq)
+  return query
+}
+
+export interface DecisionPage {
+  readonly order: 'asc' | 'desc'
+  readonly limit: number
+  readonly offset?: number
+}
+
+/** Rows in the order of the log. */
+export const listDecisions = (db: TenantDb, filter: DecisionFilter, wanted: DecisionPage) =>
+  db.all(
+    filterDecisions(db, filter)
+      .select(COLUMNS)
+      .orderBy('seq', wanted.order)
+      .limit(wanted.limit)
+      .offset(wanted.offset ?? 0),
+  )
+
+/** Totals of the tenant's decisions. */
+export const sumDecisions = (db: TenantDb, filter: DecisionFilter) =>
+  db.first(
+    filterDecisions(db, filter).select((e) => [
+      e.fn.countAll<number>().as('total'),
+      e.fn.count<number>('model_id').distinct().as('models'),
+      e.fn.count<number>('store_id').distinct().as('stores'),
+      e.fn.count<number>('session_label').distinct().as('sessions'),
+      e.fn.avg<number | null>('latency_ms').as('latency_ms'),
+      // As floating point: a sum of counts may pass 2^53, which no reader could hold.
+      e.fn.sum<number | null>(e.cast('token_count', 'double precision')).as('tokens'),
+      e.fn.min<number | null>('logged_us').as('first_us'),
+      e.fn.max<number | null>('logged_us').as('last_us'),
+    ]),
+  )
+
+/** Ascending seqs, above `after_seq`, of decisions that used any of the refs. */
+export async function listDecisionsUsing(
+  db: TenantDb,
+  refs: readonly number[],
+  page: { after_seq: number; limit: number },
+): Promise<number[]> {
+  const seqs = new Set<number>()
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const rows = await db.all(
+      from(db, 'decision_facts')
+        .select('decision_seq')
+        .distinct()
+        .where('ref', 'in', refs.slice(at, at + IN_MAX))
+        .where('decision_seq', '>', page.after_seq)
+        .orderBy('decision_seq')
+        .limit(page.limit),
+    )
+    for (const row of rows) seqs.add(row.decision_seq)
+  }
+  return [...seqs].sort((a, b) => a - b).slice(0, page.limit)
+}
+
+/** Rows with these seqs, at most a page of them, ascending. */
+export const listBySeqs = (db: TenantDb, seqs: readonly number[]) =>
+  db.all(from(db, 'decisions').select(COLUMNS).where('seq', 'in', seqs).orderBy('seq'))
+
+/** Replaces the sealed document. */
+export const updateSealed = (
+  tx: Tx,
+  seq: number,
+  change: { sealed: Uint8Array; secret_no: number },
+) => tx.run(update(tx, 'decisions').set(change).where('seq', '=', seq))
+
+/** A filter by session no longer finds the decision. */
+export const clearSession = (tx: Tx, seq: number) =>
+  tx.run(update(tx, 'decisions').set({ session_label: null }).where('seq', '=', seq))
+
+export async function unbindFacts(
+  tx: Tx,
+  decision_seq: number,
+  refs: readonly number[],
+): Promise<void> {
+  for (let at = 0; at < refs.length; at += IN_MAX)
+    await tx.run(
+      update(tx, 'decision_facts')
+        .set({ bound: 0 })
+        .where('decision_seq', '=', decision_seq)
+        .where('ref', 'in', refs.slice(at, at + IN_MAX)),
+    )
+}
+
+/** Refs among these that a later version has taken the place of. */
+export async function listSuperseded(db: TenantDb, refs: readonly number[]): Promise<number[]> {
+  const superseded: number[] = []
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const rows = await db.all(
+      from(db, 'validity')
+        .select('ref')
+        .where('ref', 'in', refs.slice(at, at + IN_MAX))
+        .where('until_seq', 'is', null)
+        .where('superseded_by', 'is not', null),
+    )
+    for (const row of rows) superseded.push(row.ref)
+  }
+  return superseded
+}
+
+/** What the log says of the decision at this place. */
+export async function findLoggedRecord(db: TenantDb, seq: number) {
+  const row = await db.first(from(db, 'breadcrumbs').select('record').where('seq', '=', seq))
+  if (!row) return undefined
+  // Written by appendCrumb only; other events have no digest.
+  return JSON.parse(row.record) as { subject: string; payload: { record_digest?: string } }
+}
+
+const USES_MAX = 500
+
+/** What the index of uses says of one decision and these refs. */
+export async function listUses(db: TenantDb, decision_seq: number, refs: readonly number[]) {
+  const uses = new Map<number, boolean>()
+  for (let at = 0; at < refs.length; at += USES_MAX) {
+    const rows = await db.all(
+      from(db, 'decision_facts')
+        .select(['ref', 'bound'])
+        .where('ref', 'in', refs.slice(at, at + USES_MAX))
+        .where('decision_seq', '=', decision_seq),
+    )
+    for (const { ref, bound } of rows) uses.set(ref, bound === 1)
+  }
+  return uses
+}
+
+/** A decision of one of the stores that used the ref. */
+export const findUseInStores = (db: TenantDb, ref: number, stores: readonly string[]) =>
+  db.first(
+    from(db, 'decision_facts')
+      .innerJoin('decisions', (join) =>
+        join
+          .onRef('decisions.tenant_id', '=', 'decision_facts.tenant_id')
+          .onRef('decisions.seq', '=', 'decision_facts.decision_seq'),
+      )
+      .select('decisions.store_id')
+      .where('decision_facts.ref', '=', ref)
+      .where('decisions.store_id', 'in', stores)
+      .limit(1),
+  )
+
+/** A memory of one of the stores that the decision used. */
+export const findFactInStores = (db: TenantDb, decision_seq: number, stores: readonly string[]) =>
+  db.first(
+    from(db, 'decision_facts')
+      .innerJoin('facts', (join) =>
+        join
+          .onRef('facts.tenant_id', '=', 'decision_facts.tenant_id')
+          .onRef('facts.ref', '=', 'decision_facts.ref'),
+      )
+      .select('facts.store_id')
+      .where('decision_facts.decision_seq', '=', decision_seq)
+      .where('facts.store_id', 'in', stores)
+      .limit(1),
+  )
+
+/** Bytes of the sealed documents of a page of decisions, ascending by seq. */
+export const listSizes = (db: TenantDb, seqs: readonly number[]) =>
+  db.all(
+    from(db, 'decisions')
+      .select((e) => ['seq', e.fn<number>('length', ['sealed']).as('bytes')])
+      .where('seq', 'in', seqs)
+      .orderBy('seq'),
+  )
+
+/** Seq to revision, of those of the decisions that are here. */
+export async function findRevisions(
+  db: TenantDb,
+  seqs: readonly number[],
+): Promise<Map<number, number>> {
+  const rows = await db.all(
+    from(db, 'decisions')
+      .select((e) => [
+        'seq',
+        e.fn<Uint8Array>('substr', ['sealed', e.lit(1), e.lit(REVISION_BYTES)]).as('start'),
+      ])
+      .where('seq', 'in', seqs),
+  )
+  return new Map(rows.map(({ seq, start }) => [seq, readRevision(start)]))
+}
+
+/** Distinct refs, ascending, that the decision with this seq named. */
+export async function listUsedRefs(db: TenantDb, decision_seq: number): Promise<number[]> {
+  const rows = await db.all(
+    from(db, 'decision_facts')
+      .select('ref')
+      .where('decision_seq', '=', decision_seq)
+      .orderBy('ref'),
+  )
+  return rows.map(({ ref }) => ref)
+}

@@ -1,0 +1,136 @@
+// Pure: the sealed document of a decision, and the clear head that says which keys open it.
+
+import type { KeyObject } from 'node:crypto'
+import type { JsonObject } from '@custos/contract'
+import { jsonPayload, sealedColumn } from '../../../platform/sealed-column.ts'
+
+/** Text was replaced by the marker `count` times; `ref` is the fact, null for the whole text. */
+export interface RedactionNote {
+  readonly field: string
+  readonly count: number
+  readonly ref: number | null
+}
+
+/** Everything of a decision that a person may be named in, and what goes with it. */
+export interface DecisionDocument {
+  readonly query: string
+  readonly output: string
+  readonly session_id: string | null
+  readonly parameters: JsonObject | null
+  readonly refs: readonly number[]
+  /** Empty, or one for each ref; `true` is the stored fact's own content, kept only there. */
+  readonly contents: readonly (string | true)[]
+  readonly scores: readonly number[]
+  /** Distinct refs, ascending, that were facts of the tenant when the decision was logged. */
+  readonly known: readonly number[]
+  /** Distinct refs, ascending, that had been erased before. */
+  readonly gone: readonly number[]
+  /** Refs whose content has been removed from this document. */
+  readonly scrubbed: readonly number[]
+  readonly redactions: readonly RedactionNote[]
+  /**
+   * Base64, 32 bytes: what the commitments of the digest were made with. null once anything was
+   * removed: with it and the digest on the log, a guess at the removed text could be confirmed.
+   */
+  readonly commitment_salt: string | null
+  readonly record_digest: string
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
+}
+
+/** A redacted decision has no text of its own left, and no secret of its own. */
+export const NO_SECRET = 0
+
+/** Readable without a key: it says which secrets make the key. */
+export interface SealedHead {
+  /** Number of the decision's own secret, or NO_SECRET; the row's `secret_no` is a copy. */
+  readonly secret_no: number
+  /** Grows each time the document is sealed again. */
+  readonly revision: number
+  /** Refs, ascending, of the facts whose secrets are part of the key. */
+  readonly bound: readonly number[]
+}
+
+export interface SealedDocument {
+  readonly head: SealedHead
+  /** nonce ‖ ciphertext ‖ tag */
+  readonly box: Uint8Array
+}
+
+const VERSION = 1
+const HEAD_BYTES = 15
+const REF_BYTES = 8
+
+/**
+ * version u8 (=1) ‖ revision u32 ‖ secret_no u64 ‖ count u16 ‖ count refs u64 ‖ box, numbers
+ * big-endian.
+ */
+function encodeHead({ secret_no, revision, bound }: SealedHead): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES + bound.length * REF_BYTES)
+  head.writeUInt8(VERSION, 0)
+  head.writeUInt32BE(revision, 1)
+  head.writeBigUInt64BE(BigInt(secret_no), 5)
+  head.writeUInt16BE(bound.length, 13)
+  bound.forEach((ref, i) => {
+    head.writeBigUInt64BE(BigInt(ref), HEAD_BYTES + i * REF_BYTES)
+  })
+  return head
+}
+
+/** Splits what the `sealed` column holds. */
+export function readSealed(sealed: Uint8Array): SealedDocument {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+  if (bytes.length < HEAD_BYTES || bytes.readUInt8(0) !== VERSION)
+    throw new Error('a sealed decision of an unknown version')
+  const count = bytes.readUInt16BE(13)
+  const bound = Array.from({ length: count }, (_, i) =>
+    Number(bytes.readBigUInt64BE(HEAD_BYTES + i * REF_BYTES)),
+  )
+  const [revision, secret_no] = [bytes.readUInt32BE(1), Number(bytes.readBigUInt64BE(5))]
+  return {
+    head: { secret_no, revision, bound },
+    box: bytes.subarray(HEAD_BYTES + count * REF_BYTES),
+  }
+}
+
+/** How many bytes of a sealed document tell its revision. */
+export const REVISION_BYTES = 5
+
+/** @param start the first bytes of a sealed document */
+export const readRevision = (start: Uint8Array): number =>
+  Buffer.from(start.buffer, start.byteOffset, start.byteLength).readUInt32BE(1)
+
+/** Whose document it is: associated data, so that no sealed row can stand in for another. */
+export interface DocumentOwner {
+  readonly tenant_id: string
+  readonly decision_id: string
+}
+
+const documentColumn = sealedColumn({
+  domain: 'decision',
+  ids: (tenant_id, { owner, head }: Pick<SealInput, 'owner' | 'head'>) => [
+    tenant_id,
+    owner.decision_id,
+    head.secret_no,
+    head.revision,
+    ...head.bound,
+  ],
+  payload: jsonPayload<DecisionDocument>(),
+})
+
+export interface SealInput {
+  readonly owner: DocumentOwner
+  readonly head: SealedHead
+  readonly key: KeyObject
+}
+
+/** The bytes of the `sealed` column. */
+export function sealDocument(input: SealInput, document: DecisionDocument): Buffer {
+  const box = documentColumn.seal(input.key, input.owner.tenant_id, input, document)
+  return Buffer.concat([encodeHead(input.head), box])
+}
+
+/** Throws SealError when the key is not this document's or the bytes were changed. */
+export const openDocument = (input: SealInput, box: Uint8Array): DecisionDocument =>
+  documentColumn.open(input.key, input.owner.tenant_id, input, box)

@@ -1,0 +1,94 @@
+// Which decisions a caller asks for: filters of list and export, and the stores it may see.
+
+import type { Principal } from '../../../platform/call.ts'
+import { parseTime } from '../../../platform/clock.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { seqAt } from '../../gcrumbs/index.ts'
+import type { DecisionFilter, DecisionRow } from './decisions.sql.ts'
+
+export interface DecisionQuery {
+  readonly store_id?: string
+  readonly session_id?: string
+  readonly model_id?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+/** No decision can match: the store is not one the credential may see. */
+export type VisibleFilter = DecisionFilter | 'none'
+
+/** A decision is on the log at most this long after the time it shows (see log.ts). */
+const LOG_DELAY_US = 60_000_000
+
+export async function buildFilter(
+  kernel: Kernel,
+  principal: Principal,
+  db: TenantDb,
+  asked: DecisionQuery,
+): Promise<VisibleFilter> {
+  const store_ids = visibleStores(principal, asked.store_id)
+  if (store_ids?.length === 0) return 'none'
+  const { session_id, model_id } = asked
+  const session =
+    session_id === undefined
+      ? {}
+      : { session_label: await sessionLabel(kernel, db.tenant_id, session_id) }
+  return {
+    ...(store_ids === undefined ? {} : { store_ids }),
+    ...session,
+    ...(model_id === undefined ? {} : { model_id }),
+    ...(await timeFilter(db, asked)),
+  }
+}
+
+/** Also decides what a credential bound to some stores may read one by one. */
+export const isVisible = (principal: Principal, row: Pick<DecisionRow, 'store_id'>): boolean =>
+  principal.allowed_stores.length === 0 || principal.allowed_stores.includes(row.store_id)
+
+function visibleStores(
+  principal: Principal,
+  asked: string | undefined,
+): readonly string[] | undefined {
+  const allowed = principal.allowed_stores
+  if (asked === undefined) return allowed.length === 0 ? undefined : allowed
+  return isVisible(principal, { store_id: asked }) ? [asked] : []
+}
+
+async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Promise<Buffer> {
+  return Buffer.from((await kernel.keyring.tenant(tenant_id)).label(text), 'hex')
+}
+
+// Times have no index of their own: the log's times narrow them down to a range of its entries.
+async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<DecisionFilter> {
+  const start =
+    from === undefined
+      ? {}
+      : {
+          from_us: parseMicroseconds(from),
+          after_seq: await seqAt(db, parseMicroseconds(from) - 1),
+        }
+  const end =
+    to === undefined
+      ? {}
+      : {
+          to_us: parseMicroseconds(to),
+          before_seq: (await seqAt(db, parseMicroseconds(to) + LOG_DELAY_US)) + 1,
+        }
+  return { ...start, ...end }
+}
+
+// The schema has let through only what parses.
+const parseMicroseconds = (time: string): number => parseTime(time) ?? 0
+
+export const writeCursor = (seq: number): string => Buffer.from(`s${seq}`).toString('base64url')
+
+/** The seq a page ended at; refuses a cursor this list did not give. */
+export function readCursor(cursor: string): number {
+  const seq = Number(/^s(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1])
+  // Decoding base64 is lenient; only the one spelling we write counts.
+  if (writeCursor(seq) !== cursor)
+    throw new Refusal('rejected', 'the cursor is not one this list gave')
+  return seq
+}

@@ -1,0 +1,190 @@
+// POST /v1/decisions/log: one decision, identified, signed, sealed, and its digest on the log.
+
+import {
+  type Decision,
+  type decisions,
+  type JsonObject,
+  type LogDecisionRequest,
+  limits,
+} from '@custos/contract'
+import type { Call, Handler, Once } from '../../../platform/call.ts'
+import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import type { Signer } from '../../../platform/keys/keyring.ts'
+import { KeyringError } from '../../../platform/keys/keyring-error.ts'
+import { recordSecrets } from '../../../platform/record-secrets.ts'
+import { appendCrumb, nextSeq } from '../../gcrumbs/index.ts'
+import { admit, redactedOr } from '../../governance/index.ts'
+import { meter } from '../../tenants/index.ts'
+import { type DecisionRow, insertDecision, insertUses } from './decisions.sql.ts'
+import {
+  buildDecision,
+  createIdentity,
+  type DecisionAtLog,
+  type DecisionDraft,
+  type NewDecision,
+  prepareFacts,
+  resolveFacts,
+} from './new-decision.ts'
+import { retryWhileErasing, showDecision } from './open.ts'
+import { findShownDecision } from './reads.ts'
+
+/** A clash of ids takes a later microsecond: the clock never gives one twice. */
+const IDENTITIES_MAX = 8
+
+/** An older identity is created again: reads by time rely on the log's time being near. */
+const IDENTITY_AGE_US_MAX = 30_000_000
+
+type LogResult =
+  | { readonly kind: 'logged'; readonly decision: Decision }
+  | { readonly kind: 'repeated'; readonly decision_id: string }
+
+export const log: Handler<typeof decisions.log> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const given = await admitDecision(call, readLogRequest(call, body))
+  const signer = findSigner(kernel) ?? call.refuse('no_signing_key')
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const own = await recordSecrets(kernel).take(tenant_id)
+  const beyond = (size: number) =>
+    call.refuse('rejected', `memory_seq is beyond the log, which has ${size} entries`)
+
+  const logOnce = async (): Promise<LogResult> => {
+    const named = await prepareFacts(kernel, tenant_id, given)
+    const identity = createIdentity({ kernel, tenant_id, given, signer })
+    const prepared = { kernel, tenant_id, given, named, keys, signer, own, identity }
+    return call.once(logUnit(prepared, beyond))
+  }
+  // A log that names a fact being erased waits until it is known to be gone.
+  const result = await retryWhileErasing(() =>
+    retryOnConflict(logOnce, { on: 'decision_id', attempts: IDENTITIES_MAX }),
+  )
+  if (result.kind === 'logged') return result.decision
+  return (
+    (await findShownDecision(kernel, tenant_id, result.decision_id)) ?? call.refuse('unavailable')
+  )
+}
+
+/** Redacted where a policy says so, before anything is made of it. */
+async function admitDecision(call: LogCall, given: NewDecision): Promise<NewDecision> {
+  const { store_id, model_id, query, output, token_count: tokens, session_id, parameters } = given
+  const retrieved_contents = given.contents.length === 0 ? null : given.contents
+  const asked = { store_id, model_id, query, output, tokens }
+  const context = { ...asked, session_id, parameters, retrieved_contents }
+  const redactions = await admit(call, 'decision.log', context)
+  return {
+    ...given,
+    query: redactedOr(redactions, 'query', query),
+    output: redactedOr(redactions, 'output', output),
+    session_id: redactedOr(redactions, 'session_id', session_id),
+    parameters: redactedOr(redactions, 'parameters', parameters),
+    contents: redactedOr(redactions, 'retrieved_contents', given.contents),
+  }
+}
+
+function findSigner(kernel: Kernel): Signer | undefined {
+  try {
+    return kernel.keyring.signer('decision')
+  } catch (error) {
+    if (error instanceof KeyringError && error.code === 'no_signing_key') return undefined
+    throw error
+  }
+}
+
+function logUnit(prepared: DecisionDraft, beyond: (size: number) => never): Once<LogResult> {
+  return {
+    async run(tx) {
+      const facts = await resolveFacts(tx, prepared.named)
+      const seq = await nextSeq(tx)
+      if ((prepared.given.memory_seq ?? 0) > seq) beyond(seq)
+      const decision = await appendDecision(tx, { ...prepared, facts, seq })
+      return {
+        reply: { kind: 'logged', decision },
+        ids: { decision_id: decision.decision_id },
+      }
+    },
+    // Opening a sealed row needs the keyring, which a unit of work must not wait for.
+    async replay(_tx, ids) {
+      return { kind: 'repeated', decision_id: String(ids['decision_id']) }
+    },
+  }
+}
+
+async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> {
+  const { given, facts, keys, tenant_id, seq } = placed
+  const old = tx.now() - placed.identity.logged_us > IDENTITY_AGE_US_MAX
+  const identity = old ? createIdentity(placed) : placed.identity
+  const { row, document, contents } = buildDecision({ ...placed, identity })
+  const bound = new Set(facts.bound)
+  const uses = facts.refs.map((ref) => ({ ref, bound: bound.has(ref) }))
+  const { decision_id } = identity
+  // None of these is looked at in this unit: the next one need not wait.
+  tx.needs(insertUnique(tx, row))
+  tx.needs(insertUses(tx, seq, uses))
+  await appendCrumb(tx, {
+    event_type: 'decision.logged',
+    subject: decision_id,
+    payload: {
+      record_digest: document.record_digest,
+      store_label: keys.label(given.store_id),
+      refs: given.refs.length,
+      memory_seq: row.memory_seq,
+    },
+  })
+  meter(tx, 'decisions.log', row.sealed.length)
+  return showDecision({ tenant_id, decision_id, row, document, contents })
+}
+
+async function insertUnique(tx: Tx, row: DecisionRow): Promise<void> {
+  if ((await insertDecision(tx, row)) === 'exists') throw new Conflict('decision_id')
+}
+
+type LogCall = Call<typeof decisions.log>
+
+function readLogRequest(call: LogCall, body: LogDecisionRequest): NewDecision {
+  const output = body.output ?? body.raw_output
+  if (output === undefined)
+    return call.refuse('validation', undefined, {
+      detail: [{ loc: ['body', 'output'], msg: 'Field required', type: 'missing' }],
+    })
+  const refs = body.retrieved_refs ?? body.retrieved_fact_refs ?? []
+  const contents = body.retrieved_contents ?? []
+  const scores = body.retrieved_scores ?? body.retrieval_scores ?? []
+  refuseLengths(call, refs.length, { retrieved_contents: contents, retrieved_scores: scores })
+  const { store_id, model_id, query, parameters = null } = body
+  refuseSizes(call, query, parameters)
+  const allowed = call.principal.allowed_stores
+  if (allowed.length > 0 && !allowed.includes(store_id)) call.refuse('store_not_found')
+  return {
+    store_id,
+    model_id,
+    query,
+    output,
+    session_id: body.session_id ?? null,
+    refs,
+    contents,
+    scores,
+    token_count: body.token_count ?? body.output_tokens ?? null,
+    latency_ms: body.latency_ms ?? null,
+    parameters,
+    memory_seq: body.memory_seq ?? null,
+  }
+}
+
+function refuseLengths(
+  call: LogCall,
+  refs: number,
+  arrays: Readonly<Record<string, readonly unknown[]>>,
+): void {
+  for (const [name, items] of Object.entries(arrays))
+    if (items.length > 0 && items.length !== refs)
+      call.refuse('lengths_differ', `${name} has ${items.length} items for ${refs} refs`)
+}
+
+function refuseSizes(call: LogCall, query: string, parameters: JsonObject | null): void {
+  if (Buffer.byteLength(query) > limits.query_bytes)
+    call.refuse('rejected', `query is longer than ${limits.query_bytes} bytes`)
+  if (parameters === null) return
+  if (Buffer.byteLength(JSON.stringify(parameters)) > limits.metadata_bytes)
+    call.refuse('rejected', `parameters are longer than ${limits.metadata_bytes} bytes`)
+}

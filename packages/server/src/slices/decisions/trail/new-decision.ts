@@ -1,0 +1,225 @@
+// Builds a decision: its identity and signature, its sealed document and its row.
+
+import { randomFillSync } from 'node:crypto'
+import type { JsonObject } from '@custos/contract'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
+import type { RecordSecret } from '../../../platform/record-secrets.ts'
+import { loadContents, loadFactStates } from '../../memory/index.ts'
+import type { DecisionRow } from './decisions.sql.ts'
+import { type DecisionDocument, sealDocument } from './document.ts'
+import { decisionIdBytes, recordDigestOf } from './identity.ts'
+import { erasureConflict } from './open.ts'
+import { MARKER } from './redact-text.ts'
+
+const SALT_BYTES = 32
+const SALTS_AT_ONCE = 256
+
+export interface SignedIdentity {
+  readonly id: Buffer
+  readonly decision_id: string
+  readonly logged_us: number
+  readonly timestamp: string
+  readonly signature: string
+}
+
+/** All that is ready before the unit of work starts. */
+export interface DecisionDraft {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly given: NewDecision
+  readonly named: PreparedFacts
+  readonly keys: TenantKeys
+  readonly signer: Signer
+  readonly own: RecordSecret
+  readonly identity: SignedIdentity
+}
+
+/** What the unit of work adds: the facts as it finds them, and its place on the log. */
+export interface DecisionAtLog extends DecisionDraft {
+  readonly facts: FactsAtLog
+  readonly seq: number
+}
+
+export interface BuiltDecision {
+  readonly row: DecisionRow
+  readonly document: DecisionDocument
+  readonly contents: readonly string[]
+}
+
+/** Signs here, so that the unit of work finds it ready. */
+export function createIdentity(
+  parts: Pick<DecisionDraft, 'kernel' | 'tenant_id' | 'given' | 'signer'>,
+): SignedIdentity {
+  const { kernel, tenant_id, given, signer } = parts
+  const logged_us = kernel.clock.now()
+  const timestamp = formatTime(logged_us)
+  const { store_id, model_id, query } = given
+  const id = decisionIdBytes({ tenant_id, store_id, model_id, query, timestamp })
+  const signature = signer.sign(id).toString('base64')
+  return { id, decision_id: id.toString('hex'), logged_us, timestamp, signature }
+}
+
+export function buildDecision(placed: DecisionAtLog): BuiltDecision {
+  const { tenant_id, given, facts, keys, own, identity, seq } = placed
+  const memory_seq = given.memory_seq ?? seq
+  const contents = contentsToShow(given, facts)
+  const document = buildDocument(placed, contents, memory_seq)
+  const key = keys.decisionKey(identity.decision_id, [own.secret, ...facts.secrets])
+  const sealed = sealDocument(
+    {
+      owner: { tenant_id, decision_id: identity.decision_id },
+      head: { secret_no: own.secret_no, revision: 0, bound: facts.bound },
+      key,
+    },
+    document,
+  )
+  const { session_id } = given
+  const row = {
+    seq,
+    decision_id: identity.id,
+    logged_us: identity.logged_us,
+    store_id: given.store_id,
+    model_id: given.model_id,
+    session_label: session_id === null ? null : Buffer.from(keys.label(session_id), 'hex'),
+    secret_no: own.secret_no,
+    token_count: given.token_count,
+    latency_ms: given.latency_ms,
+    memory_seq,
+    sealed,
+  }
+  return { row, document, contents }
+}
+
+function buildDocument(
+  { tenant_id, given, named, facts, signer, identity }: DecisionAtLog,
+  contents: readonly string[],
+  memory_seq: number,
+): DecisionDocument {
+  const salt = takeSalt()
+  const { decision_id, timestamp } = identity
+  const committed = { ...given, contents, memory_seq, decision_id, tenant_id, timestamp }
+  return {
+    query: given.query,
+    output: given.output,
+    session_id: given.session_id,
+    parameters: given.parameters,
+    refs: given.refs,
+    contents: contentsToKeep(contents, given.refs, named),
+    scores: given.scores,
+    known: facts.bound,
+    gone: facts.gone,
+    scrubbed: [],
+    redactions: [],
+    commitment_salt: salt.toString('base64'),
+    record_digest: recordDigestOf(committed, salt),
+    signature: identity.signature,
+    public_key: signer.public_key.toString('base64'),
+    key_id: signer.key_id,
+  }
+}
+
+// Drawn from the system 256 at a time: one call costs as much as all hashes of a decision.
+const salts = Buffer.alloc(SALT_BYTES * SALTS_AT_ONCE)
+let saltsUsed = salts.length
+
+function takeSalt(): Buffer {
+  if (saltsUsed === salts.length) {
+    randomFillSync(salts)
+    saltsUsed = 0
+  }
+  const salt = Buffer.from(salts.subarray(saltsUsed, saltsUsed + SALT_BYTES))
+  // A salt that is still in the pool could be read from the heap after its decision was scrubbed.
+  salts.fill(0, saltsUsed, saltsUsed + SALT_BYTES)
+  saltsUsed += SALT_BYTES
+  return salt
+}
+
+type NamedFacts = Pick<NewDecision, 'refs' | 'contents'>
+
+/** What the unit of work cannot wait for. */
+interface PreparedFacts {
+  /** Distinct refs of the record, ascending. */
+  readonly refs: readonly number[]
+  readonly secrets: ReadonlyMap<number, Buffer | null>
+  /** What is stored under the refs; null when the request gave no contents to compare. */
+  readonly stored: ReadonlyMap<number, string> | null
+}
+
+interface FactsAtLog {
+  /** Distinct refs of the record, ascending. */
+  readonly refs: readonly number[]
+  /** Refs of live facts, ascending; their secrets, in this order, are part of the key. */
+  readonly bound: readonly number[]
+  readonly secrets: readonly Buffer[]
+  readonly gone: readonly number[]
+}
+
+export async function prepareFacts(
+  kernel: Kernel,
+  tenant_id: string,
+  { refs, contents }: NamedFacts,
+): Promise<PreparedFacts> {
+  if (refs.length === 0) return { refs, secrets: new Map(), stored: null }
+  const distinct = [...new Set(refs)].sort((a, b) => a - b)
+  const stored = contents.length === 0 ? null : await loadContents(kernel, tenant_id, distinct)
+  const secrets = await kernel.keyring.secrets(tenant_id, 'fact', distinct)
+  return { refs: distinct, secrets, stored }
+}
+
+/**
+ * The facts as the unit of work finds them. Throws a conflict (`erasure_under_way`) when one is being
+ * erased, or appeared since they were prepared: then prepare again.
+ */
+export async function resolveFacts(db: TenantDb, prepared: PreparedFacts): Promise<FactsAtLog> {
+  const { refs, stored } = prepared
+  if (refs.length === 0) return { refs, bound: [], secrets: [], gone: [] }
+  const states = await loadFactStates(db, refs)
+  const [bound, secrets, gone] = [[] as number[], [] as Buffer[], [] as number[]]
+  for (const ref of refs) {
+    const state = states.get(ref)
+    if (state === 'erasing') throw erasureConflict()
+    if (state === 'erased') gone.push(ref)
+    const secret = prepared.secrets.get(ref)
+    // A live fact whose secret was lost with a keyring can no longer be read: a label like others.
+    if (state !== 'live' || !secret) continue
+    if (stored !== null && !stored.has(ref)) throw erasureConflict()
+    bound.push(ref)
+    secrets.push(secret)
+  }
+  return { refs, bound, secrets, gone }
+}
+
+/** Contents as the record shows them: what arrives for an erased ref is the marker. */
+function contentsToShow({ refs, contents }: NamedFacts, { gone }: FactsAtLog): string[] {
+  if (gone.length === 0) return [...contents]
+  return contents.map((content, i) => (gone.includes(refs[i] ?? -1) ? MARKER : content))
+}
+
+/** Contents as they are kept: a reference where they equal the stored fact they are bound to. */
+function contentsToKeep(
+  shown: readonly string[],
+  refs: readonly number[],
+  { stored }: PreparedFacts,
+): (string | true)[] {
+  return shown.map((content, i) => (stored?.get(refs[i] ?? -1) === content ? true : content))
+}
+
+/** A log request under its canonical names. */
+export interface NewDecision {
+  readonly store_id: string
+  readonly model_id: string
+  readonly query: string
+  readonly output: string
+  readonly session_id: string | null
+  readonly refs: readonly number[]
+  readonly contents: readonly string[]
+  readonly scores: readonly number[]
+  readonly token_count: number | null
+  readonly latency_ms: number | null
+  readonly parameters: JsonObject | null
+  /** null: the log's size when the decision is appended. */
+  readonly memory_seq: number | null
+}

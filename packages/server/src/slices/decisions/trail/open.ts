@@ -1,0 +1,191 @@
+// Opens sealed decisions: gathers the secrets their keys are made of and the facts they refer to.
+
+import type { Decision } from '@custos/contract'
+import { toHex } from '../../../platform/bytes.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { loadLiveFacts } from '../../memory/index.ts'
+import type { DecisionRow } from './decisions.sql.ts'
+import {
+  type DecisionDocument,
+  NO_SECRET,
+  openDocument,
+  readSealed,
+  type SealedHead,
+} from './document.ts'
+import { MARKER } from './redact-text.ts'
+
+export interface OpenedDecision {
+  readonly row: DecisionRow
+  readonly decision_id: string
+  readonly head: SealedHead
+  /** The decision's own secret; none once it is redacted. */
+  readonly own: readonly Buffer[]
+  /** Those of the bound facts, in their order. */
+  readonly secrets: readonly Buffer[]
+  readonly document: DecisionDocument
+}
+
+/** An opened decision with the contents it shows. */
+export interface ResolvedDecision extends OpenedDecision {
+  readonly contents: readonly string[]
+}
+
+const WAIT_MS = 50
+const READS_MAX = 101
+
+/** Reads again while an erasure is between the secret and the rows: at most 5 s, then refuses. */
+export const retryWhileErasing = <T>(read: () => Promise<T>): Promise<T> =>
+  retryOnConflict(read, {
+    on: 'erasure_under_way',
+    attempts: READS_MAX,
+    pause_ms: WAIT_MS,
+    message: 'text of a decision is being erased',
+  })
+
+/** A secret of the decision is destroyed and its scrubbed text about to be stored. */
+export const erasureConflict = (): Conflict => new Conflict('erasure_under_way')
+
+export const isErasureConflict = (error: unknown): boolean =>
+  error instanceof Conflict && error.subject === 'erasure_under_way'
+
+/** Opens rows of one tenant; throws a conflict (`erasure_under_way`) when a secret is gone. */
+export async function openRows(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly DecisionRow[],
+): Promise<OpenedDecision[]> {
+  const sealed = rows.map((row) => ({ row, ...readSealed(row.sealed) }))
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const owns = await kernel.keyring.secrets(
+    tenant_id,
+    'decision',
+    sealed.flatMap(({ head }) => ownSecretNumber(head)),
+  )
+  const bound = [...new Set(sealed.flatMap(({ head }) => head.bound))]
+  const facts =
+    bound.length === 0
+      ? new Map<number, Buffer | null>()
+      : await kernel.keyring.secrets(tenant_id, 'fact', bound)
+  return sealed.map(({ row, head, box }) => {
+    const decision_id = toHex(row.decision_id)
+    const own = ownSecretNumber(head).map((number) => requireSecret(owns.get(number)))
+    const secrets = head.bound.map((ref) => requireSecret(facts.get(ref)))
+    const key = keys.decisionKey(decision_id, [...own, ...secrets])
+    const document = openDocument({ owner: { tenant_id, decision_id }, head, key }, box)
+    return { row, decision_id, head, own, secrets, document }
+  })
+}
+
+const ownSecretNumber = ({ secret_no }: SealedHead): number[] =>
+  secret_no === NO_SECRET ? [] : [secret_no]
+
+function requireSecret(secret: Buffer | null | undefined): Buffer {
+  if (secret) return secret
+  throw erasureConflict()
+}
+
+/** Puts the stored contents in place of references to them; a fact that is gone is the marker. */
+export async function resolveContents(
+  kernel: Kernel,
+  db: TenantDb,
+  opened: readonly OpenedDecision[],
+): Promise<ResolvedDecision[]> {
+  const wanted = new Set<number>()
+  for (const { document } of opened)
+    for (const [i, content] of document.contents.entries())
+      if (content === true) wanted.add(document.refs[i] ?? -1)
+  const facts = wanted.size === 0 ? new Map() : await loadLiveFacts(kernel, db, [...wanted])
+  return opened.map((decision) => {
+    const { refs, contents } = decision.document
+    const shown = contents.map((content, i) =>
+      content === true ? (facts.get(refs[i] ?? -1)?.content ?? MARKER) : content,
+    )
+    return { ...decision, contents: shown }
+  })
+}
+
+/** Both steps: rows as they are shown. */
+export const openResolved = async (
+  kernel: Kernel,
+  db: TenantDb,
+  rows: readonly DecisionRow[],
+): Promise<ResolvedDecision[]> =>
+  resolveContents(kernel, db, await openRows(kernel, db.tenant_id, rows))
+
+/**
+ * Query, output, session, every text, number and key of the parameters, and contents given with it
+ * that are of no memory its key depends on; what has been removed already is not among them.
+ */
+export function ownTexts({ document, head }: Pick<OpenedDecision, 'document' | 'head'>): string[] {
+  const { query, output, session_id, parameters, contents, refs } = document
+  const bound = new Set(head.bound)
+  const texts = [query, output, session_id ?? '', ...textsIn(parameters)]
+  for (const [i, content] of contents.entries())
+    if (typeof content === 'string' && !bound.has(refs[i] ?? -1)) texts.push(content)
+  return texts.filter((text) => text !== '' && text !== MARKER)
+}
+
+/** Every text, number and key in a JSON value. */
+export function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'number') yield String(value)
+  else if (Array.isArray(value)) for (const item of value) yield* textsIn(item)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      yield key
+      yield* textsIn(item)
+    }
+}
+
+interface DecisionParts {
+  readonly tenant_id: string
+  readonly decision_id: string
+  readonly row: Omit<DecisionRow, 'sealed' | 'decision_id' | 'session_label'>
+  readonly document: DecisionDocument
+  /** Empty, or one for each ref. */
+  readonly contents: readonly string[]
+}
+
+/** The record (interface 2.1), then the aliases of its fields without content. */
+export function showDecision({
+  tenant_id,
+  decision_id,
+  row,
+  document,
+  contents,
+}: DecisionParts): Decision {
+  const timestamp = formatTime(row.logged_us)
+  const refs = [...document.refs]
+  const scores = [...document.scores]
+  return {
+    decision_id,
+    tenant_id,
+    store_id: row.store_id,
+    session_id: document.session_id,
+    model_id: row.model_id,
+    query: document.query,
+    retrieved_refs: refs,
+    retrieved_contents: [...contents],
+    retrieved_scores: scores,
+    output: document.output,
+    token_count: row.token_count,
+    latency_ms: row.latency_ms,
+    timestamp,
+    parameters: document.parameters,
+    signature: document.signature,
+    public_key: document.public_key,
+    key_id: document.key_id,
+    record_digest: document.record_digest,
+    memory_seq: row.memory_seq,
+    log_seq: row.seq,
+    redacted: document.redactions.length > 0,
+    redactions: document.redactions.map((note) => ({ ...note })),
+    created_at: timestamp,
+    retrieved_fact_refs: refs,
+    retrieval_scores: scores,
+    output_tokens: row.token_count,
+  }
+}

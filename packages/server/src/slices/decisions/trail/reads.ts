@@ -1,0 +1,229 @@
+// Reads of the decision trail: one, a page, totals.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Decision, decisions } from '@custos/contract'
+import { limits } from '@custos/contract'
+import type { Call, Handler, Principal } from '../../../platform/call.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { findHead } from '../../gcrumbs/index.ts'
+import {
+  type DecisionFilter,
+  type DecisionPage,
+  type DecisionRow,
+  findDecision,
+  listBySeqs,
+  listDecisions,
+  sumDecisions,
+} from './decisions.sql.ts'
+import { buildFilter, isVisible, readCursor, type VisibleFilter, writeCursor } from './filter.ts'
+import { openResolved, type ResolvedDecision, retryWhileErasing, showDecision } from './open.ts'
+
+/** Rows opened in one go, so that a large page leaves the event loop to others in between. */
+const CHUNK_ROWS = 50
+/** A page of sealed text beyond this ends early: a thousand decisions of 8 MiB fit no memory. */
+const PAGE_BYTES_MAX = 64 * 1024 * 1024
+
+const DECISION_ID = /^[0-9a-f]{32}$/
+
+/** The row of a decision the caller may see; what is no id at all is not found either. */
+export async function findVisibleRow(
+  db: TenantDb,
+  principal: Principal,
+  decision_id: string,
+): Promise<DecisionRow | undefined> {
+  const row = await findDecisionRow(db, decision_id)
+  return row && isVisible(principal, row) ? row : undefined
+}
+
+export async function findDecisionRow(db: TenantDb, decision_id: string) {
+  if (!DECISION_ID.test(decision_id)) return undefined
+  return findDecision(db, Buffer.from(decision_id, 'hex'))
+}
+
+/** A decision as every read shows it. */
+export const findShownDecision = (
+  kernel: Kernel,
+  tenant_id: string,
+  decision_id: string,
+): Promise<Decision | undefined> =>
+  retryWhileErasing(() =>
+    kernel.db.read(tenant_id, async (db) => {
+      const row = await findDecisionRow(db, decision_id)
+      const [shown] = row ? await showRows(kernel, db, [row]) : []
+      return shown
+    }),
+  )
+
+const showRows = async (
+  kernel: Kernel,
+  db: TenantDb,
+  rows: readonly DecisionRow[],
+): Promise<Decision[]> =>
+  (await openResolved(kernel, db, rows)).map((opened) => showResolved(db.tenant_id, opened))
+
+export const showResolved = (tenant_id: string, opened: ResolvedDecision): Decision =>
+  showDecision({ tenant_id, ...opened })
+
+export const get: Handler<typeof decisions.get> = async (call, { params }) => {
+  const shown = await retryWhileErasing(() =>
+    call.read(async (db) => {
+      const row = await findVisibleRow(db, call.principal, params.decision_id)
+      return row ? showRows(call.kernel, db, [row]) : []
+    }),
+  )
+  return shown[0] ?? call.refuse('decision_not_found')
+}
+
+export const list: Handler<typeof decisions.list> = async (call, { query }) => {
+  const limit = query.limit ?? limits.page.default
+  const offset = query.cursor === undefined ? (query.offset ?? 0) : 0
+  const { shown, next } = await retryWhileErasing(() =>
+    call.read(async (db) => {
+      const which = await buildFilter(call.kernel, call.principal, db, query)
+      const wanted = { order: 'desc', limit, offset } as const
+      return showPage(call.kernel, db, filterFromCursor(which, query.cursor), wanted)
+    }),
+  )
+  return {
+    decisions: shown,
+    count: shown.length,
+    limit,
+    offset,
+    next_cursor: next === null ? null : writeCursor(next),
+  }
+}
+
+function filterFromCursor(which: VisibleFilter, cursor: string | undefined): VisibleFilter {
+  if (cursor === undefined) return which
+  const at = readCursor(cursor)
+  if (which === 'none') return which
+  return { ...which, before_seq: Math.min(which.before_seq ?? at, at) }
+}
+
+export interface PageOfDecisions {
+  readonly shown: Decision[]
+  /** The seq to go on from; null when nothing is left. */
+  readonly next: number | null
+}
+
+/** Up to `limit` decisions in the order of the log, opened and resolved. */
+export async function showPage(
+  kernel: Kernel,
+  db: TenantDb,
+  which: VisibleFilter,
+  wanted: DecisionPage,
+): Promise<PageOfDecisions> {
+  const shown: Decision[] = []
+  if (which === 'none') return { shown, next: null }
+  let { offset = 0 } = wanted
+  let [bytes, next] = [0, null as number | null]
+  while (shown.length < wanted.limit && bytes < PAGE_BYTES_MAX) {
+    const limit = Math.min(CHUNK_ROWS, wanted.limit - shown.length)
+    const rows = await listDecisions(db, filterBeyond(which, wanted.order, next), {
+      ...wanted,
+      limit,
+      offset,
+    })
+    shown.push(...(await showRows(kernel, db, rows)))
+    for (const row of rows) bytes += row.sealed.length
+    if (rows.length < limit) return { shown, next: null }
+    next = rows.at(-1)?.seq ?? null
+    offset = 0
+    await nextTurn()
+  }
+  return { shown, next }
+}
+
+const filterBeyond = (
+  filter: DecisionFilter,
+  order: DecisionPage['order'],
+  seq: number | null,
+): DecisionFilter => {
+  if (seq === null) return filter
+  return { ...filter, ...(order === 'asc' ? { after_seq: seq } : { before_seq: seq }) }
+}
+
+const THOUSANDTHS = 1_000
+
+export const stats: Handler<typeof decisions.stats> = async (call) => {
+  const sums = await sumVisible(call)
+  const total = sums?.total ?? 0
+  return {
+    total,
+    total_decisions: total,
+    models_used: sums?.models ?? 0,
+    stores_used: sums?.stores ?? 0,
+    sessions: sums?.sessions ?? 0,
+    avg_latency_ms: round(sums?.latency_ms ?? null),
+    total_tokens: sums?.tokens ?? 0,
+    first_decision: timeOf(sums?.first_us ?? null),
+    last_decision: timeOf(sums?.last_us ?? null),
+  }
+}
+
+const sumVisible = (call: Call<typeof decisions.stats>) =>
+  call.read(async (db) => {
+    const which = await buildFilter(call.kernel, call.principal, db, {})
+    return which === 'none' ? undefined : sumDecisions(db, which)
+  })
+
+function round(ms: number | null): number | null {
+  if (ms === null || !Number.isFinite(ms)) return null
+  const rounded = Math.round(ms * THOUSANDTHS) / THOUSANDTHS
+  return Number.isFinite(rounded) ? rounded : ms
+}
+
+const timeOf = (us: number | null): string | null => (us === null ? null : formatTime(us))
+
+const BATCH_ROWS = 50
+
+type ExportCall = Call<typeof decisions.export>
+type ExportQuery = Parameters<Handler<typeof decisions.export>>[1]['query']
+
+export const exportDecisions: Handler<typeof decisions.export> = async (call, { query }) => ({
+  stream: streamDecisions(call, query),
+  filename: `decisions_${call.tenant_id}.ndjson`,
+})
+
+/** A line a decision; each batch is read when the reader has taken the one before. */
+async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGenerator<string> {
+  const size = (await call.read(findHead))?.size ?? 0
+  for (let after: number | null = -1; after !== null; ) {
+    const { shown, next } = await readBatch(call, query, { after, size })
+    for (const decision of shown) yield `${JSON.stringify(decision)}\n`
+    after = next
+  }
+}
+
+/** Decisions that were on the log when the export began: one that goes on growing still ends. */
+const readBatch = (
+  call: ExportCall,
+  query: ExportQuery,
+  { after, size }: { after: number; size: number },
+) =>
+  retryWhileErasing(() =>
+    call.read(async (db) => {
+      const which = await buildFilter(call.kernel, call.principal, db, query)
+      const range =
+        which === 'none'
+          ? which
+          : {
+              ...which,
+              after_seq: Math.max(which.after_seq ?? -1, after),
+              before_seq: Math.min(which.before_seq ?? size, size),
+            }
+      return showPage(call.kernel, db, range, { order: 'asc', limit: BATCH_ROWS })
+    }),
+  )
+
+/** At most a page of them, in the order of the log. */
+export const showBySeqs = (
+  kernel: Kernel,
+  tenant_id: string,
+  seqs: readonly number[],
+): Promise<Decision[]> =>
+  retryWhileErasing(() =>
+    kernel.db.read(tenant_id, async (db) => showRows(kernel, db, await listBySeqs(db, seqs))),
+  )

@@ -1,0 +1,256 @@
+// Pure: finds a fact's content word for word in another text and replaces it by the marker.
+
+import { orderMarks } from '../../../platform/mark-order.ts'
+
+interface FoldedText {
+  readonly text: string
+  /** Position in the original of each position here; -1 inside a unit. null: the same. */
+  readonly origin: readonly number[] | null
+}
+
+// A unit is what NFC may compose: a base with its marks, or Hangul jamo that form a syllable.
+// Between units normalising changes nothing, so each maps back to exact original positions.
+// The group takes many at once: of ASCII each character is one, but before a mark. It is bounded:
+// the engine keeps a place to come back to for each.
+const UNIT = new RegExp(
+  [
+    String.raw`([\0-\x7f]{1,256})(?!\p{M})`,
+    String.raw`|(?:[\u1100-\u115f]+[\u1160-\u11a7]*[\u11a8-\u11ff]*`,
+    String.raw`|[\uac00-\ud7a3][\u1160-\u11a7]*[\u11a8-\u11ff]*`,
+    String.raw`|\P{M})\p{M}*|\p{M}+`,
+  ].join(''),
+  'gsu',
+)
+const ASCII = /^[\0-\x7f]*$/
+
+/** Unicode NFC, in linear time for any text. */
+export const toNfc = (text: string): string =>
+  ASCII.test(text) ? text : orderMarks(text).normalize('NFC')
+
+/** The text in NFC and without case. */
+export function foldText(text: string): FoldedText {
+  if (ASCII.test(text)) return { text: text.toLowerCase(), origin: null }
+  const origin: number[] = []
+  const known = new Map<string, string>()
+  let folded = ''
+  for (const { 0: unit, 1: plain, index } of text.matchAll(UNIT)) {
+    const done = plain === undefined ? foldUnit(unit, known) : plain.toLowerCase()
+    for (let i = 0; i < done.length; i += 1)
+      origin.push(i === 0 || plain !== undefined ? index + i : -1)
+    folded += done
+  }
+  origin.push(text.length)
+  return { text: folded, origin }
+}
+
+function foldUnit(unit: string, known: Map<string, string>): string {
+  const before = known.get(unit)
+  if (before !== undefined) return before
+  // Lower, upper, lower: letters with several small or capital forms end in one.
+  const folded = toNfc(unit).toLowerCase().toUpperCase().toLowerCase()
+  known.set(unit, folded)
+  return folded
+}
+
+/** What is read of the text that is searched; any string is one. */
+export type SearchableText = Pick<string, 'length' | 'charCodeAt' | 'indexOf'>
+
+// Found natively; so short that even the slowest search for it is linear.
+const START_UNITS = 8
+
+/**
+ * The positions of `wanted` in `text`, ascending, also those that overlap. Takes time in proportion
+ * to both lengths, whatever they say (Knuth, Morris and Pratt, 1977): whoever wrote the texts may
+ * want it slow. Nothing is read of a text that is shorter than `wanted`.
+ */
+export function* findOccurrences(text: SearchableText, wanted: string): Generator<number> {
+  if (wanted === '' || wanted.length > text.length) return
+  const start = wanted.slice(0, START_UNITS)
+  let borders: Int32Array | undefined
+  // The first `held` units of what is wanted end at `at`.
+  let [at, held] = [0, 0]
+  for (;;) {
+    if (held === 0) {
+      const found = text.indexOf(start, at)
+      if (found === -1) return
+      borders ??= computeBorders(wanted)
+      at = found + start.length
+      held = start.length
+    }
+    while (held < wanted.length && text.charCodeAt(at) === wanted.charCodeAt(held)) {
+      at += 1
+      held += 1
+    }
+    if (held === wanted.length) yield at - held
+    else if (at === text.length) return
+    held = borders?.[held] ?? 0
+  }
+}
+
+/** For each number of first units: how many of them, but not all, are also the last ones. */
+function computeBorders(wanted: string): Int32Array {
+  const borders = new Int32Array(wanted.length + 1)
+  let held = 0
+  for (let at = 1; at < wanted.length; at += 1) {
+    while (held > 0 && wanted.charCodeAt(at) !== wanted.charCodeAt(held)) held = borders[held] ?? 0
+    if (wanted.charCodeAt(at) === wanted.charCodeAt(held)) held += 1
+    borders[at + 1] = held
+  }
+  return borders
+}
+
+/** What a scrubbed text reads as; always starts with `[REDACTED`. */
+export const MARKER = '[REDACTED — GDPR Article 17]'
+
+/** Shorter contents are replaced only where they are a whole field: `yes` is in many sentences. */
+const CHARACTERS_MIN = 8
+
+/** A text that has not settled by then was made not to: it is replaced as a whole. */
+const PASSES_MAX = 16
+
+export interface RedactedText {
+  readonly text: string
+  readonly count: number
+}
+
+/** A content made ready to be looked for in many texts. */
+export interface PreparedContent {
+  /** Composed, trimmed and folded; empty: never found. */
+  readonly folded: string
+  /** Too few characters to be looked for inside a text. */
+  readonly isShort: boolean
+}
+
+/** Linear in `content`: where there are many texts, done once for all of them. */
+export function prepareContent(content: string): PreparedContent {
+  const wanted = toNfc(content).trim()
+  return { folded: foldText(wanted).text, isShort: [...wanted].length < CHARACTERS_MIN }
+}
+
+/**
+ * Replaces occurrences of `content` in `text`. Compared in Unicode NFC, without regard to case,
+ * the content trimmed; a match begins and ends on word borders, where the script has them.
+ * `count` is 0 exactly when the text is returned unchanged. Linear in both, whatever they say.
+ */
+export function redactText(text: string, content: string | PreparedContent): RedactedText {
+  const wanted = typeof content === 'string' ? prepareContent(content) : content
+  if (wanted.folded === '') return { text, count: 0 }
+  const folded = foldText(text)
+  if (text.trim() !== MARKER && foldedWhole(text, folded) === wanted.folded)
+    return { text: MARKER, count: 1 }
+  if (wanted.isShort) return { text, count: 0 }
+  let done = replaceOnce(text, folded, wanted)
+  let more = done.count
+  for (let pass = 1; more > 0 && pass < PASSES_MAX; pass += 1) {
+    const next = replaceOnce(done.text, foldText(done.text), wanted)
+    more = next.count
+    done = { text: next.text, count: done.count + more }
+  }
+  return more === 0 ? done : { text: MARKER, count: done.count + 1 }
+}
+
+/** Whether `redact` would change the text: what a check for leftovers asks. */
+export const occursInText = (text: string, content: string | PreparedContent): boolean =>
+  redactText(text, content).count > 0
+
+function foldedWhole(text: string, folded: FoldedText): string {
+  const whole = toNfc(text)
+  return whole === text ? folded.text.trim() : foldText(whole.trim()).text
+}
+
+function replaceOnce(
+  text: string,
+  { text: haystack, origin }: FoldedText,
+  wanted: PreparedContent,
+): RedactedText {
+  const place = (at: number) => (origin === null ? at : (origin[at] ?? -1))
+  let [out, kept, next, count] = ['', 0, 0, 0]
+  for (const at of findOccurrences(haystack, wanted.folded)) {
+    if (at < next) continue
+    const [start, end] = [place(at), place(at + wanted.folded.length)]
+    if (start === -1 || end === -1 || !isWhole(text, start, end)) continue
+    out += text.slice(kept, start) + MARKER
+    kept = end
+    next = at + wanted.folded.length
+    count += 1
+  }
+  return count === 0 ? { text, count } : { text: out + text.slice(kept), count }
+}
+
+function isWhole(text: string, start: number, end: number): boolean {
+  return isBorder(text, start) && isBorder(text, end) && !isInMarker(text, start, end)
+}
+
+const WORD = /[\p{L}\p{N}\p{M}_]/u
+// Written without spaces, or with endings attached to a name: a border is everywhere.
+const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+const BORDERLESS = new RegExp(
+  `[${SCRIPTS.map((script) => String.raw`\p{Script=${script}}`).join('')}]`,
+  'u',
+)
+
+function isBorder(text: string, at: number): boolean {
+  if (at === 0 || at === text.length) return true
+  const before = lastCharacter(text, at)
+  const after = String.fromCodePoint(text.codePointAt(at) ?? 0)
+  const joins = (character: string) => WORD.test(character) && !BORDERLESS.test(character)
+  return !(joins(before) && joins(after))
+}
+
+function lastCharacter(text: string, end: number): string {
+  const pair = end >= 2 ? text.codePointAt(end - 2) : undefined
+  return pair !== undefined && pair > 0xffff ? String.fromCodePoint(pair) : text.charAt(end - 1)
+}
+
+// The marker has words of its own; a fact that says the same is not found in it.
+function isInMarker(text: string, start: number, end: number): boolean {
+  // Only a marker that begins within its own length before the match can hold it.
+  const first = Math.max(0, start - MARKER.length)
+  const from = text.slice(first, start + MARKER.length).lastIndexOf(MARKER, start - first)
+  return from !== -1 && end <= first + from + MARKER.length
+}
+
+interface RedactedJson {
+  readonly value: unknown
+  readonly count: number
+}
+
+/** The same over every text, number and key of a JSON value. */
+export function redactJson(value: unknown, content: string | PreparedContent): RedactedJson {
+  const wanted = typeof content === 'string' ? prepareContent(content) : content
+  if (typeof value === 'string') {
+    const { text, count } = redactText(value, wanted)
+    return { value: text, count }
+  }
+  if (typeof value === 'number') {
+    const { text, count } = redactText(String(value), wanted)
+    return count === 0 ? { value, count } : { value: text, count }
+  }
+  if (Array.isArray(value)) {
+    const items = value.map((item) => redactJson(item, wanted))
+    return { value: items.map((item) => item.value), count: sum(items) }
+  }
+  if (typeof value !== 'object' || value === null) return { value, count: 0 }
+  return redactObject(value, wanted)
+}
+
+function redactObject(value: object, wanted: PreparedContent): RedactedJson {
+  const redacted = new Map<string, unknown>()
+  const copies = new Map<string, number>()
+  let total = 0
+  for (const [key, item] of Object.entries(value)) {
+    const name = redactText(key, wanted)
+    const inner = redactJson(item, wanted)
+    total += name.count + inner.count
+    // Two keys may have become one: neither value is dropped.
+    let free = name.text
+    let copy = copies.get(name.text) ?? 2
+    for (; redacted.has(free); copy += 1) free = `${name.text} (${copy})`
+    copies.set(name.text, copy)
+    redacted.set(free, inner.value)
+  }
+  return { value: Object.fromEntries(redacted), count: total }
+}
+
+const sum = (items: readonly { count: number }[]): number =>
+  items.reduce((total, item) => total + item.count, 0)

@@ -1,0 +1,107 @@
+// GET /v1/decisions/{decision_id}/replay: the decision against the memory as it was known then.
+
+import type { DecisionReplay, decisions, FactUsed } from '@custos/contract'
+import type { Handler } from '../../../platform/call.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { findStore, listRefsWithin, loadFactStates, memoryStateAt } from '../../memory/index.ts'
+import { type DecisionRow, listSuperseded } from './decisions.sql.ts'
+import { openResolved, type ResolvedDecision, retryWhileErasing } from './open.ts'
+import { findVisibleRow, showResolved } from './reads.ts'
+
+const MEMORIES_MAX = 1_000
+
+export const replay: Handler<typeof decisions.replay> = async (call, { params }) => {
+  const replayed = await retryWhileErasing(() =>
+    call.read(async (db) => {
+      const row = await findVisibleRow(db, call.principal, params.decision_id)
+      const stores = call.principal.allowed_stores
+      return row && replayRow(call.kernel, db, row, { memory: true, stores })
+    }),
+  )
+  return replayed ?? call.refuse('decision_not_found')
+}
+
+interface ReplayOptions {
+  readonly memory: boolean
+  /** The stores whose refs are more than labels to the caller; empty or absent: every store. */
+  readonly stores?: readonly string[]
+}
+
+/** Everything on the snapshot of `db`; without `memory`, the memory state is left out. */
+export async function replayRow(
+  kernel: Kernel,
+  db: TenantDb,
+  row: DecisionRow,
+  { memory, stores = [] }: ReplayOptions = { memory: true },
+): Promise<DecisionReplay | undefined> {
+  const [opened] = await openResolved(kernel, db, [row])
+  if (!opened) return undefined
+  const { memories, truncated } = memory ? await loadMemoryThen(kernel, db, row) : NO_MEMORY
+  const facts = await filterVisible(db, stores, await loadStates(db, opened))
+  return {
+    decision: showResolved(db.tenant_id, opened),
+    memory_state: memories,
+    memory_state_truncated: truncated,
+    facts_used: listFactsUsed(opened, facts),
+    facts_since_deleted: listErasedSince(opened, facts),
+    memory_seq: row.memory_seq,
+    memory_state_at_decision: memories,
+  }
+}
+
+const NO_MEMORY = { memories: [], truncated: false }
+
+// A store_id is the caller's label: what is not a store of the tenant has no memory to show.
+async function loadMemoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
+  const { store_id, memory_seq } = row
+  if (!(await findStore(db, store_id))) return NO_MEMORY
+  const { memories, next } = await memoryStateAt(kernel, db, {
+    store_id,
+    seq: memory_seq,
+    limit: MEMORIES_MAX,
+    at_us: row.logged_us,
+  })
+  return { memories, truncated: next !== null }
+}
+
+type FactStates = ReadonlyMap<number, FactUsed['state']>
+
+/** Refs that were no facts when the decision was logged never become any. */
+async function loadStates(db: TenantDb, { document }: ResolvedDecision): Promise<FactStates> {
+  const { known, gone } = document
+  const now = known.length === 0 ? new Map() : await loadFactStates(db, known)
+  const superseded = new Set(known.length === 0 ? [] : await listSuperseded(db, known))
+  const states = new Map<number, FactUsed['state']>()
+  for (const ref of gone) states.set(ref, 'erased')
+  for (const ref of known) {
+    const live = now.get(ref) === 'live'
+    states.set(ref, live ? (superseded.has(ref) ? 'superseded' : 'live') : 'erased')
+  }
+  return states
+}
+
+/** Without the refs of other stores, which then are labels like those that were never facts. */
+async function filterVisible(
+  db: TenantDb,
+  stores: readonly string[],
+  states: FactStates,
+): Promise<FactStates> {
+  if (stores.length === 0 || states.size === 0) return states
+  const visible = new Set(await listRefsWithin(db, [...states.keys()], stores))
+  return new Map([...states].filter(([ref]) => visible.has(ref)))
+}
+
+const listFactsUsed = ({ document, contents }: ResolvedDecision, states: FactStates): FactUsed[] =>
+  document.refs.map((ref, i) => ({
+    ref,
+    content: contents[i] ?? null,
+    score: document.scores[i] ?? null,
+    state: states.get(ref) ?? 'unknown',
+  }))
+
+const listErasedSince = ({ document }: ResolvedDecision, states: FactStates): number[] => {
+  const known = new Set(document.known)
+  const refs = [...new Set(document.refs)]
+  return refs.filter((ref) => known.has(ref) && states.get(ref) === 'erased')
+}

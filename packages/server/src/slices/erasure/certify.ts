@@ -1,0 +1,421 @@
+// Certifies erasures: every path that could show a memory is checked, then what was observed is
+// signed, verified and stored, and the ledger rows are completed with the certificates.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ErasureOutcome, ErasureStatement } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { probeDecisions, type Redaction, readBackScrubbed } from '../decisions/index.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { findStore, probeErasedFact, setTombstoneCertificate } from '../memory/index.ts'
+import {
+  certificateDigest,
+  destroyedKeyResult,
+  listLimits,
+  parseCertificate,
+  type StoredCertificate,
+  signStatement,
+} from './certificate.ts'
+import type { AppliedPlans } from './destroy.ts'
+import {
+  findCertificate,
+  findFactRows,
+  findStandingCertificate,
+  findTombstones,
+  insertCertificate,
+  isNamedByDecision,
+  listUses,
+} from './erasure.sql.ts'
+import type { ErasureReasons, FactPlan, PendingErasure } from './plan.ts'
+import type { RecordedErasure, SaltedContent } from './prepare.ts'
+import { reportStep } from './steps.ts'
+
+interface ProbedPath {
+  readonly path: string
+  readonly result: string
+}
+
+interface FactVerification {
+  readonly ran_at: string
+  readonly paths: readonly ProbedPath[]
+  /** Read back: decisions that now show the marker instead of the memory. */
+  readonly scrubbed_decision_ids: readonly string[]
+  /** Sink to the status seen there. */
+  readonly coverage: Readonly<Record<string, string>>
+  /** No path shows it. */
+  readonly gone: boolean
+}
+
+/** What a path may answer when the memory is gone; any other result means that it is not. */
+const GONE: ReadonlySet<string> = new Set([
+  'absent',
+  'tombstoned',
+  'key_destroyed',
+  'key_deleted',
+  'scrubbed',
+  'none',
+  'unused',
+  'not_applicable',
+])
+
+const PAUSE_EVERY = 8
+
+interface ErasureSubject {
+  readonly ref: number
+  readonly store_id: string | null
+  readonly outcome: ErasureOutcome
+}
+
+/** Searches every path that could show the memories, and reports what each of them answers. */
+async function verifyErasure(
+  kernel: Kernel,
+  tenant_id: string,
+  subjects: readonly ErasureSubject[],
+  known: ReadonlyMap<number, SaltedContent>,
+): Promise<Map<number, FactVerification>> {
+  const observed = new Map<number, FactVerification>()
+  const observeRows = await readRows(kernel, tenant_id, subjects)
+  for (const subject of subjects) {
+    const { ref, store_id } = subject
+    // A batch has hundreds of facts; other requests are answered in between.
+    if (observed.size % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn()
+    const content = known.get(ref)?.content ?? null
+    const { rows, uses } = observeRows(subject)
+    const paths = [
+      ...rows,
+      ...(await probeErasedFact(kernel, tenant_id, { ref, store_id })),
+      ...(await probeDecisions(kernel, tenant_id, { ref, content })),
+    ]
+    const scrubbed = await readBackScrubbed(kernel, tenant_id, uses, ref)
+    observed.set(ref, {
+      ran_at: formatTime(kernel.clock.now()),
+      paths,
+      scrubbed_decision_ids: scrubbed,
+      coverage: coverageOf(paths, scrubbed),
+      gone: paths.every(({ result }) => GONE.has(result)) && scrubbed.length === uses.length,
+    })
+  }
+  return observed
+}
+
+const coverageOf = (paths: readonly ProbedPath[], scrubbed: readonly string[]) => ({
+  data: resultOf(paths, 'data'),
+  keyring: resultOf(paths, 'keyring'),
+  index: resultOf(paths, 'memory.retrieve'),
+  decisions: scrubbed.length > 0 ? 'scrubbed' : 'none',
+})
+
+const resultOf = (paths: readonly ProbedPath[], path: string): string =>
+  paths.find((probed) => probed.path === path)?.result ?? 'not_checked'
+
+interface RowObservation {
+  readonly rows: ProbedPath[]
+  /** Ids of the decisions that name the ref now. */
+  readonly uses: string[]
+}
+
+/** The sinks this slice reads itself: the row, the secret, the decisions that name the ref. */
+async function readRows(
+  kernel: Kernel,
+  tenant_id: string,
+  subjects: readonly ErasureSubject[],
+): Promise<(subject: ErasureSubject) => RowObservation> {
+  const refs = subjects.map(({ ref }) => ref)
+  const [rows, tombs, uses] = await kernel.db.read(tenant_id, async (db) => [
+    new Set((await findFactRows(db, refs)).map(({ ref }) => ref)),
+    new Set((await findTombstones(db, refs)).map(({ ref }) => ref)),
+    Map.groupBy(await listUses(db, refs), ({ ref }) => ref),
+  ])
+  const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
+  return ({ ref, outcome }) => {
+    const data = rows.has(ref) ? 'present' : tombs.has(ref) ? 'tombstoned' : 'absent'
+    const keyless = outcome === 'erased' ? destroyedKeyResult(kernel.db.stats().engine) : 'absent'
+    const secret = secrets.get(ref) ?? null
+    // A number nobody has used yet may have its secret ready; it opens nothing.
+    const unread = outcome === 'nothing_found' ? 'unused' : 'present'
+    const keyring = secret === null ? keyless : unread
+    return {
+      rows: [
+        { path: 'data', result: data },
+        { path: 'keyring', result: keyring },
+      ],
+      uses: (uses.get(ref) ?? []).map(({ decision_id }) =>
+        Buffer.from(decision_id).toString('hex'),
+      ),
+    }
+  }
+}
+
+/** A read path still shows what should be gone: no certificate, an error in the log, a 500. */
+export class UnprovenErasure extends Error {
+  constructor() {
+    super('the erasure could not be verified; it stays requested and is tried again')
+    this.name = 'UnprovenErasure'
+  }
+}
+
+export interface CertifiedBatch {
+  readonly certificates: ReadonlyMap<number, StoredCertificate>
+  /** Refs that a read path still shows: not certified, their ledger rows stay requested. */
+  readonly unproven: readonly number[]
+}
+
+type DestroyedBatch = RecordedErasure & AppliedPlans
+
+/** Checks and certifies erasures whose plans are applied. */
+export async function certifyFacts(
+  kernel: Kernel,
+  tenant_id: string,
+  batch: DestroyedBatch,
+): Promise<CertifiedBatch> {
+  const { pending, known } = batch
+  const plans = pending.map(({ plan }) => plan)
+  const observed = await verifyErasure(kernel, tenant_id, plans, known)
+  const unproven = plans.filter(({ ref }) => observed.get(ref)?.gone !== true)
+  for (const plan of unproven)
+    reportUnproven(kernel, tenant_id, plan, observed.get(plan.ref)?.paths)
+  await reportStep(kernel, 'verified')
+
+  const stored = await findStoredCertificates(kernel, tenant_id, pending)
+  const proven = pending.filter(({ plan }) => observed.get(plan.ref)?.gone === true)
+  const completed_us = kernel.clock.now()
+  const uncertified = proven.filter(({ plan }) => !stored.has(plan.ref))
+  const signed = await signCertificates(kernel, tenant_id, {
+    ...batch,
+    pending: uncertified,
+    sent: await listStoresSentOut(kernel, tenant_id, proven),
+    observed,
+    completed_us,
+  })
+  const certificates = new Map(stored)
+  await kernel.db.transact(tenant_id, async (tx) => {
+    for (const certificate of signed) {
+      const standing = await storeFactCertificate(tx, certificate, completed_us)
+      if (standing.fact_ref !== null) certificates.set(standing.fact_ref, standing)
+    }
+  })
+  await reportStep(kernel, 'certified')
+  await kernel.keyring.ledger.complete(listCompletions(proven, certificates, completed_us))
+  await reportStep(kernel, 'completed')
+  return { certificates, unproven: unproven.map(({ ref }) => ref) }
+}
+
+function reportUnproven(
+  kernel: Kernel,
+  tenant_id: string,
+  { ref, certificate_id }: FactPlan,
+  paths: readonly ProbedPath[] = [],
+): void {
+  kernel.logger.error('erasure.not_verified', {
+    tenant_id,
+    ref,
+    certificate_id,
+    paths: paths.map(({ path, result }) => `${path}:${result}`).join(' '),
+  })
+}
+
+interface SigningInput extends DestroyedBatch {
+  /** Stores whose texts were given to an embedding service outside. */
+  readonly sent: ReadonlySet<string>
+  readonly observed: ReadonlyMap<number, FactVerification>
+  readonly completed_us: number
+}
+
+async function signCertificates(
+  kernel: Kernel,
+  tenant_id: string,
+  { pending, known, redactions, seqs, sent, observed: found, completed_us }: SigningInput,
+): Promise<StoredCertificate[]> {
+  const signed: StoredCertificate[] = []
+  for (const { entry, plan } of pending) {
+    const observed = found.get(plan.ref)
+    if (!observed) continue
+    const subject = { ...plan, redactions: redactions.get(plan.ref) ?? [] }
+    const statement = factStatement(tenant_id, subject, {
+      observed,
+      requested_us: entry.requested_us,
+      completed_us,
+      log_seq: seqs.get(plan.ref) ?? null,
+      limits: listLimits({
+        engine: kernel.db.stats().engine,
+        kind: 'fact',
+        outcome: plan.outcome,
+        with_words: known.has(plan.ref),
+        sent_out: plan.store_id !== null && sent.has(plan.store_id),
+      }),
+    })
+    signed.push(await signStatement(kernel, statement))
+  }
+  return signed
+}
+
+/** Those of the stores whose texts were given to an embedding service outside. */
+async function listStoresSentOut(
+  kernel: Kernel,
+  tenant_id: string,
+  pending: readonly PendingErasure[],
+): Promise<ReadonlySet<string>> {
+  const ids = new Set(pending.flatMap(({ plan }) => plan.store_id ?? []))
+  const sent = new Set<string>()
+  await kernel.db.read(tenant_id, async (db) => {
+    for (const store_id of ids) if ((await findStore(db, store_id))?.sent_out) sent.add(store_id)
+  })
+  return sent
+}
+
+function listCompletions(
+  pending: readonly PendingErasure[],
+  certificates: ReadonlyMap<number, StoredCertificate>,
+  completed_us: number,
+) {
+  return pending.flatMap(({ entry, plan }) => {
+    const certificate = certificates.get(plan.ref)
+    return certificate ? [{ ledger_id: entry.ledger_id, certificate, completed_us }] : []
+  })
+}
+
+interface StatementParts {
+  readonly observed: FactVerification
+  readonly requested_us: number
+  readonly completed_us: number
+  /** null: nothing was erased, so no log entry records it. */
+  readonly log_seq: number | null
+  readonly limits: readonly string[]
+}
+
+/** What is said of a subject; nothing_found has no plan in the ledger but the same fields. */
+type FactSubject = ErasureReasons & {
+  readonly certificate_id: string
+  readonly ref: number
+  readonly store_id: string | null
+  readonly outcome: ErasureOutcome
+  readonly fact_content_hash: string | null
+  readonly redactions: readonly Redaction[]
+}
+
+function factStatement(
+  tenant_id: string,
+  subject: FactSubject,
+  { observed, requested_us, completed_us, log_seq, limits }: StatementParts,
+): ErasureStatement {
+  return {
+    certificate_id: subject.certificate_id,
+    tenant_id,
+    fact_ref: subject.ref,
+    store_id: subject.store_id,
+    outcome: subject.outcome,
+    fact_content_hash: subject.fact_content_hash,
+    coverage: observed.coverage,
+    scrubbed_decision_ids: observed.scrubbed_decision_ids,
+    redactions: subject.redactions,
+    verification: { ran_at: observed.ran_at, paths: observed.paths },
+    limits,
+    legal_basis: subject.legal_basis,
+    requested_by: subject.requested_by,
+    erasure_requested_at: formatTime(requested_us),
+    erasure_completed_at: formatTime(completed_us),
+    log_seq,
+  }
+}
+
+/**
+ * Stores a certificate of a fact with its log entry, unless another process that finished the same
+ * erasure has stored its own; the one that is stored. One for nothing_found never stands.
+ */
+export async function storeFactCertificate(
+  tx: Tx,
+  certificate: StoredCertificate,
+  completed_us: number,
+): Promise<StoredCertificate> {
+  const { certificate_id, outcome, fact_ref } = certificate
+  const stands = outcome !== 'nothing_found'
+  const first =
+    (stands ? await findStandingCertificate(tx, 'fact', String(fact_ref)) : undefined) ??
+    (await findCertificate(tx, certificate_id))
+  if (first) return parseCertificate(first.record)
+  const { seq } = await appendCrumb(tx, {
+    event_type: 'erasure.certified',
+    subject: certificate_id,
+    payload: {
+      subject_kind: 'fact',
+      ref: fact_ref,
+      outcome,
+      scrubbed: certificate.scrubbed_decision_ids.length,
+      digest: certificateDigest(certificate),
+    },
+  })
+  await insertCertificate(tx, {
+    certificate_id,
+    subject_kind: 'fact',
+    subject: stands ? String(fact_ref) : '',
+    stands: stands ? 1 : 0,
+    outcome,
+    completed_us,
+    log_seq: seq,
+    record: JSON.stringify(certificate),
+  })
+  if (stands && fact_ref !== null) await setTombstoneCertificate(tx, fact_ref, certificate_id)
+  return certificate
+}
+
+/** Certificates that are stored although their ledger rows still say requested. */
+async function findStoredCertificates(
+  kernel: Kernel,
+  tenant_id: string,
+  pending: readonly PendingErasure[],
+): Promise<Map<number, StoredCertificate>> {
+  const found = new Map<number, StoredCertificate>()
+  await kernel.db.read(tenant_id, async (db) => {
+    for (const { plan } of pending) {
+      const row = await findStandingCertificate(db, 'fact', String(plan.ref))
+      if (row) found.set(plan.ref, parseCertificate(row.record))
+    }
+  })
+  return found
+}
+
+interface UnknownRef {
+  readonly ref: number
+  readonly reasons: ErasureReasons
+  readonly requested_us: number
+  readonly certificate_id: string
+}
+
+/**
+ * A signed answer for a ref that nothing here names: it never becomes the certificate of a memory.
+ * null when a memory or a decision has taken the number meanwhile.
+ */
+export async function certifyNothing(
+  kernel: Kernel,
+  tenant_id: string,
+  { ref, reasons, requested_us, certificate_id }: UnknownRef,
+): Promise<StoredCertificate | null> {
+  const outcome = 'nothing_found'
+  const subject = { ref, store_id: null, outcome } as const
+  const observed = (await verifyErasure(kernel, tenant_id, [subject], new Map())).get(ref)
+  if (!observed?.gone) return null
+  const completed_us = kernel.clock.now()
+  const statement = factStatement(
+    tenant_id,
+    { ...subject, ...reasons, certificate_id, fact_content_hash: null, redactions: [] },
+    {
+      observed,
+      requested_us,
+      completed_us,
+      log_seq: null,
+      limits: listLimits({
+        engine: kernel.db.stats().engine,
+        kind: 'fact',
+        outcome,
+        with_words: false,
+      }),
+    },
+  )
+  const certificate = await signStatement(kernel, statement)
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const taken = (await findFactRows(tx, [ref])).length > 0 || (await isNamedByDecision(tx, ref))
+    if (taken) return null
+    return storeFactCertificate(tx, certificate, completed_us)
+  })
+}

@@ -1,0 +1,139 @@
+// Destroys what recorded erasure plans name: secrets, text in decisions, rows, cached copies.
+//
+// All of it follows from the ledger row alone and does nothing when it is done again, so that the
+// next erasure or the next start can run it after a crash.
+
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import type { LedgerEntry } from '../../platform/keys/keyring.ts'
+import { applyScrubParts, type Redaction, scrubDecisions } from '../decisions/index.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { dropCached, writeTombstone } from '../memory/index.ts'
+import {
+  deleteReservations,
+  findFactRows,
+  findTombstones,
+  insertBareTombstone,
+} from './erasure.sql.ts'
+import type { FactPlan } from './plan.ts'
+import type { RecordedErasure, SaltedContent } from './prepare.ts'
+import { reportStep } from './steps.ts'
+
+/** How often decisions that arrive during the erasure are searched for. */
+const LATE_ROUNDS = 3
+
+export interface AppliedPlans {
+  /** What was replaced in decisions, by the ref that they used. */
+  readonly redactions: ReadonlyMap<number, readonly Redaction[]>
+  /** Ref to the log position of its `memory.erased` entry. */
+  readonly seqs: ReadonlyMap<number, number>
+}
+
+/** From here on nobody can read the memories, in any copy of the data. */
+export async function destroyKeys(
+  kernel: Kernel,
+  tenant_id: string,
+  refs: readonly number[],
+): Promise<void> {
+  await kernel.keyring.destroySecrets(tenant_id, 'fact', refs)
+  await reportStep(kernel, 'key_destroyed')
+}
+
+export async function applyPlans(
+  kernel: Kernel,
+  tenant_id: string,
+  { pending, known }: RecordedErasure,
+): Promise<AppliedPlans> {
+  const plans = pending.map(({ plan }) => plan)
+  const entries = pending.map(({ entry }) => entry)
+  const redactions = await applyPlanParts(kernel, tenant_id, entries)
+  const seqs = await replaceRows(kernel, tenant_id, plans)
+  await scrubLateDecisions(kernel, tenant_id, plans, known)
+  await reportStep(kernel, 'applied')
+
+  for (const { ref, store_id } of plans)
+    if (store_id !== null) dropCached(kernel, tenant_id, store_id, [ref])
+  await reportStep(kernel, 'caches_dropped')
+  return { redactions, seqs }
+}
+
+/** Scrubs decisions by the parts of every plan, once where entries share them. */
+export async function applyPlanParts(
+  kernel: Kernel,
+  tenant_id: string,
+  entries: readonly LedgerEntry[],
+): Promise<Map<number, readonly Redaction[]>> {
+  const distinct = new Map(
+    entries.flatMap(({ parts }) => (parts ? [[parts.parts_id, parts] as const] : [])),
+  )
+  const redactions = new Map<number, readonly Redaction[]>()
+  for (const parts of distinct.values()) {
+    const applied = await applyScrubParts(kernel, tenant_id, parts)
+    for (const [ref, done] of applied.redactions) redactions.set(ref, done)
+  }
+  return redactions
+}
+
+/**
+ * Replaces rows by tombstones and closes version chains, in one unit of work; a ref that has its
+ * tombstone is skipped.
+ * @returns ref to the log position of its `memory.erased` entry
+ */
+export function replaceRows(
+  kernel: Kernel,
+  tenant_id: string,
+  plans: readonly FactPlan[],
+): Promise<Map<number, number>> {
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const refs = plans.map(({ ref }) => ref)
+    await deleteReservations(tx, refs)
+    const seqs = new Map<number, number>()
+    for (const { ref, erased_seq } of await findTombstones(tx, refs)) seqs.set(ref, erased_seq)
+    const due = plans.filter(({ ref }) => !seqs.has(ref))
+    const rows = await findFactRows(
+      tx,
+      due.map(({ ref }) => ref),
+    )
+    const stores = new Map(rows.map(({ ref, store_id }) => [ref, store_id]))
+    for (const plan of due)
+      seqs.set(plan.ref, await replaceRow(tx, plan, stores.get(plan.ref) ?? null))
+    return seqs
+  })
+}
+
+/** @param row_store_id the store of the memory's row; null when there is no row */
+async function replaceRow(
+  tx: Tx,
+  { ref, store_id, certificate_id }: FactPlan,
+  row_store_id: string | null,
+): Promise<number> {
+  const seq = await nextSeq(tx)
+  let predecessor: number | null = null
+  if (row_store_id === null) await insertBareTombstone(tx, { ref, store_id, seq, us: tx.now() })
+  else {
+    // The tombstone names its certificate once there is one.
+    const tombstone = { ref, store_id: row_store_id, certificate_id: null, seq }
+    predecessor = (await writeTombstone(tx, tombstone)).predecessor
+  }
+  await appendCrumb(tx, {
+    event_type: 'memory.erased',
+    subject: certificate_id,
+    payload: { ref, predecessor },
+  })
+  return seq
+}
+
+/**
+ * A decision naming a ref can arrive between plan and tombstone. From the tombstone on contents
+ * for the ref are refused, so a second search finds the last of them.
+ */
+async function scrubLateDecisions(
+  kernel: Kernel,
+  tenant_id: string,
+  plans: readonly FactPlan[],
+  known: ReadonlyMap<number, SaltedContent>,
+): Promise<void> {
+  const subjects = plans.map(({ ref }) => ({ ref, content: known.get(ref)?.content ?? null }))
+  for (let round = 0; round < LATE_ROUNDS; round += 1)
+    if ((await scrubDecisions(kernel, tenant_id, { subjects, erased: true })).length === 0) return
+}

@@ -1,0 +1,280 @@
+// SQL of certificates: one row per signed statement, at most one standing for a subject.
+
+import type { Database } from '../../platform/db/database.ts'
+import { type Asked, firstOfEach } from '../../platform/db/first-of-each.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import { statement } from '../../platform/db/statement.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+} from '../../platform/db/tenant-db.ts'
+
+export type CertificateRow = Omit<Tables['certificates'], 'tenant_id'>
+export type SubjectKind = 'fact' | 'decision'
+
+/** The unique index on standing subjects decides races: the second one inserts nothing. */
+export async function insertCertificate(
+  tx: Tx,
+  row: CertificateRow,
+): Promise<'inserted' | 'exists'> {
+  const changed = await tx.run(
+    insertInto(tx, 'certificates', row).onConflict((conflict) => conflict.doNothing()),
+  )
+  return changed === 1 ? 'inserted' : 'exists'
+}
+
+export const findCertificate = (db: TenantDb, certificate_id: string) =>
+  db.first(from(db, 'certificates').select('record').where('certificate_id', '=', certificate_id))
+
+/** The certificate that stands for a fact's ref or a decision's id. */
+export const findStandingCertificate = (db: TenantDb, kind: SubjectKind, subject: string) =>
+  db.first(
+    from(db, 'certificates')
+      .select(['certificate_id', 'record'])
+      .where('subject_kind', '=', kind)
+      .where('subject', '=', subject)
+      .where((e) => e('stands', '=', e.lit(1))),
+  )
+
+const IN_MAX = 500
+
+/** Ids of the certificates that stand for memories, by ref. */
+export async function findStandingByRef(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, string>> {
+  const found = new Map<number, string>()
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const rows = await db.all(
+      from(db, 'certificates')
+        .select(['subject', 'certificate_id'])
+        .where('subject_kind', '=', 'fact')
+        .where('subject', 'in', refs.slice(at, at + IN_MAX).map(String))
+        .where((e) => e('stands', '=', e.lit(1))),
+    )
+    for (const { subject, certificate_id } of rows) found.set(Number(subject), certificate_id)
+  }
+  return found
+}
+
+/** At most 500 of them, in no order. */
+export const findCertificates = (db: TenantDb, certificate_ids: readonly string[]) =>
+  db.all(
+    from(db, 'certificates')
+      .select(['certificate_id', 'record'])
+      .where('certificate_id', 'in', certificate_ids),
+  )
+
+/** Newest first. */
+export const listCertificates = (db: TenantDb, limit: number, offset: number) =>
+  db.all(
+    from(db, 'certificates')
+      .select('record')
+      .orderBy('completed_us', 'desc')
+      .orderBy('certificate_id', 'desc')
+      .limit(limit)
+      .offset(offset),
+  )
+
+export const countByOutcome = (db: TenantDb) =>
+  db.all(
+    from(db, 'certificates')
+      .select((e) => [
+        'subject_kind',
+        'outcome',
+        e.fn.countAll<number>().as('count'),
+        e.fn.min('completed_us').as('first_us'),
+        e.fn.max('completed_us').as('last_us'),
+      ])
+      .groupBy(['subject_kind', 'outcome']),
+  )
+
+export async function countStanding(db: TenantDb): Promise<number> {
+  const row = await db.first(
+    from(db, 'certificates')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where((e) => e('stands', '=', e.lit(1))),
+  )
+  return Number(row?.count ?? 0)
+}
+
+const REFS_MAX = 500
+
+/** Rows of live and erasing facts among `refs`. */
+export const findFactRows = (db: TenantDb, refs: readonly number[]) =>
+  queryInChunks(refs, (chunk) =>
+    db.all(from(db, 'facts').select(['ref', 'store_id', 'state']).where('ref', 'in', chunk)),
+  )
+
+export const findTombstones = (db: TenantDb, refs: readonly number[]) =>
+  queryInChunks(refs, (chunk) =>
+    db.all(
+      from(db, 'tombstones')
+        .select(['ref', 'store_id', 'erased_seq', 'certificate_id'])
+        .where('ref', 'in', chunk),
+    ),
+  )
+
+/** For a ref without a row: it is kept out of use, and contents arriving for it are refused. */
+export const insertBareTombstone = (
+  tx: Tx,
+  { ref, store_id, seq, us }: { ref: number; store_id: string | null; seq: number; us: number },
+) =>
+  tx.run(
+    insertInto(tx, 'tombstones', {
+      ref,
+      store_id,
+      written_seq: null,
+      erased_seq: seq,
+      erased_us: us,
+      certificate_id: null,
+    }).onConflict((conflict) => conflict.doNothing()),
+  )
+
+/** Stands for the log position of an erasure that has not come to step 4. */
+export const RESERVED_SEQ = -1
+
+/** Numbers that step 1 took out of use; at start only those whose erasure was cut off. */
+export const listReservedRefs = (db: TenantDb) =>
+  db.all(
+    from(db, 'tombstones')
+      .select('ref')
+      .where('store_id', 'is', null)
+      .where('erased_seq', '=', RESERVED_SEQ),
+  )
+
+/** Puts back in use, or makes room for the tombstone that stays. */
+export async function deleteReservations(tx: Tx, refs: readonly number[]): Promise<void> {
+  for (let at = 0; at < refs.length; at += REFS_MAX)
+    await tx.run(
+      deleteFrom(tx, 'tombstones')
+        .where('ref', 'in', refs.slice(at, at + REFS_MAX))
+        .where('erased_seq', '=', RESERVED_SEQ),
+    )
+}
+
+export async function isNamedByDecision(db: TenantDb, ref: number): Promise<boolean> {
+  const row = await db.first(
+    from(db, 'decision_facts').select('decision_seq').where('ref', '=', ref).limit(1),
+  )
+  return row !== undefined
+}
+
+/** Decisions that used the refs, whether their text has been scrubbed or not. */
+export const listUses = (db: TenantDb, refs: readonly number[]) =>
+  queryInChunks(refs, (chunk) =>
+    db.all(
+      from(db, 'decision_facts')
+        .innerJoin('decisions', (join) =>
+          join
+            .onRef('decisions.tenant_id', '=', 'decision_facts.tenant_id')
+            .onRef('decisions.seq', '=', 'decision_facts.decision_seq'),
+        )
+        .select(['decision_facts.ref', 'decisions.decision_id', 'decision_facts.bound'])
+        .where('decision_facts.ref', 'in', chunk)
+        .orderBy('decision_facts.decision_seq'),
+    ),
+  )
+
+/** Facts hidden for an erasure; at start only those whose erasure was cut off. */
+export const listMarkedFacts = (db: TenantDb) =>
+  db.all(
+    from(db, 'facts')
+      .select('ref')
+      .where((e) => e('state', '=', e.lit(1))),
+  )
+
+async function queryInChunks<T>(
+  refs: readonly number[],
+  look: (chunk: number[]) => Promise<T[]>,
+): Promise<T[]> {
+  const found: T[] = []
+  for (let at = 0; at < refs.length; at += REFS_MAX)
+    found.push(...(await look(refs.slice(at, at + REFS_MAX))))
+  return found
+}
+
+export async function countFacts(db: TenantDb, store_id: string): Promise<number> {
+  const row = await db.first(
+    from(db, 'facts')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('store_id', '=', store_id),
+  )
+  return Number(row?.count ?? 0)
+}
+
+export const listStoreSecrets = (db: TenantDb) =>
+  db.all(from(db, 'stores').select(['store_id', 'secret_no']).orderBy('store_id'))
+
+export const findDecisionStore = (db: TenantDb, decision_id: string) =>
+  db.first(
+    from(db, 'decisions')
+      .select('store_id')
+      .where('decision_id', '=', Buffer.from(decision_id, 'hex')),
+  )
+
+/** Where the log, from `seq` on, records the redaction a certificate is for. */
+export const findRedactionEntry = (db: TenantDb, seq: number, certificate_id: string) =>
+  db.first(
+    from(db, 'breadcrumbs')
+      .select('seq')
+      .where('seq', '>=', seq)
+      .where('record', 'like', `%"certificate_id":"${certificate_id}"%`)
+      .orderBy('seq')
+      .limit(1),
+  )
+
+const marksStatement = statement<{ epoch_number: number }>()((k, p) =>
+  k
+    .selectFrom('chain_heads')
+    .select(['generation', 'size', 'frontier', 'last_id', 'last_us'])
+    .select((e) => [
+      e
+        .selectFrom('facts')
+        .select('facts.ref')
+        .where('facts.tenant_id', '=', p.tenant_id)
+        .where('facts.state', '=', e.lit(1))
+        .limit(e.lit(1))
+        .as('erasing'),
+      e
+        .selectFrom('tombstones')
+        .select('tombstones.ref')
+        .where('tombstones.tenant_id', '=', p.tenant_id)
+        .where('tombstones.store_id', 'is', null)
+        .where('tombstones.erased_seq', '=', e.lit(RESERVED_SEQ))
+        .limit(e.lit(1))
+        .as('held'),
+      e
+        .selectFrom('epochs')
+        .select('epochs.epoch_number')
+        .where('epochs.tenant_id', '=', p.tenant_id)
+        .where('epochs.epoch_number', '=', p.epoch_number)
+        .as('epoch'),
+    ])
+    .where('chain_heads.tenant_id', '=', p.tenant_id),
+)
+
+/** Heads of logs, marks of erasures that have not ended, and whether an epoch is there. */
+export const findTenantMarks = (db: Database, asked: readonly Asked<{ epoch_number: number }>[]) =>
+  firstOfEach(db, marksStatement, asked)
+
+const standingStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('certificates')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('tenant_id', '=', p.tenant_id)
+    .where((e) => e('stands', '=', e.lit(1))),
+)
+
+/** How many certificates stand, by tenant. */
+export async function countStandingByTenant(
+  db: Database,
+  tenants: readonly string[],
+): Promise<Map<string, number>> {
+  const asked = tenants.map((tenant_id) => ({ tenant_id, params: {} }))
+  const counts = await firstOfEach(db, standingStatement, asked)
+  return new Map([...counts].map(([tenant_id, { count }]) => [tenant_id, Number(count)]))
+}

@@ -1,0 +1,276 @@
+// Prepares an erasure: hides the memory, plans what happens to it, records the plan in the ledger.
+//
+// Until the ledger row is durable any failure leaves everything as it was; from there on the erasure
+// can only be finished.
+
+import { contentHash } from '@custos/proof'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { renewTurn, requestInTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import type { LedgerParts, NewLedgerEntry } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import {
+  dropScrubParts,
+  refuseHeldUses,
+  retryPlanning,
+  type WrittenScrub,
+  writeScrubParts,
+} from '../decisions/index.ts'
+import {
+  enqueueMissingVectors,
+  loadFactsForErasure,
+  markErasing,
+  unmarkErasing,
+} from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
+import { parseCertificate, type StoredCertificate } from './certificate.ts'
+import {
+  deleteReservations,
+  findCertificate,
+  findFactRows,
+  findStandingCertificate,
+  insertBareTombstone,
+  isNamedByDecision,
+  RESERVED_SEQ,
+} from './erasure.sql.ts'
+import type { ErasureReasons, FactPlan, PendingErasure } from './plan.ts'
+import { reportStep } from './steps.ts'
+
+/** An erasure of one memory, as a caller requests it. */
+export interface EraseRequest {
+  readonly ref: number
+  /** The memory must be in this store, when one is given. */
+  readonly store_id: string | null
+  /** The credential's stores; empty: all of the tenant's. */
+  readonly allowed_stores: readonly string[]
+  /** Only a memory that exists is acted on: decision records and unknown refs are left alone. */
+  readonly facts_only: boolean
+  readonly operation: string
+}
+
+/** A memory that is hidden, or a ref that only decisions name. */
+export interface MarkedSubject {
+  readonly ref: number
+  readonly store_id: string | null
+  readonly outcome: 'erased' | 'already_absent'
+  readonly certificate_id: string
+}
+
+type MarkResult =
+  | { readonly kind: 'certified'; readonly certificate: StoredCertificate }
+  | { readonly kind: 'marked'; readonly marked: MarkedSubject }
+  | { readonly kind: 'nothing' }
+  /** A memory of a store this request does not reach: told apart from an unknown one to nobody. */
+  | { readonly kind: 'out_of_reach' }
+
+/**
+ * Finds what a ref stands for and hides it, in the caller's unit of work.
+ * @param certificate_id minted for this request, or recorded by its first run
+ */
+export async function markSubject(
+  kernel: Kernel,
+  tx: Tx,
+  request: EraseRequest,
+  certificate_id: string,
+): Promise<MarkResult> {
+  // Hidden after the lease is lost, a memory would stay hidden with nobody erasing it.
+  await requireTurn(kernel, tx)
+  meter(tx, request.operation)
+  const { ref } = request
+  const own = await findCertificate(tx, certificate_id)
+  const certified = own ?? (await findStandingCertificate(tx, 'fact', String(ref)))
+  if (certified) {
+    const certificate = parseCertificate(certified.record)
+    return isReachable(request, certificate.store_id)
+      ? { kind: 'certified', certificate }
+      : { kind: 'out_of_reach' }
+  }
+  const [row] = await findFactRows(tx, [ref])
+  if (row) {
+    if (!isReachable(request, row.store_id)) return { kind: 'out_of_reach' }
+    await markErasing(tx, [ref])
+    const { store_id } = row
+    return { kind: 'marked', marked: { ref, store_id, outcome: 'erased', certificate_id } }
+  }
+  if (request.facts_only || request.allowed_stores.length > 0) return { kind: 'out_of_reach' }
+  if (await isNamedByDecision(tx, ref)) {
+    await refuseHeldUses(tx, ref, tx.now())
+    // From here on no write takes the number: what is erased under it is known to be all.
+    await insertBareTombstone(tx, { ref, store_id: null, seq: RESERVED_SEQ, us: tx.now() })
+    const marked: MarkedSubject = { ref, store_id: null, outcome: 'already_absent', certificate_id }
+    return { kind: 'marked', marked }
+  }
+  return { kind: 'nothing' }
+}
+
+/** A credential limited to stores reaches no subject outside them, nor one without a store. */
+function isReachable(request: EraseRequest, store_id: string | null): boolean {
+  const { allowed_stores, facts_only } = request
+  if (store_id === null) return !facts_only && allowed_stores.length === 0
+  if (request.store_id !== null && request.store_id !== store_id) return false
+  return allowed_stores.length === 0 || allowed_stores.includes(store_id)
+}
+
+/** Content of an erased memory: in memory only, until the answer is sent. */
+export interface SaltedContent {
+  readonly content: string
+  /** 64 hex characters: shown once, never stored. */
+  readonly salt: string
+}
+
+/** 1..500 marked subjects of one tenant. */
+export interface ErasureBatch {
+  readonly marked: readonly MarkedSubject[]
+  readonly reasons: ErasureReasons
+  readonly requested_us: number
+}
+
+/** Erasures whose ledger rows are durable. */
+export interface RecordedErasure {
+  /** In ledger order. */
+  readonly pending: readonly PendingErasure[]
+  /** Empty when a later run finishes the erasure. */
+  readonly known: ReadonlyMap<number, SaltedContent>
+}
+
+/** Plans a batch and records it in the ledger; when that fails, shows the memories again. */
+export async function prepareErasure(
+  kernel: Kernel,
+  tenant_id: string,
+  batch: ErasureBatch,
+): Promise<RecordedErasure> {
+  let parts: LedgerParts | null = null
+  try {
+    await reportStep(kernel, 'marked')
+    const planned = await retryPlanning(kernel, tenant_id, {
+      plan: async () => {
+        const plans = await planFacts(kernel, tenant_id, batch)
+        parts = plans.parts
+        await reportStep(kernel, 'planned')
+        return plans
+      },
+      planned_from: (plans) => plans.parts?.planned_from ?? new Map(),
+      drop: async (plans) => {
+        if (plans.parts) await dropScrubParts(kernel, plans.parts)
+      },
+    })
+    const pending = await recordPlans(kernel, tenant_id, planned, batch.requested_us)
+    return { pending, known: planned.known }
+  } catch (error) {
+    await undoMarks(kernel, tenant_id, { marked: batch.marked, parts }).catch(
+      (failure: unknown) => {
+        // Another process has the lease: it undoes the marks, now or a minute later.
+        if (!(failure instanceof Refusal)) throw failure
+        kernel.logger.warn('erasure.not_undone', { tenant_id })
+      },
+    )
+    throw error
+  }
+}
+
+interface FactPlans {
+  readonly plans: readonly FactPlan[]
+  /** What happens to decisions, durable already; null: no decision used them. */
+  readonly parts: WrittenScrub | null
+  readonly known: ReadonlyMap<number, SaltedContent>
+}
+
+async function planFacts(
+  kernel: Kernel,
+  tenant_id: string,
+  { marked, reasons }: ErasureBatch,
+): Promise<FactPlans> {
+  const refs = marked.map(({ ref }) => ref)
+  const opened = await kernel.db.read(tenant_id, (db) => loadFactsForErasure(kernel, db, refs))
+  const known = new Map<number, SaltedContent>()
+  for (const ref of refs) {
+    const fact = opened.get(ref)
+    if (fact) known.set(ref, { content: fact.content, salt: kernel.ids.hex(32) })
+  }
+  const subjects = refs.map((ref) => ({ ref, content: known.get(ref)?.content ?? null }))
+  const parts = await writeScrubParts(kernel, tenant_id, { subjects, erased: true })
+  const plans = marked.map(({ ref, store_id, outcome, certificate_id }): FactPlan => {
+    const salted = known.get(ref)
+    return {
+      version: 2,
+      kind: 'fact',
+      certificate_id,
+      ref,
+      store_id,
+      outcome,
+      fact_content_hash: salted
+        ? contentHash(Buffer.from(salted.salt, 'hex'), salted.content)
+        : null,
+      ...reasons,
+    }
+  })
+  return { plans, parts, known }
+}
+
+async function recordPlans(
+  kernel: Kernel,
+  tenant_id: string,
+  { plans, parts }: FactPlans,
+  requested_us: number,
+): Promise<PendingErasure[]> {
+  const rows = plans.map(
+    (plan): NewLedgerEntry => ({
+      tenant_id,
+      subject_kind: 'fact',
+      subject: String(plan.ref),
+      store_id: plan.store_id,
+      requested_us,
+      plan,
+      destroys: [{ kind: 'fact', number: plan.ref }],
+      parts: parts && { parts_id: parts.parts_id, count: parts.count },
+    }),
+  )
+  const entries = await requestInTurn(kernel, tenant_id, rows)
+  // Rows recorded before keep their own parts; when all were, no row claims these.
+  if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
+  const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
+  return plans.flatMap((plan) => {
+    const entry = bySubject.get(String(plan.ref))
+    return entry ? [{ entry, plan }] : []
+  })
+}
+
+// A ledger row may be durable although recording it failed: then the next erasure of the tenant
+// finishes it, and the memory stays hidden until it does.
+async function undoMarks(
+  kernel: Kernel,
+  tenant_id: string,
+  { marked, parts }: { marked: readonly MarkedSubject[]; parts: LedgerParts | null },
+): Promise<void> {
+  await kernel.step('erasure:undo')
+  if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
+  await unmarkUnrequested(
+    kernel,
+    tenant_id,
+    marked.map(({ ref }) => ref),
+  )
+}
+
+/**
+ * Shows those of the marked memories again that the ledger does not know. Refuses `unavailable`
+ * when another process has the lease: a memory shown while that process erases it could be named by
+ * a decision that its plan has not seen, and that then nobody can open.
+ */
+export async function unmarkUnrequested(
+  kernel: Kernel,
+  tenant_id: string,
+  refs: readonly number[],
+): Promise<void> {
+  if (refs.length === 0) return
+  await renewTurn(kernel, tenant_id)
+  const undone: number[] = []
+  for (const ref of refs)
+    if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
+  if (undone.length === 0) return
+  await kernel.db.transact(tenant_id, async (tx) => {
+    await requireTurn(kernel, tx)
+    await unmarkErasing(tx, undone)
+    await enqueueMissingVectors(kernel, tx, undone)
+    await deleteReservations(tx, undone)
+  })
+}

@@ -1,0 +1,58 @@
+// Changes to version chains inside a unit of work: new validity versions, and removal of a fact.
+
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import {
+  amendVersion,
+  closeVersion,
+  findCurrentValidity,
+  findValidFrom,
+  findVersionEndingAt,
+  insertValidity,
+  type ValidityRow,
+} from './validity.sql.ts'
+
+type Change = Partial<Pick<ValidityRow, 'valid_until_us' | 'predecessor' | 'superseded_by'>>
+
+/** Records a changed validity of the fact from log position `seq` on. */
+export async function reviseValidity(
+  tx: Tx,
+  ref: number,
+  seq: number,
+  change: Change,
+): Promise<void> {
+  const current = await findCurrentValidity(tx, ref)
+  if (!current) return
+  if (current.from_seq === seq) return void (await amendVersion(tx, { ...current, ...change }))
+  await closeVersion(tx, current, seq)
+  await insertValidity(tx, { ...current, ...change, from_seq: seq, until_seq: null })
+}
+
+/**
+ * Removes a fact from its chain (GMP rule O2). After the oldest version its successor is the start.
+ * Around a middle version its neighbours are linked, and the predecessor's interval keeps its end.
+ * Before the current version the predecessor becomes current again, with an open interval.
+ */
+export async function removeFromChain(
+  tx: Tx,
+  removed: ValidityRow,
+  seq: number,
+): Promise<number | null> {
+  const { predecessor, superseded_by } = removed
+  await closeVersion(tx, removed, seq)
+  if (superseded_by !== null) await reviseValidity(tx, superseded_by, seq, { predecessor })
+  if (predecessor !== null) {
+    const opens = superseded_by === null && (await endedBySuccessor(tx, predecessor))
+    const opened = opens ? { valid_until_us: null } : {}
+    await reviseValidity(tx, predecessor, seq, { superseded_by, ...opened })
+  }
+  return predecessor
+}
+
+// A version that had ended by itself before its successor began stays ended. The successor that
+// ended it may have left the chain since: the version that first has this end names it.
+async function endedBySuccessor(tx: Tx, ref: number): Promise<boolean> {
+  const end = (await findCurrentValidity(tx, ref))?.valid_until_us ?? null
+  if (end === null) return false
+  const successor = (await findVersionEndingAt(tx, ref, end))?.superseded_by ?? null
+  return successor !== null && (await findValidFrom(tx, successor)) === end
+}

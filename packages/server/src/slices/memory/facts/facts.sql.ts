@@ -1,0 +1,355 @@
+// SQL of facts, each joined with its current validity, and of tombstones.
+
+import { sql } from 'kysely'
+import type { Builder } from '../../../platform/db/builder.ts'
+import { eachRef, listed } from '../../../platform/db/each-ref.ts'
+import { rowsInsert } from '../../../platform/db/insert-rows.ts'
+import { inParts, itemsOf, perCount } from '../../../platform/db/per-count.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../../platform/db/tenant-db.ts'
+
+type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
+export type NewFactRow = Row<'facts'>
+export type TombstoneRow = Row<'tombstones'>
+
+/** `facts.state`; a fact in state ERASING is hidden from every read. */
+export const LIVE = 0
+export const ERASING = 1
+
+/** A statement is prepared for each number of refs up to this. */
+const REFS_AT_ONCE = 32
+
+/** A fact's row without its sealed document, and its current validity. */
+export interface FactHead extends Omit<NewFactRow, 'sealed'> {
+  readonly from_seq: number
+  readonly valid_from_us: number
+  readonly valid_until_us: number | null
+  readonly predecessor: number | null
+  readonly superseded_by: number | null
+}
+
+export interface FactRow extends FactHead {
+  readonly sealed: Uint8Array
+}
+
+const HEAD_COLUMNS = [
+  'facts.ref',
+  'facts.store_id',
+  'facts.namespace',
+  'facts.written_seq',
+  'facts.written_us',
+  'facts.token_count',
+  'facts.state',
+  'facts.sealed_seq',
+  'facts.space_mark',
+  'validity.from_seq',
+  'validity.valid_from_us',
+  'validity.valid_until_us',
+  'validity.predecessor',
+  'validity.superseded_by',
+] as const
+
+export const FACT_COLUMNS = [...HEAD_COLUMNS, 'facts.sealed'] as const
+
+/** Facts, each with its current validity version. */
+export const currentFacts = (k: Builder, tenant_id: string) =>
+  k
+    .selectFrom('facts')
+    .innerJoin('validity', (join) =>
+      join
+        .onRef('validity.tenant_id', '=', 'facts.tenant_id')
+        .onRef('validity.ref', '=', 'facts.ref')
+        .on('validity.until_seq', 'is', null),
+    )
+    .where('facts.tenant_id', '=', tenant_id)
+
+export const insertFactRows = rowsInsert<NewFactRow>((k, rows, tenant_id) =>
+  k.insertInto('facts').values(
+    rows.map((row) => ({
+      tenant_id,
+      ref: row.ref,
+      store_id: row.store_id,
+      namespace: row.namespace,
+      written_seq: row.written_seq,
+      written_us: row.written_us,
+      token_count: row.token_count,
+      state: row.state,
+      sealed_seq: row.sealed_seq,
+      space_mark: row.space_mark,
+      sealed: row.sealed,
+    })),
+  ),
+)
+
+const factStatement = statement<{ ref: number }>()((k, p) =>
+  currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', p.ref),
+)
+
+/** The fact in any state. */
+export const findFact = (db: TenantDb, ref: number): Promise<FactRow | undefined> =>
+  db.firstOf(factStatement, { ref })
+
+interface Refs {
+  readonly refs: readonly number[]
+}
+
+const factsStatement = perCount((count) =>
+  statement<Refs>()(
+    (k, p) =>
+      currentFacts(k, p.tenant_id)
+        .select(FACT_COLUMNS)
+        .where('facts.ref', 'in', itemsOf(p.refs, count)),
+    (k, p) =>
+      eachRef(k, listed(p.refs), (ref) =>
+        currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
+      ),
+  ),
+)
+
+const headsStatement = perCount((count) =>
+  statement<Refs>()(
+    (k, p) =>
+      currentFacts(k, p.tenant_id)
+        .select(HEAD_COLUMNS)
+        .where('facts.ref', 'in', itemsOf(p.refs, count)),
+    (k, p) =>
+      eachRef(k, listed(p.refs), (ref) =>
+        currentFacts(k, p.tenant_id).select(HEAD_COLUMNS).where('facts.ref', '=', ref),
+      ),
+  ),
+)
+
+/** Facts in any state, unordered. */
+export const findFacts = (db: TenantDb, refs: readonly number[]): Promise<FactRow[]> =>
+  byRefs(refs, (some) => db.allOf(factsStatement(some.length), { refs: some }))
+
+/** Rows of facts in any state, without their sealed documents, unordered. */
+export const findFactHeads = (db: TenantDb, refs: readonly number[]): Promise<FactHead[]> =>
+  byRefs(refs, (some) => db.allOf(headsStatement(some.length), { refs: some }))
+
+const byRefs = async <T>(
+  refs: readonly number[],
+  query: (some: readonly number[]) => Promise<T[]>,
+): Promise<T[]> => (await inParts(refs, REFS_AT_ONCE, query)).flat()
+
+const pageStatement = statement<{ store_id: string; after: number; limit: number }>()((k, p) =>
+  currentFacts(k, p.tenant_id)
+    .select(FACT_COLUMNS)
+    .where('facts.store_id', '=', p.store_id)
+    .where('facts.ref', '>', p.after)
+    .orderBy('facts.ref')
+    .limit(p.limit),
+)
+
+/** Facts of a store in any state with ref > `after`, ascending. */
+export const listFactsAfter = (
+  db: TenantDb,
+  store_id: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<FactRow[]> => db.allOf(pageStatement, { store_id, after, limit })
+
+interface Since {
+  readonly store_id: string
+  readonly seq: number
+  readonly after: number
+  readonly limit: number
+}
+
+// With `order by ref` PostgreSQL would scan the whole store to find the few new facts; `offset 0`
+// keeps the inner query apart.
+const firstSince = (k: Builder, p: Since & { readonly tenant_id: string }) =>
+  k
+    .selectFrom(
+      k
+        .selectFrom('facts')
+        .select('ref')
+        .where('tenant_id', '=', p.tenant_id)
+        .where('store_id', '=', p.store_id)
+        .where('sealed_seq', '>', p.seq)
+        .offset(sql.lit(0))
+        .as('fresh'),
+    )
+    .select('ref')
+    .where('ref', '>', p.after)
+    .orderBy('ref')
+    .limit(p.limit)
+    .as('wanted')
+
+const sinceStatement = statement<Since>()(
+  (k, p) =>
+    currentFacts(k, p.tenant_id)
+      .select(FACT_COLUMNS)
+      .where('facts.store_id', '=', p.store_id)
+      .where('facts.sealed_seq', '>', p.seq)
+      .where('facts.ref', '>', p.after)
+      .orderBy('facts.ref')
+      .limit(p.limit),
+  (k, p) =>
+    eachRef(k, firstSince(k, p), (ref) =>
+      currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
+    ).orderBy('found.ref'),
+)
+
+/** Facts of a store written or embedded after log position `seq` with ref > `after`, ascending. */
+export const listFactsSince = (
+  db: TenantDb,
+  store_id: string,
+  page: { seq: number; after: number; limit: number },
+): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, ...page })
+
+/** The live fact of the store at `offset`, by ref; undefined past the end. */
+export const findRefAtOffset = (db: TenantDb, store_id: string, offset: number) =>
+  db.first(
+    from(db, 'facts')
+      .select('ref')
+      .where('store_id', '=', store_id)
+      .where('state', '=', LIVE)
+      .orderBy('ref')
+      .limit(1)
+      .offset(offset),
+  )
+
+/** Refs of a store in any state with ref > `after`, ascending. */
+export async function listRefsOfStore(
+  db: TenantDb,
+  store_id: string,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db.all(
+    from(db, 'facts')
+      .select('ref')
+      .where('store_id', '=', store_id)
+      .where('ref', '>', after)
+      .orderBy('ref')
+      .limit(limit),
+  )
+  return rows.map(({ ref }) => ref)
+}
+
+/** Sets the state of those `refs` that are facts in state `before`; returns which these were. */
+export async function updateStates(
+  tx: Tx,
+  refs: readonly number[],
+  { before, after }: { before: number; after: number },
+): Promise<number[]> {
+  const changed: number[] = []
+  for (const ref of refs) {
+    const rows = await tx.run(
+      update(tx, 'facts').set({ state: after }).where('ref', '=', ref).where('state', '=', before),
+    )
+    if (rows === 1) changed.push(ref)
+  }
+  return changed
+}
+
+export const deleteFact = (tx: Tx, ref: number) =>
+  tx.run(deleteFrom(tx, 'facts').where('ref', '=', ref))
+
+export const insertTombstone = (tx: Tx, row: TombstoneRow) =>
+  tx.run(insertInto(tx, 'tombstones', row).onConflict((conflict) => conflict.doNothing()))
+
+export const updateTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
+  tx.run(update(tx, 'tombstones').set({ certificate_id }).where('ref', '=', ref))
+
+const TOMBSTONE_COLUMNS = [
+  'ref',
+  'store_id',
+  'written_seq',
+  'erased_seq',
+  'erased_us',
+  'certificate_id',
+] as const
+
+const tombstonesStatement = perCount((count) =>
+  statement<Refs>()(
+    (k, p) => tombstones(k, p.tenant_id).where('ref', 'in', itemsOf(p.refs, count)),
+    (k, p) =>
+      eachRef(k, listed(p.refs), (ref) => tombstones(k, p.tenant_id).where('ref', '=', ref)),
+  ),
+)
+
+const tombstones = (k: Builder, tenant_id: string) =>
+  k.selectFrom('tombstones').select(TOMBSTONE_COLUMNS).where('tenant_id', '=', tenant_id)
+
+export const findTombstones = (db: TenantDb, refs: readonly number[]): Promise<TombstoneRow[]> =>
+  byRefs(refs, (some) => db.allOf(tombstonesStatement(some.length), { refs: some }))
+
+/** Refs erased from a store after log position `seq`. */
+export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
+  db.all(
+    from(db, 'tombstones')
+      .select('ref')
+      .where('store_id', '=', store_id)
+      .where('erased_seq', '>', seq),
+  )
+
+const statesStatement = perCount((count) =>
+  statement<Refs>()(
+    (k, p) => states(k, p.tenant_id).where('ref', 'in', itemsOf(p.refs, count)),
+    (k, p) => eachRef(k, listed(p.refs), (ref) => states(k, p.tenant_id).where('ref', '=', ref)),
+  ),
+)
+
+const states = (k: Builder, tenant_id: string) =>
+  k.selectFrom('facts').select(['ref', 'state']).where('tenant_id', '=', tenant_id)
+
+export const findStates = (
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<{ ref: number; state: number }[]> =>
+  byRefs(refs, (some) => db.allOf(statesStatement(some.length), { refs: some }))
+
+/**
+ * The highest ref that a fact of the tenant has or had; 0 for none. Ignores tombstones of refs that
+ * were never facts: a decision can label any number a ref, and such a label can be erased.
+ */
+export async function findHighestRef(db: TenantDb): Promise<number> {
+  const fact = await db.first(from(db, 'facts').select((e) => e.fn.max('ref').as('ref')))
+  const tombstone = await db.first(
+    from(db, 'tombstones')
+      .select((e) => e.fn.max('ref').as('ref'))
+      .where('written_seq', 'is not', null),
+  )
+  return Math.max(Number(fact?.ref ?? 0), Number(tombstone?.ref ?? 0))
+}
+
+/** Facts of the store whose erasure is under way. */
+export async function countErasing(db: TenantDb, store_id: string): Promise<number> {
+  const row = await db.first(
+    from(db, 'facts')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('store_id', '=', store_id)
+      .where((e) => e('state', '=', e.lit(1))),
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** Refs in one query of `listRefsWithin`. */
+const IN_MAX = 500
+
+/** The refs that are or were facts of one of the stores, of which there are 1,000 at most. */
+export async function listRefsWithin(
+  db: TenantDb,
+  refs: readonly number[],
+  store_ids: readonly string[],
+): Promise<number[]> {
+  const within: number[] = []
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const chunk = refs.slice(at, at + IN_MAX)
+    for (const table of ['facts', 'tombstones'] as const) {
+      const found = from(db, table).select('ref').where('ref', 'in', chunk)
+      const rows = await db.all(found.where('store_id', 'in', store_ids))
+      within.push(...rows.map(({ ref }) => ref))
+    }
+  }
+  return within
+}

@@ -1,0 +1,182 @@
+// Facts with their documents opened: by ref, by row, and in pages of a store.
+
+import type { Memory } from '@custos/contract'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import type { TenantKeys } from '../../../platform/keys/keyring.ts'
+import { SealError } from '../../../platform/keys/seal.ts'
+import { makePacer } from '../../../platform/pacer.ts'
+import { type FactDocument, openFactDocument, showMemory } from './fact-document.ts'
+import {
+  ERASING,
+  type FactHead,
+  type FactRow,
+  findFactHeads,
+  findFacts,
+  LIVE,
+  listFactsAfter,
+} from './facts.sql.ts'
+import { openedFactCache } from './opened-fact-cache.ts'
+
+/** A fact's row with its document. */
+export interface OpenedFact extends FactHead {
+  readonly content: string
+  readonly metadata: FactDocument['metadata']
+  readonly document: FactDocument
+}
+
+export interface FactWithVector extends OpenedFact {
+  readonly vector: Int8Array | null
+}
+
+/**
+ * Opens rows. Leaves out rows in other `states` (default: live ones only) and those whose secret is
+ * destroyed. A row that does not open is left out and reported to `onBroken`; without `onBroken` a
+ * SealError is thrown.
+ */
+export async function openFactRows(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly FactRow[],
+  {
+    states = [LIVE],
+    onBroken,
+  }: { states?: readonly number[]; onBroken?: (ref: number) => void } = {},
+): Promise<FactWithVector[]> {
+  const selected = rows.filter((row) => states.includes(row.state))
+  if (selected.length === 0) return []
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const refs = selected.map((row) => row.ref)
+  const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
+  const opened: FactWithVector[] = []
+  const pace = makePacer()
+  for (const row of selected) {
+    const secret = secrets.get(row.ref)
+    if (!secret) continue
+    const fact = openRow(keys, tenant_id, row, secret)
+    if (fact instanceof SealError && !onBroken) throw fact
+    if (fact instanceof SealError) onBroken?.(row.ref)
+    else opened.push(fact)
+    await pace()
+  }
+  return opened
+}
+
+function openRow(
+  keys: TenantKeys,
+  tenant_id: string,
+  row: FactRow,
+  secret: Buffer,
+): FactWithVector | SealError {
+  const owner = { tenant_id, store_id: row.store_id, ref: row.ref, secret }
+  try {
+    const { document, vector } = openFactDocument(keys, owner, row.sealed)
+    const { content, metadata } = document
+    const { sealed: _, ...head } = row
+    return { ...head, content, metadata, document, vector }
+  } catch (error) {
+    if (error instanceof SealError) return error
+    throw error
+  }
+}
+
+/** Live facts by ref, of any store of the tenant. */
+export async function loadLiveFacts(
+  kernel: Kernel,
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, OpenedFact>> {
+  const { tenant_id } = db
+  const cache = openedFactCache(kernel)
+  const found = new Map<number, OpenedFact>()
+  const unknown: number[] = []
+  for (const head of await findFactHeads(db, refs)) {
+    if (head.state !== LIVE) continue
+    const document = cache.find(tenant_id, head.ref)
+    if (document) found.set(head.ref, withDocument(head, document))
+    else unknown.push(head.ref)
+  }
+  if (unknown.length === 0) return found
+  const { removals } = cache
+  for (const fact of await openFactRows(kernel, tenant_id, await findFacts(db, unknown))) {
+    found.set(fact.ref, fact)
+    cache.add(removals, tenant_id, fact)
+  }
+  return found
+}
+
+const withDocument = (head: FactHead, document: FactDocument): OpenedFact => {
+  const { content, metadata } = document
+  return { ...head, content, metadata, document }
+}
+
+/**
+ * Contents by ref, possibly from the cache: a caller that relies on one checks in its own unit of
+ * work that the fact is still live.
+ */
+export async function loadContents(
+  kernel: Kernel,
+  tenant_id: string,
+  refs: readonly number[],
+): Promise<Map<number, string>> {
+  const cache = openedFactCache(kernel)
+  const contents = new Map<number, string>()
+  const unknown: number[] = []
+  for (const ref of refs) {
+    const document = cache.find(tenant_id, ref)
+    if (document) contents.set(ref, document.content)
+    else unknown.push(ref)
+  }
+  if (unknown.length === 0) return contents
+  const opened = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, unknown))
+  for (const [ref, { content }] of opened) contents.set(ref, content)
+  return contents
+}
+
+/** Live facts and those whose erasure is under way, always from their rows. */
+export async function loadFactsForErasure(
+  kernel: Kernel,
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, FactWithVector>> {
+  const rows = await findFacts(db, refs)
+  const opened = await openFactRows(kernel, db.tenant_id, rows, { states: [LIVE, ERASING] })
+  return new Map(opened.map((fact) => [fact.ref, fact]))
+}
+
+/** The rows that are live or being erased: an erasure can still be undone. */
+export const openStoredFacts = (
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly FactRow[],
+): Promise<FactWithVector[]> => openFactRows(kernel, tenant_id, rows, { states: [LIVE, ERASING] })
+
+/** Memories read on one snapshot at most. */
+export const PAGE_MEMORIES = 500
+
+export interface MemoryPage {
+  readonly memories: Memory[]
+  /** The ref to continue after; null at the end. */
+  readonly next: number | null
+}
+
+/** Up to `limit` live memories with ref > after, in the order of refs. */
+export async function pageMemories(
+  kernel: Kernel,
+  db: TenantDb,
+  store_id: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<MemoryPage> {
+  const memories: Memory[] = []
+  let from = after
+  for (;;) {
+    const rowsMax = Math.min(PAGE_MEMORIES, limit - memories.length)
+    const rows = await listFactsAfter(db, store_id, { after: from, limit: rowsMax })
+    const opened = await openFactRows(kernel, db.tenant_id, rows)
+    for (const fact of opened) memories.push(showMemory(kernel, db.tenant_id, fact))
+    const last = rows.at(-1)
+    if (!last || rows.length < rowsMax) return { memories, next: null }
+    if (memories.length >= limit) return { memories, next: last.ref }
+    from = last.ref
+  }
+}

@@ -1,0 +1,144 @@
+// Prepares facts before their unit of work: checks limits, counts tokens, embeds, signs, seals.
+
+import { limits } from '@custos/contract'
+import { fromHex } from '../../../platform/bytes.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
+import { makePacer } from '../../../platform/pacer.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import type { Tokenizer } from '../../../platform/tokens/tokenizer.ts'
+import { formatNamespace } from '../stores/namespace.ts'
+import type { StoreSettings } from '../stores/store-settings.ts'
+import { type ContentVector, embedContents } from './embeddings.ts'
+import { type FactDraft, sealFactDocument } from './fact-document.ts'
+import { computeCommitment, computeFactId } from './fact-identity.ts'
+import { type RefSecret, refPool } from './ref-pool.ts'
+
+export interface PreparedFact extends Pick<FactDraft, 'namespace' | 'content' | 'metadata'> {
+  readonly ref: number
+  readonly sealed: Buffer
+  readonly token_count: number
+  readonly commitment: Buffer
+  /** Hex GMP fact id. */
+  readonly content_hash: string
+  /** Null: the embedder gave none. */
+  readonly vector: Int8Array | null
+  readonly space_mark: number | null
+  readonly embed_later: boolean
+  /** UTF-8 bytes of the content. */
+  readonly bytes: number
+}
+
+export interface FactAuthor {
+  readonly tenant_id: string
+  /** Key id of the credential. */
+  readonly principal: string
+}
+
+/** Refuses content and metadata over their limits and names their location in the body. */
+export function checkFactLimits(draft: FactDraft, loc: readonly (string | number)[]): void {
+  if (Buffer.byteLength(draft.content) > limits.content_bytes)
+    throw tooLong([...loc, 'content'], `content has ${limits.content_bytes} bytes at most`)
+  const where = [...loc, 'options', 'metadata']
+  if (isDeeper(draft.metadata, limits.metadata_depth))
+    throw tooLong(where, `metadata is nested ${limits.metadata_depth} levels at most`)
+  if (Buffer.byteLength(JSON.stringify(draft.metadata)) > limits.metadata_bytes)
+    throw tooLong(where, `metadata has ${limits.metadata_bytes} bytes at most`)
+}
+
+const tooLong = (loc: readonly (string | number)[], msg: string): Refusal =>
+  new Refusal('validation', undefined, { detail: [{ loc, msg, type: 'too_long' }] })
+
+/** Recurses `levels` deep at most: the body parser does not bound the depth of import lines. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((member) => isDeeper(member, levels - 1))
+}
+
+/** Prepares drafts under new refs, ascending in the order of the drafts. */
+export async function prepareFacts(
+  kernel: Kernel,
+  author: FactAuthor,
+  store: StoreSettings,
+  drafts: readonly FactDraft[],
+): Promise<PreparedFact[]> {
+  const refs = await refPool(kernel)(author.tenant_id).take(drafts.length)
+  return prepareWithRefs(kernel, author, store, { drafts, refs })
+}
+
+/** Prepares drafts under refs that the caller has taken, one for each draft. */
+export async function prepareWithRefs(
+  kernel: Kernel,
+  author: FactAuthor,
+  store: StoreSettings,
+  { drafts, refs }: { drafts: readonly FactDraft[]; refs: readonly RefSecret[] },
+): Promise<PreparedFact[]> {
+  const context: PrepareContext = {
+    kernel,
+    author,
+    store_id: store.store_id,
+    tokenizer: await kernel.tokenizer(store.tokenizer),
+    keys: await kernel.keyring.tenant(author.tenant_id),
+    signer: kernel.keyring.signer('provenance'),
+  }
+  const contents = drafts.map((draft) => draft.content)
+  const vectors = await embedContents(kernel, store.embedder, contents)
+  const facts: PreparedFact[] = []
+  const pace = makePacer()
+  for (const [i, draft] of drafts.entries()) {
+    const [ref, vector] = [refs[i], vectors[i]]
+    if (!ref || !vector) throw new Error('a draft lacks its ref or vector')
+    facts.push(prepareFact(context, draft, ref, vector))
+    await pace()
+  }
+  return facts
+}
+
+interface PrepareContext {
+  readonly kernel: Kernel
+  readonly author: FactAuthor
+  readonly store_id: string
+  readonly tokenizer: Tokenizer
+  readonly keys: TenantKeys
+  readonly signer: Signer
+}
+
+function prepareFact(
+  { kernel, author, store_id, tokenizer, keys, signer }: PrepareContext,
+  draft: FactDraft,
+  { ref, secret }: RefSecret,
+  { numbers: vector, space, embed_later }: ContentVector,
+): PreparedFact {
+  const { tenant_id } = author
+  const { content, metadata, namespace, ...further } = draft
+  const id = computeFactId(content, formatNamespace(tenant_id, namespace))
+  const content_hash = id.toString('hex')
+  const salt = fromHex(kernel.ids.hex(32))
+  const document = {
+    content,
+    metadata,
+    write_id: kernel.ids.hex(16),
+    fact_id: content_hash,
+    signature: signer.sign(id).toString('base64'),
+    signer_key_id: signer.key_id,
+    principal: author.principal,
+    commitment_salt: salt.toString('hex'),
+    ...further,
+    space: space?.name ?? null,
+  }
+  return {
+    ref,
+    namespace,
+    sealed: sealFactDocument(keys, { tenant_id, store_id, ref, secret }, { document, vector }),
+    token_count: tokenizer.count(content),
+    commitment: computeCommitment(content, salt),
+    content_hash,
+    content,
+    metadata,
+    vector,
+    space_mark: space?.mark ?? null,
+    embed_later,
+    bytes: Buffer.byteLength(content),
+  }
+}

@@ -1,0 +1,128 @@
+// Refs for new facts, each with a secret that is already durable: taken from reserved blocks.
+
+import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import type { SecretBlock } from '../../../platform/keys/keyring.ts'
+import { KeyringError } from '../../../platform/keys/keyring-error.ts'
+import { findHighestRef } from './facts.sql.ts'
+
+/** A ref never used before, and the 32 bytes its fact is sealed under. */
+export interface RefSecret {
+  readonly ref: number
+  readonly secret: Buffer
+}
+
+const BLOCK = 1_024
+/** The next block is reserved while this many refs are left, so that a burst never waits. */
+const REFILL_AT = 256
+/** How far one import can advance the counter at once: refs must not run out. */
+const JUMP_MAX = 2 ** 32
+
+/** The refs this process has reserved, by tenant. */
+export const refPool: (kernel: Kernel) => (tenant_id: string) => RefPool = perKernel((kernel) => {
+  const pools = new Map<string, RefPool>()
+  return (tenant_id) => {
+    let pool = pools.get(tenant_id)
+    if (!pool) {
+      pool = new RefPool(kernel, tenant_id)
+      pools.set(tenant_id, pool)
+    }
+    return pool
+  }
+})
+
+export class RefPool {
+  readonly #kernel: Kernel
+  readonly #tenant_id: string
+  readonly #blocks: SecretBlock[] = []
+  #next = 0
+  #left = 0
+  #end = 0
+  #reserving: Promise<void> | null = null
+
+  constructor(kernel: Kernel, tenant_id: string) {
+    this.#kernel = kernel
+    this.#tenant_id = tenant_id
+  }
+
+  /** `count` refs, ascending, with gaps where a block ended. */
+  async take(count: number): Promise<RefSecret[]> {
+    const taken: RefSecret[] = []
+    while (taken.length < count) {
+      const wanted = count - taken.length
+      while (this.#left < wanted) await this.#reserve({ count: Math.max(BLOCK, wanted) })
+      const next = this.#takeNext()
+      if (next) taken.push(next)
+    }
+    // A failed refill is retried, and reported, by the next call that finds too few refs.
+    if (this.#left < REFILL_AT) this.#reserve({ count: BLOCK }).catch(() => {})
+    return taken
+  }
+
+  /**
+   * For an import: the given ref when no fact ever had it, else null. Reserves `span` refs from it
+   * on together. Unused refs before it stay unused.
+   */
+  async claim(ref: number, span: number): Promise<RefSecret | null> {
+    if (this.#end === 0) await this.#reserve({ count: BLOCK, from: ref })
+    for (;;) {
+      const block = this.#blocks[0]
+      const at = block ? this.#next : this.#end
+      if (ref < at || ref - at > JUMP_MAX) return null
+      if (block && ref < block.first + block.count) {
+        if (ref < block.first) return null
+        this.#left -= ref - this.#next
+        this.#next = ref
+        return this.#takeNext()
+      }
+      if (block) this.#dropBlock(block)
+      else await this.#reserve({ count: Math.max(span, 1), from: ref })
+    }
+  }
+
+  /** null: the ref was erased before any fact had it, as a label of decisions. */
+  #takeNext(): RefSecret | null {
+    const block = this.#blocks[0]
+    if (!block) throw new Error('the ref pool is empty')
+    const ref = this.#next
+    this.#next += 1
+    this.#left -= 1
+    const secret = secretUnlessDestroyed(block, ref)
+    if (this.#next === block.first + block.count) this.#dropBlock(block)
+    return secret && { ref, secret }
+  }
+
+  #dropBlock(block: SecretBlock): void {
+    this.#left -= block.first + block.count - this.#next
+    this.#blocks.shift()
+    this.#next = this.#blocks[0]?.first ?? this.#end
+  }
+
+  // One reservation at a time; a caller that still lacks refs calls it again.
+  #reserve(block: { count: number; from?: number }): Promise<void> {
+    this.#reserving ??= this.#reserveNow(block).finally(() => {
+      this.#reserving = null
+    })
+    return this.#reserving
+  }
+
+  async #reserveNow({ count, from = 0 }: { count: number; from?: number }): Promise<void> {
+    const { db, keyring } = this.#kernel
+    const free = this.#end === 0 ? (await db.read(this.#tenant_id, findHighestRef)) + 1 : this.#end
+    const near = from - free <= JUMP_MAX ? from : 0
+    const at_least = Math.max(free, near)
+    const block = await keyring.reserve(this.#tenant_id, 'fact', { at_least, count })
+    if (this.#blocks.length === 0) this.#next = block.first
+    this.#blocks.push(block)
+    this.#left += block.count
+    this.#end = block.first + block.count
+  }
+}
+
+function secretUnlessDestroyed(block: SecretBlock, ref: number): Buffer | null {
+  try {
+    return block.secretAt(ref)
+  } catch (error) {
+    if (error instanceof KeyringError && error.code === 'secret_destroyed') return null
+    throw error
+  }
+}

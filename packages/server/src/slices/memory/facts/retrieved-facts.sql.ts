@@ -1,0 +1,85 @@
+// SQL of the facts that have been retrieved: a row for each, deleted with the fact.
+
+import { eachRef, listed } from '../../../platform/db/each-ref.ts'
+import { inParts, itemsOf, perCount } from '../../../platform/db/per-count.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+
+const REFS_AT_ONCE = 32
+const COLUMNS = ['tenant_id', 'store_id', 'ref'] as const
+
+interface Refs {
+  readonly store_id: string
+  readonly refs: readonly number[]
+}
+
+const insertStatement = perCount((count) =>
+  statement<Refs>()(
+    (k, p) =>
+      k
+        .insertInto('retrieved_facts')
+        .columns(COLUMNS)
+        .expression(
+          k
+            .selectFrom('facts')
+            .select(COLUMNS)
+            .where('tenant_id', '=', p.tenant_id)
+            .where('store_id', '=', p.store_id)
+            .where('ref', 'in', itemsOf(p.refs, count)),
+        )
+        .onConflict((conflict) => conflict.doNothing()),
+    (k, p) =>
+      k
+        .insertInto('retrieved_facts')
+        .columns(COLUMNS)
+        .expression(
+          eachRef(k, listed(p.refs), (ref) =>
+            k
+              .selectFrom('facts')
+              .select(COLUMNS)
+              .where('tenant_id', '=', p.tenant_id)
+              .where('store_id', '=', p.store_id)
+              .where('ref', '=', ref),
+          ),
+        )
+        .onConflict((conflict) => conflict.doNothing()),
+  ),
+)
+
+/** Records the refs that are facts of the store now: an erased fact gets no row. */
+export const insertRetrievedFacts = (tx: Tx, store_id: string, refs: readonly number[]) =>
+  inParts(refs, REFS_AT_ONCE, (some) =>
+    tx.runOf(insertStatement(some.length), { store_id, refs: some }),
+  )
+
+const deleteStatement = statement<{ store_id: string; ref: number }>()((k, p) =>
+  k
+    .deleteFrom('retrieved_facts')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('ref', '=', p.ref),
+)
+
+export const deleteRetrievedFact = (tx: Tx, store_id: string, ref: number): Promise<number> =>
+  tx.runOf(deleteStatement, { store_id, ref })
+
+const pageStatement = statement<{ store_id: string; after: number; limit: number }>()((k, p) =>
+  k
+    .selectFrom('retrieved_facts')
+    .select('ref')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('ref', '>', p.after)
+    .orderBy('ref')
+    .limit(p.limit),
+)
+
+/** Refs of a store that have been retrieved, with ref > `after`, ascending. */
+export async function listRetrievedFacts(
+  db: TenantDb,
+  store_id: string,
+  page: { after: number; limit: number },
+): Promise<number[]> {
+  const rows = await db.allOf(pageStatement, { store_id, ...page })
+  return rows.map(({ ref }) => ref)
+}

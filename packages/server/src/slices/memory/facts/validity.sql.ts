@@ -1,0 +1,141 @@
+// SQL of validity: when each fact is valid, as versions that are only ever added.
+
+import { rowsInsert } from '../../../platform/db/insert-rows.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+
+export type ValidityRow = Omit<Tables['validity'], 'tenant_id'>
+
+const COLUMNS = [
+  'store_id',
+  'ref',
+  'from_seq',
+  'until_seq',
+  'valid_from_us',
+  'valid_until_us',
+  'predecessor',
+  'superseded_by',
+] as const
+
+export const insertValidities = rowsInsert<ValidityRow>((k, rows, tenant_id) =>
+  k.insertInto('validity').values(
+    rows.map((row) => ({
+      tenant_id,
+      store_id: row.store_id,
+      ref: row.ref,
+      from_seq: row.from_seq,
+      until_seq: row.until_seq,
+      valid_from_us: row.valid_from_us,
+      valid_until_us: row.valid_until_us,
+      predecessor: row.predecessor,
+      superseded_by: row.superseded_by,
+    })),
+  ),
+)
+
+export const insertValidity = (tx: Tx, row: ValidityRow) => insertValidities(tx, [row])
+
+const currentStatement = statement<{ ref: number }>()((k, p) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref)
+    .where('until_seq', 'is', null),
+)
+
+/** The current validity version of the fact. */
+export const findCurrentValidity = (db: TenantDb, ref: number): Promise<ValidityRow | undefined> =>
+  db.firstOf(currentStatement, { ref })
+
+const closeStatement = statement<{ ref: number; from_seq: number; until_seq: number }>()((k, p) =>
+  k
+    .updateTable('validity')
+    .set({ until_seq: p.until_seq })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref)
+    .where('from_seq', '=', p.from_seq),
+)
+
+/** Ends the version as the current one: the only change a version ever sees. */
+export const closeVersion = (tx: Tx, version: ValidityRow, until_seq: number) =>
+  tx.runOf(closeStatement, { ref: version.ref, from_seq: version.from_seq, until_seq })
+
+/** Changes a version of this same log position in place: it has never been on record. */
+export const amendVersion = (tx: Tx, { ref, from_seq, ...values }: ValidityRow) =>
+  tx.run(update(tx, 'validity').set(values).where('ref', '=', ref).where('from_seq', '=', from_seq))
+
+/** The first version of the fact that ends at `valid_until_us`. */
+export const findVersionEndingAt = (db: TenantDb, ref: number, valid_until_us: number) =>
+  db.first(
+    from(db, 'validity')
+      .select('superseded_by')
+      .where('ref', '=', ref)
+      .where('valid_until_us', '=', valid_until_us)
+      .orderBy('from_seq')
+      .limit(1),
+  )
+
+/** When the fact began to be valid; versions outlive their fact. */
+export const findValidFrom = async (db: TenantDb, ref: number): Promise<number | undefined> => {
+  const query = from(db, 'validity').select('valid_from_us').where('ref', '=', ref).limit(1)
+  return (await db.first(query))?.valid_from_us
+}
+
+const knownStatement = statement<{
+  store_id: string
+  seq: number
+  after_seq: number
+  after_ref: number
+  limit: number
+}>()((k, p) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('from_seq', '>=', p.after_seq)
+    .where('from_seq', '<=', p.seq)
+    .where((e) => e.or([e('from_seq', '>', p.after_seq), e('ref', '>', p.after_ref)]))
+    .where((e) => e.or([e('until_seq', 'is', null), e('until_seq', '>', p.seq)]))
+    .orderBy('from_seq')
+    .orderBy('ref')
+    .limit(p.limit),
+)
+
+/** Where a page of versions ends; they are ordered by log position, then ref. */
+export type VersionCursor = Pick<ValidityRow, 'from_seq' | 'ref'>
+
+/** Versions of a store that were on record at log position `seq`, in pages. */
+export const listVersionsOnRecord = (
+  db: TenantDb,
+  store_id: string,
+  { seq, after, limit }: { seq: number; after: VersionCursor; limit: number },
+): Promise<ValidityRow[]> =>
+  db.allOf(knownStatement, {
+    store_id,
+    seq,
+    after_seq: after.from_seq,
+    after_ref: after.ref,
+    limit,
+  })
+
+/** Versions on record at `seq` and valid at `at_us`, with ref > `after`, ascending. */
+export const listVersionsValidAt = (
+  db: TenantDb,
+  store_id: string,
+  at: { seq: number; at_us: number; after: number; limit: number },
+): Promise<ValidityRow[]> =>
+  db.all(
+    from(db, 'validity')
+      .select(COLUMNS)
+      .where('store_id', '=', store_id)
+      .where('ref', '>', at.after)
+      .where('from_seq', '<=', at.seq)
+      .where((e) => e.or([e('until_seq', 'is', null), e('until_seq', '>', at.seq)]))
+      .where('valid_from_us', '<=', at.at_us)
+      .where((e) => e.or([e('valid_until_us', 'is', null), e('valid_until_us', '>', at.at_us)]))
+      .orderBy('ref')
+      .limit(at.limit),
+  )

@@ -1,0 +1,210 @@
+// The terms that facts and queries are matched by: words, numbers and dates of a text, stemmed, and
+// features of metadata.
+
+import { orderMarks } from '../../../platform/mark-order.ts'
+
+/** Longer words (UTF-16 units) are cut: a longer word is a blob, found by its start. */
+const WORD_UNITS_MAX = 64
+
+const MONTHS =
+  'january february march april may june july august september october november december'.split(' ')
+const MONTH_BY_ABBREVIATION = new Map([
+  ...MONTHS.map((month) => [month.slice(0, 3), month] as const),
+  ['sept', 'september'] as const,
+])
+
+/** ISO 8601 dates and months, with the time of day that may follow: `2023-05-07T13:56Z`. */
+const ISO_DATE = new RegExp(
+  [
+    String.raw`(?<![\d-])(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?`,
+    String.raw`(?:t\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:z|[+-]\d{2}:?\d{2})?)?(?![\d-])`,
+  ].join(''),
+  'g',
+)
+
+const WORD = /[\p{L}\p{N}\p{M}]+/gu
+const CONTRACTION = /(?<=\p{L})['’](?:s|t|d|m|re|ve|ll)(?![\p{L}\p{N}])/gu
+const ORDINAL = /^(\d{1,2})(?:st|nd|rd|th)$/
+/** Scripts written without spaces: a run of symbols is found by its overlapping pairs. */
+const UNSPACED_SYMBOLS = 'Han Hiragana Katakana Thai Lao Khmer Myanmar'
+  .split(' ')
+  .map((script) => `\\p{Script=${script}}`)
+  .join('')
+const UNSPACED = new RegExp(`[${UNSPACED_SYMBOLS}]`, 'u')
+const UNSPACED_RUN = new RegExp(`[${UNSPACED_SYMBOLS}][${UNSPACED_SYMBOLS}\\p{M}]*`, 'gu')
+const NOT_ASCII = /[\u0080-\uffff]/
+
+/**
+ * The terms of a text in order, repeats included: lower-case NFKC words and numbers, stemmed, stop
+ * words dropped. An ISO date gives its day, month name and year, so that `in May 2023` finds
+ * `2023-05-07`. Deterministic, and linear in the text.
+ */
+export function analyse(text: string): string[] {
+  const ascii = !NOT_ASCII.test(text)
+  const folded = (ascii ? text : orderMarks(text).normalize('NFKC'))
+    .toLowerCase()
+    .replace(ISO_DATE, spellDate)
+    .replace(CONTRACTION, ' ')
+  const terms: string[] = []
+  for (const word of folded.match(WORD) ?? []) {
+    if (!ascii && UNSPACED.test(word)) pushUnspaced(terms, word)
+    else pushWord(terms, word)
+  }
+  return terms
+}
+
+/** The ISO dates in a text, in lower case and NFKC. */
+export function findDates(text: string): string[] {
+  return orderMarks(text).normalize('NFKC').toLowerCase().match(ISO_DATE) ?? []
+}
+
+/** The distinct terms of a query: a repeated word has no more weight. */
+export function analyseQuery(query: string): string[] {
+  return [...new Set(analyse(query))]
+}
+
+function pushWord(terms: string[], word: string): void {
+  if (STOP_WORDS.has(word)) return
+  const plain = MONTH_BY_ABBREVIATION.get(word) ?? stripOrdinal(word)
+  terms.push(stem(plain.length > WORD_UNITS_MAX ? plain.slice(0, WORD_UNITS_MAX) : plain))
+}
+
+/** `7th` and `07` are the day 7. */
+function stripOrdinal(word: string): string {
+  const digits = ORDINAL.exec(word)?.[1] ?? word
+  return digits.length === 2 && /^0\d$/.test(digits) ? digits.slice(1) : digits
+}
+
+/** A word with unspaced script: its runs as pairs, or one symbol alone; the rest as words. */
+function pushUnspaced(terms: string[], word: string): void {
+  let end = 0
+  for (const match of word.matchAll(UNSPACED_RUN)) {
+    if (match.index > end) pushWord(terms, word.slice(end, match.index))
+    const symbols = [...match[0]]
+    if (symbols.length === 1) terms.push(match[0])
+    for (let at = 1; at < symbols.length; at++) terms.push(`${symbols[at - 1]}${symbols[at]}`)
+    end = match.index + match[0].length
+  }
+  if (end < word.length) pushWord(terms, word.slice(end))
+}
+
+function spellDate(_date: string, year: string, month: string, day: string | undefined): string {
+  return ` ${day ?? ''} ${MONTHS[Number(month) - 1]} ${year} `
+}
+
+/**
+ * English function words, and words that only frame a question (`what kind of`, `how many`): neither
+ * indexed nor searched. `may` is not among them: it is often the month.
+ */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a about after again all also am an and any are aren as at be because been before being ' +
+    'both but by can could couldn did didn do does doesn doing don down during each few for ' +
+    'from further had hadn has hasn have haven having he her here hers herself him himself ' +
+    'his how i if in into is isn it its itself just kind let likely many me might more most ' +
+    'much my myself no nor not now of off on once one only or other our ours ourselves out ' +
+    'over own s same shan she should shouldn so some such t than that the their theirs them ' +
+    'themselves then there these they this those through to too type under until up very was ' +
+    'wasn we were weren what when where which while who whom why will with won would wouldn ' +
+    'you your yours yourself yourselves'
+  ).split(' '),
+)
+
+const ASCII_WORD = /^[a-z]{4,}$/
+const VOWEL = /[aeiouy]/
+
+/**
+ * A light English stemmer for lower-case words: `paintings` and `painted` become `paint`, `studies`
+ * and `study` become `studi`, `went` becomes `go`. Other scripts and numbers are left unchanged.
+ */
+function stem(word: string): string {
+  const base = BASE_BY_FORM.get(word) ?? word
+  if (!ASCII_WORD.test(base)) return base
+  return stripFinalVowel(stripTense(stripPlural(base)))
+}
+
+function stripPlural(word: string): string {
+  if (!word.endsWith('s') || /(?:ss|us|is)$/.test(word)) return word
+  if (word.endsWith('ies')) return word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1)
+  return /(?:sse|she|che|xe|zze)s$/.test(word) ? word.slice(0, -2) : word.slice(0, -1)
+}
+
+function stripTense(word: string): string {
+  if (word.endsWith('ied') && word.length > 4) return `${word.slice(0, -3)}y`
+  const root = stripEnding(word, 'ing') ?? (word.endsWith('eed') ? null : stripEnding(word, 'ed'))
+  if (root === null) return word
+  // `running` doubles its consonant, `missing` and `falling` do not.
+  return /([b-df-hj-kmnp-rtv-y])\1$/.test(root) ? root.slice(0, -1) : root
+}
+
+/** The word without the ending, when that is long enough and has a vowel. */
+function stripEnding(word: string, ending: string): string | null {
+  if (!word.endsWith(ending)) return null
+  const root = word.slice(0, -ending.length)
+  return root.length >= 3 && VOWEL.test(root) ? root : null
+}
+
+/** Unites `move` with `moving`, `happy` with `happi(er)`; leaves three letters at least. */
+function stripFinalVowel(word: string): string {
+  if (word.length < 4) return word
+  if (word.endsWith('e')) return word.slice(0, -1)
+  if (word.endsWith('y') && !VOWEL.test(word.at(-2) ?? '')) return `${word.slice(0, -1)}i`
+  return word
+}
+
+/** Words whose other forms no rule for endings reaches: the base form, then the others. */
+const IRREGULAR_FORMS = [
+  'become became|begin began begun|bite bit bitten|blow blew blown|break broke broken',
+  'bring brought|build built',
+  'buy bought|catch caught|choose chose chosen|come came|deal dealt|draw drew drawn',
+  'drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feel felt|fight fought',
+  'find found|fly flew flown|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen',
+  'get got gotten|give gave given|go went gone|grow grew grown|hang hung|hear heard',
+  'hide hid hidden|hold held|keep kept|know knew known|lay laid|lead led|learn learnt|leave left',
+  'lend lent|lose lost|make made|mean meant|meet met|pay paid|ride rode ridden|ring rang rung',
+  'rise rose risen|run ran|say said|see saw seen|seek sought|sell sold|send sent',
+  'shake shook shaken|shine shone|shoot shot|show shown|sing sang sung|sit sat|sleep slept',
+  'speak spoke spoken|spend spent|stand stood|steal stole stolen|stick stuck|strike struck',
+  'swim swam swum|take took taken|teach taught|tear tore torn|tell told|think thought',
+  'throw threw thrown|understand understood|wake woke woken|wear wore worn|win won',
+  'write wrote written|man men|woman women|child children|person people|foot feet|tooth teeth',
+  'mouse mice|life lives|wife wives|knife knives|leaf leaves',
+]
+
+const BASE_BY_FORM: ReadonlyMap<string, string> = new Map(
+  IRREGULAR_FORMS.flatMap((line) => line.split('|')).flatMap((group) => {
+    const [base = '', ...forms] = group.split(' ')
+    return forms.map((form) => [form, base] as const)
+  }),
+)
+
+type Metadata = Readonly<Record<string, unknown>>
+
+/** Control characters never occur in a text's terms, so a feature is never taken for a word. */
+const FEATURE_MARK = '\u0000'
+
+/** One feature for each top-level entry: entries are equal by key and canonical JSON value. */
+export function listMetadataFeatures(metadata: Metadata): string[] {
+  return Object.keys(metadata).map(
+    (key) => `${FEATURE_MARK}${JSON.stringify(key)}:${canonicalJson(metadata[key])}`,
+  )
+}
+
+/** Whether a term of an index is a metadata entry and not a word. */
+export const isFeature = (term: string): boolean => term.startsWith(FEATURE_MARK)
+
+/** The session whose neighbouring facts share score; null when the fact names none. */
+export function findSession(metadata: Metadata): string | null {
+  const session = Object.hasOwn(metadata, 'session_id') ? metadata['session_id'] : undefined
+  return typeof session === 'string' || typeof session === 'number' ? canonicalJson(session) : null
+}
+
+/** JSON with object keys in code unit order; metadata is already plain JSON of bounded depth. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`)
+  return `{${members.join(',')}}`
+}

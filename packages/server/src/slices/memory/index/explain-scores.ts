@@ -1,0 +1,164 @@
+// Explains a ranking: what each term of the query and the likeness added to the scores of a few facts.
+
+import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
+import { analyse, analyseQuery, findDates } from './analysis.ts'
+import type { Partition } from './partition.ts'
+import {
+  DOT_MAX,
+  findBestScore,
+  findVisible,
+  type SearchOptions,
+  scoreLikeness,
+} from './ranking.ts'
+import {
+  type GainObserver,
+  inverseFrequency,
+  SCORE_UNIT,
+  scoreTerms,
+  takeScratch,
+} from './word-scores.ts'
+
+interface TermScore {
+  readonly term: string
+  readonly score: number
+}
+
+/** In BM25 units. `own` adds up to the part `lexical` of the score, `lent` to `neighbour`. */
+interface ExplainedScore {
+  readonly own: TermScore[]
+  readonly lent: TermScore[]
+  /** Own and lent scores of the terms that are not listed. */
+  readonly further: number
+  /** null: no vectors were compared. */
+  readonly likeness: {
+    readonly dot: number
+    readonly cosine: number
+    readonly score: number
+  } | null
+}
+
+interface ExplainedTerms {
+  /** `memories`: facts of the namespace that have the term, superseded ones too. */
+  readonly terms: { readonly term: string; readonly memories: number; readonly weight: number }[]
+  readonly further_terms: number
+}
+
+export interface ExplainedScores extends ExplainedTerms {
+  readonly best_words: number
+  readonly visible: number
+  readonly matched: number
+  readonly scores: ReadonlyMap<number, ExplainedScore>
+}
+
+/** The terms of a query that had nothing to search. */
+export function explainQueryTerms(query: string): ExplainedTerms {
+  const terms = analyseQuery(query)
+  const named = terms.slice(0, EXPLAIN_TERMS_MAX)
+  return {
+    terms: named.map((term) => ({ term, memories: 0, weight: 0 })),
+    further_terms: terms.length - named.length,
+  }
+}
+
+export const explainQueryDates = (query: string) =>
+  findDates(query)
+    .slice(0, EXPLAIN_DATES_MAX)
+    .map((date) => ({ date, terms: analyse(date) }))
+
+/**
+ * Searches again and records what each term adds to the facts in `refs`; the sums are those of the
+ * ranking, bit for bit. Costs as much as a search, for any number of terms.
+ */
+export function explainScores(
+  partition: Partition,
+  options: SearchOptions,
+  refs: readonly number[],
+): ExplainedScores {
+  partition.analysePending()
+  const terms = analyseQuery(options.query)
+  const named = terms.slice(0, EXPLAIN_TERMS_MAX)
+  const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
+  const scratch = takeScratch(partition.columns.used)
+  try {
+    const visible = findVisible(partition, options, scratch)
+    const observer = new ExplainedGains(partition, { refs, named })
+    const scores = scoreTerms(partition, terms, { visible, scratch, observer })
+    const bestScore = findBestScore(scores)
+    const likeness = (slot: number) =>
+      vector ? explainLikeness(partition, slot, { vector, bestScore }) : null
+    return {
+      terms: named.map((term) => explainTerm(partition, term)),
+      further_terms: terms.length - named.length,
+      best_words: bestScore / SCORE_UNIT,
+      visible: countFlags(visible, partition.columns.used),
+      matched: scores.matched.size,
+      scores: new Map(
+        [...observer.facts].map(([slot, { ref, own, lent, further }]) => [
+          ref,
+          { own, lent, further: further / SCORE_UNIT, likeness: likeness(slot) },
+        ]),
+      ),
+    }
+  } finally {
+    scratch.reset()
+  }
+}
+
+interface ExplainedGain {
+  readonly ref: number
+  readonly own: TermScore[]
+  readonly lent: TermScore[]
+  /** In score units. */
+  further: number
+}
+
+/** Records gains of a few facts, by term for the terms that are listed. */
+class ExplainedGains implements GainObserver {
+  readonly watched: Uint8Array
+  /** By slot. */
+  readonly facts = new Map<number, ExplainedGain>()
+  readonly #named: ReadonlySet<string>
+
+  constructor(
+    partition: Partition,
+    { refs, named }: { refs: readonly number[]; named: readonly string[] },
+  ) {
+    this.watched = new Uint8Array(partition.columns.used)
+    this.#named = new Set(named)
+    for (const ref of refs) {
+      const slot = partition.findSlot(ref)
+      if (slot === undefined) continue
+      this.watched[slot] = 1
+      this.facts.set(slot, { ref, own: [], lent: [], further: 0 })
+    }
+  }
+
+  onGain(term: string, slot: number, { own, lent }: { own: number; lent: number }): void {
+    const fact = this.facts.get(slot)
+    if (fact === undefined) return
+    if (!this.#named.has(term)) fact.further += own + lent
+    else if (own > 0) fact.own.push({ term, score: own / SCORE_UNIT })
+    else fact.lent.push({ term, score: lent / SCORE_UNIT })
+  }
+}
+
+function explainTerm(partition: Partition, term: string) {
+  const memories = partition.findPostings(term)?.size ?? 0
+  const weight = memories === 0 ? 0 : inverseFrequency(partition.size, memories) / SCORE_UNIT
+  return { term, memories, weight }
+}
+
+function explainLikeness(
+  partition: Partition,
+  slot: number,
+  { vector, bestScore }: { vector: Int8Array; bestScore: number },
+) {
+  const dot = partition.vectors.dot(slot, vector)
+  return { dot, cosine: dot / DOT_MAX, score: scoreLikeness(dot, bestScore) / SCORE_UNIT }
+}
+
+function countFlags(flags: Uint8Array, used: number): number {
+  let count = 0
+  for (let slot = 0; slot < used; slot++) count += flags[slot] ?? 0
+  return count
+}

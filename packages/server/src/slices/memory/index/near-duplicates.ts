@@ -1,0 +1,227 @@
+// Counts the facts that say nearly the same as another one, by their words.
+
+import type { Partition } from './partition.ts'
+
+/** To be awaited between steps; yields to other requests from time to time. */
+export type Pace = () => Promise<void> | undefined
+
+/** Near duplicates share nine tenths of the words of both (Jaccard). */
+const SIMILARITY = { numerator: 9, denominator: 10 }
+/** With fewer words only the same set of words is that similar. */
+const WORDS_MIN = SIMILARITY.numerator
+/** Words that more facts have are not used to find candidates: too many facts to compare. */
+const RARE_MAX = 256
+
+export interface NearDuplicateCount {
+  /** Facts valid at the time. */
+  readonly facts: number
+  readonly near_duplicates: number
+  /** The counts are valid for times from `from_us`, inclusive, to `until_us`, exclusive. */
+  readonly from_us: number
+  readonly until_us: number
+}
+
+/**
+ * A fact counts if another fact of its namespace, valid at the same time, has the same distinct words
+ * or shares at least nine tenths of the words of both (Jaccard). Words are indexed terms without
+ * metadata; a fact without words has no duplicate. Exact, except that two facts with different words
+ * are compared only if they share one of the rarest words of the counted fact, and 256 facts or
+ * fewer have that word. Depends on the set of facts alone; facts written during the count may be
+ * counted or not.
+ */
+export async function countNearDuplicates(
+  partitions: readonly Partition[],
+  at_us: number,
+  pace: Pace,
+): Promise<NearDuplicateCount> {
+  let sum: NearDuplicateCount = {
+    facts: 0,
+    near_duplicates: 0,
+    from_us: Number.NEGATIVE_INFINITY,
+    until_us: Number.POSITIVE_INFINITY,
+  }
+  for (const partition of partitions) {
+    const count = await new PartitionCount(partition, at_us, pace).run()
+    sum = {
+      facts: sum.facts + count.facts,
+      near_duplicates: sum.near_duplicates + count.near_duplicates,
+      from_us: Math.max(sum.from_us, count.from_us),
+      until_us: Math.min(sum.until_us, count.until_us),
+    }
+  }
+  return sum
+}
+
+/**
+ * Uses at most 25 bytes for each fact and 8 for each word: ids and sums of ids, no words. Yields
+ * between any two comparisons, because one fact may be compared with all others.
+ */
+class PartitionCount {
+  readonly #partition: Partition
+  readonly #at_us: number
+  readonly #pace: Pace
+  /** The slots that exist when the count begins. */
+  readonly #slots: number
+  /** By slot: number of distinct words of a valid fact, or 0. */
+  readonly #sizes: Uint32Array
+  readonly #sums: Uint32Array
+  readonly #alike: Uint8Array
+  /** One slot of each set of words, plus 1: open addressing by sum. Dropped after the first pass. */
+  #sets: Int32Array
+  /** By slot: the slot it was last compared with, plus 1. Empty during the first pass. */
+  #comparedFor = new Uint32Array(0)
+  /** By word id: the last mark set on it; older marks need not be cleared. */
+  #marks = new Uint32Array(1_024)
+  #mark = 0
+  #facts = 0
+  #from_us = Number.NEGATIVE_INFINITY
+  #until_us = Number.POSITIVE_INFINITY
+
+  constructor(partition: Partition, at_us: number, pace: Pace) {
+    partition.analysePending()
+    const { used } = partition.columns
+    this.#partition = partition
+    this.#at_us = at_us
+    this.#pace = pace
+    this.#slots = used
+    this.#sizes = new Uint32Array(used)
+    this.#sums = new Uint32Array(used)
+    this.#alike = new Uint8Array(used)
+    this.#sets = new Int32Array(2 ** Math.ceil(Math.log2(used * 2 + 1)))
+  }
+
+  async run(): Promise<NearDuplicateCount> {
+    await this.#forEach((slot) => this.#findEqual(slot))
+    this.#sets = new Int32Array(0)
+    this.#comparedFor = new Uint32Array(this.#slots)
+    await this.#forEach((slot) => this.#findClose(slot))
+    let near_duplicates = 0
+    for (const alike of this.#alike) near_duplicates += alike
+    const [from_us, until_us] = [this.#from_us, this.#until_us]
+    return { facts: this.#facts, near_duplicates, from_us, until_us }
+  }
+
+  async #forEach(act: (slot: number) => Promise<void>): Promise<void> {
+    for (let slot = 0; slot < this.#slots; slot++) {
+      await act(slot)
+      const pause = this.#pace()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  /** Flags the slot and an earlier one if they have the same words. */
+  async #findEqual(slot: number): Promise<void> {
+    if (!this.#isValid(slot)) return
+    this.#facts++
+    const words = this.#partition.listWords(slot)
+    if (words.length === 0) return
+    const sum = sumOf(words)
+    this.#sizes[slot] = words.length
+    this.#sums[slot] = sum
+    this.#markAll(words)
+    const last = this.#sets.length - 1
+    let at = sum & last
+    for (; this.#sets[at] !== 0; at = (at + 1) & last) {
+      const other = (this.#sets[at] ?? 0) - 1
+      if (this.#sums[other] !== sum || this.#sizes[other] !== words.length) continue
+      if (this.#shares(other, words.length)) {
+        this.#alike[slot] = 1
+        this.#alike[other] = 1
+        return
+      }
+      // An author of facts can make many sums equal.
+      const pause = this.#pace()
+      if (pause !== undefined) await pause
+    }
+    this.#sets[at] = slot + 1
+  }
+
+  /**
+   * Sharing nine tenths of both implies nine tenths of one: the other fact has at least one of its
+   * rarest words, when these are one more than a tenth of its words.
+   */
+  async #findClose(slot: number): Promise<void> {
+    const size = this.#sizes[slot] ?? 0
+    const least = Math.ceil((size * SIMILARITY.numerator) / SIMILARITY.denominator)
+    if (this.#alike[slot] === 1 || size < WORDS_MIN) return
+    const words = this.#partition.listWords(slot)
+    this.#markAll(words)
+    this.#comparedFor[slot] = slot + 1
+    for (const word of this.#rarest(words, size - least + 1)) {
+      // Copied: the index may change while this count yields.
+      for (const other of [...this.#partition.listSlotsWith(word)]) {
+        if (this.#comparedFor[other] === slot + 1) continue
+        this.#comparedFor[other] = slot + 1
+        if (this.#isClose(size, other)) {
+          this.#alike[slot] = 1
+          return
+        }
+        const pause = this.#pace()
+        if (pause !== undefined) await pause
+      }
+    }
+  }
+
+  /** The `count` rarest of the words, without those that more than RARE_MAX facts have. */
+  #rarest(words: readonly number[], count: number): number[] {
+    const byFacts: number[][] = []
+    for (const word of words) {
+      const facts = this.#partition.countFactsWith(word)
+      if (facts > RARE_MAX) continue
+      byFacts[facts] ??= []
+      byFacts[facts].push(word)
+    }
+    return byFacts.flat().slice(0, count)
+  }
+
+  #isClose(size: number, other: number): boolean {
+    const otherSize = this.#sizes[other] ?? 0
+    const [fewer, more] = [Math.min(size, otherSize), Math.max(size, otherSize)]
+    const { numerator, denominator } = SIMILARITY
+    if (fewer * denominator < more * numerator) return false
+    // s shared words are n / d of the a + b - s words of both when s = n (a + b) / (n + d).
+    const least = Math.ceil(((size + otherSize) * numerator) / (numerator + denominator))
+    return this.#shares(other, least)
+  }
+
+  /** Also narrows the times for which the set of valid facts stays the same. */
+  #isValid(slot: number): boolean {
+    const { validFrom, validUntil } = this.#partition.columns
+    for (const moment of [validFrom[slot] ?? 0, validUntil[slot] ?? 0]) {
+      if (moment > this.#at_us) this.#until_us = Math.min(this.#until_us, moment)
+      else this.#from_us = Math.max(this.#from_us, moment)
+    }
+    return this.#partition.isValidAt(slot, this.#at_us)
+  }
+
+  #markAll(words: readonly number[]): void {
+    this.#mark++
+    for (const word of words) {
+      if (word >= this.#marks.length) {
+        const wider = new Uint32Array(Math.max(word + 1, this.#marks.length * 2))
+        wider.set(this.#marks)
+        this.#marks = wider
+      }
+      this.#marks[word] = this.#mark
+    }
+  }
+
+  /** Whether the slot has `least` of the words marked last; stops as soon as that is known. */
+  #shares(other: number, least: number): boolean {
+    const terms = this.#partition.listTerms(other)
+    let missing = least - terms.length
+    for (let at = 0; at < terms.length && missing <= 0; at++)
+      if (this.#marks[terms[at] ?? 0] !== this.#mark) missing++
+    return missing <= 0
+  }
+}
+
+/** Equal for the same words in any order. */
+function sumOf(words: readonly number[]): number {
+  let sum = 0
+  for (const word of words) {
+    const mixed = Math.imul(word + 1, 0x9e3779b1)
+    sum = (sum + Math.imul(mixed ^ (mixed >>> 15), 0x85ebca77)) >>> 0
+  }
+  return sum
+}

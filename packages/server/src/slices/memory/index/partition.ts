@@ -1,0 +1,238 @@
+// A partition of an index: the facts of one store and namespace.
+
+import assert from 'node:assert/strict'
+import { analyse, findSession, isFeature, listMetadataFeatures } from './analysis.ts'
+import {
+  ContentFingerprints,
+  computeFingerprint,
+  SessionIndex,
+  SlotColumns,
+  Visibility,
+} from './slot-columns.ts'
+import { type Postings, SlotTerms, TermIndex, takeTermCounts } from './term-index.ts'
+import { RefTable } from './typed-arrays.ts'
+import { VectorColumn } from './vector-column.ts'
+
+/** When a fact is valid: from, inclusive, until, exclusive. Null: no end. */
+export interface Validity {
+  readonly valid_from_us: number
+  readonly valid_until_us: number | null
+}
+
+/** A fact as it is put into an index. */
+export interface IndexedFact extends Validity {
+  readonly ref: number
+  /** Each namespace is searched by itself; null: the root. */
+  readonly namespace: string | null
+  readonly content: string
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Tokens of `content` by the store's tokenizer. */
+  readonly token_count: number
+  /** By the store's embedder: unit length times 127. Null: like no query. */
+  readonly vector: Int8Array | null
+}
+
+/** Facts that wait to be analysed: beyond either bound, a write analyses the oldest. */
+const PENDING_FACTS_MAX = 128
+const PENDING_UNITS_MAX = 256 * 1024
+
+type Pending = Pick<IndexedFact, 'content' | 'metadata'>
+
+/**
+ * All facts that have not been removed are indexed, current or not. Term statistics are over all of
+ * them, so they depend on the set of facts alone, not on the time of a query or the order of writes.
+ */
+export class Partition {
+  readonly namespace: string | null
+  /** Identifies the partition within its index. */
+  readonly number: number
+  readonly columns = new SlotColumns()
+  readonly vectors = new VectorColumn()
+  readonly sessions = new SessionIndex(() => this.columns.refs)
+  readonly visibility = new Visibility(this.columns)
+  readonly #fingerprintKey: Uint8Array
+  readonly #slots = new RefTable()
+  readonly #fingerprints = new ContentFingerprints()
+  readonly #terms = new TermIndex()
+  readonly #slotTerms = new SlotTerms()
+  readonly #pending = new Map<number, Pending>()
+  #pendingUnits = 0
+  #totalLength = 0
+
+  constructor(fingerprintKey: Uint8Array, id: { namespace: string | null; number: number }) {
+    this.#fingerprintKey = fingerprintKey
+    this.namespace = id.namespace
+    this.number = id.number
+  }
+
+  /** Number of facts, superseded ones included. */
+  get size(): number {
+    return this.#slots.size
+  }
+
+  /** The average number of terms in a fact; 1 where no fact has any. */
+  get averageLength(): number {
+    return this.#totalLength === 0 ? 1 : this.#totalLength / this.size
+  }
+
+  /** Adds a fact under a new ref. Its content is analysed when it is first needed. */
+  put(fact: IndexedFact): void {
+    assert(this.#slots.get(fact.ref) === undefined, 'a ref is put once')
+    const { columns } = this
+    const slot = columns.take()
+    this.#slots.set(fact.ref, slot)
+    columns.refs[slot] = fact.ref
+    columns.tokenCounts[slot] = fact.token_count
+    this.#setValidity(slot, fact)
+    if (fact.vector !== null) this.vectors.set(slot, fact.vector)
+    this.#fingerprints.add(slot, computeFingerprint(fact.content, this.#fingerprintKey))
+    this.sessions.add(slot, findSession(fact.metadata))
+    this.#defer(slot, fact)
+  }
+
+  /** Replaces the vector of a fact. */
+  setVector(ref: number, vector: Int8Array): void {
+    const slot = this.#slots.get(ref)
+    if (slot !== undefined) this.vectors.set(slot, vector)
+  }
+
+  changeValidity(ref: number, validity: Validity): void {
+    const slot = this.#slots.get(ref)
+    if (slot !== undefined) this.#setValidity(slot, validity)
+  }
+
+  findValidity(ref: number): Validity | undefined {
+    const slot = this.#slots.get(ref)
+    if (slot === undefined) return undefined
+    const until = this.columns.validUntil[slot] ?? 0
+    return {
+      valid_from_us: this.columns.validFrom[slot] ?? 0,
+      valid_until_us: until === Number.POSITIVE_INFINITY ? null : until,
+    }
+  }
+
+  /** Removes a fact and everything that was derived from it. */
+  remove(ref: number): void {
+    const slot = this.#slots.get(ref)
+    if (slot === undefined) return
+    const { columns } = this
+    const pending = this.#pending.get(slot)
+    if (pending !== undefined) this.#removePending(slot, pending)
+    for (const termId of this.#slotTerms.take(slot)) this.#terms.remove(termId, slot)
+    this.#totalLength -= columns.lengths[slot] ?? 0
+    this.sessions.remove(slot)
+    this.#fingerprints.remove(slot)
+    this.vectors.clear(slot)
+    this.#slots.delete(ref)
+    columns.release(slot)
+    this.visibility.invalidate(slot)
+  }
+
+  /** The smallest ref of a fact valid at `atUs` with exactly this content. */
+  findDuplicate(content: string, atUs: number): number | null {
+    let smallest: number | null = null
+    for (const slot of this.#fingerprints.find(computeFingerprint(content, this.#fingerprintKey))) {
+      const ref = this.columns.refs[slot] ?? 0
+      const current = this.isValidAt(slot, atUs)
+      if (current && (smallest === null || ref < smallest)) smallest = ref
+    }
+    return smallest
+  }
+
+  isValidAt(slot: number, atUs: number): boolean {
+    const { validFrom, validUntil } = this.columns
+    return (validFrom[slot] ?? 0) <= atUs && atUs < (validUntil[slot] ?? 0)
+  }
+
+  findSlot(ref: number): number | undefined {
+    return this.#slots.get(ref)
+  }
+
+  /** The postings of a term or metadata feature; call `analysePending` before. */
+  findPostings(term: string): Postings | undefined {
+    return this.#terms.find(term)
+  }
+
+  /** Ids of the words of a slot, each once. Valid until the index changes. */
+  listWords(slot: number): number[] {
+    const words: number[] = []
+    for (const id of this.#slotTerms.of(slot)) {
+      const term = this.#terms.termAt(id)
+      if (term !== undefined && !isFeature(term)) words.push(id)
+    }
+    return words
+  }
+
+  /** Ids of the words and metadata features of a slot. Valid until the index changes. */
+  listTerms(slot: number): Uint32Array {
+    return this.#slotTerms.of(slot)
+  }
+
+  /** How many facts have the word. */
+  countFactsWith(word: number): number {
+    return this.#terms.sizeAt(word)
+  }
+
+  /** The slots of the facts that have the word. */
+  listSlotsWith(word: number): Iterable<number> {
+    return this.#terms.slotsAt(word)
+  }
+
+  /** Every indexed word and metadata feature: tests check that an erasure leaves none. */
+  terms(): Iterable<string> {
+    return this.#terms.terms()
+  }
+
+  /** Analyses the facts put since the last search. */
+  analysePending(): void {
+    for (const [slot, pending] of this.#pending) {
+      this.#removePending(slot, pending)
+      this.#analyse(slot, pending)
+    }
+  }
+
+  /** Estimated memory. */
+  bytes(): number {
+    const columns = [this.columns, this.vectors, this.visibility, this.sessions, this.#slots]
+    const parts = [...columns, this.#fingerprints, this.#terms, this.#slotTerms]
+    return parts.reduce((sum, part) => sum + part.bytes(), this.#pendingUnits * 2)
+  }
+
+  #setValidity(slot: number, validity: Validity): void {
+    this.columns.validFrom[slot] = validity.valid_from_us
+    this.columns.validUntil[slot] = validity.valid_until_us ?? Number.POSITIVE_INFINITY
+    this.visibility.invalidate(slot)
+  }
+
+  #defer(slot: number, fact: Pending): void {
+    this.#pending.set(slot, { content: fact.content, metadata: fact.metadata })
+    this.#pendingUnits += fact.content.length
+    for (const [oldest, pending] of this.#pending) {
+      const bounded =
+        this.#pending.size <= PENDING_FACTS_MAX && this.#pendingUnits <= PENDING_UNITS_MAX
+      if (bounded) return
+      this.#removePending(oldest, pending)
+      this.#analyse(oldest, pending)
+    }
+  }
+
+  #removePending(slot: number, pending: Pending): void {
+    this.#pending.delete(slot)
+    this.#pendingUnits -= pending.content.length
+  }
+
+  #analyse(slot: number, { content, metadata }: Pending): void {
+    const terms = analyse(content)
+    const counts = takeTermCounts()
+    for (const term of terms) counts.add(this.#terms.addTerm(term))
+    for (const feature of listMetadataFeatures(metadata)) counts.add(this.#terms.addTerm(feature))
+    for (let at = 0; at < counts.size; at++) {
+      const id = counts.ids[at] ?? 0
+      this.#terms.add(id, slot, counts.of(id))
+    }
+    this.#slotTerms.set(slot, counts.ids, counts.size)
+    counts.clear()
+    this.columns.lengths[slot] = terms.length
+    this.#totalLength += terms.length
+  }
+}

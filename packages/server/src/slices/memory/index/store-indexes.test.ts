@@ -1,0 +1,158 @@
+// The index of a store: whatever way it came to be, it answers as the rows do.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
+import { markErasing, unmarkErasing } from '../index.ts'
+import { findStore } from '../stores/stores.sql.ts'
+import { storeIndexes } from './store-indexes.ts'
+
+let scene: Scene
+
+before(async () => {
+  scene = await openScene()
+})
+
+after(() => scene.stop())
+
+const freshStore = async (): Promise<string> =>
+  (await scene.api('POST', '/v1/stores', {})).body.store_id
+
+async function retrieved(store_id: string, query: string): Promise<unknown[]> {
+  const body = { query, budget_tokens: 100_000 }
+  const answer = await scene.api('POST', `/v1/stores/${store_id}/retrieve`, body)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body.memories.map(({ ref, score }: { ref: number; score: number }) => [ref, score])
+}
+
+async function fill(store_id: string): Promise<number[]> {
+  const items = Array.from({ length: 40 }, (_, i) => ({
+    content: `walk ${i} by the ${i % 2 === 0 ? 'river' : 'sea'}`,
+    options: { metadata: { session_id: `s${i % 3}` } },
+  }))
+  const { refs } = (await scene.api('POST', `/v1/stores/${store_id}/write_batch`, { items })).body
+  for (const old_ref of refs.slice(0, 5))
+    await scene.api('POST', `/v1/stores/${store_id}/supersede`, {
+      old_ref,
+      content: `run ${old_ref}`,
+    })
+  for (const ref of refs.slice(5, 9))
+    await scene.api('POST', `/v1/stores/${store_id}/delete`, { ref })
+  return refs
+}
+
+test('an index fed write by write and one built from rows answer alike, bit for bit', async () => {
+  const store_id = await freshStore()
+  await retrieved(store_id, 'warm')
+  await fill(store_id)
+  const queries = ['walk by the river', 'run', 'sea 12', '']
+  const fed = []
+  for (const query of queries) fed.push(await retrieved(store_id, query))
+  storeIndexes(scene.service.kernel).drop(scene.tenant_id, store_id)
+  for (const [i, query] of queries.entries())
+    assert.deepEqual(await retrieved(store_id, query), fed[i], query)
+})
+
+test('an index built while its store is written holds exactly what its position says', async () => {
+  const { kernel } = scene.service
+  const store_id = await freshStore()
+  const items = Array.from({ length: 150 }, (_, i) => ({ content: `note ${i} on tea` }))
+  const { refs } = (await scene.api('POST', `/v1/stores/${store_id}/write_batch`, { items })).body
+  const [first, , third] = refs
+  let looks = 0
+  // Once the first page has been read, and again later, the store changes.
+  const read: Kernel['db']['read'] = async (tenant_id, look) => {
+    const found = await kernel.db.read(tenant_id, look)
+    looks += 1
+    if (looks === 1) {
+      const successor = { old_ref: first, content: 'a note on coffee' }
+      await scene.api('POST', `/v1/stores/${store_id}/supersede`, successor)
+    }
+    if (looks === 2) await scene.api('POST', `/v1/stores/${store_id}/delete`, { ref: third })
+    return found
+  }
+  const db = Object.assign(Object.create(kernel.db), { read })
+  const slow: Kernel = { ...kernel, db, settings: { ...kernel.settings, index_wait_ms: 60_000 } }
+  const head = async () =>
+    (await kernel.db.read(scene.tenant_id, (r) => findStore(r, store_id)))?.head_seq ?? -1
+  const built = await storeIndexes(slow).loadCurrent(scene.tenant_id, store_id, await head())
+  assert.ok(looks > 3)
+  assert.equal(built.head_seq, await head())
+  const rebuilt = await storeIndexes(kernel).loadCurrent(scene.tenant_id, store_id, await head())
+  const request = {
+    ...{ query: 'note tea coffee', vector: null, namespace: null, filter: null, visible: null },
+    ...{ at_us: kernel.clock.now(), limit: 1_000, min_score: null },
+  }
+  assert.equal(built.size, 150)
+  assert.deepEqual(built.search(request), rebuilt.search(request))
+})
+
+test('a memory whose erasure is given up is found again by any index', async () => {
+  const { kernel } = scene.service
+  const store_id = await freshStore()
+  const [, , , , , , , , , , hidden = 0] = await fill(store_id)
+  const shown = await retrieved(store_id, 'walk')
+  await kernel.db.transact(scene.tenant_id, (tx) => markErasing(tx, [hidden]))
+  assert.equal((await retrieved(store_id, 'walk')).length, shown.length - 1)
+  storeIndexes(kernel).drop(scene.tenant_id, store_id)
+  assert.equal((await retrieved(store_id, 'walk')).length, shown.length - 1)
+  const twin = { content: 'walk 10 by the river' }
+  const { body } = await scene.api('POST', `/v1/stores/${store_id}/write`, twin)
+  assert.equal(body.duplicate_of, null)
+  await kernel.db.transact(scene.tenant_id, (tx) => unmarkErasing(tx, [hidden]))
+  const refs = (await retrieved(store_id, 'walk')).map((entry) => (entry as [number])[0])
+  assert.ok(refs.includes(hidden))
+})
+
+test('a memory being erased takes no room in a budget from those that can be shown', async () => {
+  const { kernel } = scene.service
+  const store_id = await freshStore()
+  const write = async (content: string): Promise<number> =>
+    (await scene.api('POST', `/v1/stores/${store_id}/write`, { content })).body.ref
+  const [first, second] = [await write('plum plum plum'), await write('plum')]
+  await kernel.db.transact(scene.tenant_id, (tx) => markErasing(tx, [first]))
+  const body = { query: 'plum', budget_tokens: 3 }
+  const answer = await scene.api('POST', `/v1/stores/${store_id}/retrieve`, body)
+  assert.deepEqual(
+    answer.body.memories.map(({ ref }: { ref: number }) => ref),
+    [second],
+  )
+  await kernel.db.transact(scene.tenant_id, (tx) => unmarkErasing(tx, [first]))
+})
+
+test('beyond the limit the index used longest ago goes, and is built again on demand', async () => {
+  const tight = await openScene({ config: { index_bytes_max: 60_000 } })
+  try {
+    const stores: string[] = []
+    for (let s = 0; s < 4; s += 1) {
+      const { store_id } = (await tight.api('POST', '/v1/stores', {})).body
+      stores.push(store_id)
+      const items = Array.from({ length: 60 }, (_, i) => ({ content: `store ${s} item ${i}` }))
+      await tight.api('POST', `/v1/stores/${store_id}/write_batch`, { items })
+      await tight.api('POST', `/v1/stores/${store_id}/retrieve`, { query: 'item' })
+    }
+    const states = []
+    for (const store_id of stores)
+      states.push((await tight.api('GET', `/v1/stores/${store_id}/stats`)).body.index.state)
+    assert.equal(states[0], 'absent')
+    assert.equal(states[3], 'ready')
+    const again = await tight.api('POST', `/v1/stores/${stores[0]}/retrieve`, { query: 'item 7' })
+    assert.equal(again.body.memories[0]?.content, 'store 0 item 7')
+  } finally {
+    await tight.stop()
+  }
+})
+
+test('a store that takes too long to index answers 503 and when to come back', async () => {
+  const store_id = await freshStore()
+  await fill(store_id)
+  const { kernel } = scene.service
+  const slow = { ...kernel, settings: { ...kernel.settings, index_wait_ms: 0 } }
+  const head = Number.MAX_SAFE_INTEGER
+  await assert.rejects(storeIndexes(slow).loadCurrent(scene.tenant_id, store_id, head), {
+    code: 'index_building',
+    extras: { retry_after_s: 1 },
+  })
+  assert.ok((await retrieved(store_id, 'walk')).length > 0)
+})

@@ -1,0 +1,344 @@
+// The search indexes of this process: built from sealed rows, and kept current by log position.
+
+import { randomBytes } from 'node:crypto'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { makePacer } from '../../../platform/pacer.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { enqueueReembed } from '../facts/embeddings.ts'
+import { ERASING, type FactRow, LIVE, listErasedSince, listFactsSince } from '../facts/facts.sql.ts'
+import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
+import { listVersionsOnRecord, type ValidityRow } from '../facts/validity.sql.ts'
+import { listFactsOfSpace } from '../facts/vectors.sql.ts'
+import { findStore, type StoreRow } from '../stores/stores.sql.ts'
+import type { IndexedFact } from './partition.ts'
+import { StoreIndex } from './store-index.ts'
+
+/** Rows read and opened at once: more opened contents at a time would make the heap grow. */
+const CHUNK = 64
+/** Other requests wait this long, and for one chunk. */
+const STRETCH_MS = 4
+/** A store with more than a chunk of writes during each pass is written faster than it is read. */
+const PASSES_MAX = 8
+const RETRY_AFTER_S = 1
+const CATCH_UPS_MAX = 3
+const EVICT_EVERY = 1_024
+/** Before the first log entry: everything is newer. */
+const NEVER = -1
+
+interface IndexEntry {
+  index: StoreIndex
+  /** The catch-up that is running, if any. */
+  building: Promise<void> | null
+  /** Refs erased during a catch-up, which may have read their rows before. */
+  readonly removed: Set<number>
+  last_use: number
+}
+
+/** Changes of one committed unit of work to a store. */
+export interface StoreChange {
+  readonly tenant_id: string
+  readonly store_id: string
+  /** The store's log position before and after the unit. */
+  readonly from_seq: number
+  readonly to_seq: number
+  readonly facts: readonly IndexedFact[]
+  /** New vectors of facts that existed before. */
+  readonly vectors?: readonly { readonly ref: number; readonly vector: Int8Array }[]
+  readonly closed: readonly { readonly ref: number; readonly valid_until_us: number }[]
+}
+
+export const storeIndexes = perKernel((kernel) => new StoreIndexes(kernel))
+
+export class StoreIndexes {
+  readonly #kernel: Kernel
+  readonly #entries = new Map<string, IndexEntry>()
+  readonly #fingerprintKey = randomBytes(32)
+  #uses = 0
+  /** Facts put by changes since memory was last checked. */
+  #facts_put = 0
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /**
+   * The index at log position `head_seq` or later. Waits a bounded time for it to be built, then
+   * refuses `index_building`; building continues.
+   */
+  async loadCurrent(tenant_id: string, store_id: string, head_seq: number): Promise<StoreIndex> {
+    const entry = this.#entry(tenant_id, store_id)
+    const deadline = performance.now() + this.#kernel.settings.index_wait_ms
+    for (let attempt = 0; entry.index.head_seq < head_seq; attempt += 1) {
+      // Log positions only grow, so two catch-ups suffice unless the store is being deleted.
+      if (attempt === CATCH_UPS_MAX) throw indexBuildingRefusal()
+      entry.building ??= this.#catchUp(tenant_id, store_id, entry).finally(() => {
+        entry.building = null
+        this.#evict(entry)
+      })
+      await waitWithin(entry.building, deadline - performance.now())
+    }
+    return entry.index
+  }
+
+  /** The index if it is exactly at `head_seq`: usable for a snapshot with that head. */
+  findAt(tenant_id: string, store_id: string, head_seq: number): StoreIndex | undefined {
+    const entry = this.#entries.get(keyOf(tenant_id, store_id))
+    return entry && !entry.building && entry.index.head_seq === head_seq ? entry.index : undefined
+  }
+
+  /** Applies a committed change without reading it back, if it directly follows the index. */
+  applyChange(change: StoreChange): void {
+    const entry = this.#entries.get(keyOf(change.tenant_id, change.store_id))
+    if (!entry || entry.building || entry.index.head_seq !== change.from_seq) return
+    for (const fact of change.facts) entry.index.put(fact)
+    for (const { ref, vector } of change.vectors ?? []) entry.index.setVector(ref, vector)
+    for (const { ref, valid_until_us } of change.closed)
+      entry.index.changeValidity(ref, valid_until_us)
+    entry.index.head_seq = change.to_seq
+    // Indexes that grow by writes alone are limited too.
+    this.#facts_put += change.facts.length
+    if (this.#facts_put < EVICT_EVERY) return
+    this.#facts_put = 0
+    this.#evict(entry)
+  }
+
+  /** Removes facts at once, also from a catch-up that has already read them. */
+  removeFacts(tenant_id: string, store_id: string, refs: readonly number[]): void {
+    const entry = this.#entries.get(keyOf(tenant_id, store_id))
+    if (!entry) return
+    for (const ref of refs) {
+      entry.index.remove(ref)
+      if (entry.building) entry.removed.add(ref)
+    }
+  }
+
+  /** Drops the whole index; the next read builds it again. */
+  drop(tenant_id: string, store_id: string): void {
+    this.#entries.delete(keyOf(tenant_id, store_id))
+  }
+
+  /** State and size of the index of a store; never builds one. */
+  describe(tenant_id: string, store_id: string) {
+    const entry = this.#entries.get(keyOf(tenant_id, store_id))
+    if (!entry) return { state: 'absent' as const, facts: 0, bytes: 0 }
+    const state = entry.building ? ('building' as const) : ('ready' as const)
+    return { state, facts: entry.index.size, bytes: Math.round(entry.index.bytes()) }
+  }
+
+  /** Tenant and store of every index. */
+  stores(): [string, string][] {
+    return [...this.#entries.keys()].map((key) => {
+      const [tenant_id = '', store_id = ''] = key.split('\n')
+      return [tenant_id, store_id]
+    })
+  }
+
+  /** Whether any index of the tenant holds the ref. */
+  hasAnywhere(tenant_id: string, ref: number): boolean {
+    for (const [key, { index }] of this.#entries)
+      if (key.startsWith(`${tenant_id}\n`) && index.has(ref)) return true
+    return false
+  }
+
+  has(tenant_id: string, store_id: string, ref: number): boolean {
+    return this.#entries.get(keyOf(tenant_id, store_id))?.index.has(ref) ?? false
+  }
+
+  #entry(tenant_id: string, store_id: string): IndexEntry {
+    const key = keyOf(tenant_id, store_id)
+    let entry = this.#entries.get(key)
+    if (!entry) {
+      const index = new StoreIndex(this.#fingerprintKey)
+      index.head_seq = NEVER
+      entry = { index, building: null, removed: new Set(), last_use: 0 }
+      this.#entries.set(key, entry)
+    }
+    this.#uses += 1
+    entry.last_use = this.#uses
+    return entry
+  }
+
+  // A pass of several pages reads several snapshots, so some of its facts may be newer than its log
+  // position. Passes are repeated until one page of one snapshot holds everything new.
+  async #catchUp(tenant_id: string, store_id: string, entry: IndexEntry): Promise<void> {
+    const first = entry.index.head_seq === NEVER
+    let missing = 0
+    for (let passes = 1; ; passes += 1) {
+      const pass = await this.#pass(tenant_id, store_id, entry)
+      missing += pass.missing
+      if (pass.pages > 1 && passes < PASSES_MAX) continue
+      if (first && missing > 0 && pass.store) this.#enqueueReembed(tenant_id, pass.store)
+      return
+    }
+  }
+
+  async #pass(tenant_id: string, store_id: string, entry: IndexEntry) {
+    const { index, removed: forgotten } = entry
+    const seq = index.head_seq
+    const pace = makePacer(STRETCH_MS)
+    const read = (after: number) =>
+      this.#kernel.db.read(tenant_id, (r) => readPage(r, store_id, { seq, after }))
+    let upcoming = read(NEVER)
+    let store: StoreRow | undefined
+    let missing = 0
+    for (let pages = 1; ; pages += 1) {
+      const page = await upcoming
+      if (page.next !== null) {
+        // A remote database reads the next page while this one is opened.
+        upcoming = read(page.next)
+        upcoming.catch(() => {})
+      }
+      if (pages === 1) {
+        store = page.store
+        await this.#enterSpace(tenant_id, entry, store)
+      }
+      for (const fact of await this.#open(tenant_id, page.rows, index.space)) {
+        if (fact.state === LIVE && fact.vector === null) missing += 1
+        if (!forgotten.has(fact.ref)) putOpenedFact(index, fact, seq)
+      }
+      await pace()
+      if (page.next !== null) continue
+      for (const { ref, valid_until_us, valid_from_us } of page.changed)
+        index.changeValidity(ref, valid_until_us, valid_from_us)
+      for (const ref of [...page.erased, ...forgotten]) index.remove(ref)
+      forgotten.clear()
+      index.head_seq = store?.head_seq ?? seq
+      return { pages, missing, store }
+    }
+  }
+
+  // Loads the vectors of the space of the store's embedder: after a change of embedder there are few
+  // or none until a job has made them.
+  async #enterSpace(
+    tenant_id: string,
+    entry: IndexEntry,
+    store: StoreRow | undefined,
+  ): Promise<void> {
+    const { index, removed: forgotten } = entry
+    const space = store ? this.#kernel.embedders.spaceOf(store.embedder) : null
+    if (!store || index.space === (space?.name ?? null)) return
+    const seq = index.head_seq
+    index.enterSpace(space?.name ?? null)
+    if (!space || seq === NEVER) return
+    for (let after = -1; ; ) {
+      const page = { mark: space.mark, after, limit: CHUNK }
+      const rows = await this.#kernel.db.read(tenant_id, (r) =>
+        listFactsOfSpace(r, store.store_id, page),
+      )
+      for (const { ref, vector } of await this.#open(tenant_id, rows, index.space))
+        if (vector !== null && !forgotten.has(ref)) index.setVector(ref, vector)
+      const last = rows.at(-1)
+      if (!last || rows.length < CHUNK) return
+      after = last.ref
+    }
+  }
+
+  // A job makes missing vectors, requested once for each build; searches use what there is meanwhile.
+  #enqueueReembed(tenant_id: string, { store_id, embedder, state }: StoreRow): void {
+    if (state !== 'active' || this.#kernel.embedders.spaceOf(embedder) === null) return
+    this.#kernel.db
+      .transact(tenant_id, (tx) => enqueueReembed(this.#kernel, tx, store_id))
+      .catch(() => this.#kernel.logger.warn('memory.reembed_not_queued', { tenant_id, store_id }))
+  }
+
+  // Facts being erased are indexed too: reads check the row's state, and the index is complete again
+  // when an erasure is undone. Vectors of another space are left out.
+  async #open(
+    tenant_id: string,
+    rows: readonly FactRow[],
+    space: string | null,
+  ): Promise<FactWithVector[]> {
+    const states = [LIVE, ERASING]
+    const opened = await openFactRows(this.#kernel, tenant_id, rows, {
+      states,
+      onBroken: (ref) => this.#kernel.logger.error('memory.seal_broken', { tenant_id, ref }),
+    })
+    return opened.map((fact) => {
+      return fact.document.space === space ? fact : { ...fact, vector: null }
+    })
+  }
+
+  #evict(keep: IndexEntry): void {
+    let bytes = 0
+    for (const { index } of this.#entries.values()) bytes += index.bytes()
+    const byUse = [...this.#entries].sort(([, a], [, b]) => a.last_use - b.last_use)
+    for (const [key, entry] of byUse) {
+      if (bytes <= this.#kernel.settings.index_bytes_max) return
+      if (entry === keep || entry.building) continue
+      bytes -= entry.index.bytes()
+      this.#entries.delete(key)
+    }
+  }
+}
+
+/** Changes of a store after a log position, in the order of refs. */
+interface ChangePage {
+  readonly store: StoreRow | undefined
+  readonly rows: readonly FactRow[]
+  /** The ref to continue after; null: the last page. */
+  readonly next: number | null
+  /** On the last page only: versions that changed, and refs that were erased. */
+  readonly changed: readonly ValidityRow[]
+  readonly erased: readonly number[]
+}
+
+async function readPage(
+  db: TenantDb,
+  store_id: string,
+  { seq, after }: { seq: number; after: number },
+): Promise<ChangePage> {
+  // Sent together: one round trip to a remote database.
+  const [store, rows] = await Promise.all([
+    findStore(db, store_id),
+    listFactsSince(db, store_id, { seq, after, limit: CHUNK }),
+  ])
+  const page = { store, rows, next: null, changed: [], erased: [] }
+  const last = rows.at(-1)
+  if (last && rows.length === CHUNK) return { ...page, next: last.ref }
+  // Rows come with their current validity: a first build has nothing to change.
+  if (seq === NEVER) return page
+  const [changed, erased] = await Promise.all([
+    listChanged(db, store_id, seq),
+    listErasedSince(db, store_id, seq),
+  ])
+  return { ...page, changed, erased: erased.map(({ ref }) => ref) }
+}
+
+/** The current validity versions recorded after log position `seq`. */
+async function listChanged(db: TenantDb, store_id: string, seq: number): Promise<ValidityRow[]> {
+  const changed: ValidityRow[] = []
+  const pace = makePacer(STRETCH_MS)
+  for (let after = { from_seq: seq, ref: Number.MAX_SAFE_INTEGER }; ; ) {
+    const page = { seq: Number.MAX_SAFE_INTEGER, after, limit: CHUNK }
+    const rows = await listVersionsOnRecord(db, store_id, page)
+    changed.push(...rows)
+    const last = rows.at(-1)
+    if (!last || rows.length < CHUNK) return changed
+    after = { from_seq: last.from_seq, ref: last.ref }
+    await pace()
+  }
+}
+
+/** A fact that has only been embedded again since `seq` keeps its terms. */
+function putOpenedFact(index: StoreIndex, fact: FactWithVector, seq: number): void {
+  if (fact.written_seq > seq || !index.has(fact.ref)) index.put(fact)
+  else if (fact.vector !== null) index.setVector(fact.ref, fact.vector)
+}
+
+const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${store_id}`
+
+const indexBuildingRefusal = () =>
+  new Refusal('index_building', undefined, { retry_after_s: RETRY_AFTER_S })
+
+async function waitWithin(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(indexBuildingRefusal()), Math.max(0, ms))
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

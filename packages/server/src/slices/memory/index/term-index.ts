@@ -1,0 +1,301 @@
+// The inverted index of a partition: for each term its slots with frequencies, for each slot its
+// terms.
+
+import { findRunClass, growArray, UintArena } from './typed-arrays.ts'
+
+/** Several maps: a map that grows is copied, and copying a large one would block every request. */
+const SHARDS = 16
+
+/** Small integers for strings, reused once a string is deleted. */
+export class StringIds {
+  readonly #shards = Array.from({ length: SHARDS }, () => new Map<string, number>())
+  readonly #strings: (string | undefined)[] = []
+  readonly #free: number[] = []
+  #units = 0
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  find(text: string): number | undefined {
+    return this.#shard(text).get(text)
+  }
+
+  /** Gives the smallest free id to a string that has none. */
+  add(text: string): number {
+    const id = this.#free.pop() ?? this.#strings.length
+    const own = copyOf(text)
+    this.#shard(own).set(own, id)
+    this.#strings[id] = own
+    this.#units += own.length
+    this.#size++
+    return id
+  }
+
+  delete(id: number): void {
+    const text = this.#strings[id]
+    if (text === undefined) return
+    this.#shard(text).delete(text)
+    this.#strings[id] = undefined
+    this.#free.push(id)
+    this.#units -= text.length
+    this.#size--
+  }
+
+  /** The string with the id, if any. */
+  at(id: number): string | undefined {
+    return this.#strings[id]
+  }
+
+  *strings(): Iterable<string> {
+    for (const shard of this.#shards) yield* shard.keys()
+  }
+
+  /** Entries in a map and in the list, the header of a string, and the letters. */
+  bytes(): number {
+    return this.#size * 88 + this.#units
+  }
+
+  #shard(text: string): Map<string, number> {
+    const mixed = text.length + text.charCodeAt(text.length - 1) * 5 + text.charCodeAt(0) * 3
+    const shard = this.#shards[mixed & (SHARDS - 1)]
+    if (shard === undefined) throw new Error('a string without a shard')
+    return shard
+  }
+}
+
+const WIDE = /[\u0100-\uffff]/
+
+/** A string cut from a content may be a view that keeps all of it in memory: copies its letters. */
+function copyOf(text: string): string {
+  const encoding = WIDE.test(text) ? 'utf16le' : 'latin1'
+  return Buffer.from(text, encoding).toString(encoding)
+}
+
+/** A posting is slot * 16 + frequency; this frequency means itself and all above. */
+const FREQUENT = 15
+const FREQUENCY_BITS = 4
+/** Slots below 2^28 fit into a posting; with the term's id they make a key below 2^53. */
+const SLOTS_MAX = 2 ** 28
+
+/** The postings of one term, ascending by slot. Valid until the index changes. */
+export interface Postings {
+  readonly array: Uint32Array
+  readonly start: number
+  readonly size: number
+  /** How often the term occurs in a slot whose posting says FREQUENT. */
+  frequent(slot: number): number
+}
+
+export const readSlot = (posting: number): number => posting >>> FREQUENCY_BITS
+
+/** How often the term occurs in the slot of the posting. */
+export function readFrequency(posting: number, postings: Postings): number {
+  const frequency = posting & FREQUENT
+  return frequency === FREQUENT ? postings.frequent(readSlot(posting)) : frequency
+}
+
+/** Terms and their postings. A term without postings does not exist: an erasure leaves no word. */
+export class TermIndex {
+  readonly #ids = new StringIds()
+  readonly #arena = new UintArena()
+  /** By term id: address of the postings, their number, and the class of their run. */
+  #addresses = new Uint32Array(0)
+  #sizes = new Uint32Array(0)
+  #classes = new Uint8Array(0)
+  /** Frequencies of FREQUENT and more, by term and slot. */
+  readonly #frequent = new Map<number, number>()
+
+  /** The id of a term, stable until its last posting is removed; a new term has no posting yet. */
+  addTerm(term: string): number {
+    const known = this.#ids.find(term)
+    if (known !== undefined) return known
+    const id = this.#ids.add(term)
+    this.#addresses = growArray(this.#addresses, id)
+    this.#sizes = growArray(this.#sizes, id)
+    this.#classes = growArray(this.#classes, id)
+    const runClass = findRunClass(1)
+    this.#addresses[id] = this.#arena.allocate(runClass, 1)
+    this.#classes[id] = runClass
+    return id
+  }
+
+  /** Adds a posting for a slot that has none of the term. */
+  add(id: number, slot: number, frequency: number): void {
+    if (slot >= SLOTS_MAX) throw new Error('more slots than a posting can name')
+    const size = this.#sizes[id] ?? 0
+    if (size === this.#arena.roomOf(this.#addresses[id] ?? 0, this.#classes[id] ?? 0))
+      this.#move(id, size + 1)
+    const { array, start } = this.#runOf(id)
+    const end = start + size
+    // Slots mostly arrive ascending; a reused slot is inserted in order.
+    const at = size > 0 && readSlot(array[end - 1] ?? 0) > slot ? this.#find(id, slot) : end
+    if (at < end) array.copyWithin(at + 1, at, end)
+    array[at] = (slot << FREQUENCY_BITS) | Math.min(frequency, FREQUENT)
+    if (frequency >= FREQUENT) this.#frequent.set(postingKey(id, slot), frequency)
+    this.#sizes[id] = size + 1
+  }
+
+  remove(id: number, slot: number): void {
+    const size = this.#sizes[id] ?? 0
+    const { array, start } = this.#runOf(id)
+    const at = this.#find(id, slot)
+    const end = start + size
+    if (at >= end || readSlot(array[at] ?? 0) !== slot) return
+    this.#frequent.delete(postingKey(id, slot))
+    array.copyWithin(at, at + 1, end)
+    array[end - 1] = 0
+    this.#sizes[id] = size - 1
+    if (size === 1) this.#delete(id)
+  }
+
+  find(term: string): Postings | undefined {
+    const id = this.#ids.find(term)
+    if (id === undefined) return undefined
+    const size = this.#sizes[id] ?? 0
+    const frequent = (slot: number): number => this.#frequent.get(postingKey(id, slot)) ?? FREQUENT
+    return { ...this.#runOf(id), size, frequent }
+  }
+
+  /** The term with the id, if any. */
+  termAt(id: number): string | undefined {
+    return this.#ids.at(id)
+  }
+
+  /** How many slots have the term. */
+  sizeAt(id: number): number {
+    return this.#sizes[id] ?? 0
+  }
+
+  /** The slots that have the term, ascending. */
+  *slotsAt(id: number): Iterable<number> {
+    const { array, start } = this.#runOf(id)
+    const size = this.sizeAt(id)
+    for (let at = 0; at < size; at++) yield readSlot(array[start + at] ?? 0)
+  }
+
+  /** Every term with a posting, unordered. */
+  terms(): Iterable<string> {
+    return this.#ids.strings()
+  }
+
+  /** Estimated memory. */
+  bytes(): number {
+    if (this.#ids.size === 0) return 0
+    const columns = this.#addresses.length * 9
+    return this.#ids.bytes() + this.#arena.bytes() + columns + this.#frequent.size * 48
+  }
+
+  #runOf(id: number) {
+    return this.#arena.at(this.#addresses[id] ?? 0, this.#classes[id] ?? 0)
+  }
+
+  /** Moves the postings to a run with room for `size` of them. */
+  #move(id: number, size: number): void {
+    const [from, runClass] = [this.#addresses[id] ?? 0, findRunClass(size)]
+    const { array, start } = this.#runOf(id)
+    const to = this.#arena.allocate(runClass, size)
+    const target = this.#arena.at(to, runClass)
+    target.array.set(array.subarray(start, start + (this.#sizes[id] ?? 0)), target.start)
+    this.#arena.free(from, this.#classes[id] ?? 0)
+    this.#addresses[id] = to
+    this.#classes[id] = runClass
+  }
+
+  /** Index, in the term's array, of the first posting whose slot is not below `slot`. */
+  #find(id: number, slot: number): number {
+    const { array, start } = this.#runOf(id)
+    let low = start
+    let high = start + (this.#sizes[id] ?? 0)
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (readSlot(array[middle] ?? 0) < slot) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #delete(id: number): void {
+    this.#arena.free(this.#addresses[id] ?? 0, this.#classes[id] ?? 0)
+    this.#ids.delete(id)
+  }
+}
+
+const postingKey = (id: number, slot: number): number => id * SLOTS_MAX + slot
+
+/** The terms of each slot: removing a fact needs them to find its postings. */
+export class SlotTerms {
+  readonly #arena = new UintArena()
+  #addresses = new Uint32Array(0)
+  #counts = new Uint32Array(0)
+
+  /** Gives a slot without terms the first `count` of `termIds`. */
+  set(slot: number, termIds: Uint32Array, count: number): void {
+    if (count === 0) return
+    this.#addresses = growArray(this.#addresses, slot)
+    this.#counts = growArray(this.#counts, slot)
+    const runClass = findRunClass(count)
+    const address = this.#arena.allocate(runClass, count)
+    const { array, start } = this.#arena.at(address, runClass)
+    for (let at = 0; at < count; at++) array[start + at] = termIds[at] ?? 0
+    this.#addresses[slot] = address
+    this.#counts[slot] = count
+  }
+
+  /** The term ids of a slot, unordered: a view, valid until the index changes. */
+  of(slot: number): Uint32Array {
+    const count = this.#counts[slot] ?? 0
+    if (count === 0) return new Uint32Array(0)
+    const { array, start } = this.#arena.at(this.#addresses[slot] ?? 0, findRunClass(count))
+    return array.subarray(start, start + count)
+  }
+
+  /** Removes and returns the term ids of a slot. */
+  take(slot: number): Uint32Array {
+    const count = this.#counts[slot] ?? 0
+    if (count === 0) return new Uint32Array(0)
+    const [address, runClass] = [this.#addresses[slot] ?? 0, findRunClass(count)]
+    const { array, start } = this.#arena.at(address, runClass)
+    const termIds = array.slice(start, start + count)
+    this.#arena.free(address, runClass)
+    this.#counts[slot] = 0
+    return termIds
+  }
+
+  bytes(): number {
+    return this.#arena.bytes() + this.#addresses.length * 8
+  }
+}
+
+/** How often each term occurs in the fact that is being analysed. */
+class TermCounts {
+  /** The distinct term ids, `size` of them, in order of their first occurrence. */
+  ids = new Uint32Array(64)
+  size = 0
+  #counts = new Uint32Array(1_024)
+
+  add(id: number): void {
+    this.#counts = growArray(this.#counts, id)
+    const count = this.#counts[id] ?? 0
+    this.#counts[id] = count + 1
+    if (count > 0) return
+    this.ids = growArray(this.ids, this.size)
+    this.ids[this.size++] = id
+  }
+
+  of(id: number): number {
+    return this.#counts[id] ?? 0
+  }
+
+  /** To be called after each fact. */
+  clear(): void {
+    for (let at = 0; at < this.size; at++) this.#counts[this.ids[at] ?? 0] = 0
+    this.size = 0
+  }
+}
+
+const sharedCounts = new TermCounts()
+
+/** Empty counts, shared by the process: analysing a fact is synchronous. */
+export const takeTermCounts = (): TermCounts => sharedCounts

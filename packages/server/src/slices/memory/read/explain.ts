@@ -1,0 +1,148 @@
+// What an answer says of itself when it is asked to explain: each score, and what was left out.
+
+import {
+  type DropReason,
+  EXPLAIN_DROPPED_MAX,
+  EXPLAIN_PACKED_MAX,
+  type Explanation,
+} from '@custos/contract'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import { findStates, LIVE } from '../facts/facts.sql.ts'
+import {
+  type ExplainedScores,
+  explainQueryDates,
+  explainQueryTerms,
+} from '../index/explain-scores.ts'
+import type { RankedFact, SearchOptions } from '../index/ranking.ts'
+import type { StoreIndex } from '../index/store-index.ts'
+import { packWithinBudget } from './pack.ts'
+
+/** How far below the last candidate it is looked for what was left out. */
+const FURTHER = EXPLAIN_DROPPED_MAX
+/** Scores explained at most: those that are shown, and some to take the place of hidden ones. */
+const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
+
+/** What was ranked for an answer, and the bounds it was asked for with. */
+export interface RankingBounds {
+  readonly ranked: readonly RankedFact[]
+  /** As many candidates were asked for. */
+  readonly limit: number
+  readonly top_k: number
+  readonly budget_tokens: number
+}
+
+/** All that the index knows of an answer, taken before anything is awaited. */
+export interface ExplainedRanking {
+  readonly ranked: readonly RankedFact[]
+  readonly top_k: number
+  readonly min_score: number | null
+  /** The ranking without the least score, and a little further down. */
+  readonly all: readonly RankedFact[]
+  readonly scores: ExplainedScores | null
+}
+
+export function beginExplanation(
+  index: StoreIndex,
+  request: Omit<SearchOptions, 'limit'>,
+  { ranked, limit, top_k, budget_tokens }: RankingBounds,
+): ExplainedRanking {
+  const open = { ...request, min_score: null, limit: limit + FURTHER }
+  const refs = refsToExplain(ranked, budget_tokens)
+  const { min_score } = request
+  return { ranked, top_k, min_score, all: index.search(open), scores: index.explain(open, refs) }
+}
+
+// Which are hidden is known only once their rows are read. Where many are, one that is packed from
+// far down in their place goes unexplained.
+function refsToExplain(ranked: readonly RankedFact[], budget_tokens: number): number[] {
+  const { packed } = packWithinBudget(ranked, budget_tokens)
+  const refs = new Set(packed.slice(0, EXPLAIN_PACKED_MAX).map(({ ref }) => ref))
+  for (const { ref } of ranked) {
+    if (refs.size >= EXPLAINED_MAX) break
+    refs.add(ref)
+  }
+  return [...refs]
+}
+
+export interface ExplainedAnswer {
+  readonly query: string
+  /** Of the vectors compared; null: none were. */
+  readonly space: string | null
+  readonly memories: readonly { readonly ref: number }[]
+  readonly hidden: ReadonlySet<number>
+}
+
+/** @param explained null where the store has nothing to search */
+export async function endExplanation(
+  db: TenantDb,
+  explained: ExplainedRanking | null,
+  answered: ExplainedAnswer,
+): Promise<Explanation> {
+  const { scores, ranked = [] } = explained ?? {}
+  const { terms, further_terms } = scores ?? explainQueryTerms(answered.query)
+  return {
+    query: { terms, further_terms, dates: explainQueryDates(answered.query) },
+    ranking: answered.space === null ? 'lexical' : 'fused',
+    space: answered.space,
+    best_words: scores?.best_words ?? 0,
+    candidates: {
+      visible: scores?.visible ?? 0,
+      matched: scores?.matched ?? 0,
+      ranked: ranked.length,
+    },
+    packed: explained ? explainPacked(explained, answered) : [],
+    dropped: explained ? await explainDropped(db, explained, answered) : [],
+  }
+}
+
+function explainPacked({ all, scores }: ExplainedRanking, { memories }: ExplainedAnswer) {
+  const places = new Map<number, { one: RankedFact; rank: number }>()
+  for (const [at, one] of all.entries())
+    if (scores?.scores.has(one.ref)) places.set(one.ref, { one, rank: at + 1 })
+  return memories.slice(0, EXPLAIN_PACKED_MAX).flatMap(({ ref }): Explanation['packed'] => {
+    const place = places.get(ref)
+    const made = scores?.scores.get(ref)
+    if (!place || !made) return []
+    const { score, parts } = place.one
+    return [{ ref, rank: place.rank, score, ...made, recency: parts.recency }]
+  })
+}
+
+// What is being erased stands in the index until it is gone: nothing of it is shown but that
+// something was left out.
+async function explainDropped(
+  db: TenantDb,
+  explained: ExplainedRanking,
+  { memories, hidden }: ExplainedAnswer,
+): Promise<Explanation['dropped']> {
+  const packed = new Set(memories.map(({ ref }) => ref))
+  const ranked = new Set(explained.ranked.map(({ ref }) => ref))
+  const listed = explained.all
+    .flatMap((one, at) => (packed.has(one.ref) ? [] : [{ one, at }]))
+    .slice(0, EXPLAIN_DROPPED_MAX)
+  const refs = listed.map(({ one }) => one.ref)
+  const states = new Map((await findStates(db, refs)).map(({ ref, state }) => [ref, state]))
+  const isHidden = (ref: number) => hidden.has(ref) || states.get(ref) !== LIVE
+  const shown = listed.filter(({ one }) => !isHidden(one.ref))
+  const { min_score, top_k } = explained
+  const reasonOf = ({ ref, score }: RankedFact, at: number): DropReason => {
+    if (ranked.has(ref)) return 'over_budget'
+    if (min_score !== null && score < min_score) return 'below_min_score'
+    return at >= top_k ? 'beyond_top_k' : 'budget_filled'
+  }
+  return [
+    ...shown.map(({ one, at }) => {
+      const { ref, score, token_count } = one
+      return { ref, rank: at + 1, score, token_count, reason: reasonOf(one, at) }
+    }),
+    ...Array.from({ length: listed.length - shown.length }, () => HIDDEN),
+  ]
+}
+
+const HIDDEN = {
+  ref: null,
+  rank: null,
+  score: null,
+  token_count: null,
+  reason: 'hidden',
+} as const

@@ -1,0 +1,180 @@
+// Reads of memories: the audit, pages, one memory, and the export stream.
+
+import type { Memory, memory } from '@custos/contract'
+import type { Handler } from '../../../platform/call.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { pageOf } from '../../../platform/page.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { showMemory } from '../facts/fact-document.ts'
+import { findFact, findRefAtOffset } from '../facts/facts.sql.ts'
+import {
+  loadLiveFacts,
+  type MemoryPage,
+  openFactRows,
+  PAGE_MEMORIES,
+  pageMemories,
+} from '../facts/opened-fact.ts'
+import { listVersionsValidAt } from '../facts/validity.sql.ts'
+import { formatNamespace } from '../stores/namespace.ts'
+import { openDescriptions } from '../stores/store-description.ts'
+import { loadReadableStore, requireCapability } from '../stores/store-settings.ts'
+
+type Op<K extends keyof typeof memory> = (typeof memory)[K]
+
+/** The ref a page begins after: from its cursor, or by counting to its offset. */
+async function startOf(
+  db: TenantDb,
+  store_id: string,
+  query: { cursor?: string; offset?: number } | undefined,
+): Promise<number | null> {
+  if (query?.cursor !== undefined) return readCursor(query.cursor)
+  if (!query?.offset) return -1
+  const first = await findRefAtOffset(db, store_id, query.offset)
+  return first === undefined ? null : first.ref - 1
+}
+
+const writeCursor = (ref: number | null): string | null =>
+  ref === null ? null : Buffer.from(`r${ref}`).toString('base64url')
+
+function readCursor(cursor: string): number {
+  const match = /^r(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())
+  if (!match) throw new Refusal('rejected', 'the cursor is not one this list gave')
+  return Number(match[1])
+}
+
+const EMPTY: MemoryPage = { memories: [], next: null }
+
+// GMP asks for everything in one answer; a limit turns it into pages. Each chunk is read on its own
+// snapshot: a long audit holds up neither other readers nor the checkpoints of the database.
+export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
+  const { kernel } = call
+  const start = await call.read(async (db) => {
+    const store = await loadReadableStore(kernel, db, params.store_id)
+    requireCapability(store, 'audit', call.operation.id)
+    return startOf(db, store.store_id, query)
+  })
+  const limit = query.limit ?? Number.MAX_SAFE_INTEGER
+  const memories: Memory[] = []
+  let next = start
+  while (next !== null && memories.length < limit) {
+    const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - memories.length) }
+    const page: MemoryPage = await call.read((db) =>
+      pageMemories(kernel, db, params.store_id, chunk),
+    )
+    for (const shown of page.memories) memories.push(shown)
+    next = page.next
+  }
+  return { memories, count: memories.length, next_cursor: writeCursor(next) }
+}
+
+export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>
+  call.read(async (db) => {
+    const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
+    const after = await startOf(db, store_id, query)
+    const { limit } = pageOf({ limit: query.limit ?? 100 }, 100)
+    const page =
+      after === null ? EMPTY : await pageMemories(call.kernel, db, store_id, { after, limit })
+    return {
+      memories: page.memories,
+      count: page.memories.length,
+      limit,
+      offset: query.offset ?? 0,
+      next_cursor: writeCursor(page.next),
+    }
+  })
+
+export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
+  call.read(async (db) => {
+    const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
+    const row = await findFact(db, params.ref)
+    const [fact] =
+      row?.store_id === store_id ? await openFactRows(call.kernel, db.tenant_id, [row]) : []
+    if (!fact) return call.refuse('memory_not_found')
+    return showMemory(call.kernel, db.tenant_id, fact)
+  })
+
+/** A header line, then every memory; batches of their own snapshots, so no long one is held. */
+export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
+  const { kernel, tenant_id } = call
+  const header = await call.read(async (db) => {
+    const { row, ...settings } = await loadReadableStore(kernel, db, params.store_id)
+    const [description] = row ? await openDescriptions(kernel, tenant_id, [row]) : []
+    return { ...settings, ...description }
+  })
+  const exported_at = formatTime(kernel.clock.now())
+  return {
+    filename: `memories_${params.store_id}.ndjson`,
+    stream: lines({ custos_export: 1, tenant_id, store: header, exported_at }),
+  }
+
+  async function* lines(first: object): AsyncGenerator<string> {
+    yield `${JSON.stringify(first)}\n`
+    for (let after: number | null = -1; after !== null; ) {
+      const at = after
+      const page: MemoryPage = await call.read((db) =>
+        pageMemories(kernel, db, params.store_id, { after: at, limit: PAGE_MEMORIES }),
+      )
+      for (const shown of page.memories) yield `${JSON.stringify(shown)}\n`
+      after = page.next
+    }
+  }
+}
+
+export interface MemoryState {
+  readonly ref: number
+  /** Null when the fact has been erased since: only its tombstone is shown. */
+  readonly content: string | null
+  readonly written_at: string | null
+  readonly tenant_id: string | null
+  readonly valid_from: string
+  readonly valid_until: string | null
+  readonly erased: boolean
+}
+
+interface StatePage {
+  readonly memories: MemoryState[]
+  /** The ref to go on after; null at the end. */
+  readonly next: number | null
+}
+
+interface StateRequest {
+  readonly store_id: string
+  /** Log position: what was on record then. */
+  readonly seq: number
+  /** What was valid then. */
+  readonly at_us: number
+  readonly limit: number
+  /** The ref to go on after. */
+  readonly after?: number
+}
+
+/** Facts of a store on record and current at `seq`, in the order of refs. */
+export async function memoryStateAt(
+  kernel: Kernel,
+  db: TenantDb,
+  { store_id, seq, at_us, limit, after = -1 }: StateRequest,
+): Promise<StatePage> {
+  const versions = await listVersionsValidAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
+  const shown = versions.slice(0, limit)
+  const facts = await loadLiveFacts(
+    kernel,
+    db,
+    shown.map(({ ref }) => ref),
+  )
+  const memories = shown.map(({ ref, valid_from_us, valid_until_us }): MemoryState => {
+    const fact = facts.get(ref)
+    return {
+      ref,
+      content: fact?.content ?? null,
+      written_at: fact ? formatTime(fact.written_us) : null,
+      tenant_id: fact ? formatNamespace(db.tenant_id, fact.namespace) : null,
+      valid_from: formatTime(valid_from_us),
+      valid_until: valid_until_us === null ? null : formatTime(valid_until_us),
+      erased: fact === undefined,
+    }
+  })
+  const last = shown.at(-1)
+  return { memories, next: versions.length > limit && last ? last.ref : null }
+}

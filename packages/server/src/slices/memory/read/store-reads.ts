@@ -1,0 +1,128 @@
+// Reads of stores: lists, one store, capabilities, loadStoreNumbers; and the flush barrier.
+
+import type { memory, Store } from '@custos/contract'
+import type { Call, Handler } from '../../../platform/call.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { pageOf } from '../../../platform/page.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import { ingestionCountsOf } from '../stores/ingestion.ts'
+import { openDescriptions, showStore } from '../stores/store-description.ts'
+import {
+  DEFAULT_STORE,
+  loadReadableStore,
+  makeDefaultSettings,
+  type ReadableStore,
+  type StoreSettings,
+} from '../stores/store-settings.ts'
+import {
+  countFacts,
+  countStore,
+  findStore,
+  listStores as findStores,
+  sumFactBytes,
+} from '../stores/stores.sql.ts'
+import { type CountedStore, loadStoreCounts } from './store-counts.ts'
+
+type Op<K extends keyof typeof memory> = (typeof memory)[K]
+
+/** Above this many facts a sum over every row would slow the list down. */
+const BYTES_COUNTED_MAX = 20_000
+
+/** `default` before its first write: an empty store with the default settings. */
+const showDefaultStore = (kernel: Kernel): Store => ({
+  ...makeDefaultSettings(kernel),
+  capabilities: [...makeDefaultSettings(kernel).capabilities],
+  name: DEFAULT_STORE,
+  backend: 'custos',
+  labels: {},
+  created_at: null,
+  state: 'active',
+})
+
+export const listStores: Handler<Op<'list_stores'>> = (call, { query }) =>
+  call.read(async (db) => {
+    const allowed = call.principal.allowed_stores
+    const page = pageOf(query, 100)
+    const rows = await findStores(db, { ...page, allowed })
+    const descriptions = await openDescriptions(call.kernel, db.tenant_id, rows)
+    const stores = rows.flatMap((row, i) => {
+      const description = descriptions[i]
+      return description ? [showStore(row, description)] : []
+    })
+    const fact_count = await countFacts(db, allowed)
+    const total_bytes = fact_count <= BYTES_COUNTED_MAX ? await sumFactBytes(db, allowed) : null
+    return { ...page.envelope('stores', stores), tenant_stats: { fact_count, total_bytes } }
+  })
+
+export const getStore: Handler<Op<'get_store'>> = (call, { params }) =>
+  call.read(async (db) => {
+    const row = await findStore(db, params.store_id)
+    if (!row) {
+      if (params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
+      return { ...showDefaultStore(call.kernel), state: 'active' as const, facts: 0 }
+    }
+    const [description] = await openDescriptions(call.kernel, db.tenant_id, [row])
+    if (!description) return call.refuse('store_not_found')
+    const facts = await countFacts(db, [row.store_id])
+    const shown = { ...showStore(row, description), facts }
+    if (row.state === 'active') return { ...shown, state: 'active' as const }
+    return { ...shown, state: 'deleting' as const, deletion: { facts_left: facts } }
+  })
+
+export const capabilities: Handler<Op<'capabilities'>> = (call, { params }) =>
+  call.read(async (db) => {
+    const store = await loadReadableStore(call.kernel, db, params.store_id)
+    return { capabilities: [...store.capabilities] }
+  })
+
+// Every answered write is durable and visible already; an empty unit of work waits for those that
+// were accepted and not yet answered.
+export const flush: Handler<Op<'flush'>> = async (call, { params }) => {
+  const row = await call.read((db) => findStore(db, params.store_id))
+  if (row?.state === 'deleting') return call.refuse('store_deleting')
+  if (!row && params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
+  await call.kernel.db.transact(call.tenant_id, async () => {})
+  return {}
+}
+
+function showIngestion({ kernel, tenant_id }: Call, store_id: string) {
+  const { pending, committed, batches } = ingestionCountsOf(kernel, tenant_id, store_id)
+  return {
+    batching_enabled: true as const,
+    pending,
+    total_submitted: committed + pending,
+    total_committed: committed,
+    total_batches: batches,
+    avg_batch_size: batches === 0 ? 0 : Math.round((committed / batches) * 100) / 100,
+  }
+}
+
+export const ingestionStats: Handler<Op<'ingestion_stats'>> = async (call, { params }) => {
+  const store = await call.read((db) => loadReadableStore(call.kernel, db, params.store_id))
+  const counts = await loadStoreCounts(call.kernel, toCountedStore(call, store), { build: true })
+  return { ...showIngestion(call, params.store_id), ...counts }
+}
+
+// Asked for many stores one after another, it must not push their indexes out.
+export const stats: Handler<Op<'stats'>> = async (call, { params }) => {
+  const { store, ...seen } = await call.read(async (db) => {
+    const store = await loadReadableStore(call.kernel, db, params.store_id)
+    return { store, ...(await loadStoreNumbers(call, db, store)) }
+  })
+  const { store_id } = store
+  const counts = await loadStoreCounts(call.kernel, toCountedStore(call, store), { build: false })
+  return { store_id, ...seen, ...showIngestion(call, store_id), ...counts }
+}
+
+const toCountedStore = ({ tenant_id }: Call, { row }: ReadableStore): CountedStore | null =>
+  row ? { tenant_id, store_id: row.store_id, head_seq: row.head_seq } : null
+
+async function loadStoreNumbers(call: Call, db: TenantDb, { store_id, embedder }: StoreSettings) {
+  const space = call.kernel.embedders.spaceOf(embedder)
+  const at = { at_us: call.kernel.clock.now(), space_mark: space?.mark ?? null }
+  const { embedded, ...counted } = await countStore(db, store_id, at)
+  const missing = space === null ? 0 : counted.facts - embedded
+  const vectors = { space: space?.name ?? null, embedded, missing }
+  return { ...counted, vectors, index: storeIndexes(call.kernel).describe(db.tenant_id, store_id) }
+}

@@ -1,0 +1,97 @@
+// SQL of legal holds on stores.
+
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../../platform/db/tenant-db.ts'
+
+export type HoldRow = Omit<Tables['store_holds'], 'tenant_id'>
+
+const COLUMNS = [
+  'hold_id',
+  'store_id',
+  'placed_seq',
+  'placed_us',
+  'placed_by',
+  'until_us',
+  'released_us',
+  'released_by',
+  'sealed',
+  'sealed_release',
+] as const
+
+export const insertHold = (tx: Tx, row: HoldRow) => tx.run(insertInto(tx, 'store_holds', row))
+
+export const findHold = (db: TenantDb, store_id: string, hold_id: string) =>
+  db.first(
+    from(db, 'store_holds')
+      .select(COLUMNS)
+      .where('store_id', '=', store_id)
+      .where('hold_id', '=', hold_id),
+  )
+
+/** Newest first; with `active_us` only holds that are in force at that time. */
+export function listHolds(
+  db: TenantDb,
+  store_id: string,
+  { limit, offset, active_us }: { limit: number; offset: number; active_us: number | null },
+): Promise<HoldRow[]> {
+  const all = from(db, 'store_holds').select(COLUMNS).where('store_id', '=', store_id)
+  const listed =
+    active_us === null
+      ? all
+      : all
+          .where('released_us', 'is', null)
+          .where((e) => e.or([e('until_us', 'is', null), e('until_us', '>', active_us)]))
+  return db.all(listed.orderBy('placed_seq', 'desc').limit(limit).offset(offset))
+}
+
+/** Stores with a hold in force at `at_us`. */
+export const listHeldStores = (db: TenantDb, at_us: number): Promise<{ store_id: string }[]> =>
+  db.all(
+    from(db, 'store_holds')
+      .select('store_id')
+      .distinct()
+      .where('released_us', 'is', null)
+      .where((e) => e.or([e('until_us', 'is', null), e('until_us', '>', at_us)])),
+  )
+
+/** Changes 1 row, or 0 when the hold was released before. */
+export const updateHoldRelease = (
+  tx: Tx,
+  hold_id: string,
+  release: Pick<HoldRow, 'released_us' | 'released_by' | 'sealed_release'>,
+) =>
+  tx.run(
+    update(tx, 'store_holds')
+      .set(release)
+      .where('hold_id', '=', hold_id)
+      .where('released_us', 'is', null),
+  )
+
+/** Holds of the store in force at `at_us`. */
+export async function countActiveHolds(
+  db: TenantDb,
+  store_id: string,
+  at_us: number,
+): Promise<number> {
+  const row = await db.first(
+    from(db, 'store_holds')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('store_id', '=', store_id)
+      .where('released_us', 'is', null)
+      .where((e) => e.or([e('until_us', 'is', null), e('until_us', '>', at_us)])),
+  )
+  return Number(row?.count ?? 0)
+}
+
+export const deleteHolds = (tx: Tx, store_id: string) =>
+  tx.run(deleteFrom(tx, 'store_holds').where('store_id', '=', store_id))
+
+export const deleteRetention = (tx: Tx, store_id: string) =>
+  tx.run(deleteFrom(tx, 'store_retention').where('store_id', '=', store_id))

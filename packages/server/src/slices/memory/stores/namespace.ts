@@ -1,0 +1,30 @@
+// Pure: sub-namespaces of a tenant, as stored (`x`) and as shown and signed (`T/x`).
+
+import { limits } from '@custos/contract'
+import { Refusal } from '../../../platform/refusal.ts'
+
+/** `T` in the root, `T/x` in the sub-namespace x. */
+export const formatNamespace = (tenant_id: string, namespace: string | null): string =>
+  namespace === null ? tenant_id : `${tenant_id}/${namespace}`
+
+type GivenName = string | null | undefined
+
+/** null: the root, or no name given. Refuses `rejected` for two names that differ. */
+export function parseNamespace(
+  tenant_id: string,
+  names: { readonly tenant_id?: GivenName; readonly namespace?: GivenName } | undefined,
+): string | null {
+  const given = [names?.tenant_id, names?.namespace].filter((name) => typeof name === 'string')
+  const [first = null, second = first] = given.map((name) => stripTenant(tenant_id, name))
+  if (first !== second) throw new Refusal('rejected', 'tenant_id and namespace name two namespaces')
+  if (first !== null && first.length > limits.namespace_chars)
+    throw new Refusal('rejected', `a namespace has ${limits.namespace_chars} characters at most`)
+  return first
+}
+
+function stripTenant(tenant_id: string, name: string): string | null {
+  if (name === tenant_id) return null
+  const prefix = `${tenant_id}/`
+  if (!name.startsWith(prefix)) return name
+  return name.length === prefix.length ? null : name.slice(prefix.length)
+}

@@ -1,0 +1,103 @@
+// Stores within a group commit: read once, and their log positions written once for all units.
+
+import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
+import { deleteHolds, deleteRetention } from './holds.sql.ts'
+import { refuseHeldStore } from './holds.ts'
+import {
+  deleteStore,
+  findStore,
+  insertStore,
+  type StoreRow,
+  updateEmbedder,
+  updateHead,
+  updateStoreState,
+} from './stores.sql.ts'
+
+export interface StoreHead {
+  readonly store_id: string
+  readonly capabilities: string
+  readonly tokenizer: string
+  readonly embedder: string
+  readonly state: string
+  /** Position of the last log entry that changed the store. */
+  readonly head_seq: number
+  /** Position in the row until the commit. */
+  readonly saved_seq: number
+}
+
+type Heads = ReadonlyMap<string, StoreHead>
+
+const slot: SharedSlot<Heads> = {
+  name: 'memory.stores',
+  async flush(tx, heads) {
+    for (const { store_id, head_seq, saved_seq } of heads.values())
+      if (head_seq !== saved_seq) await updateHead(tx, store_id, head_seq)
+  },
+}
+
+/** The store as earlier units of this commit have left it. */
+export async function loadStoreHead(tx: Tx, store_id: string): Promise<StoreHead | undefined> {
+  const known = tx.shared.get(slot)?.get(store_id)
+  if (known) return known
+  const row = await findStore(tx, store_id)
+  return row && keep(tx, { ...row, saved_seq: row.head_seq })
+}
+
+export async function addStore(tx: Tx, row: StoreRow): Promise<StoreHead> {
+  await insertStore(tx, row)
+  return keep(tx, { ...row, saved_seq: row.head_seq })
+}
+
+/** Every unit that changes a store records its log position here: indexes rely on it. */
+export async function advanceStoreHead(tx: Tx, store_id: string, seq: number): Promise<void> {
+  const head = await loadStoreHead(tx, store_id)
+  if (head) keep(tx, { ...head, head_seq: seq })
+}
+
+/**
+ * From this commit on the store accepts no writes and no reads; its facts still exist. Refuses
+ * `legal_hold`; once the store is marked, no hold can be placed.
+ */
+export async function markStoreDeleting(
+  tx: Tx,
+  store_id: string,
+): Promise<'marked' | 'already' | 'unknown'> {
+  const head = await loadStoreHead(tx, store_id)
+  if (!head) return 'unknown'
+  if (head.state === 'deleting') return 'already'
+  await refuseHeldStore(tx, store_id, tx.now())
+  await updateStoreState(tx, store_id, 'deleting')
+  keep(tx, { ...head, state: 'deleting' })
+  return 'marked'
+}
+
+/** From this commit on writes and reads use the other embedder. */
+export async function changeEmbedder(
+  tx: Tx,
+  head: StoreHead,
+  change: { embedder: string; sent_out: boolean; seq: number },
+): Promise<void> {
+  const { embedder, sent_out, seq } = change
+  await updateEmbedder(tx, head.store_id, { embedder, sent_out })
+  keep(tx, { ...head, embedder, head_seq: seq })
+}
+
+/**
+ * Removes the row with its retention rule and its holds, which are sealed under its secret. Its
+ * facts must have been erased before; versions and tombstones stay.
+ */
+export async function removeStoreRow(tx: Tx, store_id: string): Promise<void> {
+  await deleteStore(tx, store_id)
+  await deleteHolds(tx, store_id)
+  await deleteRetention(tx, store_id)
+  const heads = new Map(tx.shared.get(slot))
+  heads.delete(store_id)
+  tx.shared.set(slot, heads)
+}
+
+function keep(tx: Tx, head: StoreHead): StoreHead {
+  const heads = new Map(tx.shared.get(slot))
+  heads.set(head.store_id, head)
+  tx.shared.set(slot, heads)
+  return head
+}

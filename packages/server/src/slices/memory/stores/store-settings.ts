@@ -1,0 +1,141 @@
+// Settings of a store: capabilities, tokenizer and embedder. Only the embedder ever changes.
+
+import { CAPABILITIES, type Capability, EMBEDDERS, type EmbedderName } from '@custos/contract'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import type { TokenizerName } from '../../../platform/tokens/tokenizer.ts'
+import { findStore, type StoreRow } from './stores.sql.ts'
+
+/** The capability on the left requires the one on the right (GMP 2.4). */
+const IMPLIES: readonly (readonly [Capability, Capability])[] = [
+  ['bi_temporal', 'supersession_chain'],
+  ['cryptographic_provenance', 'provenance'],
+]
+
+/** In the order of the contract, without repeats; all when null. Refuses `rejected`. */
+export function chooseCapabilities(
+  requested: readonly Capability[] | null | undefined,
+): Capability[] {
+  if (!requested) return [...CAPABILITIES]
+  const chosen = CAPABILITIES.filter((capability) => requested.includes(capability))
+  for (const [flag, needed] of IMPLIES) {
+    if (chosen.includes(flag) && !chosen.includes(needed))
+      throw new Refusal('rejected', `the capability ${flag} needs ${needed}`)
+  }
+  return chosen
+}
+
+/** Parses the column that `formatCapabilities` wrote. */
+export function parseCapabilities(text: string): Capability[] {
+  return CAPABILITIES.filter((capability) => text.split(' ').includes(capability))
+}
+
+export const formatCapabilities = (capabilities: readonly Capability[]): string =>
+  capabilities.join(' ')
+
+/**
+ * Refuses `capability_not_supported` with the members that GMP clients read at the top level.
+ */
+export function requireCapability(
+  store: { readonly capabilities: readonly Capability[] },
+  capability: Capability,
+  operation: string,
+): void {
+  if (store.capabilities.includes(capability)) return
+  throw new Refusal(
+    'capability_not_supported',
+    `the store does not offer ${capability}, which ${operation} needs`,
+    { members: { capability, operation } },
+  )
+}
+
+/** The store every tenant has without creating it: its row is made by the first write. */
+export const DEFAULT_STORE = 'default'
+
+export interface StoreSettings {
+  readonly store_id: string
+  readonly tokenizer: TokenizerName
+  /** Makes the vectors of the store; may not be configured in this process. */
+  readonly embedder: EmbedderName
+  readonly capabilities: readonly Capability[]
+}
+
+type SettingColumns = 'store_id' | 'tokenizer' | 'embedder' | 'capabilities'
+
+export const parseStoreSettings = (row: Pick<StoreRow, SettingColumns>): StoreSettings => ({
+  store_id: row.store_id,
+  // Written from the contract's enum.
+  tokenizer: row.tokenizer as TokenizerName,
+  embedder: EMBEDDERS.find((name) => name === row.embedder) ?? 'none',
+  capabilities: parseCapabilities(row.capabilities),
+})
+
+export const makeDefaultSettings = (kernel: Kernel): StoreSettings => ({
+  store_id: DEFAULT_STORE,
+  tokenizer: kernel.settings.default_tokenizer,
+  embedder: kernel.embedders.default_name,
+  capabilities: chooseCapabilities(null),
+})
+
+/** Refuses `rejected` for an embedder that is not configured in this service. */
+export function requireEmbedder({ embedders }: Kernel, name: EmbedderName): void {
+  if (embedders.names.includes(name)) return
+  const configured = embedders.names.join(', ')
+  throw new Refusal(
+    'rejected',
+    `the embedder ${name} is not configured here; there are: ${configured}`,
+  )
+}
+
+export interface ReadableStore extends StoreSettings {
+  /** Undefined: `default` before its first write, an empty store with the default settings. */
+  readonly row: StoreRow | undefined
+}
+
+/** The store for a read. Refuses `store_not_found`, also for a store that is being deleted. */
+export async function loadReadableStore(
+  kernel: Kernel,
+  db: TenantDb,
+  store_id: string,
+): Promise<ReadableStore> {
+  const row = await findStore(db, store_id)
+  if (row?.state === 'active') return { ...parseStoreSettings(row), row }
+  if (row || store_id !== DEFAULT_STORE) throw new Refusal('store_not_found')
+  return { ...makeDefaultSettings(kernel), row: undefined }
+}
+
+/**
+ * The embedder of a store, possibly from a stale cache: the caller must check it again within the
+ * snapshot it reads. Refuses `store_not_found`.
+ */
+export async function loadExpectedEmbedder(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+): Promise<EmbedderName> {
+  const cache = settingsCache(kernel)
+  const cached = cache.get(tenant_id, store_id)
+  if (cached) return cached.embedder
+  const { row, ...settings } = await kernel.db.read(tenant_id, (db) =>
+    loadReadableStore(kernel, db, store_id),
+  )
+  if (row) cache.set(tenant_id, settings)
+  return settings.embedder
+}
+
+const CACHED_MAX = 10_000
+
+/** Settings by tenant and store; ids, enums and flags only. */
+export const settingsCache = perKernel(() => {
+  const known = new Map<string, StoreSettings>()
+  const keyOf = (tenant_id: string, store_id: string) => `${tenant_id}\n${store_id}`
+  return {
+    get: (tenant_id: string, store_id: string) => known.get(keyOf(tenant_id, store_id)),
+    set(tenant_id: string, settings: StoreSettings) {
+      if (known.size >= CACHED_MAX) known.clear()
+      known.set(keyOf(tenant_id, settings.store_id), settings)
+    },
+    forget: (tenant_id: string, store_id: string) => known.delete(keyOf(tenant_id, store_id)),
+  }
+})

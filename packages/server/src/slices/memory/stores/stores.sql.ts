@@ -1,0 +1,140 @@
+// SQL of stores: their rows, and the counts shown in lists and statistics.
+
+import { sql } from 'kysely'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../../platform/db/tenant-db.ts'
+
+export type StoreRow = Omit<Tables['stores'], 'tenant_id'>
+
+const COLUMNS = [
+  'store_id',
+  'secret_no',
+  'sealed',
+  'capabilities',
+  'tokenizer',
+  'embedder',
+  'sent_out',
+  'state',
+  'head_seq',
+  'created_us',
+] as const
+
+const storeStatement = statement<{ store_id: string }>()((k, p) =>
+  k
+    .selectFrom('stores')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id),
+)
+
+/** The row of a store in any state; `default` has none before its first write. */
+export const findStore = (db: TenantDb, store_id: string): Promise<StoreRow | undefined> =>
+  db.firstOf(storeStatement, { store_id })
+
+export const insertStore = (tx: Tx, row: StoreRow) => tx.run(insertInto(tx, 'stores', row))
+
+const headStatement = statement<{ store_id: string; head_seq: number }>()((k, p) =>
+  k
+    .updateTable('stores')
+    .set({ head_seq: p.head_seq })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id),
+)
+
+export const updateHead = (tx: Tx, store_id: string, head_seq: number) =>
+  tx.runOf(headStatement, { store_id, head_seq })
+
+export const updateStoreState = (tx: Tx, store_id: string, state: string) =>
+  tx.run(update(tx, 'stores').set({ state }).where('store_id', '=', store_id))
+
+/** `sent_out` stays set once texts of the store have left the service, whatever the embedder. */
+export const updateEmbedder = (
+  tx: Tx,
+  store_id: string,
+  { embedder, sent_out }: { embedder: string; sent_out: boolean },
+) =>
+  tx.run(
+    update(tx, 'stores')
+      .set({ embedder, ...(sent_out ? { sent_out: 1 } : {}) })
+      .where('store_id', '=', store_id),
+  )
+
+export const deleteStore = (tx: Tx, store_id: string) =>
+  tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+
+/** Oldest first; an empty `allowed` means every store. */
+export function listStores(
+  db: TenantDb,
+  { limit, offset, allowed }: { limit: number; offset: number; allowed: readonly string[] },
+) {
+  const all = from(db, 'stores').select(COLUMNS)
+  const selected = allowed.length === 0 ? all : all.where('store_id', 'in', allowed)
+  return db.all(selected.orderBy('created_us').orderBy('store_id').limit(limit).offset(offset))
+}
+
+export async function countFacts(db: TenantDb, stores: readonly string[]): Promise<number> {
+  const all = from(db, 'facts').select((e) => e.fn.countAll<number>().as('count'))
+  const selected = stores.length === 0 ? all : all.where('store_id', 'in', stores)
+  return Number((await db.first(selected))?.count ?? 0)
+}
+
+/** Bytes of sealed facts. Reads every row: for tenants with few facts only. */
+export async function sumFactBytes(db: TenantDb, stores: readonly string[]): Promise<number> {
+  const bytes = sql<number>`coalesce(sum(length(sealed)), 0)`.as('bytes')
+  const all = from(db, 'facts').select(bytes)
+  const selected = stores.length === 0 ? all : all.where('store_id', 'in', stores)
+  return Number((await db.first(selected))?.bytes ?? 0)
+}
+
+/** Counts of a store; `embedded` are the live facts with a vector of the space. */
+export async function countStore(
+  db: TenantDb,
+  store_id: string,
+  { at_us, space_mark }: { at_us: number; space_mark: number | null },
+) {
+  const facts = await db.first(
+    from(db, 'facts')
+      .select((e) => [
+        e.fn.countAll<number>().as('facts'),
+        sql<number>`coalesce(sum(token_count), 0)`.as('tokens'),
+        sql<number>`coalesce(sum(case when space_mark = ${space_mark} then 1 else 0 end), 0)`.as(
+          'embedded',
+        ),
+      ])
+      .where('store_id', '=', store_id)
+      .where('state', '=', 0),
+  )
+  const versions = await db.first(
+    from(db, 'validity')
+      .select([
+        sql<number>`coalesce(sum(case when valid_from_us <= ${at_us} and
+          (valid_until_us is null or valid_until_us > ${at_us}) then 1 else 0 end), 0)`.as(
+          'current',
+        ),
+        sql<number>`count(superseded_by)`.as('superseded'),
+      ])
+      .where('store_id', '=', store_id)
+      .where('until_seq', 'is', null),
+  )
+  const tombstones = await db.first(
+    from(db, 'tombstones')
+      .select((e) => e.fn.countAll<number>().as('erased'))
+      .where('store_id', '=', store_id),
+  )
+  return {
+    facts: Number(facts?.facts ?? 0),
+    tokens: Number(facts?.tokens ?? 0),
+    current: Number(versions?.current ?? 0),
+    superseded: Number(versions?.superseded ?? 0),
+    erased: Number(tombstones?.erased ?? 0),
+    embedded: Number(facts?.embedded ?? 0),
+  }
+}

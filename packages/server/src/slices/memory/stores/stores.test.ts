@@ -1,0 +1,177 @@
+// Stores: 'memory.list_stores', 'memory.create_store', 'memory.get_store', 'memory.capabilities',
+// 'memory.flush', 'memory.ingestion_stats' and 'memory.stats'.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { CAPABILITIES } from '@custos/contract'
+import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
+
+let scene: Scene
+
+before(async () => {
+  scene = await openScene()
+})
+
+after(() => scene.stop())
+
+test('a store keeps its name, labels, capabilities and tokenizer', async () => {
+  const wish = {
+    name: 'Notes of Mia',
+    backend: 'any',
+    labels: { team: 'a' },
+    capabilities: ['audit', 'provenance'],
+    tokenizer: 'chars',
+    unknown: 1,
+  }
+  const created = (await scene.api('POST', '/v1/stores', wish)).body
+  assert.match(created.store_id, /^[0-9a-f]{12}$/)
+  const { unknown, ...kept } = wish
+  assert.equal(unknown, 1)
+  for (const [key, value] of Object.entries(kept)) assert.deepEqual(created[key], value)
+  const { facts, ...seen } = (await scene.api('GET', `/v1/stores/${created.store_id}`)).body
+  assert.equal(facts, 0)
+  assert.deepEqual(seen, created)
+  const { stores, tenant_stats, count } = (await scene.api('GET', '/v1/stores')).body
+  assert.ok(stores.some(({ store_id }: { store_id: string }) => store_id === created.store_id))
+  assert.equal(count, stores.length)
+  assert.equal(typeof tenant_stats.fact_count, 'number')
+})
+
+test('a store is created from nothing, once for one idempotency key', async () => {
+  const key = { 'idempotency-key': 'make-a-store' }
+  const first = await scene.api('POST', '/v1/stores', undefined, key)
+  const again = await scene.api('POST', '/v1/stores', undefined, key)
+  assert.equal(first.status, 200)
+  assert.deepEqual(again.body, first.body)
+  const path = `/v1/stores/${first.body.store_id}/capabilities`
+  assert.deepEqual((await scene.api('GET', path)).body, { capabilities: [...CAPABILITIES] })
+})
+
+test('capabilities that are unknown or lack what they imply are refused', async () => {
+  const refusals: [unknown, string][] = [
+    [['telepathy'], 'validation'],
+    [['bi_temporal'], 'rejected'],
+    [['cryptographic_provenance'], 'rejected'],
+  ]
+  for (const [capabilities, error] of refusals) {
+    const { status, body } = await scene.api('POST', '/v1/stores', { capabilities })
+    assert.equal(status, 422)
+    assert.equal(body.error, error)
+  }
+})
+
+test('what a store does not offer is refused with the members GMP clients read', async () => {
+  const { store_id } = (await scene.api('POST', '/v1/stores', { capabilities: [] })).body
+  const base = `/v1/stores/${store_id}`
+  const { ref } = (await scene.api('POST', `${base}/write`, { content: 'plain' })).body
+  const at = '2026-01-01T00:00:00Z'
+  const gated: [string, string, unknown, string][] = [
+    ['POST', 'supersede', { old_ref: ref, content: 'b' }, 'supersession_chain'],
+    ['POST', 'retrieve', { query: 'q', options: { as_of: at } }, 'bi_temporal'],
+    ['POST', 'retrieve', { query: 'q', known_at: at }, 'bi_temporal'],
+    ['POST', 'retrieve', { query: 'q', options: { tenant_id: 'x' } }, 'multi_tenant'],
+    ['POST', 'write', { content: 'c', options: { tenant_id: 'x' } }, 'multi_tenant'],
+    ['POST', 'delete', { ref }, 'hard_delete'],
+    ['GET', 'audit', undefined, 'audit'],
+  ]
+  for (const [method, verb, body, capability] of gated) {
+    const answer = await scene.api(method, `${base}/${verb}`, body)
+    assert.equal(answer.status, 422, verb)
+    assert.equal(answer.body.error, 'capability_not_supported')
+    assert.equal(answer.body.capability, capability)
+    assert.equal(typeof answer.body.operation, 'string')
+    assert.equal(typeof answer.body.detail, 'string')
+  }
+  // Without bi_temporal a valid_from is passed over (GMP 2.3).
+  const dated = { content: 'd', options: { valid_from: '2001-01-01T00:00:00Z' } }
+  const written = (await scene.api('POST', `${base}/write`, dated)).body
+  const seen = (await scene.api('GET', `${base}/memories/${written.ref}`)).body
+  assert.equal(seen.valid_from, seen.written_at)
+})
+
+test('default is empty until its first write makes it, in one unit with that write', async () => {
+  const own = await openScene()
+  try {
+    assert.deepEqual(
+      (await own.api('POST', '/v1/stores/default/retrieve', { query: 'x' })).body.memories,
+      [],
+    )
+    assert.deepEqual((await own.api('GET', '/v1/stores/default/audit')).body.memories, [])
+    assert.equal((await own.api('GET', '/v1/stores/default')).body.created_at, null)
+    assert.deepEqual((await own.api('POST', '/v1/stores/default/flush')).body, {})
+    const ids = async () =>
+      (await own.api('GET', '/v1/stores')).body.stores.map((s: { store_id: string }) => s.store_id)
+    assert.deepEqual(await ids(), [own.store_id])
+    const writes = Array.from({ length: 20 }, (_, i) =>
+      own.api('POST', '/v1/stores/default/write', { content: `first ${i}` }),
+    )
+    for (const { status } of await Promise.all(writes)) assert.equal(status, 200)
+    assert.deepEqual(await ids(), [own.store_id, 'default'])
+    const { breadcrumbs } = (await own.api('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')).body
+    const made = breadcrumbs.filter(
+      (crumb: { event_type: string; subject: string }) =>
+        crumb.event_type === 'store.created' && crumb.subject === 'default',
+    )
+    assert.equal(made.length, 1)
+    assert.equal((await own.api('GET', '/v1/stores/default/stats')).body.facts, 20)
+  } finally {
+    await own.stop()
+  }
+})
+
+test('numbers are those of the store, whatever other tenants write', async () => {
+  const { store_id } = (await scene.api('POST', '/v1/stores', {})).body
+  const base = `/v1/stores/${store_id}`
+  const other = await scene.service.createTenant('other')
+  await scene.service.request('POST', '/v1/stores/default/write', {
+    body: { content: 'elsewhere' },
+    key: other.api_key,
+  })
+  const items = Array.from({ length: 5 }, (_, i) => ({ content: `item ${i}` }))
+  const { refs } = (await scene.api('POST', `${base}/write_batch`, { items })).body
+  await scene.api('POST', `${base}/supersede`, { old_ref: refs[0], content: 'item zero' })
+  await scene.issue(refs[1])
+  await scene.api('POST', `${base}/retrieve`, { query: 'item' })
+  const { body } = await scene.api('GET', `${base}/stats`)
+  const { facts, current, superseded, erased, total_committed, total_batches, pending } = body
+  assert.deepEqual(
+    { facts, current, superseded, erased, total_committed, total_batches, pending },
+    {
+      facts: 5,
+      current: 4,
+      superseded: 1,
+      erased: 1,
+      total_committed: 6,
+      total_batches: 2,
+      pending: 0,
+    },
+  )
+  assert.equal(body.index.state, 'ready')
+  assert.equal(body.index.facts, 5)
+  const ingestion = (await scene.api('GET', `${base}/ingestion/stats`)).body
+  assert.equal(ingestion.batching_enabled, true)
+  assert.equal(ingestion.avg_batch_size, 3)
+})
+
+test('an unknown store is the same 404 for every operation', async () => {
+  const paths: [string, string, unknown][] = [
+    ['GET', '', undefined],
+    ['GET', '/capabilities', undefined],
+    ['GET', '/audit', undefined],
+    ['GET', '/stats', undefined],
+    ['GET', '/ingestion/stats', undefined],
+    ['GET', '/memories', undefined],
+    ['GET', '/memories/1', undefined],
+    ['GET', '/export', undefined],
+    ['POST', '/write', { content: 'x' }],
+    ['POST', '/write_batch', { items: [{ content: 'x' }] }],
+    ['POST', '/supersede', { old_ref: 1, content: 'x' }],
+    ['POST', '/retrieve', { query: 'x' }],
+    ['POST', '/flush', {}],
+  ]
+  for (const [method, path, body] of paths) {
+    const answer = await scene.api(method, `/v1/stores/0123456789ab${path}`, body)
+    assert.equal(answer.status, 404, path)
+    assert.equal(answer.body.error, 'store_not_found', path)
+  }
+})

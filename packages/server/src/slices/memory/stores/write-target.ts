@@ -1,0 +1,109 @@
+// The store that a write goes to: loaded before the unit of work and checked again inside it.
+
+import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { descriptionColumn, NO_DESCRIPTION, type StoreDescription } from './store-description.ts'
+import { addStore, loadStoreHead, type StoreHead } from './store-heads.ts'
+import {
+  DEFAULT_STORE,
+  formatCapabilities,
+  makeDefaultSettings,
+  parseStoreSettings,
+  type StoreSettings,
+  settingsCache,
+} from './store-settings.ts'
+import { findStore } from './stores.sql.ts'
+
+/** A store to be created, its description sealed. */
+export interface NewStore extends StoreSettings {
+  readonly secret_no: number
+  readonly sealed: Uint8Array
+}
+
+export interface WriteTarget {
+  readonly settings: StoreSettings
+  /** Creates `default` where it does not exist yet; null: the store exists. */
+  readonly fresh: NewStore | null
+}
+
+const ATTEMPTS_MAX = 16
+
+/** Prepares and runs again while the store changes in between; then refuses `unavailable`. */
+export const retryOnStoreConflict = <T>(act: () => Promise<T>): Promise<T> =>
+  retryOnConflict(act, {
+    on: 'store',
+    attempts: ATTEMPTS_MAX,
+    message: 'the store keeps changing',
+  })
+
+export async function prepareStore(
+  kernel: Kernel,
+  tenant_id: string,
+  settings: StoreSettings,
+  description: StoreDescription = NO_DESCRIPTION,
+): Promise<NewStore> {
+  const sealed = await descriptionColumn.sealNew(kernel, tenant_id, settings, description)
+  return { ...settings, ...sealed }
+}
+
+/** Refuses `store_not_found` and `store_deleting`. */
+export async function loadWriteTarget(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+): Promise<WriteTarget> {
+  const cache = settingsCache(kernel)
+  const cached = cache.get(tenant_id, store_id)
+  if (cached) return { settings: cached, fresh: null }
+  const row = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+  if (row) {
+    if (row.state !== 'active') throw new Refusal('store_deleting')
+    const settings = parseStoreSettings(row)
+    cache.set(tenant_id, settings)
+    return { settings, fresh: null }
+  }
+  if (store_id !== DEFAULT_STORE) throw new Refusal('store_not_found')
+  const settings = makeDefaultSettings(kernel)
+  return { settings, fresh: await prepareStore(kernel, tenant_id, settings) }
+}
+
+/**
+ * The store inside the unit of work; creates `default` where it is missing. Throws a conflict when
+ * its settings are not those that were loaded.
+ */
+export async function loadTargetHead(
+  kernel: Kernel,
+  tx: Tx,
+  { settings, fresh }: WriteTarget,
+): Promise<StoreHead> {
+  const head = await loadStoreHead(tx, settings.store_id)
+  if (head?.state === 'deleting') throw new Refusal('store_deleting')
+  if (head?.tokenizer === settings.tokenizer && head.embedder === settings.embedder) return head
+  if (!head && fresh) return insertNewStore(kernel, tx, fresh)
+  settingsCache(kernel).forget(tx.tenant_id, settings.store_id)
+  throw new Conflict('store')
+}
+
+export async function insertNewStore(kernel: Kernel, tx: Tx, store: NewStore): Promise<StoreHead> {
+  const { store_id, tokenizer, embedder } = store
+  const { seq, created_us } = await appendCrumb(tx, {
+    event_type: 'store.created',
+    subject: store_id,
+    payload: { tokenizer },
+  })
+  return addStore(tx, {
+    store_id,
+    tokenizer,
+    embedder,
+    sent_out: kernel.embedders.find(embedder)?.remote ? 1 : 0,
+    secret_no: store.secret_no,
+    sealed: store.sealed,
+    capabilities: formatCapabilities(store.capabilities),
+    state: 'active',
+    head_seq: seq,
+    created_us,
+  })
+}

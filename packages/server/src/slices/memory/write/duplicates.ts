@@ -1,0 +1,63 @@
+// Exact duplicates among the current facts of a store and namespace: reported, never merged.
+
+import type { Kernel } from '../../../platform/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import type { FactDraft } from '../facts/fact-document.ts'
+import { findStates, LIVE } from '../facts/facts.sql.ts'
+import type { PreparedFact } from '../facts/prepare-facts.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import { findStore } from '../stores/stores.sql.ts'
+
+/** For each draft the smallest ref that holds the same content now, or null. */
+export async function findDuplicates(
+  kernel: Kernel,
+  where: { readonly tenant_id: string; readonly store_id: string },
+  drafts: readonly FactDraft[],
+): Promise<(number | null)[]> {
+  const { tenant_id, store_id } = where
+  const store = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+  if (!store) return drafts.map(() => null)
+  const now_us = kernel.clock.now()
+  try {
+    const index = await storeIndexes(kernel).loadCurrent(tenant_id, store_id, store.head_seq)
+    const found = drafts.map(({ content, namespace }) =>
+      index.findDuplicate(content, namespace, now_us),
+    )
+    return await withoutHidden(kernel, tenant_id, found)
+  } catch (error) {
+    // A write does not wait for a large index; its answer then reports no duplicate.
+    if (error instanceof Refusal && error.code === 'index_building') return drafts.map(() => null)
+    throw error
+  }
+}
+
+/**
+ * The same for facts written together: where none was `found` before them, the ref of the first
+ * among them that holds the content in the same namespace and is current from the write on.
+ */
+export function findDuplicatesInBatch(
+  facts: readonly Pick<PreparedFact, 'ref' | 'content_hash'>[],
+  found: readonly (number | null)[],
+  isCurrent: (index: number) => boolean,
+): (number | null)[] {
+  // The hash is of content and namespace.
+  const first = new Map<string, number>()
+  return facts.map(({ ref, content_hash }, i) => {
+    const before = first.get(content_hash) ?? null
+    if (before === null && isCurrent(i)) first.set(content_hash, ref)
+    return found[i] ?? before
+  })
+}
+
+/** A fact whose erasure is under way is named to nobody. */
+async function withoutHidden(
+  kernel: Kernel,
+  tenant_id: string,
+  found: readonly (number | null)[],
+): Promise<(number | null)[]> {
+  const refs = found.filter((ref) => ref !== null)
+  if (refs.length === 0) return [...found]
+  const rows = await kernel.db.read(tenant_id, (db) => findStates(db, refs))
+  const live = new Set(rows.flatMap(({ ref, state }) => (state === LIVE ? [ref] : [])))
+  return found.map((ref) => (ref !== null && live.has(ref) ? ref : null))
+}

@@ -1,0 +1,238 @@
+// Reads an import: NDJSON lines off a byte stream, each checked, the first bad one named.
+
+import { ExportHeader, IMPORT_LINES_MAX, ImportLine, limits } from '@custos/contract'
+import { Compile } from 'typebox/compile'
+import { parseTime } from '../../../platform/clock.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import type { FactDraft } from '../facts/fact-document.ts'
+import { checkFactLimits } from '../facts/prepare-facts.ts'
+import { parseNamespace } from '../stores/namespace.ts'
+
+export interface ImportedFact {
+  /** 1-based number of the line. */
+  readonly line: number
+  readonly draft: FactDraft
+  readonly ref: number | null
+  readonly superseded_by: number | null
+  /** When it began, or at least was written; null: from the moment of the import. */
+  readonly valid_from_us: number | null
+  readonly valid_until_us: number | null
+  readonly bytes: number
+}
+
+const line = Compile(ImportLine)
+const header = Compile(ExportHeader)
+
+/** Refuses `import_refused` with the number of the line that cannot be taken. */
+export const importRefused = (number: number, why: string): Refusal =>
+  new Refusal('import_refused', `line ${number}: ${why}`, { members: { line: number } })
+
+/** The facts of the stream, in the order of its lines; empty lines and a header are passed over. */
+export async function* readImport(
+  tenant_id: string,
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ImportedFact> {
+  let number = 0
+  for await (const text of splitLines(body)) {
+    number += 1
+    if (number > IMPORT_LINES_MAX)
+      throw importRefused(number, `an import has ${IMPORT_LINES_MAX} lines at most`)
+    if (text.trim() === '') continue
+    const value = parseLine(text, number)
+    if (number === 1 && header.Check(value)) continue
+    yield toFact(tenant_id, value, { number, bytes: text.length })
+  }
+}
+
+function parseLine(text: string, number: number): unknown {
+  const value = parse(text, number)
+  const problem = plainJsonProblem(value)
+  if (problem !== null) throw importRefused(number, problem)
+  if (typeof value === 'object' && value !== null && 'signing_key' in value)
+    throw importRefused(number, 'private keys are never accepted in a request')
+  return value
+}
+
+function parse(text: string, number: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw importRefused(number, 'not valid JSON')
+  }
+}
+
+function toFact(
+  tenant_id: string,
+  value: unknown,
+  at: { number: number; bytes: number },
+): ImportedFact {
+  if (!line.Check(value)) {
+    const [error] = line.Errors(value)
+    throw importRefused(at.number, `${error?.instancePath || 'the line'} ${error?.message ?? ''}`)
+  }
+  const written_at = value.source?.original_written_at ?? value.written_at
+  const original = us(written_at)
+  try {
+    const draft = {
+      content: value.content,
+      metadata: value.metadata ?? {},
+      namespace: foreignNamespace(tenant_id, value),
+      ...(original === null ? {} : { original_written_us: original }),
+    }
+    checkFactLimits(draft, [])
+    return {
+      line: at.number,
+      draft,
+      ref: value.ref ?? null,
+      superseded_by: value.superseded_by ?? null,
+      ...interval(at.number, us(value.valid_from) ?? original, us(value.valid_until)),
+      bytes: at.bytes,
+    }
+  } catch (error) {
+    if (error instanceof Refusal && error.code !== 'import_refused')
+      throw importRefused(at.number, reasonOf(error))
+    throw error
+  }
+}
+
+function interval(number: number, valid_from_us: number | null, valid_until_us: number | null) {
+  if (valid_until_us !== null && valid_from_us === null)
+    throw importRefused(number, 'valid_until needs valid_from or written_at')
+  if (valid_until_us !== null && valid_until_us <= (valid_from_us ?? 0))
+    throw importRefused(number, 'valid_until must come after valid_from')
+  return { valid_from_us, valid_until_us }
+}
+
+function reasonOf(refusal: Refusal): string {
+  const { detail } = refusal.extras
+  const [first] = Array.isArray(detail) ? detail : []
+  return typeof first?.msg === 'string' ? first.msg : refusal.message
+}
+
+const us = (time: string | null | undefined): number | null => (time ? parseTime(time) : null)
+
+/** An export names its own tenant: `T` and `T/x` of another tenant become root and x here. */
+function foreignNamespace(tenant_id: string, value: ImportLine): string | null {
+  const wire = value.tenant_id
+  if (value.namespace != null || wire == null) return parseNamespace(tenant_id, value)
+  const slash = wire.indexOf('/')
+  return slash === -1 ? null : parseNamespace(tenant_id, { namespace: wire.slice(slash + 1) })
+}
+
+const LINE_FEED = 0x0a
+
+// Cut as bytes and decoded line by line, so that the line that is not UTF-8 can be named.
+async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let rest: Uint8Array[] = []
+  let [bytes, number] = [0, 1]
+  for await (const chunk of body) {
+    let start = 0
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      assertBounded(bytes + end - start, number)
+      yield decode([...rest, chunk.subarray(start, end)], number)
+      rest = []
+      bytes = 0
+      number += 1
+      start = end + 1
+    }
+    rest.push(chunk.subarray(start))
+    bytes += chunk.length - start
+    assertBounded(bytes, number)
+  }
+  if (bytes > 0) yield decode(rest, number)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decode(pieces: readonly Uint8Array[], number: number): string {
+  try {
+    return utf8.decode(Buffer.concat(pieces))
+  } catch {
+    throw importRefused(number, 'not UTF-8')
+  }
+}
+
+function assertBounded(bytes: number, number: number): void {
+  if (bytes > limits.import_line_bytes)
+    throw importRefused(number, `a line has ${limits.import_line_bytes} bytes at most`)
+}
+
+/**
+ * What would be changed or misread: U+0000, lone surrogates, integers beyond 2^53-1, numbers out
+ * of range, keys that reach a prototype, deep nesting. Null when there is nothing of it.
+ */
+function plainJsonProblem(value: unknown, levels: number = limits.json_depth): string | null {
+  if (typeof value === 'string') return textProblem(value)
+  if (typeof value === 'number') return numberProblem(value)
+  if (typeof value !== 'object' || value === null) return null
+  if (levels === 0) return `nested deeper than ${limits.json_depth} levels`
+  for (const [key, member] of Object.entries(value)) {
+    if (reachesPrototype(key, member)) return `the key ${key} is not taken`
+    const problem = textProblem(key) ?? plainJsonProblem(member, levels - 1)
+    if (problem !== null) return problem
+  }
+  return null
+}
+
+function reachesPrototype(key: string, member: unknown): boolean {
+  if (key === '__proto__') return true
+  if (key !== 'constructor' || typeof member !== 'object' || member === null) return false
+  return Object.hasOwn(member, 'prototype')
+}
+
+function textProblem(text: string): string | null {
+  if (text.includes('\0')) return 'U+0000 is not taken'
+  return text.isWellFormed() ? null : 'lone surrogates are not taken'
+}
+
+function numberProblem(value: number): string | null {
+  if (!Number.isFinite(value)) return 'a number is out of range'
+  const exact = !Number.isInteger(value) || Number.isSafeInteger(value)
+  return exact ? null : 'integers must lie within ±(2^53 - 1)'
+}
+
+interface Version {
+  readonly valid_from_us: number
+  readonly namespace: string | null
+}
+
+/**
+ * Keeps what links need of every line: each version has at most one successor and one
+ * predecessor, in its own namespace, and a successor begins later, so that no chain is a ring.
+ */
+export class ImportLinks {
+  readonly #versions = new Map<number, Version>()
+  readonly #predecessors = new Map<number, Version>()
+
+  /** Why the line cannot be taken after those before it, or null. */
+  add(fact: ImportedFact): string | null {
+    const { ref, superseded_by, valid_from_us } = fact
+    if (ref === null) return superseded_by === null ? null : 'a superseded memory needs its own ref'
+    if (this.#versions.has(ref)) return `the ref ${ref} stands twice`
+    // Without times of its own a memory begins when it is imported, after everything in the file.
+    const version = {
+      valid_from_us: valid_from_us ?? Number.POSITIVE_INFINITY,
+      namespace: fact.draft.namespace,
+    }
+    this.#versions.set(ref, version)
+    const before = this.#predecessors.get(ref)
+    return (
+      (before ? linkProblem(before, version) : null) ??
+      (superseded_by === null ? null : this.#addLink(version, superseded_by))
+    )
+  }
+
+  #addLink(version: Version, superseded_by: number): string | null {
+    if (this.#predecessors.has(superseded_by)) return `${superseded_by} has two predecessors`
+    this.#predecessors.set(superseded_by, version)
+    const successor = this.#versions.get(superseded_by)
+    return successor ? linkProblem(version, successor) : null
+  }
+}
+
+function linkProblem(version: Version, successor: Version): string | null {
+  if (version.namespace !== successor.namespace) return 'a version chain crosses namespaces'
+  return version.valid_from_us < successor.valid_from_us
+    ? null
+    : 'a successor must begin after its predecessor'
+}

@@ -1,0 +1,297 @@
+// POST /v1/stores/{store_id}/import: memories with their refs, times and version chains.
+
+import { limits, type memory } from '@custos/contract'
+import type { Static } from 'typebox'
+import type { Call, Handler, Notes } from '../../../platform/call.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { admitItems, redactedOr } from '../../governance/index.ts'
+import { meter } from '../../tenants/index.ts'
+import { reviseValidity } from '../facts/chain-repair.ts'
+import { findTombstones } from '../facts/facts.sql.ts'
+import { type PreparedFact, prepareWithRefs } from '../facts/prepare-facts.ts'
+import { type RefSecret, refPool } from '../facts/ref-pool.ts'
+import { findCurrentValidity } from '../facts/validity.sql.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import type { StoreSettings } from '../stores/store-settings.ts'
+import {
+  loadTargetHead,
+  loadWriteTarget,
+  retryOnStoreConflict,
+  type WriteTarget,
+} from '../stores/write-target.ts'
+import { type ImportedFact, ImportLinks, importRefused, readImport } from './import-lines.ts'
+import { insertFacts } from './insert-facts.ts'
+import type { Asking } from './write.ts'
+
+type Import = typeof memory.import
+
+const CHUNK = 500
+/** Numbers left out in a row before a new block costs less than the unused secrets. */
+const GAP_MAX = 8
+
+type Imported = Static<Import['reply']>
+
+/** Numbers of one import: which ref of the file became which ref here. */
+interface ImportProgress {
+  imported: number
+  log_seq: number | null
+  readonly newByOld: Map<number, number>
+  /** Predecessors, by the ref their successor has in the file. */
+  readonly waiting: Map<number, number>
+}
+
+interface ImportContext {
+  readonly call: Call<Import>
+  readonly target: WriteTarget
+  readonly notes: Notes<Imported> | null
+  readonly progress: ImportProgress
+}
+
+export const importStore: Handler<Import> = async (call, { params, body }) => {
+  const { kernel, tenant_id } = call
+  const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
+  kernel.keyring.signer('provenance')
+  return call.inParts<Imported>({
+    async run(notes) {
+      const [newByOld, waiting] = [new Map<number, number>(), new Map<number, number>()]
+      const progress: ImportProgress = { imported: 0, log_seq: null, newByOld, waiting }
+      try {
+        await importLines({ call, target, notes, progress }, body)
+      } catch (error) {
+        throw withProgress(error, progress)
+      }
+      return showImportReply(progress)
+    },
+    interrupted: ({ imported }) =>
+      new Refusal('import_refused', 'the import under this key broke off', {
+        members: { imported },
+      }),
+  })
+}
+
+/** What fits is read to its end first, so that a bad line changes nothing. */
+async function importLines(taking: ImportContext, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const { call, target } = taking
+  const links = new ImportLinks()
+  let held: ImportedFact[] = []
+  let bytes = 0
+  let streaming = false
+  for await (const fact of readImport(call.tenant_id, body)) {
+    const problem = notOffered(target.settings, fact) ?? links.add(fact)
+    if (problem !== null) throw importRefused(fact.line, problem)
+    held.push(fact)
+    bytes += fact.bytes
+    streaming ||= bytes > limits.body_bytes
+    if (!streaming || held.length < CHUNK) continue
+    await importChunks(taking, await gateFacts(call, target.settings.store_id, held))
+    held = []
+  }
+  await assertNoneErased(call, held)
+  held = await gateFacts(call, target.settings.store_id, held)
+  const before = Math.max(0, Math.ceil(held.length / CHUNK) - 1) * CHUNK
+  await importChunks(taking, held.slice(0, before))
+  await importLastChunk(taking, held.slice(before))
+}
+
+function showImportReply({ imported, newByOld, log_seq }: ImportProgress): Imported {
+  const changed = [...newByOld].filter(([from, to]) => from !== to)
+  return { imported, refs_mapped: changed.map(([from, to]) => ({ from, to })), log_seq }
+}
+
+function notOffered({ capabilities }: StoreSettings, fact: ImportedFact): string | null {
+  if (fact.draft.namespace !== null && !capabilities.includes('multi_tenant'))
+    return 'the store does not offer multi_tenant'
+  if (fact.superseded_by !== null && !capabilities.includes('supersession_chain'))
+    return 'the store does not offer supersession_chain'
+  return null
+}
+
+const BREAKS_OFF: readonly string[] = ['import_refused', 'policy_denied', 'approval_required']
+
+/** A refusal in the middle of a large import says what was kept. */
+function withProgress(error: unknown, { imported }: ImportProgress): unknown {
+  if (!(error instanceof Refusal) || !BREAKS_OFF.includes(error.code)) return error
+  const members = { ...error.extras.members, imported }
+  return new Refusal(error.code, error.message, { ...error.extras, members })
+}
+
+async function importChunks(taking: ImportContext, facts: readonly ImportedFact[]): Promise<void> {
+  const open = taking.notes?.open ?? null
+  for (let at = 0; at < facts.length; at += CHUNK) {
+    const note =
+      open &&
+      ((tx: Tx, { imported, log_seq }: ImportProgress) =>
+        // Mapped refs are of use with the whole answer only.
+        open(tx, { imported, refs_mapped: [], log_seq }))
+    await importChunk(taking, facts.slice(at, at + CHUNK), note)
+  }
+}
+
+/** The last chunk commits together with the answer that a retry gets. */
+async function importLastChunk(
+  taking: ImportContext,
+  facts: readonly ImportedFact[],
+): Promise<void> {
+  const { call, notes, progress } = taking
+  const close = notes && (await notes.close())
+  const note = close && ((tx: Tx, reached: ImportProgress) => close(tx, showImportReply(reached)))
+  if (facts.length > 0) await importChunk(taking, facts, note)
+  else if (note) await call.transact((tx) => note(tx, progress))
+}
+
+async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact[]): Promise<void> {
+  const refs = facts.flatMap(({ ref }) => (ref === null ? [] : [ref]))
+  const erased = await call.read((db) => findTombstones(db, refs))
+  const gone = new Set(erased.map(({ ref }) => ref))
+  const bad = facts.find(({ ref }) => ref !== null && gone.has(ref))
+  if (bad) throw importRefused(bad.line, 'this memory has been erased and is not taken back')
+}
+
+type ChunkNote = ((tx: Tx, reached: ImportProgress) => Promise<void>) | null
+
+async function importChunk(
+  { call, target, progress }: ImportContext,
+  facts: readonly ImportedFact[],
+  note: ChunkNote,
+): Promise<void> {
+  const { kernel, tenant_id } = call
+  const imported = progress.imported + facts.length
+  progress.log_seq = await retryOnStoreConflict(async () => {
+    // Again each time: a number of the file may have been erased while it was prepared.
+    await assertNoneErased(call, facts)
+    const current = await loadWriteTarget(kernel, tenant_id, target.settings.store_id)
+    const pairs = await prepareChunk(call, current, facts, progress)
+    return call.transact(async (tx) => {
+      const log_seq = await insertChunk(call, tx, { target: current, pairs, progress })
+      await note?.(tx, { ...progress, imported, log_seq })
+      return log_seq
+    })
+  })
+  progress.imported = imported
+}
+
+async function prepareChunk(
+  call: Call<Import>,
+  { settings }: WriteTarget,
+  facts: readonly ImportedFact[],
+  progress: ImportProgress,
+): Promise<Chunk['pairs']> {
+  const { kernel, tenant_id, principal } = call
+  const refs = await claimRefs(call, facts, progress)
+  const author = { tenant_id, principal: principal.key_id }
+  const drafts = facts.map(({ draft }) => draft)
+  const prepared = await prepareWithRefs(kernel, author, settings, { drafts, refs })
+  return facts.flatMap((imported, i) => {
+    const fact = prepared[i]
+    return fact ? [{ imported, fact }] : []
+  })
+}
+
+/** The ref of the file where no fact ever had it here, else a new one. */
+async function claimRefs(
+  call: Call<Import>,
+  facts: readonly ImportedFact[],
+  { newByOld }: ImportProgress,
+): Promise<RefSecret[]> {
+  const stock = refPool(call.kernel)(call.tenant_id)
+  const taken: RefSecret[] = []
+  for (const [i, { ref }] of facts.entries()) {
+    const claimed = ref === null ? null : await stock.claim(ref, spanOf(facts, i))
+    const [own = claimed] = claimed ? [] : await stock.take(1)
+    if (!own) throw new Error('the stock gives a ref for each fact')
+    taken.push(own)
+    if (ref !== null) newByOld.set(ref, own.ref)
+  }
+  return taken
+}
+
+/** How many numbers from this fact's on are worth reserving together: those the chunk uses. */
+function spanOf(facts: readonly ImportedFact[], at: number): number {
+  const first = facts[at]?.ref ?? 0
+  let [last, span] = [first, 1]
+  for (let next = at + 1; next < facts.length; next += 1) {
+    const ref = facts[next]?.ref ?? null
+    if (ref === null || ref < last || ref - last > GAP_MAX) break
+    last = ref
+    span = last - first + 1
+  }
+  return span
+}
+
+interface Chunk {
+  readonly target: WriteTarget
+  readonly pairs: readonly { imported: ImportedFact; fact: PreparedFact }[]
+  readonly progress: ImportProgress
+}
+
+async function insertChunk(
+  call: Call<Import>,
+  tx: Tx,
+  { target, pairs, progress }: Chunk,
+): Promise<number> {
+  const head = await loadTargetHead(call.kernel, tx, target)
+  const inserts = pairs.map(({ imported, fact }) => ({
+    fact,
+    interval: imported,
+  }))
+  const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
+  for (const pair of pairs) await linkVersions(tx, pair, log_seq, progress)
+  for (const { fact } of pairs) meter(tx, call.operation.id, fact.bytes)
+  const { tenant_id } = tx
+  // Chains reach back into earlier chunks: the next read builds the index from the rows.
+  tx.afterCommit(() => storeIndexes(call.kernel).drop(tenant_id, head.store_id))
+  return log_seq
+}
+
+/** Links a fact to the successor it names and to predecessors that named it. */
+async function linkVersions(
+  tx: Tx,
+  { imported, fact }: { imported: ImportedFact; fact: PreparedFact },
+  seq: number,
+  { newByOld, waiting }: ImportProgress,
+): Promise<void> {
+  const before = imported.ref === null ? undefined : waiting.get(imported.ref)
+  if (before !== undefined) await link(tx, before, fact.ref, seq)
+  const { superseded_by } = imported
+  if (superseded_by === null) return
+  const successor = newByOld.get(superseded_by)
+  if (successor !== undefined) return link(tx, fact.ref, successor, seq)
+  waiting.set(superseded_by, fact.ref)
+}
+
+/** The predecessor ends where its successor begins, unless it ended before. */
+async function link(tx: Tx, predecessor: number, successor: number, seq: number): Promise<void> {
+  const [old, next] = [
+    await findCurrentValidity(tx, predecessor),
+    await findCurrentValidity(tx, successor),
+  ]
+  // Erased or superseded by others between two chunks: what they did stands.
+  if (!old || !next || old.superseded_by !== null || next.predecessor !== null) return
+  if (next.valid_from_us <= old.valid_from_us) return
+  const valid_until_us = Math.min(old.valid_until_us ?? next.valid_from_us, next.valid_from_us)
+  await reviseValidity(tx, predecessor, seq, { superseded_by: successor, valid_until_us })
+  await reviseValidity(tx, successor, seq, { predecessor })
+}
+
+/** The same for lines of an import. */
+async function gateFacts(
+  call: Asking,
+  store_id: string,
+  facts: readonly ImportedFact[],
+): Promise<ImportedFact[]> {
+  if (facts.length === 0) return []
+  const contexts = facts.map(({ draft: { content, metadata } }) => ({
+    store_id,
+    content,
+    metadata,
+  }))
+  const redactions = await admitItems(call, 'memory.write', contexts)
+  return facts.map((fact, i) => {
+    const { draft } = fact
+    const content = redactedOr(redactions[i], 'content', draft.content)
+    const metadata = redactedOr(redactions[i], 'metadata', draft.metadata)
+    if (content === draft.content && metadata === draft.metadata) return fact
+    return { ...fact, draft: { ...draft, content, metadata } }
+  })
+}

@@ -1,0 +1,191 @@
+// POST /v1/stores/{store_id}/supersede: compare-and-set on the open head of a version chain.
+
+import type { memory, Superseded } from '@custos/contract'
+import type { Call, Handler, Once } from '../../../platform/call.ts'
+import { Conflict } from '../../../platform/concurrency.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { meter } from '../../tenants/index.ts'
+import { enqueueReembed } from '../facts/embeddings.ts'
+import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
+import { ERASING, type FactRow, findFact } from '../facts/facts.sql.ts'
+import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
+import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import { countCommitted, countPending } from '../stores/ingestion.ts'
+import { parseNamespace } from '../stores/namespace.ts'
+import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
+import { requireCapability } from '../stores/store-settings.ts'
+import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
+import { findDuplicates } from './duplicates.ts'
+import { assertNotErased, insertFacts, insertPreparedFacts } from './insert-facts.ts'
+import {
+  gateWrites,
+  mergeWriteOptions,
+  parseWrite,
+  showReplayedWrite,
+  showWriteReply,
+  type WriteReplayIds,
+  type WriteResult,
+} from './write.ts'
+
+/** Links followed to name the head: the unit of work holds up every other write meanwhile. */
+const LINKS_MAX = 10_000
+
+interface SupersededIds extends WriteReplayIds {
+  readonly known: boolean
+}
+
+type Supersede = typeof memory.supersede
+
+export const supersede: Handler<Supersede> = async (call, { params, query, body }) => {
+  await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
+  const [admitted = body] = await gateWrites(call, params.store_id, [body])
+  return supersedeAdmitted(call, { params, query, body: admitted })
+}
+
+const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
+  retryOnStoreConflict(async () => {
+    const { kernel, tenant_id, operation } = call
+    const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
+    const { settings } = target
+    requireCapability(settings, 'supersession_chain', operation.id)
+    const where = { operation: operation.id, loc: ['body'] }
+    const intent = parseWrite(tenant_id, settings, body, where)
+
+    const seen = await kernel.db.read(tenant_id, (db) => findFact(db, body.old_ref))
+    const options = mergeWriteOptions(body)
+    const asked = parseNamespace(tenant_id, options)
+    const known = isVersionOf(seen, { ...params, asked, given: namesNamespace(options) })
+    // A successor stays where its predecessor is unless it says otherwise.
+    const draft = known && seen ? { ...intent.draft, namespace: seen.namespace } : intent.draft
+    const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
+    const author = { tenant_id, principal: call.principal.key_id }
+    const [fact] = await prepareFacts(kernel, author, settings, [draft])
+    if (!fact) throw new Error('one draft makes one fact')
+
+    const once: Once<WriteResult<Superseded, SupersededIds>> = {
+      async run(tx) {
+        const head = await loadTargetHead(kernel, tx, target)
+        const old = await findFact(tx, body.old_ref)
+        if ((old === undefined) !== (seen === undefined)) throw new Conflict('store')
+        const interval = { valid_from_us: intent.valid_from_us, valid_until_us: null }
+        const log_seq =
+          known && old
+            ? await linkSuccessor(call, tx, { head, old, fact, interval })
+            : (await insertFacts(kernel, tx, head, [{ fact, interval }])).log_seq
+        meter(tx, operation.id, fact.bytes)
+        const ids = {
+          ref: fact.ref,
+          duplicate_of,
+          log_seq,
+          token_count: fact.token_count,
+          known,
+        }
+        return {
+          reply: {
+            fresh: { ...showWriteReply(fact, ids), ...showSuperseded(body.old_ref, known) },
+          },
+          ids,
+        }
+      },
+      // Written by run above.
+      replay: async (_, ids) => ({ again: ids as SupersededIds }),
+    }
+    const store = { tenant_id, ...params }
+    const outcome = await countPending(kernel, store, 1, () => call.once(once))
+    if ('fresh' in outcome) return outcome.fresh
+    const { again } = outcome
+    return {
+      ...(await showAgain(kernel, tenant_id, again)),
+      ...showSuperseded(body.old_ref, again.known),
+    }
+  })
+
+const showAgain = (kernel: Kernel, tenant_id: string, ids: SupersededIds) =>
+  showReplayedWrite(kernel, tenant_id, ids)
+
+const showSuperseded = (old_ref: number, known: boolean) =>
+  known ? { old_ref } : { old_ref, warning: 'unknown_ref' as const }
+
+const namesNamespace = (options: { tenant_id?: unknown; namespace?: unknown } | null | undefined) =>
+  typeof options?.tenant_id === 'string' || typeof options?.namespace === 'string'
+
+// A ref of another store or namespace is as unknown as one that never was.
+function isVersionOf(
+  fact: FactRow | undefined,
+  where: { store_id: string; asked: string | null; given: boolean },
+): boolean {
+  if (!fact || fact.store_id !== where.store_id) return false
+  return !where.given || fact.namespace === where.asked
+}
+
+interface Link {
+  readonly head: StoreHead
+  readonly old: FactRow
+  readonly fact: PreparedFact
+  readonly interval: { readonly valid_from_us: number | null; readonly valid_until_us: null }
+}
+
+/** Closes the old version at the instant the new one begins. Returns the log position. */
+async function linkSuccessor(
+  call: Call<Supersede>,
+  tx: Tx,
+  { head, old, fact, interval }: Link,
+): Promise<number> {
+  if (old.state === ERASING) return call.refuse('erasing')
+  if (old.superseded_by !== null) return refuseClosed(call, tx, old)
+  const current = await findCurrentValidity(tx, old.ref)
+  if (!current) throw new Error('a live fact has a current version')
+  const { store_id } = head
+  tx.needs(assertNotErased(tx, [fact.ref]))
+  const { seq, created_us: now_us } = await appendCrumb(tx, {
+    event_type: 'memory.superseded',
+    subject: store_id,
+    payload: {
+      ref: fact.ref,
+      old_ref: old.ref,
+      commitments_root: computeCommitmentsRoot([fact.commitment]),
+    },
+  })
+  const valid_from_us = interval.valid_from_us ?? now_us
+  if (valid_from_us <= old.valid_from_us) return call.refuse('order_inverted')
+
+  const at = { seq, now_us, predecessor: old.ref }
+  const timed = { valid_from_us, valid_until_us: null }
+  const fresh = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
+  // An imported version may have ended before its successor begins: then a gap remains.
+  const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
+  await closeVersion(tx, current, seq)
+  await insertValidity(tx, {
+    ...current,
+    from_seq: seq,
+    until_seq: null,
+    valid_until_us,
+    superseded_by: fact.ref,
+  })
+  await advanceStoreHead(tx, store_id, seq)
+  if (fact.embed_later) await enqueueReembed(call.kernel, tx, store_id)
+  const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
+  const closed = [{ ref: old.ref, valid_until_us }]
+  tx.afterCommit(() => storeIndexes(call.kernel).applyChange({ ...change, facts: fresh, closed }))
+  countCommitted(call.kernel, tx, store_id, 1)
+  return seq
+}
+
+async function refuseClosed(call: Call<Supersede>, tx: Tx, old: FactRow): Promise<never> {
+  const head = await findChainHead(tx, old)
+  return call.refuse('superseded', `the current version is ${head}`, { members: { head } })
+}
+
+/** Follows the chain to its open end; each link begins later, so that it has one. */
+async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
+  let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
+  for (let links = 0; head.superseded_by !== null && links < LINKS_MAX; links += 1) {
+    const next = await findCurrentValidity(db, head.superseded_by)
+    if (!next || next.valid_from_us <= head.valid_from_us) break
+    head = next
+  }
+  return head.ref
+}

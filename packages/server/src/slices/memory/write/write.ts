@@ -1,0 +1,207 @@
+// POST /v1/stores/{store_id}/write: remembers one content.
+
+import type { memory, WriteOptions, WriteRequest, Written } from '@custos/contract'
+import type { Handler, Once, ReplayIds } from '../../../platform/call.ts'
+import { parseTime } from '../../../platform/clock.ts'
+import type { Kernel } from '../../../platform/kernel.ts'
+import { admitItems, redactedOr } from '../../governance/index.ts'
+import { meter } from '../../tenants/index.ts'
+import type { FactDraft } from '../facts/fact-document.ts'
+import { loadLiveFacts } from '../facts/opened-fact.ts'
+import { checkFactLimits, type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
+import { countPending } from '../stores/ingestion.ts'
+import { parseNamespace } from '../stores/namespace.ts'
+import { requireCapability, type StoreSettings } from '../stores/store-settings.ts'
+import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
+import { findDuplicates, findDuplicatesInBatch } from './duplicates.ts'
+import { insertFacts } from './insert-facts.ts'
+
+export type Asking = Parameters<typeof admitItems>[0]
+
+/** As they may be written. Refuses `policy_denied` and `approval_required`. */
+export async function gateWrites<T extends WriteRequest>(
+  call: Asking,
+  store_id: string,
+  requests: readonly T[],
+): Promise<T[]> {
+  const metadatas = requests.map(metadataOf)
+  const contexts = requests.map(({ content }, i) => ({ store_id, content, metadata: metadatas[i] }))
+  const redactions = await admitItems(call, 'memory.write', contexts)
+  return requests.map((request, i) => {
+    const content = redactedOr(redactions[i], 'content', request.content)
+    const metadata = redactedOr(redactions[i], 'metadata', metadatas[i])
+    if (metadata === metadatas[i]) return { ...request, content }
+    return { ...request, content, options: { ...request.options, metadata } }
+  })
+}
+
+/** The one that is kept: what stands in `options` wins. */
+const metadataOf = ({ metadata, options }: WriteRequest) => options?.metadata ?? metadata
+
+/** What is kept with an idempotency key: numbers, nothing of the content. */
+export interface WriteReplayIds extends ReplayIds {
+  readonly ref: number
+  readonly duplicate_of: number | null
+  readonly log_seq: number
+  readonly token_count: number
+}
+
+/** What a unit of `once` hands out: rendered after it, since opening a seal needs the keyring. */
+export type WriteResult<T, I> = { readonly fresh: T } | { readonly again: I }
+
+export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): Written => ({
+  ref: ids.ref,
+  content_hash: fact.content_hash,
+  status: 'stored',
+  duplicate_of: ids.duplicate_of,
+  log_seq: ids.log_seq,
+  token_count: ids.token_count,
+})
+
+/** The same answer from the rows; a memory erased since has no hash any more. */
+export async function showReplayedWrite(
+  kernel: Kernel,
+  tenant_id: string,
+  ids: WriteReplayIds,
+): Promise<Written> {
+  const { ref, duplicate_of, log_seq, token_count } = ids
+  const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, [ref]))
+  const fact = facts.get(ref)
+  return {
+    ref,
+    content_hash: fact?.document.fact_id ?? null,
+    status: fact ? 'stored' : 'erased',
+    duplicate_of,
+    log_seq,
+    token_count,
+  }
+}
+
+type Write = typeof memory.write
+
+export const write: Handler<Write> = async (call, { params, query, body }) => {
+  // A store that is not there is no policy's business.
+  await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
+  const [admitted = body] = await gateWrites(call, params.store_id, [body])
+  return writeAdmitted(call, { params, query, body: admitted })
+}
+
+const writeAdmitted: Handler<Write> = (call, { params, body }) =>
+  retryOnStoreConflict(async () => {
+    const { kernel, tenant_id, operation } = call
+    const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
+    const { settings } = target
+    const where = { operation: operation.id, loc: ['body'] }
+    const { draft, valid_from_us } = parseWrite(tenant_id, settings, body, where)
+
+    const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
+    const author = { tenant_id, principal: call.principal.key_id }
+    const [fact] = await prepareFacts(kernel, author, settings, [draft])
+    if (!fact) throw new Error('one draft makes one fact')
+
+    const once: Once<WriteResult<Written, WriteReplayIds>> = {
+      async run(tx) {
+        const head = await loadTargetHead(kernel, tx, target)
+        const interval = { valid_from_us, valid_until_us: null }
+        const { log_seq } = await insertFacts(kernel, tx, head, [{ fact, interval }])
+        meter(tx, operation.id, fact.bytes)
+        const { ref, token_count } = fact
+        const ids = { ref, duplicate_of, log_seq, token_count }
+        return { reply: { fresh: showWriteReply(fact, ids) }, ids }
+      },
+      // Written by run above.
+      replay: async (_, ids) => ({ again: ids as WriteReplayIds }),
+    }
+    const store = { tenant_id, ...params }
+    const outcome = await countPending(kernel, store, 1, () => call.once(once))
+    if ('fresh' in outcome) return outcome.fresh
+    return showReplayedWrite(kernel, tenant_id, outcome.again)
+  })
+
+interface WriteIntent {
+  readonly draft: FactDraft
+  /** Null: from the moment of the write. A store without bi_temporal takes no other (GMP 2.3). */
+  readonly valid_from_us: number | null
+}
+
+/** Options of a write wherever they stand; the ones in `options` win. */
+export function mergeWriteOptions(request: WriteRequest): WriteOptions {
+  const { content: _, options, ...top } = request
+  const inner = Object.entries(options ?? {}).filter(([, value]) => value != null)
+  return { ...top, ...Object.fromEntries(inner) }
+}
+
+/** Refuses `capability_not_supported`, `rejected` and `validation`. */
+export function parseWrite(
+  tenant_id: string,
+  store: StoreSettings,
+  request: WriteRequest,
+  where: { readonly operation: string; readonly loc: readonly (string | number)[] },
+): WriteIntent {
+  const options = mergeWriteOptions(request)
+  const namespace = parseNamespace(tenant_id, options)
+  if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
+  const draft = { content: request.content, metadata: options.metadata ?? {}, namespace }
+  checkFactLimits(draft, where.loc)
+  const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
+  // The schema's timestamp format has accepted it already.
+  return { draft, valid_from_us: given ? parseTime(given) : null }
+}
+
+interface BatchIds {
+  readonly [key: string]: unknown
+  readonly refs: number[]
+  readonly duplicates: { index: number; duplicate_of: number }[]
+  readonly log_seq: number | null
+}
+
+type WriteBatch = typeof memory.write_batch
+
+export const writeBatch: Handler<WriteBatch> = async (call, { params, query, body }) => {
+  await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
+  const items = await gateWrites(call, params.store_id, body.items)
+  return writeAdmittedBatch(call, { params, query, body: { ...body, items } })
+}
+
+const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
+  retryOnStoreConflict(async () => {
+    const { kernel, tenant_id, operation } = call
+    const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
+    const intents = body.items.map((item, i) =>
+      parseWrite(tenant_id, target.settings, item, {
+        operation: operation.id,
+        loc: ['body', 'items', i],
+      }),
+    )
+    const drafts = intents.map(({ draft }) => draft)
+
+    const found = await findDuplicates(kernel, { tenant_id, ...params }, drafts)
+    const author = { tenant_id, principal: call.principal.key_id }
+    const facts = await prepareFacts(kernel, author, target.settings, drafts)
+    const refs = facts.map((fact) => fact.ref)
+    const now_us = kernel.clock.now()
+    const isCurrent = (i: number) => (intents[i]?.valid_from_us ?? now_us) <= now_us
+    const duplicates = findDuplicatesInBatch(facts, found, isCurrent).flatMap(
+      (duplicate_of, index) => (duplicate_of === null ? [] : [{ index, duplicate_of }]),
+    )
+
+    const once: Once<BatchIds> = {
+      async run(tx) {
+        const head = await loadTargetHead(kernel, tx, target)
+        const bytes = facts.reduce((sum, fact) => sum + fact.bytes, 0)
+        for (const fact of facts) meter(tx, operation.id, fact.bytes)
+        if (facts.length === 0) meter(tx, operation.id, bytes)
+        const inserts = facts.map((fact, i) => ({
+          fact,
+          interval: { valid_from_us: intents[i]?.valid_from_us ?? null, valid_until_us: null },
+        }))
+        const written = facts.length > 0 ? await insertFacts(kernel, tx, head, inserts) : null
+        const ids = { refs, duplicates, log_seq: written?.log_seq ?? null }
+        return { reply: ids, ids }
+      },
+      // Refs, positions and nothing else: the answer is what was kept.
+      replay: async (_, ids) => ids as BatchIds,
+    }
+    const store = { tenant_id, ...params }
+    return countPending(kernel, store, facts.length, () => call.once(once))
+  })

@@ -1,0 +1,68 @@
+// Trust tiers: their order, and how much of a claim holds.
+
+import {
+  type Authority,
+  type RecordedAuthority,
+  TRUST_TIERS,
+  type TrustTier,
+} from '@custos/contract'
+import { foldName, isObject, isText, type JsonObject } from '@custos/proof'
+import type { Kernel } from '../../platform/kernel.ts'
+
+export const tierRank = (tier: TrustTier): number => TRUST_TIERS.indexOf(tier)
+
+/**
+ * The claim within the credential's ceiling; without a claim `untrusted`.
+ * @param ceiling of the credential; null: none was set
+ */
+export function effectiveTier(
+  ceiling: TrustTier | null | undefined,
+  claimed: TrustTier | null | undefined,
+): TrustTier {
+  const claim = claimed ?? 'untrusted'
+  const most = ceiling ?? 'root'
+  return tierRank(claim) <= tierRank(most) ? claim : most
+}
+
+/** An authority as it stands in a request: absent members are null. */
+export interface ClaimedAuthority {
+  readonly [key: string]: string | null
+  readonly delegation_ref: string | null
+  readonly human_principal: string | null
+  readonly trust_tier: TrustTier | null
+}
+
+export const claimedAuthority = (authority: Authority | undefined): ClaimedAuthority => ({
+  delegation_ref: authority?.delegation_ref ?? null,
+  human_principal: authority?.human_principal ?? null,
+  trust_tier: authority?.trust_tier ?? null,
+})
+
+/** The same as it stands in a record. */
+export const recordedAuthority = (
+  claimed: ClaimedAuthority,
+  ceiling: TrustTier | null | undefined,
+): RecordedAuthority => ({
+  delegation_ref: claimed.delegation_ref,
+  human_principal: claimed.human_principal,
+  claimed_tier: claimed.trust_tier,
+  trust_tier: effectiveTier(ceiling, claimed.trust_tier),
+})
+
+/** As the request names it; null: nobody is named. */
+export function principalOf({ authority }: JsonObject): string | null {
+  if (!isObject(authority)) return null
+  const human = authority['human_principal']
+  return isText(human) ? human : null
+}
+
+/** An HMAC of the name as it reads: holds also where a policy took the name out. */
+export async function principalLabel(
+  kernel: Kernel,
+  tenant_id: string,
+  name: string | null,
+): Promise<string | null> {
+  const folded = name === null ? '' : foldName(name)
+  if (folded === '') return null
+  return (await kernel.keyring.tenant(tenant_id)).label(`principal\n${folded}`)
+}

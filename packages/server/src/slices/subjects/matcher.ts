@@ -1,0 +1,101 @@
+// Pure: what is searched for about a person, and whether a memory or a decision fits it.
+
+import type { JsonObject, SubjectFind } from '@custos/contract'
+import { canonicalize, type JsonObject as ProofJson } from '@custos/proof'
+import { findOccurrences, foldText, textsIn, toNfc } from '../decisions/index.ts'
+
+export interface Matcher {
+  ofFact(content: string, metadata: JsonObject): boolean
+  /** Over all texts of a decision; null: there is no word that decisions could be searched for. */
+  readonly ofDecision: ((texts: readonly string[]) => boolean) | null
+}
+
+/** A value of metadata that is shorter says too little of whom a text is about. */
+const DISTINCT_CHARS = 4
+
+type FoldFunction = (text: string) => string
+
+const foldFunction = ({ match = 'ignore_case' }: SubjectFind): FoldFunction =>
+  match === 'ignore_case' ? (text) => foldText(text).text : toNfc
+
+/** Nothing to search for, in words for the caller; null: there is something. */
+export function explainEmptyFind({ text, metadata = {} }: SubjectFind): string | null {
+  if (text === undefined && Object.keys(metadata).length === 0)
+    return 'find names neither a text nor an entry of metadata'
+  if (text !== undefined && [...toNfc(text).trim()].length < 2)
+    return 'find.text has fewer than two characters beside blanks'
+  return null
+}
+
+/** The same text for the same search, to be labelled: key order and normal form left aside. */
+export function canonicalFind(find: SubjectFind): string {
+  const { text, metadata = {}, match = 'ignore_case' } = find
+  const wanted: ProofJson = {
+    match,
+    metadata,
+    ...(text === undefined ? {} : { text: foldFunction(find)(toNfc(text).trim()) }),
+  }
+  return canonicalize(wanted)
+}
+
+export function buildMatcher(find: SubjectFind): Matcher {
+  const folded = foldFunction(find)
+  const { text, metadata = {} } = find
+  const wanted = text === undefined ? null : folded(toNfc(text).trim())
+  const entries = Object.entries(metadata)
+  const holds = (texts: Iterable<string>) =>
+    wanted === null || [...texts].some((text) => contains(folded(text), wanted))
+  return {
+    ofFact: (content, of) =>
+      entries.every(([key, value]) => Object.hasOwn(of, key) && of[key] === value) &&
+      holds([content, ...textsIn(of)]),
+    ofDecision: buildDecisionMatcher(wanted, entries, folded),
+  }
+}
+
+/**
+ * All of it must be in the decision: the text anywhere, values of metadata as whole words. Flags
+ * are no words; where nothing else is left, or only short values, decisions are not searched.
+ */
+function buildDecisionMatcher(
+  wanted: string | null,
+  entries: readonly (readonly [string, string | number | boolean])[],
+  folded: FoldFunction,
+): Matcher['ofDecision'] {
+  const words = entries.flatMap(([, value]) => {
+    const word = typeof value === 'boolean' ? '' : folded(toNfc(String(value)).trim())
+    return word === '' ? [] : [word]
+  })
+  if (wanted === null && !words.some((word) => [...word].length >= DISTINCT_CHARS)) return null
+  return (texts) => {
+    const all = texts.map(folded)
+    return (
+      (wanted === null || all.some((text) => contains(text, wanted))) &&
+      words.every((word) => all.some((text) => containsWord(text, word)))
+    )
+  }
+}
+
+const contains = (text: string, wanted: string): boolean =>
+  !findOccurrences(text, wanted).next().done
+
+const WORD = /[\p{L}\p{N}\p{M}_]/u
+
+function containsWord(text: string, word: string): boolean {
+  for (const at of findOccurrences(text, word)) {
+    const [before, after] = [characterBefore(text, at), characterAt(text, at + word.length)]
+    const begins = before === '' || !WORD.test(before) || !WORD.test(characterAt(word, 0))
+    const ends = after === '' || !WORD.test(after) || !WORD.test(characterBefore(word, word.length))
+    if (begins && ends) return true
+  }
+  return false
+}
+
+const characterAt = (text: string, at: number): string =>
+  at < text.length ? String.fromCodePoint(text.codePointAt(at) ?? 0) : ''
+
+function characterBefore(text: string, at: number): string {
+  if (at === 0) return ''
+  const pair = at >= 2 ? text.codePointAt(at - 2) : undefined
+  return pair !== undefined && pair > 0xffff ? String.fromCodePoint(pair) : text.charAt(at - 1)
+}

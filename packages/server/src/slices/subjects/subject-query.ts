@@ -1,0 +1,148 @@
+// Reads what is asked for: what to find, in which stores, received and due when.
+
+import type { SubjectFind } from '@custos/contract'
+import type { Principal } from '../../platform/call.ts'
+import { parseTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { findStore, parseNamespace } from '../memory/index.ts'
+import { dueAfter } from './due.ts'
+import { buildMatcher, canonicalFind, explainEmptyFind } from './matcher.ts'
+import type { SearchOptions } from './search.ts'
+
+export interface SubjectQueryBody {
+  readonly find: SubjectFind
+  readonly store_ids?: readonly string[]
+  readonly namespace?: string | null
+  readonly include_decisions?: boolean
+  readonly received_at?: string
+  readonly due_at?: string
+}
+
+export interface SubjectQuery {
+  readonly search: SearchOptions
+  /** Hex HMAC of what was searched for. */
+  readonly find_label: string
+  readonly received_us: number
+  readonly due_us: number
+}
+
+interface QueryCall {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly principal: Principal
+  read<T>(look: (db: TenantDb) => Promise<T>): Promise<T>
+}
+
+const DEFAULT_STORE = 'default'
+/** Longer than any law gives. */
+const DUE_DAYS_MAX = 366
+const DAY_US = 86_400_000_000
+
+/** Refuses `rejected` and `store_not_found`. */
+export async function parseSubjectQuery(
+  call: QueryCall,
+  body: SubjectQueryBody,
+): Promise<SubjectQuery> {
+  const fault = explainEmptyFind(body.find)
+  if (fault !== null) throw new Refusal('rejected', fault)
+  const { kernel, tenant_id } = call
+  const times = parseTimes(kernel.clock.now(), body)
+  const store_ids = await resolveStores(call, body.store_ids)
+  // Null and nothing mean the same here: wherever it is.
+  const { namespace = null } = body
+  const keys = await kernel.keyring.tenant(tenant_id)
+  return {
+    search: {
+      matcher: buildMatcher(body.find),
+      store_ids,
+      namespace: namespace === null ? undefined : parseNamespace(tenant_id, { namespace }),
+      include_decisions: body.include_decisions ?? true,
+      since_seq: -1,
+    },
+    find_label: keys.label(canonicalFind(body.find)),
+    ...times,
+  }
+}
+
+/** Null: all. A store that the key does not reach looks like one that is not there. */
+async function resolveStores(
+  call: QueryCall,
+  given: readonly string[] | undefined,
+): Promise<readonly string[] | null> {
+  const { allowed_stores } = call.principal
+  const allowed = allowed_stores.length === 0 ? null : allowed_stores
+  if (given === undefined) return allowed
+  const wanted = [...new Set(given)]
+  const known = await call.read(async (db) => {
+    for (const store_id of wanted) {
+      if (allowed !== null && !allowed.includes(store_id)) return false
+      if (store_id !== DEFAULT_STORE && !(await findStore(db, store_id))) return false
+    }
+    return true
+  })
+  if (!known) throw new Refusal('store_not_found')
+  return wanted
+}
+
+function parseTimes(now_us: number, { received_at, due_at }: SubjectQueryBody) {
+  // The schema has let through only what parses.
+  const received_us = received_at === undefined ? now_us : (parseTime(received_at) ?? now_us)
+  if (received_us > now_us) throw new Refusal('rejected', 'received_at is in the future')
+  const given = due_at === undefined ? null : parseTime(due_at)
+  const due_us = given ?? dueAfter(received_us)
+  if (due_us <= received_us) throw new Refusal('rejected', 'due_at is not after received_at')
+  if (due_us - received_us > DUE_DAYS_MAX * DAY_US)
+    throw new Refusal('rejected', `due_at is more than ${DUE_DAYS_MAX} days after received_at`)
+  return { received_us, due_us }
+}
+
+const MEMORIES = 'contents and metadata of memories, with all versions of those that fit'
+const DECISIONS = 'query, output, session, parameters and own contents of decisions'
+const OTHER_STORES = 'stores beside those named, or that the key is limited to'
+const OTHER_NAMESPACES = 'memories of other namespaces than the one named'
+const OTHERS = [
+  'records of registries (artifacts, corpora, types, actions, compositions, landing certificates)',
+  'requests for approvals and names of approvers',
+  'governed decisions, outcomes and reviews of reputation',
+  'reasons and matters of legal holds, and what retention is based on',
+  'legal_basis and requested_by in certificates of erasure',
+  'names and labels of stores, keys, tenants, namespaces and models; policies; titles of reports',
+  'texts of memories that only paraphrase or misspell what was searched for',
+  'copies outside this service: exports, answers given, backups and logs of callers',
+]
+
+type SearchScope = Pick<SearchOptions, 'matcher' | 'include_decisions' | 'store_ids'> & {
+  readonly namespace?: string | null | undefined
+}
+
+/** In words: where was looked, and where not. */
+export const describeScope = (
+  looked: SearchScope,
+): { searched: string[]; not_searched: string[] } => ({
+  searched: whyNoDecisions(looked) === null ? [MEMORIES, DECISIONS] : [MEMORIES],
+  not_searched: listNotSearched(looked),
+})
+
+const SCOPE_GONE =
+  'stores, namespaces or decisions that the request may have left out: its words are destroyed'
+
+/** Null: what the request was narrowed to cannot be read any more. */
+export function listNotSearched(looked: SearchScope | null): string[] {
+  if (looked === null) return [SCOPE_GONE, ...OTHERS]
+  const reason = whyNoDecisions(looked)
+  return [
+    ...(looked.store_ids === null ? [] : [OTHER_STORES]),
+    ...(looked.namespace === undefined ? [] : [OTHER_NAMESPACES]),
+    ...(reason === null ? [] : [`the text of decisions: ${reason}`]),
+    ...OTHERS,
+  ]
+}
+
+/** Null: they are searched. */
+function whyNoDecisions({ matcher, include_decisions, namespace }: SearchScope): string | null {
+  if (!include_decisions) return 'they were left out by the request'
+  if (namespace !== undefined) return 'they are of no namespace'
+  return matcher.ofDecision ? null : 'no entry of find is a word of four characters or more'
+}

@@ -1,0 +1,105 @@
+// Exports: what is declared, what is exported, and who imports it.
+
+import { isProduct, isTest, isTestSupport } from './architecture.ts'
+import type { Code, Declaration, Finding, Project } from './project.ts'
+
+const CONTRACT = 'packages/contract/'
+/** The face of a package, which programs outside this repository import. */
+const PACKAGE_FACE = /^packages\/[\w-]+\/src\/index\.ts$/
+
+export function checkExports(project: Project): Finding[] {
+  return [...unusedExports(project), ...typeDeclarations(project), ...typesPerFile(project)]
+}
+
+function productFiles({ code }: Project): Code[] {
+  return [...code.values()].filter(({ path }) => isProduct(path))
+}
+
+/** Interfaces and type aliases of product code, exported or not. */
+function typeDeclarations(project: Project): Finding[] {
+  return productFiles(project).flatMap(({ path, declarations }) =>
+    declarations
+      .filter(({ kind }) => kind === 'type')
+      .map(({ name, line }) => {
+        const use = 'a type that is there already'
+        return { path, line, rule: 'type-declaration', message: `declares ${name}`, use }
+      }),
+  )
+}
+
+function typesPerFile(project: Project): Finding[] {
+  const max = project.architecture.limits.exported_types
+  const findings: Finding[] = []
+  for (const { path, declarations } of productFiles(project)) {
+    if (path.startsWith(CONTRACT)) continue
+    const types = declarations.filter(({ kind, exported }) => kind === 'type' && exported)
+    const [line, weight] = [types[max]?.line, types.length - max]
+    if (line === undefined) continue
+    const message = `${types.length} exported types, at most ${max}`
+    findings.push({ path, line, rule: 'exported-types', message, use: 'fewer types', weight })
+  }
+  return findings
+}
+
+/** Names that product code exports and no file imports. */
+function unusedExports(project: Project): Finding[] {
+  const { none } = exportUse(project)
+  return none.map(({ path, line, name }) => {
+    const message = `nothing imports ${name}`
+    return { path, line, rule: 'unused-export', message, use: 'no export' }
+  })
+}
+
+/** Product exports that no file imports, and those that only tests import. */
+export function exportUse(project: Project): { none: ExportedName[]; tests: ExportedName[] } {
+  const imported = importedNames(project)
+  const use = Object.groupBy(exportedNames(project), ({ path, name }) => {
+    const users = [imported.get(`${path}#${name}`), imported.get(`${path}#*`)]
+    return users.find((user) => user === 'product') ?? users.find(Boolean) ?? 'none'
+  })
+  return { none: use.none ?? [], tests: use.tests ?? [] }
+}
+
+type ExportedName = Pick<Declaration, 'name' | 'line' | 'kind'> & { readonly path: string }
+
+/** Declared exports, and the names a slice's face passes on. */
+function* exportedNames(project: Project): Generator<ExportedName> {
+  for (const { path, declarations, imports } of productFiles(project)) {
+    for (const declaration of declarations) if (declaration.exported) yield { ...declaration, path }
+    if (PACKAGE_FACE.test(path)) continue
+    for (const { reexport, names, line, kind } of imports)
+      if (reexport) for (const name of names) yield { path, line, name, kind: isType(kind) }
+  }
+}
+
+function isType(kind: string): 'type' | 'value' {
+  return kind === 'type' ? 'type' : 'value'
+}
+
+/** By `file#name`, whether product code or only tests import it; `export *` is looked through. */
+function importedNames({ code }: Project): Map<string, 'product' | 'tests'> {
+  const imported = new Map<string, 'product' | 'tests'>()
+  const note = (path: string, name: string, user: 'product' | 'tests') => {
+    const key = `${path}#${name}`
+    if (imported.get(key) === 'product' || imported.get(key) === user) return
+    imported.set(key, user)
+    for (const { reexport, names, target } of code.get(path)?.imports ?? [])
+      if (reexport && target !== undefined && names.includes('*')) note(target, name, user)
+  }
+  for (const { path, imports } of code.values()) {
+    const user =
+      isTest(path) || isTestSupport(path) || path.startsWith('test/') ? 'tests' : 'product'
+    for (const { specifier, target, names, reexport } of imports) {
+      const file = target ?? packageFace(specifier)
+      // What a package's face passes on is public; other `export *` are looked through above.
+      const inner = reexport && !PACKAGE_FACE.test(path)
+      for (const name of names) if (file && !(inner && name === '*')) note(file, name, user)
+    }
+  }
+  return imported
+}
+
+function packageFace(specifier: string): string | undefined {
+  const [, name] = /^@custos\/([\w-]+)$/.exec(specifier) ?? []
+  return name === undefined ? undefined : `packages/${name}/src/index.ts`
+}
