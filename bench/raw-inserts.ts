@@ -2,7 +2,7 @@
 
 import { Pool, type PoolClient } from 'pg'
 import { foundation } from '../packages/server/src/platform/db/migrations/0001-foundation.ts'
-import { tableDdl } from '../packages/server/src/platform/db/schema/ddl.ts'
+import { tableDdl } from '../packages/server/src/platform/db/migrations/ddl.ts'
 import type { PostgresServer } from './engines.ts'
 import type { RawInsert } from './raw-rows.ts'
 

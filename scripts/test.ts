@@ -51,6 +51,7 @@ if (chosen.embedded.length + chosen.postgres.length + chosen.alone.length === 0)
 }
 const postgres = chosen.needs_postgres ? await startPostgres() : undefined
 const covers = positionals.length === 0 && chosen.postgres.length > 0
+if (values.slow) process.env['CUSTOS_TEST_SLOW'] = '1'
 const timeout_ms = values.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS
 const each = { files_max: FILES_OF_A_PROCESS, timeout_ms }
 const options: RunOptions = {

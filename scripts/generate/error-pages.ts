@@ -1,4 +1,4 @@
-// One page for every refusal code: status, meaning, what to do, which operations answer it.
+// One page per refusal code: status, meaning, advice, and the operations that return it.
 
 import {
   COMMON_REFUSALS,
@@ -36,7 +36,7 @@ function pageOf(code: RefusalCode, operations: readonly OperationSpec[]): string
     '## What to do',
     advice,
     '',
-    '## Who answers it',
+    '## Returned by',
     ...answeringLines(code, operations),
     '',
   ]
@@ -44,13 +44,13 @@ function pageOf(code: RefusalCode, operations: readonly OperationSpec[]): string
 }
 
 function answeringLines(code: RefusalCode, operations: readonly OperationSpec[]): string[] {
-  if (COMMON_REFUSALS.some((common) => common === code)) return ['Any operation it can apply to.']
+  if (COMMON_REFUSALS.some((common) => common === code)) return ['Every operation it applies to.']
   const answering = operations.filter((operation) => answers(operation, code))
-  if (answering.length === 0) return ['Requests that reach no operation.']
+  if (answering.length === 0) return ['Requests that match no operation.']
   return answering.map(({ id, method, path }) => `- \`${id}\`: ${method} \`${path}\``)
 }
 
-// What the edge refuses by itself besides: who calls, and a key that is used again.
+// The HTTP layer adds refusals by caller and by idempotency key.
 function answers({ refuses, access, idempotent }: OperationSpec, code: RefusalCode): boolean {
   if (code === 'operator_required') return access === 'operator'
   if (code === 'tenant_required') return access === 'tenant'
@@ -68,9 +68,9 @@ function indexOf(codes: readonly RefusalCode[]): string {
     '',
     NOTE,
     '',
-    'Every answer of 400 and above is JSON with `detail`, `error` (one of these codes) and',
-    '`request_id`: problem details (RFC 9457), or for `validation` and `malformed_json` the list',
-    'of what is wrong. The codes are stable; texts may change.',
+    'Every reply of 400 and above is JSON with `detail`, `error` (one of these codes) and',
+    '`request_id`: problem details (RFC 9457), or for `validation` and `malformed_json` a list of',
+    'problems. The codes are stable; texts may change.',
     '',
     '| Code | Status | Meaning |',
     '|---|---|---|',

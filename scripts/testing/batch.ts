@@ -63,6 +63,8 @@ export async function runQueue(directory: string): Promise<void> {
   const queue: Queue = JSON.parse(readFileSync(join(directory, QUEUE), 'utf8'))
   process.env['CUSTOS_TEST_ENGINE'] = queue.engine
   const coverage = queue.covers ? startCoverage() : undefined
+  // A test may wait for a timer that does not keep the process open.
+  const open = setInterval(() => {}, 60_000)
   let taken = 0
   for (const [index, file] of queue.files.entries()) {
     if (taken === queue.files_max) break
@@ -72,5 +74,6 @@ export async function runQueue(directory: string): Promise<void> {
       await import(pathToFileURL(join(ROOT, file)).href)
     })
   }
+  clearInterval(open)
   if (coverage) writeCoverage(coverage, join(directory, `${CALLED}${process.pid}`))
 }

@@ -51,8 +51,7 @@ export function chooseFiles(words: readonly string[], selection: Selection): Cho
   const both = either.filter(
     (path) => words.length === 0 && ON_BOTH.some((rule) => rule.test(path)),
   )
-  const isAlone = (path: string) =>
-    selection['test-name-pattern'].length > 0 || ALONE.test(path)
+  const isAlone = (path: string) => selection['test-name-pattern'].length > 0 || ALONE.test(path)
   const here = selection.postgres ? [] : files
   const postgres = selection.postgres || selection.all ? either : both
   return {

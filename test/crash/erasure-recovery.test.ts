@@ -2,16 +2,23 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 import { fsck } from './testing/command-line.ts'
 import { isInterrupted, scenarios } from './testing/erasures.ts'
 import { Stage } from './testing/stage.ts'
 
-const RECOVERED = ['erasure:applied', 'erasure:caches_dropped', 'erasure:verified', 'erasure:certified', 'erasure:completed']
+const RECOVERED = [
+  'erasure:applied',
+  'erasure:caches_dropped',
+  'erasure:verified',
+  'erasure:certified',
+  'erasure:completed',
+]
 
 test('killed again while recovering, an erasure is completed by a later start', async (t) => {
   const stage = new Stage(t)
   await stage.start()
-  for (const [i, scenario] of scenarios.entries()) {
+  for (const [i, scenario] of casesOf(scenarios, 2).entries()) {
     const subject = await scenario.prepare(stage.client, `r${i}`)
     await stage.server.arm([{ name: 'erasure:ledger_recorded', how: 'kill' }])
     assert.ok(await isInterrupted(() => subject.erase(stage.client)))

@@ -1,7 +1,8 @@
-// kill -9 at every named step of an erasure: the next start undoes it or completes it.
+// kill -9 at the named steps of an erasure, in the short form at some of them: the next start undoes it or completes it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 import { fsck } from './testing/command-line.ts'
 import { isInterrupted, type Scenario, scenarios } from './testing/erasures.ts'
 import { Stage } from './testing/stage.ts'
@@ -24,8 +25,10 @@ for (const scenario of scenarios) {
     await stage.start()
     const steps = await stepsOf(stage, scenario)
     t.diagnostic(steps.join(' '))
-    assert.ok(steps.length >= 8 && steps[0] === 'erasure:marked' && steps.at(-1) === 'erasure:completed')
-    for (const [i, step] of steps.entries()) {
+    assert.ok(
+      steps.length >= 8 && steps[0] === 'erasure:marked' && steps.at(-1) === 'erasure:completed',
+    )
+    for (const [i, step] of casesOf(steps, 3).entries()) {
       const subject = await scenario.prepare(stage.client, `s${i}`)
       await stage.server.arm([{ name: step, how: 'kill' }])
       assert.ok(await isInterrupted(() => subject.erase(stage.client)), step)

@@ -2,17 +2,17 @@
 
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 import { fsck } from './testing/command-line.ts'
 import { Stage } from './testing/stage.ts'
 
-const KILLS = 8
-const STEP_MS = 90
+const MOMENTS_MS = [90, 180, 270, 360, 450, 540, 630, 720]
 
 test('killed at any moment of its first start, the service starts on what is there', async (t) => {
-  for (let kill = 1; kill <= KILLS; kill += 1) {
+  for (const moment_ms of casesOf(MOMENTS_MS, 3)) {
     const stage = new Stage(t)
     const server = stage.spawn()
-    await delay(kill * STEP_MS)
+    await delay(moment_ms)
     await server.killed()
     const client = await stage.start()
     await client.ok('POST', '/v1/stores/default/write', { body: { content: 'The first memory' } })

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { casesOf, roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { fsck } from './testing/command-line.ts'
 import { killAtStep, killSubject, stepsOf } from './testing/kill-subject.ts'
 import { Stage } from './testing/stage.ts'
@@ -14,7 +15,7 @@ test('killed at any step, the erasure of a person ends with one certificate each
   const own = steps.filter((step) => step.startsWith('subject:'))
   assert.equal(own.length, 7)
   assert.ok(steps.includes('erasure:ledger_recorded') && steps.includes('erasure:completed'))
-  for (const [i, step] of steps.entries()) await killAtStep(stage, step, `Ravi${i}x`)
+  for (const [i, step] of casesOf(steps, 5).entries()) await killAtStep(stage, step, `Ravi${i}x`)
   const verdict = await stage.client.ok('GET', '/v1/gcrumbs/verify?full=true')
   assert.equal(verdict.status, 'intact')
   await stage.server.stop()
@@ -22,4 +23,4 @@ test('killed at any step, the erasure of a person ends with one certificate each
 })
 
 test('killed at random, the erasure of a person of several batches ends all the same', (t) =>
-  killSubject(t, { facts: 600, kills: 5, delay_ms: 700 }))
+  killSubject(t, { facts: 600, kills: roundsOf(2, 5), delay_ms: 700 }))

@@ -14,16 +14,16 @@ import { blocksOf, ROOT, readPage } from './testing/page.ts'
 
 const CLI = join(ROOT, 'packages', 'cli', 'bin', 'custos.js')
 
-/** Exit status and everything it said. */
-async function run(script: string): Promise<{ status: unknown; said: string }> {
+/** Exit status and everything it printed. */
+async function run(script: string): Promise<{ status: unknown; output: string }> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'exit')
-  const said = await Promise.all([text(child.stdout), text(child.stderr)])
+  const output = await Promise.all([text(child.stdout), text(child.stderr)])
   const [status] = await ended
-  return { status, said: said.join('') }
+  return { status, output: output.join('') }
 }
 
 /** A stopped directory with one memory, one decision and one erasure. */
@@ -56,23 +56,26 @@ test('the command of the page moves a directory, with proof, and serve refuses i
       .replace('./custos-data', `'${filled.data_dir}'`)
       .replace('npx custos', `'${process.execPath}' '${CLI}'`)
     const moved = await run(command)
-    assert.equal(moved.status, 0, moved.said)
-    assert.match(moved.said, /\nfacts +1 {2}[0-9a-f]{64}\n/)
+    assert.equal(moved.status, 0, moved.output)
+    assert.match(moved.output, /\nfacts +1 {2}[0-9a-f]{64}\n/)
     const proof = new RegExp(`\n${filled.tenant_id} +(\\d+) +\\1 +1 +1 +1 {2}[0-9a-f]{64}\n`)
-    assert.match(moved.said, proof)
+    assert.match(moved.output, proof)
     assert.match(
-      moved.said,
+      moved.output,
       /keyring: \d+ secrets, \d+ destroyed secrets, 6 signing keys and 1 ent/,
     )
-    assert.match(moved.said, /fsck of the copy: nothing found\n\ndone\. /)
-    assert.doesNotMatch(moved.said, /ferry/)
+    assert.match(moved.output, /fsck of the copy: nothing found\n\ndone\. /)
+    assert.doesNotMatch(moved.output, /ferry/)
 
     const again = await run(command)
-    assert.deepEqual([again.status, again.said.split('\n').length], [1, 2], again.said)
-    assert.match(again.said, /^custos migrate-engine: .* is not empty \(rows in instance\)/)
+    assert.deepEqual([again.status, again.output.split('\n').length], [1, 2], again.output)
+    assert.match(again.output, /^custos migrate-engine: .* is not empty \(rows in instance\)/)
     const old = await run(`'${process.execPath}' '${CLI}' serve --data-dir '${filled.data_dir}'`)
-    assert.deepEqual([old.status, old.said.split('\n').length], [1, 2], old.said)
-    assert.match(old.said, /^custos serve: the data of .* was moved to PostgreSQL: set CUSTOS_DATA/)
+    assert.deepEqual([old.status, old.output.split('\n').length], [1, 2], old.output)
+    assert.match(
+      old.output,
+      /^custos serve: the data of .* was moved to PostgreSQL: set CUSTOS_DATA/,
+    )
   } finally {
     await data.drop()
     await keys.drop()

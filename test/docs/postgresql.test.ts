@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { withPostgres } from '../../packages/server/src/platform/db/postgres-connection.ts'
+import { withPostgres } from '../../packages/server/src/platform/db/postgres/connection.ts'
 import { type Cluster, startCluster } from '../../packages/server/src/testing/postgres-cluster.ts'
 import { blocksOf, ROOT, readPage } from './testing/page.ts'
 
@@ -61,26 +61,26 @@ function custos(command: string, role: string, keyring_url: string): ChildProces
   })
 }
 
-/** Exit status and everything it said. */
-async function ended(child: ChildProcess): Promise<{ status: unknown; said: string }> {
-  const [[status], ...said] = await Promise.all([
+/** Exit status and everything it printed. */
+async function ended(child: ChildProcess): Promise<{ status: unknown; output: string }> {
+  const [[status], ...output] = await Promise.all([
     once(child, 'exit'),
     ...[child.stdout, child.stderr].map((pipe) => (pipe ? text(pipe) : '')),
   ])
-  return { status, said: said.join('') }
+  return { status, output: output.join('') }
 }
 
 /** Serves until `use` is done with its URL. */
 async function serving(child: ChildProcess, use: (url: string) => Promise<void>): Promise<void> {
   const end = once(child, 'exit')
   try {
-    let said = ''
+    let output = ''
     for await (const chunk of child.stdout ?? []) {
-      said += chunk
-      const url = /http:\/\/\S+/.exec(said)?.[0]
+      output += chunk
+      const url = /http:\/\/\S+/.exec(output)?.[0]
       if (url) return await use(url)
     }
-    assert.fail(said)
+    assert.fail(output)
   } finally {
     child.kill('SIGTERM')
     await end
@@ -100,10 +100,10 @@ test('the roles of the page migrate and serve; who serves makes and sees nothing
   const keyring_url = urlOf(keys, 'custos_keyring', 'custos_keyring')
   const early = await ended(custos('serve', 'custos_service', keyring_url))
   assert.equal(early.status, 1)
-  assert.match(early.said, /custos migrate/)
+  assert.match(early.output, /custos migrate/)
 
   const migrated = await ended(custos('migrate', 'custos_owner', keyring_url))
-  assert.equal(migrated.status, 0, migrated.said)
+  assert.equal(migrated.status, 0, migrated.output)
 
   await serving(custos('serve', 'custos_service', keyring_url), writeOne)
   await withPostgres(urlOf(data, 'custos_service', 'custos'), async (connection) => {

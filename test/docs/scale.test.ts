@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { migrationsOf } from '../../packages/server/src/platform/db/migrate.ts'
+import { migrationsOf } from '../../packages/server/src/platform/db/migrations/migrations.ts'
 import { blocksOf, readPage } from './testing/page.ts'
 
 const page = readPage('docs/operating/scale.md')

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 import { type Client, createTenant } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
 import type { ServerProcess } from '../crash/testing/server-process.ts'
@@ -51,10 +52,12 @@ async function clientsFor(servers: readonly ServerProcess[]): Promise<Client[]> 
   return clientsOf(servers, api_key)
 }
 
-for (const [skew, ahead_ms] of [
+const SKEWS = [
   ['a minute', MINUTE_MS],
   ['an hour', 60 * MINUTE_MS],
-] as const)
+] as const
+
+for (const [skew, ahead_ms] of casesOf(SKEWS, 1))
   test(`clocks ${skew} apart: memories that one decision used are erased by both`, async (t) => {
     const fleet = await openFleet(t)
     // The one with the right time first: it makes the signing keys, which are good from then on.
@@ -73,7 +76,14 @@ for (const [skew, ahead_ms] of [
     await fsck(fleet.options)
   })
 
-for (const point of ['erasure:marked', 'erasure:planned', 'erasure:ledger_recorded', 'erasure:verified'] as const)
+const POINTS = [
+  'erasure:marked',
+  'erasure:planned',
+  'erasure:ledger_recorded',
+  'erasure:verified',
+] as const
+
+for (const point of casesOf(POINTS, 2))
   test(`a process that stood still at ${point} harms nothing when it goes on`, async (t) => {
     const fleet = await openFleet(t)
     const servers = await Promise.all(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { withPostgres } from '../../packages/server/src/platform/db/postgres-connection.ts'
+import { withPostgres } from '../../packages/server/src/platform/db/postgres/connection.ts'
 import { createDatabase } from '../../packages/server/src/testing/postgres.ts'
 import { Client, createTenant } from '../crash/testing/client.ts'
 import { custos, fsck } from '../crash/testing/command-line.ts'

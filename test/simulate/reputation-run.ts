@@ -1,6 +1,6 @@
 // The scenarios of reputation: who reviews, and what that does to scores with and without caps.
 
-import { type Evidence, RATING_UNIT, reviewerWeight, score } from '@custos/proof'
+import { type AgentEvidence, RATING_UNIT, reviewerWeight, score } from '@custos/proof'
 import { calibrationError, kendall, mean, spearman } from './reputation-measures.ts'
 import { type Crowd, evidenceOf, reviewsOf, type World, worldOf } from './reputation-world.ts'
 
@@ -26,7 +26,7 @@ const UNATTACKED: Crowd = MIXED
 export type Scorer = 'with caps' | 'without caps'
 
 /** The posterior mean of contract and caps, or of the contract alone. */
-const SCORERS: Readonly<Record<Scorer, (evidence: Evidence) => number>> = {
+const SCORERS: Readonly<Record<Scorer, (evidence: AgentEvidence) => number>> = {
   'with caps': (evidence) => score(evidence).cgr_score,
   'without caps': (evidence) => {
     const { n_success, n_failure, reviews } = evidence

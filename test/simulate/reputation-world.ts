@@ -1,6 +1,6 @@
 // A seeded world of agents, outcomes and reviewers, and the evidence a service would hold of it.
 
-import { type Evidence, RATING_UNIT, type ReviewEvidence } from '@custos/proof'
+import { type AgentEvidence, RATING_UNIT, type ReviewEvidence } from '@custos/proof'
 
 /** Numbers in [0, 1), the same for the same seed (mulberry32). */
 export type Random = () => number
@@ -192,7 +192,7 @@ function trainedReviews(world: World, count: number, random: Random): Review[] {
 }
 
 /** What the service holds of every agent at the end: the rules of docs/reputation.md. */
-export function evidenceOf(world: World, reviews: readonly Review[]): readonly Evidence[] {
+export function evidenceOf(world: World, reviews: readonly Review[]): readonly AgentEvidence[] {
   const rated = reviews.flatMap((review) => {
     const decision = world.decisions[review.decision]
     const rating_e6 = Math.round(review.rating * RATING_UNIT)

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import type { SealedColumn } from '../../packages/server/src/platform/kernel/sealed-column.ts'
+import { tenantKeys } from '../../packages/server/src/platform/keys/core/tenant-keys.ts'
 import { SealError } from '../../packages/server/src/platform/keys/seal.ts'
-import { tenantKeys } from '../../packages/server/src/platform/keys/shared/tenant-keys.ts'
-import type { SealedColumn } from '../../packages/server/src/platform/sealed-column.ts'
 import {
   openDocument,
   readSealed,

@@ -1,4 +1,4 @@
-// The command as a whole: help, unknown words, and settings that cannot be used.
+// The command as a whole: help, unknown commands and options, and settings that cannot be used.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { commands } from './commands/index.ts'
 import { runCustos, spawnCustos, tempDirectory } from './testing/run.ts'
 import { serveLocally } from './testing/serve-locally.ts'
 
-test('the help names every command, and each command has help of its own', async () => {
+test('the help lists every command, and each command has its own help', async () => {
   const ran = await spawnCustos(['--help'])
   assert.equal(ran.status, 0)
   for (const { name, summary } of commands)
@@ -84,7 +84,7 @@ test('a data directory in use stops the start with one line', async (t) => {
   assert.match(ran.stderr, /^custos serve: [^\n]* is in use by another process\n$/)
 })
 
-test('a port in use and a database of a newer version are one line each', async (t) => {
+test('a port in use and a database of a newer version are one-line errors', async (t) => {
   const { url, data_dir, stop } = await serveLocally(t)
   const port = new URL(url).port
   const other = join(tempDirectory(), 'data')
@@ -101,7 +101,7 @@ test('a port in use and a database of a newer version are one line each', async 
   assert.match(newer.stderr, /^custos serve: [^\n]*9999-later[^\n]*\n$/)
 })
 
-test('foreign files in the data directory are left alone', async (t) => {
+test('other files in the data directory are not touched', async (t) => {
   const data_dir = join(tempDirectory(), 'data')
   mkdirSync(join(data_dir, 'photos'), { recursive: true })
   for (const name of ['notes.txt', 'photos/one.jpg']) writeFileSync(join(data_dir, name), name)

@@ -1,4 +1,4 @@
-// The clock and the chance of a run: nothing here enters a workload.
+// The clock and the random names of a run; workloads use neither.
 
 import { randomBytes } from 'node:crypto'
 

@@ -1,18 +1,18 @@
-// Checks being gathered for one capability, with evidence that names ids and no contents.
+// The checks of one capability, with evidence that contains ids and no contents.
 
-import { type Leak, type Observation, recallOf, rounded } from './replay.ts'
+import { type LeakedFact, type Observation, recallOf, rounded } from './replay.ts'
 import type { ConformanceCheck } from './result.ts'
 
-/** Retrieval is not what is judged: half of what is asked for is enough (the protocol's gate). */
+/** Retrieval quality is not tested: half of the expected facts is enough (the protocol's gate). */
 export const RECALL_MIN = 0.5
 const NAMED_MAX = 5
-/** Refs are the server's words: enough of one to find it again. */
+/** Refs come from the server: a prefix is enough to recognise one. */
 const NAME_CHARS_MAX = 100
 
 export class Checks {
   readonly list: ConformanceCheck[] = []
 
-  /** @param expected what a store must do, said whether or not it did */
+  /** @param expected the requirement, for passed and failed checks */
   add(name: string, passed: boolean, expected: string): void {
     this.list.push({ name, passed, detail: expected })
   }
@@ -36,7 +36,11 @@ export class Checks {
   }
 
   /** No answer may hold a fact for one of these reasons. */
-  noLeak(name: string, observations: readonly Observation[], reasons: readonly Leak['wrong'][]) {
+  noLeak(
+    name: string,
+    observations: readonly Observation[],
+    reasons: readonly LeakedFact['wrong'][],
+  ) {
     const offenders = observations.flatMap(({ turn_id, leaks }) =>
       leaks
         .filter(({ wrong }) => reasons.includes(wrong))

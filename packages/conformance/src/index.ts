@@ -1,12 +1,12 @@
-// The face of the conformance suite.
+// The public interface of the conformance suite.
 
 export { type Anomaly, anomalyOf } from './isolation.ts'
 export {
   type Expectation,
   expectationsOf,
+  type ForbiddenReason,
   type GroundTruth,
   groundTruthOf,
-  type Wrong,
 } from './oracle.ts'
 export {
   leakageOf,

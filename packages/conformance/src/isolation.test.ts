@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anomalyOf, judgeGroup, type TransactionOutcome } from './isolation.ts'
+import { anomalyOf, evaluateGroup, type TransactionResult } from './isolation.ts'
 import { turnsInOrder } from './trace.ts'
 import { workloadsOf } from './workloads/all.ts'
 
-const writes = (set: Partial<TransactionOutcome> = {}): TransactionOutcome => ({
+const writes = (set: Partial<TransactionResult> = {}): TransactionResult => ({
   txn_id: 't',
   kind: 'write',
   committed: true,
@@ -16,10 +16,10 @@ const writes = (set: Partial<TransactionOutcome> = {}): TransactionOutcome => ({
   ...set,
 })
 const refused = writes({ committed: false, survives: false, is_read: false })
-const deletes = (set: Partial<TransactionOutcome> = {}): TransactionOutcome =>
+const deletes = (set: Partial<TransactionResult> = {}): TransactionResult =>
   writes({ kind: 'delete', survives: false, is_read: false, ...set })
 
-const cases: readonly [string, TransactionOutcome[], boolean, string[]][] = [
+const cases: readonly [string, TransactionResult[], boolean, string[]][] = [
   ['one writer of two is refused', [writes(), refused], false, []],
   [
     'one writer follows the other',
@@ -65,7 +65,7 @@ const cases: readonly [string, TransactionOutcome[], boolean, string[]][] = [
 
 for (const [what, transactions, base_is_read, expected] of cases)
   test(`${what}: ${expected.join() || 'no anomaly'}`, () => {
-    const { anomalies, level } = judgeGroup({ name: 'g', transactions, base_is_read })
+    const { anomalies, level } = evaluateGroup({ name: 'g', transactions, base_is_read })
     assert.deepEqual(anomalies, expected)
     assert.equal(level, expected.includes('lost_update') ? 'read_committed' : 'serializable')
   })

@@ -1,4 +1,4 @@
-// The oracle of transactions that run at once: what a group can show, and what it did show.
+// The oracle for concurrent transactions: which anomalies a group can show, and which it showed.
 
 import type { Trace, Turn } from './trace.ts'
 
@@ -36,40 +36,40 @@ export function anomalyOf(trace: Trace, turns: readonly Turn[]): Anomaly | null 
   return writes.length > 1 && reads.length > 1 ? 'write_skew' : null
 }
 
-/** What became of one transaction of a group. */
-export type TransactionOutcome = {
+/** The result of one transaction of a group. */
+export type TransactionResult = {
   readonly txn_id: string
   readonly kind: 'write' | 'delete'
-  /** The server said that it was carried out. */
+  /** The server acknowledged it. */
   readonly committed: boolean
   /** In the audit afterwards: of a write what it wrote, of a delete what it deleted. */
   readonly survives: boolean
-  /** An answer to a question about it holds it. */
+  /** An answer to a question about it contains it. */
   readonly is_read: boolean
-  /** Something written later took its place. */
+  /** A later write superseded it. */
   readonly replaced: boolean
 }
 
-export type GroupOutcome = {
+export type TransactionGroup = {
   readonly name: string
-  readonly transactions: readonly TransactionOutcome[]
-  /** An answer holds what was there before the group. */
+  readonly transactions: readonly TransactionResult[]
+  /** An answer contains the value from before the group. */
   readonly base_is_read: boolean
 }
 
 export type IsolationLevel = 'read_committed' | 'serializable'
-export type Shown = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
+export type ObservedAnomaly = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
 
 /**
  * The anomalies a group showed, and the strongest level they leave. All but a lost update are
  * forbidden at every level. Whether the deleted memory had been replaced before does not matter:
  * a delete and a write of one key leave the write, in either order, and never the deleted.
  */
-export function judgeGroup({ transactions, base_is_read }: GroupOutcome): {
-  readonly anomalies: readonly Shown[]
+export function evaluateGroup({ transactions, base_is_read }: TransactionGroup): {
+  readonly anomalies: readonly ObservedAnomaly[]
   readonly level: IsolationLevel
 } {
-  const anomalies = new Set<Shown>()
+  const anomalies = new Set<ObservedAnomaly>()
   for (const { kind, committed, survives, is_read, replaced } of transactions) {
     if (kind === 'delete') {
       if (committed && (survives || base_is_read)) anomalies.add('resurrection')
@@ -78,7 +78,7 @@ export function judgeGroup({ transactions, base_is_read }: GroupOutcome): {
     } else if (!survives) anomalies.add('lost_update')
     else if (!replaced && !is_read) anomalies.add('unread_write')
   }
-  // Both were told that theirs is the version after the same one.
+  // Both writes were acknowledged as the successor of the same version.
   const open = transactions.filter((t) => t.kind === 'write' && t.committed && !t.replaced)
   if (open.length > 1) anomalies.add('lost_update')
   const level = anomalies.has('lost_update') ? 'read_committed' : 'serializable'

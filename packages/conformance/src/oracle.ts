@@ -4,14 +4,14 @@ import type { PlacedTurn, Trace, TraceFact, Turn } from './trace.ts'
 import { turnsInOrder } from './trace.ts'
 
 /** Why a fact must not be in an answer. */
-export type Wrong = 'not_yet_written' | 'deleted' | 'foreign' | 'not_valid_then'
+export type ForbiddenReason = 'not_yet_written' | 'deleted' | 'foreign' | 'not_valid_then'
 
 export type Expectation = {
   readonly turn_id: string
-  /** Every fact on the slot that holds then: a perfect answer has all of them. */
+  /** Every fact of the slot that is valid then: a perfect answer contains all of them. */
   readonly required: readonly string[]
-  /** Facts of the trace that no answer to this question may hold, and why. */
-  readonly forbidden: ReadonlyMap<string, Wrong>
+  /** Facts of the trace that no answer to this question may contain, and why. */
+  readonly forbidden: ReadonlyMap<string, ForbiddenReason>
 }
 
 /** The expected answer of each question, by turn. */
@@ -19,7 +19,7 @@ export function expectationsOf(trace: Trace): ReadonlyMap<string, Expectation> {
   const state = startState(trace)
   const expected = new Map<string, Expectation>()
   for (const placed of turnsInOrder(trace)) {
-    advance(state, placed.turn)
+    applyTurn(state, placed.turn)
     if (placed.turn.role === 'agent_query')
       expected.set(placed.turn.turn_id, expectationAt(state, placed))
   }
@@ -38,10 +38,10 @@ export function startState(trace: Trace): OracleState {
 }
 
 /**
- * Takes in what a turn writes and deletes. What a transaction does beside others is certain only
- * when its outcome is known, so it changes nothing that is expected.
+ * Applies the writes and deletions of a turn. The effect of a concurrent transaction is known only
+ * from its result, so it does not change what is expected.
  */
-export function advance(state: OracleState, turn: Turn): void {
+export function applyTurn(state: OracleState, turn: Turn): void {
   if (turn.txn_id !== null) return
   for (const id of turn.introduces) {
     if (!state.facts.has(id)) throw new Error(`the trace introduces an unknown fact ${id}`)
@@ -54,9 +54,9 @@ export function advance(state: OracleState, turn: Turn): void {
 export function expectationAt(state: OracleState, { turn, session }: PlacedTurn): Expectation {
   const at = turn.as_of ?? turn.timestamp
   const required: string[] = []
-  const forbidden = new Map<string, Wrong>()
+  const forbidden = new Map<string, ForbiddenReason>()
   for (const fact of state.facts.values()) {
-    const wrong = wrongness(state, fact, { at, tenant_id: session.tenant_id })
+    const wrong = forbiddenReason(state, fact, { at, tenant_id: session.tenant_id })
     if (wrong !== null) forbidden.set(fact.fact_id, wrong)
     else if (fact.subject === turn.asks?.subject && fact.predicate === turn.asks.predicate)
       required.push(fact.fact_id)
@@ -64,11 +64,11 @@ export function expectationAt(state: OracleState, { turn, session }: PlacedTurn)
   return { turn_id: turn.turn_id, required, forbidden }
 }
 
-function wrongness(
+function forbiddenReason(
   state: OracleState,
   fact: TraceFact,
   { at, tenant_id }: { at: string; tenant_id: string | null },
-): Wrong | null {
+): ForbiddenReason | null {
   if (!state.introduced.has(fact.fact_id)) return 'not_yet_written'
   if (state.deleted.has(fact.fact_id)) return 'deleted'
   if (fact.tenant_id !== tenant_id) return 'foreign'
@@ -78,7 +78,7 @@ function wrongness(
 }
 
 /**
- * When a version stops to hold as far as is written: at the beginning of its successor. With every
+ * When a version stops being valid, as far as is written: when its successor begins. With every
  * later version deleted it is open again; with only the next one deleted the gap stays (rule O2).
  */
 function effectiveUntil({ facts, introduced, deleted }: OracleState, fact: TraceFact) {
@@ -94,7 +94,7 @@ function effectiveUntil({ facts, introduced, deleted }: OracleState, fact: Trace
   return null
 }
 
-/** Version chains from the oldest on, of two versions and more. */
+/** Version chains of two or more versions, oldest first. */
 export function chainsOf(trace: Trace): string[][] {
   const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
   const later = new Set(trace.facts.map((fact) => fact.superseded_by))
@@ -107,7 +107,7 @@ export function chainsOf(trace: Trace): string[][] {
   })
 }
 
-/** What the oracle makes of a whole trace, in the terms of public traces' ground truth. */
+/** The oracle's results for a whole trace, in the form of the public traces' ground truth. */
 export type GroundTruth = {
   /** The facts each question requires, by turn. */
   readonly recall_targets: ReadonlyMap<string, readonly string[]>
@@ -120,7 +120,7 @@ export type GroundTruth = {
 
 export function groundTruthOf(trace: Trace): GroundTruth {
   const state = startState(trace)
-  for (const { turn } of turnsInOrder(trace)) advance(state, turn)
+  for (const { turn } of turnsInOrder(trace)) applyTurn(state, turn)
   const partitions = Map.groupBy(trace.facts, ({ tenant_id }) => tenant_id)
   return {
     recall_targets: new Map(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { drawsOf } from './random.ts'
+import { seededDraws } from './random.ts'
 
 test('a label draws what SHA-256 of it and a counter says, across blocks', () => {
   const words: number[] = []
@@ -11,7 +11,7 @@ test('a label draws what SHA-256 of it and a counter says, across blocks', () =>
     const digest = createHash('sha256').update(`a label|${counter}`).digest()
     for (let at = 0; at < 32; at += 4) words.push(digest.readUInt32BE(at) % 1000)
   }
-  const draws = drawsOf('a label')
+  const draws = seededDraws('a label')
   assert.deepEqual(
     words.map(() => draws.int(1000)),
     words,
@@ -20,16 +20,16 @@ test('a label draws what SHA-256 of it and a counter says, across blocks', () =>
 
 test('a shuffle keeps every item, leaves the list as it was, and follows from the label', () => {
   const list = Array.from({ length: 50 }, (_, i) => i)
-  const shuffled = drawsOf('one').shuffle(list)
+  const shuffled = seededDraws('one').shuffle(list)
   assert.deepEqual(
     [...shuffled].sort((a, b) => a - b),
     list,
   )
   assert.notDeepEqual(shuffled, list)
-  assert.deepEqual(drawsOf('one').shuffle(list), shuffled)
-  assert.notDeepEqual(drawsOf('two').shuffle(list), shuffled)
+  assert.deepEqual(seededDraws('one').shuffle(list), shuffled)
+  assert.notDeepEqual(seededDraws('two').shuffle(list), shuffled)
 })
 
 test('nothing can be picked from nothing', () => {
-  assert.throws(() => drawsOf('x').pick([]), RangeError)
+  assert.throws(() => seededDraws('x').pick([]), RangeError)
 })

@@ -1,8 +1,8 @@
-// Seeded draws: SHA-256 of a label and a counter, so that any language can make them again.
+// Seeded random numbers: SHA-256 of a label and a counter, reproducible in any language.
 
 import { sha256, utf8 } from '@custos/proof'
 
-export interface Draws {
+export interface RandomDraws {
   /** 0 … below − 1, for `below` up to 2^24. */
   int(below: number): number
   pick<T>(list: readonly T[]): T
@@ -11,7 +11,7 @@ export interface Draws {
 }
 
 /** The stream of one label: SHA-256 of `label|0`, `label|1`, … read in words of 32 bits. */
-export function drawsOf(label: string): Draws {
+export function seededDraws(label: string): RandomDraws {
   let [counter, at] = [0, 0]
   let block: DataView = new DataView(new ArrayBuffer(0))
   const word = (): number => {

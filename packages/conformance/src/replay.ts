@@ -1,6 +1,6 @@
-// Replays a trace against a store and scores what came back against the oracle.
+// Replays a trace against a store and compares its answers with the oracle.
 
-import { advance, expectationAt, startState, type Wrong } from './oracle.ts'
+import { applyTurn, expectationAt, type ForbiddenReason, startState } from './oracle.ts'
 import type { Metrics } from './result.ts'
 import { type Ref, type RetrieveOptions, refKey, type WriteOptions } from './store.ts'
 import {
@@ -11,7 +11,7 @@ import {
   turnsInOrder,
 } from './trace.ts'
 
-/** What a replay needs of a store. */
+/** The operations a replay needs. */
 export type ReplayStore = {
   write(content: string, options: WriteOptions): Promise<Ref>
   supersede(old_ref: Ref, content: string, options: WriteOptions): Promise<Ref>
@@ -22,30 +22,30 @@ export type ReplayStore = {
 
 export type ReplayOptions = {
   readonly budget: number
-  /** What the store declares: without a capability a turn goes on without it. */
+  /** The declared capabilities; requests that need others are skipped or sent without them. */
   readonly declared: ReadonlySet<string>
   /** Called after each turn. */
   readonly on_turn?: () => void
 }
 
-export type Leak = { readonly fact_id: string; readonly wrong: Wrong | 'unknown' }
+export type LeakedFact = { readonly fact_id: string; readonly wrong: ForbiddenReason | 'unknown' }
 
-/** What one question brought. */
+/** The answer to one question, compared with the oracle. */
 export type Observation = {
   readonly turn_id: string
   readonly as_of: string | null
   readonly required: readonly string[]
-  /** Of `required`, those that came back. */
+  /** Those of `required` that were returned. */
   readonly found: readonly string[]
-  readonly leaks: readonly Leak[]
+  readonly leaks: readonly LeakedFact[]
   readonly returned: number
 }
 
-export type Replayed = {
+export type ReplayResult = {
   readonly observations: readonly Observation[]
   readonly refs: ReadonlyMap<string, Ref>
   readonly facts: ReadonlyMap<string, TraceFact>
-  /** What was deleted but was not there, by what the store said. */
+  /** Facts whose deletion the store answered with "not there". */
   readonly not_deleted: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export async function replay(
   trace: Trace,
   store: ReplayStore,
   options: ReplayOptions,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   const state = startState(trace)
   const before = predecessorsOf(trace)
   const refs = new Map<string, Ref>()
@@ -65,13 +65,13 @@ export async function replay(
   const not_deleted: string[] = []
   for (const placed of turnsInOrder(trace)) {
     const { turn } = placed
-    advance(state, turn)
+    applyTurn(state, turn)
     for (const id of turn.introduces) {
       const fact = state.facts.get(id)
       const old = options.declared.has('supersession_chain')
         ? refs.get(before.get(id) ?? '')
         : undefined
-      if (fact) refs.set(id, await introduce(store, fact, { content: turn.content, old, options }))
+      if (fact) refs.set(id, await writeFact(store, fact, { content: turn.content, old, options }))
     }
     for (const id of turn.deletes) {
       const ref = refs.get(id)
@@ -80,15 +80,15 @@ export async function replay(
     }
     if (turn.role === 'agent_query' && isApplicable(placed, options)) {
       const expected = expectationAt(state, placed)
-      const returned = await store.retrieve(turn.content, askedOf(placed, options))
-      observations.push(observe(placed, expected, { refs, returned }))
+      const returned = await store.retrieve(turn.content, retrieveOptionsOf(placed, options))
+      observations.push(scoreAnswer(placed, expected, { refs, returned }))
     }
     options.on_turn?.()
   }
   return { observations, refs, facts: state.facts, not_deleted }
 }
 
-function introduce(
+function writeFact(
   store: ReplayStore,
   fact: TraceFact,
   given: { content: string; old: Ref | undefined; options: ReplayOptions },
@@ -108,7 +108,7 @@ function introduce(
 const isApplicable = ({ turn }: PlacedTurn, { declared }: ReplayOptions): boolean =>
   turn.as_of === null || declared.has('bi_temporal')
 
-function askedOf(
+function retrieveOptionsOf(
   { turn, session }: PlacedTurn,
   { budget, declared }: ReplayOptions,
 ): RetrieveOptions {
@@ -120,16 +120,16 @@ function askedOf(
   }
 }
 
-type Came = { readonly refs: ReadonlyMap<string, Ref>; readonly returned: readonly Ref[] }
+type RetrievedRefs = { readonly refs: ReadonlyMap<string, Ref>; readonly returned: readonly Ref[] }
 
-function observe(
+function scoreAnswer(
   { turn }: PlacedTurn,
   { required, forbidden }: ReturnType<typeof expectationAt>,
-  { refs, returned }: Came,
+  { refs, returned }: RetrievedRefs,
 ): Observation {
   const factOf = new Map([...refs].map(([fact_id, ref]) => [refKey(ref), fact_id]))
   const ids = returned.map((ref) => factOf.get(refKey(ref)) ?? refKey(ref))
-  const leaks = ids.flatMap((fact_id): Leak[] => {
+  const leaks = ids.flatMap((fact_id): LeakedFact[] => {
     const wrong = refs.has(fact_id) ? forbidden.get(fact_id) : 'unknown'
     return wrong === undefined ? [] : [{ fact_id, wrong }]
   })
@@ -146,7 +146,7 @@ function observe(
 const mean = (numbers: readonly number[]): number =>
   numbers.length === 0 ? 1 : numbers.reduce((sum, n) => sum + n, 0) / numbers.length
 
-/** Mean share of the required facts that came back, over questions that require any (M1). */
+/** Mean share of the required facts that were returned, over questions that require any (M1). */
 export function recallOf(observations: readonly Observation[]): number {
   return mean(
     observations.flatMap(({ required, found }) =>
@@ -155,7 +155,7 @@ export function recallOf(observations: readonly Observation[]): number {
   )
 }
 
-/** Mean share of what came back that was required, over questions that brought anything (M2). */
+/** Mean share of the returned facts that were required, over non-empty answers (M2). */
 export function precisionOf(observations: readonly Observation[]): number {
   return mean(
     observations.flatMap(({ found, returned }) =>
@@ -164,10 +164,10 @@ export function precisionOf(observations: readonly Observation[]): number {
   )
 }
 
-/** Share of the questions whose answer held what it must not, for one of these reasons. */
+/** Share of the answers with a forbidden fact, for one of these reasons. */
 export function leakageOf(
   observations: readonly Observation[],
-  reasons: readonly Leak['wrong'][],
+  reasons: readonly LeakedFact['wrong'][],
 ): number {
   if (observations.length === 0) return 0
   const leaky = observations.filter(({ leaks }) =>

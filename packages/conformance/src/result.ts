@@ -1,4 +1,4 @@
-// What a run answers: a verdict for each capability, with checks, numbers and evidence by id.
+// The result of a run: a verdict for each capability, with checks, numbers and evidence by id.
 
 import { CONFORMANCE_CAPABILITIES } from '@custos/proof'
 
@@ -11,7 +11,7 @@ export type GmpCapability = (typeof GMP_CAPABILITIES)[number]
 
 /**
  * `not_declared`: the store does not claim it; its checks say whether using it was refused.
- * `not_tested`: it claims it, but what was given did not suffice to judge; never counted.
+ * `not_tested`: declared, but it could not be tested with what was given; never counted.
  */
 export const VERDICTS = ['pass', 'fail', 'not_declared', 'not_tested'] as const
 export type ConformanceVerdict = (typeof VERDICTS)[number]
@@ -35,7 +35,7 @@ export type CapabilityResult = {
   readonly metrics: Metrics
 }
 
-/** A workload that no capability is judged by: how well retrieval does, without a verdict. */
+/** A workload that measures retrieval, without a verdict. */
 export type Measurement = { readonly workload: string; readonly metrics: Metrics }
 
 /** A store that could not be removed at the end. */
@@ -45,13 +45,13 @@ export type Leftover = { readonly store_id: string; readonly reason: string }
 export type ConformanceResult = {
   readonly suite_version: string
   readonly seed: number
-  /** Tokens asked for in each retrieval. */
+  /** Token budget of each retrieval. */
   readonly budget: number
   readonly url_origin: string
   readonly server: { readonly version?: string }
   readonly started_at: string
   readonly completed_at: string
-  /** Every store that was made for the run. */
+  /** Every store created for the run. */
   readonly store_ids: readonly string[]
   readonly leftovers: readonly Leftover[]
   /** As the server answered them, also names that the protocol does not know. */
@@ -66,7 +66,7 @@ export type ConformanceResult = {
   readonly workload_digest: string
 }
 
-/** The suite could not run: no judgement on the server is made. */
+/** The suite could not run; this says nothing about the server. */
 export class ConformanceError extends Error {
   override readonly name = 'ConformanceError'
   /** Stores of the run that could not be removed. */

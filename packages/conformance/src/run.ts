@@ -1,22 +1,33 @@
-// One run of the suite: makes stores, puts every capability to the test, removes the stores.
+// One run of the suite: creates stores, tests every declared capability, removes the stores.
 
 import { isObject, isText } from '@custos/proof'
 import { now } from './ambient.ts'
 import { Checks } from './checks.ts'
-import { checkAbsence } from './probes/absence.ts'
-import { probes } from './probes/all.ts'
-import { type Found, type Probe, type ProbeContext, replayIn, turnCount } from './probes/probe.ts'
+import { concurrencyProbe } from './probes/concurrency.ts'
+import { crossSessionProbe, hardDeleteProbe } from './probes/erasure.ts'
+import { auditProbe, biTemporalProbe, conflictProbe, supersessionProbe } from './probes/history.ts'
+import { provenanceProbe, signatureProbe } from './probes/origin.ts'
+import {
+  checkAbsence,
+  type Probe,
+  type ProbeContext,
+  type ProbeResult,
+  replayIn,
+  turnCount,
+} from './probes/probe.ts'
+import { multiTenantProbe } from './probes/tenancy.ts'
 import { rounded, scoresOf } from './replay.ts'
 import {
   type CapabilityResult,
   ConformanceError,
   type ConformanceResult,
+  GMP_CAPABILITIES,
   type Leftover,
   type Measurement,
   SUITE_VERSION,
 } from './result.ts'
-import { Misshapen, Refused } from './store.ts'
-import { type StoresOfRun, storesOfRun } from './stores-of-run.ts'
+import { openRunStores, type RunStores } from './run-stores.ts'
+import { MalformedAnswer, RequestRefused } from './store.ts'
 import type { Trace } from './trace.ts'
 import { openWire, type Wire } from './wire.ts'
 import { type Workloads, workloadDigest, workloadsOf } from './workloads/all.ts'
@@ -26,13 +37,13 @@ export type ConformanceOptions = {
   readonly url: string
   /** Sent as `Authorization: Bearer`; a server without credentials needs none. */
   readonly api_key?: string | undefined
-  /** Of another tenant: without it `multi_tenant` cannot be judged. */
+  /** A key of another tenant; without it `multi_tenant` cannot be tested. */
   readonly other_api_key?: string | undefined
   /** 0 … 2^53 − 1, default 1. The same seed makes the same workloads, byte for byte. */
   readonly seed?: number | undefined
   /** Tokens of each retrieval, default 512. */
   readonly budget?: number | undefined
-  /** Also measures retrieval, which no verdict hangs on; default true. */
+  /** Also measure retrieval, which has no verdict; default true. */
   readonly measure?: boolean | undefined
   readonly fetch?: typeof fetch | undefined
   /** Ends the run at the next request; its stores are removed all the same. */
@@ -46,7 +57,7 @@ type Run = {
   readonly budget: number
   readonly wire: Wire
   readonly other: Wire | null
-  readonly stores: StoresOfRun
+  readonly stores: RunStores
   readonly workloads: Workloads
 }
 
@@ -66,11 +77,11 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const other = other_api_key === undefined ? null : open(other_api_key)
   const unending = new AbortController().signal
   const cleaner = (of: Wire) => open(of === wire ? options.api_key : other_api_key, unending)
-  const stores = storesOfRun(wire, cleaner)
+  const stores = openRunStores(wire, cleaner)
   const run = { options, seed, budget, wire, other, stores, workloads: workloadsOf(seed) }
   let leftovers: Leftover[] | undefined
   try {
-    const judged = await judge(run)
+    const judged = await testCapabilities(run)
     leftovers = await stores.removeAll()
     return {
       suite_version: SUITE_VERSION,
@@ -102,7 +113,7 @@ async function versionOf(wire: Wire): Promise<{ version?: string }> {
   return isText(version) && /^[\x20-\x7e]{1,100}$/.test(version) ? { version } : {}
 }
 
-type Judged = Pick<
+type RunVerdicts = Pick<
   ConformanceResult,
   | 'declared_capabilities'
   | 'capabilities'
@@ -112,7 +123,7 @@ type Judged = Pick<
   | 'conformance_rate'
 >
 
-async function judge(run: Run): Promise<Judged> {
+async function testCapabilities(run: Run): Promise<RunVerdicts> {
   const declared_capabilities = [...(await declaredOf(run))].sort()
   const declared = new Set(declared_capabilities)
   const { workloads } = run
@@ -132,7 +143,7 @@ async function judge(run: Run): Promise<Judged> {
     tick: step(capability),
   })
   const capabilities: CapabilityResult[] = []
-  for (const probe of probes) capabilities.push(await judgeOne(probe, contextOf(probe.capability)))
+  for (const probe of probes) capabilities.push(await runProbe(probe, contextOf(probe.capability)))
   const measurements: Measurement[] = []
   for (const trace of measured) measurements.push(await measure(contextOf('retrieval'), trace))
   const counted = capabilities.filter(({ verdict }) => verdict === 'pass' || verdict === 'fail')
@@ -149,7 +160,7 @@ async function declaredOf({ stores }: Run): Promise<readonly string[]> {
   return store.capabilities()
 }
 
-async function judgeOne(probe: Probe, context: ProbeContext): Promise<CapabilityResult> {
+async function runProbe(probe: Probe, context: ProbeContext): Promise<CapabilityResult> {
   const { capability } = probe
   const { checks } = context
   if (!context.declared.has(capability)) {
@@ -157,7 +168,7 @@ async function judgeOne(probe: Probe, context: ProbeContext): Promise<Capability
     const reason = stopped ?? 'the store does not declare it'
     return { capability, verdict: 'not_declared', reason, checks: checks.list, metrics: {} }
   }
-  let found: Found = { metrics: {} }
+  let found: ProbeResult = { metrics: {} }
   const stopped = await untilRefused(checks, async () => {
     found = await probe.run(context)
   })
@@ -171,20 +182,20 @@ async function judgeOne(probe: Probe, context: ProbeContext): Promise<Capability
 /** Statuses that speak of the credential or of the load, not of what the server can do. */
 const NO_VERDICT: readonly number[] = [401, 402, 403, 429, 503]
 
-/** Why the capability cannot be judged, or null; a refusal that is a failure becomes a check. */
+/** Why the capability cannot be tested, or null; a refusal that is a failure becomes a check. */
 async function untilRefused(checks: Checks, run: () => Promise<void>): Promise<string | null> {
   try {
     await run()
     return null
   } catch (error) {
-    if (error instanceof Refused && NO_VERDICT.includes(error.status)) return error.message
-    if (!(error instanceof Refused || error instanceof Misshapen)) throw error
+    if (error instanceof RequestRefused && NO_VERDICT.includes(error.status)) return error.message
+    if (!(error instanceof RequestRefused || error instanceof MalformedAnswer)) throw error
     checks.add('requests are answered as the protocol says', false, error.message)
     return null
   }
 }
 
-/** The numbers of a workload that nothing is judged by; none when the server does not let it. */
+/** The numbers of a workload without a verdict; none if the server refuses it. */
 async function measure(context: ProbeContext, trace: Trace): Promise<Measurement> {
   let metrics: Measurement['metrics'] = {}
   await untilRefused(context.checks, async () => {
@@ -192,3 +203,22 @@ async function measure(context: ProbeContext, trace: Trace): Promise<Measurement
   })
   return { workload: trace.workload, metrics }
 }
+
+const PROBES: readonly Probe[] = [
+  auditProbe,
+  supersessionProbe,
+  biTemporalProbe,
+  hardDeleteProbe,
+  multiTenantProbe,
+  provenanceProbe,
+  signatureProbe,
+  crossSessionProbe,
+  conflictProbe,
+  concurrencyProbe,
+]
+
+const probes: readonly Probe[] = GMP_CAPABILITIES.map((capability) => {
+  const probe = PROBES.find((known) => known.capability === capability)
+  if (!probe) throw new Error(`no probe of ${capability}`)
+  return probe
+})

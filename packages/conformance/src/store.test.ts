@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createStore, Misshapen, openStore, Refused, type Store } from './store.ts'
+import { createStore, MalformedAnswer, openStore, RequestRefused, type Store } from './store.ts'
 import type { Wire } from './wire.ts'
 
 const answering =
@@ -26,12 +26,12 @@ const calls: readonly [string, unknown, (store: Store) => Promise<unknown>][] = 
 
 for (const [what, body, call] of calls)
   test(`${what} is no answer of the protocol`, async () => {
-    await assert.rejects(call(storeOf(body)), Misshapen)
+    await assert.rejects(call(storeOf(body)), MalformedAnswer)
   })
 
 for (const store_id of [undefined, '', 7, 'a b', 'x'.repeat(257), 'line\nbreak', '\ud800'])
   test(`a store called ${JSON.stringify(store_id)?.slice(0, 20)} is not worked with`, async () => {
-    await assert.rejects(createStore(answering({ store_id }), 'n'), Misshapen)
+    await assert.rejects(createStore(answering({ store_id }), 'n'), MalformedAnswer)
   })
 
 test('names of capabilities that could not stand in a result are left out', async () => {
@@ -53,7 +53,7 @@ test('a refusal names the operation, the status and a code that is a word', asyn
     [{ a: 1 }, null],
   ]) {
     await assert.rejects(storeOf({ error }, 422).erase(1), (refused) => {
-      assert.ok(refused instanceof Refused)
+      assert.ok(refused instanceof RequestRefused)
       assert.deepEqual([refused.status, refused.code], [422, code])
       assert.doesNotMatch(refused.message, /Aria/)
       return true

@@ -1,4 +1,4 @@
-// One store of a server, as the wire protocol has it: what is sent is only what it says, and of
+// One store of a server over the wire protocol: only what the protocol defines is sent, and of
 // what comes back only what is needed is read.
 
 import { isObject, isText } from '@custos/proof'
@@ -10,7 +10,7 @@ export type Ref = string | number
 /** Two refs are the same when these are. */
 export const refKey = (ref: unknown): string => JSON.stringify(ref ?? null)
 
-/** A budget for everything: what is looked for must not be missed for want of room. */
+/** A budget for the whole store, so that nothing is missing because of the budget. */
 export const WHOLE_STORE = 2 ** 20
 
 /** A memory as it came; fields that a server does not send are undefined. */
@@ -49,7 +49,7 @@ export type Store = {
 }
 
 /** An answer that is no success. */
-export class Refused extends Error {
+export class RequestRefused extends Error {
   readonly operation: string
   readonly status: number
   /** The member `error` of the body, when it is a short word. */
@@ -65,12 +65,12 @@ export class Refused extends Error {
   }
 }
 
-/** A success whose body is not what the protocol says. */
-export class Misshapen extends Error {}
+/** A successful answer whose body does not follow the protocol. */
+export class MalformedAnswer extends Error {}
 
 const PAGES_MAX = 1_000
 const CAPABILITIES_MAX = 100
-/** Names that a server gives and that stand in a result: printable ASCII, not too long. */
+/** Names from the server that appear in a result: printable ASCII of limited length. */
 const PLAIN = /^[\x21-\x7e]{1,256}$/
 
 export function openStore(wire: Wire, store_id: string): Store {
@@ -85,7 +85,7 @@ export function openStore(wire: Wire, store_id: string): Store {
       const { capabilities } = await call('capabilities')
       if (Array.isArray(capabilities) && capabilities.every(isText))
         return capabilities.filter((name) => PLAIN.test(name)).slice(0, CAPABILITIES_MAX)
-      throw new Misshapen('capabilities has no list of names')
+      throw new MalformedAnswer('capabilities has no list of names')
     },
     async write(content, options) {
       return refOf('write', await call('write', { content, options: full(options) }))
@@ -97,7 +97,7 @@ export function openStore(wire: Wire, store_id: string): Store {
     async erase(ref) {
       const { deleted } = await call('delete', { ref })
       if (typeof deleted === 'boolean') return deleted
-      throw new Misshapen('delete does not say whether it deleted')
+      throw new MalformedAnswer('delete does not say whether it deleted')
     },
     async retrieve(query, { budget_tokens, as_of = null, tenant_id = null }) {
       const options = { budget_tokens, as_of, tenant_id, top_k: null }
@@ -110,21 +110,21 @@ export function openStore(wire: Wire, store_id: string): Store {
   }
 }
 
-/** A new store of its own for a part of the run. Throws Refused or Misshapen. */
+/** Creates a store for a part of the run. Throws RequestRefused or MalformedAnswer. */
 export async function createStore(wire: Wire, name: string): Promise<Store> {
   const body = bodyOf('create store', await wire('POST', '/v1/stores', { name }))
   const { store_id } = body
   if (!isText(store_id) || !PLAIN.test(store_id))
-    throw new Misshapen('create store has no store_id')
+    throw new MalformedAnswer('create store has no store_id')
   return openStore(wire, store_id)
 }
 
 type Body = Readonly<Record<string, unknown>>
 
 function bodyOf(operation: string, answer: Answer): Body {
-  if (answer.status < 200 || answer.status > 299) throw new Refused(operation, answer)
+  if (answer.status < 200 || answer.status > 299) throw new RequestRefused(operation, answer)
   if (isObject(answer.body)) return answer.body
-  throw new Misshapen(`${operation} answered ${answer.status} without a JSON object`)
+  throw new MalformedAnswer(`${operation} answered ${answer.status} without a JSON object`)
 }
 
 // The stock client names every option, with null for what it does not use.
@@ -136,14 +136,14 @@ const full = ({ valid_from = null, tenant_id = null, metadata = {} }: WriteOptio
 
 function refOf(operation: string, { ref }: Body): Ref {
   if (isText(ref) || typeof ref === 'number') return ref
-  throw new Misshapen(`${operation} has no ref`)
+  throw new MalformedAnswer(`${operation} has no ref`)
 }
 
 function memoriesOf(operation: string, { memories }: Body): WireMemory[] {
-  if (!Array.isArray(memories)) throw new Misshapen(`${operation} has no memories`)
+  if (!Array.isArray(memories)) throw new MalformedAnswer(`${operation} has no memories`)
   return memories.map((memory) => {
     if (!isObject(memory) || !isText(memory['content']))
-      throw new Misshapen(`${operation} has a memory without content`)
+      throw new MalformedAnswer(`${operation} has a memory without content`)
     const { valid_until, tenant_id, superseded_by, metadata, source, content } = memory
     const ref = refOf(operation, memory)
     return {
@@ -168,5 +168,5 @@ async function readPages(call: (operation: string) => Promise<Body>): Promise<Wi
     if (!isText(body['next_cursor'])) return all
     query = `?cursor=${encodeURIComponent(body['next_cursor'])}`
   }
-  throw new Misshapen(`audit has more than ${PAGES_MAX} pages`)
+  throw new MalformedAnswer(`audit has more than ${PAGES_MAX} pages`)
 }

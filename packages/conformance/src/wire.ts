@@ -1,4 +1,4 @@
-// One server over HTTP: requests with a credential, waiting when it asks for patience.
+// Sends HTTP requests to one server with a credential, and waits after 429 and 503.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConformanceError } from './result.ts'
@@ -35,7 +35,7 @@ export function openWire({ url, api_key, fetch: send = fetch, signal }: WireOpti
       const patient = attempt < PATIENCE && [429, 503].includes(response.status)
       if (!patient) return { status: response.status, body: parse(text) }
       const wait = sleep(waitOf(response, attempt), undefined, signal ? { signal } : {})
-      // The reason of the signal says more than that waiting was cut short.
+      // The reason of the signal is more helpful than the interrupted wait.
       await wait.catch(() => signal?.throwIfAborted())
     }
   }

@@ -16,18 +16,18 @@ import {
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import {
-  APPROVING_REFUSES,
+  APPROVAL_REFUSALS,
   CheckResults,
-  DECIDING_REFUSES,
+  DECISION_REFUSALS,
   Digest,
   RecordId,
   ResumeRequest,
   recordFields,
-  recordPage,
+  recordPageQuery,
   rejectedReply,
   resumeExample,
   StatusCounts,
-  waiting,
+  waitingReply,
 } from './records.ts'
 
 /** Larger documents are left out of a list. */
@@ -54,7 +54,7 @@ const Layer = Type.Object({
   ),
 })
 
-export const RegisterArtifact = Type.Object({
+export const RegisterArtifactRequest = Type.Object({
   artifact_ref: about(ArtifactRef, 'Name of the artifact'),
   base_model_ref: about(ArtifactRef, 'Name of the base model'),
   layers: Type.Array(Layer, {
@@ -113,7 +113,7 @@ export const artifacts = {
       'existing record. The policies of the tenant are evaluated as `artifact.register`: if one ' +
       'escalates, the artifact waits for an approval (202); if one denies, the artifact is ' +
       'recorded as denied.',
-    body: RegisterArtifact,
+    body: RegisterArtifactRequest,
     example: {
       artifact_ref: 'adapters/mail',
       base_model_ref: 'models/base-7b',
@@ -125,7 +125,7 @@ export const artifacts = {
     },
     status: 201,
     reply: Artifact,
-    accepted: waiting('artifact_id'),
+    accepted: waitingReply('artifact_id'),
     refuses: ['policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -148,7 +148,7 @@ export const artifacts = {
     description:
       'Use it to browse the registry. A document larger than 64 KiB is null in the list; read ' +
       'the artifact by its id.',
-    query: recordPage,
+    query: recordPageQuery,
     reply: page('artifacts', Artifact),
     refuses: ['rejected'],
   }),
@@ -232,7 +232,7 @@ export const artifacts = {
     summary: 'Approves an artifact that waits for an approval',
     description: 'Use it to release an escalated registration. The policies are evaluated again.',
     reply: Artifact,
-    refuses: ['artifact_not_found', ...APPROVING_REFUSES],
+    refuses: ['artifact_not_found', ...APPROVAL_REFUSALS],
   }),
   reject: operation({
     ...deciding,
@@ -241,6 +241,6 @@ export const artifacts = {
     summary: 'Rejects an artifact that waits for an approval',
     description: 'Use it to end an escalated registration.',
     reply: rejectedReply('artifact_id'),
-    refuses: ['artifact_not_found', ...DECIDING_REFUSES],
+    refuses: ['artifact_not_found', ...DECISION_REFUSALS],
   }),
 } as const

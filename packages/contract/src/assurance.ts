@@ -108,11 +108,14 @@ export type CheckResult = Static<typeof CheckResult>
 
 const ComparedValue = Type.Union([Type.String(), Type.Number(), Type.Null()])
 
+const DriftType = Type.Enum(['regression', 'changed'], {
+  title: 'DriftType',
+  description: '`regression`: it passed at the baseline. `changed`: it passes and differs',
+})
+
 const drift = {
   check: text('Name of the check'),
-  type: Type.Enum(['regression', 'changed'], {
-    description: '`regression`: it passed at the baseline. `changed`: it passes and differs',
-  }),
+  type: DriftType,
   detail: text('The difference in words'),
   baseline_status: Nullable(about(CheckState, 'Status at the baseline')),
   current_status: Nullable(about(CheckState, 'Status in this run')),
@@ -122,10 +125,19 @@ const drift = {
 export const DriftEvent = Type.Object(drift)
 export type DriftEvent = Static<typeof DriftEvent>
 
+const RunStatus = Type.Enum(ASSURANCE_STATUSES, {
+  title: 'AssuranceStatus',
+  description: 'Status of a run of checks',
+})
+const RunTrigger = Type.Enum(ASSURANCE_TRIGGERS, {
+  title: 'AssuranceTrigger',
+  description: 'What started a run of checks',
+})
+
 const summary = {
   run_id: text('Id of the run'),
-  status: Type.Enum(ASSURANCE_STATUSES, { description: 'Status of the run' }),
-  trigger: Type.Enum(ASSURANCE_TRIGGERS, { description: 'What started the run' }),
+  status: RunStatus,
+  trigger: RunTrigger,
   schedule_id: Nullable(text('Id of the schedule')),
   checks: Type.Array(Type.String(), { description: 'Checks of the run' }),
   drift_events_count: count('Differences from the baseline'),

@@ -5,20 +5,20 @@ import { about, boolean, integer, Label, label, Nullable, page, text } from './c
 import { TrustTier } from './keys.ts'
 import { operation } from './operation.ts'
 import {
-  APPROVING_REFUSES,
+  APPROVAL_REFUSALS,
   Authority,
   CheckResults,
-  DECIDING_REFUSES,
+  DECISION_REFUSALS,
   RecordedAuthority,
   RecordId,
   RecordStatus,
   ResumeRequest,
   recordFields,
-  recordPage,
+  recordPageQuery,
   rejectedReply,
   resumeExample,
   StatusCounts,
-  waiting,
+  waitingReply,
 } from './records.ts'
 
 export const COMPOSITION_MEMBERS_MAX = 200
@@ -173,7 +173,7 @@ export const compositions = {
     },
     status: 201,
     reply: Composition,
-    accepted: waiting('composition_id'),
+    accepted: waitingReply('composition_id'),
     refuses: ['rejected', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -185,7 +185,7 @@ export const compositions = {
     description:
       'Use it to browse the registry. If a document is larger than 64 KiB, it and the verdict are ' +
       'null and `members` is empty in the list; read the composition by its id.',
-    query: recordPage,
+    query: recordPageQuery,
     reply: page('compositions', Composition),
     refuses: ['rejected'],
   }),
@@ -262,7 +262,7 @@ export const compositions = {
     summary: 'Approves a composition that waits for an approval, and signs it',
     description: 'Use it to release an escalated composition. Everything is checked again.',
     reply: Composition,
-    refuses: ['composition_not_found', ...APPROVING_REFUSES, 'rejected'],
+    refuses: ['composition_not_found', ...APPROVAL_REFUSALS, 'rejected'],
   }),
   reject: operation({
     ...deciding,
@@ -271,6 +271,6 @@ export const compositions = {
     summary: 'Rejects a composition that waits for an approval',
     description: 'Use it to end an escalated composition.',
     reply: rejectedReply('composition_id'),
-    refuses: ['composition_not_found', ...DECIDING_REFUSES],
+    refuses: ['composition_not_found', ...DECISION_REFUSALS],
   }),
 } as const

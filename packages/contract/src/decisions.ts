@@ -125,15 +125,15 @@ const MemoryAtDecision = Type.Object(
 )
 export type MemoryAtDecision = Static<typeof MemoryAtDecision>
 
-const FactUsed = Type.Object({
+const UsedMemory = Type.Object({
   ref: Ref,
   content: Nullable(Text),
   score: Nullable(Type.Number()),
   state: Type.Enum(['live', 'superseded', 'erased', 'unknown'], {
-    description: 'What has become of the memory since',
+    description: 'Current state of the memory',
   }),
 })
-export type FactUsed = Static<typeof FactUsed>
+export type UsedMemory = Static<typeof UsedMemory>
 
 const memoryState = {
   description: 'The store at `memory_seq`: up to 1,000 memories, ordered by number',
@@ -143,7 +143,7 @@ const DecisionReplay = Type.Object({
   decision: Decision,
   memory_state: Type.Array(MemoryAtDecision, memoryState),
   memory_state_truncated: boolean('Whether the store had more than 1,000 memories'),
-  facts_used: Type.Array(FactUsed, { description: 'Memories in the context of the model' }),
+  facts_used: Type.Array(UsedMemory, { description: 'Memories in the context of the model' }),
   facts_since_deleted: Type.Array(Ref, { description: 'Those of them that have been erased' }),
   memory_seq: { ...SafeCount, description: 'Log position the context was read at' },
   memory_state_at_decision: Type.Array(MemoryAtDecision, {

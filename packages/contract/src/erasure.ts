@@ -25,7 +25,7 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
 /** The search for remains that the service made before it signed a certificate. */
-export const Certification = Type.Object(
+export const ErasureVerification = Type.Object(
   {
     ran_at: time('When the check ran'),
     paths: Type.Array(
@@ -33,7 +33,10 @@ export const Certification = Type.Object(
       { description: 'The places that were checked' },
     ),
   },
-  { title: 'Certification', description: 'The check for remains before a certificate is signed' },
+  {
+    title: 'ErasureVerification',
+    description: 'The check for remains before a certificate is signed',
+  },
 )
 
 const CertifiedRedaction = Type.Object(
@@ -63,11 +66,11 @@ const certificateFields = {
   }),
   fact_content_hash: Nullable(about(Hex32, 'Salted hash of the content; null if none was stored')),
   coverage: Type.Record(Type.String(), Type.String(), {
-    description: 'What happened to each kind of copy',
+    description: 'What the check found, by kind of copy',
   }),
   scrubbed_decision_ids: Type.Array(Type.String(), { description: 'Decisions that were redacted' }),
   redactions: Type.Array(CertifiedRedaction, { description: 'Redactions by decision and field' }),
-  verification: Certification,
+  verification: ErasureVerification,
   limits: Type.Array(Type.String(), { description: 'What the certificate does not cover' }),
   legal_basis: Type.String(),
   requested_by: Nullable(text('Who requested the erasure, as given')),

@@ -31,7 +31,7 @@ const hashes = (description: string) => Type.Array(Hex32, { description })
 /** One log entry; the leaf is the JCS of it without `breadcrumb_id`. */
 export const Breadcrumb = Type.Object(
   {
-    breadcrumb_id: about(Hex32, 'SHA-256 of the entry'),
+    breadcrumb_id: about(Hex32, 'RFC 6962 leaf hash of the entry'),
     tenant_id: Type.String(),
     seq: size('Position in the audit log, from 0'),
     event_type: text('Kind of event, for example `memory.written`'),

@@ -51,11 +51,11 @@ export {
   RankedMemory,
   RetrieveRequest,
   Store,
-  Superseded,
+  SupersedeReply,
   TOKENIZERS,
   type WriteOptions,
+  WriteReply,
   WriteRequest,
-  Written,
 } from './memory-records.ts'
 export * from './monitoring.ts'
 export * from './offboarding.ts'

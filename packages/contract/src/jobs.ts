@@ -18,7 +18,7 @@ export const Job = Type.Object(
       },
       { description: 'Progress, in memories of a store or entries of the audit log' },
     ),
-    attempts: integer('How often the job was started'),
+    attempts: integer('Attempts since the job last made progress'),
     error: Nullable(text('Why the last attempt failed')),
     cancellable: boolean('Whether `DELETE /v1/jobs/{job_id}` cancels it while queued or running'),
     result: Nullable(

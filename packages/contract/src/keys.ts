@@ -31,10 +31,15 @@ const ScopeName = Type.Enum(SCOPES, {
   description: 'What a key may do; `*` covers every scope of a tenant',
 })
 
+const KeyClass = Type.Enum(['tenant', 'read_only', 'service'], {
+  title: 'KeyClass',
+  description: 'Class of the key',
+})
+
 const keyFields = {
   key_id: text('Id of the key'),
   name: text('Name of the key'),
-  class: Type.Enum(['tenant', 'read_only', 'service'], { description: 'Class of the key' }),
+  class: KeyClass,
   prefix: text('First characters of the key, to recognise it by'),
   scopes: Type.Array(ScopeName, { description: 'What the key may do' }),
   allowed_stores: Type.Array(Type.String(), {
@@ -55,7 +60,7 @@ export const Key = Type.Object(
 export type Key = Static<typeof Key>
 
 /** A key in the clear. Only its hash is stored, so a replayed reply cannot contain it. */
-export const ShownOnce = Type.Union([Type.String(), Type.Null()], {
+export const NewApiKey = Type.Union([Type.String(), Type.Null()], {
   title: 'NewApiKey',
   description:
     'The key, shown once; null in the replayed reply to a request with the same Idempotency-Key',
@@ -77,10 +82,10 @@ export const keys = {
     body: Type.Object({
       name: Type.Optional(about(Name, 'Name of the key')),
       class: Type.Optional(
-        Type.Enum(['tenant', 'read_only', 'service'], {
-          default: 'service',
-          description: 'Class of the key, which sets the default scopes',
-        }),
+        about(
+          { ...KeyClass, default: 'service' },
+          'Class of the key, which sets the default scopes',
+        ),
       ),
       scopes: Type.Optional(
         Type.Array(ScopeName, {
@@ -103,7 +108,7 @@ export const keys = {
     body_optional: true,
     example: { name: 'deputy', scopes: ['keys:admin'] },
     status: 201,
-    reply: Type.Object({ ...keyFields, api_key: ShownOnce }),
+    reply: Type.Object({ ...keyFields, api_key: NewApiKey }),
     refuses: ['rejected', 'idempotency_key_reused'],
     idempotent: true,
   }),

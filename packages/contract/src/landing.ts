@@ -17,20 +17,20 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { CORPUS_SOURCES_MAX, SourceId } from './provenance.ts'
 import {
-  APPROVING_REFUSES,
+  APPROVAL_REFUSALS,
   Authority,
   CheckResults,
-  DECIDING_REFUSES,
+  DECISION_REFUSALS,
   Digest,
   RecordedAuthority,
   RecordId,
   ResumeRequest,
   recordFields,
-  recordPage,
+  recordPageQuery,
   rejectedReply,
   resumeExample,
   StatusCounts,
-  waiting,
+  waitingReply,
 } from './records.ts'
 
 export const PERMITTED_ACTIONS_MAX = 1_000
@@ -57,7 +57,9 @@ const DataProvenance = Type.Object(
         description: '64 hexadecimal characters; without it nothing is issued',
       }),
     ),
-    corpus_hash: OptionalNullable(about(Digest, 'SHA-256 over the content of the corpus')),
+    corpus_hash: OptionalNullable(
+      about(Digest, 'SHA-256 over name, sources, processing, attestations and root'),
+    ),
     corpus_id: OptionalNullable(about(Label, 'Id of the corpus')),
     sources: OptionalNullable(
       Type.Array(SourceId, {
@@ -157,7 +159,7 @@ export const LandingDocument = Type.Object(
   {
     certificate_id: RecordId,
     schema_version: text('Version of the record format'),
-    version: text('Version of the service'),
+    version: text('Same as `schema_version`'),
     artifact: Type.Object(
       {
         artifact_ref: text('Name of the artifact'),
@@ -286,7 +288,7 @@ export const landing = {
     },
     status: 201,
     reply: LandingDocument,
-    accepted: waiting('certificate_id'),
+    accepted: waitingReply('certificate_id'),
     refuses: ['rejected', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -307,7 +309,7 @@ export const landing = {
     description:
       'Use it to browse the registry. A `document` larger than 64 KiB is null in the list, and a ' +
       '`data_provenance` of that size comes without its sources; read the certificate by its id.',
-    query: recordPage,
+    query: recordPageQuery,
     reply: page('certificates', LandingCertificate),
     refuses: ['rejected'],
   }),
@@ -339,7 +341,7 @@ export const landing = {
     description:
       'Use it to release an escalated certificate. Policies and conformance are evaluated again.',
     reply: LandingDocument,
-    refuses: ['landing_not_found', ...APPROVING_REFUSES, 'rejected'],
+    refuses: ['landing_not_found', ...APPROVAL_REFUSALS, 'rejected'],
   }),
   reject: operation({
     ...deciding,
@@ -348,6 +350,6 @@ export const landing = {
     summary: 'Rejects a landing certificate that waits for an approval',
     description: 'Use it to end an escalated certificate.',
     reply: rejectedReply('certificate_id'),
-    refuses: ['landing_not_found', ...DECIDING_REFUSES],
+    refuses: ['landing_not_found', ...DECISION_REFUSALS],
   }),
 } as const

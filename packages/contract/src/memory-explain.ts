@@ -11,6 +11,13 @@ export const EXPLAIN_PACKED_MAX = 200
 export const EXPLAIN_TERMS_MAX = 256
 export const EXPLAIN_DATES_MAX = 50
 
+export const Ranking = Type.Enum(['fused', 'lexical'], {
+  title: 'Ranking',
+  description:
+    '`fused`: by words and vectors. `lexical`: by words alone, because the store has no embedder ' +
+    'or it did not answer in time',
+})
+
 const TermScore = Type.Object(
   { term: text('The term'), score: number('Its contribution to the score') },
   { title: 'TermScore', description: 'What one term adds to a score' },
@@ -95,9 +102,7 @@ export const Explanation = Type.Object({
     },
     { description: 'How the query was read' },
   ),
-  ranking: Type.Enum(['fused', 'lexical'], {
-    description: '`fused`: by words and vectors. `lexical`: by words alone',
-  }),
+  ranking: Ranking,
   space: Nullable(text('Vector space of the compared vectors; null where none were compared')),
   best_words: number('Best lexical score: a similarity of 1 adds one and a half times as much'),
   candidates: Type.Object(

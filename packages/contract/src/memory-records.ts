@@ -199,7 +199,7 @@ const retrieveFields = {
 
 /** Every option is accepted at the top level too; the one in `options` takes precedence. */
 export const RetrieveRequest = Type.Object({
-  query: text('What to look for'),
+  query: text('What to search for'),
   options: OptionalNullable(
     Type.Object(
       {
@@ -215,21 +215,24 @@ export const RetrieveRequest = Type.Object({
 })
 export type RetrieveRequest = Static<typeof RetrieveRequest>
 
+const WriteStatus = Type.Enum(['stored', 'erased'], {
+  title: 'WriteStatus',
+  description: '`erased` in a replayed reply about a memory that has been erased since',
+})
+
 const replyFields = {
   ref: Ref,
   content_hash: Nullable(about(Hex16, 'Hash of the content; null once the memory is erased')),
-  status: Type.Enum(['stored', 'erased'], {
-    description: '`erased` in a replayed reply about a memory that has been erased since',
-  }),
+  status: WriteStatus,
   duplicate_of: Nullable(about(Ref, 'A current memory with exactly this content')),
   log_seq: Count,
   token_count: Count,
 }
 
-export const Written = Type.Object(replyFields)
-export type Written = Static<typeof Written>
+export const WriteReply = Type.Object(replyFields)
+export type WriteReply = Static<typeof WriteReply>
 
-export const Superseded = Type.Object({
+export const SupersedeReply = Type.Object({
   ...replyFields,
   old_ref: about(Ref, 'The memory that was replaced'),
   warning: Type.Optional(
@@ -238,9 +241,9 @@ export const Superseded = Type.Object({
     }),
   ),
 })
-export type Superseded = Static<typeof Superseded>
+export type SupersedeReply = Static<typeof SupersedeReply>
 
-export const StoreNumbers = Type.Object({
+export const StoreCounts = Type.Object({
   facts: count('Memories, superseded ones included'),
   current: count('Memories that have not been superseded'),
   superseded: count('Memories that have been superseded'),
@@ -268,7 +271,7 @@ export const StoreNumbers = Type.Object({
 const backgroundCount = (description: string) => Nullable(count(description))
 
 /** Batch figures are of this process since it started; the last two are of current memories. */
-export const ingestion = {
+export const ingestionFields = {
   batching_enabled: Type.Literal(true, { description: 'Always true' }),
   pending: count('Writes waiting for their batch'),
   total_submitted: count('Writes received since this process started'),

@@ -20,24 +20,24 @@ import {
 } from './common.ts'
 import { erasureReasons } from './erasure.ts'
 import { limits } from './limits.ts'
-import { Explanation } from './memory-explain.ts'
+import { Explanation, Ranking } from './memory-explain.ts'
 import {
   Capabilities,
   Embedder,
   ExportHeader,
   ImportLine,
-  ingestion,
+  ingestionFields,
   Memory,
   RankedMemory,
   RetrieveRequest,
   Store,
-  StoreNumbers,
+  StoreCounts,
   StoreState,
-  Superseded,
+  SupersedeReply,
   storeFields,
   Tokenizer,
+  WriteReply,
   WriteRequest,
-  Written,
   writeFields,
 } from './memory-records.ts'
 import { operation } from './operation.ts'
@@ -159,7 +159,7 @@ export const memory = {
       'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`.',
     body: WriteRequest,
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
-    reply: Written,
+    reply: WriteReply,
     refuses: WRITE_REFUSALS,
     idempotent: true,
   }),
@@ -205,7 +205,7 @@ export const memory = {
       'this a plain write with a warning.',
     body: Type.Object({ old_ref: about(Ref, 'The memory to replace'), ...writeFields }),
     example: { old_ref: 1, content: 'The cat is awake' },
-    reply: Superseded,
+    reply: SupersedeReply,
     refuses: [...WRITE_REFUSALS, 'superseded', 'erasing', 'order_inverted'],
     idempotent: true,
   }),
@@ -227,11 +227,7 @@ export const memory = {
       dropped: count('Ranked memories that were skipped because they did not fit'),
       log_seq: Count,
       tokenizer: Tokenizer,
-      ranking: Type.Enum(['fused', 'lexical'], {
-        description:
-          '`fused`: by words and vectors. `lexical`: by words alone, because the store has no ' +
-          'embedder or it did not answer in time',
-      }),
+      ranking: Ranking,
       explain: Type.Optional(
         about(Explanation, 'How the memories were ranked; only with the option `explain`'),
       ),
@@ -282,7 +278,7 @@ export const memory = {
     path: '/v1/stores/{store_id}/ingestion/stats',
     summary: 'Returns counts of the writes to a store and of their batches',
     description: 'Use it to see whether writes are keeping up.',
-    reply: Type.Object(ingestion),
+    reply: Type.Object(ingestionFields),
     refuses: ['store_not_found'],
   }),
   stats: operation({
@@ -291,7 +287,7 @@ export const memory = {
     path: '/v1/stores/{store_id}/stats',
     summary: 'Returns counts of a store, its search index and its writes',
     description: 'Use it to monitor a store, for example how many memories lack a vector.',
-    reply: Type.Object({ store_id: Type.String(), ...StoreNumbers.properties, ...ingestion }),
+    reply: Type.Object({ store_id: Type.String(), ...StoreCounts.properties, ...ingestionFields }),
     refuses: ['store_not_found'],
   }),
   reembed: operation({

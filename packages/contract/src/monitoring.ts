@@ -21,7 +21,7 @@ export const platform = {
     id: 'platform.health',
     path: '/health',
     summary: 'Reports that the service answers',
-    description: 'Use it for simple availability checks. It looks at nothing but the process.',
+    description: 'Use it for simple availability checks. It checks only that the process answers.',
     reply: Type.Object({ status: Ok, version }),
   }),
   healthz: operation({

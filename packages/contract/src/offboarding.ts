@@ -16,7 +16,7 @@ import {
   text,
   time,
 } from './common.ts'
-import { Certification, erasureReasons } from './erasure.ts'
+import { ErasureVerification, erasureReasons } from './erasure.ts'
 import { operation } from './operation.ts'
 
 /** Signed as a record of the kind `tenant_erasure`. */
@@ -31,7 +31,7 @@ export const TenantCertificate = Type.Object(
     destroyed: Type.Record(Type.String(), Type.String(), {
       description: 'What was destroyed, by kind',
     }),
-    verification: Certification,
+    verification: ErasureVerification,
     last_checkpoint: Type.Object(
       {
         epoch_number: count('Number of the checkpoint'),

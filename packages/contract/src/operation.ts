@@ -1,4 +1,4 @@
-// What an operation is: the one description that routes, validation, OpenAPI and tests derive from.
+// What an operation is: one row from which routes, validation, OpenAPI and tests are derived.
 
 import type { Static, TSchema } from 'typebox'
 import type { COMMON_REFUSALS, RefusalCode } from './refusals.ts'
@@ -15,54 +15,56 @@ import type { Scope } from './scopes.ts'
 export type Access = 'public' | 'tenant' | 'operator' | 'operator_or_self' | 'either'
 
 export interface OperationSpec {
-  /** `slice.verb`: also the log name, metric label and SDK path. */
+  /** `slice.verb`: also the name in logs, the metric label and the SDK path. */
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Path template with `{name}` parameters, without a trailing slash. */
   readonly path: string
-  /** The last parameter of the path takes all that is left of it, slashes included. */
+  /** The last parameter of the path matches the rest of the path, slashes included. */
   readonly greedy?: true
+  /** What the operation does: one sentence in the third person, without a full stop. */
   readonly summary: string
+  /** When to use it, then what else callers should know. */
   readonly description?: string
   readonly access: Access
-  /** Required for `tenant`, `operator_or_self` and `either` unless any tenant key will do. */
+  /** The scope a tenant key needs; absent: any key of the tenant may call. */
   readonly scope?: Scope
-  /** Needed beside it: the answer shows what these scopes are for. */
-  readonly scopes_too?: readonly Scope[]
+  /** Further scopes a tenant key needs, because the reply contains what they protect. */
+  readonly extra_scopes?: readonly Scope[]
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
-  /** A body that succeeds, or of an NDJSON body one line; shown in the documentation. */
+  /** A valid body, or one line of an NDJSON body, for the documentation and the tests. */
   readonly example?: unknown
-  /** A body that may be left out or empty: `{}` is validated instead. */
+  /** The body may be absent or empty: `{}` is validated instead. */
   readonly body_optional?: true
   /** NDJSON bodies reach the handler as a byte stream. */
   readonly body_type?: 'application/json' | 'application/x-ndjson'
   readonly status: 200 | 201 | 202
   readonly reply: TSchema
-  /** The body of a 202, for an operation that may have to wait for a person. */
+  /** The body of a 202, for an operation that may not be finished when it replies. */
   readonly accepted?: TSchema
-  /** The body of a 200, for an operation that may be asked to show what it would do. */
+  /** The body of a 200, for an operation that can report what it would do. */
   readonly preview?: TSchema
-  /** NDJSON replies are streams; their schema describes one line. A picture is a text. */
+  /** NDJSON replies are streams, and their schema describes one line; a picture is a text. */
   readonly reply_type?: 'application/json' | 'application/x-ndjson' | 'image/svg+xml'
-  /** A reply of the schema may also come as a file of one of these types: see FileReply. */
+  /** The reply may also be a file of one of these types: see FileReply. */
   readonly file_types?: readonly FileType[]
-  /** Instead of the reply it may answer lines, as NDJSON: see StreamReply. */
+  /** The reply may also be a stream of NDJSON lines: see StreamReply. */
   readonly may_stream?: true
-  /** Refusals beyond the common ones. */
+  /** Refusals in addition to COMMON_REFUSALS. */
   readonly refuses: readonly RefusalCode[]
-  /** Honours the Idempotency-Key header. */
+  /** Supports the Idempotency-Key header. */
   readonly idempotent?: true
-  /** The largest body in bytes, where it differs from the general limit. */
+  /** Largest body in bytes; default: `limits.body_bytes`. */
   readonly body_bytes_max?: number
-  /** The answer's Cache-Control; `no-store` where there is none. */
+  /** Cache-Control of the reply; default: `no-store`. */
   readonly cache_control?: string
 }
 
 export type Operation<S extends OperationSpec = OperationSpec> = S
 
-/** Declares an operation, keeping the literal types of its schemas and refusals. */
+/** Declares an operation and keeps the literal types of its schemas and refusals. */
 export function operation<const S extends OperationSpec>(spec: S): S {
   return spec
 }
@@ -78,10 +80,17 @@ export interface InputOf<S extends OperationSpec> {
     : StaticOf<S['body']>
 }
 
+/**
+ * The member that tells the replies below from a plain one, which is the body itself: a symbol, so
+ * that no member of a body is taken for it.
+ */
+export const REPLY_KIND: unique symbol = Symbol('custos.reply_kind')
+
 /** A reply that is streamed line by line. */
 export interface StreamReply {
+  readonly [REPLY_KIND]: 'stream'
   readonly stream: AsyncIterable<string>
-  /** File name of the download, when the reply is one. */
+  /** File name, if the reply is a download. */
   readonly filename?: string
 }
 
@@ -90,30 +99,33 @@ export type FileType =
   | 'text/html; charset=utf-8'
   | 'application/pdf'
 
-/** A reply as a file of its own type, for people or to be kept. */
+/** A reply as a file. */
 export interface FileReply {
+  readonly [REPLY_KIND]: 'file'
   /** A text is sent as UTF-8. */
   readonly file: string | Uint8Array
   readonly type: FileType
   readonly filename: string
 }
 
-/** An answer with 202: asked for, and not done yet. */
-export interface Accepted<T> {
+/** A reply with status 202: accepted and not finished. */
+export interface AcceptedReply<T> {
+  readonly [REPLY_KIND]: 'accepted'
   readonly accepted: T
 }
 
 type AcceptedOf<S extends OperationSpec> = S['accepted'] extends TSchema
-  ? Accepted<Static<S['accepted']>>
+  ? AcceptedReply<Static<S['accepted']>>
   : never
 
-/** An answer with 200: nothing was done. */
-export interface Previewed<T> {
+/** A reply with status 200 to a request for a preview: nothing was changed. */
+export interface PreviewReply<T> {
+  readonly [REPLY_KIND]: 'preview'
   readonly previewed: T
 }
 
 type PreviewedOf<S extends OperationSpec> = S['preview'] extends TSchema
-  ? Previewed<Static<S['preview']>>
+  ? PreviewReply<Static<S['preview']>>
   : never
 
 type FileOf<S extends OperationSpec> = S['file_types'] extends readonly FileType[]

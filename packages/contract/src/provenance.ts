@@ -20,7 +20,7 @@ import {
   Digest,
   RecordId,
   recordFields,
-  recordPage,
+  recordPageQuery,
   StatusCounts,
 } from './records.ts'
 
@@ -84,7 +84,7 @@ export const Corpus = Type.Object(
     ...recordFields,
     name: text('Name of the corpus'),
     merkle_root: about(Hex32, 'Merkle root over the sources'),
-    corpus_hash: about(Hex32, 'SHA-256 over the content of the corpus'),
+    corpus_hash: about(Hex32, 'SHA-256 over name, sources, processing, attestations and root'),
     sources_digest: about(Hex32, 'SHA-256 over the list of sources'),
     source_count: integer('Number of sources'),
     clearance: Type.Literal('cleared', {
@@ -104,7 +104,7 @@ const Verification = Type.Object({
   ),
   reason: Nullable(text('The first check that failed, in words; null if all passed')),
   merkle_root: about(Hex32, 'Merkle root over the sources'),
-  corpus_hash: about(Hex32, 'SHA-256 over the content of the corpus'),
+  corpus_hash: about(Hex32, 'SHA-256 over name, sources, processing, attestations and root'),
   not_checked: Type.Array(Type.String()),
 })
 
@@ -131,7 +131,7 @@ const MemberProof = Type.Object({
 const DataProvenance = Type.Object({
   corpus_id: RecordId,
   merkle_root: about(Hex32, 'Merkle root over the sources'),
-  corpus_hash: about(Hex32, 'SHA-256 over the content of the corpus'),
+  corpus_hash: about(Hex32, 'SHA-256 over name, sources, processing, attestations and root'),
   sources: Type.Array(Type.String(), { description: 'Ids, in the order of the leaves' }),
 })
 
@@ -176,7 +176,7 @@ export const provenance = {
     description:
       'Use it to browse the registry. A document larger than 64 KiB is null in the list; read ' +
       'the corpus by its id.',
-    query: recordPage,
+    query: recordPageQuery,
     reply: page('corpora', Corpus),
     refuses: ['rejected'],
   }),

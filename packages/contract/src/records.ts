@@ -84,7 +84,7 @@ export const ResumeRequest = Type.Object(
 export type ResumeRequest = Static<typeof ResumeRequest>
 export const resumeExample = { approver: 'ben', reason: 'as agreed' } as const
 
-export const ApprovalShown = Type.Object(
+export const RecordApproval = Type.Object(
   {
     request_id: text('Id of the approval request'),
     approver: text('Name of the approver'),
@@ -104,7 +104,7 @@ export const recordFields = {
   document: Nullable(about(JsonObject, 'The signed record; null where nothing was issued')),
   proposal_digest: Type.String(),
   approval_request_id: Nullable(text('Id of the approval request; null: none was needed')),
-  approval: Nullable(about(ApprovalShown, 'Who decided; null: nobody had to, or has yet')),
+  approval: Nullable(about(RecordApproval, 'Who decided; null: nobody had to, or has yet')),
   reason: Nullable(text('Why it was not issued')),
   requested_by: Type.String(),
   signature: Nullable(text('Ed25519 signature in base64')),
@@ -115,7 +115,7 @@ export const recordFields = {
 } as const satisfies TProperties
 
 /** The body of a 202: the record waits for an approval. */
-export const waiting = <const K extends string>(id_field: K) =>
+export const waitingReply = <const K extends string>(id_field: K) =>
   Type.Object({
     detail: Type.Object(
       {
@@ -133,7 +133,7 @@ export const waiting = <const K extends string>(id_field: K) =>
   })
 
 /** Refusals of both decisions, beside a record that does not exist. */
-export const DECIDING_REFUSES = [
+export const DECISION_REFUSALS = [
   'not_waiting',
   'approval_expired',
   'self_approval',
@@ -143,8 +143,8 @@ export const DECIDING_REFUSES = [
 ] as const satisfies readonly RefusalCode[]
 
 /** Refusals of an approval: policies are evaluated again. */
-export const APPROVING_REFUSES = [
-  ...DECIDING_REFUSES,
+export const APPROVAL_REFUSALS = [
+  ...DECISION_REFUSALS,
   'policy_denied',
   'approval_required',
 ] as const satisfies readonly RefusalCode[]
@@ -160,7 +160,7 @@ export const rejectedReply = <const K extends string>(id_field: K) =>
     approver: ReturnType<typeof Type.String>
   })
 
-export const recordPage = Type.Object({
+export const recordPageQuery = Type.Object({
   limit: Limit(limits.records_page),
   offset: Offset,
   cursor: Cursor,

@@ -102,7 +102,7 @@ export const GenerateReportRequest = Type.Object({
 export type GenerateReportRequest = Static<typeof GenerateReportRequest>
 
 /** Of a report that is being generated: period and log position are fixed. */
-export const ReportOrdered = Type.Object({
+export const ReportJobReply = Type.Object({
   status: Type.Literal('generating', { description: 'The report is being generated' }),
   report_id: about(Hex16, '`GET /v1/reports/{report_id}` returns it once the job is done'),
   job_id: Type.String(),
@@ -111,7 +111,7 @@ export const ReportOrdered = Type.Object({
   period_end: Timestamp,
   log_seq: integer('Last log entry that is counted', { minimum: -1 }),
 })
-export type ReportOrdered = Static<typeof ReportOrdered>
+export type ReportJobReply = Static<typeof ReportJobReply>
 
 const ReportSection = Type.Object({
   key: text('Name of the section in `content`'),
@@ -175,10 +175,10 @@ const AssessmentResults = Type.Object({
 
 const Source = Type.Object(
   { name: text('Name of the source'), url: text('Address of the source') },
-  { title: 'Source', description: 'Where a fact was looked up' },
+  { title: 'CatalogueSource', description: 'Where a fact was looked up' },
 )
 
-const FrameworkShown = Type.Object({
+const FrameworkEntry = Type.Object({
   type: TypeOfReport,
   name: text('Name of the framework'),
   regulation: text('Official reference of the regulation'),
@@ -237,7 +237,7 @@ export const reports = {
     description: 'Use it to see what a report covers and what it leaves to people.',
     status: 200,
     reply: Type.Object({
-      frameworks: Type.Array(FrameworkShown, { description: 'The frameworks' }),
+      frameworks: Type.Array(FrameworkEntry, { description: 'The frameworks' }),
       catalogue_version: text('Version of the catalogue'),
       evidence: Type.Record(Type.String(), Type.String(), {
         description: 'What each kind of evidence is',
@@ -264,7 +264,7 @@ export const reports = {
     example: { framework: 'gdpr', period_days: 7, title: 'Weekly' },
     status: 200,
     reply: Report,
-    accepted: ReportOrdered,
+    accepted: ReportJobReply,
     refuses: ['rejected', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),

@@ -206,7 +206,7 @@ export const RecordedReview = Type.Object(
 )
 export type RecordedReview = Static<typeof RecordedReview>
 
-export const recordedBulk = <T extends TSchema>(item: T) =>
+export const bulkReply = <T extends TSchema>(item: T) =>
   Type.Object({
     count: integer('Items recorded'),
     recorded: Type.Array(item, { description: 'The records' }),

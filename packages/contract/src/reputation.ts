@@ -22,6 +22,7 @@ import { operation } from './operation.ts'
 import {
   AgentScore,
   Attestation,
+  bulkReply,
   CGR_BULK_ITEMS_MAX,
   CgrSettings,
   DecisionRecord,
@@ -34,7 +35,6 @@ import {
   RecordedReview,
   ReviewRequest,
   Rotation,
-  recordedBulk,
   ScoreObject,
   SignatureHex,
 } from './reputation-records.ts'
@@ -118,7 +118,7 @@ export const reputation = {
       { invoice_ref: 'INV-3', outcome: 'default', amount_recovered: 1.5 },
       { invoice_ref: 'INV-4', outcome: 'late' },
     ],
-    reply: recordedBulk(RecordedOutcome),
+    reply: bulkReply(RecordedOutcome),
     refuses: [
       'rejected',
       'possession_unproven',
@@ -152,7 +152,7 @@ export const reputation = {
       'and reviewer the last one is recorded.',
     body: bulk(ReviewRequest),
     example: [{ invoice_ref: 'INV-3', reviewer_handle: 'reviewer@example', rating: 0.25 }],
-    reply: recordedBulk(RecordedReview),
+    reply: bulkReply(RecordedReview),
     refuses: ['rejected', 'self_review', 'idempotency_key_reused'],
     idempotent: true,
   }),

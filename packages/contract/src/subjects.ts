@@ -180,7 +180,7 @@ export const SubjectRequest = Type.Object(requestFields, {
 export type SubjectRequest = Static<typeof SubjectRequest>
 
 /** With what is encrypted of a request; null once the request is done. */
-export const SubjectRequestWords = Type.Object({
+export const SubjectRequestDetail = Type.Object({
   ...requestFields,
   find: Nullable(about(SubjectFind, 'What was searched for; null once the request is done')),
   extension_reason: Nullable(text('Why the due date was extended; null once the request is done')),
@@ -318,7 +318,7 @@ export const subjects = {
       'request is done.',
     params,
     status: 200,
-    reply: SubjectRequestWords,
+    reply: SubjectRequestDetail,
     refuses: ['subject_request_not_found'],
   }),
   extend: operation({

@@ -3,8 +3,8 @@
 import Type, { type Static } from 'typebox'
 import { boolean, integer, Label, page, text } from './common.ts'
 import { operation } from './operation.ts'
-import { recordPage } from './records.ts'
-import { WORLD_TYPE_KINDS } from './world-model.ts'
+import { recordPageQuery } from './records.ts'
+import { WorldTypeKind } from './world-model.ts'
 
 const Template = Type.Object({
   id: text('Id of the template'),
@@ -16,7 +16,7 @@ export type Template = Static<typeof Template>
 
 export const TypeName = Type.Object(
   {
-    kind: Type.Enum(WORLD_TYPE_KINDS, { description: 'Kind of type' }),
+    kind: WorldTypeKind,
     name: text('Name of the type'),
   },
   { title: 'TypeName', description: 'A world-model type by kind and name' },
@@ -34,7 +34,7 @@ export const templates = {
     path: '/v1/templates',
     summary: 'Lists the templates that can be installed',
     description: 'Use it to choose a template before installing it.',
-    query: recordPage,
+    query: recordPageQuery,
     reply: page('templates', Template),
     refuses: ['rejected'],
   }),

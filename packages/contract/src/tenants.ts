@@ -12,7 +12,7 @@ import {
   text,
   time,
 } from './common.ts'
-import { ShownOnce } from './keys.ts'
+import { NewApiKey } from './keys.ts'
 import { operation } from './operation.ts'
 
 export const PLANS = ['starter', 'pro', 'enterprise'] as const
@@ -27,15 +27,18 @@ const PlanLimits = Type.Object(
   { title: 'PlanLimits', description: 'Limits of the plan' },
 )
 
+const TenantStatus = Type.Enum(['active', 'destroyed'], {
+  title: 'TenantStatus',
+  description: '`destroyed` from the moment its off-boarding began',
+})
+
 const tenantFields = {
   tenant_id: Type.String(),
   id: text('Same as `tenant_id`'),
   name: text('Name of the tenant'),
   plan: text('Plan of the tenant'),
   created_at: Timestamp,
-  status: Type.Enum(['active', 'destroyed'], {
-    description: '`destroyed` from the moment its off-boarding began',
-  }),
+  status: TenantStatus,
   destroyed_at: Nullable(time('When the keys of the tenant were destroyed')),
   limits: PlanLimits,
 }
@@ -44,13 +47,13 @@ export const Tenant = Type.Object(tenantFields, { title: 'Tenant', description: 
 export type Tenant = Static<typeof Tenant>
 
 /** The only body that shows a tenant's first key. */
-const TenantCreated = Type.Object({ ...tenantFields, api_key: ShownOnce })
+const TenantCreated = Type.Object({ ...tenantFields, api_key: NewApiKey })
 
 const RotatedKey = Type.Object({
   tenant_id: Type.String(),
   key_id: text('Id of the new key'),
-  api_key: ShownOnce,
-  new_api_key: about(ShownOnce, 'Same as `api_key`'),
+  api_key: NewApiKey,
+  new_api_key: about(NewApiKey, 'Same as `api_key`'),
   revoked: integer('Number of keys that were revoked'),
 })
 
@@ -73,9 +76,14 @@ export const Usage = Type.Object(counters, {
 })
 export type Usage = Static<typeof Usage>
 
+const UsagePeriod = Type.Enum(['current_month', 'previous_month'], {
+  title: 'UsagePeriod',
+  description: 'A calendar month (UTC)',
+})
+
 const UsageSummary = Type.Object({
   tenant_id: Type.String(),
-  period: Type.Enum(['current_month', 'previous_month'], { description: 'The month' }),
+  period: UsagePeriod,
   period_start: Timestamp,
   period_end: Timestamp,
   ...counters,
@@ -181,10 +189,7 @@ export const tenants = {
     description: 'Use it for reporting by operators or by the tenant itself.',
     query: Type.Object({
       period: Type.Optional(
-        Type.Enum(['current_month', 'previous_month'], {
-          default: 'current_month',
-          description: 'The month to return',
-        }),
+        about({ ...UsagePeriod, default: 'current_month' }, 'The month to return'),
       ),
     }),
     reply: UsageSummary,

@@ -19,24 +19,23 @@ import { TrustTier } from './keys.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import {
-  APPROVING_REFUSES,
+  APPROVAL_REFUSALS,
   Authority,
   CheckResults,
-  DECIDING_REFUSES,
+  DECISION_REFUSALS,
   RecordedAuthority,
   RecordId,
   RecordStatus,
   ResumeRequest,
   recordFields,
-  recordPage,
+  recordPageQuery,
   rejectedReply,
   resumeExample,
   StatusCounts,
-  waiting,
+  waitingReply,
 } from './records.ts'
 
 export const WORLD_TYPE_KINDS = ['object', 'link', 'action'] as const
-export type WorldTypeKind = (typeof WORLD_TYPE_KINDS)[number]
 
 export const CARDINALITIES = ['one_to_one', 'one_to_many', 'many_to_one', 'many_to_many'] as const
 export type Cardinality = (typeof CARDINALITIES)[number]
@@ -76,17 +75,18 @@ export const worldModelLimits = {
 /** With `worldmodel.action.` in front, a name that policies can use. */
 export const ACTION_NAME_PATTERN = '^[A-Za-z0-9_.:-]{1,46}$'
 
-const Kind = Type.Enum(WORLD_TYPE_KINDS, {
+export const WorldTypeKind = Type.Enum(WORLD_TYPE_KINDS, {
   title: 'WorldTypeKind',
   description: 'Kind of world-model type',
 })
+export type WorldTypeKind = Static<typeof WorldTypeKind>
 const Version = integer('Version of the type', { minimum: 1, maximum: 1_000_000 })
 const VersionQuery = Type.Object({
   version: Type.Optional({ ...Version, description: 'Version; default: the newest' }),
 })
 
 export const RegisterTypeRequest = Type.Object({
-  kind: Kind,
+  kind: WorldTypeKind,
   name: about(
     Name,
     'Name of the type; of an action up to 46 letters, digits, `_`, `.`, `:` and `-`',
@@ -101,7 +101,7 @@ export type RegisterTypeRequest = Static<typeof RegisterTypeRequest>
 
 const typeFields = {
   type_id: about(RecordId, 'Id of the type, the same for all versions'),
-  kind: Kind,
+  kind: WorldTypeKind,
   name: text('Name of the type'),
   spec: about(JsonObject, 'What the type demands'),
   schema_digest: text('SHA-256 of the spec'),
@@ -276,7 +276,7 @@ export const worldModel = {
       'Use it to browse the world model. The list has no signed documents, and no `spec` of a ' +
       'record larger than 64 KiB; read the type by its id.',
     query: Type.Object({
-      kind: Type.Optional(about(Kind, 'Returns only types of this kind')),
+      kind: Type.Optional(about(WorldTypeKind, 'Returns only types of this kind')),
       limit: Limit(limits.records_page),
       offset: Offset,
       cursor: Cursor,
@@ -307,7 +307,7 @@ export const worldModel = {
     query: VersionQuery,
     reply: Type.Object({
       ...verification,
-      kind: Kind,
+      kind: WorldTypeKind,
       name: text('Name of the type'),
       version: integer('Version of the type'),
     }),
@@ -390,7 +390,7 @@ export const worldModel = {
     },
     status: 201,
     reply: Action,
-    accepted: waiting('action_id'),
+    accepted: waitingReply('action_id'),
     refuses: ['type_not_found', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
@@ -403,7 +403,7 @@ export const worldModel = {
     description:
       'Use it to review what agents did. `document` and `params` of a record larger than 16 KiB ' +
       'are null in the list; read the action by its id.',
-    query: recordPage,
+    query: recordPageQuery,
     reply: page('invocations', ListedAction),
     refuses: ['rejected'],
   }),
@@ -468,7 +468,7 @@ export const worldModel = {
     summary: 'Approves an action that waits for an approval, and signs it',
     description: 'Use it to release an escalated action. Everything is checked again.',
     reply: Action,
-    refuses: ['action_not_found', ...APPROVING_REFUSES],
+    refuses: ['action_not_found', ...APPROVAL_REFUSALS],
   }),
   reject_action: operation({
     ...deciding,
@@ -477,6 +477,6 @@ export const worldModel = {
     summary: 'Rejects an action that waits for an approval',
     description: 'Use it to end an escalated action.',
     reply: rejectedReply('action_id'),
-    refuses: ['action_not_found', ...DECIDING_REFUSES],
+    refuses: ['action_not_found', ...DECISION_REFUSALS],
   }),
 } as const

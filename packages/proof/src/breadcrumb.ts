@@ -1,11 +1,11 @@
-// Breadcrumbs: the entries of a tenant's log, and the links between them.
+// Log entries (`breadcrumb` on the wire) of a tenant's audit log, and the links between them.
 import { canonicalBytes, type JsonObject } from './canonical.ts'
 import type { Sha256 } from './digest.ts'
 import { toHex } from './encoding.ts'
 import { leafHash } from './merkle.ts'
-import { findMisfit, isCount, isObject, isText, orNull } from './shape.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from './shape.ts'
 
-/** One entry, exactly as it is shown everywhere. `created_at` is RFC 3339. */
+/** One log entry, as the API shows it. `created_at` is RFC 3339. */
 export type Breadcrumb = {
   /** 64 hex: the RFC 6962 leaf hash of the rest. */
   readonly breadcrumb_id: string
@@ -46,12 +46,12 @@ const SHAPE = {
   created_at: isText,
 }
 
-/** Exactly the eight fields: one more would be shown without being under the hash. */
+/** Exactly the eight fields: a further field would not be covered by the hash. */
 export function isBreadcrumb(value: unknown): value is Breadcrumb {
   return (
     isObject(value) &&
     Object.keys(value).length === Object.keys(SHAPE).length &&
-    findMisfit(value, SHAPE) === null
+    findMismatch(value, SHAPE) === null
   )
 }
 
@@ -68,13 +68,13 @@ export type BreadcrumbsVerdict =
 
 export type BreadcrumbsOptions = {
   readonly hash?: Sha256
-  /** The entry before the first of the list, when the caller has it; it is taken as right. */
+  /** The entry before the first of the list, if the caller has it; it is trusted. */
   readonly after?: Pick<Breadcrumb, 'breadcrumb_id' | 'tenant_id' | 'seq'>
 }
 
 /**
- * Checks a run of entries in ascending order: every id, link and number, one tenant throughout.
- * A run may start anywhere; its first link is checked when it is the genesis or `after` is given.
+ * Checks consecutive entries in ascending order: every id, link and number, all of one tenant.
+ * They may start anywhere; the first link is checked if it is the genesis or `after` is given.
  * Names the first failure by its position in the list. Never throws.
  */
 export function verifyBreadcrumbs(
@@ -109,7 +109,7 @@ function matchesId(crumb: Breadcrumb, hash: Sha256 | undefined): boolean {
   try {
     return crumb.breadcrumb_id === breadcrumbId(crumb, hash)
   } catch {
-    // No canonical form (a lone surrogate, endless nesting): no id can be right.
+    // Without a canonical form (a lone surrogate, too deep nesting) no id can match.
     return false
   }
 }

@@ -73,7 +73,7 @@ function writeObject(object: object, depth: number): string {
   return `${text}}`
 }
 
-// Dates, Maps and byte arrays would lose their meaning silently. The second look at the prototype
+// Dates, Maps and byte arrays would lose their meaning silently. The second check of the prototype
 // admits plain objects of another realm (a worker, a frame).
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)

@@ -1,16 +1,16 @@
-// Erasure certificates: what one says, what of it is signed, and how to check it offline.
+// Erasure certificates: their members, the signed bytes, and the offline check.
 import type { JsonObject } from './canonical.ts'
 import { sha256 } from './digest.ts'
 import { concatBytes, toBase64, toHex, utf8 } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
-import { findMisfit, isCount, isObject, isText, isTextList, optional, orNull } from './shape.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, optional, orNull } from './shape.ts'
 import { signedBytes, withoutFields } from './signature.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
 } from './verdict.ts'
 
@@ -72,8 +72,8 @@ export type ErasureCertificate = ErasureStatement & {
 
 /**
  * Shown beside a certificate, not part of the signed record: the salt is shown once and then
- * destroyed, `verified` is the server's own finding, `deleted` says which request did the work,
- * `memory_deleted` and `decision_records_scrubbed` say the same in older clients' words.
+ * destroyed, `verified` is the server's own check, `deleted` says which request erased,
+ * `memory_deleted` and `decision_records_scrubbed` repeat it under older clients' names.
  * Any other field added to a certificate breaks its signature.
  */
 export const UNSIGNED_CERTIFICATE_FIELDS: ReadonlySet<string> = new Set([
@@ -90,7 +90,7 @@ export function certificateBytes(certificate: ErasureStatement | JsonObject): Ui
 }
 
 /**
- * Hex SHA-256(salt ‖ UTF-8 content). Whoever kept the content and the salt of the first answer can
+ * Hex SHA-256(salt ‖ UTF-8 content). With the content and the salt of the first answer one can
  * show what was erased; nobody can guess a short fact from the certificate alone.
  */
 export function contentHash(salt: Uint8Array, content: string): string {
@@ -120,22 +120,22 @@ const SHAPE = {
 /**
  * Checks a certificate against the published keys: the signed bytes follow from the record, the
  * signature is over them, the key is listed for erasures and was valid when the erasure completed.
- * It proves who said what, and when; not that the statement is true. Never throws.
+ * It proves who stated this and when, not that the statement is true. Never throws.
  */
 export async function verifyCertificate(
   certificate: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(certificate)) return malformed('certificate', 'not an object')
-  const misfit = findMisfit(certificate, SHAPE)
-  if (misfit !== null) return malformed('certificate', misfit)
+  if (!isObject(certificate)) return malformedVerdict('certificate', 'not an object')
+  const misfit = findMismatch(certificate, SHAPE)
+  if (misfit !== null) return malformedVerdict('certificate', misfit)
   const message = tryBytes(certificate)
-  if (message === null) return malformed('certificate', 'no canonical form')
+  if (message === null) return malformedVerdict('certificate', 'no canonical form')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const shown = certificate['signed_bytes'] ?? null
   if (shown !== null) {
-    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   }
   const claim = {
     message,
@@ -146,7 +146,7 @@ export async function verifyCertificate(
     at: String(certificate['erasure_completed_at']),
   }
   await checkSignature(findings, claim, keys)
-  return conclude('certificate', findings)
+  return finishVerdict('certificate', findings)
 }
 
 function tryBytes(certificate: JsonObject): Uint8Array | null {

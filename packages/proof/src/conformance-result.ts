@@ -3,16 +3,16 @@
 import type { JsonObject } from './canonical.ts'
 import { readHex, toBase64 } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
-import { findMisfit, isCount, isObject, isText, isTextList } from './shape.ts'
+import { findMismatch, isCount, isObject, isText, isTextList } from './shape.ts'
 import { signedBytes } from './signature.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from './verdict.ts'
 
 /** A record says so in `record_kind`; its signature is under `custos/conformance_result/v1`. */
@@ -62,8 +62,8 @@ const CHECK_SHAPE = {
   detail: isText,
 }
 
-/** The part of a result that is judged again: each capability with the outcomes of its checks. */
-type Judged = {
+/** The part of a result that is recomputed: each capability with the results of its checks. */
+type CapabilityVerdict = {
   readonly capability: unknown
   readonly verdict: unknown
   readonly outcomes: readonly boolean[]
@@ -79,18 +79,18 @@ export async function verifyConformanceResult(
   value: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(value)) return malformed(CONFORMANCE_KIND, 'not an object')
-  const misfit = findMisfit(value, SHAPE)
-  if (misfit !== null) return malformed(CONFORMANCE_KIND, misfit)
+  if (!isObject(value)) return malformedVerdict(CONFORMANCE_KIND, 'not an object')
+  const misfit = findMismatch(value, SHAPE)
+  if (misfit !== null) return malformedVerdict(CONFORMANCE_KIND, misfit)
   const judged = readCapabilities(value['capabilities'])
-  if (judged === null) return malformed(CONFORMANCE_KIND, 'capabilities')
+  if (judged === null) return malformedVerdict(CONFORMANCE_KIND, 'capabilities')
   const message = tryBytes(value)
-  if (message === null) return malformed(CONFORMANCE_KIND, 'no canonical form')
+  if (message === null) return malformedVerdict(CONFORMANCE_KIND, 'no canonical form')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const shown = value['signed_bytes'] ?? null
   if (shown !== null)
-    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   const { signature, public_key, key_id } = value
   const at = String(value['created_at'] ?? value['completed_at'])
   const claim = { message, signature, public_key, key_id, purpose: CONFORMANCE_PURPOSE, at }
@@ -99,7 +99,7 @@ export async function verifyConformanceResult(
   if (findings.checks.some(({ name, ok }) => name === 'key_known' && !ok))
     findings.notChecked.push('who signed: the key is not one that you trust or a service published')
   findings.notChecked.push('that the server behaved so: run the suite again with this seed')
-  return conclude(CONFORMANCE_KIND, findings)
+  return finishVerdict(CONFORMANCE_KIND, findings)
 }
 
 function tryBytes(value: JsonObject): Uint8Array | null {
@@ -110,43 +110,47 @@ function tryBytes(value: JsonObject): Uint8Array | null {
   }
 }
 
-function readCapabilities(value: unknown): readonly Judged[] | null {
+function readCapabilities(value: unknown): readonly CapabilityVerdict[] | null {
   if (!Array.isArray(value)) return null
-  const judged: Judged[] = []
+  const judged: CapabilityVerdict[] = []
   for (const item of value) {
-    if (!isObject(item) || findMisfit(item, CAPABILITY_SHAPE) !== null) return null
+    if (!isObject(item) || findMismatch(item, CAPABILITY_SHAPE) !== null) return null
     const { capability, verdict, checks } = item
     if (!Array.isArray(checks)) return null
-    if (!checks.every((check) => isObject(check) && findMisfit(check, CHECK_SHAPE) === null))
+    if (!checks.every((check) => isObject(check) && findMismatch(check, CHECK_SHAPE) === null))
       return null
     judged.push({ capability, verdict, outcomes: checks.map(({ passed }) => passed === true) })
   }
   return judged
 }
 
-function checkVerdicts(findings: Findings, value: JsonObject, judged: readonly Judged[]): void {
-  // One that is left out, or said not to be declared, would be in no rate.
+function checkVerdicts(
+  findings: VerdictDraft,
+  value: JsonObject,
+  judged: readonly CapabilityVerdict[],
+): void {
+  // A capability that is omitted or wrongly `not_declared` would escape the rate.
   const whole =
     judged.length === CONFORMANCE_CAPABILITIES.length &&
     CONFORMANCE_CAPABILITIES.every((name) => judged.some(({ capability }) => capability === name))
-  record(findings, 'capabilities', whole, 'are not the ten of the protocol, each once')
+  addCheck(findings, 'capabilities', whole, 'are not the ten of the protocol, each once')
   const declared: unknown = value['declared_capabilities']
   const known = Array.isArray(declared) ? declared : []
   const asDeclared = judged.every(
     ({ capability, verdict }) => (verdict === 'not_declared') !== known.includes(capability),
   )
-  record(findings, 'declared_capabilities', asDeclared, 'are not those with a verdict')
+  addCheck(findings, 'declared_capabilities', asDeclared, 'are not those with a verdict')
   const follow = judged.every(followsFromChecks)
-  record(findings, 'verdicts', follow, 'do not follow from the checks')
+  addCheck(findings, 'verdicts', follow, 'do not follow from the checks')
   const passed = judged.filter(({ verdict }) => verdict === 'pass').length
   const tested = passed + judged.filter(({ verdict }) => verdict === 'fail').length
   const rate = tested === 0 ? 0 : Math.round((passed / tested) * 1e6) / 1e6
   const counted =
     value['passed'] === passed && value['tested'] === tested && value['conformance_rate'] === rate
-  record(findings, 'conformance_rate', counted, 'does not follow from the verdicts')
+  addCheck(findings, 'conformance_rate', counted, 'does not follow from the verdicts')
 }
 
-function followsFromChecks({ verdict, outcomes }: Judged): boolean {
+function followsFromChecks({ verdict, outcomes }: CapabilityVerdict): boolean {
   const failed = outcomes.includes(false)
   if (verdict === 'pass') return outcomes.length > 0 && !failed
   if (verdict === 'fail') return failed

@@ -3,15 +3,15 @@ import { canonicalBytes, canonicalize, type JsonObject } from './canonical.ts'
 import { commitment, decisionId, sha256 } from './digest.ts'
 import { readHex, toHex } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
-import { findMisfit, isObject, isText } from './shape.ts'
+import { findMismatch, isObject, isText } from './shape.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from './verdict.ts'
 
 /** The parts of a decision that are committed to. Refs are the tenant's own labels. */
@@ -97,7 +97,7 @@ export function recordDigest(digestRecord: DecisionDigestRecord): string {
   return toHex(sha256(canonicalBytes(digestRecord)))
 }
 
-/** What every redaction marker starts with, wherever in a field it stands. */
+/** The beginning of every redaction marker, anywhere in a field. */
 export const REDACTION_MARK = '[REDACTED'
 
 const SHAPE = {
@@ -118,13 +118,13 @@ export async function verifyDecision(
   decision: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(decision)) return malformed('decision', 'not an object')
-  const misfit = findMisfit(decision, SHAPE)
-  if (misfit !== null) return malformed('decision', misfit)
+  if (!isObject(decision)) return malformedVerdict('decision', 'not an object')
+  const misfit = findMismatch(decision, SHAPE)
+  if (misfit !== null) return malformedVerdict('decision', misfit)
   const id = readHex(decision['decision_id'])
-  if (id?.length !== 16) return malformed('decision', 'decision_id')
+  if (id?.length !== 16) return malformedVerdict('decision', 'decision_id')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   checkIdentity(findings, decision)
   findings.notChecked.push('record_digest: output and retrieved facts are bound by the log entry')
   const claim = {
@@ -136,10 +136,10 @@ export async function verifyDecision(
     at: String(decision['timestamp']),
   }
   await checkSignature(findings, claim, keys)
-  return conclude('decision', findings)
+  return finishVerdict('decision', findings)
 }
 
-function checkIdentity(findings: Findings, decision: JsonObject): void {
+function checkIdentity(findings: VerdictDraft, decision: JsonObject): void {
   // All texts by SHAPE; String() only tells the compiler so.
   const text = (field: string) => String(decision[field])
   const expected = decisionId({
@@ -150,10 +150,10 @@ function checkIdentity(findings: Findings, decision: JsonObject): void {
     timestamp: text('timestamp'),
   })
   const matches = expected === decision['decision_id']
-  // Recomputed first: a caller may have asked about a text that merely looks like a marker.
+  // Recomputed first: a query may contain a text that only looks like a marker.
   if (!matches && text('query').includes(REDACTION_MARK)) {
     findings.notChecked.push('decision_id: the query is redacted')
     return
   }
-  record(findings, 'decision_id', matches, 'does not follow from the record')
+  addCheck(findings, 'decision_id', matches, 'does not follow from the record')
 }

@@ -1,4 +1,4 @@
-// Hashes, and the two identities made of them: of a decision and of a fact.
+// Hashes, and the two ids derived with them: of a decision and of a fact.
 import { blake2b } from '@noble/hashes/blake2.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as nobleSha256 } from '@noble/hashes/sha2.js'
@@ -16,13 +16,13 @@ export function blake2b128(bytes: Uint8Array): Uint8Array {
 
 /**
  * A salted commitment to a text: hex HMAC-SHA256(salt, UTF-8 of text). The salt is 32 secret bytes;
- * without it the text cannot be guessed, and once it is destroyed nothing can be confirmed.
+ * without it nobody can guess the text, and once it is destroyed nobody can confirm a guess.
  */
 export function commitment(salt: Uint8Array, text: string): string {
   return toHex(hmac(nobleSha256, salt, utf8(text)))
 }
 
-/** The fields a decision's identity is made of; `timestamp` exactly as the record shows it. */
+/** The fields that a decision id is derived from; `timestamp` exactly as in the record. */
 export type DecisionIdentity = {
   readonly tenant_id: string
   readonly store_id: string
@@ -31,7 +31,7 @@ export type DecisionIdentity = {
   readonly timestamp: string
 }
 
-/** The five fields in this order, UTF-8, nothing between them. */
+/** The five fields in this order, UTF-8, without separators. */
 export function decisionIdPreimage(f: DecisionIdentity): Uint8Array {
   return utf8(f.tenant_id + f.store_id + f.model_id + f.query + f.timestamp)
 }

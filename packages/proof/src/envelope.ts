@@ -4,7 +4,7 @@ import { recordKindOf } from './records/rules.ts'
 import { isObject } from './shape.ts'
 import { TENANT_ERASURE_KIND } from './tenant-erasure.ts'
 
-/** What `verifyEnvelope` takes. The contents are unread: they are what is being judged. */
+/** The input of `verifyEnvelope`. Its content is unvalidated. */
 export type Envelope =
   | { readonly type: 'breadcrumbs'; readonly breadcrumbs: unknown }
   | { readonly type: 'epoch'; readonly epoch: unknown }
@@ -46,7 +46,7 @@ const REQUIRED: Readonly<Record<EnvelopeType, readonly string[]>> = {
   list: ['items'],
 }
 
-/** Whether `value` names a known type and has its fields; their contents are not looked at. */
+/** Whether `value` names a known type and has its fields; their contents are not checked. */
 export function isEnvelope(value: unknown): value is Envelope {
   if (!isObject(value)) return false
   const type = value['type']
@@ -97,7 +97,7 @@ function detectRecord(json: Bare): Envelope | null {
   return detectRegistryRecord(json)
 }
 
-// A document, the row of a registry that has one, or what is shown of an approval.
+// A document, a registry row with a document, or an approval request.
 function detectRegistryRecord(json: Bare): Envelope | null {
   // It names the kind of the record that it is about.
   if (has(json, 'request_id', 'proposal_digest', 'decision', 'attestation'))
@@ -146,7 +146,7 @@ function detectList(items: readonly unknown[]): Envelope | null {
   return envelopes.includes(null) ? null : { type: 'list', items: envelopes }
 }
 
-// By its name only, so that a damaged breadcrumb is judged and not merely unrecognised.
+// By its members only, so that a damaged log entry is reported as invalid, not as unrecognised.
 function looksLikeBreadcrumb(value: unknown): boolean {
   return isObject(value) && has(value, 'breadcrumb_id', 'prev_id')
 }

@@ -6,15 +6,15 @@ import { equalBytes, fromHex, readHex, toHex } from './encoding.ts'
 import { findKey, type PublishedKey } from './keys.ts'
 import { verifyConsistency, verifyInclusion } from './merkle-path.ts'
 import { type Checkpoint, parseCheckpoint, signaturesBy, verifyCheckpoint } from './note.ts'
-import { findMisfit, isCount, isObject, isText, isTextList, optional } from './shape.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, optional } from './shape.ts'
 import { parseTlogProof } from './tlog-proof.ts'
 import {
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  addCheck,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from './verdict.ts'
 
 /** A signed tree head as shown. Hashes are hex, `checkpoint` is the whole signed note. */
@@ -47,17 +47,17 @@ export type InclusionProof = {
 /** `hash`: a faster SHA-256, where the caller has one. */
 export type LogContext = { readonly keys: readonly PublishedKey[]; readonly hash?: Sha256 }
 
-/** Checks ids, links and numbers of a run of breadcrumbs. */
+/** Checks ids, links and numbers of consecutive log entries. */
 export function verifyBreadcrumbList(value: unknown, context: LogContext): Verdict {
-  if (!Array.isArray(value)) return malformed('breadcrumbs', 'not a list')
-  if (value.length === 0) return malformed('breadcrumbs', 'an empty list')
-  const findings = startFindings()
+  if (!Array.isArray(value)) return malformedVerdict('breadcrumbs', 'not a list')
+  if (value.length === 0) return malformedVerdict('breadcrumbs', 'an empty list')
+  const findings = startVerdict()
   const { hash } = context
   const verdict = verifyBreadcrumbs(value, hash === undefined ? {} : { hash })
   const detail = verdict.ok ? undefined : `${verdict.reason} at index ${verdict.index}`
-  record(findings, 'breadcrumbs', verdict.ok, detail)
+  addCheck(findings, 'breadcrumbs', verdict.ok, detail)
   findings.notChecked.push('inclusion: a list alone does not show that a signed log holds it')
-  return conclude('breadcrumbs', findings)
+  return finishVerdict('breadcrumbs', findings)
 }
 
 const EPOCH_SHAPE = {
@@ -68,16 +68,16 @@ const EPOCH_SHAPE = {
   created_at: optional(isText),
 }
 
-/** Checks that an epoch is what its checkpoint says, signed by a published checkpoint key. */
+/** Checks that an epoch equals its checkpoint, which a published checkpoint key signed. */
 export async function verifyEpoch(epoch: unknown, context: LogContext): Promise<Verdict> {
-  const misfit = isObject(epoch) ? findMisfit(epoch, EPOCH_SHAPE) : 'not an object'
-  if (!isObject(epoch) || misfit !== null) return malformed('epoch', misfit ?? '')
-  const findings = startFindings()
+  const misfit = isObject(epoch) ? findMismatch(epoch, EPOCH_SHAPE) : 'not an object'
+  if (!isObject(epoch) || misfit !== null) return malformedVerdict('epoch', misfit ?? '')
+  const findings = startVerdict()
   await checkHead(findings, epoch, context.keys)
   if (isObject(epoch['consistency']) && isCount(epoch['consistency']['from_epoch'])) {
     findings.notChecked.push('consistency: needs the earlier epoch too')
   }
-  return conclude('epoch', findings)
+  return finishVerdict('epoch', findings)
 }
 
 const PROOF_SHAPE = {
@@ -90,20 +90,20 @@ const PROOF_SHAPE = {
 
 /** Checks entry, path, root and signature of an inclusion proof, and that its parts agree. */
 export async function verifyInclusionProof(proof: unknown, context: LogContext): Promise<Verdict> {
-  if (!isObject(proof)) return malformed('proof', 'not an object')
+  if (!isObject(proof)) return malformedVerdict('proof', 'not an object')
   if (proof['included'] === false) {
-    const findings = startFindings()
-    record(findings, 'included', false, 'the epoch ends before the entry')
-    return conclude('proof', findings)
+    const findings = startVerdict()
+    addCheck(findings, 'included', false, 'the epoch ends before the entry')
+    return finishVerdict('proof', findings)
   }
-  const misfit = findMisfit(proof, PROOF_SHAPE)
+  const misfit = findMismatch(proof, PROOF_SHAPE)
   const path = readPath(proof['audit_path'])
-  if (misfit !== null) return malformed('proof', misfit)
-  if (path === null) return malformed('proof', 'audit_path')
+  if (misfit !== null) return malformedVerdict('proof', misfit)
+  if (path === null) return malformedVerdict('proof', 'audit_path')
   const crumb: unknown = proof['breadcrumb']
-  if (!isBreadcrumb(crumb)) return malformed('proof', 'breadcrumb')
+  if (!isBreadcrumb(crumb)) return malformedVerdict('proof', 'breadcrumb')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const leaf = checkLeaf(findings, proof, crumb, context.hash)
   const claim = {
     leafHash: leaf,
@@ -113,11 +113,11 @@ export async function verifyInclusionProof(proof: unknown, context: LogContext):
     root: readHex(proof['root_hash']) ?? new Uint8Array(0),
     ...(context.hash === undefined ? {} : { hash: context.hash }),
   }
-  record(findings, 'inclusion', verifyInclusion(claim), 'the path does not lead to the root')
+  addCheck(findings, 'inclusion', verifyInclusion(claim), 'the path does not lead to the root')
   checkAliases(findings, proof)
   checkText(findings, proof, path)
   await checkHead(findings, proof, context.keys)
-  return conclude('proof', findings)
+  return finishVerdict('proof', findings)
 }
 
 /** Checks that the epoch `to` extends the epoch `from`, both of them signed and of one log. */
@@ -126,18 +126,19 @@ export async function verifyEpochConsistency(
   context: LogContext,
 ): Promise<Verdict> {
   const { from, to } = envelope
-  if (!isObject(from) || findMisfit(from, EPOCH_SHAPE) !== null) {
-    return malformed('consistency', 'from')
+  if (!isObject(from) || findMismatch(from, EPOCH_SHAPE) !== null) {
+    return malformedVerdict('consistency', 'from')
   }
-  if (!isObject(to) || findMisfit(to, EPOCH_SHAPE) !== null) return malformed('consistency', 'to')
+  if (!isObject(to) || findMismatch(to, EPOCH_SHAPE) !== null)
+    return malformedVerdict('consistency', 'to')
   const path = readPath(envelope.path)
-  if (path === null) return malformed('consistency', 'path')
+  if (path === null) return malformedVerdict('consistency', 'path')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const older = await checkHead(findings, from, context.keys, 'from.')
   const newer = await checkHead(findings, to, context.keys, 'to.')
   if (older !== null && newer !== null) {
-    record(findings, 'origin', older.origin === newer.origin, 'two different logs')
+    addCheck(findings, 'origin', older.origin === newer.origin, 'two different logs')
     const claim = {
       from: older.size,
       fromRoot: older.root,
@@ -146,19 +147,19 @@ export async function verifyEpochConsistency(
       path,
       ...(context.hash === undefined ? {} : { hash: context.hash }),
     }
-    record(
+    addCheck(
       findings,
       'consistency',
       verifyConsistency(claim),
       'the later does not extend the earlier',
     )
   }
-  return conclude('consistency', findings)
+  return finishVerdict('consistency', findings)
 }
 
-// The checkpoint is the signed truth; what is shown around it must repeat it exactly.
+// Only the checkpoint is signed; the members around it must repeat it exactly.
 async function checkHead(
-  findings: Findings,
+  findings: VerdictDraft,
   head: JsonObject,
   keys: readonly PublishedKey[],
   prefix = '',
@@ -166,27 +167,27 @@ async function checkHead(
   const text = String(head['checkpoint'])
   const checkpoint = tryParse(() => parseCheckpoint(text))
   if (checkpoint === null) {
-    record(findings, `${prefix}checkpoint`, false, 'not a signed checkpoint')
+    addCheck(findings, `${prefix}checkpoint`, false, 'not a signed checkpoint')
     return null
   }
   const sameSize = head['tree_size'] === checkpoint.size
-  record(findings, `${prefix}tree_size`, sameSize, 'not that of the checkpoint')
+  addCheck(findings, `${prefix}tree_size`, sameSize, 'not that of the checkpoint')
   const sameRoot = head['root_hash'] === toHex(checkpoint.root)
-  record(findings, `${prefix}root_hash`, sameRoot, 'not that of the checkpoint')
+  addCheck(findings, `${prefix}root_hash`, sameRoot, 'not that of the checkpoint')
   for (const [alias, field] of [
     ['merkle_root', 'root_hash'],
     ['n_leaves', 'tree_size'],
   ] as const) {
     const agrees = head[alias] === undefined || head[alias] === head[field]
-    if (!agrees) record(findings, `${prefix}${alias}`, false, `differs from ${field}`)
+    if (!agrees) addCheck(findings, `${prefix}${alias}`, false, `differs from ${field}`)
   }
   await checkSigner(findings, checkpoint, { text, at: head['created_at'], keys, prefix })
   return checkpoint
 }
 
-// A note names its key by hash only, so the signer is looked for in the published list.
+// A note names its key only by a hash, so the signer is searched for in the published list.
 async function checkSigner(
-  findings: Findings,
+  findings: VerdictDraft,
   checkpoint: Checkpoint,
   given: { text: string; at: Json | undefined; keys: readonly PublishedKey[]; prefix: string },
 ): Promise<void> {
@@ -195,12 +196,12 @@ async function checkSigner(
     return publicKey !== null && signaturesBy(checkpoint, publicKey).length > 0
   })
   if (signer === undefined) {
-    record(findings, `${given.prefix}signature`, false, 'by no published key')
-    record(findings, `${given.prefix}key_known`, false, 'unknown_key')
+    addCheck(findings, `${given.prefix}signature`, false, 'by no published key')
+    addCheck(findings, `${given.prefix}key_known`, false, 'unknown_key')
     return
   }
   const { ok } = await verifyCheckpoint(given.text, { publicKey: fromHex(signer.public_key) })
-  record(findings, `${given.prefix}signature`, ok, 'does not match the checkpoint')
+  addCheck(findings, `${given.prefix}signature`, ok, 'does not match the checkpoint')
   const key = findKey(given.keys, {
     key_id: signer.key_id,
     public_key: signer.public_key,
@@ -208,38 +209,38 @@ async function checkSigner(
     ...(isText(given.at) ? { at: given.at } : {}),
   })
   const known = !isText(key)
-  record(findings, `${given.prefix}key_known`, known, isText(key) ? key : undefined)
+  addCheck(findings, `${given.prefix}key_known`, known, isText(key) ? key : undefined)
   if (ok && known && !findings.validWith.includes(signer.key_id)) {
     findings.validWith.push(signer.key_id)
   }
 }
 
 function checkLeaf(
-  findings: Findings,
+  findings: VerdictDraft,
   proof: JsonObject,
   crumb: Breadcrumb,
   hash: Sha256 | undefined,
 ): Uint8Array {
   const id = tryParse(() => breadcrumbId(crumb, hash))
-  record(findings, 'breadcrumb_id', id === crumb.breadcrumb_id, 'not the hash of the breadcrumb')
-  record(findings, 'leaf_hash', id === proof['leaf_hash'], 'not the hash of the breadcrumb')
+  addCheck(findings, 'breadcrumb_id', id === crumb.breadcrumb_id, 'not the hash of the breadcrumb')
+  addCheck(findings, 'leaf_hash', id === proof['leaf_hash'], 'not the hash of the breadcrumb')
   const sameSeq = crumb.seq === proof['breadcrumb_seq']
-  record(findings, 'breadcrumb_seq', sameSeq, 'not that of the breadcrumb')
+  addCheck(findings, 'breadcrumb_seq', sameSeq, 'not that of the breadcrumb')
   return id === null ? new Uint8Array(0) : fromHex(id)
 }
 
 // Older clients read these names; a different value under them would be a second truth.
-function checkAliases(findings: Findings, proof: JsonObject): void {
+function checkAliases(findings: VerdictDraft, proof: JsonObject): void {
   if (proof['leaf'] !== undefined && proof['leaf'] !== proof['leaf_hash']) {
-    record(findings, 'leaf', false, 'differs from leaf_hash')
+    addCheck(findings, 'leaf', false, 'differs from leaf_hash')
   }
   const [alias, path] = [proof['proof'], proof['audit_path']]
   if (isTextList(alias) && isTextList(path) && alias.join() !== path.join()) {
-    record(findings, 'proof', false, 'differs from audit_path')
+    addCheck(findings, 'proof', false, 'differs from audit_path')
   }
 }
 
-function checkText(findings: Findings, proof: JsonObject, path: readonly Uint8Array[]): void {
+function checkText(findings: VerdictDraft, proof: JsonObject, path: readonly Uint8Array[]): void {
   const text = proof['tlog_proof'] ?? null
   if (!isText(text)) return
   const parsed = tryParse(() => parseTlogProof(text))
@@ -249,7 +250,7 @@ function checkText(findings: Findings, proof: JsonObject, path: readonly Uint8Ar
     parsed.checkpoint === proof['checkpoint'] &&
     parsed.path.length === path.length &&
     parsed.path.every((hash, i) => equalBytes(hash, path[i] ?? new Uint8Array(0)))
-  record(findings, 'tlog_proof', agrees, 'differs from the proof beside it')
+  addCheck(findings, 'tlog_proof', agrees, 'differs from the proof beside it')
 }
 
 function readPath(value: unknown): Uint8Array[] | null {

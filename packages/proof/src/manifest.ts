@@ -5,20 +5,20 @@ import { type Sha256, sha256 } from './digest.ts'
 import { toBase64, toHex } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
 import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from './merkle.ts'
-import { findMisfit, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
 import { signedBytes } from './signature.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from './verdict.ts'
 
 /**
- * `erased`: a certificate says so. `held`: a legal hold stood in the way, nothing was erased.
+ * `erased`: a certificate says so. `held`: a legal hold prevented the erasure.
  * `absent`: neither it nor a certificate of it was there any more.
  */
 export type ManifestOutcome = 'erased' | 'held' | 'absent'
@@ -34,8 +34,8 @@ export type ManifestEntry = {
   readonly certificate_digest: string | null
 }
 
-/** What was found when it was asked for, in numbers. */
-export type ManifestFound = {
+/** Counts of what was found at the time of the request. */
+export type ManifestCounts = {
   readonly facts: number
   readonly superseded_facts: number
   readonly decisions_using: number
@@ -52,12 +52,12 @@ export type ErasureManifest = {
   readonly status: 'done' | 'done_with_holds'
   /** HMAC under a salt of the tenant over what was searched for: tells a repeat, and no more. */
   readonly find_label: string
-  /** Hex SHA-256 over the refs and decision ids found when it was asked for. */
+  /** Hex SHA-256 over the refs and decision ids found at the time of the request. */
   readonly found_digest: string
-  readonly found: ManifestFound
+  readonly found: ManifestCounts
   /** Entries found later than that, by searching again or as versions of what was found. */
   readonly found_later: number
-  /** Whether what was written meanwhile could be searched: the words were at hand to the end. */
+  /** Whether later writes could be searched: the search text was available until the end. */
   readonly searched_again: boolean
   readonly not_searched: readonly string[]
   readonly received_at: string
@@ -117,7 +117,7 @@ export class CertificatesRoot {
 
 const isSeq = (value: unknown): boolean => isCount(value) || value === -1
 
-const isFound = (value: unknown): boolean => isObject(value) && findMisfit(value, FOUND) === null
+const isFound = (value: unknown): boolean => isObject(value) && findMismatch(value, FOUND) === null
 
 const FOUND = {
   facts: isCount,
@@ -158,7 +158,7 @@ const ENTRY = {
 }
 
 function isEntry(value: unknown): value is ManifestEntry {
-  if (!isObject(value) || findMisfit(value, ENTRY) !== null) return false
+  if (!isObject(value) || findMismatch(value, ENTRY) !== null) return false
   const [ofFact, ofDecision] = [isCount(value['fact_ref']), isText(value['decision_id'])]
   const certified = value['outcome'] === 'erased'
   return (
@@ -172,25 +172,25 @@ function isEntry(value: unknown): value is ManifestEntry {
  * Checks a manifest and, where they are given, all of its certificates: the signature, the order
  * and the counts of its entries; that each certificate is there once, verifies, is about the
  * entry's subject and has the entry's digest, that none is left over, and the root over them. It
- * proves who said what, and when; not that the search has found everything. Never throws.
+ * proves who stated this and when, not that the search found everything. Never throws.
  */
 export async function verifyManifest(
   manifest: unknown,
   keys: readonly PublishedKey[],
   certificates?: readonly unknown[],
 ): Promise<Verdict> {
-  if (!isObject(manifest)) return malformed(KIND, 'not an object')
-  const misfit = findMisfit(manifest, SHAPE)
-  if (misfit !== null) return malformed(KIND, misfit)
+  if (!isObject(manifest)) return malformedVerdict(KIND, 'not an object')
+  const misfit = findMismatch(manifest, SHAPE)
+  if (misfit !== null) return malformedVerdict(KIND, misfit)
   const { entries } = manifest
-  if (!Array.isArray(entries) || !entries.every(isEntry)) return malformed(KIND, 'entries')
+  if (!Array.isArray(entries) || !entries.every(isEntry)) return malformedVerdict(KIND, 'entries')
   const message = tryBytes(() => manifestBytes(manifest))
-  if (message === null) return malformed(KIND, 'no canonical form')
+  if (message === null) return malformedVerdict(KIND, 'no canonical form')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const shown = manifest['signed_bytes'] ?? null
   if (shown !== null)
-    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   const { signature, public_key, key_id } = manifest
   const claim = { message, signature, public_key, key_id, purpose: 'erasure' }
   await checkSignature(findings, { ...claim, at: String(manifest['completed_at']) }, keys)
@@ -199,11 +199,11 @@ export async function verifyManifest(
   if (given) await checkCertificates(findings, { manifest, entries, given, keys })
   else findings.notChecked.push('the certificates that the manifest lists: they were not given')
   findings.notChecked.push('whether the search has found everything: the manifest says what it did')
-  return conclude(KIND, findings)
+  return finishVerdict(KIND, findings)
 }
 
 function checkEntries(
-  findings: Findings,
+  findings: VerdictDraft,
   manifest: JsonObject,
   entries: readonly ManifestEntry[],
 ): void {
@@ -211,16 +211,16 @@ function checkEntries(
     const before = entries[i - 1]
     return before === undefined || comesBefore(before, entry)
   })
-  record(findings, 'entries', sorted, 'not in order, or one is there twice')
+  addCheck(findings, 'entries', sorted, 'not in order, or one is there twice')
   const certified = entries.filter(({ certificate_id }) => certificate_id !== null).length
-  record(findings, 'counts', certified === manifest['certificates'], 'differ from the entries')
+  addCheck(findings, 'counts', certified === manifest['certificates'], 'differ from the entries')
   const { found, found_later } = manifest
   const { facts, decisions_naming } = isObject(found) ? found : {}
   const all = Number(facts) + Number(decisions_naming) + Number(found_later)
-  record(findings, 'found', all === entries.length, 'differs from the number of entries')
+  addCheck(findings, 'found', all === entries.length, 'differs from the number of entries')
   const held = entries.some(({ outcome }) => outcome === 'held')
   const status = held ? 'done_with_holds' : 'done'
-  record(findings, 'status', manifest['status'] === status, 'does not follow from the entries')
+  addCheck(findings, 'status', manifest['status'] === status, 'does not follow from the entries')
 }
 
 function comesBefore(a: ManifestEntry, b: ManifestEntry): boolean {
@@ -229,7 +229,7 @@ function comesBefore(a: ManifestEntry, b: ManifestEntry): boolean {
   return b.decision_id !== undefined && (a.decision_id ?? '') < b.decision_id
 }
 
-interface Given {
+interface ManifestInputs {
   readonly manifest: JsonObject
   readonly entries: readonly ManifestEntry[]
   readonly given: readonly unknown[]
@@ -237,17 +237,17 @@ interface Given {
 }
 
 async function checkCertificates(
-  findings: Findings,
-  { manifest, entries, given, keys }: Given,
+  findings: VerdictDraft,
+  { manifest, entries, given, keys }: ManifestInputs,
 ): Promise<void> {
   const byId = new Map<string, JsonObject>()
   for (const one of given)
     if (isObject(one) && isText(one['certificate_id'])) byId.set(one['certificate_id'], one)
   const wanted = entries.filter(({ certificate_id }) => certificate_id !== null)
   const missing = wanted.find(({ certificate_id }) => !byId.has(certificate_id ?? ''))
-  record(findings, 'all_given', missing === undefined, `without ${missing?.certificate_id}`)
+  addCheck(findings, 'all_given', missing === undefined, `without ${missing?.certificate_id}`)
   const none = 'there are more than the manifest lists, or one twice'
-  record(findings, 'none_extra', given.length <= wanted.length, none)
+  addCheck(findings, 'none_extra', given.length <= wanted.length, none)
 
   const root = new CertificatesRoot()
   let wrong: string | undefined
@@ -261,9 +261,9 @@ async function checkCertificates(
     const { valid, reason } = await verifyCertificate(certificate, keys)
     if (!valid) wrong = `${entry.certificate_id}: ${reason}`
   }
-  record(findings, 'certificates', wrong === undefined, wrong)
+  addCheck(findings, 'certificates', wrong === undefined, wrong)
   const follows = root.hex() === manifest['certificates_root']
-  record(findings, 'certificates_root', follows, 'does not follow from the certificates')
+  addCheck(findings, 'certificates_root', follows, 'does not follow from the certificates')
 }
 
 function differs(

@@ -9,10 +9,14 @@ import { joinSubtrees, nodeHash, requireSize, subtreeHeights } from './merkle.ts
  * [index * 2^height, (index + 1) * 2^height); height 0 is the leaf hash itself. It is asked only
  * for subtrees that lie wholly within the size in question, and for O(log size) of them.
  */
-export type NodeAt = (height: number, index: number) => Promise<Uint8Array> | Uint8Array
+export type ReadTreeNode = (height: number, index: number) => Promise<Uint8Array> | Uint8Array
 
 /** The root the log had at `size`. */
-export function rootAt(size: number, nodeAt: NodeAt, hash: Sha256 = sha256): Promise<Uint8Array> {
+export function rootAt(
+  size: number,
+  nodeAt: ReadTreeNode,
+  hash: Sha256 = sha256,
+): Promise<Uint8Array> {
   return hashRange(0, requireSize(size), nodeAt, hash)
 }
 
@@ -23,7 +27,7 @@ export function rootAt(size: number, nodeAt: NodeAt, hash: Sha256 = sha256): Pro
 export async function inclusionPath(
   index: number,
   size: number,
-  nodeAt: NodeAt,
+  nodeAt: ReadTreeNode,
   hash: Sha256 = sha256,
 ): Promise<Uint8Array[]> {
   if (requireSize(index) >= requireSize(size)) {
@@ -52,7 +56,7 @@ export async function inclusionPath(
 export async function consistencyPath(
   from: number,
   to: number,
-  nodeAt: NodeAt,
+  nodeAt: ReadTreeNode,
   hash: Sha256 = sha256,
 ): Promise<Uint8Array[]> {
   if (requireSize(from) > requireSize(to)) {
@@ -153,7 +157,7 @@ function climbsToBothRoots(claim: ConsistencyClaim): boolean {
 async function hashRange(
   begin: number,
   end: number,
-  nodeAt: NodeAt,
+  nodeAt: ReadTreeNode,
   hash: Sha256,
 ): Promise<Uint8Array> {
   const nodes: Uint8Array[] = []

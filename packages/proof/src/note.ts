@@ -7,7 +7,7 @@ import { verifyEd25519 } from './signature.ts'
 const ED25519_TYPE = 0x01
 // The specification asks verifiers to accept at least 16 and to have a limit.
 const SIGNATURES_MAX = 64
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for them
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 const KEY_NAME = /^[^\s+]+$/u
 const DECIMAL = /^(?:0|[1-9][0-9]*)$/
@@ -47,14 +47,14 @@ export function formatCheckpointBody(head: {
   readonly root: Uint8Array
 }): string {
   if (!Number.isSafeInteger(head.size) || head.size < 0 || head.root.length !== 32) {
-    throw malformed('a checkpoint needs a size and a 32-byte root')
+    throw malformedNote('a checkpoint needs a size and a 32-byte root')
   }
   return `${requireName(head.origin)}\n${head.size}\n${toBase64(head.root)}\n`
 }
 
 /** The whole note: the text, a blank line, one line for each signature. */
 export function assembleNote(body: string, signatures: readonly NoteSignature[]): string {
-  if (!body.endsWith('\n') || CONTROL.test(body)) throw malformed('the text is not a note text')
+  if (!body.endsWith('\n') || CONTROL.test(body)) throw malformedNote('the text is not a note text')
   const lines = signatures.map(
     ({ name, keyHash, signature }) =>
       `— ${requireName(name)} ${toBase64(concatBytes(keyHash, signature))}\n`,
@@ -64,22 +64,22 @@ export function assembleNote(body: string, signatures: readonly NoteSignature[])
 
 /** Throws ProofError `malformed_note` for anything the specification does not allow. */
 export function parseNote(text: string): Note {
-  if (!text.isWellFormed() || CONTROL.test(text)) throw malformed('control character in a note')
+  if (!text.isWellFormed() || CONTROL.test(text)) throw malformedNote('control character in a note')
   // The text may hold empty lines itself: the last one divides it from the signatures.
   const divide = text.lastIndexOf('\n\n')
-  if (divide < 0 || !text.endsWith('\n')) throw malformed('no signatures, or no final newline')
+  if (divide < 0 || !text.endsWith('\n')) throw malformedNote('no signatures, or no final newline')
   const lines = text.slice(divide + 2, -1).split('\n')
-  if (lines.length > SIGNATURES_MAX) throw malformed('too many signatures')
+  if (lines.length > SIGNATURES_MAX) throw malformedNote('too many signatures')
   return { body: text.slice(0, divide + 1), signatures: lines.map(parseSignatureLine) }
 }
 
 function parseSignatureLine(line: string): NoteSignature {
   const [dash, name, encoded, ...rest] = line.split(' ')
   if (dash !== '—' || name === undefined || encoded === undefined || rest.length > 0) {
-    throw malformed('a signature line is not "— name base64"')
+    throw malformedNote('a signature line is not "— name base64"')
   }
   const bytes = decodeBase64(encoded)
-  if (bytes.length < 5) throw malformed('a signature is too short')
+  if (bytes.length < 5) throw malformedNote('a signature is too short')
   return { name: requireName(name), keyHash: bytes.slice(0, 4), signature: bytes.slice(4) }
 }
 
@@ -91,12 +91,12 @@ export function parseCheckpoint(noteText: string): Checkpoint {
   const note = parseNote(noteText)
   const [origin, size, root, end, ...rest] = note.body.split('\n')
   if (origin === undefined || size === undefined || root === undefined || end !== '') {
-    throw malformed('a checkpoint has three lines')
+    throw malformedNote('a checkpoint has three lines')
   }
-  if (rest.length > 0) throw malformed('a checkpoint has three lines')
-  if (!DECIMAL.test(size) || !Number.isSafeInteger(Number(size))) throw malformed('tree size')
+  if (rest.length > 0) throw malformedNote('a checkpoint has three lines')
+  if (!DECIMAL.test(size) || !Number.isSafeInteger(Number(size))) throw malformedNote('tree size')
   const rootHash = decodeBase64(root)
-  if (rootHash.length !== 32) throw malformed('the root is not 32 bytes')
+  if (rootHash.length !== 32) throw malformedNote('the root is not 32 bytes')
   return { ...note, origin: requireName(origin), size: Number(size), root: rootHash }
 }
 
@@ -108,7 +108,7 @@ export type CheckpointVerdict = {
 
 /**
  * Checks that the key's holder signed the note under the checkpoint's own origin as name.
- * Signatures by others (witnesses) are ignored, as the specification asks. Never throws.
+ * Signatures by others (witnesses) are ignored, as the specification requires. Never throws.
  */
 export async function verifyCheckpoint(
   noteText: string,
@@ -145,7 +145,7 @@ export function signaturesBy(checkpoint: Checkpoint, publicKey: Uint8Array): Not
 // The origin is also the signer's name, and a key name has no white space and no plus.
 function requireName(name: string): string {
   if (!KEY_NAME.test(name) || CONTROL.test(name) || !name.isWellFormed()) {
-    throw malformed('not a key name')
+    throw malformedNote('not a key name')
   }
   return name
 }
@@ -154,10 +154,10 @@ function decodeBase64(text: string): Uint8Array {
   try {
     return fromBase64(text)
   } catch {
-    throw malformed('not base64')
+    throw malformedNote('not base64')
   }
 }
 
-function malformed(what: string): ProofError {
+function malformedNote(what: string): ProofError {
   return new ProofError('malformed_note', what)
 }

@@ -4,11 +4,11 @@ import { readBase64, toHex } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
 import { isObject, isText, orNull } from './shape.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
 } from './verdict.ts'
 
@@ -31,18 +31,18 @@ export async function verifyMemory(
   memory: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(memory)) return malformed('memory', 'not an object')
+  if (!isObject(memory)) return malformedVerdict('memory', 'not an object')
   const { content, tenant_id = null, source } = memory
-  if (!isText(content)) return malformed('memory', 'content')
-  if (!orNull(isText)(tenant_id)) return malformed('memory', 'tenant_id')
-  if (!isObject(source)) return malformed('memory', 'source')
+  if (!isText(content)) return malformedVerdict('memory', 'content')
+  if (!orNull(isText)(tenant_id)) return malformedVerdict('memory', 'tenant_id')
+  if (!isObject(source)) return malformedVerdict('memory', 'source')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const writtenBy = source['written_by'] ?? null
   if (writtenBy !== null) {
     const publicKey = readBase64(source['public_key'])
     const same = publicKey !== null && writtenBy === toHex(publicKey)
-    record(findings, 'written_by', same, 'names another key')
+    addCheck(findings, 'written_by', same, 'names another key')
   }
   const { written_at } = source
   const claim = {
@@ -54,5 +54,5 @@ export async function verifyMemory(
     ...(isText(written_at) ? { at: written_at } : {}),
   }
   await checkSignature(findings, claim, keys)
-  return conclude('memory', findings)
+  return finishVerdict('memory', findings)
 }

@@ -30,7 +30,7 @@ export function optional(test: Test): Test {
 }
 
 /** The name of the first field that is missing or of the wrong type, or null when all fit. */
-export function findMisfit(
+export function findMismatch(
   value: JsonObject,
   shape: Readonly<Record<string, Test>>,
 ): string | null {

@@ -74,7 +74,7 @@ export async function verifyEd25519(
   )
   if (!rawKey || !rawMessage || !rawSignature) return false
   const algorithm = { name: 'Ed25519' }
-  // Where the platform has no Ed25519 nothing could ever be verified: that must be heard.
+  // Without Ed25519 on the platform nothing can be verified: that must be an error.
   await requireEd25519()
   try {
     const key = await crypto.subtle.importKey('raw', rawKey, algorithm, false, ['verify'])

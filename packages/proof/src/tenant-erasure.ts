@@ -1,19 +1,19 @@
-// Certificates of off-boarding: what one says of a tenant's destroyed keys, and how to check it.
+// Certificates of off-boarding: their members about a tenant's destroyed keys, and the check.
 import type { JsonObject } from './canonical.ts'
 import { toBase64 } from './encoding.ts'
 import type { PublishedKey } from './keys.ts'
 import { verifyEpoch } from './log-proof.ts'
 import { parseCheckpoint } from './note.ts'
-import { findMisfit, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
 import { signedBytes } from './signature.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from './verdict.ts'
 
 /** A record says so in `record_kind`; its signature is under `custos/tenant_erasure/v1`. */
@@ -28,7 +28,7 @@ export type TenantErasureStatement = {
   readonly counts: Readonly<Record<string, number>>
   /** What was destroyed, each with the status observed afterwards. */
   readonly destroyed: Readonly<Record<string, string>>
-  /** The looks that followed. */
+  /** The checks after the destruction. */
   readonly verification: {
     readonly ran_at: string
     readonly paths: readonly { readonly path: string; readonly result: string }[]
@@ -85,38 +85,38 @@ export async function verifyTenantErasure(
   value: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(value)) return malformed(TENANT_ERASURE_KIND, 'not an object')
-  const misfit = findMisfit(value, SHAPE)
-  if (misfit !== null) return malformed(TENANT_ERASURE_KIND, misfit)
+  if (!isObject(value)) return malformedVerdict(TENANT_ERASURE_KIND, 'not an object')
+  const misfit = findMismatch(value, SHAPE)
+  if (misfit !== null) return malformedVerdict(TENANT_ERASURE_KIND, misfit)
   const message = tryBytes(value)
-  if (message === null) return malformed(TENANT_ERASURE_KIND, 'no canonical form')
+  if (message === null) return malformedVerdict(TENANT_ERASURE_KIND, 'no canonical form')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const shown = value['signed_bytes'] ?? null
   if (shown !== null)
-    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   const { signature, public_key, key_id } = value
   const claim = { message, signature, public_key, key_id, purpose: 'erasure' } as const
   await checkSignature(findings, { ...claim, at: String(value['erasure_completed_at']) }, keys)
   await checkCheckpoint(findings, value, keys)
-  record(findings, 'observed', observedAll(value), 'something is present, or destroyed unseen')
+  addCheck(findings, 'observed', observedAll(value), 'something is present, or destroyed unseen')
   findings.notChecked.push('that no other copy of the keys is left: see limits')
-  return conclude(TENANT_ERASURE_KIND, findings)
+  return finishVerdict(TENANT_ERASURE_KIND, findings)
 }
 
 async function checkCheckpoint(
-  findings: Findings,
+  findings: VerdictDraft,
   value: JsonObject,
   keys: readonly PublishedKey[],
 ): Promise<void> {
   const last = value['last_checkpoint']
   const verdict = await verifyEpoch(last, { keys })
-  record(findings, 'last_checkpoint', verdict.valid, verdict.reason)
+  addCheck(findings, 'last_checkpoint', verdict.valid, verdict.reason)
   findings.validWith.push(...verdict.valid_with)
   const ends = isObject(last) && last['tree_size'] === Number(value['log_seq']) + 1
-  record(findings, 'closes_log', ends, 'the checkpoint does not end with the entry of the record')
+  addCheck(findings, 'closes_log', ends, 'the checkpoint does not end with the entry of the record')
   const own = isObject(last) && isLogOf(last['checkpoint'], String(value['tenant_id']))
-  record(findings, 'log_of_tenant', own, 'the checkpoint is of another log')
+  addCheck(findings, 'log_of_tenant', own, 'the checkpoint is of another log')
 }
 
 /** Origins are `<origin>/<tenant_id>`, and `/1`, `/2` … after it once the log was restored. */
@@ -129,7 +129,7 @@ function isLogOf(checkpoint: unknown, tenant_id: string): boolean {
   }
 }
 
-/** Whether `destroyed` says of each path what the look at it found, and none was present. */
+/** Whether `destroyed` agrees with the check of each path, and none was present. */
 function observedAll({ destroyed, verification }: JsonObject): boolean {
   const paths = isObject(verification) ? verification['paths'] : null
   if (!isObject(destroyed) || !Array.isArray(paths)) return false

@@ -20,9 +20,9 @@ export type TlogProof = {
 
 /** The text form. Throws ProofError `malformed_proof` when a part is out of form. */
 export function formatTlogProof(proof: TlogProof): string {
-  if (!Number.isSafeInteger(proof.index) || proof.index < 0) throw malformed('index')
-  if (proof.path.some((hash) => hash.length !== 32)) throw malformed('a hash is not 32 bytes')
-  if (!proof.checkpoint.endsWith('\n')) throw malformed('the checkpoint has no final newline')
+  if (!Number.isSafeInteger(proof.index) || proof.index < 0) throw malformedProof('index')
+  if (proof.path.some((hash) => hash.length !== 32)) throw malformedProof('a hash is not 32 bytes')
+  if (!proof.checkpoint.endsWith('\n')) throw malformedProof('the checkpoint has no final newline')
   const extra = proof.extra === undefined ? [] : [`extra ${toBase64(proof.extra)}`]
   const lines = [HEADER, ...extra, `index ${proof.index}`, ...proof.path.map(toBase64)]
   return `${lines.join('\n')}\n\n${proof.checkpoint}`
@@ -31,22 +31,22 @@ export function formatTlogProof(proof: TlogProof): string {
 /** Reads the text form; the checkpoint is handed on unread. Throws ProofError `malformed_proof`. */
 export function parseTlogProof(text: string): TlogProof {
   const divide = text.indexOf('\n\n')
-  if (divide < 0) throw malformed('no blank line before the checkpoint')
+  if (divide < 0) throw malformedProof('no blank line before the checkpoint')
   const checkpoint = text.slice(divide + 2)
-  if (!checkpoint.endsWith('\n')) throw malformed('the checkpoint has no final newline')
+  if (!checkpoint.endsWith('\n')) throw malformedProof('the checkpoint has no final newline')
   const lines = text.slice(0, divide).split('\n')
-  if (lines.shift() !== HEADER) throw malformed(`the first line is not ${HEADER}`)
+  if (lines.shift() !== HEADER) throw malformedProof(`the first line is not ${HEADER}`)
   const extra = lines[0]?.startsWith('extra ') ? decodeBase64(lines.shift()?.slice(6) ?? '') : null
   const index = parseIndex(lines.shift() ?? '')
-  if (lines.length > PATH_MAX) throw malformed('the path is too long')
+  if (lines.length > PATH_MAX) throw malformedProof('the path is too long')
   const path = lines.map(decodeBase64)
-  if (path.some((hash) => hash.length !== 32)) throw malformed('a hash is not 32 bytes')
+  if (path.some((hash) => hash.length !== 32)) throw malformedProof('a hash is not 32 bytes')
   return { index, path, checkpoint, ...(extra === null ? {} : { extra }) }
 }
 
 function parseIndex(line: string): number {
   const digits = line.startsWith('index ') ? line.slice(6) : ''
-  if (!DECIMAL.test(digits) || !Number.isSafeInteger(Number(digits))) throw malformed('index')
+  if (!DECIMAL.test(digits) || !Number.isSafeInteger(Number(digits))) throw malformedProof('index')
   return Number(digits)
 }
 
@@ -54,10 +54,10 @@ function decodeBase64(text: string): Uint8Array {
   try {
     return fromBase64(text)
   } catch {
-    throw malformed('not base64')
+    throw malformedProof('not base64')
   }
 }
 
-function malformed(what: string): ProofError {
+function malformedProof(what: string): ProofError {
   return new ProofError('malformed_proof', what)
 }

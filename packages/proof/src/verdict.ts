@@ -1,4 +1,4 @@
-// What a verification found: named checks, and the signature check every record shares.
+// Verdicts: named checks of a document, and the signature check that all documents share.
 import { readBase64, toHex } from './encoding.ts'
 import { findKey, type KeyPurpose, type PublishedKey } from './keys.ts'
 import { isText } from './shape.ts'
@@ -7,8 +7,8 @@ import { verifyEd25519 } from './signature.ts'
 export type Check = { readonly name: string; readonly ok: boolean; readonly detail?: string }
 
 /**
- * `valid` holds when every check does. What could not be judged from the document alone is named
- * in `not_checked`, never counted as passed. `valid_with` names the published keys that signed.
+ * `valid` holds when every check does. What the document alone cannot show is named
+ * in `not_checked` and never counts as passed. `valid_with` names the published keys that signed.
  */
 export type Verdict = {
   readonly valid: boolean
@@ -16,29 +16,34 @@ export type Verdict = {
   readonly checks: readonly Check[]
   readonly not_checked: readonly string[]
   readonly valid_with: readonly string[]
-  /** The first failure in words; absent when valid. */
+  /** The first failed check with its detail; absent when valid. */
   readonly reason?: string
 }
 
-/** A verdict being gathered. */
-export type Findings = {
+/** A verdict under construction: checks are added, then `finishVerdict` returns the verdict. */
+export type VerdictDraft = {
   readonly checks: Check[]
   readonly notChecked: string[]
   readonly validWith: string[]
 }
 
-export function startFindings(): Findings {
+export function startVerdict(): VerdictDraft {
   return { checks: [], notChecked: [], validWith: [] }
 }
 
 /** Records one check; `detail` is kept only when it fails. Returns `ok`. */
-export function record(findings: Findings, name: string, ok: boolean, detail?: string): boolean {
+export function addCheck(
+  findings: VerdictDraft,
+  name: string,
+  ok: boolean,
+  detail?: string,
+): boolean {
   findings.checks.push(ok || detail === undefined ? { name, ok } : { name, ok, detail })
   return ok
 }
 
-/** No checks at all is not valid: nothing was shown. */
-export function conclude(type: string, findings: Findings): Verdict {
+/** The verdict from the added checks. Without any check it is invalid. */
+export function finishVerdict(type: string, findings: VerdictDraft): Verdict {
   const { checks, notChecked } = findings
   const failed = checks.find((check) => !check.ok)
   const shared = { type, checks, not_checked: notChecked, valid_with: findings.validWith }
@@ -51,11 +56,11 @@ function reasonOf(check: Check): string {
   return check.detail === undefined ? check.name : `${check.name}: ${check.detail}`
 }
 
-/** The verdict on what cannot be read as the type it is said to be. */
-export function malformed(type: string, detail: string): Verdict {
-  const findings = startFindings()
-  record(findings, 'malformed', false, detail)
-  return conclude(type, findings)
+/** The verdict on a value that does not have the form of the stated type. */
+export function malformedVerdict(type: string, detail: string): Verdict {
+  const findings = startVerdict()
+  addCheck(findings, 'malformed', false, detail)
+  return finishVerdict(type, findings)
 }
 
 /** A signature as a record carries it: base64 values, still unread. */
@@ -75,18 +80,18 @@ export type SignatureClaim = {
  * sign with a key of their own.
  */
 export async function checkSignature(
-  findings: Findings,
+  findings: VerdictDraft,
   claim: SignatureClaim,
   keys: readonly PublishedKey[],
 ): Promise<void> {
   const [signature, publicKey] = [readBase64(claim.signature), readBase64(claim.public_key)]
   if (signature === null || publicKey === null) {
     const absent = (claim.signature ?? null) === null || (claim.public_key ?? null) === null
-    record(findings, 'signature', false, absent ? 'unsigned' : 'not base64')
+    addCheck(findings, 'signature', false, absent ? 'unsigned' : 'not base64')
     return
   }
   const signed = await verifyEd25519(publicKey, claim.message, signature)
-  record(findings, 'signature', signed, 'does not match the record')
+  addCheck(findings, 'signature', signed, 'does not match the record')
   const key = findKey(keys, {
     public_key: toHex(publicKey),
     purpose: claim.purpose,
@@ -94,9 +99,9 @@ export async function checkSignature(
     ...(claim.at === undefined ? {} : { at: claim.at }),
   })
   if (isText(key)) {
-    record(findings, 'key_known', false, key)
+    addCheck(findings, 'key_known', false, key)
     return
   }
-  record(findings, 'key_known', true)
+  addCheck(findings, 'key_known', true)
   if (signed) findings.validWith.push(key.key_id)
 }

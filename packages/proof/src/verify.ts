@@ -26,22 +26,22 @@ import { isObject, isText } from './shape.ts'
 import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
 import { TENANT_ERASURE_KIND, verifyTenantErasure } from './tenant-erasure.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from './verdict.ts'
 
 /**
- * Judges a typed envelope against the published keys. Input is never trusted and never makes it
+ * Verifies a typed envelope with the published keys. Input is never trusted and never makes it
  * throw: what cannot be read is not valid, with the reason. Rejects only where the platform itself
  * has no Ed25519.
  */
 export async function verifyEnvelope(envelope: unknown, context: LogContext): Promise<Verdict> {
-  if (!isEnvelope(envelope)) return malformed('unknown', 'not an envelope of a known type')
+  if (!isEnvelope(envelope)) return malformedVerdict('unknown', 'not an envelope of a known type')
   const trusted = { ...context, keys: readKeys(context.keys) }
   if (envelope.type === 'list') return verifyList(envelope.items, trusted)
   return verifyOne(envelope, trusted)
@@ -85,18 +85,18 @@ function listOf(certificates: unknown): readonly unknown[] | undefined {
 
 // One check for each item, so that a page of a thousand stays readable.
 async function verifyList(items: readonly unknown[], context: LogContext): Promise<Verdict> {
-  const findings = startFindings()
+  const findings = startVerdict()
   for (const [i, item] of items.entries()) {
     if (!isEnvelope(item) || item.type === 'list') {
-      record(findings, `items[${i}]`, false, 'not a record of a known type')
+      addCheck(findings, `items[${i}]`, false, 'not a record of a known type')
       continue
     }
     const verdict = await verifyOne(item, context)
-    record(findings, `items[${i}] ${verdict.type}`, verdict.valid, verdict.reason)
+    addCheck(findings, `items[${i}] ${verdict.type}`, verdict.valid, verdict.reason)
     addNew(findings.notChecked, verdict.not_checked)
     addNew(findings.validWith, verdict.valid_with)
   }
-  return conclude('list', findings)
+  return finishVerdict('list', findings)
 }
 
 function addNew(list: string[], more: readonly string[]): void {
@@ -109,23 +109,23 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (rules) return verifyRegistryRecord(rules, value, context.keys)
   if (kind === 'approval') return verifyApproval(value, context.keys)
   if (isStatementKind(kind)) return verifyStatement(kind, value)
-  if (!isSignedKind(kind)) return malformed('record', 'kind')
-  // A certificate has rules of its own about what stands outside the signature.
+  if (!isSignedKind(kind)) return malformedVerdict('record', 'kind')
+  // Certificates have their own rules about unsigned members.
   if (kind === 'erasure') return verifyCertificate(value, context.keys)
   if (kind === 'erasure_manifest') return verifyManifest(value, context.keys)
   if (kind === TENANT_ERASURE_KIND) return verifyTenantErasure(value, context.keys)
   if (kind === CONFORMANCE_KIND) return verifyConformanceResult(value, context.keys)
-  if (!isObject(value)) return malformed('record', 'not an object')
-  const findings = startFindings()
+  if (!isObject(value)) return malformedVerdict('record', 'not an object')
+  const findings = startVerdict()
   let message: Uint8Array
   try {
     message = signedBytes(kind, value)
   } catch {
-    return malformed('record', 'no canonical form')
+    return malformedVerdict('record', 'no canonical form')
   }
   const shown = value['signed_bytes'] ?? null
   if (shown !== null) {
-    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   }
   if (kind === 'report') checkContent(findings, value)
   const at = value['issued_at'] ?? value['created_at']
@@ -134,13 +134,13 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   const purpose = kind === 'report' ? 'record' : kind
   const claim = { message, signature, public_key, key_id, purpose }
   await checkSignature(findings, isText(at) ? { ...claim, at } : claim, context.keys)
-  return conclude('record', findings)
+  return finishVerdict('record', findings)
 }
 
 /** A report names the SHA-256 of its content, which is what the log carries of it. */
-function checkContent(findings: Findings, { content, content_hash }: JsonObject): void {
+function checkContent(findings: VerdictDraft, { content, content_hash }: JsonObject): void {
   const follows = isObject(content) && content_hash === toHex(sha256(canonicalBytes(content)))
-  record(findings, 'content_hash', follows, 'does not follow from the content')
+  addCheck(findings, 'content_hash', follows, 'does not follow from the content')
   findings.notChecked.push('what the report counts: see the entries of the log that it names')
 }
 

@@ -88,8 +88,8 @@ describe('with a wrong credential', () => {
 })
 
 /** The one it is in the group of, and those of what its answer shows. */
-const scopesOf = ({ scope, scopes_too = [] }: OperationSpec): Scope[] =>
-  scope === undefined ? [] : [scope, ...scopes_too]
+const scopesOf = ({ scope, extra_scopes = [] }: OperationSpec): Scope[] =>
+  scope === undefined ? [] : [scope, ...extra_scopes]
 
 describe('with a key that lacks the scope', () => {
   for (const operation of operations) {

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
+  type ForbiddenReason,
   leakageOf,
   type Observation,
   type Ref,
   type ReplayStore,
   recallOf,
   replay,
-  type Wrong,
 } from '@custos/conformance'
 import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
 import { loadTrace } from './trace.ts'
@@ -55,7 +55,7 @@ const found = (min: number, all: readonly Observation[], what = 'recall'): void 
   const recall = recallOf(all)
   assert(recall >= min, `${what} ${recall}`)
 }
-const without = (reason: Wrong, all: readonly Observation[], max = LEAKAGE_MAX): void => {
+const without = (reason: ForbiddenReason, all: readonly Observation[], max = LEAKAGE_MAX): void => {
   const leakage = leakageOf(all, [reason])
   assert(leakage <= max, `${reason}: ${leakage}`)
 }

@@ -1,4 +1,4 @@
-// Backups while the service works, and restores that neither revive nor fork anything.
+// custos backup and restore: erased memories stay erased, and no log is ever forked.
 
 import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
@@ -22,7 +22,7 @@ async function backUp(data_dir: string, run = runCustos): Promise<Pair> {
   return { data: find('.data'), keyring: find('.keyring') }
 }
 
-/** A directory with nothing but the master key, as after the loss of a machine. */
+/** A directory with only the master key, as after the loss of a machine. */
 function freshDirectory(of: LocalService): string {
   const dir = join(tempDirectory(), 'restored')
   mkdirSync(dir)
@@ -154,7 +154,7 @@ test('an old database beside the live keyring: erased stays erased, nothing fork
   assert.equal((await second.call('GET', '/v1/gcrumbs/verify?full=true')).status, 'intact')
 })
 
-test('an old pair over newer data carries ledger and checkpoints over', async (t) => {
+test('an old backup over newer data keeps the newer ledger and checkpoints', async (t) => {
   const first = await serveLocally(t)
   const { refs } = await writeSampleData(first)
   const pair = await backUp(first.data_dir)
@@ -181,7 +181,7 @@ test('an old pair over newer data carries ledger and checkpoints over', async (t
   assertNoFork(trees)
 })
 
-test('with the ledger copy alone an old pair forgets again on a new machine', async (t) => {
+test('the ledger copy alone erases again after a restore on a new machine', async (t) => {
   const ledger = join(tempDirectory(), 'ledger.ndjson')
   const first = await serveLocally(t, { env: { CUSTOS_LEDGER_COPY: ledger } })
   const { refs } = await writeSampleData(first)
@@ -208,7 +208,7 @@ test('with the ledger copy alone an old pair forgets again on a new machine', as
   assertNoFork(trees)
 })
 
-test('one pair restored twice makes two logs that never sign under one origin', async (t) => {
+test('a backup restored twice makes two logs that never sign under the same origin', async (t) => {
   const first = await serveLocally(t)
   await writeSampleData(first)
   const pair = await backUp(first.data_dir)
@@ -230,7 +230,7 @@ test('one pair restored twice makes two logs that never sign under one origin', 
   assertNoFork(trees)
 })
 
-test('neither file of a backup shows a word of what was stored', async (t) => {
+test('neither file of a backup contains stored text in clear', async (t) => {
   const live = await serveLocally(t)
   await writeSampleData(live)
   const { data } = await backUp(live.data_dir)
@@ -238,7 +238,7 @@ test('neither file of a backup shows a word of what was stored', async (t) => {
   assert.deepEqual([files, hits], [2, []])
 })
 
-test('files that do not belong together or are no backup change nothing', async (t) => {
+test('files that do not belong together or are not a backup change nothing', async (t) => {
   const [one, other] = [await serveLocally(t), await serveLocally(t)]
   for (const service of [one, other]) await writeSampleData(service)
   const [pair, foreign] = [await backUp(one.data_dir), await backUp(other.data_dir)]
@@ -279,7 +279,7 @@ test('files that do not belong together or are no backup change nothing', async 
   )
 })
 
-test('files that are not the service’s own stay where they are', async (t) => {
+test('other files in the data directory are not touched', async (t) => {
   const live = await serveLocally(t)
   await writeSampleData(live)
   const pair = await backUp(live.data_dir)

@@ -1,4 +1,4 @@
-// custos backup and custos restore: two files from a running service, and a data directory from them.
+// custos backup copies a service into two files; custos restore makes a data directory of them.
 
 import { type BackupFile, type Restored, runBackup, runRestore } from '@custos/server'
 import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'

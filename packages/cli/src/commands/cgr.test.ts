@@ -1,4 +1,4 @@
-// custos cgr recompute: beside a service that runs, and when a sum was changed behind its back.
+// custos cgr recompute: while a service runs, and after a sum was changed outside it.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ test('the sums of a running service are those of its log, until one is changed',
   assert.match(checked.stdout, /reputation cgr_agents [0-9a-f]{64}: n_success is 2/)
 })
 
-test('what it does not know, and data that is not there, are one line each', async () => {
+test('wrong usage and missing data are one-line errors', async () => {
   for (const args of [['cgr'], ['cgr', 'forget'], ['cgr', 'recompute', 'more']])
     assert.equal((await runCustos(args)).status, 2)
   const empty = await runCustos(['cgr', 'recompute', '--data-dir', tempDirectory()])

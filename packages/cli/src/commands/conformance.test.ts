@@ -1,4 +1,4 @@
-// custos conformance: verdicts and exit status, what is signed by whom, and what it refuses to do.
+// custos conformance: verdicts, exit status, signatures and wrong usage.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ test('a service with two tenants passes, and the signed result verifies by its k
   assert.equal(altered.status, 1)
 })
 
-/** In front of a service: answers as if `as_of` had not been asked. */
+/** A proxy in front of a service that removes `as_of` from requests. */
 async function forgetful(t: TestCleanup, target: string): Promise<string> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -67,12 +67,12 @@ async function forgetful(t: TestCleanup, target: string): Promise<string> {
     server.close()
     server.closeAllConnections()
   })
-  // Listening on a port, so neither a path nor nothing.
+  // The server listens on a port, so the address is an object.
   const { port } = server.address() as AddressInfo
   return `http://127.0.0.1:${port}`
 }
 
-test('a server that fails is status 1, with what it failed in, by a key of nobody', async (t) => {
+test('a server that fails is status 1 with the reason, signed by a temporary key', async (t) => {
   const { url, call } = await serveLocally(t)
   const ran = await conformance(['--json'], { CUSTOS_URL: await forgetful(t, url) })
   assert.equal(ran.status, 1, ran.stderr)
@@ -87,7 +87,7 @@ test('a server that fails is status 1, with what it failed in, by a key of nobod
   assert.doesNotMatch(JSON.stringify(await call('GET', '/v1/stores')), /conformance-/)
 })
 
-test('what keeps it from running is status 2 and one line', async (t) => {
+test('a suite that cannot run is status 2 and one line', async (t) => {
   const nobody = await conformance(['--url', 'http://127.0.0.1:9'])
   assert.equal(nobody.status, 2)
   assert.match(

@@ -140,7 +140,7 @@ async function runWithProgress(
 function signerLines(values: Values, signer: OwnSigner): string[] {
   const by = `signed by ${signer.key_id}, public key ${signer.public_key.toString('hex')}`
   const file = values['signing-key']
-  if (file !== undefined) return signer.made ? [`created a signing key: ${file}`, by] : [by]
+  if (file !== undefined) return signer.created ? [`created a signing key: ${file}`, by] : [by]
   return [
     by,
     'the key was created for this run and is gone now: the signature shows that the result was ' +

@@ -19,8 +19,9 @@ import { CLIENT_OPTIONS, openClient, type ServiceClient } from '../service-clien
 
 export const demo: Command = {
   usage: '[--keep] [--url URL]',
-  help: `Stores a conversation, retrieves within a budget, logs a decision, corrects a memory, erases
-one, and proves it. Runs its own service on a free port, with the data in a temporary directory.
+  help: `Stores a conversation, retrieves within a budget, logs a decision, corrects a memory,
+erases one, and proves it. Runs its own service on a free port, with the data in a temporary
+directory.
 
   --keep     keep data and evidence, and print where they are
   --url URL  use a running service instead (credential in CUSTOS_API_KEY), in a new store`,

@@ -1,4 +1,4 @@
-// custos export and custos import: the memories of a store as NDJSON, out of a service and into one.
+// custos export and custos import: the memories of a store as NDJSON.
 
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'

@@ -1,4 +1,4 @@
-// What fsck finds when rows are changed behind the service's back, and that it disturbs nothing.
+// custos fsck: it finds rows changed outside the service, and does not disturb a running service.
 
 import assert from 'node:assert/strict'
 import { cpSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
@@ -38,7 +38,7 @@ interface Tampering {
 
 const tamperings: readonly Tampering[] = [
   {
-    name: 'an entry of the log is reworded',
+    name: 'an entry of the log is altered',
     sql: () => `UPDATE breadcrumbs SET record = replace(record, '"count":1', '"count":2')`,
     finds: () => /^log entry \d+: breadcrumb id mismatch/m,
   },
@@ -54,7 +54,7 @@ const tamperings: readonly Tampering[] = [
     finds: () => /^log entry \d+: breadcrumb missing/m,
   },
   {
-    name: 'a signed root is another',
+    name: 'a signed root is replaced',
     sql: () => 'UPDATE epochs SET root_hash = zeroblob(32) WHERE epoch_number = 1',
     finds: () => /^log epoch 1: epoch root mismatch/m,
   },
@@ -64,7 +64,7 @@ const tamperings: readonly Tampering[] = [
     finds: () => /^log epoch 2: is not the one signed/m,
   },
   {
-    name: 'the head of the log is another',
+    name: 'the head of the log is replaced',
     sql: () => 'UPDATE chain_heads SET last_id = zeroblob(32)',
     finds: () => /^log entry \d+: head mismatch/m,
   },
@@ -74,7 +74,7 @@ const tamperings: readonly Tampering[] = [
     finds: () => new RegExp(`^fact ${written.refs[0]}: the seal does not open`, 'm'),
   },
   {
-    name: 'a sealed fact stands in for another',
+    name: 'the sealed content of a fact is replaced by another fact',
     sql: () => `UPDATE facts SET sealed =
         (SELECT sealed FROM facts f WHERE f.ref = ${written.refs[2]})
       WHERE ref = ${written.refs[0]}`,
@@ -91,7 +91,7 @@ const tamperings: readonly Tampering[] = [
     finds: () => new RegExp(`^fact ${written.refs[0]}: its key was not valid`, 'm'),
   },
   {
-    name: 'the tokens of a fact are another number',
+    name: 'the token count of a fact is changed',
     sql: () => `UPDATE facts SET token_count = 1 WHERE ref = ${written.refs[0]}`,
     finds: () => new RegExp(`^fact ${written.refs[0]}: its tokens are miscounted`, 'm'),
   },
@@ -102,7 +102,7 @@ const tamperings: readonly Tampering[] = [
     finds: () => /^log entry \d+: speaks of 1 facts, 0 are here/m,
   },
   {
-    name: 'a fact is said to be written by an entry that is none',
+    name: 'a fact names a log entry that did not write it',
     sql: () => `UPDATE facts SET written_seq = 0 WHERE ref = ${written.refs[0]}`,
     finds: () => new RegExp(`^fact ${written.refs[0]}: the log has no entry`, 'm'),
   },
@@ -181,7 +181,7 @@ const tamperings: readonly Tampering[] = [
     finds: () => /^log decisions: the log has 1 logged decisions, 0 are here/m,
   },
   {
-    name: 'a certificate is reworded',
+    name: 'a certificate is altered',
     sql: () => `UPDATE certificates SET record = replace(record, 'data_subject', 'nobody')`,
     finds: () => new RegExp(`^certificate ${'[0-9a-f]+'}: does not verify: signature`, 'm'),
   },
@@ -211,7 +211,7 @@ describe('fsck', () => {
     for (const end of ends) await end()
   })
 
-  test('a sound data directory has no findings, and is left as it was', async () => {
+  test('a sound data directory has no findings and is not changed', async () => {
     const before = listing(local.data_dir)
     const ran = await runCustos(['fsck', '--data-dir', local.data_dir])
     assert.equal(ran.status, 0, ran.stdout + ran.stderr)
@@ -226,7 +226,7 @@ describe('fsck', () => {
       assert.match(found.join('\n'), finds())
     })
 
-  test('a secret that came back for an erased fact: found', async () => {
+  test('a restored secret of an erased fact: found', async () => {
     const found = await findIn((_, dir) => {
       const keyring = new DatabaseSync(join(dir, 'keyring', 'keyring.db'))
       const row = keyring
@@ -254,7 +254,7 @@ describe('fsck', () => {
     assert.doesNotMatch(ran.stdout, /harbour|ferry|bees/)
   })
 
-  test('beside a service that writes and erases nothing is found', async (t) => {
+  test('while a service writes and erases, there are no findings', async (t) => {
     const live = await serveLocally(t)
     let running = true
     const load = async () => {
@@ -276,7 +276,7 @@ describe('fsck', () => {
     }
   })
 
-  test('no data, an unknown tenant and a wrong master key are one line each', async () => {
+  test('missing data, an unknown tenant and a wrong master key are one-line errors', async () => {
     const empty = await runCustos(['fsck', '--data-dir', tempDirectory()])
     assert.equal(empty.status, 1)
     assert.match(empty.stderr, /^custos fsck: [^\n]* holds no data: [^\n]*\n$/)
@@ -293,7 +293,7 @@ describe('fsck', () => {
   })
 })
 
-/** Names and sizes; the empty log files that any reader of SQLite leaves do not count. */
+/** Names and sizes, without the empty log files that every reader of SQLite leaves. */
 function listing(dir: string): string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .filter((name) => !/-(wal|shm)$/.test(name))

@@ -7,9 +7,9 @@ import { formatTable, startProgress } from '../output.ts'
 
 export const fsck: Command = {
   usage: '[--tenant ID] [options]',
-  help: `Checks for each tenant, on one snapshot: the whole audit log and its checkpoints; every seal
-of stores, memories and decisions; signatures of memories and decisions; their digests in the log;
-version chains, tombstones, certificates and the erasure ledger; reputation against the log.
+  help: `Checks for each tenant, on one snapshot: the whole audit log and its checkpoints; every
+seal of stores, memories and decisions; signatures of memories and decisions, and their digests in
+the log; version chains, tombstones, certificates, the erasure ledger; reputation against the log.
 It writes nothing and does not disturb a running service. It prints ids and numbers, never content.
 
   --tenant ID   check only this tenant

@@ -1,4 +1,4 @@
-// Changing keys: what was signed stays verifiable, what was sealed stays readable.
+// custos key: after a change of keys, signatures stay verifiable and sealed data readable.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -58,7 +58,7 @@ test('after a rotation old and new signatures verify, and every log records it',
   assert.equal(checked.status, 0, checked.stdout)
 })
 
-test('a retired erasure key means nothing is deleted until a rotation', async (t) => {
+test('without an erasure key nothing is deleted until a rotation', async (t) => {
   const first = await serveLocally(t)
   const { refs } = await writeSampleData(first)
   const [ref = 0] = refs
@@ -95,7 +95,7 @@ test('a new master key replaces the old one, and everything is still readable', 
   const old = readFileSync(file, 'utf8').trim()
   const ran = await runKey(first.data_dir, 'rotate-master')
   assert.equal(ran.status, 0, ran.stderr)
-  assert.match(ran.stdout, /new master key is [^\n]*master\.key/)
+  assert.match(ran.stdout, /new master key: the key is now [^\n]*master\.key/)
   assert.notEqual(readFileSync(file, 'utf8').trim(), old)
   assert.equal(statSync(file).mode & 0o777, 0o600)
   for (const left of ['master.key.next', 'master.key.old'])
@@ -130,14 +130,14 @@ test('a master key from the environment is replaced by the one in a file', async
   assert.equal((await runCustos(fsck, { env })).status, 1)
 })
 
-test('a rotation cut off between keyring and key file is finished by the next', async (t) => {
+test('a rotation interrupted between keyring and key file is completed by the next', async (t) => {
   const first = await serveLocally(t)
   await writeSampleData(first)
   await first.stop()
   const file = join(first.data_dir, 'master.key')
   const old = readFileSync(file)
   assert.equal((await runKey(first.data_dir, 'rotate-master')).status, 0)
-  // As it lies when the process ends right after the keyring was wrapped again.
+  // The files of a process that ended right after it wrapped the keyring.
   writeFileSync(join(first.data_dir, 'master.key.next'), readFileSync(file))
   writeFileSync(file, old)
   assert.equal((await runKey(first.data_dir, 'list')).status, 1)
@@ -145,7 +145,7 @@ test('a rotation cut off between keyring and key file is finished by the next', 
   assert.equal((await runCustos(['fsck', '--data-dir', first.data_dir])).status, 0)
 })
 
-test('an unknown purpose or verb is a usage error in one line', async () => {
+test('an unknown purpose or subcommand is a one-line usage error', async () => {
   for (const args of [['rotate', 'everything'], ['retire', 'all'], ['turn'], ['rotate'], []]) {
     const ran = await runKey(tempDirectory(), ...args)
     assert.equal(ran.status, 2, args.join(' '))

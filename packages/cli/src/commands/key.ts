@@ -24,13 +24,15 @@ export const key: Command = {
   list           every signing key, retired ones included; the service may run
   rotate         create a new key; older signatures stay verifiable. Every audit log records it
   retire         stop signing for this purpose: operations that need a key are refused (503)
-  rotate-master  wrap the keyring under a new master key: a random one, which replaces the file
-                 of the old one, or the one in FILE (64 hex digits)
+  rotate-master  wrap the keyring under a new master key: the one in --new-key-file, or a random
+                 one, which replaces the file of the old one
   rewrite        on PostgreSQL: encrypt every secret under new keys and rewrite the tables, so
                  that deleted rows on disk cannot be decrypted. Run it as the role that migrates
 
 Stop the service for all of them but list; on PostgreSQL only for rotate-master.
 
+  --new-key-file FILE
+      file with the new master key, 64 hex digits
 ${DATA_HELP}
 ${LEDGER_HELP}`,
   run: runKey,
@@ -98,8 +100,8 @@ async function changeKeys(
     for (const { purpose, key: next, previous_key_id } of await act(open.kernel))
       console.log(
         next
-          ? `${purpose}: ${next.key_id} signs from now on; the key before: ${previous_key_id ?? 'none'}`
-          : `${purpose}: ${previous_key_id ?? 'none'} is retired; nothing is signed until the next rotate`,
+          ? `${purpose}: ${next.key_id} signs from now on; before it ${previous_key_id ?? 'none'}`
+          : `${purpose}: ${previous_key_id ?? 'none'} is retired, nothing is signed until a rotate`,
       )
   } finally {
     await open.close()
@@ -110,8 +112,8 @@ async function changeMasterKey(config: Config, file: string | undefined): Promis
   const { key_file, from_environment } = await rotateMasterKey(config, file)
   console.log(
     from_environment
-      ? `the keyring is wrapped under a new key: set CUSTOS_MASTER_KEY to the key in ${key_file}`
-      : `the keyring is wrapped under a new key: the new master key is ${key_file}, replace your copy`,
+      ? `the keyring has a new master key: set CUSTOS_MASTER_KEY to the key in ${key_file}`
+      : `the keyring has a new master key: the key is now ${key_file}, update your copy of it`,
   )
 }
 

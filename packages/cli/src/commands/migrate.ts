@@ -1,4 +1,4 @@
-// custos migrate and migrate-engine: the schema on PostgreSQL, and the move of a data directory there.
+// custos migrate creates the schema on PostgreSQL; migrate-engine moves a data directory there.
 
 import { type Moved, runMigrate, runMigrateEngine } from '@custos/server'
 import { type Command, readArguments, requirePositionals } from '../command.ts'
@@ -7,10 +7,10 @@ import { formatTable, startProgress } from '../output.ts'
 
 export const migrate: Command = {
   usage: '',
-  help: `Creates or updates the schema in the database and in the keyring, creates the role custos_app
-that requests run under, and links database and keyring. Run it with roles that may create tables
-and roles; the service can then run with roles that may not. It can be repeated, also while a
-service runs.
+  help: `Creates or updates the schema in the database and in the keyring, creates the role
+custos_app that requests run under, and links database and keyring. Run it with roles that may
+create tables and roles; the service can then run with roles that may not. It can be repeated, also
+while a service runs.
 
   CUSTOS_DATABASE_URL   PostgreSQL of the data
   CUSTOS_KEYRING_URL    PostgreSQL of the keyring, if it is another database

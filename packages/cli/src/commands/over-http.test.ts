@@ -1,4 +1,4 @@
-// Commands that talk to a running service: tenants, export, import, the demo.
+// Commands that call a running service: tenant, export, import, demo.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import {
   writeSampleData,
 } from '../testing/serve-locally.ts'
 
-test('a tenant is made, listed, metered and its key rotated', async (t) => {
+test('a tenant is created, listed and metered, and its key is rotated', async (t) => {
   const { url, call } = await serveLocally(t, { env: { CUSTOS_AUTH: 'required' } })
   const run = (...args: string[]) =>
     runCustos(['tenant', ...args], { env: { CUSTOS_URL: url, CUSTOS_OPERATOR_KEY: OPERATOR_KEY } })
@@ -73,7 +73,7 @@ test('an export is imported elsewhere with refs, versions and times', async (t) 
   assert.match(again.stdout + again.stderr, /1 memories imported|404/)
 })
 
-test('a bad line, a missing file and a store that is not there are one line each', async (t) => {
+test('an invalid line, a missing file and an unknown store are one-line errors', async (t) => {
   const { url } = await serveLocally(t)
   const file = join(tempDirectory(), 'bad.ndjson')
   writeFileSync(file, '{"content":"good"}\n{"content":7}\n')
@@ -88,7 +88,7 @@ test('a bad line, a missing file and a store that is not there are one line each
   }
 })
 
-test('an export that is cut off leaves no file', async (t) => {
+test('an interrupted export leaves no file', async (t) => {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.write('{"custos_export":1}\n')
@@ -96,7 +96,7 @@ test('an export that is cut off leaves no file', async (t) => {
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.after(() => server.close())
-  // An address of a TCP server is never a path.
+  // A TCP server has an address object, never a path.
   const { port } = server.address() as AddressInfo
   const file = join(tempDirectory(), 'cut.ndjson')
   const ran = await runCustos(['export', 's', '-o', file, '--url', `http://127.0.0.1:${port}`])
@@ -105,7 +105,7 @@ test('an export that is cut off leaves no file', async (t) => {
   assert.ok(!existsSync(file))
 })
 
-test('no service at the address is one line', async () => {
+test('an address without a service is a one-line error', async () => {
   const ran = await runCustos(['export', 'default', '--url', 'http://127.0.0.1:9'])
   assert.equal(ran.status, 1)
   assert.match(ran.stderr, /^custos export: no answer from http:\/\/127\.0\.0\.1:9: [^\n]+\n$/)
@@ -113,7 +113,7 @@ test('no service at the address is one line', async () => {
   assert.equal(bad.status, 2)
 })
 
-test('the demo tells the whole story in less than 60 lines and leaves nothing behind', async () => {
+test('the demo takes less than 60 lines and leaves nothing behind', async () => {
   const ran = await runCustos(['demo'])
   assert.equal(ran.status, 0, ran.stderr)
   const lines = ran.stdout.trim().split('\n')
@@ -130,7 +130,7 @@ test('the demo tells the whole story in less than 60 lines and leaves nothing be
   assert.ok(dir !== '' && !existsSync(dir))
 })
 
-test('the demo runs on a service that is there, and its evidence can be kept', async (t) => {
+test('the demo runs on an existing service, and its evidence can be kept', async (t) => {
   const { url } = await serveLocally(t)
   const env = { TMPDIR: tempDirectory() }
   const ran = await runCustos(['demo', '--url', url, '--keep'], { env })

@@ -1,4 +1,4 @@
-// Off-boarding from the command line: asked for twice over, certified, checked offline, clean.
+// custos tenant destroy: confirmed, certified, verified offline, without findings of fsck.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The manifest of a data subject's erasure with its certificates: what verify says of the file.
+// custos verify on the manifest of a data subject's erasure with its certificates.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ async function eraseSomebody({ call, text }: LocalService): Promise<string> {
     if (request.completed_at !== null) return request.request_id
     await delay(20)
   }
-  return assert.fail('the erasure did not come to its end')
+  return assert.fail('the erasure did not end')
 }
 
 before(async () => {
@@ -56,13 +56,13 @@ test('a bundle verifies as one document, offline', async () => {
     assert.match(stdout, new RegExp(`ok +${check}\\n`))
 })
 
-test('a manifest alone is valid, and its certificates are said not to be given', async () => {
+test('a manifest alone is valid, and the missing certificates are reported', async () => {
   const { status, stdout } = await verify('manifest.json', bundle.slice(0, 1))
   assert.equal(status, 0, stdout)
   assert.match(stdout, /not checked: the certificates that the manifest lists/)
 })
 
-test('a certificate that is left out, doubled or cut is noticed', async () => {
+test('a missing, repeated or truncated certificate is detected', async () => {
   const cut = bundle.with(2, (bundle[2] ?? '').slice(0, -20))
   for (const lines of [bundle.slice(0, -1), [...bundle, bundle[1] ?? ''], cut]) {
     const { status, stdout } = await verify('damaged.ndjson', lines)

@@ -1,4 +1,4 @@
-// What verify accepts, and every alteration it must notice.
+// custos verify: which documents it accepts, and that it detects every alteration.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -60,7 +60,7 @@ describe('verify', () => {
     for (const end of ends.reverse()) await end()
   })
 
-  test('everything a service has said verifies with the keys it publishes', async () => {
+  test('every document of a service verifies with its published keys', async () => {
     const names = [...files.keys()].filter((n) => n !== 'keys.json' && !n.endsWith('.tlog-proof'))
     const ran = await verify(...names.map(path), '--json')
     assert.deepEqual(
@@ -92,7 +92,7 @@ describe('verify', () => {
     const found = verdicts(ran)
     assert.equal(found.length, altered.length)
     for (const [i, { valid, type }] of found.entries())
-      assert.ok(!valid, `${type} ${i} ${signed[i] ?? ''} was taken for valid`)
+      assert.ok(!valid, `${type} ${i} ${signed[i] ?? ''} was accepted`)
     assert.equal(ran.status, 1)
   })
 
@@ -115,14 +115,14 @@ describe('verify', () => {
     }
   })
 
-  test('without keys the signature is checked but nobody vouches for the signer', async () => {
+  test('without keys the signature is checked, but the signer is unknown', async () => {
     const ran = await runCustos(['verify', path('certificate.json')])
     assert.equal(ran.status, 1)
     assert.match(ran.stdout, /ok {4}signature\n {2}FAIL {2}key_known: unknown_key/)
     assert.match(ran.stderr, /--keys FILE/)
   })
 
-  test('keys of another service do not vouch', async (t) => {
+  test('keys of another service do not verify it', async (t) => {
     const other = await serveLocally(t)
     const keys = pathTo('other-keys.json', await other.call('GET', '/v1/gcrumbs/public_key'))
     const ran = await runCustos(['verify', path('certificate.json'), '--keys', keys])
@@ -130,7 +130,7 @@ describe('verify', () => {
     assert.match(ran.stdout, /key_known: unknown_key/)
   })
 
-  test('one bare public key is enough for what it signed', async () => {
+  test('a single public key is enough for its own signatures', async () => {
     const { keys } = parsed('keys.json')
     const { public_key } = keys.find(({ purpose }: { purpose: string }) => purpose === 'erasure')
     const ran = await runCustos(['verify', path('certificate.json'), '--key', public_key])
@@ -142,7 +142,7 @@ describe('verify', () => {
     )
   })
 
-  test('a proof in text form needs the entry it is about', async () => {
+  test('a tlog-proof needs the entry that it proves', async () => {
     const proof = path('proof.tlog-proof')
     const ran = await verify(proof, '--entry', path('entry.json'))
     assert.equal(ran.status, 0, ran.stdout)
@@ -153,7 +153,7 @@ describe('verify', () => {
     assert.equal((await verify(proof, '--entry', other)).status, 1)
   })
 
-  test('a gap, a swap or an altered link in a run of entries is found', async () => {
+  test('a gap, a swap or an altered link in consecutive entries is found', async () => {
     const { breadcrumbs } = parsed('breadcrumbs.json')
     const [a, b, c, ...rest] = breadcrumbs
     for (const list of [
@@ -167,7 +167,7 @@ describe('verify', () => {
     }
   })
 
-  test('standard input is read for -', async () => {
+  test('the file - is standard input', async () => {
     const input = files.get('certificate.json') ?? ''
     const ran = await spawnCustos(['verify', '-', '--keys', path('keys.json')], { input })
     assert.equal(ran.status, 0)
@@ -185,7 +185,7 @@ describe('verify', () => {
     assert.match(unknown.stderr, /^custos verify: [^\n]*frobnicate[^\n]*\n$/)
   })
 
-  test('what is not a record is invalid and never an error', async () => {
+  test('other input is invalid and never an error', async () => {
     const text = fc.oneof(
       fc.string(),
       fc.json(),

@@ -6,7 +6,7 @@ import { type TestCleanup, tempDirectory } from './run.ts'
 
 export const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
 
-/** What tests read of the answers of many operations; each has the fields of its own. */
+/** The members that tests read from answers; each operation has only some of them. */
 export interface Answer {
   readonly ref: number
   readonly content: string
@@ -95,7 +95,7 @@ export async function serveLocally(
   }
 }
 
-/** What the fixtures made: two versions of a memory, one kept, one erased, a decision on them. */
+/** The sample data: two versions of a memory, one kept, one erased, a decision on them. */
 export interface SampleData {
   readonly refs: readonly number[]
   readonly successor: number

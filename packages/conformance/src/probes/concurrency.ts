@@ -1,7 +1,7 @@
 // Probe of concurrency_control: transactions of one request each, sent at once (W10).
 
-import { type GroupOutcome, type IsolationLevel, judgeGroup } from '../isolation.ts'
-import { type Ref, Refused, refKey, type Store, WHOLE_STORE } from '../store.ts'
+import { evaluateGroup, type IsolationLevel, type TransactionGroup } from '../isolation.ts'
+import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../store.ts'
 import { type Turn, turnsInOrder } from '../trace.ts'
 import { type Probe, type ProbeContext, turnCount } from './probe.ts'
 
@@ -27,7 +27,7 @@ export const concurrencyProbe: Probe = {
     )
     for (const turn of groups.get(null) ?? []) await writeBase(context, { store, turn, refs })
     const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
-    const outcomes: GroupOutcome[] = []
+    const outcomes: TransactionGroup[] = []
     for (const [name, turns] of groups) {
       if (name === null) continue
       const [one] = turns.flatMap((t) => [...t.introduces, ...t.deletes]).map((i) => facts.get(i))
@@ -39,7 +39,7 @@ export const concurrencyProbe: Probe = {
       if (turns.some((t) => t.deletes.length > 0) && !declared.has('hard_delete')) continue
       outcomes.push(await runGroup(context, { name, store, turns, ref, base_id: base.fact_id }))
     }
-    return { metrics: judgeAll(context, outcomes) }
+    return { metrics: addGroupChecks(context, outcomes) }
   },
 }
 
@@ -59,8 +59,8 @@ type Group = {
   readonly base_id: string
 }
 
-/** Sends the group at once, then looks what is left of it. */
-async function runGroup({ tick }: ProbeContext, group: Group): Promise<GroupOutcome> {
+/** Sends the group concurrently, then checks what is left of it. */
+async function runGroup({ tick }: ProbeContext, group: Group): Promise<TransactionGroup> {
   const { store, turns, ref, name } = group
   const ended = await Promise.all(
     turns.map(async (turn) => {
@@ -97,13 +97,13 @@ async function attempt(run: () => Promise<Ref | null>): Promise<Ref | null> {
   try {
     return await run()
   } catch (error) {
-    if (error instanceof Refused && [404, 409, 412, 423].includes(error.status)) return null
+    if (error instanceof RequestRefused && [404, 409, 412, 423].includes(error.status)) return null
     throw error
   }
 }
 
-function judgeAll({ checks }: ProbeContext, outcomes: readonly GroupOutcome[]) {
-  const judged = outcomes.map((outcome) => ({ name: outcome.name, ...judgeGroup(outcome) }))
+function addGroupChecks({ checks }: ProbeContext, outcomes: readonly TransactionGroup[]) {
+  const judged = outcomes.map((outcome) => ({ name: outcome.name, ...evaluateGroup(outcome) }))
   const where = (anomaly: string) =>
     judged.filter(({ anomalies }) => anomalies.some((a) => a === anomaly)).map(({ name }) => name)
   const levels: readonly IsolationLevel[] = ['read_committed', 'serializable']

@@ -86,7 +86,7 @@ async function checkHead({ checks, tick, declared }: ProbeContext, store: Store)
 
 /**
  * W9: what one session writes and deletes, another that already asked sees at its next question.
- * A session is a caller of its own; HTTP has no other.
+ * Each session is a separate caller; HTTP has no sessions.
  */
 export const crossSessionProbe: Probe = {
   capability: 'cross_session_propagation',

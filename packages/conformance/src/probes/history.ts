@@ -1,4 +1,4 @@
-// Probes of what a store keeps: its audit, version chains, and what held when.
+// Probes of history: the audit, version chains, and valid time.
 
 import { isObject } from '@custos/proof'
 import { chainsOf } from '../oracle.ts'
@@ -11,7 +11,7 @@ function isMarked({ metadata }: WireMemory): boolean {
   return isObject(metadata) && metadata['conflict'] === true
 }
 
-/** W1: everything written is in the audit, once, as it was written, and nothing else is. */
+/** W1: the audit contains everything written, once and unchanged, and nothing else. */
 export const auditProbe: Probe = {
   capability: 'audit',
   steps: ({ stable_recall }) => turnCount(stable_recall) + 1,

@@ -1,16 +1,16 @@
-// Probes of where memories come from: that their source is named, and that its signature holds.
+// Probes of provenance: that the source of memories is named and its signature valid.
 
 import { factId, isObject, isText, readBase64, toHex, verifyEd25519 } from '@custos/proof'
 import { refKey, type Store, type WireMemory } from '../store.ts'
 import { type Probe, type ProbeContext, replayIn, turnCount } from './probe.ts'
 
-type Shown = { readonly where: 'audit' | 'retrieve'; readonly memory: WireMemory }
+type ShownMemory = { readonly where: 'audit' | 'retrieve'; readonly memory: WireMemory }
 
 /** Every memory as the store shows it: in its audit where there is one, and in answers. */
-async function readShown(context: ProbeContext): Promise<{ store: Store; shown: Shown[] }> {
+async function readShown(context: ProbeContext): Promise<{ store: Store; shown: ShownMemory[] }> {
   const { workloads, declared, budget } = context
   const { store } = await replayIn(context, workloads.signed)
-  const shown: Shown[] = []
+  const shown: ShownMemory[] = []
   if (declared.has('audit'))
     for (const memory of await store.audit()) shown.push({ where: 'audit', memory })
   for (const turn of workloads.signed.sessions.flatMap(({ turns }) => turns)) {
@@ -24,7 +24,7 @@ async function readShown(context: ProbeContext): Promise<{ store: Store; shown: 
 
 const steps: Probe['steps'] = ({ signed }) => turnCount(signed) + 1
 
-/** Every memory that is shown names the write it comes from, and always the same. */
+/** Every returned memory names its write, and always the same one. */
 export const provenanceProbe: Probe = {
   capability: 'provenance',
   steps,
@@ -51,7 +51,7 @@ function writeOf({ source }: WireMemory): string | null {
   return named && !Number.isNaN(Date.parse(written_at)) ? `${write_id} ${written_at}` : null
 }
 
-const named = ({ where, memory }: Shown): string => `${refKey(memory.ref)} in ${where}`
+const named = ({ where, memory }: ShownMemory): string => `${refKey(memory.ref)} in ${where}`
 
 /**
  * Every signature that is shown is by the key beside it, over the fact's identity: BLAKE2b-128 of
@@ -64,8 +64,8 @@ export const signatureProbe: Probe = {
     const { shown } = await readShown(context)
     const { checks } = context
     checks.add('memories are shown', shown.length > 0, 'in answers or in the audit')
-    const judged = await Promise.all(shown.map(judge))
-    const where = (wanted: (judged: Judged) => boolean) =>
+    const judged = await Promise.all(shown.map(verifyShownMemory))
+    const where = (wanted: (judged: SignatureVerdict) => boolean) =>
       shown.filter((_, i) => wanted(judged[i] ?? UNSIGNED)).map(named)
     const form = 'base64 of 64 and 32 bytes'
     checks.none(
@@ -95,7 +95,7 @@ export const signatureProbe: Probe = {
   },
 }
 
-type Judged = {
+type SignatureVerdict = {
   readonly signed: boolean
   readonly holds: boolean
   readonly holdsForOther: boolean
@@ -103,7 +103,7 @@ type Judged = {
   readonly key: string | null
 }
 
-const UNSIGNED: Judged = {
+const UNSIGNED: SignatureVerdict = {
   signed: false,
   holds: false,
   holdsForOther: false,
@@ -111,7 +111,7 @@ const UNSIGNED: Judged = {
   key: null,
 }
 
-async function judge({ memory }: Shown): Promise<Judged> {
+async function verifyShownMemory({ memory }: ShownMemory): Promise<SignatureVerdict> {
   const { source, content } = memory
   if (!isObject(source)) return UNSIGNED
   const [signature, key] = [readBase64(source['signature']), readBase64(source['public_key'])]

@@ -1,9 +1,9 @@
-// What a probe of a capability is given, and what it finds.
+// The inputs and results of a probe, which tests one capability.
 
 import type { Checks } from '../checks.ts'
-import { type Replayed, replay } from '../replay.ts'
+import { type ReplayResult, replay } from '../replay.ts'
 import type { GmpCapability, Metrics } from '../result.ts'
-import type { Store } from '../store.ts'
+import { RequestRefused, type Store } from '../store.ts'
 import type { Trace } from '../trace.ts'
 import type { Wire } from '../wire.ts'
 import type { Workloads } from '../workloads/all.ts'
@@ -13,7 +13,7 @@ export type ProbeContext = {
   readonly workloads: Workloads
   readonly budget: number
   readonly wire: Wire
-  /** Of another tenant's credential, when one was given. */
+  /** Requests with another tenant's credential, if one was given. */
   readonly other: Wire | null
   /** A new store; removed at the end of the run. */
   readonly openStore: (wire?: Wire) => Promise<Store>
@@ -22,25 +22,25 @@ export type ProbeContext = {
   readonly tick: () => void
 }
 
-/** `not_tested` says what was missing to judge, when what was seen is no failure. */
-export type Found = { readonly metrics: Metrics; readonly not_tested?: string }
+/** `not_tested` says what was missing for a test, if nothing seen is a failure. */
+export type ProbeResult = { readonly metrics: Metrics; readonly not_tested?: string }
 
 export type Probe = {
   readonly capability: GmpCapability
   /** The turns it will replay: for the display of progress only. */
   steps(workloads: Workloads): number
-  run(context: ProbeContext): Promise<Found>
+  run(context: ProbeContext): Promise<ProbeResult>
 }
 
 export const turnCount = (...traces: readonly Trace[]): number =>
   traces.reduce((sum, { sessions }) => sum + sessions.reduce((n, s) => n + s.turns.length, 0), 0)
 
-/** Replays a trace in a store that is new unless one is given. */
+/** Replays a trace in the given store or a new one. */
 export async function replayIn(
   context: ProbeContext,
   trace: Trace,
   given?: Store,
-): Promise<Replayed & { readonly store: Store }> {
+): Promise<ReplayResult & { readonly store: Store }> {
   const store = given ?? (await context.openStore())
   const { declared, budget, tick } = context
   // A barrier before a question, but not between questions alone.
@@ -64,4 +64,35 @@ export async function replayIn(
     { budget, declared, on_turn: tick },
   )
   return { ...replayed, store }
+}
+
+const AT = '2024-02-02T00:00:00.000000+00:00'
+
+/** Uses a capability. Those without an operation or option of their own are not here. */
+const USES: Partial<Record<GmpCapability, (store: Store) => Promise<unknown>>> = {
+  audit: (store) => store.audit(),
+  supersession_chain: async (store) => {
+    const ref = await store.write('The ferry to Anholt is blue.', {})
+    return store.supersede(ref, 'The ferry to Anholt is green.', {})
+  },
+  bi_temporal: (store) => store.retrieve('What is blue?', { budget_tokens: 64, as_of: AT }),
+  hard_delete: async (store) => store.erase(await store.write('The pier is closed.', {})),
+  multi_tenant: (store) => store.write('The pier is open.', { tenant_id: 'apart-1' }),
+}
+
+/** Adds a check where the protocol says what refusing looks like: 422 capability_not_supported. */
+export async function checkAbsence(context: ProbeContext, capability: GmpCapability) {
+  const use = USES[capability]
+  if (!use) return
+  const expected = '422 capability_not_supported'
+  const name = 'refused, since it is not declared'
+  const store = await context.openStore()
+  try {
+    await use(store)
+    context.checks.add(name, false, `${expected}; it was carried out`)
+  } catch (error) {
+    if (!(error instanceof RequestRefused)) throw error
+    const right = error.status === 422 && error.code === 'capability_not_supported'
+    context.checks.add(name, right, `${expected}; ${error.message}`)
+  }
 }

@@ -2,7 +2,7 @@
 
 import { isObject, isText } from '@custos/proof'
 import { recallOf, rounded } from '../replay.ts'
-import { type Ref, Refused, refKey, type Store, WHOLE_STORE } from '../store.ts'
+import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../store.ts'
 import type { Answer, Wire } from '../wire.ts'
 import { type Probe, type ProbeContext, replayIn, turnCount } from './probe.ts'
 
@@ -34,7 +34,8 @@ async function probeOther(context: ProbeContext, { store, ref, other }: Target) 
   try {
     own = await context.openStore(other)
   } catch (error) {
-    if (error instanceof Refused) return `the other credential makes no store: ${error.message}`
+    if (error instanceof RequestRefused)
+      return `the other credential makes no store: ${error.message}`
     throw error
   }
   const tenants = await Promise.all([tenantIn(store), tenantIn(own)])
@@ -56,7 +57,7 @@ async function probeOther(context: ProbeContext, { store, ref, other }: Target) 
   return null
 }
 
-/** What the store says its tenant is: two that say the same cannot be told apart. */
+/** The tenant that the store reports; two stores with the same one cannot be distinguished. */
 async function tenantIn(store: Store): Promise<string | null> {
   const ref = await store.write('Written to learn whose store this is.', {})
   await store.flush()
@@ -97,7 +98,7 @@ async function deletes(own: Store, ref: Ref): Promise<boolean> {
   try {
     return await own.erase(ref)
   } catch (error) {
-    if (error instanceof Refused) return false
+    if (error instanceof RequestRefused) return false
     throw error
   }
 }

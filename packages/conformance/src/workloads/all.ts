@@ -18,7 +18,7 @@ export type Workloads = {
   readonly importance: Trace
   readonly across_sessions: Trace
   readonly at_once: Trace
-  /** W1 once more with other people: what provenance is looked for on. */
+  /** W1 again with other people, for the provenance probes. */
   readonly signed: Trace
 }
 

@@ -1,10 +1,10 @@
-// Builds a trace turn by turn; its clock goes on by one second with each.
+// Builds a trace turn by turn; its clock advances by one second with each turn.
 
-import { type Draws, drawsOf } from '../random.ts'
+import { type RandomDraws, seededDraws } from '../random.ts'
 import type { Session, Trace, TraceFact, Turn } from '../trace.ts'
 import { type Predicate, question, sentence } from './vocabulary.ts'
 
-// Well in the past, so that everything written holds at the time of any run.
+// Well in the past, so that everything written is valid at the time of any run.
 const DAY = '2024-03-01'
 const SECONDS_MAX = 86_400
 
@@ -16,19 +16,19 @@ export type NewFact = {
   readonly importance?: number
 }
 
-export type Asked = { readonly predicate: Predicate; readonly subject: string }
+export type QuestionTarget = { readonly predicate: Predicate; readonly subject: string }
 
-/** A fact of ours: its relation is one that we have words for. */
-export type SaidFact = TraceFact & { readonly predicate: Predicate }
+/** A fact whose relation is in the vocabulary. */
+export type PhrasedFact = TraceFact & { readonly predicate: Predicate }
 
 export type TraceBuilder = {
-  readonly draws: Draws
+  readonly draws: RandomDraws
   /** Turns from now on belong to a new session. */
   session(tenant_id?: string): void
-  /** A fact that holds from now on; of `replaces` it is the next version. */
-  say(fact: NewFact, options?: { replaces?: TraceFact; txn_id?: string }): SaidFact
+  /** A fact that is valid from now on, as the next version of `replaces`. */
+  say(fact: NewFact, options?: { replaces?: TraceFact; txn_id?: string }): PhrasedFact
   forget(fact: TraceFact, txn_id?: string): void
-  ask(slot: Asked, as_of?: string | null): void
+  ask(slot: QuestionTarget, as_of?: string | null): void
   /** The second that the next turn is at. */
   next_s(): number
   /** The moment of a second, with a fraction of milliseconds. */
@@ -59,12 +59,12 @@ export function buildTrace(name: string, seed: number): TraceBuilder {
   const growing: Growing = { name, facts: [], sessions: [], second: 1, held: false }
   const { facts, sessions } = growing
   return {
-    draws: drawsOf(`custos-conformance/1|${name}|${seed}`),
+    draws: seededDraws(`custos-conformance/1|${name}|${seed}`),
     session(tenant_id) {
       const session_id = `${name}/s${sessions.length + 1}`
       sessions.push({ session_id, tenant_id: tenant_id ?? null, turns: [] })
     },
-    say: (fact, options = {}) => say(growing, fact, options),
+    say: (fact, options = {}) => writeSentence(growing, fact, options),
     forget: (fact, txn_id) => {
       const content = `Forget that ${fact.subject} ${fact.predicate} ${fact.object}.`
       addTurn(growing, { content, deletes: [fact.fact_id], txn_id: txn_id ?? null })
@@ -102,13 +102,13 @@ function addTurn(growing: Growing, turn: Partial<Turn> & Pick<Turn, 'content'>):
   if (!growing.held) growing.second += 1
 }
 
-function say(
+function writeSentence(
   growing: Growing,
   { predicate, subject, object, tenant_id = undefined, importance = 1 }: NewFact,
   { replaces, txn_id }: { replaces?: TraceFact; txn_id?: string },
-): SaidFact {
+): PhrasedFact {
   const { facts, name } = growing
-  const fact: SaidFact = {
+  const fact: PhrasedFact = {
     fact_id: `${name}/f${facts.length + 1}`,
     subject,
     predicate,

@@ -1,27 +1,27 @@
 // Workloads of change: W2 drift, W6 deletion, W7 conflict, W9 sessions.
 
 import type { Trace } from '../trace.ts'
-import { buildTrace, type SaidFact, type TraceBuilder } from './builder.ts'
+import { buildTrace, type PhrasedFact, type TraceBuilder } from './builder.ts'
 import { objectsOf, PREDICATES, peopleOf } from './vocabulary.ts'
 
 const CHAINS = 12
 
-/** W2, its first half: version chains, then what holds now. */
+/** W2, first half: version chains, then questions about now. */
 export function currentVersions(seed: number): Trace {
   const trace = buildTrace('W2/current', seed)
   trace.session()
-  for (const [oldest] of trace.draws.shuffle(sayChains(trace))) if (oldest) trace.ask(oldest)
+  for (const [oldest] of trace.draws.shuffle(writeChains(trace))) if (oldest) trace.ask(oldest)
   return trace.done()
 }
 
 /**
- * W2, its second half: what held in the middle of each version, at its first instant, a
+ * W2, second half: questions about the middle of each version, its first instant, a
  * millisecond before it, and before anything was known.
  */
 export function pastVersions(seed: number): Trace {
   const trace = buildTrace('W2/past', seed)
   trace.session()
-  const chains = sayChains(trace)
+  const chains = writeChains(trace)
   for (const chain of chains) {
     for (const [i, version] of chain.entries()) {
       const next = chain[i + 1]
@@ -37,19 +37,19 @@ export function pastVersions(seed: number): Trace {
 }
 
 // Traces last a day, so the time of day says when.
-function secondOf({ valid_from }: SaidFact): number {
+function secondOf({ valid_from }: PhrasedFact): number {
   const [h = 0, m = 0, s = 0] = valid_from.slice(11, 19).split(':').map(Number)
   return 3600 * h + 60 * m + s
 }
 
 /** Chains of two or three versions, round by round, so that other facts lie between versions. */
-function sayChains(trace: TraceBuilder): SaidFact[][] {
+function writeChains(trace: TraceBuilder): PhrasedFact[][] {
   const { draws } = trace
   const plans = peopleOf(draws, CHAINS).map((subject, i) => {
     const predicate = draws.pick(PREDICATES)
     return { subject, predicate, objects: objectsOf(draws, predicate, 2 + (i % 2)) }
   })
-  const chains: SaidFact[][] = plans.map(() => [])
+  const chains: PhrasedFact[][] = plans.map(() => [])
   for (let round = 0; round < 3; round += 1) {
     for (const [i, { subject, predicate, objects }] of plans.entries()) {
       const object = objects[round]
@@ -62,11 +62,11 @@ function sayChains(trace: TraceBuilder): SaidFact[][] {
   return chains
 }
 
-/** W6: three facts each of some people; the first of each is deleted, all are asked for. */
+/** W6: three facts for each person; the first of each is deleted; questions are about all. */
 export function deletion(seed: number): Trace {
   const trace = buildTrace('W6', seed)
   trace.session()
-  const facts = sayThree(trace, peopleOf(trace.draws, 10))
+  const facts = writeThreeEach(trace, peopleOf(trace.draws, 10))
   for (const [first] of facts) if (first) trace.forget(first)
   for (const fact of trace.draws.shuffle(facts.flat())) trace.ask(fact)
   return trace.done()
@@ -77,7 +77,7 @@ export function acrossSessions(seed: number): Trace {
   const trace = buildTrace('W9', seed)
   const people = peopleOf(trace.draws, 6)
   trace.session()
-  const facts = sayThree(trace, people)
+  const facts = writeThreeEach(trace, people)
   trace.session()
   for (const fact of trace.draws.shuffle(facts.flat())) trace.ask(fact)
   trace.session()
@@ -87,7 +87,7 @@ export function acrossSessions(seed: number): Trace {
   return trace.done()
 }
 
-function sayThree(trace: TraceBuilder, people: readonly string[]): SaidFact[][] {
+function writeThreeEach(trace: TraceBuilder, people: readonly string[]): PhrasedFact[][] {
   return people.map((subject) =>
     trace.draws
       .shuffle(PREDICATES)
@@ -99,7 +99,7 @@ function sayThree(trace: TraceBuilder, people: readonly string[]): SaidFact[][] 
   )
 }
 
-/** W7: two facts on each slot, both open: neither says that it replaces the other. */
+/** W7: two facts for each slot, both open, neither superseding the other. */
 export function conflicts(seed: number): Trace {
   const trace = buildTrace('W7', seed)
   trace.session()

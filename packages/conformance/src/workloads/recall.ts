@@ -8,12 +8,16 @@ import { objectsOf, PREDICATES, peopleOf, siblingOf } from './vocabulary.ts'
 export function stableRecall(name: string, seed: number, count = 24): Trace {
   const trace = buildTrace(name, seed)
   trace.session()
-  const said = sayOfEach(trace, peopleOf(trace.draws, count))
+  const said = writeFactOfEach(trace, peopleOf(trace.draws, count))
   for (const fact of trace.draws.shuffle(said)) trace.ask(fact)
   return trace.done()
 }
 
-function sayOfEach(trace: TraceBuilder, people: readonly string[], importance = 1): NewFact[] {
+function writeFactOfEach(
+  trace: TraceBuilder,
+  people: readonly string[],
+  importance = 1,
+): NewFact[] {
   return people.map((subject) => {
     const predicate = trace.draws.pick(PREDICATES)
     const [object = ''] = objectsOf(trace.draws, predicate)
@@ -39,7 +43,7 @@ export function nearMisses(seed: number): Trace {
     const both = [signal, { predicate: near, subject, object: other }]
     for (const fact of trace.draws.shuffle(both)) trace.say(fact)
   }
-  sayOfEach(trace, people.slice(12))
+  writeFactOfEach(trace, people.slice(12))
   for (const fact of trace.draws.shuffle(signals)) trace.ask(fact)
   return trace.done()
 }
@@ -49,7 +53,7 @@ export function nearMisses(seed: number): Trace {
 export function longHorizon(seed: number): Trace {
   const trace = buildTrace('W4', seed)
   trace.session()
-  const said = sayOfEach(trace, peopleOf(trace.draws, 120))
+  const said = writeFactOfEach(trace, peopleOf(trace.draws, 120))
   const distances = new Set<number>()
   for (let power = 0; power <= 24; power += 1)
     distances.add(Math.min(said.length, Math.round(said.length ** (power / 24))))
@@ -60,14 +64,14 @@ export function longHorizon(seed: number): Trace {
   return trace.done()
 }
 
-/** W8: a few important facts among many that are not; only the important ones are asked for. */
+/** W8: a few important facts among many unimportant ones; questions are about the important. */
 export function importance(seed: number): Trace {
   const trace = buildTrace('W8', seed)
   trace.session()
   const people = peopleOf(trace.draws, 80)
   const important: NewFact[] = []
   for (const [i, subject] of people.entries()) {
-    const [fact] = sayOfEach(trace, [subject], i % 8 === 0 ? 1 : 0.1)
+    const [fact] = writeFactOfEach(trace, [subject], i % 8 === 0 ? 1 : 0.1)
     if (fact && i % 8 === 0) important.push(fact)
   }
   for (const fact of trace.draws.shuffle(important)) trace.ask(fact)

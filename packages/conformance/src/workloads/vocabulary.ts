@@ -1,6 +1,6 @@
-// The words of the workloads: invented names, a few relations, sentences and questions.
+// The vocabulary of the workloads: invented names, a few relations, sentences and questions.
 
-import type { Draws } from '../random.ts'
+import type { RandomDraws } from '../random.ts'
 
 const GIVEN = [
   ...['Amaro', 'Bryn', 'Cosima', 'Darva', 'Emeric', 'Fenna', 'Gorim', 'Halka', 'Isolt', 'Jorun'],
@@ -112,14 +112,14 @@ export const question = (predicate: Predicate, subject: string): string =>
   RELATIONS[predicate].asks(subject)
 
 /** `count` objects of a relation, no two alike. */
-export function objectsOf(draws: Draws, predicate: Predicate, count = 1): string[] {
+export function objectsOf(draws: RandomDraws, predicate: Predicate, count = 1): string[] {
   return draws.shuffle<string>(OBJECTS[RELATIONS[predicate].objects]).slice(0, count)
 }
 
 export const SUBJECTS_MAX = GIVEN.length * FAMILY.length
 
 /** People, no two of whom have the same full name. */
-export function peopleOf(draws: Draws, count: number): string[] {
+export function peopleOf(draws: RandomDraws, count: number): string[] {
   const all = GIVEN.flatMap((given) => FAMILY.map((family) => `${given} ${family}`))
   return draws.shuffle(all).slice(0, count)
 }

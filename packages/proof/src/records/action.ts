@@ -3,15 +3,22 @@ import { canonicalBytes, type Json, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
 import { isCount, isObject, isText, orNull } from '../shape.ts'
-import { type Findings, record } from '../verdict.ts'
-import { checkShape, closed, listOf } from './closed-shape.ts'
-import { ACTION_TIERS, isDigest, isOneOf, isRecordId } from './record-words.ts'
+import { addCheck, type VerdictDraft } from '../verdict.ts'
+import {
+  ACTION_TIERS,
+  checkShape,
+  exactObject,
+  isDigest,
+  isOneOf,
+  isRecordId,
+  listOf,
+} from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 import { actionOperation } from './world-type.ts'
 
 export { ACTION_TIERS }
 
-/** A name, or a name with the type of the object it is said to be. */
+/** A name, or a name with the stated type of the object. */
 export type ActionSubject = string | { readonly type: string; readonly ref: string }
 
 /** The version of the type an action was checked against. */
@@ -46,12 +53,12 @@ export type ActionDocument = RecordMembers &
       readonly delegation_ref: string | null
       readonly human_principal: string | null
       readonly claimed_tier: string | null
-      /** What held: the claim within the ceiling of the credential. */
+      /** The effective tier: the claim within the ceiling of the credential. */
       readonly trust_tier: string
     }
     readonly operation: string
     readonly params_digest: string
-    /** What the policies said of what stands here, a person's approval included. */
+    /** The result of the policies for this action, including a person's approval. */
     readonly gate: 'allowed'
   }
 
@@ -70,7 +77,7 @@ function requestOf(document: JsonObject): JsonObject {
   }
 }
 
-const isType = closed({
+const isType = exactObject({
   type_id: isRecordId,
   version: isCount,
   record_id: isRecordId,
@@ -78,12 +85,12 @@ const isType = closed({
   required_trust_tier: isOneOf(ACTION_TIERS),
   subject_type: orNull(isText),
 })
-const isTypedSubject = closed({ type: isText, ref: isText })
+const isTypedSubject = exactObject({ type: isText, ref: isText })
 const SHAPE = {
   ...{ action_id: isRecordId, action_name: isText, operation: isText, gate: isText },
   ...{ params: isObject, params_digest: isDigest, type: isType },
   subject_refs: listOf((subject) => isText(subject) || isTypedSubject(subject)),
-  authority: closed({
+  authority: exactObject({
     delegation_ref: orNull(isText),
     human_principal: orNull(isText),
     claimed_tier: orNull(isOneOf(ACTION_TIERS)),
@@ -91,21 +98,26 @@ const SHAPE = {
   }),
 }
 
-function check(document: JsonObject, findings: Findings): void {
+function check(document: JsonObject, findings: VerdictDraft): void {
   checkShape(document, SHAPE, findings)
   const { action_name, operation, params, gate } = document
   const { type, authority, subject_refs } = document
   const digest = isObject(params) && document['params_digest'] === paramsDigest(params)
-  record(findings, 'params_consistent', digest, 'params_digest does not follow from the parameters')
+  addCheck(
+    findings,
+    'params_consistent',
+    digest,
+    'params_digest does not follow from the parameters',
+  )
   const named = isText(action_name) && operation === actionOperation(action_name)
-  record(findings, 'operation', named, 'is not the one of the action')
-  record(findings, 'gate', gate === 'allowed', 'is not allowed')
+  addCheck(findings, 'operation', named, 'is not the one of the action')
+  addCheck(findings, 'gate', gate === 'allowed', 'is not allowed')
   const checked = isObject(type) ? type : {}
-  record(findings, 'type', isVersion(checked), 'is not a version of a type')
+  addCheck(findings, 'type', isVersion(checked), 'is not a version of a type')
   const sufficient = isSufficient(isObject(authority) ? authority : {}, checked)
-  record(findings, 'trust_tier', sufficient, 'is below what the action requires')
+  addCheck(findings, 'trust_tier', sufficient, 'is below what the action requires')
   const typed = isOfType(subject_refs ?? null, checked['subject_type'] ?? null)
-  record(findings, 'subject_type', typed, 'is not the one of a subject')
+  addCheck(findings, 'subject_type', typed, 'is not the one of a subject')
   findings.notChecked.push(
     'the parameters against their schema: see the version of the type that is named',
     'who human_principal is: a name as the caller gave it',
@@ -119,11 +131,11 @@ function isVersion({ type_id, version, record_id }: JsonObject): boolean {
     : isCount(version) && version > 1 && type_id !== record_id
 }
 
-/** Unknown tiers rank below all: they are enough for nothing, and nothing is enough for them. */
+/** Whether a tier suffices. An unknown tier never suffices and is never satisfied. */
 function isSufficient({ trust_tier, claimed_tier = null }: JsonObject, type: JsonObject): boolean {
   const held = rank(trust_tier)
   const required = rank(type['required_trust_tier'])
-  // A tier above the claim was never asked for.
+  // The effective tier is never above the claim.
   const claimed = claimed_tier === null ? rank('untrusted') : rank(claimed_tier)
   return held >= 0 && required >= 0 && held >= required && held <= claimed
 }

@@ -2,28 +2,28 @@
 import type { Json, JsonObject } from '../canonical.ts'
 import { readBase64, toBase64 } from '../encoding.ts'
 import { type PublishedKey, toMicroseconds } from '../keys.ts'
-import { findMisfit, isCount, isObject, isText, orNull } from '../shape.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from '../shape.ts'
 import { signedBytes, verifyEd25519 } from '../signature.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from '../verdict.ts'
 import { foldName } from './fold-name.ts'
 
 export const APPROVAL_DECISIONS = ['approve', 'deny'] as const
 export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number]
 
-/** A policy that asked for an approval, in the version that asked. */
+/** A policy that escalated, in the version that escalated. */
 export type Escalation = { readonly policy_id: string; readonly version: number }
 
 /**
- * What is to be approved, fixed when it is asked for. It names the proposal by its digest, so that
- * whoever signs it signs exactly that request, under these policies, until this moment.
+ * What is to be approved, fixed when the approval request is made. It names the proposal by its
+ * digest, so that a signature covers exactly that request, under these policies, until it expires.
  */
 export type ApprovalContext = {
   readonly request_id: string
@@ -36,7 +36,7 @@ export type ApprovalContext = {
   readonly policy_set: number
   readonly escalations: readonly Escalation[]
   readonly requested_by: string
-  /** Whom the request names as its human principal; null: nobody. */
+  /** The human principal named in the request; null if there is none. */
   readonly principal: string | null
   readonly issued_at: string
   readonly expires_at: string
@@ -50,7 +50,7 @@ export type Attestation = { readonly signature: string; readonly public_key: str
 export type ApprovalRecord = ApprovalContext & {
   readonly decision: ApprovalDecision
   readonly approver: string
-  /** Of an enrolled approver who signed; null where a name was given. */
+  /** The id of an enrolled approver who signed; null if only a name was given. */
   readonly approver_id: string | null
   /** Id of the key that sent the decision. */
   readonly decided_by: string
@@ -112,7 +112,7 @@ export function attestationBytes(
   return signedBytes('attestation', { ...approvalContext(context), decision })
 }
 
-/** The approver who signed, as the record says; null: a name was given. Nothing is checked. */
+/** The approver who signed, as the record says, unverified; null if only a name was given. */
 export function attestedBy(
   approval: JsonObject,
 ): (Attestation & { readonly approver_id: string }) | null {
@@ -124,38 +124,38 @@ export function attestedBy(
 
 /**
  * Checks the record of a decision: the service's signature by a published key, the decision within
- * its time and by somebody else than who asked, and, where an approver signed, that signature over
+ * its time and not by the requester, and, if an approver signed, that signature over
  * the context rebuilt from the record. Never throws.
  */
 export async function verifyApproval(
   approval: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(approval)) return malformed('approval', 'not an object')
-  const misfit = findMisfit(approval, SHAPE)
-  if (misfit !== null) return malformed('approval', misfit)
+  if (!isObject(approval)) return malformedVerdict('approval', 'not an object')
+  const misfit = findMismatch(approval, SHAPE)
+  if (misfit !== null) return malformedVerdict('approval', misfit)
   const decision = APPROVAL_DECISIONS.find((known) => known === approval['decision'])
-  if (decision === undefined) return malformed('approval', 'decision')
+  if (decision === undefined) return malformedVerdict('approval', 'decision')
   const messages = tryMessages(approval, decision)
-  if (messages === null) return malformed('approval', 'no canonical form')
+  if (messages === null) return malformedVerdict('approval', 'no canonical form')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   const shown = approval['signed_bytes'] ?? null
   if (shown !== null) {
     const follows = shown === toBase64(messages.record)
-    record(findings, 'signed_bytes', follows, 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', follows, 'do not follow from the record')
   }
   const { signature, public_key, key_id } = approval
   const at = String(approval['decided_at'])
   const claim = { message: messages.record, signature, public_key, key_id, purpose: 'record', at }
   await checkSignature(findings, claim, keys)
   checkTime(approval, findings)
-  record(findings, 'not_self_approved', isAnother(approval), 'the approver is who asked')
+  addCheck(findings, 'not_self_approved', isAnother(approval), 'the approver is who asked')
   await checkAttestation(approval, messages.attestation, findings)
-  return conclude('approval', findings)
+  return finishVerdict('approval', findings)
 }
 
-/** Neither the key that asked nor the principal it asked for, however the name is written. */
+/** Whether the approver is neither the requesting key nor its principal, by normalised name. */
 function isAnother({ approver, approver_id, requested_by, principal }: JsonObject): boolean {
   const askers = [requested_by, principal].filter(isText).map(foldName)
   const deciders = [approver, approver_id].filter(isText).map(foldName)
@@ -173,19 +173,22 @@ function tryMessages(approval: JsonObject, decision: ApprovalDecision) {
   }
 }
 
-function checkTime({ issued_at, decided_at, expires_at }: JsonObject, findings: Findings): void {
+function checkTime(
+  { issued_at, decided_at, expires_at }: JsonObject,
+  findings: VerdictDraft,
+): void {
   const [issued, decided, expires] = [issued_at, decided_at, expires_at].map((time) =>
     toMicroseconds(String(time)),
   )
   // Comparisons with an unreadable time (NaN) are false.
   const within = Number(issued) <= Number(decided) && Number(decided) <= Number(expires)
-  record(findings, 'decided_in_time', within, 'before it was asked for or after it expired')
+  addCheck(findings, 'decided_in_time', within, 'before it was asked for or after it expired')
 }
 
 async function checkAttestation(
   approval: JsonObject,
   message: Uint8Array,
-  findings: Findings,
+  findings: VerdictDraft,
 ): Promise<void> {
   if (approval['approver_id'] === null && approval['attestation'] === null) {
     findings.notChecked.push(NAME_ONLY)
@@ -196,6 +199,6 @@ async function checkAttestation(
   const key = readBase64(signer?.public_key)
   const genuine =
     signature !== null && key !== null && (await verifyEd25519(key, message, signature))
-  record(findings, 'attestation', genuine, 'is not a signature over this request and decision')
+  addCheck(findings, 'attestation', genuine, 'is not a signature over this request and decision')
   findings.notChecked.push(ENROLMENT)
 }

@@ -3,8 +3,8 @@ import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
 import { isCount, isObject, isText, isTextList, orNull } from '../shape.ts'
-import { type Findings, record } from '../verdict.ts'
-import { checkShape, closed, listOf } from './closed-shape.ts'
+import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { checkShape, exactObject, listOf } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 export type ArtifactLayer = {
@@ -24,7 +24,7 @@ export type ArtifactRequest = {
 }
 
 /** What makes an artifact the one it is, whatever it is called. */
-export type Manifest = {
+export type ArtifactManifest = {
   readonly base_model_ref: string
   readonly kind: string
   /** Ordered. */
@@ -44,12 +44,14 @@ export type ArtifactDocument = RecordMembers & {
 }
 
 /** Hex SHA-256 of the RFC 8785 bytes of `{base_model_ref, kind, layer_hashes}`. */
-export function manifestDigest({ base_model_ref, kind, layer_hashes }: Manifest): string {
+export function manifestDigest({ base_model_ref, kind, layer_hashes }: ArtifactManifest): string {
   return toHex(sha256(canonicalBytes({ base_model_ref, kind, layer_hashes })))
 }
 
 /** The text that is the same for the same artifact under the same name. */
-export function artifactContent(manifest: Manifest & { readonly artifact_ref: string }): string {
+export function artifactContent(
+  manifest: ArtifactManifest & { readonly artifact_ref: string },
+): string {
   return canonicalize([manifest.artifact_ref, manifestDigest(manifest)])
 }
 
@@ -64,11 +66,13 @@ const isDigest = (value: unknown): boolean => isText(value) && SHA256.test(value
 
 const SHAPE = {
   ...{ artifact_id: isText, artifact_ref: isText, base_model_ref: isText, kind: isText },
-  layers: listOf(closed({ media_type: orNull(isText), digest: isDigest, size: orNull(isCount) })),
+  layers: listOf(
+    exactObject({ media_type: orNull(isText), digest: isDigest, size: orNull(isCount) }),
+  ),
   ...{ layer_hashes: isTextList, manifest_digest: isText, metadata: isObject },
 }
 
-function check(document: JsonObject, findings: Findings): void {
+function check(document: JsonObject, findings: VerdictDraft): void {
   checkShape(document, SHAPE, findings)
   const { base_model_ref, kind, layers, layer_hashes, manifest_digest } = document
   const digests = Array.isArray(layers)
@@ -79,14 +83,14 @@ function check(document: JsonObject, findings: Findings): void {
     hashes.length > 0 &&
     hashes.length === digests.length &&
     hashes.every((hash, i) => hash === digests[i])
-  record(findings, 'layer_hashes', listed, 'are not those of the layers')
+  addCheck(findings, 'layer_hashes', listed, 'are not those of the layers')
   const manifest = {
     base_model_ref: String(base_model_ref),
     kind: String(kind),
     layer_hashes: hashes,
   }
   const consistent = manifest_digest === manifestDigest(manifest)
-  record(findings, 'manifest_consistent', consistent, 'does not follow from the layers')
+  addCheck(findings, 'manifest_consistent', consistent, 'does not follow from the layers')
   findings.notChecked.push('the bytes of the layers: compare them with layer_hashes')
 }
 

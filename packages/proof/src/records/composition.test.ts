@@ -1,4 +1,4 @@
-// Compositions as records: what is derived is recomputed, whoever signed it.
+// Compositions as records: what is derived is recomputed, even with a valid signature.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../canonical.ts'
@@ -94,11 +94,11 @@ function sign(record: JsonObject): JsonObject {
   }
 }
 
-const judge = (record: JsonObject) =>
+const verifyByKind = (record: JsonObject) =>
   verifyEnvelope({ type: 'record', kind: 'composition', record }, { keys })
 
 async function failed(record: JsonObject): Promise<string[]> {
-  const { checks } = await judge(record)
+  const { checks } = await verifyByKind(record)
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
@@ -106,7 +106,7 @@ async function failed(record: JsonObject): Promise<string[]> {
 const fails = (set: JsonObject) => failed(sign({ ...documentOf(), ...set }))
 
 test('a genuine composition verifies, and says what it cannot show', async () => {
-  const verdict = await judge(sign(documentOf()))
+  const verdict = await verifyByKind(sign(documentOf()))
   assert.equal(verdict.valid, true, verdict.reason)
   assert.equal(verdict.not_checked.length, 3)
   assert.deepEqual(verdict.valid_with, [keyIdOf(key.publicKey)])
@@ -132,7 +132,7 @@ test('each altered leaf is caught', async () => {
   let count = 0
   for (const [path, changed] of mutations(sign(documentOf()))) {
     assert.ok(isObject(changed))
-    assert.equal((await judge(changed)).valid, false, path)
+    assert.equal((await verifyByKind(changed)).valid, false, path)
     count++
   }
   assert.ok(count > 55, `${count} mutations`)
@@ -198,7 +198,7 @@ test('a member that stands twice or has no name fails', async () => {
 test('members of a wrong shape are findings, and never an accident', async () => {
   for (const name of Object.keys(documentOf()))
     for (const value of [null, 7, 'x', [], {}, [[]], [{}], [{ license_terms: [[1]] }]]) {
-      const verdict = await judge(sign({ ...documentOf(), [name]: value }))
+      const verdict = await verifyByKind(sign({ ...documentOf(), [name]: value }))
       assert.equal(typeof verdict.valid, 'boolean')
     }
 })
@@ -252,7 +252,7 @@ test('a member that was found in a state that vouches for nothing fails', async 
     assert.deepEqual(await failed(composedOf([adapter, altered])), ['members_standing'])
 })
 
-test('members that a composition does not have are refused, whoever signed them', async () => {
+test('members that a composition does not have are refused, even with a valid signature', async () => {
   const { authority } = request
   const verified = { ...base, ...{ verified: true } }
   const checked = { ...base, found: { ...found, ...{ checked: true } } }
@@ -268,7 +268,7 @@ test('members that a composition does not have are refused, whoever signed them'
 
 test('a found member whose record states no licence is named as not compared', async () => {
   const silent = { ...base, found: { ...found, licenses: [] }, found_terms: [] }
-  const verdict = await judge(composedOf([adapter, silent]))
+  const verdict = await verifyByKind(composedOf([adapter, silent]))
   assert.equal(verdict.valid, true, verdict.reason)
   assert.match(verdict.not_checked.at(-1) ?? '', /^license of "base": .* none to compare$/)
 })

@@ -1,10 +1,10 @@
-// Compositions: members taken together, what their licences allow, and who stands for it.
+// Compositions: members used together, what their licences allow, and under whose authority.
 import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
 import { isObject, isText, isTextList, orNull } from '../shape.ts'
-import { type Findings, record } from '../verdict.ts'
-import { checkShape, closed, isAnything, isBoolean, listOf } from './closed-shape.ts'
+import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { checkShape, exactObject, isAnything, isBoolean, listOf } from './document-shape.ts'
 import {
   type LicensedMember,
   type LicenseTerms,
@@ -18,11 +18,11 @@ export type FoundMember = {
   readonly kind: 'artifact' | 'landing' | 'corpus' | 'composition'
   readonly id: string
   readonly status: string
-  /** What its record, and those it rests on, say of licences; empty: nothing. */
+  /** The licences stated by its record and by the records it refers to; may be empty. */
   readonly licenses: readonly string[]
 }
 
-/** The status in which a record of a kind vouches for itself. */
+/** The status that a record of a kind must have to count as verified. */
 export const MEMBER_STANDING: Readonly<Record<FoundMember['kind'], string>> = {
   artifact: 'certified',
   landing: 'issued',
@@ -35,7 +35,7 @@ export type ProposedMember = {
   readonly ref_id: string
   readonly license: string
   readonly certified: boolean
-  /** Null: only the caller says so. */
+  /** Null if only the caller states it. */
   readonly found: FoundMember | null
 }
 
@@ -91,12 +91,12 @@ export function sortMembers<M extends { readonly ref_id: string }>(members: read
   return [...members].sort(byRefId)
 }
 
-/** The text that is the same for the same composition asked for in the same way. */
+/** A text that is equal for equal requests. */
 export function compositionContent(request: CompositionRequest): string {
   return canonicalize({ ...request, members: sortMembers(request.members) })
 }
 
-/** Hex SHA-256 of the RFC 8785 bytes of the members as they stand in the document. */
+/** Hex SHA-256 of the RFC 8785 bytes of the members in the document. */
 export function membersDigest(members: readonly Json[]): string {
   return toHex(sha256(canonicalBytes(members)))
 }
@@ -131,8 +131,8 @@ export const compositionVerdict = (
   )
 
 const TERMS = listOf(isTextList)
-const FOUND = closed({ kind: isText, id: isText, status: isText, licenses: isTextList })
-const MEMBER = closed({
+const FOUND = exactObject({ kind: isText, id: isText, status: isText, licenses: isTextList })
+const MEMBER = exactObject({
   ...{ ref_id: isText, license: isText, certified: isBoolean, found: orNull(FOUND) },
   ...{ license_terms: TERMS, found_terms: listOf(TERMS) },
 })
@@ -142,37 +142,37 @@ const SHAPE = {
   ...{ composition_id: isText, composition_kind: isText, target_ref: isText },
   ...{ members: listOf(MEMBER), member_ids: isTextList, members_digest: isText },
   license_verdict: isAnything,
-  authority: closed({
+  authority: exactObject({
     ...{ delegation_ref: TEXT_OR_NULL, human_principal: TEXT_OR_NULL },
     ...{ claimed_tier: TEXT_OR_NULL, trust_tier: isText },
   }),
   required_trust_tier: isText,
 }
 
-function check(document: JsonObject, findings: Findings): void {
+function check(document: JsonObject, findings: VerdictDraft): void {
   const { members, authority, required_trust_tier } = document
   checkShape(document, SHAPE, findings)
   const listed = Array.isArray(members) ? members.filter(isObject) : []
   checkListed(document, listed, findings)
   const certified = listed.every((member) => member['certified'] === true)
-  record(findings, 'members_certified', certified, 'a member is not certified')
+  addCheck(findings, 'members_certified', certified, 'a member is not certified')
   const doubtful = listed.find((member) => !isStanding(member))
   const where = `${doubtful?.['ref_id']} was not found in a state that vouches for it`
-  record(findings, 'members_standing', doubtful === undefined, where)
+  addCheck(findings, 'members_standing', doubtful === undefined, where)
   checkLicenses(document, listed, findings)
   const { claimed_tier = null, trust_tier } = isObject(authority) ? authority : {}
   const [tier, required] = [rankOf(trust_tier), rankOf(required_trust_tier)]
-  // What holds is never above what was claimed.
+  // The effective tier is never above the claim.
   const claimed = rankOf(claimed_tier ?? 'untrusted')
   const enough = required >= 0 && tier >= required && tier <= claimed
-  record(findings, 'tier_sufficient', enough, 'the tier is below the required one, or unclaimed')
+  addCheck(findings, 'tier_sufficient', enough, 'the tier is below the required one, or unclaimed')
   findings.notChecked.push(...notCheckedOf(listed))
 }
 
 function checkListed(
   { members, member_ids, members_digest }: JsonObject,
   listed: readonly JsonObject[],
-  findings: Findings,
+  findings: VerdictDraft,
 ): void {
   const ids = listed.map(({ ref_id }) => (isText(ref_id) ? ref_id : ''))
   const sorted = sortMembers(ids.map((ref_id) => ({ ref_id }))).map(({ ref_id }) => ref_id)
@@ -181,10 +181,10 @@ function checkListed(
   const listedOnce = ids.length > 0 && new Set(ids).size === ids.length && ids.every(Boolean)
   const digest = Array.isArray(members) && members_digest === membersDigest(members)
   const what = digest ? 'member_ids are not those of the members' : 'members_digest does not follow'
-  record(findings, 'members_consistent', same && listedOnce && digest, what)
+  addCheck(findings, 'members_consistent', same && listedOnce && digest, what)
 }
 
-/** Not found, or found as a record that vouches for itself, with terms for each licence of it. */
+/** Either not found, or found with the required status and with terms for each licence. */
 function isStanding({ found = null, found_terms }: JsonObject): boolean {
   const terms = Array.isArray(found_terms) ? found_terms.length : 0
   if (found === null) return terms === 0
@@ -210,13 +210,13 @@ const hasItems = (value: unknown): boolean => Array.isArray(value) && value.leng
 function checkLicenses(
   document: JsonObject,
   members: readonly JsonObject[],
-  findings: Findings,
+  findings: VerdictDraft,
 ): void {
   const verdict = compositionVerdict(members.map(licensedOf))
   const { license_verdict = null } = document
   const follows = canonicalize(license_verdict) === canonicalize(verdict)
   const what = follows ? verdict.detail : 'license_verdict does not follow from the members'
-  record(findings, 'licenses_compatible', follows && verdict.compatible, what)
+  addCheck(findings, 'licenses_compatible', follows && verdict.compatible, what)
 }
 
 function licensedOf({ ref_id, license_terms, found_terms }: JsonObject) {

@@ -4,18 +4,18 @@ import { type Sha256, sha256 } from '../digest.ts'
 import { readHex, toHex } from '../encoding.ts'
 import { appendLeaf, EMPTY_FRONTIER, frontierRoot } from '../merkle.ts'
 import { inclusionPath, verifyInclusion } from '../merkle-path.ts'
-import { findMisfit, isCount, isObject, isText, isTextList, optional } from '../shape.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, optional } from '../shape.ts'
 import {
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  addCheck,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from '../verdict.ts'
 import { type CorpusSource, STEP_LEAVES, sourceLeaf } from './corpus.ts'
 
-/** `L`: the sibling stands to the left. */
+/** `L`: the sibling is on the left. */
 export type CorpusPathStep = readonly [hash: string, side: 'L' | 'R']
 
 /** Hashes are lower hex; the path runs from the leaf's sibling up. */
@@ -103,18 +103,18 @@ const SHAPE = {
  * record. Never throws.
  */
 export function verifyCorpusProof(proof: unknown, corpus?: unknown): Verdict {
-  if (!isObject(proof)) return malformed('corpus_proof', 'not an object')
-  const findings = startFindings()
+  if (!isObject(proof)) return malformedVerdict('corpus_proof', 'not an object')
+  const findings = startVerdict()
   if (proof['included'] !== true) {
-    record(findings, 'included', false, 'the corpus has no such source')
-    return conclude('corpus_proof', findings)
+    addCheck(findings, 'included', false, 'the corpus has no such source')
+    return finishVerdict('corpus_proof', findings)
   }
-  const misfit = findMisfit(proof, SHAPE)
-  if (misfit !== null) return malformed('corpus_proof', misfit)
+  const misfit = findMismatch(proof, SHAPE)
+  if (misfit !== null) return malformedVerdict('corpus_proof', misfit)
   const leaf = leafOf(proof['source'])
-  if (leaf === null) return malformed('corpus_proof', 'source')
+  if (leaf === null) return malformedVerdict('corpus_proof', 'source')
 
-  record(findings, 'leaf', proof['leaf'] === toHex(leaf), 'not the hash of the source')
+  addCheck(findings, 'leaf', proof['leaf'] === toHex(leaf), 'not the hash of the source')
   const path = Array.isArray(proof['audit_path']) ? proof['audit_path'].map(readHex) : []
   const known = path.filter((hash) => hash !== null)
   const [index, size] = [Number(proof['leaf_index']), Number(proof['tree_size'])]
@@ -122,10 +122,10 @@ export function verifyCorpusProof(proof: unknown, corpus?: unknown): Verdict {
   const leads =
     known.length === path.length &&
     verifyInclusion({ leafHash: leaf, index, size, path: known, root })
-  record(findings, 'inclusion', leads, 'the path does not lead to the root')
+  addCheck(findings, 'inclusion', leads, 'the path does not lead to the root')
   checkRepeated(findings, proof)
   checkCorpus(findings, proof, corpus)
-  return conclude('corpus_proof', findings)
+  return finishVerdict('corpus_proof', findings)
 }
 
 function leafOf(source: unknown): Uint8Array | null {
@@ -136,18 +136,18 @@ function leafOf(source: unknown): Uint8Array | null {
   }
 }
 
-// What says the same a second time must not say something else.
-function checkRepeated(findings: Findings, proof: JsonObject): void {
+// Repeated values must agree.
+function checkRepeated(findings: VerdictDraft, proof: JsonObject): void {
   const { source, source_id, audit_path, proof: steps = null } = proof
   const same = !isText(source_id) || (isObject(source) && source['id'] === source_id)
-  record(findings, 'source_id', same, 'not that of the source')
+  addCheck(findings, 'source_id', same, 'not that of the source')
   if (steps === null || !isTextList(audit_path)) return
   const sides = withSides(audit_path, Number(proof['leaf_index']), Number(proof['tree_size']))
   const agrees = JSON.stringify(steps) === JSON.stringify(sides)
-  record(findings, 'proof', agrees, 'differs from audit_path')
+  addCheck(findings, 'proof', agrees, 'differs from audit_path')
 }
 
-function checkCorpus(findings: Findings, proof: JsonObject, corpus: unknown): void {
+function checkCorpus(findings: VerdictDraft, proof: JsonObject, corpus: unknown): void {
   if (!isObject(corpus)) {
     findings.notChecked.push(
       'the tree: compare merkle_root and tree_size with merkle_root and source_count of the corpus',
@@ -155,9 +155,9 @@ function checkCorpus(findings: Findings, proof: JsonObject, corpus: unknown): vo
     return
   }
   const root = proof['merkle_root'] === corpus['merkle_root']
-  record(findings, 'merkle_root', root, 'not that of the corpus')
+  addCheck(findings, 'merkle_root', root, 'not that of the corpus')
   const size = proof['tree_size'] === corpus['source_count']
-  record(findings, 'tree_size', size, 'not the number of sources of the corpus')
+  addCheck(findings, 'tree_size', size, 'not the number of sources of the corpus')
   const id = proof['corpus_id'] ?? corpus['corpus_id']
-  record(findings, 'corpus_id', id === corpus['corpus_id'], 'names another corpus')
+  addCheck(findings, 'corpus_id', id === corpus['corpus_id'], 'names another corpus')
 }

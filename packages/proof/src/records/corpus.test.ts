@@ -7,16 +7,16 @@ import { canonicalize, type Json, type JsonObject } from '../canonical.ts'
 import { toBase64, toHex } from '../encoding.ts'
 import { signedBytes } from '../signature.ts'
 import { publish, seededKey } from '../testing/fixtures.ts'
-import { startFindings } from '../verdict.ts'
+import { startVerdict } from '../verdict.ts'
 import { verifyEnvelope } from '../verify.ts'
 import {
-  type Corpus,
+  type CorpusContent,
   clearanceReasons,
   corpusRequest,
   corpusRules,
   derivation,
   deriveCorpus,
-  finish,
+  runToEnd,
 } from './corpus.ts'
 import { corpusPath, corpusTree, verifyCorpusProof } from './corpus-proof.ts'
 import { proposalDigest, recordId } from './registry-record.ts'
@@ -29,7 +29,7 @@ const nativeHex = (...parts: (string | Uint8Array)[]): string => {
   return hash.digest('hex')
 }
 
-const CORPUS: Corpus = {
+const CORPUS: CorpusContent = {
   name: 'support mails',
   sources: [
     { id: 'mails-2024', license: 'CC-BY-4.0', content_hash: 'a'.repeat(64), record_count: 12 },
@@ -41,7 +41,7 @@ const CORPUS: Corpus = {
   metadata: { team: 'blue', numbers: [0, null] },
 }
 
-function documentOf(corpus: Corpus): JsonObject {
+function documentOf(corpus: CorpusContent): JsonObject {
   const derived = deriveCorpus(corpus)
   const request = corpusRequest(corpus, derived)
   const created_at = '2026-01-02T03:04:05.000006Z'
@@ -98,7 +98,7 @@ function* mutations(value: Json, path: string): Generator<{ path: string; change
 }
 
 function failed(document: JsonObject): string[] {
-  const findings = startFindings()
+  const findings = startVerdict()
   corpusRules.check(document, findings)
   return findings.checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
@@ -159,7 +159,7 @@ test('metadata, which no digest covers, is covered by the id and by the proposal
 test('a signed record that could never have been cleared is not valid', async () => {
   const [first] = CORPUS.sources
   assert.ok(first)
-  const bad: Corpus[] = [
+  const bad: CorpusContent[] = [
     { ...CORPUS, sources: [{ id: 'x' }] },
     { ...CORPUS, sources: [first, first] },
     { ...CORPUS, sources: [] },
@@ -186,7 +186,7 @@ test('a signed one has the members that are defined, in their shapes, and no oth
     ].map((source): JsonObject => ({ ...CORPUS, sources: [source] })),
   ]
   for (const corpus of bad) {
-    const { checks } = await verify(documentOf(corpus as Corpus))
+    const { checks } = await verify(documentOf(corpus as CorpusContent))
     const failing = checks.filter(({ ok }) => !ok).map(({ name }) => name)
     assert.ok(failing.includes('shape'), JSON.stringify(corpus))
     assert.ok(!failing.includes('signature') && !failing.includes('proposal_digest'))
@@ -229,7 +229,7 @@ const rootOf = (sources: readonly JsonObject[]) =>
   deriveCorpus({ name: '', sources, processing: [], attestations: {} }).merkle_root
 
 async function proofOf(sources: readonly (JsonObject & { id: string })[], index: number) {
-  const tree = finish(corpusTree(sources))
+  const tree = runToEnd(corpusTree(sources))
   const source = sources[index]
   assert.ok(source)
   return {
@@ -316,5 +316,5 @@ test('what is derived in steps is what is derived at once, and no step is long',
   }
   assert.equal(count, 3)
   assert.equal([...corpusTree(sources)].length, 2)
-  assert.equal(toHex(finish(corpusTree(sources)).root), rootOf(sources))
+  assert.equal(toHex(runToEnd(corpusTree(sources)).root), rootOf(sources))
 })

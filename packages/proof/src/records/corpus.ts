@@ -4,9 +4,8 @@ import { type Sha256, sha256 } from '../digest.ts'
 import { toHex, utf8 } from '../encoding.ts'
 import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from '../merkle.ts'
 import { isCount, isObject, isText } from '../shape.ts'
-import { type Findings, record } from '../verdict.ts'
-import { checkShape, listOf } from './closed-shape.ts'
-import { absentOr, open } from './open-shape.ts'
+import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { absentOr, checkShape, listOf, objectWith } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /**
@@ -16,7 +15,7 @@ import type { RecordMembers, RecordRules } from './registry-record.ts'
 export type CorpusSource = JsonObject & { readonly id: string }
 
 /** What a caller registers, in normal form. */
-export type Corpus = {
+export type CorpusContent = {
   readonly name: string
   /** Ordered, ids unique; never empty. */
   readonly sources: readonly CorpusSource[]
@@ -25,7 +24,7 @@ export type Corpus = {
   readonly metadata: JsonObject
 }
 
-/** What follows from the sources and from what is said of them. */
+/** Values derived from the sources and the statements about them. */
 export type CorpusDerived = {
   readonly source_count: number
   readonly sources_digest: string
@@ -37,14 +36,14 @@ export type CorpusDerived = {
  * What is proposed: the corpus with the root and the digest of its sources in their place, so that
  * ten thousand of them are hashed once and not for every digest of the proposal.
  */
-export type CorpusRequest = Omit<Corpus, 'sources'> & Omit<CorpusDerived, 'corpus_hash'>
+export type CorpusRequest = Omit<CorpusContent, 'sources'> & Omit<CorpusDerived, 'corpus_hash'>
 
 export type CorpusDocument = RecordMembers &
-  Corpus &
+  CorpusContent &
   CorpusDerived & { readonly corpus_id: string; readonly clearance: 'cleared' }
 
 /** The proposed form of a corpus. */
-export function corpusRequest(corpus: Corpus, derived: CorpusDerived): CorpusRequest {
+export function corpusRequest(corpus: CorpusContent, derived: CorpusDerived): CorpusRequest {
   const { name, attestations, processing, metadata } = corpus
   const { source_count, sources_digest, merkle_root } = derived
   return { name, attestations, processing, metadata, source_count, sources_digest, merkle_root }
@@ -55,14 +54,14 @@ export function sourceLeaf(source: JsonObject, hash: Sha256 = sha256): Uint8Arra
   return leafHash(canonicalBytes(source), hash)
 }
 
-/** What the digests are made of; unread values, for a verifier has no others. */
+/** The input of the digests, unvalidated, because a verifier has nothing else. */
 export type CorpusParts = {
   readonly sources: readonly JsonObject[]
 } & { readonly [member in 'name' | 'processing' | 'attestations']: Json }
 
 /** The digests of a corpus; see `derivation`. */
 export function deriveCorpus(parts: CorpusParts, hash: Sha256 = sha256): CorpusDerived {
-  return finish(derivation(parts, hash))
+  return runToEnd(derivation(parts, hash))
 }
 
 /**
@@ -100,7 +99,7 @@ export function* derivation(
 export const STEP_LEAVES = 500
 
 /** All steps at once. */
-export function finish<T>(steps: Generator<void, T>): T {
+export function runToEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
@@ -150,7 +149,7 @@ function attestationReasons(attestations: JsonObject): string[] {
 const ownMember = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/** Said at all: not absent, null, false, 0, a blank text, an empty list or an empty object. */
+/** Whether a statement exists: not absent, null, false, 0, blank, an empty list or object. */
 function isAttested(value: Json | undefined): boolean {
   if (isText(value)) return value.trim() !== ''
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
@@ -164,14 +163,14 @@ function requestOf(document: JsonObject): JsonObject | null {
 }
 
 /** The parts of a document, read as far as they can be. */
-export function partsOf(document: JsonObject): CorpusParts {
+export function corpusPartsOf(document: JsonObject): CorpusParts {
   const { name = null, sources, processing = null, attestations = null } = document
   const listed = Array.isArray(sources) && sources.every(isObject) ? sources : []
   return { name, sources: listed, processing, attestations }
 }
 
 const NOT_CHECKED = [
-  'the licences and lawful bases: stated by whoever registered the corpus',
+  'the licences and lawful bases: stated by the registrant of the corpus',
   'the attestations: stated, not examined',
   'the contents of the sources: compare their bytes with content_hash',
 ]
@@ -179,12 +178,12 @@ const NOT_CHECKED = [
 const DIGEST = /^[0-9a-f]{64}$/
 const isDigest = (value: unknown): boolean => isText(value) && DIGEST.test(value)
 
-/** Sources may say more of themselves. */
+/** Sources may have further members. */
 const SHAPE = {
   corpus_id: isText,
   name: isText,
   sources: listOf(
-    open({
+    objectWith({
       id: isText,
       license: absentOr(isText),
       lawful_basis: absentOr(isText),
@@ -215,14 +214,14 @@ export function corpusRulesWith(derive: (parts: CorpusParts) => CorpusDerived): 
 
 function checkCorpus(
   document: JsonObject,
-  findings: Findings,
+  findings: VerdictDraft,
   derive: (parts: CorpusParts) => CorpusDerived,
 ): void {
   checkShape(document, SHAPE, findings)
-  const parts = partsOf(document)
+  const parts = corpusPartsOf(document)
   const derived = derive(parts)
   const follows = (name: string, member: keyof CorpusDerived, detail: string) =>
-    record(findings, name, document[member] === derived[member], detail)
+    addCheck(findings, name, document[member] === derived[member], detail)
   follows('merkle_consistent', 'merkle_root', 'merkle_root is not the root over the sources')
   follows('sources_consistent', 'sources_digest', 'sources_digest does not follow from the sources')
   follows('source_count', 'source_count', 'is not the number of sources')
@@ -230,7 +229,7 @@ function checkCorpus(
   const { attestations } = parts
   const [reason] = clearanceReasons(parts.sources, isObject(attestations) ? attestations : {})
   const cleared = document['clearance'] === 'cleared' && reason === undefined
-  record(findings, 'cleared', cleared, reason ?? 'clearance is not cleared')
+  addCheck(findings, 'cleared', cleared, reason ?? 'clearance is not cleared')
   findings.notChecked.push(...NOT_CHECKED)
 }
 

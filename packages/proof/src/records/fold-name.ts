@@ -1,14 +1,14 @@
-// Names as they read, for telling whether two of them are one person's.
+// Normalises names, to compare whether two of them are the same person's.
 
-/** Code points that are not seen, and marks that change nothing of how a letter reads. */
+/** Invisible code points, and marks that do not change how a letter looks. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu
 
 /**
- * A name without what is not seen, in one case, with single spaces (Unicode NFKC). Letters of
- * different scripts that look alike stay different. Empty: nothing can be read.
+ * The name without invisible characters, in one case, with single spaces (Unicode NFKC). Look-alike
+ * letters of different scripts stay different. Empty if the name has no visible character.
  */
 export function foldName(name: string): string {
   const seen = name.normalize('NFKC').replace(UNSEEN, '')
-  // Upper case first: ß and SS are one.
+  // Upper case first, so that ß and SS become equal.
   return seen.toUpperCase().toLowerCase().normalize('NFKC').replace(/\s+/gu, ' ').trim()
 }

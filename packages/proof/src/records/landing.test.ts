@@ -6,15 +6,15 @@ import fc from 'fast-check'
 import type { Json, JsonObject } from '../canonical.ts'
 import {
   AUTHORITY,
-  documentOf,
   HEX,
   KNOWN,
   keys,
-  type Making,
-  NOBODY,
+  type LandingDocumentOptions,
+  makeLandingDocument,
+  NO_EVIDENCE,
   REQUEST,
 } from '../testing/landing-document.ts'
-import { startFindings } from '../verdict.ts'
+import { startVerdict } from '../verdict.ts'
 import { verifyEnvelope } from '../verify.ts'
 import {
   authorityReasons,
@@ -26,7 +26,7 @@ import {
   reconstructLanding,
 } from './landing.ts'
 
-const DOCUMENT = documentOf()
+const DOCUMENT = makeLandingDocument()
 const verify = (record: Json) =>
   verifyEnvelope({ type: 'record', kind: 'landing', record }, { keys })
 
@@ -52,7 +52,7 @@ function* mutations(value: Json, path: string): Generator<{ path: string; change
 }
 
 function failed(document: JsonObject): string[] {
-  const findings = startFindings()
+  const findings = startVerdict()
   landingRules.check(document, findings)
   return findings.checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
@@ -87,7 +87,7 @@ test('whoever could sign anything still could not change what was proposed', asy
   const proposed = ['data_provenance', 'claimed_conformance', 'permitted_actions', 'artifact']
   for (const member of proposed)
     for (const { path, changed } of mutations(DOCUMENT[member] ?? null, member)) {
-      const found = await failures(documentOf({ members: { [member]: changed } }))
+      const found = await failures(makeLandingDocument({ members: { [member]: changed } }))
       assert.ok(found.length > 0 && !found.includes('signature'), path)
     }
 })
@@ -103,7 +103,7 @@ test('without any signature the rules catch every change of what is derived', ()
 })
 
 describe('one that should never have been signed is not valid', () => {
-  const cases: [string, Making, string][] = [
+  const cases: [string, LandingDocumentOptions, string][] = [
     ['no delegation', { authority: { ...AUTHORITY, delegation_ref: null } }, 'authority_present'],
     ['nobody', { authority: { ...AUTHORITY, human_principal: ' ' } }, 'authority_present'],
     ['a tier above', { authority: { ...AUTHORITY, trust_tier: 'basic' } }, 'authority_present'],
@@ -139,13 +139,17 @@ describe('one that should never have been signed is not valid', () => {
     ['nothing left unchecked', { members: { not_checked: [] } }, 'not_checked'],
     [
       'evidence that is not there',
-      { members: { conformance: { ...landingConformance(KNOWN, AUTHORITY), evidence: NOBODY } } },
+      {
+        members: {
+          conformance: { ...landingConformance(KNOWN, AUTHORITY), evidence: NO_EVIDENCE },
+        },
+      },
       'conformance_consistent',
     ],
   ]
   for (const [name, making, check] of cases)
     test(name, async () => {
-      const found = await failures(documentOf(making))
+      const found = await failures(makeLandingDocument(making))
       assert.ok(found.includes(check), `${found}`)
       assert.ok(!found.includes('signature'))
     })

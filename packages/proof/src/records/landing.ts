@@ -1,10 +1,9 @@
 // Landing certificates: an artifact on its base model, from which data, under whom, and for what.
 import { canonicalize, type JsonObject } from '../canonical.ts'
 import { isObject, isText, isTextList, orNull } from '../shape.ts'
-import { type Findings, record } from '../verdict.ts'
+import { addCheck, type VerdictDraft } from '../verdict.ts'
 import { manifestDigest } from './artifact.ts'
-import { checkShape, closed } from './closed-shape.ts'
-import { absentOr, open } from './open-shape.ts'
+import { absentOr, checkShape, exactObject, objectWith } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /** The version of the checks below; another set of checks is another version. */
@@ -78,7 +77,7 @@ export type LandingDocument = RecordMembers & {
   readonly conformance: LandingConformance
   readonly claimed_conformance: JsonObject
   readonly permitted_actions: readonly string[]
-  /** What nobody looked at when it was signed. */
+  /** What was not checked when the certificate was signed. */
   readonly not_checked: readonly string[]
 }
 
@@ -153,7 +152,7 @@ export function claimReasons(
   return reasons
 }
 
-/** What of a certificate rests on words alone, in a fixed order. */
+/** The parts of a certificate that only the caller's statement supports, in a fixed order. */
 export function landingNotChecked(
   { artifact_id, corpus_id, layer_bytes }: LandingEvidence,
   provenance: JsonObject,
@@ -242,20 +241,20 @@ const textOrNull = (value: unknown): string | null => (isText(value) ? value : n
 const SHAPE = {
   certificate_id: isText,
   version: isText,
-  artifact: closed({
+  artifact: exactObject({
     artifact_ref: isText,
     base_model_ref: isText,
     kind: isText,
     layer_hashes: isTextList,
     manifest_digest: isText,
   }),
-  data_provenance: open({
+  data_provenance: objectWith({
     merkle_root: isText,
     corpus_hash: absentOr(isDigest),
     corpus_id: absentOr(isText),
     sources: absentOr(isTextList),
   }),
-  authority: closed({
+  authority: exactObject({
     delegation_ref: orNull(isText),
     human_principal: orNull(isText),
     claimed_tier: orNull(isText),
@@ -267,42 +266,42 @@ const SHAPE = {
   not_checked: isTextList,
 }
 
-function check(document: JsonObject, findings: Findings): void {
+function check(document: JsonObject, findings: VerdictDraft): void {
   checkShape(document, SHAPE, findings)
   const { artifact, data_provenance, claimed } = objectsOf(document)
   const version = document['version'] === document['schema_version']
-  record(findings, 'version', version, 'is not that of schema_version')
+  addCheck(findings, 'version', version, 'is not that of schema_version')
   checkArtifact(artifact, findings)
   const root = data_provenance['merkle_root']
-  record(findings, 'provenance_sealed', isDigest(root), 'data_provenance has no merkle_root')
+  addCheck(findings, 'provenance_sealed', isDigest(root), 'data_provenance has no merkle_root')
   const { conformance, authority } = checkConformance(document, findings)
   checkResult(claimed, conformance, findings)
   const [missing] = authorityReasons(authority)
-  record(findings, 'authority_present', missing === undefined, missing)
+  addCheck(findings, 'authority_present', missing === undefined, missing)
   const provenance = { ...data_provenance, merkle_root: String(root) }
   const expected = canonicalize(landingNotChecked(conformance.evidence, provenance))
   const named = canonicalize(document['not_checked'] ?? null) === expected
-  record(findings, 'not_checked', named, 'is not what the certificate leaves unchecked')
+  addCheck(findings, 'not_checked', named, 'is not what the certificate leaves unchecked')
   nameUnchecked(document, conformance.evidence, findings)
 }
 
-/** Nothing that failed is valid; only what passed is said to have passed. */
+/** A failed check makes the certificate invalid; only passed checks are reported as passed. */
 function checkResult(
   claimed: JsonObject,
   { result, per_policy }: LandingConformance,
-  findings: Findings,
+  findings: VerdictDraft,
 ): void {
   const [against] = claimReasons(claimed, per_policy)
   const stands = result !== 'fail' && isText(claimed['result']) && against === undefined
   const name = stands && result === 'not_checked' ? 'conformance_not_failed' : 'conformance_pass'
-  record(findings, name, stands, against ?? 'a check that it names fails')
+  addCheck(findings, name, stands, against ?? 'a check that it names fails')
 }
 
-function checkArtifact(artifact: JsonObject, findings: Findings): void {
+function checkArtifact(artifact: JsonObject, findings: VerdictDraft): void {
   const { artifact_ref, base_model_ref, kind, layer_hashes, manifest_digest } = artifact
   const hashes = isTextList(layer_hashes) ? layer_hashes : []
   const listed = hashes.length > 0 && hashes.every((hash) => DIGEST.test(hash))
-  record(findings, 'layer_hashes', listed, 'are not SHA-256 in lower hex')
+  addCheck(findings, 'layer_hashes', listed, 'are not SHA-256 in lower hex')
   const named = [artifact_ref, base_model_ref, kind].every(isStated)
   const manifest = {
     base_model_ref: String(base_model_ref),
@@ -310,11 +309,11 @@ function checkArtifact(artifact: JsonObject, findings: Findings): void {
     layer_hashes: hashes,
   }
   const follows = named && manifest_digest === manifestDigest(manifest)
-  record(findings, 'manifest_consistent', follows, 'manifest_digest does not follow')
+  addCheck(findings, 'manifest_consistent', follows, 'manifest_digest does not follow')
 }
 
-/** What the certificate's own evidence and authority lead to, and whether it says the same. */
-function checkConformance(document: JsonObject, findings: Findings) {
+/** The conformance recomputed from the certificate's evidence and authority, compared with it. */
+function checkConformance(document: JsonObject, findings: VerdictDraft) {
   const objects = objectsOf(document)
   const shown = evidenceOf(objects.conformance)
   const evidence: LandingEvidence = {
@@ -331,14 +330,18 @@ function checkConformance(document: JsonObject, findings: Findings) {
   }
   const conformance = landingConformance(evidence, authority)
   const follows = canonicalize(objects.conformance) === canonicalize(conformance)
-  record(findings, 'conformance_consistent', follows, 'does not follow from its evidence')
+  addCheck(findings, 'conformance_consistent', follows, 'does not follow from its evidence')
   const named = objects.data_provenance['corpus_id'] ?? evidence.corpus_id
   const same = evidence.corpus_id === null || named === evidence.corpus_id
-  record(findings, 'corpus_consistent', same, 'the evidence is another corpus')
+  addCheck(findings, 'corpus_consistent', same, 'the evidence is another corpus')
   return { conformance, authority }
 }
 
-function nameUnchecked(document: JsonObject, evidence: LandingEvidence, findings: Findings): void {
+function nameUnchecked(
+  document: JsonObject,
+  evidence: LandingEvidence,
+  findings: VerdictDraft,
+): void {
   const { not_checked } = document
   if (isTextList(not_checked)) findings.notChecked.push(...not_checked)
   const { artifact_id, corpus_id } = evidence

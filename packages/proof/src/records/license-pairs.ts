@@ -1,18 +1,18 @@
-// Licences of which no rule says whether they stand together: never taken to be compatible.
-import { apartFrom, bitsOf, readingsOf, type Trait } from './license-rules.ts'
+// Pairs of licences without a rule about their compatibility: they are never taken as compatible.
+import { apartFrom, bitsOf, type LicenseTrait, licenseReadings } from './license-rules.ts'
 
-/** Each wants what is made of it under itself, wholly or in part. */
-const COPYLEFT: readonly Trait[] = [
+/** Copyleft licences: derived works must be, wholly or in part, under the same licence. */
+const COPYLEFT: readonly LicenseTrait[] = [
   ...(['gpl-1', 'gpl-2', 'gpl-3', 'agpl-3', 'lgpl-2', 'lgpl-3', 'mpl-2', 'odbl'] as const),
   ...(['by-sa-1', 'by-sa', 'by-sa-4', 'by-nc-sa-1', 'by-nc-sa', 'copyleft'] as const),
 ]
-const NON_COMMERCIAL: readonly Trait[] = ['by-nc', 'other-nc']
-const GNU: readonly Trait[] = ['gpl-1', 'gpl-2', 'gpl-3', 'agpl-3', 'lgpl-2', 'lgpl-3']
+const NON_COMMERCIAL: readonly LicenseTrait[] = ['by-nc', 'other-nc']
+const GNU: readonly LicenseTrait[] = ['gpl-1', 'gpl-2', 'gpl-3', 'agpl-3', 'lgpl-2', 'lgpl-3']
 
-type Pairs = readonly (readonly [Trait, readonly Trait[]])[]
+type Pairs = readonly (readonly [LicenseTrait, readonly LicenseTrait[]])[]
 
 /**
- * What is said to stand together: by the FSF's matrix of GNU licences, MPL-2.0 3.3 (secondary
+ * Pairs with stated compatibility: by the FSF's matrix of GNU licences, MPL-2.0 3.3 (secondary
  * licences), Creative Commons' list of compatible licences and its chart of combinations.
  */
 const STAND: Pairs = [
@@ -28,14 +28,14 @@ const STAND: Pairs = [
 /** Not copyleft, and not on the FSF's list either: attribution before version 4.0. */
 const DOUBTFUL: Pairs = [['by-old', GNU]]
 
-/** Of the pairs, what stands beside the trait. */
-const besides = (pairs: Pairs, trait: Trait): number =>
+/** The partners of a trait in these pairs. */
+const besides = (pairs: Pairs, trait: LicenseTrait): number =>
   pairs.reduce((bits, [one, others]) => {
     const theirs = one === trait ? bitsOf(others) : 0
     return bits | theirs | (others.includes(trait) ? bitsOf([one]) : 0)
   }, 0)
 
-function unjudgedBeside(trait: Trait): number {
+function unjudgedBeside(trait: LicenseTrait): number {
   const copyleft = COPYLEFT.includes(trait)
   const among = copyleft ? [...COPYLEFT, ...NON_COMMERCIAL] : COPYLEFT
   const judgeable = copyleft || NON_COMMERCIAL.includes(trait)
@@ -50,17 +50,19 @@ const UNJUDGED: readonly (readonly [bit: number, beside: number])[] = [
   ...DOUBTFUL.map(([trait]) => trait),
 ].map((trait) => [bitsOf([trait]), unjudgedBeside(trait)])
 
-/** All of which no rule says whether it stands with these traits. */
+/** All traits without a rule about their compatibility with these traits. */
 export const unjudgedBy = (bits: number): number =>
   UNJUDGED.reduce((all, [bit, beside]) => ((bits & bit) === 0 ? all : all | beside), 0)
 
 const OTHER_COPYLEFT = bitsOf(['copyleft'])
 
-/** Whether no rule says that the two stand together, in whichever way they are read. */
+/** Whether no rule states that the two are compatible, in any of their readings. */
 export function isUnjudged(one: string, other: string): boolean {
   if (idOf(one) === idOf(other)) return false
-  const theirs = readingsOf(other).map(bitsOf)
-  const pairs = readingsOf(one).flatMap((traits) => theirs.map((bits) => [bitsOf(traits), bits]))
+  const theirs = licenseReadings(other).map(bitsOf)
+  const pairs = licenseReadings(one).flatMap((traits) =>
+    theirs.map((bits) => [bitsOf(traits), bits]),
+  )
   const possible = pairs.filter(([a = 0, b = 0]) => (apartFrom(a) & b) === 0)
   return possible.length > 0 && possible.every(([a = 0, b = 0]) => isUnjudgedPair(a, b))
 }

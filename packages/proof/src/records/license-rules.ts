@@ -1,6 +1,6 @@
-// Which licences cannot stand in one composition: a small table, each rule with its source.
+// Which licences are incompatible in one composition: a table of rules with their sources.
 
-/** What of a licence matters here. A licence that has none of these conflicts with nothing. */
+/** The relevant traits of a licence. A licence without any of them conflicts with nothing. */
 const TRAITS = [
   'no-derivatives',
   'non-commercial',
@@ -18,7 +18,7 @@ const TRAITS = [
   'by-nc-sa-1',
   'by-nc-sa',
   'odbl',
-  // What follows matters to pairs that no rule judges alone: license-pairs.ts.
+  // The following traits matter only for pairs without a rule: see license-pairs.ts.
   'lgpl-2',
   'mpl-2',
   'by-nc',
@@ -26,16 +26,16 @@ const TRAITS = [
   'by-old',
   'copyleft',
 ] as const
-export type Trait = (typeof TRAITS)[number]
+export type LicenseTrait = (typeof TRAITS)[number]
 
 /** One way to read a licence: `or later` has several. */
-export type Reading = readonly Trait[]
+export type LicenseReading = readonly LicenseTrait[]
 
 export type LicenseRule = {
   readonly rule: string
   /** A trait of one and a trait of the other; a rule on one licence alone has no second list. */
-  readonly one: readonly Trait[]
-  readonly other?: readonly Trait[]
+  readonly one: readonly LicenseTrait[]
+  readonly other?: readonly LicenseTrait[]
   readonly detail: string
   readonly source: string
 }
@@ -143,10 +143,10 @@ export const LICENSE_RULES: readonly LicenseRule[] = [
   },
 ]
 
-const bitOf = (trait: Trait): number => 1 << TRAITS.indexOf(trait)
+const bitOf = (trait: LicenseTrait): number => 1 << TRAITS.indexOf(trait)
 
 /** The traits as bits of one number. */
-export const bitsOf = (traits: Iterable<Trait>): number =>
+export const bitsOf = (traits: Iterable<LicenseTrait>): number =>
   [...traits].reduce((bits, trait) => bits | bitOf(trait), 0)
 
 /** For each trait, in the order of its bit, those that a rule keeps it apart from. */
@@ -162,7 +162,7 @@ export const apartFrom = (bits: number): number =>
   APART.reduce((apart, theirs, i) => (bits & (1 << i) ? apart | theirs : apart), 0)
 
 /** GNU licences; `-or-later` may be read as each version from there on. */
-const GNU: Readonly<Record<string, readonly Reading[]>> = {
+const GNU: Readonly<Record<string, readonly LicenseReading[]>> = {
   'GPL-1.0-only': [['gpl-1']],
   'GPL-1.0-or-later': [['gpl-1'], ['gpl-2'], ['gpl-3']],
   'GPL-2.0-only': [['gpl-2']],
@@ -201,7 +201,7 @@ const NON_COMMERCIAL: ReadonlySet<string> = new Set(
   words('Aladdin NCGL-UK-2.0 PolyForm-Noncommercial-1.0.0'),
 )
 
-/** Permissive or public domain: nothing here conflicts with them. */
+/** Permissive or public domain: no rule conflicts with them. */
 const FREE_TO_COMPOSE: ReadonlySet<string> = new Set(
   words(`0BSD Artistic-2.0 BSD-1-Clause BSD-2-Clause BSD-2-Clause-Patent BSD-3-Clause
     BSD-3-Clause-Clear BSL-1.0 BlueOak-1.0.0 CC-PDDC CC-PDM-1.0 CC0-1.0 CDLA-Permissive-1.0
@@ -228,13 +228,13 @@ const LINKING_EXCEPTIONS: ReadonlySet<string> = new Set(
     freertos-exception-2.0`),
 )
 
-/** How a term begins that is no SPDX licence expression; the caller's words follow. */
+/** Prefix of a term that is not an SPDX licence expression; the caller's text follows. */
 export const NOT_SPDX = 'not SPDX: '
 
 const FREE_WORDS = /^(?:not SPDX: |LicenseRef-|DocumentRef-)/
 
 /** How the licence can be read; never empty. */
-export function readingsOf(term: string): readonly Reading[] {
+export function licenseReadings(term: string): readonly LicenseReading[] {
   if (FREE_WORDS.test(term)) return [wordTraits(term.replace(NOT_SPDX, ''))]
   const [licence = '', exception] = term.split(' WITH ')
   if (exception !== undefined && isWaived(licence, exception)) return [[]]
@@ -250,7 +250,7 @@ function isWaived(id: string, exception: string): boolean {
   return isGnu(id) && LINKING_EXCEPTIONS.has(exception)
 }
 
-function readingsOfId(id: string): readonly Reading[] {
+function readingsOfId(id: string): readonly LicenseReading[] {
   if (isGnu(id)) return GNU[id] ?? [[]]
   if (id === 'Apache-2.0') return [['apache-2']]
   if (id === 'ODbL-1.0') return [['odbl']]
@@ -263,11 +263,11 @@ function readingsOfId(id: string): readonly Reading[] {
 
 const CREATIVE_COMMONS = /^CC-BY(-NC)?(?:-(ND|SA))?-(\d)\.\d/
 
-function creativeCommonsTraits(id: string): Reading {
+function creativeCommonsTraits(id: string): LicenseReading {
   const match = CREATIVE_COMMONS.exec(id)
   if (match === null) return []
   const [, nc, kind, major = ''] = match
-  const base: readonly Trait[] = nc === undefined ? [] : ['non-commercial']
+  const base: readonly LicenseTrait[] = nc === undefined ? [] : ['non-commercial']
   if (kind === 'ND') return [...base, 'no-derivatives']
   if (kind !== 'SA') return nc === undefined ? plainTraits(major) : [...base, 'by-nc']
   if (nc !== undefined) return [...base, major === '1' ? 'by-nc-sa-1' : 'by-nc-sa']
@@ -275,25 +275,25 @@ function creativeCommonsTraits(id: string): Reading {
   return [major === '4' ? 'by-sa-4' : 'by-sa']
 }
 
-const plainTraits = (major: string): Reading => (Number(major) < 4 ? ['by-old'] : [])
+const plainTraits = (major: string): LicenseReading => (Number(major) < 4 ? ['by-old'] : [])
 
 /**
- * The rule for words that are no SPDX expression, as existing clients send them: `nd` between
+ * The rule for texts that are not SPDX expressions, as existing clients send them: `nd` between
  * hyphens or spaces, no-deriv; `nc`, non-commercial; commercial where non-commercial is not there.
  */
-function wordTraits(text: string): Reading {
+function wordTraits(text: string): LicenseReading {
   const lower = text.toLowerCase()
   const tokens = lower.split(/[^a-z0-9]+/)
   const forbids = /non[-_ ]?commercial/.test(lower)
-  const traits: Trait[] = []
+  const traits: LicenseTrait[] = []
   if (tokens.includes('nd') || /no[-_ ]?deriv/.test(lower)) traits.push('no-derivatives')
   if (tokens.includes('nc') || forbids) traits.push('non-commercial')
   if (lower.includes('commercial') && !forbids) traits.push('commercial')
   return traits
 }
 
-/** Why a term should be looked at by a person; undefined where the table knows it. */
-export function unknownOf(term: string): string | undefined {
+/** Why a person should check a term; undefined if the table covers it. */
+export function unknownLicenseReason(term: string): string | undefined {
   if (term.startsWith(NOT_SPDX)) return 'not SPDX: judged by its words alone'
   if (FREE_WORDS.test(term)) return 'not on the SPDX licence list: judged by its words alone'
   const [licence = '', exception] = term.split(' WITH ')

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { NOT_SPDX, readingsOf } from './license-rules.ts'
+import { licenseReadings, NOT_SPDX } from './license-rules.ts'
 import { type LicenseTerms, licenseVerdict, NO_LICENSE } from './license-verdict.ts'
 
 const membersOf = (...licenses: readonly LicenseTerms[]) =>
   licenses.map((license_terms, i) => ({ ref_id: `m-${i}`, license_terms }))
 
 /** Each licence is one text: alternatives parted by `|`, terms of one by `&`. */
-const judge = (...licenses: readonly string[]) =>
+const verdictOf = (...licenses: readonly string[]) =>
   licenseVerdict(
     membersOf(...licenses.map((text) => text.split(' | ').map((terms) => terms.split(' & ')))),
   )
@@ -121,27 +121,27 @@ const CLASHES: readonly (readonly [string, string, rule: string])[] = [
 
 for (const pair of STANDS)
   test(`${pair.join(' stands with ')}`, () => {
-    const verdict = judge(...pair)
+    const verdict = verdictOf(...pair)
     assert.equal(verdict.compatible, true, verdict.detail)
     assert.deepEqual(verdict.reasons, [])
-    assert.equal(judge(...[...pair].reverse()).compatible, true)
+    assert.equal(verdictOf(...[...pair].reverse()).compatible, true)
   })
 
 for (const pair of STANDS)
   test(`${pair.join(' with ')} is judged`, () => {
-    const pairs = judge(...pair).reported.filter(({ license }) => license.includes(' with '))
+    const pairs = verdictOf(...pair).reported.filter(({ license }) => license.includes(' with '))
     assert.deepEqual(pairs, [])
   })
 
 for (const pair of UNJUDGED)
   test(`${pair.join(' with ')} is reported as not judged`, () => {
     const license = [...pair].sort().join(' with ')
-    const verdict = judge(...pair)
+    const verdict = verdictOf(...pair)
     assert.deepEqual([verdict.compatible, verdict.reasons], [true, []])
     const why = 'no rule judges the two together'
     assert.deepEqual(verdict.reported, [{ license, members: ['m-0', 'm-1'], why }])
     assert.ok(verdict.detail.endsWith(`not judged: ${license}`))
-    assert.deepEqual(judge([...pair].reverse().join(' & ')).reported, [
+    assert.deepEqual(verdictOf([...pair].reverse().join(' & ')).reported, [
       { license, members: ['m-0'], why },
     ])
   })
@@ -156,7 +156,7 @@ test('copyleft and non-commercial licences never stand together silently', () =>
   const all = [...known, ...more, 'QPL-1.0', 'CC-BY-NC-4.0', 'Aladdin'].sort()
   for (const [i, one] of all.entries())
     for (const other of all.slice(i + 1)) {
-      const { compatible, reported } = judge(one, other)
+      const { compatible, reported } = verdictOf(one, other)
       const pair = `${one} with ${other}`
       const silent = compatible && reported.length === 0
       if (pair !== 'Aladdin with CC-BY-NC-4.0') assert.ok(!silent || stand.has(pair), pair)
@@ -164,19 +164,19 @@ test('copyleft and non-commercial licences never stand together silently', () =>
 })
 
 test('an alternative that is judged is taken before one that is not', () => {
-  const { terms, reported } = judge('LGPL-3.0-only | CC-BY-SA-3.0', 'CC-BY-SA-4.0')
+  const { terms, reported } = verdictOf('LGPL-3.0-only | CC-BY-SA-3.0', 'CC-BY-SA-4.0')
   assert.deepEqual([terms, reported], [['CC-BY-SA-3.0', 'CC-BY-SA-4.0'], []])
 })
 
 test('a lawful basis without a licence is reported', () => {
-  const [reported] = judge(NOT_SPDX + NO_LICENSE, 'MIT').reported
+  const [reported] = verdictOf(NOT_SPDX + NO_LICENSE, 'MIT').reported
   assert.deepEqual(reported?.members, ['m-0'])
   assert.match(reported?.why ?? '', /lawful basis/)
 })
 
 for (const [one, other, rule] of CLASHES)
   test(`${one} does not stand with ${other}: ${rule}`, () => {
-    const verdict = judge(one, other)
+    const verdict = verdictOf(one, other)
     assert.equal(verdict.compatible, false)
     assert.deepEqual([verdict.expression, verdict.terms], [null, []])
     const [reason, ...more] = verdict.reasons
@@ -184,22 +184,22 @@ for (const [one, other, rule] of CLASHES)
     assert.equal(reason?.rule, rule)
     assert.ok(reason?.source?.startsWith('https://'))
     assert.ok(verdict.detail.includes(reason?.detail ?? 'nothing'))
-    assert.equal(judge(other, one).compatible, false)
+    assert.equal(verdictOf(other, one).compatible, false)
   })
 
 test('one licence can be in conflict with itself', () => {
-  assert.equal(judge('GPL-2.0-only & Apache-2.0').reasons[0]?.rule, 'apache_gpl')
-  assert.deepEqual(judge('GPL-2.0-only & MIT & Apache-2.0').reasons[0]?.licenses, [
+  assert.equal(verdictOf('GPL-2.0-only & Apache-2.0').reasons[0]?.rule, 'apache_gpl')
+  assert.deepEqual(verdictOf('GPL-2.0-only & MIT & Apache-2.0').reasons[0]?.licenses, [
     'GPL-2.0-only',
     'Apache-2.0',
   ])
-  assert.equal(judge('CC-BY-ND-4.0').compatible, false)
+  assert.equal(verdictOf('CC-BY-ND-4.0').compatible, false)
 })
 
 test('`or later` is one version for the whole, not another for each neighbour', () => {
-  const three = judge('GPL-2.0-or-later', 'GPL-2.0-only', 'AGPL-3.0-only')
+  const three = verdictOf('GPL-2.0-or-later', 'GPL-2.0-only', 'AGPL-3.0-only')
   assert.equal(three.compatible, false)
-  assert.equal(judge('GPL-2.0-or-later & Apache-2.0', 'GPL-2.0-only').compatible, false)
+  assert.equal(verdictOf('GPL-2.0-or-later & Apache-2.0', 'GPL-2.0-only').compatible, false)
 })
 
 test('alternatives that fit pair by pair and not together are named so', () => {
@@ -210,23 +210,23 @@ test('alternatives that fit pair by pair and not together are named so', () => {
   ] as const
   for (const left of three) {
     const two = three.filter((license) => license !== left)
-    assert.equal(judge(...two).compatible, true)
+    assert.equal(verdictOf(...two).compatible, true)
   }
-  const [reason, ...more] = judge(...three).reasons
+  const [reason, ...more] = verdictOf(...three).reasons
   assert.deepEqual([reason?.rule, more], ['no_choice', []])
   assert.deepEqual(reason?.members, ['m-0', 'm-1', 'm-2'])
 })
 
 test('the choice among alternatives is shown as one expression', () => {
-  const verdict = judge('GPL-2.0-only | MIT', 'Apache-2.0', 'GPL-3.0-only | CC-BY-NC-4.0')
+  const verdict = verdictOf('GPL-2.0-only | MIT', 'Apache-2.0', 'GPL-3.0-only | CC-BY-NC-4.0')
   assert.equal(verdict.compatible, true)
   assert.match(verdict.expression ?? '', /^Apache-2\.0 AND .*MIT/)
   assert.deepEqual(verdict.terms, verdict.expression?.split(' AND '))
-  assert.equal(judge('not SPDX: commercial', 'MIT').expression, null)
+  assert.equal(verdictOf('not SPDX: commercial', 'MIT').expression, null)
 })
 
 test('what no rule knows is reported, and a known alternative is taken before it', () => {
-  const verdict = judge('LicenseRef-acme', 'not SPDX: proprietary', 'BUSL-1.1', 'MIT')
+  const verdict = verdictOf('LicenseRef-acme', 'not SPDX: proprietary', 'BUSL-1.1', 'MIT')
   assert.equal(verdict.compatible, true)
   assert.deepEqual(
     verdict.reported.map(({ license, members }) => [license, members]),
@@ -237,8 +237,11 @@ test('what no rule knows is reported, and a known alternative is taken before it
     ],
   )
   assert.match(verdict.detail, /BUSL-1\.1, LicenseRef-acme, not SPDX: proprietary/)
-  assert.deepEqual(judge('LicenseRef-acme | GPL-3.0-only', 'MIT').terms, ['GPL-3.0-only', 'MIT'])
-  const exception = judge('GPL-2.0-only WITH Font-exception-2.0').reported
+  assert.deepEqual(verdictOf('LicenseRef-acme | GPL-3.0-only', 'MIT').terms, [
+    'GPL-3.0-only',
+    'MIT',
+  ])
+  const exception = verdictOf('GPL-2.0-only WITH Font-exception-2.0').reported
   assert.match(exception[0]?.why ?? '', /exception/)
 })
 
@@ -298,7 +301,7 @@ function stands(list: readonly LicenseTerms[]): boolean {
 
 function standTogether(chosen: readonly string[]): boolean {
   const readings = chosen.reduce<string[][]>(
-    (found, term) => found.flatMap((one) => readingsOf(term).map((more) => [...one, ...more])),
+    (found, term) => found.flatMap((one) => licenseReadings(term).map((more) => [...one, ...more])),
     [[]],
   )
   return readings.some((traits) => !clash(new Set(traits)))

@@ -1,17 +1,17 @@
-// Whether the licences of a composition's members can stand together, and why not.
+// Whether the licences of a composition's members are compatible, and which conflicts there are.
 import { isUnjudged, unjudgedBy } from './license-pairs.ts'
 import {
   apartFrom,
   bitsOf,
   LICENSE_RULES,
   type LicenseRule,
+  type LicenseTrait,
+  licenseReadings,
   NOT_SPDX,
-  readingsOf,
-  type Trait,
-  unknownOf,
+  unknownLicenseReason,
 } from './license-rules.ts'
 
-/** The words for what has a lawful basis and no licence, so that it is never cleared. */
+/** The licence text of a source with a lawful basis and no licence; it is never cleared. */
 export const NO_LICENSE = 'no licence is stated'
 
 /**
@@ -47,7 +47,7 @@ export type LicenseVerdict = {
   readonly terms: readonly string[]
   readonly reasons: readonly LicenseConflict[]
   /**
-   * Licences of which the rules know nothing, and pairs (`A with B`) that no rule judges: not in
+   * Licences that no rule covers, and pairs (`A with B`) that no rule covers: not in
    * the way, and not cleared either.
    */
   readonly reported: readonly ReportedLicense[]
@@ -60,11 +60,11 @@ const REASONS_MAX = 20
 /** One way to take a licence: its terms, read in one way. */
 type Option = {
   readonly terms: readonly string[]
-  readonly traits: ReadonlySet<Trait>
+  readonly traits: ReadonlySet<LicenseTrait>
   /** The same as bits, and what the rules keep apart from them. */
   readonly bits: number
   readonly apart: number
-  /** Of what stands beside these no rule says whether it may. */
+  /** No rule says whether other licences are compatible with these. */
   readonly unjudged: number
   /** How many of the terms the rules do not know. */
   readonly unknown: number
@@ -138,12 +138,12 @@ function formsOf(members: readonly LicensedMember[]): Form[] {
 
 /** Each combination of the readings of the terms. */
 function optionsOf(terms: readonly string[]): Option[] {
-  let readings: (readonly Trait[])[] = [[]]
+  let readings: (readonly LicenseTrait[])[] = [[]]
   for (const term of new Set(terms))
     readings = distinct(
-      readings.flatMap((read) => readingsOf(term).map((more) => [...read, ...more])),
+      readings.flatMap((read) => licenseReadings(term).map((more) => [...read, ...more])),
     )
-  const unknown = terms.filter((term) => unknownOf(term) !== undefined).length
+  const unknown = terms.filter((term) => unknownLicenseReason(term) !== undefined).length
   return readings.map((traits) => {
     const bits = bitsOf(traits)
     const [apart, unjudged] = [apartFrom(bits), unjudgedBy(bits)]
@@ -151,12 +151,12 @@ function optionsOf(terms: readonly string[]): Option[] {
   })
 }
 
-function distinct(readings: readonly (readonly Trait[])[]): (readonly Trait[])[] {
+function distinct(readings: readonly (readonly LicenseTrait[])[]): (readonly LicenseTrait[])[] {
   const seen = new Map(readings.map((traits) => [[...new Set(traits)].sort().join(), traits]))
   return [...seen.values()]
 }
 
-// Whatever conflicts with fewer traits conflicts with more of them. What is known goes first.
+// A conflict with fewer traits is also a conflict with more of them. Known licences come first.
 function strictestLeftOut(options: readonly Option[]): Option[] {
   const possible = options
     .filter((option) => firstRule(option, option) === undefined)
@@ -175,7 +175,7 @@ function firstRule(a: Option, b: Option): LicenseRule | undefined {
   })
 }
 
-const has = ({ traits }: Option, any: readonly Trait[]): boolean =>
+const has = ({ traits }: Option, any: readonly LicenseTrait[]): boolean =>
   any.some((trait) => traits.has(trait))
 
 /** One option of each form, none in conflict with another; null where there is no such choice. */
@@ -231,11 +231,11 @@ function aloneConflict({ members, options }: Form): LicenseConflict {
 /** The terms of one member that the rule is about. */
 function termsWith({ terms }: Option, { one, other = [] }: LicenseRule): readonly string[] {
   const about = (term: string) =>
-    readingsOf(term).some((traits) => traits.some((t) => one.includes(t) || other.includes(t)))
+    licenseReadings(term).some((traits) => traits.some((t) => one.includes(t) || other.includes(t)))
   return [...new Set(terms.filter(about))]
 }
 
-/** Undefined where some option of the one stands with some option of the other. */
+/** Undefined if an option of one is compatible with an option of the other. */
 function pairConflict(a: Form, b: Form): LicenseConflict | undefined {
   const stand = a.viable.some(({ apart }) => b.viable.some(({ bits }) => (bits & apart) === 0))
   const [option, other] = [a.viable[0], b.viable[0]]
@@ -261,7 +261,9 @@ function together(forms: readonly Form[], why: 'too_many' | null): LicenseConfli
 }
 
 const whyReported = (term: string): string | undefined =>
-  term === NOT_SPDX + NO_LICENSE ? 'a lawful basis is stated, and no licence' : unknownOf(term)
+  term === NOT_SPDX + NO_LICENSE
+    ? 'a lawful basis is stated, and no licence'
+    : unknownLicenseReason(term)
 
 function reportedOf(terms: readonly string[], forms: readonly Form[]): ReportedLicense[] {
   return terms.flatMap((license) => {
@@ -273,9 +275,9 @@ function reportedOf(terms: readonly string[], forms: readonly Form[]): ReportedL
   })
 }
 
-/** Terms that were chosen, and of which no rule says that they stand together. */
+/** Chosen terms for which no rule states compatibility. */
 function pairsOf(terms: readonly string[], forms: readonly Form[]): ReportedLicense[] {
-  const doubtful = terms.filter((term) => readingsOf(term).some((traits) => traits.length > 0))
+  const doubtful = terms.filter((term) => licenseReadings(term).some((traits) => traits.length > 0))
   return doubtful.flatMap((one, i) =>
     doubtful.slice(i + 1).flatMap((other) => {
       if (!isUnjudged(one, other)) return []

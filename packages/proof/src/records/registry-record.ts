@@ -3,16 +3,16 @@ import { canonicalBytes, type JsonObject } from '../canonical.ts'
 import { blake2b128, sha256 } from '../digest.ts'
 import { toBase64, toHex } from '../encoding.ts'
 import { type PublishedKey, toMicroseconds } from '../keys.ts'
-import { findMisfit, isCount, isObject, isText, orNull } from '../shape.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from '../shape.ts'
 import { signedBytes } from '../signature.ts'
 import {
+  addCheck,
   checkSignature,
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from '../verdict.ts'
 import { foldName } from './fold-name.ts'
 
@@ -27,7 +27,7 @@ export const RECORD_KINDS = [
 export type RecordKind = (typeof RECORD_KINDS)[number]
 
 /**
- * What a caller asked for, fixed before any policy is evaluated. `request` is in normal form;
+ * The request of a caller, fixed before any policy is evaluated. `request` is in normal form;
  * `nonce` is 16 random bytes in hex, so that neither digest nor id tells anything about it.
  */
 export type Proposal = {
@@ -48,11 +48,11 @@ export function recordId(proposal: Proposal): string {
   return toHex(blake2b128(canonicalBytes(proposal)))
 }
 
-/** Who approved a record that had to wait, as it stands in the record. */
+/** Who approved a record that had to wait, as stored in the record. */
 export type ApprovalMember = {
   readonly request_id: string
   readonly approver: string
-  /** Of an enrolled approver who signed; null where a name was given. */
+  /** The id of an enrolled approver who signed; null if only a name was given. */
   readonly approver_id: string | null
   /** Id of the key that sent it. */
   readonly decided_by: string
@@ -62,7 +62,7 @@ export type ApprovalMember = {
   readonly proposal_digest: string
 }
 
-/** Members of every registry record, beside its id under a name of its own. */
+/** Members of every registry record, besides its id, whose name depends on the kind. */
 export type RecordMembers = {
   readonly schema_version: string
   readonly record_kind: RecordKind
@@ -88,7 +88,7 @@ export type RecordRules = {
   /** The request as it was proposed; null when it cannot be read from the document. */
   requestOf(document: JsonObject): JsonObject | null
   /** Recomputes what is derived; names in `notChecked` what a document alone cannot show. */
-  check(document: JsonObject, findings: Findings): void
+  check(document: JsonObject, findings: VerdictDraft): void
 }
 
 const SHAPE = {
@@ -124,19 +124,19 @@ export async function verifyRegistryRecord(
   document: unknown,
   keys: readonly PublishedKey[],
 ): Promise<Verdict> {
-  if (!isObject(document)) return malformed('record', 'not an object')
-  const misfit = findMisfit(document, { ...SHAPE, [rules.id_field]: isText })
-  if (misfit !== null) return malformed('record', misfit)
-  const findings = startFindings()
+  if (!isObject(document)) return malformedVerdict('record', 'not an object')
+  const misfit = findMismatch(document, { ...SHAPE, [rules.id_field]: isText })
+  if (misfit !== null) return malformedVerdict('record', misfit)
+  const findings = startVerdict()
   const message = bytesOf(rules.kind, document)
-  if (message === null) return malformed('record', 'no canonical form')
+  if (message === null) return malformedVerdict('record', 'no canonical form')
   const same = document['record_kind'] === rules.kind
-  record(findings, 'record_kind', same, 'is not the kind it is judged as')
+  addCheck(findings, 'record_kind', same, 'is not the kind it is judged as')
   const version = document['schema_version'] === rules.schema_version
-  record(findings, 'schema_version', version, 'is not one these rules know')
+  addCheck(findings, 'schema_version', version, 'is not one these rules know')
   const shown = document['signed_bytes'] ?? null
   if (shown !== null) {
-    record(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   }
   const { signature, public_key, key_id } = document
   const at = String(document['issued_at'])
@@ -146,7 +146,7 @@ export async function verifyRegistryRecord(
   checkProposal(rules, document, findings)
   checkApproval(document, findings)
   tryCheck(rules, document, findings)
-  return conclude('record', findings)
+  return finishVerdict('record', findings)
 }
 
 function bytesOf(kind: RecordKind, document: JsonObject): Uint8Array | null {
@@ -157,17 +157,17 @@ function bytesOf(kind: RecordKind, document: JsonObject): Uint8Array | null {
   }
 }
 
-function checkTimes({ created_at, issued_at }: JsonObject, findings: Findings): void {
+function checkTimes({ created_at, issued_at }: JsonObject, findings: VerdictDraft): void {
   const [created, issued] = [created_at, issued_at].map((at) => toMicroseconds(String(at)))
   // A comparison with an unreadable time (NaN) is false.
   const ordered = Number(created) <= Number(issued)
-  record(findings, 'times', ordered, 'issued before it was asked for, or no times')
+  addCheck(findings, 'times', ordered, 'issued before it was asked for, or no times')
 }
 
-function checkProposal(rules: RecordRules, document: JsonObject, findings: Findings): void {
+function checkProposal(rules: RecordRules, document: JsonObject, findings: VerdictDraft): void {
   const request = tryRequest(rules, document)
   if (request === null) {
-    record(findings, 'proposal', false, 'the request cannot be read from the record')
+    addCheck(findings, 'proposal', false, 'the request cannot be read from the record')
     return
   }
   const proposal: Proposal = {
@@ -178,24 +178,24 @@ function checkProposal(rules: RecordRules, document: JsonObject, findings: Findi
     nonce: String(document['nonce']),
   }
   const digest = document['proposal_digest'] === proposalDigest(proposal)
-  record(findings, 'proposal_digest', digest, 'does not follow from the request')
+  addCheck(findings, 'proposal_digest', digest, 'does not follow from the request')
   const id = document[rules.id_field] === recordId(proposal)
-  record(findings, rules.id_field, id, 'does not follow from the request')
+  addCheck(findings, rules.id_field, id, 'does not follow from the request')
 }
 
-function checkApproval(document: JsonObject, findings: Findings): void {
+function checkApproval(document: JsonObject, findings: VerdictDraft): void {
   const { approval } = document
   if (!isObject(approval)) return
-  const misfit = findMisfit(approval, APPROVAL_SHAPE)
+  const misfit = findMismatch(approval, APPROVAL_SHAPE)
   const bound = approval['proposal_digest'] === document['proposal_digest']
   const what = misfit === null ? 'is bound to another proposal' : `has no ${misfit}`
-  record(findings, 'approval', misfit === null && bound, what)
+  addCheck(findings, 'approval', misfit === null && bound, what)
   const then = approval['decided_at'] === document['issued_at']
-  record(findings, 'approved_then', then, 'was decided at another time than it was issued')
+  addCheck(findings, 'approved_then', then, 'was decided at another time than it was issued')
   const { approver, approver_id } = approval
   const asker = document['requested_by']
   const self = [approver, approver_id].some((one) => isText(one) && foldName(one) === asker)
-  record(findings, 'not_self_approved', !self, 'the approver is the key that asked')
+  addCheck(findings, 'not_self_approved', !self, 'the approver is the key that asked')
   findings.notChecked.push('the approver: a name as given, or see the approval record')
 }
 
@@ -208,10 +208,10 @@ function tryRequest(rules: RecordRules, document: JsonObject): JsonObject | null
 }
 
 // A member of the wrong shape is a finding, not an accident.
-function tryCheck(rules: RecordRules, document: JsonObject, findings: Findings): void {
+function tryCheck(rules: RecordRules, document: JsonObject, findings: VerdictDraft): void {
   try {
     rules.check(document, findings)
   } catch {
-    record(findings, 'shape', false, 'a member is not of the shape of its kind')
+    addCheck(findings, 'shape', false, 'a member is not of the shape of its kind')
   }
 }

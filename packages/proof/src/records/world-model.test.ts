@@ -1,4 +1,4 @@
-// Types and actions as records: what is derived is recomputed, whoever signed it.
+// Types and actions as records: what is derived is recomputed, even with a valid signature.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../canonical.ts'
@@ -110,11 +110,11 @@ const actionFields = {
 }
 const action = issue(actionRules, actionRequest, () => actionFields)
 
-const judge = (rules: RecordRules, record: JsonObject) =>
+const verifyByKind = (rules: RecordRules, record: JsonObject) =>
   verifyEnvelope({ type: 'record', kind: rules.kind, record }, { keys })
 
 async function failed(rules: RecordRules, record: JsonObject): Promise<string[]> {
-  const verdict = await judge(rules, record)
+  const verdict = await verifyByKind(rules, record)
   return verdict.checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
@@ -144,7 +144,7 @@ for (const [rules, record] of [
   const what = `${rules.kind} ${record['name'] ?? record['action_name']}`
 
   test(`a genuine record of ${what} verifies, and says what it does not show`, async () => {
-    const verdict = await judge(rules, record)
+    const verdict = await verifyByKind(rules, record)
     assert.equal(verdict.valid, true, verdict.reason)
     assert.deepEqual(verdict.valid_with, [keys[0]?.key_id])
   })
@@ -153,7 +153,7 @@ for (const [rules, record] of [
     let count = 0
     for (const changed of mutations(record)) {
       count += 1
-      const verdict = await judge(rules, isObject(changed) ? changed : {})
+      const verdict = await verifyByKind(rules, isObject(changed) ? changed : {})
       assert.equal(verdict.valid, false, JSON.stringify(changed))
     }
     assert.ok(count > 20, `${count} mutations`)
@@ -264,7 +264,7 @@ test('members of a wrong shape are findings, and never an accident', async () =>
     for (const name of Object.keys(record))
       for (const value of [null, 7, 'x', [], {}, [[]], { type: {} }]) {
         const changed = sign(rules, { ...record, [name]: value })
-        const verdict = await judge(rules, { ...changed, [name]: value })
+        const verdict = await verifyByKind(rules, { ...changed, [name]: value })
         assert.equal(typeof verdict.valid, 'boolean')
       }
 })

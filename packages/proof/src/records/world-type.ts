@@ -3,9 +3,15 @@ import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
 import { sha256 } from '../digest.ts'
 import { toHex } from '../encoding.ts'
 import { isCount, isObject, isText, optional } from '../shape.ts'
-import { type Findings, record } from '../verdict.ts'
-import { checkShape, closed } from './closed-shape.ts'
-import { ACTION_TIERS, isDigest, isOneOf, isRecordId } from './record-words.ts'
+import { addCheck, type VerdictDraft } from '../verdict.ts'
+import {
+  ACTION_TIERS,
+  checkShape,
+  exactObject,
+  isDigest,
+  isOneOf,
+  isRecordId,
+} from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /** In normal form. */
@@ -16,7 +22,7 @@ export type WorldTypeRequest = {
   readonly spec: JsonObject
 }
 
-/** One version of a type: a record of its own, under a `type_id` that all versions share. */
+/** One version of a type: a separate record under a `type_id` that all versions share. */
 export type WorldTypeDocument = RecordMembers & {
   readonly record_id: string
   /** The `record_id` of version 1. */
@@ -54,13 +60,13 @@ const SHAPE = {
 }
 
 const NOTES = { description: optional(isText), template_source: optional(isText) }
-const isLinkSpec = closed({
+const isLinkSpec = exactObject({
   ...NOTES,
   from_type: isText,
   to_type: isText,
   cardinality: optional(isOneOf(['one_to_one', 'one_to_many', 'many_to_one', 'many_to_many'])),
 })
-const isActionSpec = closed({
+const isActionSpec = exactObject({
   ...NOTES,
   operation: optional(isText),
   required_trust_tier: isOneOf(ACTION_TIERS),
@@ -74,16 +80,16 @@ function isSpec(kind: unknown, spec: unknown): boolean {
   return kind === 'action' ? isActionSpec(spec) : isObject(spec)
 }
 
-function check(document: JsonObject, findings: Findings): void {
+function check(document: JsonObject, findings: VerdictDraft): void {
   checkShape(document, SHAPE, findings)
   const { kind, spec } = document
-  record(findings, 'spec', isSpec(kind, spec), 'is not one of its kind')
+  addCheck(findings, 'spec', isSpec(kind, spec), 'is not one of its kind')
   const digest = isObject(spec) && document['schema_digest'] === schemaDigest(spec)
-  record(findings, 'schema_consistent', digest, 'schema_digest does not follow from the spec')
+  addCheck(findings, 'schema_consistent', digest, 'schema_digest does not follow from the spec')
   const { record_id, type_id, version } = document
   const first = version === 1 && type_id === record_id
   const later = isCount(version) && version > 1 && isText(type_id) && type_id !== record_id
-  record(findings, 'version', first || later, 'does not fit the ids of the type and its version')
+  addCheck(findings, 'version', first || later, 'does not fit the ids of the type and its version')
   if (!first) findings.notChecked.push('the earlier versions: type_id is the record of the first')
   if (kind === 'link') findings.notChecked.push('the types it joins: they are records of their own')
 }

@@ -3,24 +3,24 @@ import { blake2b } from '@noble/hashes/blake2.js'
 import { canonicalBytes, type JsonObject } from '../canonical.ts'
 import { readHex, toHex } from '../encoding.ts'
 import { findKey, type PublishedKey } from '../keys.ts'
-import { findMisfit, isCount, isObject, isText, optional, orNull } from '../shape.ts'
+import { findMismatch, isCount, isObject, isText, optional, orNull } from '../shape.ts'
 import { verifyEd25519, withoutFields } from '../signature.ts'
 import {
-  conclude,
-  type Findings,
-  malformed,
-  record,
-  startFindings,
+  addCheck,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
   type Verdict,
+  type VerdictDraft,
 } from '../verdict.ts'
-import { BANDS, bandOf, rationaleOf } from './band.ts'
 import { isAgentKey, keyOfDid } from './identity.ts'
 import { chainOf, resolveRotations } from './rotation.ts'
+import { BANDS, bandOf, rationaleOf } from './scoring.ts'
 
 export const ATTESTATION_SCHEMAS = ['cgr.attestation.v1', 'cgr.attestation.v2'] as const
 /** The only version still issued. */
 export const ATTESTATION_SCHEMA = 'cgr.attestation.v2'
-/** What a key that signs attestations is published for; it signs nothing else. */
+/** The purpose of the key that signs attestations; it signs nothing else. */
 export const ATTESTATION_PURPOSE = 'cgr_attestation'
 
 /** What is signed of version 2. Version 1 has no `subject_key` and no `subject_did`. */
@@ -103,28 +103,28 @@ export async function verifyCgrAttestation(
   keys: readonly PublishedKey[],
   rotations?: unknown,
 ): Promise<Verdict> {
-  if (!isObject(attestation)) return malformed('attestation', 'not an object')
+  if (!isObject(attestation)) return malformedVerdict('attestation', 'not an object')
   const misfit = findAttestationMisfit(attestation)
-  if (misfit !== null) return malformed('attestation', misfit)
+  if (misfit !== null) return malformedVerdict('attestation', misfit)
   const message = tryBytes(attestation)
-  if (message === null) return malformed('attestation', 'no canonical form')
+  if (message === null) return malformedVerdict('attestation', 'no canonical form')
 
-  const findings = startFindings()
+  const findings = startVerdict()
   await checkIssuer(attestation, message, { keys, findings })
   const [score, resolved] = [Number(attestation['cgr_score']), Number(attestation['n_resolved'])]
   const band = attestation['tier'] === bandOf(score, resolved)
-  record(findings, 'band', band, 'does not follow from the score')
+  addCheck(findings, 'band', band, 'does not follow from the score')
   const rationale = attestation['rationale'] === rationaleOf(score, resolved)
-  record(findings, 'rationale', rationale, 'does not follow from the score')
+  addCheck(findings, 'rationale', rationale, 'does not follow from the score')
   await checkSubject(attestation, findings, rotations)
   findings.notChecked.push('that the score follows from the evidence: recompute it from the log')
-  return conclude('attestation', findings)
+  return finishVerdict('attestation', findings)
 }
 
 function findAttestationMisfit(attestation: JsonObject): string | null {
-  const misfit = findMisfit(attestation, SHAPE)
+  const misfit = findMismatch(attestation, SHAPE)
   if (misfit !== null) return misfit
-  if (attestation['schema'] === ATTESTATION_SCHEMA) return findMisfit(attestation, SUBJECT_SHAPE)
+  if (attestation['schema'] === ATTESTATION_SCHEMA) return findMismatch(attestation, SUBJECT_SHAPE)
   return Object.keys(SUBJECT_SHAPE).find((name) => Object.hasOwn(attestation, name)) ?? null
 }
 
@@ -136,7 +136,7 @@ function tryBytes(attestation: JsonObject): Uint8Array | null {
   }
 }
 
-type Trust = { readonly keys: readonly PublishedKey[]; readonly findings: Findings }
+type Trust = { readonly keys: readonly PublishedKey[]; readonly findings: VerdictDraft }
 
 async function checkIssuer(
   attestation: JsonObject,
@@ -147,10 +147,10 @@ async function checkIssuer(
   const [key, signature] = [readHex(public_key), readHex(attestation['signature'])]
   const signed =
     key !== null && signature !== null && (await verifyEd25519(key, message, signature))
-  record(findings, 'signature', signed, 'does not match the attestation')
+  addCheck(findings, 'signature', signed, 'does not match the attestation')
   const at = String(attestation['as_of'])
   const found = findKey(keys, { public_key, purpose: ATTESTATION_PURPOSE, at })
-  record(findings, 'key_known', !isText(found), isText(found) ? found : undefined)
+  addCheck(findings, 'key_known', !isText(found), isText(found) ? found : undefined)
   if (signed && !isText(found)) findings.validWith.push(found.key_id)
 }
 
@@ -158,7 +158,7 @@ const SUCCESSION = 'that subject_key follows the key of subject_did: needs the l
 
 async function checkSubject(
   attestation: JsonObject,
-  findings: Findings,
+  findings: VerdictDraft,
   rotations: unknown,
 ): Promise<void> {
   const { subject_key, subject_did, as_of } = attestation
@@ -166,15 +166,15 @@ async function checkSubject(
   if (key === null && did === null) return
   const anchor = keyOfDid(did)
   if (!isText(key) || anchor === null) {
-    record(findings, 'subject', false, 'a key without its did, or a did without its key')
+    addCheck(findings, 'subject', false, 'a key without its did, or a did without its key')
     return
   }
   if (!Array.isArray(rotations)) {
-    if (key === anchor) record(findings, 'subject', true)
+    if (key === anchor) addCheck(findings, 'subject', true)
     else findings.notChecked.push(SUCCESSION)
     return
   }
   const chain = chainOf(await resolveRotations(rotations, String(as_of)), anchor)
   const follows = chain.anchor === anchor && chain.current === key
-  record(findings, 'subject', follows, 'no chain of links leads from the did to the key')
+  addCheck(findings, 'subject', follows, 'no chain of links leads from the did to the key')
 }

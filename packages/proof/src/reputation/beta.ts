@@ -5,7 +5,7 @@
 const STEPS_MAX = 100_000
 const NEWTON_STEPS_MAX = 200
 const EPSILON = 2 ** -52
-/** Stands in for a denominator of zero in the continued fraction (Lentz). */
+/** Replaces a denominator of zero in the continued fraction (Lentz). */
 const TINY = 2 ** -1000
 
 // ln 2 in two parts, so that a product of the first with a small integer is exact.

@@ -116,12 +116,12 @@ test('a signature by another key, of another kind or without a domain proves not
 
 test('a statement is checked like any record, and who holds the key is left open', async () => {
   const { statement, signature } = decision
-  const judged = async (record: unknown) =>
+  const verifyRecordOf = async (record: unknown) =>
     verifyEnvelope({ type: 'record', kind: 'cgr_decision', record }, { keys: [] })
-  const verdict = await judged({ ...statement, signature })
+  const verdict = await verifyRecordOf({ ...statement, signature })
   assert.equal(verdict.valid, true)
   assert.match(verdict.not_checked.join(), /who holds the key/)
-  assert.equal((await judged({ ...statement, decision: 'reject', signature })).valid, false)
-  assert.equal((await judged(statement)).valid, false)
-  assert.equal((await judged(null)).valid, false)
+  assert.equal((await verifyRecordOf({ ...statement, decision: 'reject', signature })).valid, false)
+  assert.equal((await verifyRecordOf(statement)).valid, false)
+  assert.equal((await verifyRecordOf(null)).valid, false)
 })

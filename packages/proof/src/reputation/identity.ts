@@ -3,9 +3,15 @@ import type { Json, JsonObject } from '../canonical.ts'
 import { concatBytes, fromHex, readHex, toHex } from '../encoding.ts'
 import { ProofError } from '../errors.ts'
 import { toMicroseconds } from '../keys.ts'
-import { findMisfit, isObject, isText, optional, orNull } from '../shape.ts'
+import { findMismatch, isObject, isText, optional, orNull } from '../shape.ts'
 import { signedBytes, verifyEd25519 } from '../signature.ts'
-import { conclude, malformed, record, startFindings, type Verdict } from '../verdict.ts'
+import {
+  addCheck,
+  finishVerdict,
+  malformedVerdict,
+  startVerdict,
+  type Verdict,
+} from '../verdict.ts'
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 /** The multicodec of an Ed25519 public key, as a varint. */
@@ -13,7 +19,7 @@ const ED25519_CODEC = Uint8Array.of(0xed, 0x01)
 const DID_KEY = 'did:key:z'
 
 /**
- * The encodings of the points of small order, without the sign bit. Such a key belongs to nobody:
+ * The encodings of the points of small order, without the sign bit. Such a key has no owner:
  * RFC 8032 lets a verifier accept signatures under it that anybody can make.
  */
 const WEAK_KEYS: ReadonlySet<string> = new Set([
@@ -148,7 +154,7 @@ function membersOf(from: object, shape: object): JsonObject {
   )
 }
 
-/** Why a statement proves nothing, or null: it was signed by the key that it names. */
+/** Why a statement is not proven, or null if the key it names has signed it. */
 export type StatementProblem = 'malformed' | 'signature'
 
 /** Proof of possession. `signature` is hex. Never throws. */
@@ -158,7 +164,7 @@ export async function checkStatement(
   signature: unknown,
 ): Promise<StatementProblem | null> {
   const { shape, signer } = KINDS[kind]
-  if (!isObject(statement) || findMisfit(statement, shape) !== null) return 'malformed'
+  if (!isObject(statement) || findMismatch(statement, shape) !== null) return 'malformed'
   const [key, signed] = [readHex(statement[signer]), readHex(signature)]
   if (key === null || signed === null) return 'malformed'
   let message: Uint8Array
@@ -174,9 +180,10 @@ export async function checkStatement(
 export async function verifyStatement(kind: StatementKind, statement: unknown): Promise<Verdict> {
   const signature = isObject(statement) ? statement['signature'] : undefined
   const problem = await checkStatement(kind, statement, signature)
-  if (problem === 'malformed') return malformed(kind, 'not a statement and its signature in hex')
-  const findings = startFindings()
-  record(findings, 'signature', problem === null, 'is not that of the key named')
+  if (problem === 'malformed')
+    return malformedVerdict(kind, 'not a statement and its signature in hex')
+  const findings = startVerdict()
+  addCheck(findings, 'signature', problem === null, 'is not that of the key named')
   findings.notChecked.push(HOLDER)
-  return conclude(kind, findings)
+  return finishVerdict(kind, findings)
 }

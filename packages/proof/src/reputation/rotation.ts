@@ -1,8 +1,8 @@
-// Succession of keys: links signed by the key before, chains of them, and what breaks a chain.
+// Key rotation of agents: links signed by the previous key, chains of links, and their faults.
 import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
 import { readHex } from '../encoding.ts'
 import { toMicroseconds } from '../keys.ts'
-import { findMisfit, isCount, isObject, isText, optional } from '../shape.ts'
+import { findMismatch, isCount, isObject, isText, optional } from '../shape.ts'
 import { verifyEd25519 } from '../signature.ts'
 import { didKeyOf, isAgentKey } from './identity.ts'
 
@@ -16,7 +16,7 @@ export type RotationLink = {
   readonly new_key: string
   /** 1 for the link of the first key of a chain, then one more for each. */
   readonly seq: number
-  /** RFC 3339, from when the successor stands; empty for at once. */
+  /** RFC 3339: when the successor becomes valid; empty for at once. */
   readonly not_before: string
   readonly sig: string
   readonly new_sig?: string | null
@@ -31,7 +31,7 @@ export type RotationProblem =
   | 'order'
   /** Earlier than the link before it. */
   | 'date'
-  /** From a moment after the one asked for. */
+  /** Valid only after the queried time. */
   | 'not_yet'
   /** Leads back into its own chain. */
   | 'cycle'
@@ -47,7 +47,7 @@ export type KeyChain = {
   /** The did:key of the anchor: it stays when keys change. */
   readonly subject_did: string
   readonly links: readonly RotationLink[]
-  /** What stopped the chain; null while it may grow. */
+  /** The fault that froze the chain; null while it may grow. */
   readonly frozen: 'cycle' | 'fork' | 'merge' | null
 }
 
@@ -81,7 +81,7 @@ function bodyOf({ prev_key, new_key, seq, not_before }: Omit<RotationLink, 'sig'
   return { prev_key, new_key, seq, not_before }
 }
 
-/** The link that `value` is, checked by itself, or what is wrong with it. Never throws. */
+/** `value` as a link, or the fault that makes it invalid on its own. Never throws. */
 export async function readRotation(value: unknown): Promise<RotationLink | RotationProblem> {
   const given = isObject(value) ? { ...value, not_before: value['not_before'] ?? '' } : {}
   if (!isLink(given)) return 'malformed'
@@ -92,7 +92,7 @@ export async function readRotation(value: unknown): Promise<RotationLink | Rotat
 }
 
 function isLink(value: JsonObject): value is JsonObject & RotationLink {
-  return findMisfit(value, SHAPE) === null
+  return findMismatch(value, SHAPE) === null
 }
 
 async function isSigned(key: string, message: Uint8Array, signature: string): Promise<boolean> {
@@ -101,7 +101,7 @@ async function isSigned(key: string, message: Uint8Array, signature: string): Pr
 }
 
 /**
- * The chains that `links` make at the moment `at` (RFC 3339), in whatever order they come. Every
+ * The chains formed by `links` at the time `at` (RFC 3339), in any order. Every
  * link is verified first. Never throws.
  */
 export async function resolveRotations(links: readonly unknown[], at: string): Promise<Rotations> {
@@ -118,8 +118,8 @@ export async function resolveRotations(links: readonly unknown[], at: string): P
 
 /**
  * The same for links that `readRotation` has already verified. Order and dates hold along a chain.
- * A fork, a cycle and a disputed key freeze the chain before them: whose key it is cannot be told,
- * so nothing folds beyond.
+ * A fork, a cycle and a disputed key freeze the chain before them: the owner of the key is unknown,
+ * so the chain does not continue.
  */
 export function chainRotations(verified: readonly RotationLink[], at: string): Rotations {
   const links = distinct(verified)
@@ -157,7 +157,7 @@ function anchorsOf(links: readonly RotationLink[], bySigner: Links): readonly st
   return [...first].sort()
 }
 
-// A successor agrees by signing the link, or by going on from its place in the chain.
+// A successor agrees by signing the link, or by signing the next link of the chain.
 function isAcknowledged(link: RotationLink, bySigner: Links): boolean {
   return Boolean(link.new_sig) || hasSigned(link.new_key, link.seq + 1, bySigner)
 }
@@ -250,8 +250,8 @@ export function chainOf(rotations: Rotations, key: string): KeyChain {
 }
 
 /**
- * What a key may do at a moment: a successor stands from its link's date, the key before it no
- * longer. Whoever finds an old key can sign with it, so what it signs after that counts for nobody.
+ * Whether a key is valid at a time: a successor is valid from the date of its link, its
+ * predecessor until then. A stolen old key can still sign: its later signatures count for nobody.
  */
 export function standingOf(
   chain: KeyChain,
@@ -265,7 +265,7 @@ export function standingOf(
   return into !== undefined && startOf(into) > moment ? 'not_yet' : 'current'
 }
 
-/** What `link` would do to the chains of `links` at `at`: null where it extends one. */
+/** The fault of adding `link` to the chains of `links` at `at`; null if it extends one. */
 export async function checkRotation(
   link: unknown,
   links: readonly unknown[],

@@ -7,16 +7,16 @@ import { toHex } from '../encoding.ts'
 import { ProofError } from '../errors.ts'
 import { readVector } from '../testing/fixtures.ts'
 import {
-  type Evidence,
-  type Gate,
+  type AgentEvidence,
+  type AgentScore,
   gateFactor,
   type ReviewEvidence,
+  type ReviewerGate,
   reviewerWeight,
-  type Score,
   score,
 } from './scoring.ts'
 
-const evidence = (members: Partial<Evidence>): Evidence => ({
+const evidence = (members: Partial<AgentEvidence>): AgentEvidence => ({
   n_success: 0,
   n_failure: 0,
   n_pending: 0,
@@ -40,35 +40,36 @@ const near = (found: number, expected: number, about: string, error = 1e-15) =>
   assert.ok(Math.abs(found - expected) <= error * expected, `${about}: ${found} for ${expected}`)
 
 // Case, evidence, score, confidence, resolved/pending, band.
-const ROWS: readonly (readonly [string, Partial<Evidence>, number, number, string, string])[] = [
-  ['nothing resolved, 2 certifies', { n_pending: 2 }, 0.5, 2, '0/2', 'unproven'],
-  ['3 paid', { n_success: 3 }, 0.8, 5, '3/0', 'bronze'],
-  ['20 paid, 2 default', { n_success: 20, n_failure: 2 }, 0.875, 24, '22/0', 'gold'],
-  ['12 paid', { n_success: 12 }, 13 / 14, 14, '12/0', 'silver'],
-  ['2 paid, 3 others', { n_success: 2, n_pending: 3 }, 0.75, 4, '2/3', 'unproven'],
+const ROWS: readonly (readonly [string, Partial<AgentEvidence>, number, number, string, string])[] =
   [
-    '1 pending, one unknown reviewer',
-    { n_pending: 1, reviews: [review({})] },
-    1.05 / 2.05,
-    2.05,
-    '0/1',
-    'unproven',
-  ],
-  [
-    'pending, rated 1.0 by weight 0.96',
-    { n_pending: 1, reviews: [review(TRUSTED)] },
-    1.96 / 2.96,
-    2.96,
-    '0/1',
-    'unproven',
-  ],
-  ['that one paid', { n_success: 1 }, 2 / 3, 3, '1/0', 'unproven'],
-  ['tier 0.75', { tier: 0.75 }, 4 / 6, 6, '0/0', 'unproven'],
-  ['tier 0.5, 10 paid', { tier: 0.5, n_success: 10 }, 0.76, 16, '10/0', 'silver'],
-  ['tier 0.5, 20 paid', { tier: 0.5, n_success: 20 }, 23 / 26, 26, '20/0', 'gold'],
-  ['paid, then default', { n_failure: 1 }, 1 / 3, 3, '1/0', 'unproven'],
-  ['rule certify and reject', {}, 0.5, 2, '0/0', 'unproven'],
-]
+    ['nothing resolved, 2 certifies', { n_pending: 2 }, 0.5, 2, '0/2', 'unproven'],
+    ['3 paid', { n_success: 3 }, 0.8, 5, '3/0', 'bronze'],
+    ['20 paid, 2 default', { n_success: 20, n_failure: 2 }, 0.875, 24, '22/0', 'gold'],
+    ['12 paid', { n_success: 12 }, 13 / 14, 14, '12/0', 'silver'],
+    ['2 paid, 3 others', { n_success: 2, n_pending: 3 }, 0.75, 4, '2/3', 'unproven'],
+    [
+      '1 pending, one unknown reviewer',
+      { n_pending: 1, reviews: [review({})] },
+      1.05 / 2.05,
+      2.05,
+      '0/1',
+      'unproven',
+    ],
+    [
+      'pending, rated 1.0 by weight 0.96',
+      { n_pending: 1, reviews: [review(TRUSTED)] },
+      1.96 / 2.96,
+      2.96,
+      '0/1',
+      'unproven',
+    ],
+    ['that one paid', { n_success: 1 }, 2 / 3, 3, '1/0', 'unproven'],
+    ['tier 0.75', { tier: 0.75 }, 4 / 6, 6, '0/0', 'unproven'],
+    ['tier 0.5, 10 paid', { tier: 0.5, n_success: 10 }, 0.76, 16, '10/0', 'silver'],
+    ['tier 0.5, 20 paid', { tier: 0.5, n_success: 20 }, 23 / 26, 26, '20/0', 'gold'],
+    ['paid, then default', { n_failure: 1 }, 1 / 3, 3, '1/0', 'unproven'],
+    ['rule certify and reject', {}, 0.5, 2, '0/0', 'unproven'],
+  ]
 
 for (const [about, members, value, confidence, counts, band] of ROWS)
   test(`contract: ${about}`, () => {
@@ -91,7 +92,7 @@ test('contract: the weight of a reviewer', () => {
 })
 
 test('contract: the gate halves a weight of 0.55 at 0.1, and one source at twice the cap', () => {
-  const gate: Gate = {
+  const gate: ReviewerGate = {
     tau: 0.1,
     cap_k: 3,
     weights: new Map([
@@ -114,7 +115,7 @@ test('contract: the gate halves a weight of 0.55 at 0.1, and one source at twice
 })
 
 type Case = { name: string; evidence: unknown; score: Record<string, number> }
-type Given = Omit<Evidence, 'reviews'> & {
+type Given = Omit<AgentEvidence, 'reviews'> & {
   reviews: (Omit<ReviewEvidence, 'error_sum_e12'> & { error_sum_e12: string })[]
 }
 
@@ -156,7 +157,7 @@ const anyEvidence = fc.record({
   reviews: reviewRows,
 })
 
-const bits = (found: Score): string =>
+const bits = (found: AgentScore): string =>
   JSON.stringify(
     [
       ...new Float64Array([
@@ -255,7 +256,7 @@ test('a rationale has three decimals, a tie to the even one', () => {
   assert.equal(text(20, 2), 'score 0.875 ≥ 0.8 and n_resolved 22 ≥ 20')
 })
 
-const REFUSED: Readonly<Record<string, Partial<Evidence>>> = {
+const REFUSED: Readonly<Record<string, Partial<AgentEvidence>>> = {
   'a negative count': { n_success: -1 },
   'a part of a count': { n_failure: 0.5 },
   'a tier above one': { tier: 1.1 },

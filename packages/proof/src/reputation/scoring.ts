@@ -1,7 +1,6 @@
 // Reputation scores: evidence as integers in, posterior, bounds, band and rationale out.
 import { ProofError } from '../errors.ts'
 import { isCount } from '../shape.ts'
-import { type Band, bandOf, rationaleOf } from './band.ts'
 import { betaQuantile } from './beta.ts'
 
 /** The dimension of decisions that name none. */
@@ -36,7 +35,7 @@ export type ReviewEvidence = TrackRecord & {
 }
 
 /** Everything a score depends on, as integers: one row per (agent identity, dimension). */
-export type Evidence = {
+export type AgentEvidence = {
   readonly n_success: number
   readonly n_failure: number
   readonly n_pending: number
@@ -47,14 +46,14 @@ export type Evidence = {
 }
 
 /** A measured weight per reviewer; who is not in it has no voice. The service passes none. */
-export type Gate = {
+export type ReviewerGate = {
   readonly tau: number
   /** The most that one reviewer may weigh on one agent. */
   readonly cap_k: number
   readonly weights: ReadonlyMap<string, number>
 }
 
-export type Score = {
+export type AgentScore = {
   readonly cgr_score: number
   readonly confidence: number
   readonly n_resolved: number
@@ -79,8 +78,8 @@ export function reviewerWeight(record: TrackRecord): number {
   return clamp(Number(whole - 4n * record.error_sum_e12) / Number(whole))
 }
 
-/** What the gate leaves of a reviewer's weight: nothing for an unknown one. */
-export function gateFactor(gate: Gate, reviewer: string): number {
+/** The factor of the gate for a reviewer's weight: 0 for an unknown reviewer. */
+export function gateFactor(gate: ReviewerGate, reviewer: string): number {
   const weight = gate.weights.get(reviewer)
   if (weight === undefined || !(gate.tau >= 0 && gate.tau < 1)) return 0
   return clamp((weight - gate.tau) / (1 - gate.tau))
@@ -92,7 +91,7 @@ export function gateFactor(gate: Gate, reviewer: string): number {
  * doubles meet only + - * / and comparisons, which IEEE 754 fixes to the last bit.
  * Throws ProofError `out_of_range` for counts that are none.
  */
-export function score(evidence: Evidence, gate?: Gate): Score {
+export function score(evidence: AgentEvidence, gate?: ReviewerGate): AgentScore {
   requireEvidence(evidence)
   const { n_success, n_failure, n_pending } = evidence
   const n_resolved = n_success + n_failure
@@ -134,7 +133,7 @@ type Mass = { readonly alpha: number; readonly beta: number }
  * score by less than 0.05; those with one together at most max(1, n_resolved), so that reviews
  * never outweigh outcomes. What exceeds a cap is scaled down proportionally.
  */
-function reviewMass(evidence: Evidence, gate: Gate | undefined): Mass {
+function reviewMass(evidence: AgentEvidence, gate: ReviewerGate | undefined): Mass {
   const resolved = evidence.n_success + evidence.n_failure
   const known = evidence.reviews.filter((row) => row.observations >= TRACK_RECORD_MIN)
   const unknown = evidence.reviews.filter((row) => row.observations < TRACK_RECORD_MIN)
@@ -147,7 +146,10 @@ function reviewMass(evidence: Evidence, gate: Gate | undefined): Mass {
 type Share = { weight: number; count: number; rating_sum_e6: number }
 
 // By weight and not by name: the order is the same whatever the reviewers are called.
-function sharesOf(rows: readonly ReviewEvidence[], gate: Gate | undefined): readonly Share[] {
+function sharesOf(
+  rows: readonly ReviewEvidence[],
+  gate: ReviewerGate | undefined,
+): readonly Share[] {
   const shares = new Map<number, Share>()
   for (const row of rows) {
     const weight = weightOf(row, gate)
@@ -159,7 +161,7 @@ function sharesOf(rows: readonly ReviewEvidence[], gate: Gate | undefined): read
   return [...shares.values()].sort((a, b) => a.weight - b.weight)
 }
 
-function weightOf(row: ReviewEvidence, gate: Gate | undefined): number {
+function weightOf(row: ReviewEvidence, gate: ReviewerGate | undefined): number {
   if (gate === undefined) return reviewerWeight(row)
   const weight = reviewerWeight(row) * gateFactor(gate, row.reviewer)
   const total = weight * row.count
@@ -181,7 +183,7 @@ function clamp(value: number): number {
   return Math.min(Math.max(value, 0), 1)
 }
 
-function requireEvidence({ n_success, n_failure, n_pending, tier, reviews }: Evidence): void {
+function requireEvidence({ n_success, n_failure, n_pending, tier, reviews }: AgentEvidence): void {
   const counts = [n_success, n_failure, n_pending].every(isCount)
   const tiered = (tier ?? null) === null || (Number(tier) >= 0 && Number(tier) <= 1)
   const names = new Set(reviews.map(({ reviewer }) => reviewer))
@@ -192,4 +194,42 @@ function requireEvidence({ n_success, n_failure, n_pending, tier, reviews }: Evi
 function isReview({ count, rating_sum_e6, observations, error_sum_e12 }: ReviewEvidence): boolean {
   const fits = isCount(count * RATING_UNIT) && isCount(rating_sum_e6) && isCount(observations)
   return fits && rating_sum_e6 <= count * RATING_UNIT && error_sum_e12 >= 0n
+}
+
+export const BANDS = ['gold', 'silver', 'bronze', 'unproven'] as const
+export type Band = (typeof BANDS)[number]
+
+/** Resolved decisions below which there is no band. */
+const PROVEN_MIN = 3
+
+/** The first that fits; `text` is the lower limit as the signed rationale spells it. */
+const RULES = [
+  { band: 'gold', score: 0.8, text: '0.8', resolved: 20 },
+  { band: 'silver', score: 0.65, text: '0.65', resolved: 10 },
+  { band: 'bronze', score: 0, text: '0.0', resolved: PROVEN_MIN },
+] as const
+
+export function bandOf(score: number, resolved: number): Band {
+  return ruleOf(score, resolved)?.band ?? 'unproven'
+}
+
+export function rationaleOf(score: number, resolved: number): string {
+  const rule = ruleOf(score, resolved)
+  if (rule === undefined) return `n_resolved=${resolved} < proven floor ${PROVEN_MIN}`
+  const { text } = rule
+  return `score ${thousandths(score)} ≥ ${text} and n_resolved ${resolved} ≥ ${rule.resolved}`
+}
+
+function ruleOf(score: number, resolved: number) {
+  return RULES.find((rule) => score >= rule.score && resolved >= rule.resolved)
+}
+
+/**
+ * Three decimals, a tie to the even neighbour. `toFixed` takes the larger one, and the text is
+ * signed: only odd sixteenths lie halfway between two thousandths in binary.
+ */
+function thousandths(score: number): string {
+  if ((score * 16) % 2 !== 1) return score.toFixed(3)
+  const below = Math.floor(score * 1000)
+  return ((below % 2 === 0 ? below : below + 1) / 1000).toFixed(3)
 }

@@ -17,7 +17,7 @@ import { publish, seededKey } from './fixtures.ts'
 const key = seededKey(0x44)
 export const keys = [publish(key, 'record')]
 export const HEX = 'ab'.repeat(32)
-export const NOBODY: LandingEvidence = {
+export const NO_EVIDENCE: LandingEvidence = {
   artifact_id: null,
   corpus_id: null,
   layer_bytes: 'not_sent',
@@ -56,7 +56,7 @@ export const REQUEST: LandingRequest = {
   permitted_actions: ['answer', 'summarise'],
 }
 
-export interface Making {
+export interface LandingDocumentOptions {
   readonly request?: LandingRequest
   readonly evidence?: LandingEvidence
   readonly authority?: LandingAuthority
@@ -64,12 +64,12 @@ export interface Making {
 }
 
 /** Signed whatever it says, as by a service that does not hold to its rules. */
-export function documentOf({
+export function makeLandingDocument({
   request = REQUEST,
   evidence = KNOWN,
   authority = AUTHORITY,
   members = {},
-}: Making = {}): JsonObject {
+}: LandingDocumentOptions = {}): JsonObject {
   const { artifact_ref, base_model_ref, kind, layer_hashes, data_provenance } = request
   const created_at = '2026-01-02T03:04:05.000006Z'
   const nonce = '0'.repeat(32)

@@ -2,9 +2,8 @@
 
 import type { PublishedKey } from '@custos/proof'
 import { formatTime } from '../platform/clock.ts'
-import type { Kernel } from '../platform/kernel.ts'
-import type { SigningPurpose } from '../platform/keys/keyring.ts'
-import { SIGNING_PURPOSES } from '../platform/keys/shared/signing-key-rows.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
+import { SIGNING_PURPOSES, type SigningPurpose } from '../platform/keys/keyring.ts'
 import { appendCrumb, findHead } from '../slices/gcrumbs/index.ts'
 import { listKeyEvents } from './key-events.sql.ts'
 

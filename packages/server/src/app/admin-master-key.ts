@@ -20,7 +20,7 @@ import {
 } from '../platform/keys/durable-file.ts'
 import { openFileKeyring } from '../platform/keys/file/open-file-keyring.ts'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
-import { OfflineError } from './offline-error.ts'
+import { OfflineError } from '../platform/operator-error.ts'
 import { openKernel } from './open-kernel.ts'
 import { requireData } from './open-read-only.ts'
 

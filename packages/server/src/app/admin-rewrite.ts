@@ -1,10 +1,10 @@
 // Writing the secrets of a PostgreSQL keyring again, so that what was deleted there opens nothing.
 
 import type { Config } from '../config/config.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
+import { runIfDue } from '../platform/kernel/leases.ts'
 import type { Rewritten } from '../platform/keys/keyring.ts'
-import { whenDue } from '../platform/leases.ts'
-import { OfflineError } from './offline-error.ts'
+import { OfflineError } from '../platform/operator-error.ts'
 import { openKernel } from './open-kernel.ts'
 
 const HOUR_US = 3_600_000_000
@@ -25,7 +25,7 @@ export async function rewriteSecrets(config: Config): Promise<Rewritten> {
   }
 }
 
-/** For the timer: in one process every `hours`, whoever of them it is. */
+/** For the timer: every `hours`, in any one of the processes. */
 export async function rewriteWhenDue(kernel: Kernel, hours: number): Promise<void> {
   const { keyring, logger } = kernel
   if (!keyring.rewriteSecrets) return
@@ -33,5 +33,5 @@ export async function rewriteWhenDue(kernel: Kernel, hours: number): Promise<voi
     const done = await keyring.rewriteSecrets?.()
     logger.info('keyring.rewritten', { ...done })
   }
-  await whenDue(kernel, 'rewrite', { period_us: hours * HOUR_US, act })
+  await runIfDue(kernel, 'rewrite', { period_us: hours * HOUR_US, act })
 }

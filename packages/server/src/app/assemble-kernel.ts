@@ -1,12 +1,17 @@
 // The kernel's parts put together, the same for every engine and for looking only.
 
+import type { EmbedderName } from '@custos/contract'
 import type { Config } from '../config/config.ts'
+import type { EmbedderConfig } from '../config/embedder-config.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/db/database.ts'
-import type { Embedders } from '../platform/embed/embedders.ts'
+import type { Embedder } from '../platform/embed/embedder.ts'
+import { type Embedders, embeddersOf } from '../platform/embed/embedders.ts'
+import { createHttpEmbedder } from '../platform/embed/http-embedder.ts'
+import { createStaticEmbedder } from '../platform/embed/static-embedder.ts'
 import { systemIds } from '../platform/ids.ts'
 import { JobWorker } from '../platform/jobs/worker.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import type { Keyring } from '../platform/keys/keyring.ts'
 import type { Logger } from '../platform/logger.ts'
 import { loadTokenizer } from '../platform/tokens/tokenizer.ts'
@@ -16,7 +21,7 @@ import { VERSION } from './version.ts'
 const INDEX_WAIT_MS = 2_000
 const LEASE_MS = 30_000
 
-export interface KernelParts {
+interface KernelParts {
   readonly config: Config
   readonly clock: Clock
   readonly logger: Logger
@@ -52,3 +57,22 @@ export function assembleKernel(parts: KernelParts): Kernel {
     step: step ?? (() => {}),
   }
 }
+
+/** Throws OperatorError, with one clear line, where a model cannot be loaded. */
+export async function openEmbedders({
+  default_name,
+  http,
+  onnx,
+}: EmbedderConfig): Promise<Embedders> {
+  const made = new Map<EmbedderName, Embedder>([['static', createStaticEmbedder()]])
+  if (http !== null) made.set('http', createHttpEmbedder(http))
+  if (onnx !== null) {
+    // Loaded only where it is used.
+    const { loadOnnxEmbedder } = await import('../platform/embed/onnx-embedder.ts')
+    made.set('onnx', await loadOnnxEmbedder(onnx))
+  }
+  return embeddersOf(default_name, made)
+}
+
+/** For tools that read rows and rank nothing. */
+export const noEmbedders = (): Embedders => embeddersOf('none', new Map())

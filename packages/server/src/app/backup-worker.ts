@@ -1,7 +1,7 @@
-// Copies the database in a thread of its own, so that the command can tell how far it is.
+// Copies the database in a worker thread, so that the command can report its progress.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { SqliteConnection } from '../platform/db/sqlite-connection.ts'
+import { SqliteConnection } from '../platform/db/sqlite/connection.ts'
 
 export interface BackupTask {
   readonly from: string

@@ -22,8 +22,8 @@ import {
   syncDirectory,
   syncFile,
 } from '../platform/keys/durable-file.ts'
+import { OfflineError } from '../platform/operator-error.ts'
 import type { BackupTask } from './backup-worker.ts'
-import { OfflineError } from './offline-error.ts'
 import { openReadOnly } from './open-read-only.ts'
 
 export interface BackupFile {
@@ -38,7 +38,7 @@ export interface Backup {
   readonly keyring: BackupFile
 }
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly dir: string
   progress?(text: string, done: number, total: number): void
 }

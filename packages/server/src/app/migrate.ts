@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openLogger } from '../platform/logger.ts'
-import { OfflineError } from './offline-error.ts'
+import { OfflineError } from '../platform/operator-error.ts'
 
 /**
  * Names of the migrations that were run. Throws OfflineError on the embedded engine, which

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../config/config.ts'
 import { ConfigError } from '../config/env.ts'
-import { DataError } from '../platform/db/instance.ts'
+import { DataError } from '../platform/db/sqlite/instance.ts'
 import { openTestKernel } from '../testing/kernel.ts'
 
 function freshDir(t: TestContext): string {

@@ -4,22 +4,21 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, PostgresConfig } from '../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../platform/clock.ts'
-import { type Checkpointer, startCheckpointer } from '../platform/db/checkpointer.ts'
 import { databasePath, lockDataDir } from '../platform/db/data-dir.ts'
 import type { Database } from '../platform/db/database.ts'
-import { DataError, findInstance, recordInstance } from '../platform/db/instance.ts'
-import { migrateSqlite } from '../platform/db/migrate.ts'
-import { SqliteConnection } from '../platform/db/sqlite-connection.ts'
-import { SqliteEngine } from '../platform/db/sqlite-engine.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import { type Checkpointer, startCheckpointer } from '../platform/db/sqlite/checkpointer.ts'
+import { SqliteConnection } from '../platform/db/sqlite/connection.ts'
+import { SqliteEngine } from '../platform/db/sqlite/engine.ts'
+import { DataError, findInstance, recordInstance } from '../platform/db/sqlite/instance.ts'
+import { migrateSqlite } from '../platform/db/sqlite/migrate.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { openFileKeyring } from '../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../platform/keys/keyring.ts'
 import { loadMasterKey } from '../platform/keys/master-key.ts'
 import { type Logger, openLogger } from '../platform/logger.ts'
-import { assembleKernel } from './assemble-kernel.ts'
+import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
 import { lastLogTime } from './last-log-time.ts'
 import { requireUnmoved } from './migrate-engine/moved-mark.ts'
-import { openEmbedders } from './open-embedders.ts'
 
 export interface OpenKernel {
   readonly kernel: Kernel
@@ -47,7 +46,7 @@ export function openKernel(config: Config, options: KernelOptions = {}): Promise
     : openShared(config, config.postgres, options)
 }
 
-// Nothing is locked and the data directory is not looked at: other processes serve the same data.
+// Nothing is locked and the data directory is not read: other processes serve the same data.
 async function openShared(
   config: Config,
   postgres: PostgresConfig,
@@ -99,7 +98,7 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
 }
 
 // Nothing is made or changed before it is known whose database this is: served with another
-// keyring, a log would be signed twice and every fact would look erased.
+// keyring, a log would be signed twice and every fact would seem erased.
 async function openKeyring(config: Config, clock: Clock, logger: Logger): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')
   const owner = findInstance(databasePath(config.data_dir))

@@ -4,13 +4,13 @@ import type { Config, PostgresConfig } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
 import { findInstanceId } from '../platform/db/control.sql.ts'
 import { type Database, PLATFORM } from '../platform/db/database.ts'
-import { DataError } from '../platform/db/instance.ts'
-import { MigrationNeeded, migratePostgres } from '../platform/db/migrate-postgres.ts'
-import { requireWhole } from '../platform/db/moving.ts'
-import { APP_ROLE } from '../platform/db/postgres-access.ts'
-import { withPostgres } from '../platform/db/postgres-connection.ts'
-import { PostgresEngine } from '../platform/db/postgres-engine.ts'
-import { PostgresError } from '../platform/db/postgres-error.ts'
+import { APP_ROLE } from '../platform/db/postgres/access.ts'
+import { withPostgres } from '../platform/db/postgres/connection.ts'
+import { PostgresEngine } from '../platform/db/postgres/engine.ts'
+import { PostgresError } from '../platform/db/postgres/error.ts'
+import { MigrationNeeded, migratePostgres } from '../platform/db/postgres/migrate.ts'
+import { requireWhole } from '../platform/db/postgres/moving.ts'
+import { DataError } from '../platform/db/sqlite/instance.ts'
 import type { Keyring } from '../platform/keys/keyring.ts'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { openPostgresKeyring } from '../platform/keys/postgres/open-postgres-keyring.ts'
@@ -19,7 +19,7 @@ import { OperatorError } from '../platform/operator-error.ts'
 import { lastLogTime } from './last-log-time.ts'
 
 /** PostgreSQL could not be reached or refuses to work; the message is one clear line. */
-export class DatabaseAbsent extends OperatorError {}
+class DatabaseAbsent extends OperatorError {}
 
 const RETRY_MS = 1_000
 const DENIED = '42501'
@@ -137,17 +137,17 @@ export const openSharedKeyring = (
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),
   })
 
-// A database served with another keyring would look erased, and its log be signed twice.
+// A database served with another keyring would seem erased, and its log be signed twice.
 async function requireKinship(
   postgres: PostgresConfig,
   db: Database,
   { instance_id }: Keyring,
 ): Promise<void> {
-  const look = () => db.read(PLATFORM, findInstanceId)
-  let owner = await look()
+  const readOwner = () => db.read(PLATFORM, findInstanceId)
+  let owner = await readOwner()
   if (owner === null) {
     await recordInstance(postgres, instance_id)
-    owner = await look()
+    owner = await readOwner()
   }
   if (owner !== instance_id)
     throw new DataError('the database and the keyring belong to two instances')

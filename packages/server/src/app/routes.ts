@@ -2,7 +2,8 @@
 
 import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
-import type { Handler, HandlersOf } from '../platform/call.ts'
+import { buildOpenapi } from '../http/openapi.ts'
+import type { Handler, HandlersOf } from '../platform/kernel/call.ts'
 import { approvalsHandlers } from '../slices/approvals/index.ts'
 import { artifactsHandlers } from '../slices/artifacts/index.ts'
 import { assuranceHandlers } from '../slices/assurance/index.ts'
@@ -30,8 +31,9 @@ import { subjectsHandlers } from '../slices/subjects/index.ts'
 import { templatesHandlers } from '../slices/templates/index.ts'
 import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
 import { worldModelHandlers } from '../slices/world-model/index.ts'
+import { VERSION } from './version.ts'
 
-export interface Route {
+interface Route {
   readonly operation: OperationSpec
   readonly handler: Handler<OperationSpec>
 }
@@ -79,3 +81,9 @@ export function allRoutes(): Route[] {
     ...bind(contract.monitoring, monitoringHandlers),
   ]
 }
+
+export const openapiDocument = (): Record<string, unknown> =>
+  buildOpenapi(
+    allRoutes().map(({ operation }) => operation),
+    VERSION,
+  )

@@ -1,10 +1,11 @@
 // Starts the service: data, recovery, background work, HTTP; and stops it in the reverse order.
 
-import type { Config } from '../config/config.ts'
+import type { Config, PostgresConfig } from '../config/config.ts'
 import { buildServer } from '../http/bind.ts'
-import { startWaiting } from '../http/waiting.ts'
-import type { Kernel } from '../platform/kernel.ts'
-import { whenLeased } from '../platform/leases.ts'
+import { startPlaceholderServer } from '../http/placeholder-server.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
+import { runUnderLease } from '../platform/kernel/leases.ts'
+import { OperatorError } from '../platform/operator-error.ts'
 import {
   interruptAbandoned,
   runsSettled,
@@ -19,11 +20,9 @@ import { registerReportJobs } from '../slices/reports/index.ts'
 import { registerRetentionJobs } from '../slices/retention/index.ts'
 import { registerSubjectJobs } from '../slices/subjects/index.ts'
 import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
-import { SelfLooker } from './assurance/self-looker.ts'
+import { AssuranceThreads } from './assurance/assurance-threads.ts'
 import { type KernelOptions, type OpenKernel, openKernel } from './open-kernel.ts'
-import { releaseLoadingMemory } from './release-memory.ts'
 import { allRoutes } from './routes.ts'
-import { whileAnswered } from './stop-while-answered.ts'
 import { startTimers } from './timers.ts'
 import { VERSION } from './version.ts'
 
@@ -52,7 +51,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
       await reconcileErasures(kernel)
       await resumeDestructions(kernel)
     }
-    await whenLeased(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
+    await runUnderLease(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerErasureJobs(kernel)
     registerRetentionJobs(kernel)
@@ -60,7 +59,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
     registerMemoryJobs(kernel)
     registerReportJobs(kernel)
     registerSubjectJobs(kernel)
-    const looker = new SelfLooker(config)
+    const looker = new AssuranceThreads(config)
     setLooker(kernel, looker)
     if (!kernel.db.shared) await interruptAbandoned(kernel, true)
     kernel.jobs.start()
@@ -101,17 +100,78 @@ export async function startService(config: Config, options: KernelOptions = {}):
   }
 }
 
-// While PostgreSQL is waited for, whoever asks is told that the process lives and is not ready.
+// Until PostgreSQL answers, probes are told that the process is alive and not ready.
 async function openWhileAlive(
   config: Config,
   options: KernelOptions,
 ): Promise<{ open: OpenKernel; port: number }> {
   if (config.postgres === null || config.postgres.wait_seconds === 0)
     return { open: await openKernel(config, options), port: config.port }
-  const waiting = await startWaiting(config, VERSION)
+  const waiting = await startPlaceholderServer(config, VERSION)
   try {
     return { open: await openKernel(config, options), port: waiting.port }
   } finally {
     await waiting.close()
+  }
+}
+
+let released: Promise<void> | undefined
+
+/**
+ * A quarter of the process is then garbage and the room it lay in. Left alone V8 would keep that
+ * room for as long as the service is at rest. Once a process, 0.1 s.
+ */
+function releaseLoadingMemory(): Promise<void> {
+  released ??= collectGarbage()
+  return released
+}
+
+async function collectGarbage(): Promise<void> {
+  if (!process.features.inspector) return
+  const { Session } = await import('node:inspector/promises')
+  const session = new Session()
+  session.connect()
+  try {
+    await session.post('HeapProfiler.collectGarbage')
+  } finally {
+    session.disconnect()
+  }
+}
+
+/** Stopping was given up; of what was acknowledged nothing is lost. */
+class DatabaseGone extends OperatorError {}
+
+const LOOK_MS = 250
+const ANSWER_MS = 1_000
+/** Without a reply for this long, it will not come back in time. */
+const SILENCE_MS = 3_500
+
+/** Waits for `work`, but throws DatabaseGone once a server it needs has been silent for long. */
+async function whileAnswered(
+  { database_url, keyring_url }: PostgresConfig,
+  work: Promise<void>,
+): Promise<void> {
+  // What comes of it later is of interest to nobody.
+  work.catch(() => {})
+  const over = { yet: false }
+  const urls = new Set([database_url, keyring_url ?? database_url])
+  const watches = [...urls].map((url) => untilSilent(url, over))
+  try {
+    await Promise.race([work, ...watches])
+  } finally {
+    over.yet = true
+  }
+}
+
+/** Resolves only when it is over, and then nobody waits for it. */
+async function untilSilent(url: string, over: { readonly yet: boolean }): Promise<void> {
+  // Loaded only where it is used: the embedded service starts without it.
+  const { answers } = await import('../platform/db/postgres/connection.ts')
+  for (let last = performance.now(); !over.yet; ) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    if (over.yet) return
+    if (await answers(url, ANSWER_MS)) last = performance.now()
+    else if (performance.now() - last > SILENCE_MS)
+      throw new DatabaseGone('the database does not answer: stopped without it')
   }
 }

@@ -6,7 +6,12 @@ import { openScene } from '../testing/erasure-scene.ts'
 import { startTimers } from './timers.ts'
 
 const CONTENT = 'Beat Zgraggen owes the shop 412 francs'
-const HALF_WAY = ['erasure:key_destroyed', 'erasure:applied', 'erasure:caches_dropped', 'erasure:verified']
+const HALF_WAY = [
+  'erasure:key_destroyed',
+  'erasure:applied',
+  'erasure:caches_dropped',
+  'erasure:verified',
+]
 
 for (const at of HALF_WAY)
   test(`an erasure that failed once after ${at} is finished by the timer alone`, async (t) => {

@@ -1,110 +1,111 @@
-// Work by the clock: checkpoints when there is something new, requests nobody has decided, old
-// idempotency records, and erasures that failed half-way.
+// The timers of the service: what runs at intervals, and in which processes.
 
 import { listTenantIds } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
-import { sweepIdempotency } from '../platform/idempotency.ts'
-import type { Kernel } from '../platform/kernel.ts'
-import { ifLeased } from '../platform/leases.ts'
+import { sweepIdempotency } from '../platform/kernel/idempotency.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
+import { runIfLeaseFree } from '../platform/kernel/leases.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { expireApprovals } from '../slices/approvals/index.ts'
 import { assureDue } from '../slices/assurance/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
 import { flushRetrievedFacts, purgeErased } from '../slices/memory/index.ts'
 import { resumeDestructions } from '../slices/offboarding/index.ts'
+import { expireApprovals } from '../slices/records/index.ts'
 import { runDueRetention } from '../slices/retention/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
 
-const SWEEP_MS = 600_000
-/** How long after its time a request may still be written down as waiting. */
-const EXPIRE_MS = 30_000
-/** What is due by its age goes within the hour, also where a service never runs that long. */
-const RETENTION_MS = 600_000
-const REWRITE_LOOK_MS = 600_000
-const RECOVER_MS = 60_000
-/** How late a check may begin, and how long a run of a dead process may look alive. */
-const ASSURANCE_MS = 10_000
-/** How soon what a dead process has held is looked for. */
-const ABANDONED_MS = 2_000
-/** An erased fact leaves the memory of every process within a second. */
-const PURGE_MS = 500
-/** How long what a retrieval has returned may count as never retrieved elsewhere. */
-const RETRIEVED_MS = 2_000
+interface Timer {
+  /** Part of the lease's name and of the log event of a failure. */
+  readonly name: string
+  readonly every_ms: number
+  /** `shared`: in each process that shares its database; `one_process`: under a lease. */
+  readonly where: 'each_process' | 'one_process' | 'shared'
+  run(kernel: Kernel): Promise<unknown>
+}
 
-export interface TimerOptions {
+interface TimerOptions {
+  /** 0: never. */
   readonly epoch_seconds: number
   /** 0: never. */
   readonly rewrite_hours: number
 }
 
-export interface Timers {
+const MINUTE_MS = 60_000
+
+const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
+  { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
+  // How long a returned memory may count as never retrieved in other processes.
+  { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
+  // An erased fact leaves the memory of every process within a second.
+  { name: 'purge', every_ms: 500, where: 'shared', run: purgeErased },
+  {
+    name: 'rewrite',
+    every_ms: rewrite_hours > 0 ? 10 * MINUTE_MS : 0,
+    where: 'shared',
+    run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
+  },
+  // How soon the erasures that a dead process left are found.
+  { name: 'takeover', every_ms: 2_000, where: 'shared', run: recoverAbandoned },
+  { name: 'recovery', every_ms: MINUTE_MS, where: 'one_process', run: recoverAll },
+  // How long after its expiry a request may still be stored as pending.
+  { name: 'expiry', every_ms: 30_000, where: 'one_process', run: expireApprovals },
+  // Also where a service never runs for an hour, data past its retention goes within the hour.
+  { name: 'retention', every_ms: 10 * MINUTE_MS, where: 'one_process', run: runDueRetention },
+  // How late a run may begin, and how long the run of a dead process may look alive.
+  { name: 'assurance', every_ms: 10_000, where: 'one_process', run: assureDue },
+  {
+    name: 'sweep',
+    every_ms: 10 * MINUTE_MS,
+    where: 'one_process',
+    run: (kernel) => sweepIdempotency(kernel, kernel.clock.now()),
+  },
+]
+
+interface Timers {
+  /** Resolves when the work under way has ended. */
   stop(): Promise<void>
 }
 
 export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
-  const timers: NodeJS.Timeout[] = []
   const running = new Map<string, Promise<void>>()
-  // A tick that finds the last one still at work is left out.
-  const every = (ms: number, event: string, work: () => Promise<void>) => {
-    const timer = setInterval(() => {
-      if (running.has(event)) return
-      const done = work()
-        .catch((error: unknown) => {
-          kernel.logger.error(event, { reason: error instanceof Error ? error.name : 'unknown' })
-        })
-        .finally(() => running.delete(event))
-      running.set(event, done)
-    }, ms)
-    timer.unref()
-    timers.push(timer)
+  const tick = (timer: Timer) => {
+    // A tick during the run of the one before is left out.
+    if (running.has(timer.name)) return
+    const run = runTimer(kernel, timer)
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.name : 'unknown'
+        kernel.logger.error(`timer.${timer.name}_failed`, { reason })
+      })
+      .finally(() => running.delete(timer.name))
+    running.set(timer.name, run)
   }
-  const inOneProcess = async (name: string, work: () => Promise<void>): Promise<void> => {
-    await ifLeased(kernel, `timer/${name}`, work)
-  }
-  if (options.epoch_seconds > 0)
-    every(options.epoch_seconds * 1_000, 'timer.epochs_failed', () =>
-      inOneProcess('epochs', () => rollAll(kernel)),
-    )
-  every(RETRIEVED_MS, 'timer.retrieved_failed', () => flushRetrievedFacts(kernel))
-  if (kernel.db.shared) every(PURGE_MS, 'timer.purge_failed', () => purgeErased(kernel))
-  if (kernel.db.shared && options.rewrite_hours > 0)
-    every(REWRITE_LOOK_MS, 'timer.rewrite_failed', () =>
-      rewriteWhenDue(kernel, options.rewrite_hours),
-    )
-  if (kernel.db.shared) every(ABANDONED_MS, 'timer.takeover_failed', () => recoverAbandoned(kernel))
-  every(RECOVER_MS, 'timer.recovery_failed', () =>
-    inOneProcess('recovery', async () => {
-      await recoverErasures(kernel)
-      await resumeDestructions(kernel)
-    }),
-  )
-  every(EXPIRE_MS, 'timer.expiry_failed', () =>
-    inOneProcess('expiry', () => expireApprovals(kernel)),
-  )
-  every(RETENTION_MS, 'timer.retention_failed', () =>
-    inOneProcess('retention', async () => {
-      await runDueRetention(kernel)
-    }),
-  )
-  every(ASSURANCE_MS, 'timer.assurance_failed', () =>
-    inOneProcess('assurance', () => assureDue(kernel)),
-  )
-  every(SWEEP_MS, 'timer.sweep_failed', () =>
-    inOneProcess('sweep', async () => {
-      await sweepIdempotency(kernel, kernel.clock.now())
-    }),
-  )
+  const intervals = timersOf(options)
+    .filter(({ every_ms, where }) => every_ms > 0 && (where !== 'shared' || kernel.db.shared))
+    .map((timer) => setInterval(() => tick(timer), timer.every_ms).unref())
   return {
     async stop() {
-      for (const timer of timers) clearInterval(timer)
+      for (const interval of intervals) clearInterval(interval)
       await Promise.all(running.values())
     },
   }
 }
 
+async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<void> {
+  const work = async () => {
+    await run(kernel)
+  }
+  if (where === 'one_process') await runIfLeaseFree(kernel, `timer/${name}`, work)
+  else await work()
+}
+
+async function recoverAll(kernel: Kernel): Promise<void> {
+  await recoverErasures(kernel)
+  await resumeDestructions(kernel)
+}
+
 /** Signs a checkpoint for every tenant whose log has grown. */
-export async function rollAll(kernel: Kernel): Promise<void> {
+async function rollAll(kernel: Kernel): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, listTenantIds)
   for (const tenant_id of tenants) {
     try {

@@ -27,7 +27,7 @@ export function sendText(raw: ServerResponse, status: number, headers: Headers, 
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8')
 }
 
-/** A page of ours runs nothing and loads nothing, wherever it is opened. */
+/** A page of this service runs nothing and loads nothing, wherever it is opened. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",

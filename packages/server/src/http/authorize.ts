@@ -1,7 +1,7 @@
 // The scope matrix: whether a caller may run an operation, and on which tenant.
 
 import { type OperationSpec, type RefusalCode, scopeCovers } from '@custos/contract'
-import type { Principal } from '../platform/call.ts'
+import type { Principal } from '../platform/kernel/call.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 /** The tenant to act on; empty for operations that belong to none. */
@@ -35,23 +35,23 @@ function tenantOf(
       break
     case 'operator_or_self':
       if (isOperator) return String(params['tenant_id'])
-      // Another tenant looks the same as one that does not exist.
+      // The reply for another tenant is that for one that does not exist.
       if (params['tenant_id'] !== principal.tenant_id) throw new Refusal('tenant_not_found')
   }
   assertScope(operation, principal)
   return principal.tenant_id
 }
 
-function assertScope({ scope, scopes_too = [] }: OperationSpec, principal: Principal): void {
+function assertScope({ scope, extra_scopes = [] }: OperationSpec, principal: Principal): void {
   if (scope === undefined) return
-  const missing = [scope, ...scopes_too].find((one) => !scopeCovers(principal.scopes, one))
+  const missing = [scope, ...extra_scopes].find((one) => !scopeCovers(principal.scopes, one))
   if (missing === undefined) return
   throw new Refusal('scope_missing', `The credential lacks the scope ${missing}`, {
     headers: { 'www-authenticate': `Bearer realm="custos", error="insufficient_scope"` },
   })
 }
 
-// A store outside the credential's list looks the same as one that does not exist.
+// The reply for a store outside the credential's list is that for one that does not exist.
 function assertStore({ allowed_stores }: Principal, store_id: unknown): void {
   if (store_id === undefined || allowed_stores.length === 0) return
   if (!allowed_stores.includes(String(store_id))) throw new Refusal('store_not_found')

@@ -2,7 +2,7 @@
 
 import type { OperationSpec } from '@custos/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
 import { Authenticator, type AuthOptions } from './authenticate.ts'
@@ -18,23 +18,23 @@ import {
   servedMethods,
 } from './unrouted.ts'
 
-export interface ServerOptions extends AuthOptions {
+interface ServerOptions extends AuthOptions {
   readonly kernel: Kernel
   readonly routes: readonly Route[]
-  readonly patience?: Patience
+  readonly patience?: RequestDeadlines
 }
 
 /** How long a request may take to arrive, in milliseconds; an answer may take any time. */
-export interface Patience {
+export interface RequestDeadlines {
   /** Headers and body of any request. */
   readonly requestMs: number
   /** A streamed body, which is read as it comes: the largest import over a slow line. */
   readonly streamMs: number
-  /** How often it is looked for requests that are late. */
+  /** How often late requests are searched for. */
   readonly checkMs: number
 }
 
-const PATIENCE: Patience = { requestMs: 60_000, streamMs: 3_600_000, checkMs: 10_000 }
+const PATIENCE: RequestDeadlines = { requestMs: 60_000, streamMs: 3_600_000, checkMs: 10_000 }
 const PARAM_CHARS_MAX = 8_192
 
 /** The server, ready to listen. Closing it flushes the read counters. */
@@ -56,7 +56,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   return server
 }
 
-function createFastify(kernel: Kernel, patience: Patience): FastifyInstance {
+function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInstance {
   const server = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -111,11 +111,15 @@ function urlOf({ path, greedy }: OperationSpec): string {
 /** Served without a credential besides the public operations. */
 async function loadAssets(routes: readonly Route[], kernel: Kernel): Promise<Asset[]> {
   const operations = routes.map(({ operation }) => operation)
-  const document = buildOpenapi(operations, kernel.settings.version)
+  let document: Buffer | undefined
   const openapi: Asset = {
     path: PUBLIC_PATHS.openapi,
     type: 'application/json; charset=utf-8',
-    content: Buffer.from(JSON.stringify(document)),
+    // Built for the first request: most processes are never asked for it.
+    get content() {
+      document ??= Buffer.from(JSON.stringify(buildOpenapi(operations, kernel.settings.version)))
+      return document
+    },
   }
   return [openapi, ...(await loadExplorer()), ...errorPages()]
 }

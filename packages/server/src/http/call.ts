@@ -2,27 +2,27 @@
 
 import type { ServerResponse } from 'node:http'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
-import type { Call, InParts, Once, Principal, ReplayIds } from '../platform/call.ts'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
-import { runOnce } from '../platform/idempotency.ts'
-import { runInParts } from '../platform/idempotency-parts.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Call, InParts, Once, Principal, ReplayIds } from '../platform/kernel/call.ts'
+import { runOnce } from '../platform/kernel/idempotency.ts'
+import { runInParts } from '../platform/kernel/idempotency-parts.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
 
 /** An Idempotency-Key and what must not differ between its uses. */
-export interface Keyed {
+export interface IdempotencyKey {
   readonly key: string
   /** Of a streamed body its digest: reads what is left of it. */
   content(): Promise<Uint8Array>
 }
 
-export interface CallFacts {
+interface CallFacts {
   readonly kernel: Kernel
   readonly operation: OperationSpec
   readonly request_id: string
   readonly principal: Principal
   readonly tenant_id: string
-  readonly keyed: Keyed | null
+  readonly keyed: IdempotencyKey | null
   readonly response: ServerResponse
 }
 
@@ -32,7 +32,7 @@ export class HttpCall implements Call {
   readonly request_id: string
   readonly principal: Principal
   readonly tenant_id: string
-  readonly #keyed: Keyed | null
+  readonly #keyed: IdempotencyKey | null
   readonly #response: ServerResponse
   #gone: AbortController | undefined
   #wrote = false
@@ -72,8 +72,8 @@ export class HttpCall implements Call {
     throw new Refusal(code, message, extras)
   }
 
-  read<T>(look: (db: TenantDb) => Promise<T>): Promise<T> {
-    return this.kernel.db.read(this.tenant_id, look)
+  read<T>(query: (db: TenantDb) => Promise<T>): Promise<T> {
+    return this.kernel.db.read(this.tenant_id, query)
   }
 
   transact<T>(unit: (tx: Tx) => Promise<T>): Promise<T> {
@@ -105,7 +105,7 @@ export class HttpCall implements Call {
     return reply
   }
 
-  #request({ key, content }: Keyed) {
+  #request({ key, content }: IdempotencyKey) {
     const { kernel, tenant_id, operation } = this
     return { kernel, tenant_id, operation: operation.id, status: operation.status, key, content }
   }

@@ -3,35 +3,37 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  type AcceptedReply,
   type FileReply,
   type InputOf,
   limits,
   type OperationSpec,
+  type PreviewReply,
+  REPLY_KIND,
   type StreamReply,
 } from '@custos/contract'
-import type { Handler, Principal } from '../platform/call.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Handler, Principal } from '../platform/kernel/call.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
 import { readMeter } from '../slices/tenants/index.ts'
-import { answerHeaders, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
+import { answerHeaders, type Headers, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
 import { ANONYMOUS, type Authenticator } from './authenticate.ts'
 import { authorize } from './authorize.ts'
-import { HttpCall, type Keyed } from './call.ts'
+import { HttpCall, type IdempotencyKey } from './call.ts'
 import { Coercion } from './coerce.ts'
 import { compileDefaults } from './defaults.ts'
 import { parseJsonBody, refuseSigningKey } from './json-body.ts'
-import { hasBody, readBody, streamBody } from './read-body.ts'
+import { allowStream, hasBody, readBody, streamBody } from './read-body.ts'
 import { asRefusal, renderRefusal } from './render-refusal.ts'
 import { type RequestIds, requestIds } from './request-id.ts'
-import { allowStream } from './slow-streams.ts'
 
 export interface Route {
   readonly operation: OperationSpec
   readonly handler: Handler<OperationSpec>
 }
 
-export interface Arrived {
+interface ArrivedRequest {
   readonly raw: IncomingMessage
   readonly params: unknown
   readonly query: unknown
@@ -39,7 +41,7 @@ export interface Arrived {
 
 const NDJSON_TYPE = 'application/x-ndjson'
 const SVG_TYPE = 'image/svg+xml'
-/** A picture opened as a page of its own runs nothing and loads nothing. */
+/** A picture opened as a page runs nothing and loads nothing. */
 const INERT = { 'content-security-policy': "default-src 'none'; sandbox" }
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]+$/
 const EMPTY = Buffer.alloc(0)
@@ -66,13 +68,13 @@ class Parameters {
   }
 }
 
-interface Received {
+interface ReceivedBody {
   readonly body: unknown
   /** The bytes of a body, or the SHA-256 of a streamed one. */
   content(): Promise<Uint8Array>
 }
 
-/** What is known of a request while it runs; the log line is made of it. */
+/** What is known of a request while it runs, for the log line. */
 interface Trace {
   readonly request_id: string
   /** The operation's, or HEAD. */
@@ -120,7 +122,7 @@ export class Endpoint {
     this.#bodyBytesMax = operation.body_bytes_max ?? limits.body_bytes
   }
 
-  async serve(arrived: Arrived, response: ServerResponse): Promise<void> {
+  async serve(arrived: ArrivedRequest, response: ServerResponse): Promise<void> {
     const trace: Trace = {
       request_id: this.#requestIds.of(arrived.raw.headers['x-request-id']),
       method: arrived.raw.method,
@@ -138,7 +140,7 @@ export class Endpoint {
   }
 
   /** Returns the status answered with. */
-  async #answer(arrived: Arrived, response: ServerResponse, trace: Trace): Promise<number> {
+  async #answer(arrived: ArrivedRequest, response: ServerResponse, trace: Trace): Promise<number> {
     const operation = this.#operation
     const { headers } = arrived.raw
     if (operation.access !== 'public') {
@@ -162,37 +164,40 @@ export class Endpoint {
     const input = { params, query, body } as InputOf<OperationSpec>
     const reply: unknown = await this.#handler(call, input)
 
-    // What an operator looks up is not the tenant's use.
+    // An operator's reads are not the tenant's use.
     if (!call.wrote && trace.principal.tenant_id !== '')
       readMeter(this.#kernel).count(trace.tenant_id, operation.id)
     const answering = answerHeaders(trace.request_id, operation.reply_type ?? JSON_TYPE)
     if (operation.cache_control) answering['cache-control'] = operation.cache_control
     if (call.replayed) answering['idempotency-replayed'] = 'true'
-    if (operation.reply_type === NDJSON_TYPE) {
-      // A handler of an NDJSON operation does not compile with any other reply.
-      await sendStream(response, answering, reply as StreamReply)
-      return operation.status
+    if (hasKind(reply)) return this.#sendKind(response, answering, reply)
+    const picture = operation.reply_type === SVG_TYPE
+    if (picture) Object.assign(answering, INERT)
+    const text = picture ? String(reply) : JSON.stringify(reply)
+    sendText(response, operation.status, answering, text)
+    return operation.status
+  }
+
+  async #sendKind(
+    response: ServerResponse,
+    answering: Headers,
+    reply: ReplyOfKind,
+  ): Promise<number> {
+    const { status } = this.#operation
+    switch (reply[REPLY_KIND]) {
+      case 'stream':
+        await sendStream(response, { ...answering, 'content-type': NDJSON_TYPE }, reply)
+        return status
+      case 'file':
+        sendFile(response, status, answering, reply)
+        return status
+      case 'accepted':
+        sendText(response, ACCEPTED, answering, JSON.stringify(reply.accepted))
+        return ACCEPTED
+      case 'preview':
+        sendText(response, OK, answering, JSON.stringify(reply.previewed))
+        return OK
     }
-    if (operation.may_stream && isStream(reply)) {
-      await sendStream(response, { ...answering, 'content-type': NDJSON_TYPE }, reply)
-      return operation.status
-    }
-    if (operation.file_types && isFile(reply)) {
-      sendFile(response, operation.status, answering, reply)
-      return operation.status
-    }
-    if (operation.reply_type === SVG_TYPE) {
-      sendText(response, operation.status, { ...answering, ...INERT }, String(reply))
-      return operation.status
-    }
-    if (operation.preview !== undefined && isPreviewed(reply)) {
-      sendText(response, OK, answering, JSON.stringify(reply.previewed))
-      return OK
-    }
-    const waits = operation.accepted !== undefined && isAccepted(reply)
-    const status = waits ? ACCEPTED : operation.status
-    sendText(response, status, answering, JSON.stringify(waits ? reply.accepted : reply))
-    return status
   }
 
   // What a router gives for the rest of a path has no name there.
@@ -205,7 +210,7 @@ export class Endpoint {
     return this.#body !== null || this.#bodyType === NDJSON_TYPE
   }
 
-  async #readBody(raw: IncomingMessage): Promise<Received> {
+  async #readBody(raw: IncomingMessage): Promise<ReceivedBody> {
     const announced = hasBody(raw)
     const typed = raw.headers['content-type'] !== undefined && this.#operation.method !== 'GET'
     if (this.#authenticator.isLocal ? announced || typed : announced && this.#takesBody)
@@ -222,7 +227,7 @@ export class Endpoint {
     return { body, content: async () => bytes }
   }
 
-  #streamedBody(raw: IncomingMessage): Received {
+  #streamedBody(raw: IncomingMessage): ReceivedBody {
     const keyed = this.#operation.idempotent && raw.headers['idempotency-key'] !== undefined
     const digest = keyed ? createHash('sha256') : null
     allowStream(raw, this.#streamMs)
@@ -277,17 +282,10 @@ const OK = 200
 /** What waits for a person is not done yet. */
 const ACCEPTED = 202
 
-const isAccepted = (reply: unknown): reply is { accepted: unknown } =>
-  typeof reply === 'object' && reply !== null && 'accepted' in reply
+type ReplyOfKind = StreamReply | FileReply | AcceptedReply<unknown> | PreviewReply<unknown>
 
-const isPreviewed = (reply: unknown): reply is { previewed: unknown } =>
-  typeof reply === 'object' && reply !== null && 'previewed' in reply
-
-const isFile = (reply: unknown): reply is FileReply =>
-  typeof reply === 'object' && reply !== null && 'file' in reply && 'type' in reply
-
-const isStream = (reply: unknown): reply is StreamReply =>
-  typeof reply === 'object' && reply !== null && 'stream' in reply
+const hasKind = (reply: unknown): reply is ReplyOfKind =>
+  typeof reply === 'object' && reply !== null && REPLY_KIND in reply
 
 function mediaType(header: string | undefined): string {
   if (header === undefined) return ''
@@ -298,8 +296,8 @@ function mediaType(header: string | undefined): string {
 function keyedBy(
   operation: OperationSpec,
   header: string | string[] | undefined,
-  { params, query, content }: { params: unknown; query: unknown; content: Received['content'] },
-): Keyed | null {
+  { params, query, content }: { params: unknown; query: unknown; content: ReceivedBody['content'] },
+): IdempotencyKey | null {
   if (!operation.idempotent || header === undefined) return null
   const key = String(header)
   if (key.length > limits.idempotency_key_chars || !IDEMPOTENCY_KEY.test(key))

@@ -1,11 +1,11 @@
-// The pages that `type` of a problem leads to: /errors, and one for each refusal code.
+// The pages that the `type` of a problem links to: /errors, and one per refusal code.
 
 import { type Remedy, refusals, remedies } from '@custos/contract'
 import type { Asset } from './explorer.ts'
 
 const INDEX = '/errors'
 
-/** The page of a code, as every problem names it (RFC 9457, 3.1.1). */
+/** Path of the page of a code: the `type` of a problem (RFC 9457, 3.1.1). */
 export const errorPath = (code: string): string => `${INDEX}/${code}`
 
 interface Explained extends Remedy {
@@ -14,7 +14,7 @@ interface Explained extends Remedy {
   readonly title: string
 }
 
-/** HTML without scripts or styles, from the tables of the contract alone. */
+/** HTML without scripts or styles, generated from the contract. */
 export function errorPages(): Asset[] {
   const texts = new Map(Object.entries(remedies))
   const explained = Object.entries(refusals).flatMap(([code, refusal]): Explained[] => {
@@ -48,7 +48,7 @@ function indexOf(explained: readonly Explained[]): string {
   })
   return documentOf('Refusals', [
     '<h1>Refusals</h1>',
-    '<p>What an answer of 400 and above carries in <code>error</code>. The codes are stable;',
+    '<p>The values of <code>error</code> in replies of 400 and above. The codes are stable;',
     'texts may change.</p>',
     '<table>',
     '<thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead>',
@@ -78,7 +78,7 @@ function documentOf(title: string, body: readonly string[]): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** Text of the tables as HTML: code in backticks, nothing else. */
+/** A text of the contract as HTML; backticks mark code. */
 const toHtml = (text: string): string =>
   text
     .replaceAll(/[&<>]/g, (character) => ENTITIES[character] ?? character)

@@ -9,7 +9,7 @@ export interface Asset {
   readonly content: Buffer
 }
 
-/** What the explorer is made of, served without a credential. */
+/** The files of the explorer, served without a credential. */
 export const PUBLIC_PATHS = {
   openapi: '/openapi.json',
   docs: '/docs',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { deleteRecord, findRecord, insertRecord } from '../platform/db/idempotency.sql.ts'
-import { IDEMPOTENCY_US, sweepIdempotency } from '../platform/idempotency.ts'
+import { IDEMPOTENCY_US, sweepIdempotency } from '../platform/kernel/idempotency.ts'
 import { calendarMonth, loadUsage } from '../slices/tenants/index.ts'
 import {
   makeTenant,

@@ -168,7 +168,8 @@ export class OpenapiParts {
     if (!isRecord(schema) || !isRecord(schema['properties'])) return []
     const required = Array.isArray(schema['required']) ? schema['required'] : []
     return Object.entries(schema['properties']).map(([name, property]) => {
-      const { description, examples, ...rest } = this.schemas.field(name, property)
+      const { examples, ...written } = this.schemas.field(name, property)
+      const { description = meaningOf(property), ...rest } = written
       const [example] = Array.isArray(examples) ? examples : []
       return {
         name,
@@ -203,6 +204,9 @@ export class OpenapiParts {
 }
 
 const ALSO = 'Also the shared refusals'
+
+/** What a named schema says of itself. */
+const meaningOf = (schema: unknown) => (isRecord(schema) ? schema['description'] : undefined)
 
 const responseName = (status: number): string => RESPONSES[status]?.name ?? `Status${status}`
 const headerReference = (name: string) => ({ $ref: `#/components/headers/${name}` })

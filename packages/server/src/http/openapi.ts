@@ -14,13 +14,17 @@ export function buildOpenapi(operations: readonly OperationSpec[], version: stri
     path[operation.method.toLowerCase()] = describeOperation(operation, parts)
     paths[operation.path] = path
   }
-  const tags = [...new Set(operations.map(groupOf))].map((name) => ({ name }))
+  const tags = [...new Set(operations.map(groupOf))].map((name) => ({
+    name,
+    description: GROUPS[name],
+  }))
   return {
     openapi: '3.1.0',
     info: {
       title: 'Custos',
       version,
       summary: 'Governed memory for AI agents',
+      description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
@@ -35,9 +39,47 @@ export function buildOpenapi(operations: readonly OperationSpec[], version: stri
 
 const groupOf = ({ id }: OperationSpec): string => id.split('.')[0] ?? id
 
+const INTRODUCTION =
+  'Requests and replies are JSON in UTF-8 unless an operation says otherwise. Send an API key as ' +
+  '`Authorization: Bearer <key>` or `X-API-Key: <key>`; in local mode no key is needed. A refusal ' +
+  'is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
+  '`/errors/{code}`. `x-access` says who may call an operation, `x-scope` which scope a tenant ' +
+  'key needs, and `x-refusals` which codes it may return beside `x-common-refusals`. Lists are ' +
+  'paged by `limit` and `cursor`. Operations with an `Idempotency-Key` header can be retried ' +
+  'safely.'
+
+/** What the operations of each group are about. */
+const GROUPS: Readonly<Record<string, string>> = {
+  approvals: 'Approval requests, signed decisions and the approvers who may make them',
+  artifacts: 'Registry of models and adapters',
+  assurance: 'Checks that the service runs on itself',
+  cgr: 'Reputation of agents: governed decisions, outcomes, reviews, scores and attestations',
+  compliance: 'Conformance audits and badges of tenants',
+  compositions: 'Registry of combined artifacts and data, with the licences that apply',
+  decisions: 'Trail of decisions of agents',
+  erasure: 'Erasure of memories and its certificates',
+  gcrumbs: 'The audit log of a tenant: entries, signed checkpoints and proofs',
+  governance: 'Policies and their evaluation',
+  jobs: 'Work that continues after the reply',
+  keys: 'API keys of a tenant',
+  landing: 'Registry of certificates for artifacts that go into production',
+  manifold: 'Map of decisions by content and outcome',
+  memory: 'Memory stores: writing, retrieving, moving and erasing memories',
+  monitoring: 'Statistics for dashboards',
+  offboarding: 'Destroying the keys of a tenant that leaves',
+  platform: 'Probes for orchestrators',
+  provenance: 'Registry of sealed training corpora',
+  reports: 'Regulatory reports on the evidence on record',
+  retention: 'Retention periods and legal holds of stores',
+  subjects: 'Requests of data subjects for erasure or access',
+  templates: 'Predefined world models',
+  tenants: 'Tenants and their usage',
+  world_model: 'Types of objects, links and actions, and the actions that were invoked',
+}
+
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key as a bearer token' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key' },
 }
 
 function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json {
@@ -51,7 +93,7 @@ function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json 
     ...(operation.access === 'public' ? { security: [] } : {}),
     'x-access': operation.access,
     ...(operation.scope ? { 'x-scope': operation.scope } : {}),
-    ...(operation.scopes_too ? { 'x-scopes-too': operation.scopes_too } : {}),
+    ...(operation.extra_scopes ? { 'x-scopes-too': operation.extra_scopes } : {}),
     'x-refusals': codes.filter((code) => !COMMON.has(code)),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(operation, parts),

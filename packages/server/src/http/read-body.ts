@@ -2,6 +2,7 @@
 
 import type { Hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { Refusal } from '../platform/refusal.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -66,3 +67,25 @@ const tooLarge = (bytesMax: number) =>
   new Refusal('body_too_large', `The body may have ${bytesMax} bytes at most`)
 
 const cutOff = () => new Refusal('bad_request', 'The body ended before it was complete')
+
+const streaming = new WeakSet<Socket>()
+
+/** Whether the server's own deadline is not meant for what arrives on the connection now. */
+export const isStreaming = (socket: Socket): boolean => streaming.has(socket)
+
+/**
+ * Gives the body of a request its own deadline, in place of the server's. The connection is
+ * cut when it passes: the reader of the body is told so.
+ */
+export function allowStream(raw: IncomingMessage, streamMs: number): void {
+  const { socket } = raw
+  streaming.add(socket)
+  const deadline = setTimeout(() => raw.destroy(), streamMs)
+  deadline.unref()
+  const arrived = () => {
+    clearTimeout(deadline)
+    streaming.delete(socket)
+  }
+  raw.once('end', arrived)
+  raw.once('close', arrived)
+}

@@ -7,7 +7,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
 import { errorPath } from './error-pages.ts'
 
-export interface Rendered {
+interface Rendered {
   readonly status: number
   readonly headers: Headers
   readonly text: string

@@ -1,7 +1,7 @@
 // The id a request is known by in its answer and in the log.
 
 import type { Ids } from '../platform/ids.ts'
-import { perKernel } from '../platform/kernel.ts'
+import { perKernel } from '../platform/kernel/kernel.ts'
 
 const FORM = /^[A-Za-z0-9._-]{1,64}$/
 const COUNT_END = 2 ** 32

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import type { Patience } from './bind.ts'
+import type { RequestDeadlines } from './bind.ts'
 import { makeTenant, startTestServer } from './testing/edge-server.ts'
 
 const LONG_MS = 3_600_000
@@ -17,7 +17,7 @@ interface Slow {
 
 /** A server with a tenant, and a way to begin requests that it never gets to the end of. */
 async function withServer(
-  patience: Patience,
+  patience: RequestDeadlines,
   act: (begin: (path: string, length: number, key?: string) => Promise<Slow>) => Promise<void>,
 ): Promise<void> {
   const service = await startTestServer({ patience })

@@ -3,13 +3,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { sendText } from './answer.ts'
 import { errorPath } from './error-pages.ts'
+import { isStreaming } from './read-body.ts'
 import { renderRefusal } from './render-refusal.ts'
 import { requestIds } from './request-id.ts'
-import { isStreaming } from './slow-streams.ts'
 
 /** The methods an operation is reached by: what answers GET answers HEAD (RFC 9110, 9.3.2). */
 export const servedMethods = (method: OperationSpec['method']) =>

@@ -32,9 +32,6 @@ export function systemClock(floor_us = 0): ProcessClock {
   }
 }
 
-/** For libraries that take no other time; its microseconds are cut off. */
-export const toDate = (us: number): Date => new Date(Math.floor(us / 1_000))
-
 /** Microseconds by the machine's clock as it is set now, which may go back. */
 export const wallTime = (): number => Date.now() * 1_000
 

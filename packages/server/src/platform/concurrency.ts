@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from './refusal.ts'
 
 /** What can change between the read that a unit of work is prepared from and the unit itself. */
-export type ConflictSubject =
+type ConflictSubject =
   | 'approver'
   | 'decision_id'
   | 'erasure_plan'
@@ -30,7 +30,7 @@ export class Conflict extends Error {
   }
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly on: ConflictSubject
   /** How often `act` runs at most. */
   readonly attempts: number
@@ -58,7 +58,7 @@ export async function retryOnConflict<T>(
   }
 }
 
-export interface KeyedQueue {
+interface KeyedQueue {
   /** Runs `act` once all earlier work of the key has ended, whether it failed or not. */
   run<T>(key: string, act: () => Promise<T>): Promise<T>
   /** Resolves when all work queued so far, of every key, has ended. Never rejects. */
@@ -88,7 +88,7 @@ export function keyedQueue(): KeyedQueue {
 
 const ignore = (): void => {}
 
-export interface Semaphore {
+interface Semaphore {
   run<T>(act: () => Promise<T>): Promise<T>
 }
 

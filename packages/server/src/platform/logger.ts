@@ -2,7 +2,7 @@
 
 import pino from 'pino'
 
-export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
+type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 export interface Logger {
   info(event: string, fields?: LogFields): void

@@ -1,6 +1,6 @@
 // Pure: a cache of bounded size that drops the entry unused for longest.
 
-export interface LruOptions<V> {
+interface LruOptions<V> {
   /** The sum of the weights kept at most; where nothing is weighed, the number of entries. */
   readonly max: number
   /** Default: 1 for each entry. */

@@ -23,7 +23,7 @@ export interface Page {
   }
 }
 
-/** Refuses a cursor that is not one of ours. */
+/** Refuses a cursor that this service did not make. */
 export function pageOf(query: PageQuery | undefined, fallback: number): Page {
   const limit = query?.limit ?? fallback
   const offset = query?.cursor === undefined ? (query?.offset ?? 0) : readCursor(query.cursor)

@@ -1,5 +1,6 @@
 // Schema validation: compiled on first use, errors in the FastAPI list shape, never the input.
 
+import { limits } from '@custos/contract'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
@@ -49,6 +50,25 @@ export class Shape {
 export const validationDetail = (loc: Loc, msg: string, type: string): Refusal =>
   new Refusal('validation', undefined, { detail: [{ loc, msg, type }] })
 
+/** Refuses metadata that is nested too deep or too long. `loc`: its place in the body. */
+export function requireMetadataLimits(loc: Loc, metadata: object): void {
+  if (isDeeper(metadata, limits.metadata_depth))
+    throw validationDetail(
+      loc,
+      `metadata is nested ${limits.metadata_depth} levels at most`,
+      'too_long',
+    )
+  if (Buffer.byteLength(JSON.stringify(metadata)) > limits.metadata_bytes)
+    throw validationDetail(loc, `metadata has ${limits.metadata_bytes} bytes at most`, 'too_long')
+}
+
+/** Recurses `levels` deep at most: the body parser does not bound the depth of import lines. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((member) => isDeeper(member, levels - 1))
+}
+
 // Each comes with an error for the branch, or for the property, that says more.
 const TOLD_BY_OTHERS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
 
@@ -91,7 +111,7 @@ function segments(pointer: string, root: unknown): (string | number)[] {
     .map((escaped) => {
       const name = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
       const isIndex = Array.isArray(at)
-      // Walks along to tell an array position from a key that looks like one.
+      // Walks along to tell an array position from a key of digits.
       at = isObject(at) ? at[name] : undefined
       return isIndex ? Number(name) : name.slice(0, SEGMENT_CHARS_MAX).toWellFormed()
     })

@@ -2,7 +2,7 @@
 
 import type { TestContext } from 'node:test'
 import { openKernel } from '../app/open-kernel.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { openCuttingProxy } from './cutting-proxy.ts'
 import { createDatabase } from './postgres.ts'
 import { sharedConfig } from './two-kernels.ts'

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-export interface CuttingProxy {
+interface CuttingProxy {
   /** The same URL through the proxy. */
   readonly url: string
   /** From now on connections end right after they have carried these bytes to the server. */

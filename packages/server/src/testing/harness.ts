@@ -3,7 +3,7 @@
 import { type Service, startService } from '../app/start.ts'
 import { type Config, parseConfig } from '../config/config.ts'
 import type { ProcessClock } from '../platform/clock.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { openTestData, type TestData } from './test-data.ts'
 
 export const OPERATOR_KEY = 'operator-key-for-tests-0123456789'
@@ -63,7 +63,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
 }
 
 /** The file of the embedded engine's data, for tests that look at it or alter it. */
-export function databaseFile({ db }: Kernel): string {
+function databaseFile({ db }: Kernel): string {
   if (db.source.engine !== 'sqlite') throw new Error('the data is not in a file')
   return db.source.path
 }

@@ -1,7 +1,7 @@
 // Vectors of hashed words and letters, for a loopback embedding service: near spellings are near.
 
+import { sortCombiningMarks } from '../platform/combining-marks.ts'
 import { type LocalEmbedder, quantise } from '../platform/embed/embedder.ts'
-import { orderMarks } from '../platform/mark-order.ts'
 
 const DIMENSIONS = 256
 /** Trigrams are many and shared by unrelated words: each counts for less than the word it is in. */
@@ -28,7 +28,7 @@ export function createHashingEmbedder(): LocalEmbedder {
 
 function embedText(text: string): Int8Array {
   const sums = new Float64Array(DIMENSIONS)
-  for (const match of orderMarks(text).normalize('NFKC').toLowerCase().matchAll(WORD)) {
+  for (const match of sortCombiningMarks(text).normalize('NFKC').toLowerCase().matchAll(WORD)) {
     const word = `<${match[0].slice(0, WORD_UNITS_MAX)}>`
     addFeature(sums, hashOf(word, 0, word.length), 1)
     for (let at = 0; at + 3 <= word.length; at++) {

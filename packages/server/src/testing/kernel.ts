@@ -3,7 +3,7 @@
 import { type OpenKernel, openKernel } from '../app/open-kernel.ts'
 import { parseConfig } from '../config/config.ts'
 import { databasePath } from '../platform/db/data-dir.ts'
-import type { Kernel } from '../platform/kernel.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
 import { openTestData } from './test-data.ts'
 
 export interface TestKernel {

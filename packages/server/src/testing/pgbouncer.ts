@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { findFreePort, give, isReady, unprivileged } from './postgres-cluster.ts'
 
-export interface Pooler {
+interface Pooler {
   /** The database through the pooler. */
   readonly url: string
   stop(): Promise<void>

@@ -38,7 +38,7 @@ export interface Cluster {
 }
 
 /** Whose rights a server has; none: ours. */
-export interface Owner {
+interface Owner {
   readonly uid?: number
   readonly gid?: number
 }

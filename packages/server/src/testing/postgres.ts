@@ -7,10 +7,10 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { systemClock } from '../platform/clock.ts'
-import { migratePostgres } from '../platform/db/migrate-postgres.ts'
-import { APP_ROLE } from '../platform/db/postgres-access.ts'
-import { withPostgres } from '../platform/db/postgres-connection.ts'
-import { PostgresEngine, type PostgresOptions } from '../platform/db/postgres-engine.ts'
+import { APP_ROLE } from '../platform/db/postgres/access.ts'
+import { withPostgres } from '../platform/db/postgres/connection.ts'
+import { PostgresEngine, type PostgresOptions } from '../platform/db/postgres/engine.ts'
+import { migratePostgres } from '../platform/db/postgres/migrate.ts'
 
 export interface TestDatabase {
   /** A superuser's URL. */
@@ -21,7 +21,7 @@ export interface TestDatabase {
 let cluster: Promise<string> | undefined
 
 /** The URL of a superuser's database; PostgreSQL is started once per process, or it throws. */
-export function clusterUrl(): Promise<string> {
+function clusterUrl(): Promise<string> {
   cluster ??= givenUrl() ?? startKeeper()
   return cluster
 }

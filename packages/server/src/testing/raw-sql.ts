@@ -1,7 +1,7 @@
 // SQL behind the service's back, on whichever engine it runs: tests look at rows and alter them.
 
 import { DatabaseSync } from 'node:sqlite'
-import { withPostgres } from '../platform/db/postgres-connection.ts'
+import { withPostgres } from '../platform/db/postgres/connection.ts'
 import type { TestService } from './harness.ts'
 
 type Row = Readonly<Record<string, unknown>>

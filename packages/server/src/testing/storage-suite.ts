@@ -12,7 +12,7 @@ import {
   type Tx,
   update,
 } from '../platform/db/tenant-db.ts'
-import { runOnce } from '../platform/idempotency.ts'
+import { runOnce } from '../platform/kernel/idempotency.ts'
 import { openTestKernel } from './kernel.ts'
 import {
   type Guarantees,

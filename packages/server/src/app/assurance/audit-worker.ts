@@ -23,7 +23,7 @@ const TIMEOUT_MS = 600_000
 
 const tell = (reply: AuditReply): void => parentPort?.postMessage(reply)
 
-/** Tells of each store as it is made: whoever takes over knows what to take away. */
+/** Reports each store as it is made: a process that takes over knows what to delete. */
 const tellingFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   const made = init?.method === 'POST' && String(input).endsWith('/v1/stores') && response.ok

@@ -1,13 +1,13 @@
 // Every table of the data, copied and read back: as many rows, with the same bytes.
 
+import type { PostgresConnection } from '../../platform/db/postgres/connection.ts'
 import {
   copyTable,
   digestTable,
   type MovedRows,
   movedTables,
-} from '../../platform/db/moved-tables.ts'
-import type { PostgresConnection } from '../../platform/db/postgres-connection.ts'
-import { OfflineError } from '../offline-error.ts'
+} from '../../platform/db/postgres/moved-tables.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 
 export interface MovedTable {
   readonly name: string

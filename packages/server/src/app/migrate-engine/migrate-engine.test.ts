@@ -8,11 +8,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { verifyConsistency } from '@custos/proof'
 import type { Config } from '../../config/config.ts'
-import { migratePostgres } from '../../platform/db/migrate-postgres.ts'
-import { withPostgres } from '../../platform/db/postgres-connection.ts'
+import { withPostgres } from '../../platform/db/postgres/connection.ts'
+import { migratePostgres } from '../../platform/db/postgres/migrate.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
-import { runFsck } from '../fsck/fsck.ts'
+import { casesOf } from '../../testing/sweep.ts'
+import { runFsck } from '../checks/fsck.ts'
 import { runMigrate } from '../migrate.ts'
 import { openKernel } from '../open-kernel.ts'
 import { runRestore } from '../restore/restore.ts'
@@ -250,7 +251,9 @@ test('a directory in use is refused', async () =>
     await service.stop({ keep: true })
   }))
 
-for (const point of ['begun', 'keyring', 'copied', 'proved', 'marked'])
+const POINTS = ['begun', 'keyring', 'copied', 'proved', 'marked']
+
+for (const point of casesOf(POINTS, 2))
   test(`cut off when ${point}: not served, not gone on with, and started over with --force`, () =>
     inPlace(filled, async ({ config }) => {
       const step = (name: string) => {

@@ -3,7 +3,7 @@
 import type { Config } from '../../config/config.ts'
 import { lockDataDir } from '../../platform/db/data-dir.ts'
 import type { KeyringProof } from '../../platform/keys/import/compare-keyring.ts'
-import { OfflineError } from '../offline-error.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 import { requireData } from '../open-read-only.ts'
 import type { MovedTable } from './copy-tables.ts'
 import type { TenantProof } from './prove-tenants.ts'

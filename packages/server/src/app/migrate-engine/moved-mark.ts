@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncDirectory, writeFileDurably } from '../../platform/keys/durable-file.ts'
-import { OfflineError } from '../offline-error.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 
 const FILE = 'moved-to-postgresql'
 const TEXT = `The data of this directory was moved to PostgreSQL by custos migrate-engine.

@@ -3,15 +3,15 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/config.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { loadKeys } from '../../platform/kernel/sealed-column.ts'
 import { SealError } from '../../platform/keys/seal.ts'
-import { loadKeys } from '../../platform/sealed-column.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 import { digestDocuments } from '../../slices/decisions/index.ts'
 import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
 import { descriptionColumn, loadFactsForErasure } from '../../slices/memory/index.ts'
-import { listFactPlaces, listStoreRows } from '../fsck/fsck.sql.ts'
-import type { TenantReport } from '../fsck/fsck.ts'
-import { OfflineError } from '../offline-error.ts'
+import { listFactPlaces, listStoreRows } from '../checks/fsck.sql.ts'
+import type { TenantReport } from '../checks/fsck.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 
 export interface TenantProof {
@@ -28,7 +28,7 @@ export interface TenantProof {
   readonly stores: number
 }
 
-export interface Comparison {
+interface Comparison {
   readonly from: Config
   readonly to: Config
   /** Of the check of the source, which counted. */
@@ -65,9 +65,9 @@ async function proveTenant(
   copy: ReadOnlyKernel,
   { tenant_id, counts }: TenantReport,
 ): Promise<TenantProof> {
-  const both = async <T>(what: string, look: (kernel: Kernel) => Promise<T>): Promise<T> => {
-    const one = await look(source)
-    const other = await look(copy.kernel).catch((error: unknown) => {
+  const both = async <T>(what: string, query: (kernel: Kernel) => Promise<T>): Promise<T> => {
+    const one = await query(source)
+    const other = await query(copy.kernel).catch((error: unknown) => {
       if (!(error instanceof SealError)) throw error
       throw new OfflineError(`tenant ${tenant_id}: a seal of the copy does not open (${what})`)
     })
@@ -96,8 +96,8 @@ const every = (count: number): number => Math.max(1, Math.floor(count / SAMPLE))
 async function logOf(kernel: Kernel, tenant_id: string) {
   const { keyring, settings, db } = kernel
   const signed = await keyring.checkpoints.last(tenant_id)
-  const { status, tree_size, root_hash } = await db.read(tenant_id, (look) =>
-    verifyLog(look, {
+  const { status, tree_size, root_hash } = await db.read(tenant_id, (snapshot) =>
+    verifyLog(snapshot, {
       from: UNVERIFIED,
       keys: keyring.publishedKeys(),
       origin: settings.origin,

@@ -6,7 +6,7 @@ import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 
-export interface CarryOver {
+interface CarryOver {
   /** The keyring in use, about to be replaced. */
   readonly from: string
   /** The restored one. */

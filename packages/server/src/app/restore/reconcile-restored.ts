@@ -2,7 +2,7 @@
 
 import type { Config } from '../../config/config.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { reconcileErasures } from '../../slices/erasure/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { resumeDestructions } from '../../slices/offboarding/index.ts'

@@ -3,15 +3,20 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
+import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
+import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
 import { syncDirectory } from '../../platform/keys/durable-file.ts'
 import { restoreFileKeyring } from '../../platform/keys/file/backup.ts'
+import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
+import type { Keyring } from '../../platform/keys/keyring.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
+import { checkStores } from '../checks/check-stores.ts'
 import { requireUnmoved } from '../migrate-engine/moved-mark.ts'
-import { OfflineError } from '../offline-error.ts'
 import { carryOver } from './carry-over.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
-import { requireKinship } from './require-kinship.ts'
 import { openStage, removeStages, settleDatabase, stageData } from './stage.ts'
 
 export interface RestoreOptions {
@@ -122,4 +127,38 @@ function putKeyring(dir: string, stage: string): void {
   if (existsSync(to)) renameSync(to, join(stage, 'replaced'))
   renameSync(join(stage, 'keyring'), to)
   syncDirectory(dir)
+}
+
+/** OfflineError when a tenant has no keys, or the description of a store does not open. */
+async function requireKinship(
+  database: string,
+  { dir, master_key }: { dir: string; master_key: Buffer },
+): Promise<void> {
+  const keyring = await openFileKeyring({ dir, master_key, now_us: () => 0, read_only: true })
+  const db = new SqliteSnapshots(database)
+  try {
+    const tenants = await db.read(PLATFORM, listTenantIds)
+    // What was off-boarded since the backup opens for nobody.
+    const destroyed = new Set(await keyring.listDestroyedTenants())
+    for (const tenant_id of tenants)
+      if (!destroyed.has(tenant_id)) await requireTenant(db, keyring, tenant_id)
+  } finally {
+    await db.close()
+    keyring.close()
+  }
+}
+
+async function requireTenant(
+  database: Snapshots,
+  keyring: Keyring,
+  tenant_id: string,
+): Promise<void> {
+  if (!(await keyring.hasTenant(tenant_id)))
+    throw new OfflineError(`the keyring has no keys of tenant ${tenant_id}: not of this data`)
+  await database.read(tenant_id, async (db) => {
+    // A store whose secret is gone was deleted since the backup.
+    for await (const { what } of checkStores({ keyring, db }))
+      if (what === 'the seal does not open')
+        throw new OfflineError(`data and keyring do not belong together (tenant ${tenant_id})`)
+  })
 }

@@ -15,11 +15,11 @@ import {
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { databasePath } from '../../platform/db/data-dir.ts'
-import { migrations } from '../../platform/db/migrate.ts'
-import { SqliteConnection } from '../../platform/db/sqlite-connection.ts'
+import { migrations } from '../../platform/db/migrations/migrations.ts'
+import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import { PRIVATE_DIRECTORY, PRIVATE_FILE, syncFile } from '../../platform/keys/durable-file.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 import { destroyFile } from '../admin-master-key.ts'
-import { OfflineError } from '../offline-error.ts'
 
 const PREFIX = 'restore-'
 

@@ -15,18 +15,18 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { openKernel } from '../../app/open-kernel.ts'
 import { parseConfig } from '../../config/config.ts'
-import type { Handler, HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import { type Handler, type HandlersOf, streamed } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { monitoringHandlers, platformHandlers } from '../../slices/monitoring/index.ts'
 import { ensureTenant, keysHandlers, meter, tenantsHandlers } from '../../slices/tenants/index.ts'
-import { buildServer, type Patience } from '../bind.ts'
+import { buildServer, type RequestDeadlines } from '../bind.ts'
 import type { Route } from '../endpoint.ts'
 
 export const OPERATOR_KEY = 'operator-key-for-tests-0123456789'
 
 /** Carries the types of a group and its handlers together, once both agree. */
-export const routesOf = <C extends Readonly<Record<string, OperationSpec>>>(
+const routesOf = <C extends Readonly<Record<string, OperationSpec>>>(
   group: C,
   handlers: HandlersOf<C>,
 ): Route[] =>
@@ -44,7 +44,7 @@ const Items = Type.Array(
 )
 
 /** Operations that show every habit of the edge. */
-export const probes = {
+const probes = {
   echo: operation({
     id: 'probe.echo',
     method: 'POST',
@@ -145,15 +145,16 @@ const probeHandlers: HandlersOf<typeof probes> = {
       },
     }),
 
-  lines: async (_call, { query }) => ({
-    filename: 'lines "1".ndjson',
-    stream: (async function* () {
-      for (let i = 0; i < query.count; i += 1) {
-        if (i === query.fail_at) throw new Error('a secret word')
-        yield `${JSON.stringify({ i, pad: 'x'.repeat(200) })}\n`
-      }
-    })(),
-  }),
+  lines: async (_call, { query }) =>
+    streamed({
+      filename: 'lines "1".ndjson',
+      stream: (async function* () {
+        for (let i = 0; i < query.count; i += 1) {
+          if (i === query.fail_at) throw new Error('a secret word')
+          yield `${JSON.stringify({ i, pad: 'x'.repeat(200) })}\n`
+        }
+      })(),
+    }),
 
   async upload(_call, { body }) {
     let bytes = 0
@@ -179,10 +180,10 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
-export interface TestServerOptions {
+interface TestServerOptions {
   readonly auth?: 'local' | 'required'
   readonly allowed_hosts?: readonly string[]
-  readonly patience?: Patience
+  readonly patience?: RequestDeadlines
 }
 
 /** Listens on a free loopback port until stopped. */
@@ -228,7 +229,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Got {
+interface Got {
   readonly status: number
   readonly headers: Headers
   readonly text: string

@@ -5,7 +5,7 @@ import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type TenantRow = Tables['tenants']
-export type CredentialRow = Tables['credentials']
+type CredentialRow = Tables['credentials']
 export type CredentialInfo = Omit<CredentialRow, 'key_hash'>
 
 /** A credential with the number of its tenant's policies; null: there never were any. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
 
-export interface DataDir {
+interface DataDir {
   readonly path: string
   readonly database: string
   unlock(): void

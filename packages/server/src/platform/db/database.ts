@@ -28,7 +28,7 @@ export interface Database {
    */
   transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T>
   /** Reads on one committed snapshot. */
-  read<T>(tenant_id: string, look: (db: TenantDb) => Promise<T>): Promise<T>
+  read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T>
   stats(): DatabaseStats
   close(): Promise<void>
 }

@@ -67,7 +67,7 @@ export const findOpenJobs = (db: TenantDb, kind: string) =>
   )
 
 /** Some kinds of jobs: those named, or all others. */
-export interface Kinds {
+interface Kinds {
   readonly among: 'in' | 'not in'
   readonly kinds: readonly string[]
 }

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { builder } from './builder.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
-export interface LeaseClaim {
+interface LeaseClaim {
   readonly name: string
   readonly holder: string
   readonly now_us: number
@@ -61,7 +61,7 @@ export const findHolder = async (tx: Tx, name: string, now_us: number): Promise<
 }
 
 /** Whether the holder has the lease, over or not; nobody else gets it before this unit's end. */
-export const keepLease = async (tx: Tx, name: string, holder: string): Promise<boolean> => {
+export const lockLease = async (tx: Tx, name: string, holder: string): Promise<boolean> => {
   const query = builder
     .selectFrom('leases')
     .select('holder')
@@ -72,7 +72,7 @@ export const keepLease = async (tx: Tx, name: string, holder: string): Promise<b
 }
 
 /** Names that begin so, of leases that nobody has given back or extended in time. */
-export const listOverdue = (db: TenantDb, prefix: string, now_us: number) =>
+export const listExpired = (db: TenantDb, prefix: string, now_us: number) =>
   db.all(
     builder
       .selectFrom('leases')

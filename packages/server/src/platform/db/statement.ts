@@ -29,14 +29,14 @@ function placeAt(path: Path): object {
 }
 
 /** A statement in the words of one engine, and where its named parameters go. */
-export interface Bound<P> {
+interface Bound<P> {
   readonly sql: string
   /** Values in binding order for one tenant. */
   bind(tenant_id: string, params: P): unknown[]
 }
 
 /** A statement for PostgreSQL; the same text has the same name in every process. */
-export interface PostgresStatement<P> extends Bound<P> {
+interface PostgresStatement<P> extends Bound<P> {
   readonly name: string
 }
 
@@ -44,7 +44,7 @@ export interface PostgresStatement<P> extends Bound<P> {
 export interface Statement<P, O> extends Bound<P> {
   /** The same statement for PostgreSQL, compiled when it is first asked for. */
   postgres(): PostgresStatement<P>
-  /** Type-level only: what a row looks like. */
+  /** Type-level only: the members of a row. */
   readonly row?: O
 }
 

@@ -43,7 +43,7 @@ export class EmbedderUnavailable extends Error {
   /** When to ask again. */
   readonly retry_after_ms: number
 
-  /** `reason` is a word of ours. */
+  /** `reason` is one of this service's own words. */
   constructor(reason: string, retry_after_ms: number) {
     super(`the embedder is unavailable: ${reason}`)
     this.name = 'EmbedderUnavailable'
@@ -56,7 +56,7 @@ export class EmbedderUnavailable extends Error {
 export class EmbedderRefused extends Error {
   readonly reason: string
 
-  /** `reason` is a word of ours. */
+  /** `reason` is one of this service's own words. */
   constructor(reason: string) {
     super(`the embedder cannot be used: ${reason}`)
     this.name = 'EmbedderRefused'

@@ -26,7 +26,7 @@ interface OnnxRuntime {
 
 type MakeTensor = new (type: 'int64', data: BigInt64Array, dims: readonly number[]) => unknown
 
-export interface OnnxParts {
+interface OnnxParts {
   readonly session: OnnxSession
   readonly Tensor: MakeTensor
   readonly vocabulary: Vocabulary

@@ -41,7 +41,7 @@ export interface JobContext {
   readonly signal: AbortSignal
 }
 
-/** Not at its end: it goes on after so long, behind every job that is due by then. */
+/** Not ended: it continues after this time, after every job that is due by then. */
 export interface JobPause {
   readonly again_ms: number
 }
@@ -69,7 +69,7 @@ export interface JobQueue {
   register(kind: string, runner: JobRunner, traits?: JobTraits): void
   /** Of a kind this process knows. */
   traitsOf(kind: string): JobTraits
-  /** In the caller's unit: once that is durable it is ended, and whoever is at it stops. */
+  /** In the caller's unit: once that is durable the job has ended, and the process running it stops. */
   cancel(tx: Tx, job_id: string): Promise<Cancelled>
   /** Starts the worker; jobs whose lease has run out are taken up again. */
   start(): void

@@ -7,9 +7,9 @@ import type { Tx } from '../db/tenant-db.ts'
 import { type Job, type JobContext, JobEnded } from './queue.ts'
 
 const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
-/** A lease is extended so many times before it could run out. */
+/** Renewals within the period of a lease. */
 const EXTENSIONS = 3
-/** How often a job that can be cancelled is looked at: the row is written by any process. */
+/** How often the row of a job that can be cancelled is read: any process may write it. */
 const LOOK_MS = 500
 
 interface RunningParts {
@@ -71,7 +71,7 @@ export class Running implements JobContext {
   async during<T>(act: () => Promise<T>): Promise<T> {
     const { lease_ms, cancellable } = this.#parts
     const extending = every(lease_ms / EXTENSIONS, () => this.save(this.#lease()))
-    const looking = cancellable ? every(LOOK_MS, () => this.#look()) : null
+    const polling = cancellable ? every(LOOK_MS, () => this.#look()) : null
     try {
       return await act()
     } finally {

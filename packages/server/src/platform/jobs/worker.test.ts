@@ -7,7 +7,7 @@ import { openTwoKernels } from '../../testing/two-kernels.ts'
 import { PLATFORM } from '../db/database.ts'
 import { findDueJob, findJob } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
-import type { Kernel } from '../kernel.ts'
+import type { Kernel } from '../kernel/kernel.ts'
 import { type Job, type JobContext, JobEnded, type JobTraits } from './queue.ts'
 
 const LEASE_MS = 1_500

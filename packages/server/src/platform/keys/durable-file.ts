@@ -1,11 +1,11 @@
-// Writing files so that they are there, whole, after a power cut.
+// Writes files so that they survive a power cut completely.
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 
 export const PRIVATE_FILE = 0o600
 export const PRIVATE_DIRECTORY = 0o700
 
-/** `write` may be short (disk nearly full, a signal): goes on until all of `bytes` is out. */
+/** `write` may be short (disk nearly full, a signal): continues until all of `bytes` is written. */
 export function writeFully(fd: number, bytes: Uint8Array, position: number | null): void {
   let done = 0
   while (done < bytes.length) {

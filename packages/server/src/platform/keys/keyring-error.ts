@@ -1,8 +1,8 @@
-// What can be wrong with a keyring, each with a code that code can branch on.
+// Errors of a keyring, each with a code that callers can branch on.
 
 import { OperatorError } from '../operator-error.ts'
 
-export type KeyringErrorCode =
+type KeyringErrorCode =
   | 'bad_master_key'
   | 'master_key_missing'
   | 'wrong_master_key'
@@ -21,7 +21,7 @@ export type KeyringErrorCode =
   | 'slot_file_truncated'
   | 'slot_file_foreign'
   | 'ledger_parts_missing'
-  | 'turn_over'
+  | 'stale_fencing_token'
   | 'ledger_copy_damaged'
   | 'ledger_copy_failed'
   | 'keyring_exists'

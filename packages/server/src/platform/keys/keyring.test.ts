@@ -1,7 +1,7 @@
-// The embedded keyring and the one on PostgreSQL do the same.
+// Both engines of the keyring give the same guarantees.
 
 import { keyringSuite } from './testing/keyring-suite.ts'
-import { filePlace, postgresPlace } from './testing/places.ts'
+import { fileLocation, postgresLocation } from './testing/locations.ts'
 
-keyringSuite('embedded', filePlace)
-keyringSuite('postgres', postgresPlace)
+keyringSuite('embedded', fileLocation)
+keyringSuite('postgres', postgresLocation)

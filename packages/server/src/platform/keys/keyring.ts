@@ -1,17 +1,20 @@
-// What the rest of the server may ask of a keyring, whatever engine keeps it.
+// The interface of a keyring, the same for both engines.
 
 import type { KeyObject } from 'node:crypto'
 
 export type SecretKind = 'fact' | 'decision'
 
-/** One key per purpose: a signature made for one can never be passed off as another. */
-export type SigningPurpose =
-  | 'decision'
-  | 'provenance'
-  | 'checkpoint'
-  | 'erasure'
-  | 'record'
-  | 'cgr_attestation'
+/** One key per purpose: a signature for one purpose never verifies for another. */
+export const SIGNING_PURPOSES = [
+  'decision',
+  'provenance',
+  'checkpoint',
+  'erasure',
+  'record',
+  'cgr_attestation',
+] as const
+
+export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
 
 /** Numbers `first … first+count-1`, each with a 32-byte secret that is already durable. */
 export interface SecretBlock {
@@ -92,7 +95,7 @@ export interface SecretRef {
  */
 export type LedgerSubjectKind = SecretKind | 'store' | 'scrub' | 'tenant'
 
-/** A record secret that a record sealed again no longer needs, and the one in its place. */
+/** A secret that a record no longer needs after it is sealed again, and its replacement. */
 export interface Renewal {
   readonly number: number
   readonly renewed_as: number
@@ -106,7 +109,7 @@ export interface Renewal {
  */
 export interface LedgerPart {
   readonly tenant_id: string
-  /** Made anew for each plan. */
+  /** Unique to each plan. */
   readonly parts_id: string
   /** 0, 1, 2 … */
   readonly part: number
@@ -154,8 +157,10 @@ export interface LedgerCompletion {
   readonly completed_us: number
 }
 
-/** A turn at the erasures of one tenant; of two the one with the greater number is the later. */
-export interface LedgerTurn {
+/**
+ * Permission to request erasures of one tenant, until a token with a greater number is issued.
+ */
+export interface FencingToken {
   readonly tenant_id: string
   readonly number: number
 }
@@ -170,14 +175,14 @@ export interface LedgerCount {
   readonly stores: number
 }
 
-/** What has been erased, kept apart from the data so that no restored backup can forget it. */
+/** What has been erased, kept apart from the data so that no restored backup loses it. */
 export interface ErasureLedger {
   /**
-   * The tenant's next turn: from here on what an earlier one requests is refused, and what it had
-   * requested is in the ledger or never will be. Whoever plans from what the ledger lists after
-   * this plans from all of it, however long another process has stood still.
+   * Issues the tenant's next token. From here on the ledger refuses requests under an earlier one;
+   * what those had requested is in the ledger or never will be. A plan made from what the ledger
+   * lists after this misses nothing, however long another process was suspended.
    */
-  takeTurn(tenant_id: string): Promise<LedgerTurn>
+  issueFencingToken(tenant_id: string): Promise<FencingToken>
   /** Durable here and in the ledger copy before it resolves. */
   addPart(part: LedgerPart): Promise<void>
   /** Must be there: parts of an entry are kept as long as the entry. */
@@ -191,11 +196,11 @@ export interface ErasureLedger {
   destroyRenewed(parts_id: string): Promise<void>
   /**
    * Durable here and in the ledger copy before it resolves; one transaction for all entries.
-   * A subject already in the ledger answers its existing row. `turn_over`, and nothing is kept,
-   * when the turn is not the tenant's last. Without a turn nothing is compared: for keyrings that
-   * nobody else has open.
+   * A subject already in the ledger returns its existing row. `stale_fencing_token`, and nothing is
+   * kept, when the token is not the tenant's last. Without a token nothing is checked: for keyrings
+   * that no other process has open.
    */
-  request(entries: readonly NewLedgerEntry[], turn?: LedgerTurn): Promise<LedgerEntry[]>
+  request(entries: readonly NewLedgerEntry[], token?: FencingToken): Promise<LedgerEntry[]>
   /** Durable here and in the copy; a completed row keeps its first certificate. */
   complete(done: readonly LedgerCompletion[]): Promise<void>
   find(tenant_id: string, kind: LedgerSubjectKind, subject: string): Promise<LedgerEntry | null>
@@ -261,7 +266,7 @@ export interface Keyring {
     kind: SecretKind,
     options: { at_least: number; count?: number },
   ): Promise<SecretBlock>
-  /** null: destroyed, or never made. Asking for thousands at once is cheap. */
+  /** null: destroyed, or never made. Reading thousands at once is cheap. */
   secrets(
     tenant_id: string,
     kind: SecretKind,
@@ -292,8 +297,8 @@ export interface Keyring {
   readonly checkpoints: CheckpointStore
 
   /**
-   * On PostgreSQL only: writes every secret again under new keys and the tables' files anew, so
-   * that what is left of deleted rows opens nothing. The role must own the tables.
+   * On PostgreSQL only: writes every secret again under new keys and rewrites the tables' files, so
+   * that the remains of deleted rows open nothing. The role must own the tables.
    */
   rewriteSecrets?(): Promise<Rewritten>
 

@@ -1,4 +1,4 @@
-// Where the master key comes from: the operator, or a file made on the first start.
+// Loads the master key from the configuration, or from a file that the first start creates.
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -7,9 +7,9 @@ import { syncDirectory, writeFileDurably } from './durable-file.ts'
 import { KeyringError } from './keyring-error.ts'
 import { KEY_BYTES } from './wrap.ts'
 
-export interface MasterKey {
+interface MasterKey {
   readonly key: Buffer
-  /** True when this call made the key: the operator should be told once. */
+  /** True when this call created the key: the operator should be informed once. */
   readonly generated: boolean
 }
 
@@ -17,9 +17,9 @@ const FILE = 'master.key'
 const HEX = /^[0-9a-fA-F]{64}$/
 
 /**
- * The key given (64 hex digits), else that of `<data_dir>/master.key`, else a new one written
- * there with mode 0600. Never a new one beside a keyring that needs the old: that would end
- * in an unreadable keyring, so it is `master_key_missing`.
+ * The configured key (64 hex digits), else that of `<data_dir>/master.key`, else a new one written
+ * there with mode 0600. `master_key_missing` instead of a new key when there is a keyring, which
+ * a new key could not open.
  */
 export function loadMasterKey(options: {
   given?: string | undefined
@@ -47,8 +47,8 @@ function readKeyFile(path: string): Buffer {
   return parseMasterKey(readFileSync(path, 'utf8').trim(), `${path}: the`)
 }
 
-// Written whole beside its place and then linked there: a crash leaves no half a key, and of
-// two first starts at once one wins and the other uses the winner's key.
+// Written to a draft and then linked to its path: a crash leaves no partial key, and of two first
+// starts at once one wins and the other uses the winner's key.
 function generateKeyFile(data_dir: string, path: string): MasterKey {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const key = randomBytes(KEY_BYTES)

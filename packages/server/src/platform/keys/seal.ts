@@ -1,4 +1,4 @@
-// Sealing bytes: AES-256-GCM with a random nonce in front and the tag behind.
+// Seals bytes with AES-256-GCM: nonce, ciphertext, tag.
 
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto'
 
@@ -42,7 +42,7 @@ export function open(key: KeyObject, aad: Uint8Array, sealed: Uint8Array): Buffe
   return openWithNonce({ key, aad, nonce }, sealed.subarray(NONCE_BYTES))
 }
 
-export interface SealInputs {
+interface SealInputs {
   readonly key: KeyObject
   readonly aad: Uint8Array
   /** 12 bytes. */

@@ -3,6 +3,12 @@
 export const SECRET_BYTES = 32
 const ZERO = Buffer.alloc(SECRET_BYTES)
 
+export interface NumberedSecret {
+  readonly number: number
+  /** 32 bytes. */
+  readonly secret: Buffer
+}
+
 /** Whether the secret was destroyed or never written: 32 zeros. */
 export function isErased(secret: Uint8Array): boolean {
   return ZERO.equals(secret)
@@ -15,7 +21,7 @@ export function copySecret(secret: Uint8Array): Buffer {
   return copy
 }
 
-/** Secret `index` of several that lie one after another; a view, not a copy. */
+/** Secret `index` of several, one after another in a buffer; a view, not a copy. */
 export function secretIn(secrets: Buffer, index: number): Buffer {
   return secrets.subarray(index * SECRET_BYTES, (index + 1) * SECRET_BYTES)
 }

@@ -1,4 +1,4 @@
-// Ed25519 signing keys: making one, and signing with it.
+// Creates Ed25519 signing keys and signs with them.
 
 import {
   createHash,

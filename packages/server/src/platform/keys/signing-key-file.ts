@@ -1,4 +1,4 @@
-// A signing key that its owner keeps in a file: Ed25519 as PKCS#8 in PEM (RFC 8410, RFC 7468).
+// Loads a signing key from its owner's file: Ed25519 as PKCS#8 in PEM (RFC 8410, RFC 7468).
 
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -13,14 +13,14 @@ export interface OwnSigner {
   readonly public_key: Buffer
   readonly key_id: string
   /** The key was made by this call. */
-  readonly made: boolean
+  readonly created: boolean
   /** 64 bytes. */
   sign(message: Uint8Array): Buffer
 }
 
 /**
- * The key of the file; one that is not there is made, with mode 0600. Without a path the key lives
- * as long as the process and is nobody's. Throws `bad_signing_key` for a file that is no such key.
+ * Loads the key from the file, or creates the file with mode 0600. Without a path the key is new
+ * and lost when the process ends. Throws `bad_signing_key` for a file without such a key.
  */
 export function openOwnSigner(path?: string): OwnSigner {
   if (path === undefined) return asSigner(signingKeyOf(newSeed()), true)
@@ -35,7 +35,7 @@ export function openOwnSigner(path?: string): OwnSigner {
 const asSigner = (key: SigningKey, made: boolean): OwnSigner => ({
   public_key: key.public_key,
   key_id: key.key_id,
-  made,
+  created: made,
   sign: (message) => signWith(key, message),
 })
 
@@ -51,7 +51,7 @@ function parsePem(path: string, pem: Buffer): KeyObject {
     const key = createPrivateKey({ key: pem, format: 'pem' })
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // Said below: what a parser says of a private key is not repeated.
+    // The error below does not repeat what a parser says about a private key.
   }
   throw new KeyringError('bad_signing_key', `${path} is not an Ed25519 private key in PEM`)
 }

@@ -1,4 +1,4 @@
-// Wrapping stored keys under the master key, each bound to what it is a key of.
+// Wraps stored keys under the master key, each bound to its kind and owner.
 
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { KeyringError } from './keyring-error.ts'
@@ -7,7 +7,7 @@ import { open, SealError, seal } from './seal.ts'
 export const KEY_BYTES = 32
 
 /** What a wrapped value is; part of the associated data, so that rows cannot be swapped. */
-export type WrapKind =
+type WrapKind =
   | 'master-check'
   | 'tenant-key'
   | 'label-salt'
@@ -15,7 +15,7 @@ export type WrapKind =
   | 'mac-root'
   | 'wrap-key'
 
-export interface Wrapped {
+interface Wrapped {
   readonly kind: WrapKind
   /** The tenant, key id or instance the value belongs to. */
   readonly owner: string
@@ -42,7 +42,7 @@ export function wrap(master: KeyObject, what: Wrapped, value: Uint8Array): Buffe
   return seal(master, associatedData(what), value)
 }
 
-/** `keyring_damaged`: the master key is checked at open, so the row itself is at fault. */
+/** `keyring_damaged`: the master key is checked at open, so the row itself is damaged. */
 export function unwrap(master: KeyObject, what: Wrapped, wrapped: Uint8Array): Buffer {
   try {
     return open(master, associatedData(what), wrapped)

@@ -2,7 +2,7 @@
 
 import type { RankedTokens } from './ranked-tokens.ts'
 
-export interface BytePairVocabulary {
+interface BytePairVocabulary {
   readonly tokens: RankedTokens
   /** Splits a text into the pieces no merge crosses; global and unicode-aware. */
   readonly piecePattern: RegExp
@@ -12,7 +12,7 @@ export interface BytePairVocabulary {
  * The longest stretch (bytes) merged at once: the cost is quadratic in it, and the caller controls
  * the text. No word comes near; a longer piece is merged in stretches of this size.
  */
-export const STRETCH_BYTES_MAX = 128
+const STRETCH_BYTES_MAX = 128
 
 const UNMERGEABLE = 0x7fffffff
 /** Of a UTF-16 unit. */

@@ -1,16 +1,16 @@
-// An approver: the words sealed, what of it is shown, and what the log says of a change.
+// Approvers: what is sealed of them, how they are shown, and their log entries.
 
 import { hash } from 'node:crypto'
 import type { Approver } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { openSealed, sealNew } from '../records/index.ts'
 import type { ApproverRow } from './approvers.sql.ts'
 
-/** What a caller wrote of a person. */
+/** What a caller wrote about a person; sealed. */
 export type ApproverContent = { readonly name: string; readonly role: string | null }
 
 const ownerOf = (tenant_id: string, approver_id: string) =>
@@ -19,22 +19,22 @@ const ownerOf = (tenant_id: string, approver_id: string) =>
 export const sealApprover = (
   kernel: Kernel,
   { tenant_id, approver_id }: { tenant_id: string; approver_id: string },
-  words: ApproverContent,
-) => sealNew(kernel, ownerOf(tenant_id, approver_id), words)
+  content: ApproverContent,
+) => sealNew(kernel, ownerOf(tenant_id, approver_id), content)
 
-function unreadable(): never {
-  throw new Refusal('unavailable', 'an approver cannot be opened')
-}
-
-/** In the order of `rows`. Refuses while one of them cannot be opened. */
+/** Opens approvers in the order of `rows`. Refuses while one of them does not open. */
 export async function openApprovers(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly ApproverRow[],
-): Promise<{ row: ApproverRow; words: ApproverContent }[]> {
+): Promise<{ row: ApproverRow; content: ApproverContent }[]> {
   const sealed = rows.map((row) => ({ ...row, owner: ownerOf(tenant_id, row.approver_id) }))
   const opened = await openSealed<ApproverContent>(kernel, tenant_id, sealed)
-  return rows.map((row, i) => ({ row, words: opened[i] ?? unreadable() }))
+  return rows.map((row, i) => {
+    const content = opened[i]
+    if (!content) throw new Refusal('unavailable', 'an approver cannot be opened')
+    return { row, content }
+  })
 }
 
 export async function showApprovers(
@@ -43,7 +43,7 @@ export async function showApprovers(
   rows: readonly ApproverRow[],
 ): Promise<Approver[]> {
   const opened = await openApprovers(kernel, tenant_id, rows)
-  return opened.map(({ row, words }) => showApprover(row, words))
+  return opened.map(({ row, content }) => showApprover(row, content))
 }
 
 export const showApprover = (row: ApproverRow, { name, role }: ApproverContent): Approver => ({

@@ -1,17 +1,25 @@
 // POST /v1/hitl/requests/{request_id}/attest: a decision by an enrolled approver's signature.
 
 import assert from 'node:assert/strict'
-import { type approvals as contract, RECORD_STATUSES } from '@custos/contract'
-import { attestationBytes, verifyEd25519 } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
+import type { approvals as contract, InputOf } from '@custos/contract'
+import { attestationBytes, type RecordKind, verifyEd25519 } from '@custos/proof'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { applyDecision, type OpenRecord } from '../records/index.ts'
+import { artifactRegistry } from '../artifacts/index.ts'
+import { compositionRegistry } from '../compositions/index.ts'
+import { landingRegistry } from '../landing/index.ts'
+import {
+  applyDecision,
+  kindOf,
+  type OpenApproval,
+  type Registry,
+  statusOf,
+} from '../records/index.ts'
+import { actionRegistry } from '../world-model/index.ts'
+import { loadRequest } from './approval-requests.ts'
 import { openApprovers } from './approver.ts'
 import { findApprover } from './approvers.sql.ts'
-import { kindOf, type OpenRequest } from './open-request.ts'
-import { loadRequest } from './reads.ts'
-import { registryOf } from './registries.ts'
 
 export const attest: Handler<typeof contract.attest> = async (call, { params, body }) => {
   const opened = await loadRequest(call, params.request_id)
@@ -21,7 +29,9 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
   const { decision, reason } = body
   const { name: approver, ...approved } = attested
   const record = await applyDecision(call, registryOf(kind), row.record_id, {
-    ...{ decision, approver, attested: approved },
+    decision,
+    approver,
+    attested: approved,
     reason: reason ?? undefined,
     require: requireActive(body.signer_id),
   })
@@ -30,33 +40,21 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
     status: decision === 'approve' ? 'approved' : 'denied',
     kind,
     record_id: row.record_id,
-    record_status: statusOf(record),
+    record_status: statusOf(record.row),
   }
 }
 
-/** Whoever was revoked meanwhile decides nothing, in the unit that decides. */
+/** Refuses, in the unit of work, an approver who was revoked meanwhile. */
 const requireActive = (approver_id: string) => async (tx: Tx) => {
   const row = await findApprover(tx, approver_id)
   if (row?.active !== 1) throw new Refusal('approver_not_found')
 }
 
-function statusOf({ row }: OpenRecord) {
-  const status = RECORD_STATUSES.find((known) => known === row.status)
-  assert(status !== undefined, 'a record has a status of the contract')
-  return status
-}
-
-interface AttestationBody {
-  readonly decision: 'approve' | 'deny'
-  readonly signer_id: string
-  readonly signature: string
-}
-
-/** By the key of an approver who is active now, over exactly this request and decision. */
+/** Verifies the signature of an active approver over this request and decision. */
 async function readAttestation(
   { kernel, tenant_id }: Call,
-  { context }: OpenRequest,
-  { decision, signer_id, signature }: AttestationBody,
+  { content: { context } }: OpenApproval,
+  { decision, signer_id, signature }: InputOf<typeof contract.attest>['body'],
 ) {
   const row = await kernel.db.read(tenant_id, (db) => findApprover(db, signer_id))
   if (row?.active !== 1) throw new Refusal('approver_not_found')
@@ -67,7 +65,7 @@ async function readAttestation(
   const [opened] = await openApprovers(kernel, tenant_id, [row])
   if (!opened) throw new Refusal('approver_not_found')
   return {
-    name: opened.words.name,
+    name: opened.content.name,
     approver_id: signer_id,
     attestation: {
       signature: bytes.toString('base64'),
@@ -77,3 +75,17 @@ async function readAttestation(
 }
 
 const HEX = /^[0-9a-fA-F]{128}$/
+
+const REGISTRIES: Readonly<Partial<Record<RecordKind, Registry>>> = {
+  action: actionRegistry,
+  artifact: artifactRegistry,
+  composition: compositionRegistry,
+  landing: landingRegistry,
+}
+
+/** The registry of a kind of record that waits. */
+export function registryOf(kind: RecordKind): Registry {
+  const registry = REGISTRIES[kind]
+  assert(registry, `a ${kind} never waits`)
+  return registry
+}

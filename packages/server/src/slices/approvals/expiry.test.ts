@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
-import { expireApprovals } from './index.ts'
+import { expireApprovals } from '../records/index.ts'
 import { ApprovingTenant, openApprovalScene, type Waiting } from './testing/approval-scene.ts'
 
 const scene = openApprovalScene()

@@ -1,24 +1,26 @@
-// The face of approvals: handlers, and what the clock does to requests.
+// The face of approvals: handlers for the HTTP layer.
 
 import type { approvals } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { changeSettings, request, requests, settings } from './approval-requests.ts'
+import {
+  approver,
+  approvers,
+  enroll,
+  revokeApprover,
+  updateApprover,
+} from './approver-operations.ts'
 import { attest } from './attest.ts'
-import { revokeApprover, updateApprover } from './change-approver.ts'
-import { enroll } from './enroll.ts'
-import * as reads from './reads.ts'
-import { changeSettings, settings } from './settings.ts'
 import { verify } from './verify.ts'
 
-export { expireApprovals } from '../records/expire-requests.ts'
-
 export const approvalsHandlers = {
-  requests: reads.requests,
-  request: reads.request,
+  requests,
+  request,
   attest,
   verify,
   enroll,
-  approvers: reads.approvers,
-  approver: reads.approver,
+  approvers,
+  approver,
   update_approver: updateApprover,
   revoke: revokeApprover,
   settings,

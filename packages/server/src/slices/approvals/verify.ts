@@ -11,15 +11,15 @@ import {
   type JsonObject,
   verifyApproval,
 } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
-import { contextOf, findRecord } from '../records/index.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { contextOf, findRecord, kindOf, type OpenApproval } from '../records/index.ts'
+import { contextHex, loadRequest, signedRecordOf, stateOf } from './approval-requests.ts'
 import { findApprover } from './approvers.sql.ts'
-import { kindOf, type OpenRequest, stateOf } from './open-request.ts'
-import { contextHex, loadRequest } from './reads.ts'
 
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const opened = await loadRequest(call, params.request_id)
-  const { row, record } = opened
+  const { row } = opened
+  const record = signedRecordOf(opened)
   const { checks, not_checked } = await verifyDecision(call, opened)
   const signer = record === null ? null : attestedBy(record)
   return {
@@ -27,7 +27,7 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
     status: stateOf(row, call.kernel.clock.now()),
     passed: checks.every(({ ok }) => ok),
     checks: checks.map((check) => ({ ...check })),
-    record: record === null ? null : { ...record },
+    record,
     signer_id: signer?.approver_id ?? null,
     signature: signer?.signature ?? null,
     context_bytes_hex: contextHex(opened),
@@ -40,8 +40,8 @@ interface ApprovalVerdict {
   readonly not_checked: readonly string[]
 }
 
-async function verifyDecision(call: Call, opened: OpenRequest): Promise<ApprovalVerdict> {
-  const { record } = opened
+async function verifyDecision(call: Call, opened: OpenApproval): Promise<ApprovalVerdict> {
+  const record = signedRecordOf(opened)
   if (record === null)
     return { checks: [refuted('decided', 'nothing was decided')], not_checked: [] }
   const { checks, not_checked } = await verifyApproval(record, call.kernel.keyring.publishedKeys())
@@ -60,9 +60,10 @@ const checked = (name: string, ok: boolean, detail: string): Check =>
 /** The row, what was sealed when it was asked for, and the record say the same. */
 function checkRequest(
   tenant_id: string,
-  { row, content, context }: OpenRequest,
+  { row, content }: OpenApproval,
   record: JsonObject,
 ): Check {
+  const { context } = content
   const principal = context['principal']
   const names = { ...content, principal: isText(principal) ? principal : null }
   const said = [contextOf(row, tenant_id, names), context, approvalContext(record)]
@@ -85,7 +86,7 @@ const MEMBERS = [
 /** What was approved is what was issued, and it names this decision. */
 async function checkIssued(
   { kernel, tenant_id }: Call,
-  { row }: OpenRequest,
+  { row }: OpenApproval,
   record: JsonObject,
 ): Promise<Check[]> {
   if (row.state !== 'approved') return []

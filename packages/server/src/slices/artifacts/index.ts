@@ -1,21 +1,17 @@
-// The face of the artifact registry: handlers, and its kind of record for approvals.
+// The face of the artifact registry: handlers, and the registry for approvals.
 
 import type { artifacts } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import { approve, certify, reject } from './decide.ts'
-import { get, integrity, list, stats, verify } from './reads.ts'
-import { register } from './register.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { registryHandlers } from '../records/index.ts'
+import { artifactRegistry, artifactView } from './artifact-registry.ts'
+import { certify, integrity, register, verify } from './operations.ts'
 
 export { artifactRegistry } from './artifact-registry.ts'
 
 export const artifactsHandlers = {
+  ...registryHandlers(artifactRegistry, artifactView),
   register,
-  stats,
-  list,
-  get,
   verify,
   integrity,
   certify,
-  approve,
-  reject,
 } satisfies HandlersOf<typeof artifacts>

@@ -1,7 +1,7 @@
 // SQL of assurance: schedules, runs, baselines.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -104,7 +104,7 @@ export async function findTenants(
 ): Promise<string[]> {
   const asked = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
   const looked = what === 'due' ? dueStatement : abandonedStatement
-  return [...(await firstOfEach<{ now_us: number }, object>(db, looked, asked)).keys()]
+  return [...(await firstRowPerTenant<{ now_us: number }, object>(db, looked, asked)).keys()]
 }
 
 export const insertRun = (tx: Tx, row: RunRow) => tx.run(insertInto(tx, 'assurance_runs', row))

@@ -1,7 +1,7 @@
 // The check `conformance`: the suite runs against this service with a credential of the moment.
 
 import type { CheckResult, Scope } from '@custos/contract'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { type Measured, type SignedAudit, signAudit } from '../compliance/index.ts'
 import { startStoreDeletion } from '../erasure/index.ts'
 import { withMomentaryKey } from '../tenants/index.ts'

@@ -2,7 +2,7 @@
 
 import type { AssuranceTrigger } from '@custos/contract'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { insertRun, listRunning, type RunRow } from './assurance.sql.ts'
 import type { CheckName } from './checks.ts'
 

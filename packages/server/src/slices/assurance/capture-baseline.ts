@@ -5,8 +5,8 @@ import {
   ASSURANCE_WAIT_S,
   type assurance as contract,
 } from '@custos/contract'
-import { accepted, type Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import { accepted, type Handler } from '../../platform/kernel/call.ts'
 import { meter } from '../tenants/index.ts'
 import { findBaselineOfRun } from './assurance.sql.ts'
 import { beginRun } from './begin-run.ts'

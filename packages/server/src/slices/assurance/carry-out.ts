@@ -10,7 +10,7 @@ import {
 } from '@custos/contract'
 import { canonicalize, type Json } from '@custos/proof'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { recordAudit, type SignedAudit } from '../compliance/index.ts'
 import { appendCrumb, nextSeq, sha256 } from '../gcrumbs/index.ts'
 import {

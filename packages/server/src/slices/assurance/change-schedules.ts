@@ -7,8 +7,8 @@ import {
   type assurance as contract,
   limits,
 } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'

@@ -1,7 +1,7 @@
 // The face of assurance.
 
 import type { assurance } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { captureBaseline } from './capture-baseline.ts'
 import { changeSchedule, createSchedule, removeSchedule } from './change-schedules.ts'
 import { baseline, drift, getRun, runs, schedules, stats } from './reads.ts'

@@ -2,7 +2,7 @@
 
 import type { AssuranceCheck, CheckResult } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import type { Measured } from '../compliance/index.ts'
 
 /** Checks of the data itself. */

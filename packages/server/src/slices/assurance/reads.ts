@@ -1,8 +1,8 @@
 // Reads of assurance: schedules, runs, the baseline, drift, counts.
 
 import { type assurance as contract, limits } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import {
   countRuns,

@@ -6,7 +6,7 @@ import {
   type CheckStatus,
   type DriftEvent,
 } from '@custos/contract'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Results } from './checks.ts'
 import type { CountName, Look, Observed } from './looker.ts'
 

@@ -1,7 +1,7 @@
 // SQL of conformance audits.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
@@ -48,7 +48,7 @@ export const findNewestAudits = (
   db: Database,
   tenants: readonly string[],
 ): Promise<Map<string, AuditSummary>> =>
-  firstOfEach(
+  firstRowPerTenant(
     db,
     newestStatement,
     tenants.map((tenant_id) => ({ tenant_id, params: {} })),

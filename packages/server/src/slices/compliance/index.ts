@@ -1,7 +1,7 @@
 // The face of compliance: audits of conformance, and what is told of them.
 
 import type { compliance } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { badgeJsonOf, badgeSvgOf, history, status } from './reads.ts'
 
 export { type Measured, recordAudit, type SignedAudit, signAudit } from './record-audit.ts'

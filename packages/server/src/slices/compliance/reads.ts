@@ -1,11 +1,11 @@
 // Reads of audits: a tenant's history, the newest of every tenant, and the public badges.
 
 import { type AuditRecord, type compliance as contract, limits } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findTenant, listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type AuditSummary, findNewestAudit, findNewestAudits, listAudits } from './audits.sql.ts'

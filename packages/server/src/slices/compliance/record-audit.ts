@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type JsonObject, signedBytes, verifyEnvelope } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { appendCrumb, nextSeq, sha256 } from '../gcrumbs/index.ts'
 import { insertAudit } from './audits.sql.ts'
 

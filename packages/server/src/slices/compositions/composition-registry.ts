@@ -1,55 +1,57 @@
-// The registry of compositions: what of one is proposed, evaluated, signed.
+// The registry of compositions: what is proposed, evaluated and signed, and how it is shown.
 
-import { TRUST_TIERS } from '@custos/contract'
+import { type Composition, LISTED_COMPOSITION_BYTES_MAX, TRUST_TIERS } from '@custos/contract'
 import {
+  type CompositionDocument,
   type CompositionRequest,
   compositionContent,
+  type LicenseVerdict,
   membersDigest,
   type ProposedMember,
 } from '@custos/proof'
-import { Refusal } from '../../platform/refusal.ts'
-import type { AdmittedProposal, Registry } from '../records/index.ts'
+import {
+  type AdmittedProposal,
+  isDocumentLarger,
+  type OpenRecord,
+  type Registry,
+  type RegistryFields,
+  rejection,
+  showRow,
+} from '../records/index.ts'
 import { examineMembers, findChanges, verdictOf } from './members.ts'
 
-export const COMPOSITION_ID = 'composition_id'
 const OPERATION = 'composition.govern'
-
-export function rejected(reasons: readonly string[], more: object = {}): Refusal {
-  return new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons, ...more } })
-}
 
 const TIERS: readonly string[] = TRUST_TIERS
 const rankOf = (tier: string): number => TIERS.indexOf(tier)
 
-/**
- * Undefined: the tier is enough.
- * @param ceiling of the credential that asked; null: none was set
- */
-export function tierReason(
-  { authority, required_trust_tier }: Pick<CompositionRequest, 'authority' | 'required_trust_tier'>,
-  ceiling: string | null,
-): string | undefined {
-  const { claimed_tier } = authority
-  const held = Math.min(rankOf(claimed_tier ?? 'untrusted'), rankOf(ceiling ?? 'root'))
-  if (held >= rankOf(required_trust_tier)) return undefined
+/** Why the trust tier is too low; undefined: it is high enough. */
+export function tierReason({
+  authority,
+  required_trust_tier,
+}: CompositionRequest): string | undefined {
+  const { claimed_tier, trust_tier } = authority
+  if (rankOf(trust_tier) >= rankOf(required_trust_tier)) return undefined
   const claimed = claimed_tier === null ? 'none is claimed' : `${claimed_tier} is claimed`
-  return `the trust tier is ${TIERS[held]} (${claimed}), and ${required_trust_tier} is required`
+  return `the trust tier is ${trust_tier} (${claimed}), and ${required_trust_tier} is required`
 }
 
-/** Everything again, as it is now; refuses where it no longer stands. */
-async function fields(proposed: AdmittedProposal<CompositionRequest>) {
-  const { request, ceiling } = proposed
-  const { members, license_verdict, reasons } = await examineMembers(proposed, request.members)
-  const tier = tierReason(request, ceiling)
+/** Examines the members again, as they are now; refuses what no longer holds. */
+async function fields(proposal: AdmittedProposal<CompositionRequest>): Promise<RegistryFields> {
+  const { request } = proposal
+  const { members, license_verdict, reasons } = await examineMembers(proposal, request.members)
+  const tier = tierReason(request)
   const changes = findChanges(request.members, members)
   const all = [...changes, ...reasons, ...(tier === undefined ? [] : [tier])]
-  if (all.length > 0) throw rejected(all)
+  if (all.length > 0) throw rejection(all)
   return {
-    ...request,
-    members,
-    member_ids: members.map(({ ref_id }) => ref_id),
-    members_digest: membersDigest(members),
-    license_verdict,
+    document: {
+      ...request,
+      members,
+      member_ids: members.map(({ ref_id }) => ref_id),
+      members_digest: membersDigest(members),
+      license_verdict,
+    },
   }
 }
 
@@ -65,19 +67,26 @@ function context(request: CompositionRequest) {
     unjudged_count: unjudged.length,
   }
   const members = request.members.map(({ ref_id, license, found }) => ({
-    ...{ ref_id, license, verified: found !== null },
+    ref_id,
+    license,
+    verified: found !== null,
     kind: found?.kind ?? 'none',
   }))
   return {
     action: OPERATION,
-    ...{ kind, target, unverified_members, unjudged, ...tiers, ...counts },
+    kind,
+    target,
+    unverified_members,
+    unjudged,
+    ...tiers,
+    ...counts,
     members: request.members.map(({ ref_id }) => ref_id),
     licenses: [...new Set(request.members.flatMap(licensesOf))],
     params: { kind, target, ...tiers, ...counts, members },
   }
 }
 
-/** As claimed, and as the record found states them. */
+/** As claimed, and as the member's record states them. */
 const licensesOf = ({ license, found }: ProposedMember): string[] => [
   license,
   ...(found?.licenses ?? []),
@@ -85,7 +94,7 @@ const licensesOf = ({ license, found }: ProposedMember): string[] => [
 
 export const compositionRegistry: Registry<CompositionRequest> = {
   kind: 'composition',
-  id_field: COMPOSITION_ID,
+  id_field: 'composition_id',
   schema_version: 'comp/1',
   standing: 'governed',
   waits: true,
@@ -95,13 +104,67 @@ export const compositionRegistry: Registry<CompositionRequest> = {
   // Members cannot be redacted: what they are would be lost.
   names: { kind: 'composition_kind', target: 'target_ref', members: 'member_ids' },
   content: compositionContent,
-  // An artifact of this artifact_ref takes the licences along.
+  // An artifact of this artifact_ref inherits the licences.
   name: ({ target_ref }) => target_ref,
   fields,
   denial: ({ policy_id, name, reason }, composition_id) =>
     policy_id === ''
-      ? rejected([reason], { composition_id })
-      : rejected([`denied by the policy ${JSON.stringify(name)}: ${reason}`], {
-          ...{ composition_id, policy_id, name, reason },
+      ? rejection([reason], { composition_id })
+      : rejection([`denied by the policy ${JSON.stringify(name)}: ${reason}`], {
+          composition_id,
+          policy_id,
+          name,
+          reason,
         }),
 }
+
+/** Only this registry proposes compositions. */
+export const requestOf = ({ request }: OpenRecord): CompositionRequest =>
+  request as CompositionRequest
+
+/** Null: nothing was signed. */
+export const documentOf = ({ document }: OpenRecord): CompositionDocument | null =>
+  document as CompositionDocument | null
+
+function showComposition(record: OpenRecord, tenant_id: string): Composition {
+  const { members, ...request } = requestOf(record)
+  const verdict = documentOf(record)?.license_verdict ?? null
+  return {
+    ...request,
+    composition_id: record.row.record_id,
+    member_count: members.length,
+    members: members.map(showMember),
+    license_verdict: verdict === null ? null : showVerdict(verdict),
+    ...showRow(record, tenant_id),
+  }
+}
+
+/** Two hundred documents of two hundred members do not fit on a page. */
+function showListed(record: OpenRecord, tenant_id: string): Composition {
+  const shown = showComposition(record, tenant_id)
+  if (!isDocumentLarger(record, LISTED_COMPOSITION_BYTES_MAX)) return shown
+  return { ...shown, document: null, license_verdict: null, members: [] }
+}
+
+export const compositionView = {
+  id: 'composition_id',
+  listKey: 'compositions',
+  show: showComposition,
+  showListed,
+} as const
+
+const showMember = ({ found, ...member }: ProposedMember) => ({
+  ...member,
+  found: found === null ? null : { ...found, licenses: [...found.licenses] },
+})
+
+const showVerdict = ({ terms, reasons, reported, ...verdict }: LicenseVerdict) => ({
+  ...verdict,
+  terms: [...terms],
+  reasons: reasons.map(({ members, licenses, ...reason }) => ({
+    ...reason,
+    members: [...members],
+    licenses: [...licenses],
+  })),
+  reported: reported.map(({ members, ...rest }) => ({ ...rest, members: [...members] })),
+})

@@ -1,20 +1,16 @@
-// The face of compositions: handlers for the HTTP layer, the registry for approvals.
+// The face of compositions: handlers, and the registry for approvals.
 
 import type { compositions } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import { compose } from './compose.ts'
-import { approve, reject } from './decide.ts'
-import { artifact, get, list, stats, verify } from './reads.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { registryHandlers } from '../records/index.ts'
+import { compositionRegistry, compositionView } from './composition-registry.ts'
+import { artifact, compose, verify } from './operations.ts'
 
 export { compositionRegistry } from './composition-registry.ts'
 
 export const compositionsHandlers = {
+  ...registryHandlers(compositionRegistry, compositionView),
   compose,
-  list,
-  stats,
-  get,
   verify,
   artifact,
-  approve,
-  reject,
 } satisfies HandlersOf<typeof compositions>

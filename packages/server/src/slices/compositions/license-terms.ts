@@ -1,4 +1,4 @@
-// Licences as callers write them, brought into the form that the rules of proof read.
+// Parses licences as callers write them into the terms that the rules of proof read.
 
 import { type LicenseTerms, NOT_SPDX } from '@custos/proof'
 import exceptions from 'spdx-exceptions/index.json' with { type: 'json' }
@@ -6,10 +6,10 @@ import parse, { type Info } from 'spdx-expression-parse'
 import deprecated from 'spdx-license-ids/deprecated.json' with { type: 'json' }
 import licenses from 'spdx-license-ids/index.json' with { type: 'json' }
 
-/** More alternatives than anybody means; the number can grow as 2 to the length. */
+/** The number of alternatives can grow as 2 to the length of the text. */
 export const ALTERNATIVES_MAX = 64
 
-/** Deprecated ids that say in one word what is said with an exception now. */
+/** Deprecated ids that are now written with an exception. */
 const REPLACED: Readonly<Record<string, string>> = {
   'GPL-2.0-with-autoconf-exception': 'GPL-2.0-only WITH Autoconf-exception-2.0',
   'GPL-2.0-with-bison-exception': 'GPL-2.0-only WITH Bison-exception-2.2',
@@ -54,8 +54,8 @@ function readExpression(text: string): Info | null {
   }
 }
 
-// Within an expression an id that is not on the list counts as a reference of the caller's own, so
-// that what stands beside it is still read. A single unknown word is no expression.
+// Within an expression an unlisted id counts as a reference of the caller's own, so that the rest of
+// the expression is read. A single unknown word is no expression.
 function readWithUnknown(text: string): Info | null {
   if (!/[ (]/.test(text)) return null
   const named = text.replace(WORD, (word) =>
@@ -79,7 +79,7 @@ function alternativesOf(info: Info): LicenseTerms | null {
   for (const terms of joined) {
     const sorted = [...new Set(terms)].sort()
     distinct.set(JSON.stringify(sorted), sorted)
-    // Looked at as they come: most of what is too much is never made.
+    // Counted while they are generated, which ends before they are all in memory.
     if (distinct.size > ALTERNATIVES_MAX) return null
   }
   return [...distinct.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, terms]) => terms)
@@ -91,7 +91,7 @@ function* products(left: LicenseTerms, right: LicenseTerms): Generator<readonly 
 
 const GNU = /^((?:A|L)?GPL-\d\.\d)(?:-only|-or-later)?$/
 
-/** GNU licences have an id for each case, so that they never stand with `+`. */
+/** GNU licences have an id for each case, so that they never have a `+`. */
 function termOf({ license, plus, exception }: Exclude<Info, { conjunction: string }>): string {
   const gnu = GNU.exec(license)?.[1]
   const later = plus === true || license.endsWith('-or-later')

@@ -1,4 +1,4 @@
-// Whether a composition can stand: its members as claimed and as found, then their licences.
+// Examines the members of a composition: their claims, their records and their licences.
 
 import { COMPOSITION_LICENSES_BYTES_MAX, COMPOSITION_SIGNED_BYTES_MAX } from '@custos/contract'
 import {
@@ -12,54 +12,55 @@ import {
   type ProposedMember,
   sortMembers,
 } from '@custos/proof'
-import { makePacer } from '../../platform/pacer.ts'
-import { findByName, findRecord, type OpenRecord } from '../records/index.ts'
+import { jsonByteLength } from '../../platform/bytes.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
+import { findByName, findRecord, type OpenRecord, type TenantRecords } from '../records/index.ts'
 import { ALTERNATIVES_MAX, isSameLicense, licenseTerms } from './license-terms.ts'
-import { statedLicenses, type TenantRegistries } from './stated-licenses.ts'
+import { statedLicenses } from './stated-licenses.ts'
 
-export interface ClaimedMember {
+interface ClaimedMember {
   readonly ref_id: string
   readonly license: string
   readonly certified: boolean
 }
 
-export interface MemberExamination {
+interface MemberExamination {
   /** Sorted, each once. */
   readonly members: readonly CompositionMember[]
   readonly license_verdict: LicenseVerdict
-  /** Empty: nothing is in the way. */
+  /** Why it is refused; empty: it is not. */
   readonly reasons: readonly string[]
 }
 
 export async function examineMembers(
-  where: TenantRegistries,
+  tenant: TenantRecords,
   claims: readonly ClaimedMember[],
 ): Promise<MemberExamination> {
   const reasons: string[] = []
   const members: CompositionMember[] = []
-  const lookUp = memberLookup(where)
-  const pace = makePacer()
+  const findMember = memberLookup(tenant)
+  const pace = yieldBetweenChunks()
   const sorted = sortMembers(dropDuplicates(claims, reasons))
   let left = COMPOSITION_LICENSES_BYTES_MAX
   for (const claim of sorted) {
-    const looked = await lookUp(claim.ref_id)
-    reasons.push(...findContradictions(claim, looked))
-    left -= bytesOf(looked.found?.licenses ?? [])
+    const lookup = await findMember(claim.ref_id)
+    reasons.push(...findContradictions(claim, lookup))
+    left -= jsonByteLength(lookup.found?.licenses ?? [])
     if (left < 0) return overLimit([...reasons, TOO_MANY_LICENSES])
-    const { member, fault } = withTerms({ ...claim, found: looked.found })
+    const { member, fault } = withTerms({ ...claim, found: lookup.found })
     if (fault !== null) reasons.push(fault)
     members.push(member)
     await pace()
   }
-  if (bytesOf(members) > COMPOSITION_SIGNED_BYTES_MAX) return overLimit([...reasons, TOO_LARGE])
+  if (jsonByteLength(members) > COMPOSITION_SIGNED_BYTES_MAX)
+    return overLimit([...reasons, TOO_LARGE])
   const license_verdict = compositionVerdict(members)
-  if (bytesOf([members, license_verdict]) > COMPOSITION_SIGNED_BYTES_MAX) reasons.push(TOO_LARGE)
+  if (jsonByteLength([members, license_verdict]) > COMPOSITION_SIGNED_BYTES_MAX)
+    reasons.push(TOO_LARGE)
   if (reasons.length === 0)
     reasons.push(...license_verdict.reasons.map((conflict) => conflictText(conflict)))
   return { members, license_verdict, reasons }
 }
-
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 const TOO_MANY_LICENSES = `the licences that the members found state have more than \
 ${COMPOSITION_LICENSES_BYTES_MAX} bytes`
@@ -84,23 +85,19 @@ function withTerms(member: ProposedMember): { member: CompositionMember; fault: 
 export const verdictOf = (members: readonly ProposedMember[]): LicenseVerdict =>
   compositionVerdict(members.map((member) => withTerms(member).member))
 
-/** What has become of the members since they were proposed. */
+/** Which members differ from what they were when they were proposed. */
 export function findChanges(
   proposed: readonly ProposedMember[],
   members: readonly CompositionMember[],
 ): string[] {
   return proposed.flatMap(({ ref_id, found }, i) =>
-    isSameFound(found, members[i]?.found ?? null)
+    JSON.stringify(found) === JSON.stringify(members[i]?.found ?? null)
       ? []
-      : [`${quoted(ref_id)} is not what it was when this was proposed: propose it anew`],
+      : [`${quoted(ref_id)} is not what it was when this was proposed: propose it again`],
   )
 }
 
-type Found = ProposedMember['found']
-
-const isSameFound = (a: Found, b: Found): boolean => JSON.stringify(a) === JSON.stringify(b)
-
-/** Without those that are listed again with the same claims. */
+/** Claims that are repeated count once; different claims for one member are a reason. */
 function dropDuplicates(claims: readonly ClaimedMember[], reasons: string[]): ClaimedMember[] {
   const once = new Map<string, ClaimedMember>()
   for (const { ref_id, license, certified } of claims) {
@@ -140,20 +137,19 @@ interface MemberLookup {
 
 const ABSENT: MemberLookup = { found: null, license: null }
 const KINDS = ['artifact', 'landing', 'corpus', 'composition'] as const
-type MemberKind = (typeof KINDS)[number]
 
 interface MemberRecord {
-  readonly kind: MemberKind
+  readonly kind: (typeof KINDS)[number]
   readonly record: OpenRecord
 }
 
 const RECORD_ID = /^[0-9a-f]{32}$/
 
-/** Looks one member after the other up. */
-function memberLookup(where: TenantRegistries): (ref_id: string) => Promise<MemberLookup> {
-  const statedBy = statedLicenses(where)
+/** What several members refer to is opened once. */
+function memberLookup(tenant: TenantRecords): (ref_id: string) => Promise<MemberLookup> {
+  const statedBy = statedLicenses(tenant)
   return async (ref_id) => {
-    const hit = (await byId(where, ref_id)) ?? (await byName(where, ref_id))
+    const hit = (await findById(tenant, ref_id)) ?? (await findNamed(tenant, ref_id))
     if (hit === null) return ABSENT
     const { kind, record } = hit
     const { license, licenses } = await statedBy(kind, record)
@@ -162,8 +158,8 @@ function memberLookup(where: TenantRegistries): (ref_id: string) => Promise<Memb
   }
 }
 
-async function byId(
-  { kernel, tenant_id }: TenantRegistries,
+async function findById(
+  { kernel, tenant_id }: TenantRecords,
   record_id: string,
 ): Promise<MemberRecord | null> {
   if (!RECORD_ID.test(record_id)) return null
@@ -175,18 +171,18 @@ async function byId(
 }
 
 /** An artifact by its artifact_ref, or else a composition by its target_ref. */
-async function byName(
-  { kernel, tenant_id }: TenantRegistries,
+async function findNamed(
+  { kernel, tenant_id }: TenantRecords,
   name: string,
 ): Promise<MemberRecord | null> {
   for (const kind of ['artifact', 'composition'] as const) {
     const named = await findByName(kernel, tenant_id, { kind, name })
-    // Many may have the name: the newest of those that do not wait is meant.
+    // Many may have the name: the newest that was signed counts.
     const record = named.find(({ document }) => document !== null) ?? named[0]
     if (record) return { kind, record }
   }
   return null
 }
 
-/** Whether a record that was found vouches for itself. */
+/** Whether the record has the status that certifies a member of its kind. */
 const isStanding = ({ kind, status }: FoundMember): boolean => MEMBER_STANDING[kind] === status

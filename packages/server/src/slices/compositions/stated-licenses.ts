@@ -1,32 +1,31 @@
-// What records state of licences: their own words, and those of the records that they rest on.
+// The licences that records state: their own, and those of the records that they refer to.
 
 import { artifactContent, isObject, type JsonObject, NO_LICENSE, NOT_SPDX } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel.ts'
-import { findByContent, findByName, findRecord, type OpenRecord } from '../records/index.ts'
+import {
+  findByContent,
+  findByName,
+  findRecord,
+  type OpenRecord,
+  type TenantRecords,
+} from '../records/index.ts'
 
-/** Whose registries are looked into. */
-export interface TenantRegistries {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-}
-
-export interface StatedLicenses {
-  /** What a claim must be the same as; null: nothing is stated in one word. */
+interface StatedLicenses {
+  /** A claim must be this licence; null: the record states none of its own. */
   readonly license: string | null
-  /** All that applies beside a claim, `license` among it. */
+  /** All that apply besides a claim; includes `license`. */
   readonly licenses: readonly string[]
 }
 
 const NOTHING: StatedLicenses = { license: null, licenses: [] }
 
-/** Of records of many members: what several of them rest on is opened once. */
-export function statedLicenses({ kernel, tenant_id }: TenantRegistries) {
+/** Reads the licences of many records; what several of them refer to is opened once. */
+export function statedLicenses({ kernel, tenant_id }: TenantRecords) {
   const find = (kind: 'artifact' | 'landing' | 'corpus', record_id: unknown) =>
     typeof record_id === 'string' ? findRecord(kernel, tenant_id, { kind, record_id }) : null
   const corpora = memoize(async (record_id: string) =>
     ofCorpus((await find('corpus', record_id))?.document ?? {}),
   )
-  // Any of them may be what the artifact was registered from: all of them count.
+  // The artifact may have been registered from any of them: all of them count.
   const composed = memoize(async (name: string) => {
     const named = await findByName(kernel, tenant_id, { kind: 'composition', name })
     return named.flatMap(({ document }) => ofComposition(document ?? {}))
@@ -63,10 +62,10 @@ export function statedLicenses({ kernel, tenant_id }: TenantRegistries) {
   return (kind: keyof typeof of, record: OpenRecord): Promise<StatedLicenses> => of[kind](record)
 }
 
-function memoize<T>(look: (key: string) => Promise<T>): (key: string) => Promise<T> {
+function memoize<T>(read: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, T>()
   return async (key) => {
-    const found = known.get(key) ?? (await look(key))
+    const found = known.get(key) ?? (await read(key))
     known.set(key, found)
     return found
   }
@@ -80,9 +79,9 @@ const addLicenses = (
   licenses: [...new Set([...licenses, ...more])].sort(),
 })
 
-/** The artifact that a certificate is about, where it was registered after it was issued. */
+/** The artifact that a certificate is about, where it was registered after the certificate. */
 async function findCertified(
-  { kernel, tenant_id }: TenantRegistries,
+  { kernel, tenant_id }: TenantRecords,
   { document }: OpenRecord,
 ): Promise<OpenRecord | null> {
   const artifact = document?.['artifact']
@@ -103,13 +102,13 @@ function evidenceOf(certificate: OpenRecord | null): JsonObject {
   return isObject(evidence) ? evidence : {}
 }
 
-/** Of sources, each text once; one without a licence has a lawful basis, and is named so. */
+/** The licences of its sources, each once; NO_LICENSE for a source with a lawful basis. */
 function ofCorpus({ sources }: JsonObject): readonly string[] {
   const listed = Array.isArray(sources) ? sources.filter(isObject) : []
   return [...new Set(listed.map(({ license }) => textOf(license) ?? NO_LICENSE))]
 }
 
-/** What its own members' licences left, as they would be written. */
+/** The licences that its members' licences result in, in the spelling of a caller. */
 function ofComposition({ license_verdict }: JsonObject): string[] {
   const terms = isObject(license_verdict) ? license_verdict['terms'] : undefined
   const texts = Array.isArray(terms) ? terms.filter((term) => typeof term === 'string') : []

@@ -1,17 +1,16 @@
-// The face of the decision trail: handlers, and what an erasure needs of it.
+// The decision trail: handlers, and what an erasure needs of it.
 
 import type { decisions } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { scrub } from './scrub/scrub.ts'
 import { log } from './trail/log.ts'
 import { exportDecisions, get, list, stats } from './trail/reads.ts'
 import { replay } from './trail/replay.ts'
 
 export { refuseHeldDecision, refuseHeldUses } from './scrub/holds.ts'
-export { type PathResult, probeDecisions, probeRedaction, readBackScrubbed } from './scrub/probe.ts'
+export { probeDecisions, probeRedaction, readBackScrubbed } from './scrub/probe.ts'
 export {
   applyRedaction,
-  type DecisionRedaction,
   type PlannedRedaction,
   planRedaction,
 } from './scrub/redact-decision.ts'
@@ -28,8 +27,6 @@ export {
 export {
   checkDecisions,
   checkSomeDecisions,
-  type DecisionFault,
-  type DecisionsCheck,
   digestDocuments,
 } from './trail/check.ts'
 export { type DecisionFilter, listDecisions } from './trail/decisions.sql.ts'

@@ -1,4 +1,5 @@
-// The certificate: signed in this process, verified before it leaves, shown with its signed bytes.
+// Erasure certificates: signed, verified before anybody sees them, shown with their signed bytes;
+// and what they do not claim.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -10,10 +11,29 @@ import {
   verifyCertificate,
 } from '@custos/proof'
 import type { DatabaseStats } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Signer } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
+
+/** Who requested the erasure and why, as the certificate says it. */
+export interface ErasureReasons {
+  readonly legal_basis: string
+  readonly requested_by: string | null
+}
+
+const DEFAULTS: ErasureReasons = {
+  legal_basis: 'GDPR Article 17 — Right to Erasure',
+  requested_by: 'data_subject',
+}
+
+export const fillReasons = (given: {
+  readonly legal_basis?: string | null
+  readonly requested_by?: string | null
+}): ErasureReasons => ({
+  legal_basis: given.legal_basis ?? DEFAULTS.legal_basis,
+  requested_by: given.requested_by ?? DEFAULTS.requested_by,
+})
 
 /** What is stored: the statement and its signature. The signed bytes follow from it. */
 export type StoredCertificate = ErasureStatement & {
@@ -22,7 +42,7 @@ export type StoredCertificate = ErasureStatement & {
   readonly key_id: string
 }
 
-/** The current erasure key. Without one nothing may be deleted, so ask before the first step. */
+/** The current erasure key. Nothing may be deleted without one: call this before the first step. */
 export function erasureSigner(kernel: Kernel): Signer {
   try {
     return kernel.keyring.signer('erasure')
@@ -45,7 +65,7 @@ export async function signStatement(
     key_id: signer.key_id,
   }
   const verdict = await verifyCertificate(stored, kernel.keyring.publishedKeys())
-  assert(verdict.valid, `a certificate that does not verify was made: ${verdict.reason}`)
+  assert(verdict.valid, `a new certificate does not verify: ${verdict.reason}`)
   return stored
 }
 
@@ -57,7 +77,7 @@ function signedBytes(stored: StoredCertificate): Uint8Array {
   return certificateBytes(statementWithoutSignature(stored))
 }
 
-export function statementWithoutSignature(stored: StoredCertificate): ErasureStatement {
+function statementWithoutSignature(stored: StoredCertificate): ErasureStatement {
   const { signature: _, public_key: _key, key_id: _id, ...statement } = stored
   return statement
 }
@@ -66,7 +86,7 @@ export function statementWithoutSignature(stored: StoredCertificate): ErasureSta
 export const parseCertificate = (record: string): StoredCertificate =>
   JSON.parse(record) as StoredCertificate
 
-/** The certificate as answered: `verified` is found now, against the keys published now. */
+/** The certificate as answered; `verified` is checked now, against the keys published now. */
 export async function showCertificate(
   stored: StoredCertificate,
   keys: readonly PublishedKey[],
@@ -123,8 +143,8 @@ const SENT_OUT =
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
 
 /**
- * The word for a secret that is no more: overwritten where it lay on the embedded engine; a
- * deleted row, which PostgreSQL keeps for a while, on the other.
+ * The result reported for a destroyed secret: it is overwritten in place on the embedded engine,
+ * and a deleted row, which PostgreSQL keeps for a while, on the other.
  */
 export const destroyedKeyResult = (
   engine: DatabaseStats['engine'],
@@ -134,9 +154,9 @@ interface LimitInputs {
   readonly engine: DatabaseStats['engine']
   readonly kind: 'fact' | 'decision'
   readonly outcome: 'erased' | 'already_absent' | 'nothing_found'
-  /** The erased text was at hand while the read paths were checked. */
+  /** The erased text was known while the read paths were checked. */
   readonly with_words: boolean
-  /** Texts of its store have been given to an embedding service outside. */
+  /** Texts of its store were given to an embedding service outside. */
   readonly sent_out?: boolean
 }
 

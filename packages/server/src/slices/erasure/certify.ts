@@ -1,17 +1,18 @@
 // Certifies erasures: every path that could show a memory is checked, then what was observed is
 // signed, verified and stored, and the ledger rows are completed with the certificates.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { ErasureOutcome, ErasureStatement } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { probeDecisions, type Redaction, readBackScrubbed } from '../decisions/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { findStore, probeErasedFact, setTombstoneCertificate } from '../memory/index.ts'
 import {
   certificateDigest,
   destroyedKeyResult,
+  type ErasureReasons,
   listLimits,
   parseCertificate,
   type StoredCertificate,
@@ -27,8 +28,8 @@ import {
   isNamedByDecision,
   listUses,
 } from './erasure.sql.ts'
-import type { ErasureReasons, FactPlan, PendingErasure } from './plan.ts'
-import type { RecordedErasure, SaltedContent } from './prepare.ts'
+import type { FactPlan, PendingErasure } from './plan.ts'
+import type { ErasureBatch, RecordedErasure } from './prepare.ts'
 import { reportStep } from './steps.ts'
 
 interface ProbedPath {
@@ -72,14 +73,14 @@ async function verifyErasure(
   kernel: Kernel,
   tenant_id: string,
   subjects: readonly ErasureSubject[],
-  known: ReadonlyMap<number, SaltedContent>,
+  known: RecordedErasure['known'],
 ): Promise<Map<number, FactVerification>> {
   const observed = new Map<number, FactVerification>()
   const observeRows = await readRows(kernel, tenant_id, subjects)
   for (const subject of subjects) {
     const { ref, store_id } = subject
     // A batch has hundreds of facts; other requests are answered in between.
-    if (observed.size % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn()
+    if (observed.size % PAUSE_EVERY === PAUSE_EVERY - 1) await yieldToOthers()
     const content = known.get(ref)?.content ?? null
     const { rows, uses } = observeRows(subject)
     const paths = [
@@ -109,18 +110,12 @@ const coverageOf = (paths: readonly ProbedPath[], scrubbed: readonly string[]) =
 const resultOf = (paths: readonly ProbedPath[], path: string): string =>
   paths.find((probed) => probed.path === path)?.result ?? 'not_checked'
 
-interface RowObservation {
-  readonly rows: ProbedPath[]
-  /** Ids of the decisions that name the ref now. */
-  readonly uses: string[]
-}
-
-/** The sinks this slice reads itself: the row, the secret, the decisions that name the ref. */
+/** Reads what this slice checks itself: the row, the secret, the decisions that name the ref. */
 async function readRows(
   kernel: Kernel,
   tenant_id: string,
   subjects: readonly ErasureSubject[],
-): Promise<(subject: ErasureSubject) => RowObservation> {
+): Promise<(subject: ErasureSubject) => { rows: ProbedPath[]; uses: string[] }> {
   const refs = subjects.map(({ ref }) => ref)
   const [rows, tombs, uses] = await kernel.db.read(tenant_id, async (db) => [
     new Set((await findFactRows(db, refs)).map(({ ref }) => ref)),
@@ -132,7 +127,7 @@ async function readRows(
     const data = rows.has(ref) ? 'present' : tombs.has(ref) ? 'tombstoned' : 'absent'
     const keyless = outcome === 'erased' ? destroyedKeyResult(kernel.db.stats().engine) : 'absent'
     const secret = secrets.get(ref) ?? null
-    // A number nobody has used yet may have its secret ready; it opens nothing.
+    // An unused number may have its secret prepared; it opens nothing.
     const unread = outcome === 'nothing_found' ? 'unused' : 'present'
     const keyring = secret === null ? keyless : unread
     return {
@@ -191,7 +186,7 @@ export async function certifyFacts(
   const certificates = new Map(stored)
   await kernel.db.transact(tenant_id, async (tx) => {
     for (const certificate of signed) {
-      const standing = await storeFactCertificate(tx, certificate, completed_us)
+      const standing = await storeCertificate(tx, certificate, completed_us)
       if (standing.fact_ref !== null) certificates.set(standing.fact_ref, standing)
     }
   })
@@ -320,25 +315,28 @@ function factStatement(
 }
 
 /**
- * Stores a certificate of a fact with its log entry, unless another process that finished the same
- * erasure has stored its own; the one that is stored. One for nothing_found never stands.
+ * Stores a certificate of a memory or a decision with its log entry, unless another process that
+ * finished the same erasure has stored its own. Returns the stored one. A certificate for
+ * nothing_found is never the one that stands for a memory.
  */
-export async function storeFactCertificate(
+export async function storeCertificate(
   tx: Tx,
   certificate: StoredCertificate,
   completed_us: number,
 ): Promise<StoredCertificate> {
-  const { certificate_id, outcome, fact_ref } = certificate
+  const { certificate_id, outcome, fact_ref, decision_id = '' } = certificate
+  const subject_kind = fact_ref === null ? 'decision' : 'fact'
+  const subject = fact_ref === null ? decision_id : String(fact_ref)
   const stands = outcome !== 'nothing_found'
   const first =
-    (stands ? await findStandingCertificate(tx, 'fact', String(fact_ref)) : undefined) ??
+    (stands ? await findStandingCertificate(tx, subject_kind, subject) : undefined) ??
     (await findCertificate(tx, certificate_id))
   if (first) return parseCertificate(first.record)
   const { seq } = await appendCrumb(tx, {
     event_type: 'erasure.certified',
     subject: certificate_id,
     payload: {
-      subject_kind: 'fact',
+      subject_kind,
       ref: fact_ref,
       outcome,
       scrubbed: certificate.scrubbed_decision_ids.length,
@@ -347,8 +345,8 @@ export async function storeFactCertificate(
   })
   await insertCertificate(tx, {
     certificate_id,
-    subject_kind: 'fact',
-    subject: stands ? String(fact_ref) : '',
+    subject_kind,
+    subject: stands ? subject : '',
     stands: stands ? 1 : 0,
     outcome,
     completed_us,
@@ -375,13 +373,6 @@ async function findStoredCertificates(
   return found
 }
 
-interface UnknownRef {
-  readonly ref: number
-  readonly reasons: ErasureReasons
-  readonly requested_us: number
-  readonly certificate_id: string
-}
-
 /**
  * A signed answer for a ref that nothing here names: it never becomes the certificate of a memory.
  * null when a memory or a decision has taken the number meanwhile.
@@ -389,7 +380,12 @@ interface UnknownRef {
 export async function certifyNothing(
   kernel: Kernel,
   tenant_id: string,
-  { ref, reasons, requested_us, certificate_id }: UnknownRef,
+  {
+    ref,
+    certificate_id,
+    reasons,
+    requested_us,
+  }: Pick<ErasureBatch, 'reasons' | 'requested_us'> & { ref: number; certificate_id: string },
 ): Promise<StoredCertificate | null> {
   const outcome = 'nothing_found'
   const subject = { ref, store_id: null, outcome } as const
@@ -416,6 +412,6 @@ export async function certifyNothing(
   return kernel.db.transact(tenant_id, async (tx) => {
     const taken = (await findFactRows(tx, [ref])).length > 0 || (await isNamedByDecision(tx, ref))
     if (taken) return null
-    return storeFactCertificate(tx, certificate, completed_us)
+    return storeCertificate(tx, certificate, completed_us)
   })
 }

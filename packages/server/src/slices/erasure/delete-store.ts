@@ -1,22 +1,21 @@
 // memory.delete_store: hides a store from readers at once; a job erases its memories, then its row.
 
 import { limits, type memoryErasure } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { findLastJob } from '../../platform/db/jobs.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
-import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
+import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import { beginJobChunk, type Kernel, NEXT_CHUNK } from '../../platform/kernel/kernel.ts'
 import { admit } from '../governance/index.ts'
 import { findStore, listRefsOfStore, markErasing, markStoreDeleting } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { erasureSigner } from './certificate.ts'
+import { type ErasureReasons, erasureSigner, fillReasons } from './certificate.ts'
 import { UnprovenErasure } from './certify.ts'
 import { eraseMarkedFacts } from './erase.ts'
 import { countFacts } from './erasure.sql.ts'
 import { finishStoreErasure, requestStoreErasure } from './finish-store.ts'
-import { type ErasureReasons, fillReasons } from './plan.ts'
+
 import { finishPendingErasures } from './recover.ts'
 
 export const STORE_ERASE = 'store.erase'
@@ -52,13 +51,13 @@ export const storeEraser =
   async (context) => {
     const { tenant_id } = context.job
     const erasure = parsePayload(context.job.payload)
-    const isOver = beginTurn(kernel)
+    const isOver = beginJobChunk(kernel)
     for (;;) {
       if (context.stopping) return undefined
       const left = await eraseBatch(kernel, tenant_id, erasure)
       if (left === 0) break
       await reportProgress(kernel, context, erasure)
-      if (isOver()) return NEXT_TURN
+      if (isOver()) return NEXT_CHUNK
     }
     await removeStore(kernel, tenant_id, erasure)
     await context.progress(erasure.facts, erasure.facts)
@@ -81,7 +80,7 @@ async function eraseBatch(
   { store_id, reasons }: StoreErasure,
 ): Promise<number> {
   erasureSigner(kernel)
-  return inErasureTurn(kernel, tenant_id, async () => {
+  return runErasure(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
     await finishPendingErasures(kernel, tenant_id)
     const refs = await kernel.db.read(tenant_id, (db) =>
@@ -89,7 +88,7 @@ async function eraseBatch(
     )
     if (refs.length === 0) return 0
     await kernel.db.transact(tenant_id, async (tx) => {
-      await requireTurn(kernel, tx)
+      await requireErasureLease(kernel, tx)
       await markErasing(tx, refs)
     })
     const facts = refs.map((ref) => ({ ref, store_id }))
@@ -105,7 +104,7 @@ async function removeStore(
   tenant_id: string,
   { store_id, secret_no, facts }: StoreErasure,
 ): Promise<void> {
-  await inErasureTurn(kernel, tenant_id, async () => {
+  await runErasure(kernel, tenant_id, async () => {
     const plan = { version: 1, kind: 'store', store_id, secret_no, facts } as const
     await finishStoreErasure(kernel, tenant_id, await requestStoreErasure(kernel, tenant_id, plan))
   })

@@ -1,8 +1,12 @@
-// memory.delete through HTTP: the same erasure, its shape, and the repair of version chains.
+// memory.delete and memory.delete_store through HTTP: the same erasure, its shape, the repair of
+// version chains, and the batches of a store's deletion.
 
 import assert from 'node:assert/strict'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { embeddedTest } from '../../testing/test-data.ts'
 
 let scene: Scene
 let store: string
@@ -153,4 +157,267 @@ test('memory.delete replays under its key and never reaches a later memory', asy
   assert.equal(await scene.write('Written after the first try'), next)
   assert.equal((await send({ ref: next }, 'before-it-exists')).body.deleted, false)
   assert.equal((await memory(next)).content, 'Written after the first try')
+})
+
+const FACTS = 1_200
+
+async function fill(scene: Scene): Promise<void> {
+  for (let at = 0; at < FACTS; at += 400) {
+    const items = Array.from({ length: 400 }, (_, i) => ({ content: `Customer record ${at + i}` }))
+    const { status, text } = await scene.api('POST', `/v1/stores/${scene.store_id}/write_batch`, {
+      items,
+    })
+    assert.equal(status, 200, text)
+  }
+}
+
+async function jobEnd(scene: Scene, job_id: string): Promise<{ state: string; seen: number[] }> {
+  const seen: number[] = []
+  for (let i = 0; i < 1_200; i += 1) {
+    const { body } = await scene.api('GET', `/v1/jobs/${job_id}`)
+    seen.push(body.progress.done)
+    if (body.state === 'done' || body.state === 'failed') return { state: body.state, seen }
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return { state: 'running', seen }
+}
+
+test('memory.delete_store erases and certifies 1,200 memories, then the store', async () => {
+  const scene = await openScene()
+  try {
+    await fill(scene)
+    const path = `/v1/stores/${scene.store_id}`
+    const { status, body } = await scene.api('DELETE', path)
+    assert.equal(status, 202)
+    assert.equal(body.state, 'deleting')
+    assert.equal(body.facts, FACTS)
+    const write = await scene.api('POST', `${path}/write`, { content: 'too late' })
+    assert.ok([404, 409].includes(write.status), `${write.status}`)
+    const { state, seen } = await jobEnd(scene, body.job_id)
+    assert.equal(state, 'done')
+    assert.deepEqual(
+      seen,
+      seen.toSorted((a, b) => a - b),
+    )
+    assert.equal(seen.at(-1), FACTS)
+    assert.equal((await scene.api('GET', path)).status, 404)
+    assert.equal((await scene.api('GET', '/v1/erasure/stats')).body.erased, FACTS)
+    const { certificates } = (await scene.api('GET', '/v1/erasure?limit=500')).body
+    assert.ok(certificates.every((c: { verified: boolean }) => c.verified))
+    const { breadcrumbs } = (await scene.api('GET', '/v1/gcrumbs/breadcrumbs?offset=2400')).body
+    const last = breadcrumbs.at(-1)
+    assert.equal(last.event_type, 'store.deleted')
+    assert.equal(last.payload.facts, FACTS)
+    assert.equal((await scene.api('GET', '/v1/gcrumbs/verify?full=true')).body.status, 'intact')
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('an interrupted store deletion resumes after the next start', async () => {
+  let cut = false
+  let reached = () => {}
+  const atSecondBatch = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  let batches = 0
+  const step = (name: string) => {
+    if (cut) throw new Error('cut off')
+    if (name === 'erasure:marked') batches += 1
+    if (batches < 2 || name !== 'erasure:ledger_recorded') return
+    cut = true
+    reached()
+    throw new Error('cut off')
+  }
+  const first = await openScene({ step })
+  await fill(first)
+  const { job_id } = (await first.api('DELETE', `/v1/stores/${first.store_id}`)).body
+  await atSecondBatch
+  await first.stop({ keep: true })
+
+  const again = await openScene({ data_dir: first.service.data_dir }, first)
+  try {
+    assert.equal((await jobEnd(again, job_id)).state, 'done')
+    assert.equal((await again.api('GET', '/v1/erasure/stats')).body.erased, FACTS)
+    assert.equal((await again.api('GET', `/v1/stores/${first.store_id}`)).status, 404)
+  } finally {
+    await again.stop()
+  }
+})
+
+test('while a store is being deleted, memory.delete in it is refused with 409', async () => {
+  let release = () => {}
+  let reached = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const arrived = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  const scene = await openScene({
+    step: async (name) => {
+      if (name !== 'erasure:marked') return
+      reached()
+      await held
+    },
+  })
+  try {
+    const ref = await scene.write('One memory')
+    const path = `/v1/stores/${scene.store_id}`
+    const { job_id } = (await scene.api('DELETE', path)).body
+    await arrived
+    const refused = await scene.api('POST', `${path}/delete`, { ref })
+    assert.equal(refused.status, 409)
+    assert.equal(refused.body.error, 'store_deleting')
+    release()
+    assert.equal((await jobEnd(scene, job_id)).state, 'done')
+  } finally {
+    release()
+    await scene.stop()
+  }
+})
+
+test('memory.delete_store twice answers the same job, and an unknown store is a 404', async () => {
+  const scene = await openScene()
+  try {
+    await fill(scene)
+    const path = `/v1/stores/${scene.store_id}`
+    const first = await scene.api('DELETE', path)
+    const second = await scene.api('DELETE', path)
+    assert.equal(second.status, 202)
+    assert.equal(second.body.job_id, first.body.job_id)
+    assert.equal((await jobEnd(scene, first.body.job_id)).state, 'done')
+    assert.equal((await scene.api('DELETE', path)).status, 404)
+    assert.equal((await scene.api('DELETE', '/v1/stores/0123456789ab')).status, 404)
+  } finally {
+    await scene.stop()
+  }
+})
+
+const MARKER = '[REDACTED — GDPR Article 17]'
+const CONTENTS = Array.from({ length: 12 }, (_, i) => `Member ${i} of the choir is Singer-${i}-Abc`)
+
+interface Choir {
+  readonly refs: readonly number[]
+  readonly decisions: readonly string[]
+  /** A memory of another store, used by the decisions too. */
+  readonly kept: number
+}
+
+async function gather(scene: Scene): Promise<Choir> {
+  const refs: number[] = []
+  for (const content of CONTENTS) refs.push(await scene.write(content))
+  const { store_id } = (await scene.api('POST', '/v1/stores', {})).body
+  const elsewhere = { content: 'The hall is rented on Mondays' }
+  const kept = (await scene.api('POST', `/v1/stores/${store_id}/write`, elsewhere)).body.ref
+  const decisions: string[] = []
+  for (const used of [refs, refs.slice(3, 5), refs.slice(0, 1)])
+    decisions.push(
+      await scene.decide({
+        query: used.length > 1 ? `Who sings? ${CONTENTS[3]}` : 'Who sings?',
+        output: 'all of them',
+        retrieved_refs: [...used, kept],
+        retrieved_contents: [
+          ...used.map((ref) => CONTENTS[refs.indexOf(ref)]),
+          'The hall is rented on Mondays',
+        ],
+      }),
+    )
+  return { refs, decisions, kept }
+}
+
+async function deleteStore(scene: Scene): Promise<void> {
+  assert.equal((await scene.api('DELETE', `/v1/stores/${scene.store_id}`)).status, 202)
+}
+
+async function assertScrubbed(scene: Scene, { refs, decisions }: Choir): Promise<void> {
+  const exported = (await scene.api('GET', '/v1/decisions/export')).text
+  for (const ref of refs) {
+    const { status, body } = await scene.api('GET', `/v1/erasure/fact/${ref}`)
+    assert.equal(status, 200)
+    assert.equal(body.verified, true)
+    const { body: decision } = await scene.api('GET', `/v1/decisions/${decisions[0]}`)
+    assert.equal(decision.retrieved_contents[refs.indexOf(ref)], MARKER)
+    assert.ok(body.scrubbed_decision_ids.includes(decisions[0]))
+  }
+  assert.ok(!exported.includes('Abc'), exported)
+  assert.equal(exported.split('The hall is rented on Mondays').length, 4)
+  assert.equal((await scene.api('GET', `/v1/stores/${scene.store_id}`)).status, 404)
+}
+
+test('decisions that used memories of a deleted store keep what is not erased', async () => {
+  const scene = await openScene()
+  try {
+    const choir = await gather(scene)
+    await deleteStore(scene)
+    await scene.service.kernel.jobs.idle()
+    await assertScrubbed(scene, choir)
+    const [, second] = choir.decisions
+    const { body } = await scene.api('GET', `/v1/erasure/fact/${choir.refs[3]}`)
+    assert.ok(body.scrubbed_decision_ids.includes(second))
+    const { body: first } = await scene.api('GET', `/v1/erasure/fact/${choir.refs[11]}`)
+    assert.deepEqual(first.scrubbed_decision_ids, [choir.decisions[0]])
+  } finally {
+    await scene.stop()
+  }
+})
+
+for (const at of ['erasure:ledger_recorded', 'erasure:key_destroyed', 'erasure:applied']) {
+  test(`a batch interrupted at ${at} is finished whole by the next start`, async () => {
+    let gone = false
+    let reached = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      reached = resolve
+    })
+    const first = await openScene({
+      step: (name) => {
+        if (name === at) gone = true
+        if (!gone) return
+        reached()
+        throw new Error('cut off')
+      },
+    })
+    const choir = await gather(first)
+    await deleteStore(first)
+    await arrived
+    await first.stop({ keep: true })
+    const again = await openScene({ data_dir: first.service.data_dir }, first)
+    try {
+      await again.service.kernel.jobs.idle()
+      await assertScrubbed(again, choir)
+    } finally {
+      await again.stop()
+    }
+  })
+}
+
+embeddedTest('data restored from before a store was deleted shows nothing of it', async () => {
+  const first = await openScene()
+  const choir = await gather(first)
+  await first.stop({ keep: true })
+  const dir = first.service.data_dir
+  cpSync(join(dir, 'custos.db'), join(dir, 'backup-of-data'))
+  const second = await openScene({ data_dir: dir }, first)
+  await deleteStore(second)
+  await second.service.kernel.jobs.idle()
+  const issued = (await second.issue(choir.kept)).body
+  assert.equal(issued.scrubbed_decision_ids.length, 3)
+  await second.stop({ keep: true })
+  for (const suffix of ['-wal', '-shm']) rmSync(join(dir, `custos.db${suffix}`), { force: true })
+  cpSync(join(dir, 'backup-of-data'), join(dir, 'custos.db'))
+
+  const restored = await openScene({ data_dir: dir }, first)
+  try {
+    for (const ref of [...choir.refs, choir.kept]) {
+      const { status, body } = await restored.api('GET', `/v1/erasure/fact/${ref}`)
+      assert.equal(status, 200)
+      assert.equal(body.verified, true)
+    }
+    const { text } = await restored.api('GET', '/v1/decisions/export')
+    assert.ok(!text.includes('Mondays') && text.includes(MARKER), text)
+    assert.equal((await restored.api('GET', `/v1/stores/${first.store_id}`)).status, 404)
+    assert.equal((await restored.api('GET', '/v1/stores')).status, 200)
+  } finally {
+    await restored.stop()
+  }
 })

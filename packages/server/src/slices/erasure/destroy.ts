@@ -4,7 +4,7 @@
 // next erasure or the next start can run it after a crash.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { applyScrubParts, type Redaction, scrubDecisions } from '../decisions/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
@@ -16,7 +16,7 @@ import {
   insertBareTombstone,
 } from './erasure.sql.ts'
 import type { FactPlan } from './plan.ts'
-import type { RecordedErasure, SaltedContent } from './prepare.ts'
+import type { RecordedErasure } from './prepare.ts'
 import { reportStep } from './steps.ts'
 
 /** How often decisions that arrive during the erasure are searched for. */
@@ -131,7 +131,7 @@ async function scrubLateDecisions(
   kernel: Kernel,
   tenant_id: string,
   plans: readonly FactPlan[],
-  known: ReadonlyMap<number, SaltedContent>,
+  known: RecordedErasure['known'],
 ): Promise<void> {
   const subjects = plans.map(({ ref }) => ({ ref, content: known.get(ref)?.content ?? null }))
   for (let round = 0; round < LATE_ROUNDS; round += 1)

@@ -5,10 +5,10 @@
 // destroyed (destroy.ts), every read path is checked and the certificate signed (certify.ts).
 
 import type { erasure, IssuedCertificate, memoryErasure } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { admit } from '../governance/index.ts'
 import {
   findStore,
@@ -17,15 +17,20 @@ import {
   markErasing,
   requireCapability,
 } from '../memory/index.ts'
-import { erasureSigner, type StoredCertificate, showCertificate } from './certificate.ts'
+import {
+  type ErasureReasons,
+  erasureSigner,
+  fillReasons,
+  type StoredCertificate,
+  showCertificate,
+} from './certificate.ts'
 import { type CertifiedBatch, certifyFacts, certifyNothing, UnprovenErasure } from './certify.ts'
 import { applyPlans, destroyKeys } from './destroy.ts'
 import { findFactRows, findStandingByRef } from './erasure.sql.ts'
-import { type ErasureReasons, fillReasons } from './plan.ts'
+
 import {
   type EraseRequest,
   type ErasureBatch,
-  type MarkedSubject,
   markSubject,
   prepareErasure,
   type RecordedErasure,
@@ -112,7 +117,7 @@ async function eraseFact(
 ): Promise<ErasureResult | null> {
   const { kernel, tenant_id } = call
   erasureSigner(kernel)
-  return inErasureTurn(kernel, tenant_id, async () => {
+  return runErasure(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
     const finished = await finishPendingErasures(kernel, tenant_id)
     if (finished.unfinished.has(`fact:${request.ref}`)) throw new UnprovenErasure()
@@ -188,8 +193,8 @@ async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMa
 type ErasedBatch = CertifiedBatch & Pick<RecordedErasure, 'known'>
 
 /**
- * Erases 1..500 marked subjects of one tenant. The caller holds the tenant's erasure turn. A failure
- * before the ledger rows are durable leaves everything as it was.
+ * Erases 1..500 marked subjects of one tenant. Call it inside `runErasure`. A failure before the
+ * ledger rows are durable leaves everything as it was.
  */
 async function eraseMarked(
   kernel: Kernel,
@@ -207,8 +212,8 @@ async function eraseMarked(
   return { ...certified, known: recorded.known }
 }
 
-export interface MarkedFacts extends Pick<ErasureBatch, 'reasons' | 'requested_us'> {
-  /** 1..500, hidden by the caller in its erasure turn. */
+interface MarkedFacts extends Pick<ErasureBatch, 'reasons' | 'requested_us'> {
+  /** 1..500, hidden by the caller inside its `runErasure`. */
   readonly facts: readonly { readonly ref: number; readonly store_id: string }[]
 }
 
@@ -218,14 +223,10 @@ export async function eraseMarkedFacts(
   tenant_id: string,
   { facts, reasons, requested_us }: MarkedFacts,
 ): Promise<readonly number[]> {
-  const marked = facts.map(
-    ({ ref, store_id }): MarkedSubject => ({
-      ref,
-      store_id,
-      outcome: 'erased',
-      certificate_id: kernel.ids.hex(16),
-    }),
-  )
+  const outcome = 'erased' as const
+  const marked = facts.map(({ ref, store_id }) => {
+    return { ref, store_id, outcome, certificate_id: kernel.ids.hex(16) }
+  })
   return (await eraseMarked(kernel, tenant_id, { marked, reasons, requested_us })).unproven
 }
 
@@ -256,13 +257,13 @@ export async function eraseFacts(
   { refs, reasons, listExempt }: EraseFactsRequest,
 ): Promise<EraseFactsResult> {
   erasureSigner(kernel)
-  return inErasureTurn(kernel, tenant_id, async () => {
+  return runErasure(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
     const { unfinished } = await finishPendingErasures(kernel, tenant_id)
     const unproven = new Set(refs.filter((ref) => unfinished.has(`fact:${ref}`)))
     const fresh = refs.filter((ref) => !unproven.has(ref))
     const { facts, exempt } = await kernel.db.transact(tenant_id, async (tx) => {
-      await requireTurn(kernel, tx)
+      await requireErasureLease(kernel, tx)
       const exempt = await listExempt(tx, fresh)
       const facts = (await findFactRows(tx, fresh)).filter(({ ref }) => !exempt.has(ref))
       await markErasing(

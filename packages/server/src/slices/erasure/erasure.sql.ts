@@ -1,7 +1,7 @@
-// SQL of certificates: one row per signed statement, at most one standing for a subject.
+// SQL of erasures: certificates, rows and tombstones of memories, and the survey at a start.
 
 import type { Database } from '../../platform/db/database.ts'
-import { type Asked, firstOfEach } from '../../platform/db/first-of-each.ts'
+import { firstRowPerTenant, type TenantParams } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -12,13 +12,10 @@ import {
   type Tx,
 } from '../../platform/db/tenant-db.ts'
 
-export type CertificateRow = Omit<Tables['certificates'], 'tenant_id'>
-export type SubjectKind = 'fact' | 'decision'
-
-/** The unique index on standing subjects decides races: the second one inserts nothing. */
+/** A unique index allows one standing certificate for a subject: a second one inserts nothing. */
 export async function insertCertificate(
   tx: Tx,
-  row: CertificateRow,
+  row: Omit<Tables['certificates'], 'tenant_id'>,
 ): Promise<'inserted' | 'exists'> {
   const changed = await tx.run(
     insertInto(tx, 'certificates', row).onConflict((conflict) => conflict.doNothing()),
@@ -30,7 +27,7 @@ export const findCertificate = (db: TenantDb, certificate_id: string) =>
   db.first(from(db, 'certificates').select('record').where('certificate_id', '=', certificate_id))
 
 /** The certificate that stands for a fact's ref or a decision's id. */
-export const findStandingCertificate = (db: TenantDb, kind: SubjectKind, subject: string) =>
+export const findStandingCertificate = (db: TenantDb, kind: 'fact' | 'decision', subject: string) =>
   db.first(
     from(db, 'certificates')
       .select(['certificate_id', 'record'])
@@ -118,7 +115,7 @@ export const findTombstones = (db: TenantDb, refs: readonly number[]) =>
     ),
   )
 
-/** For a ref without a row: it is kept out of use, and contents arriving for it are refused. */
+/** For a ref without a row: no write takes the number, and contents arriving for it are refused. */
 export const insertBareTombstone = (
   tx: Tx,
   { ref, store_id, seq, us }: { ref: number; store_id: string | null; seq: number; us: number },
@@ -134,10 +131,10 @@ export const insertBareTombstone = (
     }).onConflict((conflict) => conflict.doNothing()),
   )
 
-/** Stands for the log position of an erasure that has not come to step 4. */
+/** In place of the log position until the erasure is applied. */
 export const RESERVED_SEQ = -1
 
-/** Numbers that step 1 took out of use; at start only those whose erasure was cut off. */
+/** Numbers reserved by a mark; at a start only those whose erasure was interrupted. */
 export const listReservedRefs = (db: TenantDb) =>
   db.all(
     from(db, 'tombstones')
@@ -146,7 +143,7 @@ export const listReservedRefs = (db: TenantDb) =>
       .where('erased_seq', '=', RESERVED_SEQ),
   )
 
-/** Puts back in use, or makes room for the tombstone that stays. */
+/** Frees the numbers, or makes room for the final tombstones. */
 export async function deleteReservations(tx: Tx, refs: readonly number[]): Promise<void> {
   for (let at = 0; at < refs.length; at += REFS_MAX)
     await tx.run(
@@ -179,7 +176,7 @@ export const listUses = (db: TenantDb, refs: readonly number[]) =>
     ),
   )
 
-/** Facts hidden for an erasure; at start only those whose erasure was cut off. */
+/** Memories hidden for an erasure; at a start only those whose erasure was interrupted. */
 export const listMarkedFacts = (db: TenantDb) =>
   db.all(
     from(db, 'facts')
@@ -189,11 +186,11 @@ export const listMarkedFacts = (db: TenantDb) =>
 
 async function queryInChunks<T>(
   refs: readonly number[],
-  look: (chunk: number[]) => Promise<T[]>,
+  query: (chunk: number[]) => Promise<T[]>,
 ): Promise<T[]> {
   const found: T[] = []
   for (let at = 0; at < refs.length; at += REFS_MAX)
-    found.push(...(await look(refs.slice(at, at + REFS_MAX))))
+    found.push(...(await query(refs.slice(at, at + REFS_MAX))))
   return found
 }
 
@@ -216,7 +213,7 @@ export const findDecisionStore = (db: TenantDb, decision_id: string) =>
       .where('decision_id', '=', Buffer.from(decision_id, 'hex')),
   )
 
-/** Where the log, from `seq` on, records the redaction a certificate is for. */
+/** The log entry, from `seq` on, of the redaction that a certificate is for. */
 export const findRedactionEntry = (db: TenantDb, seq: number, certificate_id: string) =>
   db.first(
     from(db, 'breadcrumbs')
@@ -257,9 +254,11 @@ const marksStatement = statement<{ epoch_number: number }>()((k, p) =>
     .where('chain_heads.tenant_id', '=', p.tenant_id),
 )
 
-/** Heads of logs, marks of erasures that have not ended, and whether an epoch is there. */
-export const findTenantMarks = (db: Database, asked: readonly Asked<{ epoch_number: number }>[]) =>
-  firstOfEach(db, marksStatement, asked)
+/** For each tenant: the head of its log, marks of unfinished erasures, whether an epoch exists. */
+export const findTenantMarks = (
+  db: Database,
+  asked: readonly TenantParams<{ epoch_number: number }>[],
+) => firstRowPerTenant(db, marksStatement, asked)
 
 const standingStatement = statement<object>()((k, p) =>
   k
@@ -269,12 +268,12 @@ const standingStatement = statement<object>()((k, p) =>
     .where((e) => e('stands', '=', e.lit(1))),
 )
 
-/** How many certificates stand, by tenant. */
+/** How many standing certificates each tenant has. */
 export async function countStandingByTenant(
   db: Database,
   tenants: readonly string[],
 ): Promise<Map<string, number>> {
   const asked = tenants.map((tenant_id) => ({ tenant_id, params: {} }))
-  const counts = await firstOfEach(db, standingStatement, asked)
+  const counts = await firstRowPerTenant(db, standingStatement, asked)
   return new Map([...counts].map(([tenant_id, { count }]) => [tenant_id, Number(count)]))
 }

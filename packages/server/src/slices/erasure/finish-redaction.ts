@@ -1,24 +1,24 @@
-// Steps 4 to 7 for a decision's own text: replaced, checked, certified; from the plan alone.
+// Finishes the redaction of a decision from its plan alone: replaces the text, checks it,
+// certifies.
 
 import type { ErasureStatement } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { applyRedaction, probeRedaction } from '../decisions/index.ts'
 import { appendCrumb, seqAt } from '../gcrumbs/index.ts'
 import {
-  certificateDigest,
   destroyedKeyResult,
   listLimits,
   parseCertificate,
   type StoredCertificate,
   signStatement,
 } from './certificate.ts'
-import { findRedactionEntry, findStandingCertificate, insertCertificate } from './erasure.sql.ts'
+import { storeCertificate } from './certify.ts'
+import { findRedactionEntry, findStandingCertificate } from './erasure.sql.ts'
 import type { PendingErasure, RedactionPlan } from './plan.ts'
 import { reportStep } from './steps.ts'
 
-/** Step 4; does nothing to a decision that is redacted already or not in these data. */
+/** Does nothing to a decision that is redacted already or not in these data. */
 export function applyRedactionPlan(
   kernel: Kernel,
   tenant_id: string,
@@ -38,7 +38,7 @@ export function applyRedactionPlan(
 export async function finishRedaction(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingErasure<RedactionPlan>,
+  { entry, plan }: PendingErasure<'decision'>,
 ): Promise<StoredCertificate | null> {
   await applyRedactionPlan(kernel, tenant_id, plan)
   await reportStep(kernel, 'applied')
@@ -61,7 +61,7 @@ export async function finishRedaction(
 async function certifyRedaction(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingErasure<RedactionPlan>,
+  { entry, plan }: PendingErasure<'decision'>,
 ): Promise<StoredCertificate | null> {
   const observed = await verifyRedaction(kernel, tenant_id, plan)
   await reportStep(kernel, 'verified')
@@ -84,7 +84,7 @@ async function certifyRedaction(
   })
   const certificate = await signStatement(kernel, statement)
   const stored = await kernel.db.transact(tenant_id, (tx) =>
-    storeRedactionCertificate(tx, certificate, completed_us),
+    storeCertificate(tx, certificate, completed_us),
   )
   await reportStep(kernel, 'certified')
   return stored
@@ -155,37 +155,4 @@ function redactionStatement(
     erasure_completed_at: formatTime(completed_us),
     log_seq,
   }
-}
-
-/** As `storeFactCertificate`: the one that is stored. */
-export async function storeRedactionCertificate(
-  tx: Tx,
-  certificate: StoredCertificate,
-  completed_us: number,
-): Promise<StoredCertificate> {
-  const { certificate_id, outcome, decision_id = '' } = certificate
-  const first = await findStandingCertificate(tx, 'decision', decision_id)
-  if (first) return parseCertificate(first.record)
-  const { seq } = await appendCrumb(tx, {
-    event_type: 'erasure.certified',
-    subject: certificate_id,
-    payload: {
-      subject_kind: 'decision',
-      ref: null,
-      outcome,
-      scrubbed: certificate.scrubbed_decision_ids.length,
-      digest: certificateDigest(certificate),
-    },
-  })
-  await insertCertificate(tx, {
-    certificate_id,
-    subject_kind: 'decision',
-    subject: decision_id,
-    stands: 1,
-    outcome,
-    completed_us,
-    log_seq: seq,
-    record: JSON.stringify(certificate),
-  })
-  return certificate
 }

@@ -1,23 +1,25 @@
-// The end of a store's deletion: its row goes, then the secret its description was sealed under.
+// Ends a store's deletion: removes its row, then destroys the secret that sealed its description.
 
-import { requestInTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import { requestErasures } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { dropCached, findStore, removeStoreRow } from '../memory/index.ts'
 import { countFacts, listStoreSecrets } from './erasure.sql.ts'
-import { type PendingErasure, parsePlan, type StorePlan } from './plan.ts'
+import { type PendingErasure, parsePlan } from './plan.ts'
 
-/** A store made again under the same id has another secret, and is another subject. */
+/** A store created again under the same id has another secret, and is another subject. */
 const subjectOf = (store_id: string, secret_no: number): string => `${store_id}:${secret_no}`
 
-/** The ledger row of a store whose facts are all erased: no restored keyring revives its name. */
+/**
+ * Records the end of a store in the ledger, so that no restored keyring revives its description.
+ */
 export async function requestStoreErasure(
   kernel: Kernel,
   tenant_id: string,
-  plan: StorePlan,
-): Promise<PendingErasure<StorePlan>> {
+  plan: PendingErasure<'store'>['plan'],
+): Promise<PendingErasure<'store'>> {
   const { store_id, secret_no } = plan
-  const [entry] = await requestInTurn(kernel, tenant_id, [
+  const [entry] = await requestErasures(kernel, tenant_id, [
     {
       tenant_id,
       subject_kind: 'store',
@@ -32,14 +34,14 @@ export async function requestStoreErasure(
   return { entry, plan }
 }
 
-/** false: there are facts in the store, so it is not its turn yet. */
+/** false: the store still has memories. */
 export async function finishStoreErasure(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingErasure<StorePlan>,
+  { entry, plan }: PendingErasure<'store'>,
 ): Promise<boolean> {
   const { store_id, secret_no, facts } = plan
-  // The row goes first: a store without its secret could not be shown any more.
+  // The row goes first: a store without its secret can no longer be shown.
   const removed = await kernel.db.transact(tenant_id, async (tx) => {
     const store = await findStore(tx, store_id)
     if (store?.secret_no !== secret_no) return true
@@ -62,7 +64,7 @@ export async function finishStoreErasure(
   return true
 }
 
-/** Rows of stores that the ledger knows as deleted: data from before that was restored. */
+/** Removes rows of stores that the ledger knows as deleted, after older data were restored. */
 export async function removeDeletedStores(kernel: Kernel, tenant_id: string): Promise<void> {
   const stores = await kernel.db.read(tenant_id, listStoreSecrets)
   const numbers = stores.map(({ secret_no }) => secret_no)

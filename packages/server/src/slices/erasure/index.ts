@@ -2,19 +2,25 @@
 // stores, and what other slices use to erase.
 
 import type { decisionErasure, erasure, memoryErasure } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { deleteStore, STORE_ERASE, storeEraser } from './delete-store.ts'
 import { deleteMemory, issue } from './erase.ts'
 import { byFact, get, list, stats, verify } from './reads.ts'
 import { redact } from './redact.ts'
 
-export { erasureSigner, parseCertificate, showCertificate } from './certificate.ts'
+export {
+  type ErasureReasons,
+  erasureSigner,
+  fillReasons,
+  parseCertificate,
+  showCertificate,
+} from './certificate.ts'
 export { UnprovenErasure } from './certify.ts'
 export { startStoreDeletion } from './delete-store.ts'
 export { eraseFacts, eraseMarkedFacts } from './erase.ts'
 export { findCertificates, findStandingCertificate } from './erasure.sql.ts'
-export { type ErasureReasons, fillReasons } from './plan.ts'
+
 export {
   finishPendingErasures,
   reconcileErasures,

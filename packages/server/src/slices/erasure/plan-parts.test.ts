@@ -1,4 +1,5 @@
-// An erasure whose plan is larger than one ledger row: in parts, finished from wherever it was cut.
+// An erasure whose plan is larger than one ledger row: stored in parts, finished after a crash
+// between any two of them.
 
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,13 +17,13 @@ const DECISIONS = 8
 const PER_PART = 3
 const PARTS = Math.ceil(DECISIONS / PER_PART)
 
-interface Used {
+interface UsedSubject {
   readonly ref: number
   readonly ids: readonly string[]
 }
 
 /** A subject that decisions used, each with a text of its own that stays. */
-async function use(scene: Scene, ref: number, content: string): Promise<Used> {
+async function use(scene: Scene, ref: number, content: string): Promise<UsedSubject> {
   const ids: string[] = []
   for (let n = 0; n < DECISIONS; n += 1)
     ids.push(
@@ -36,11 +37,11 @@ async function use(scene: Scene, ref: number, content: string): Promise<Used> {
   return { ref, ids }
 }
 
-async function useMemory(scene: Scene): Promise<Used> {
+async function useMemory(scene: Scene): Promise<UsedSubject> {
   return use(scene, await scene.write(CONTENT), CONTENT)
 }
 
-const useLabel = (scene: Scene): Promise<Used> => use(scene, LABEL, LABEL_TEXT)
+const useLabel = (scene: Scene): Promise<UsedSubject> => use(scene, LABEL, LABEL_TEXT)
 
 const subjects = [
   { name: 'a memory', prepare: useMemory, text: CONTENT, outcome: 'erased' },
@@ -51,7 +52,7 @@ async function exported(scene: Scene): Promise<string> {
   return (await scene.api('GET', '/v1/decisions/export')).text
 }
 
-async function assertGone(scene: Scene, { ref, ids }: Used, text: string): Promise<void> {
+async function assertGone(scene: Scene, { ref, ids }: UsedSubject, text: string): Promise<void> {
   const texts = await exported(scene)
   assert.ok(!texts.includes(text), texts)
   for (let n = 0; n < DECISIONS; n += 1) assert.ok(texts.includes(`kept ${n}`), texts)
@@ -64,7 +65,7 @@ async function assertGone(scene: Scene, { ref, ids }: Used, text: string): Promi
 }
 
 for (const { name, prepare, text, outcome } of subjects)
-  test(`the plan to erase ${name} of many decisions is kept in bounded parts`, async () => {
+  test(`the plan to erase ${name} of many decisions is stored in limited parts`, async () => {
     const steps: string[] = []
     const scene = await openScene({ step: (step) => void steps.push(step) })
     try {
@@ -180,11 +181,13 @@ for (const { name, prepare, text, outcome } of subjects)
           assert.equal(await exported(again), before)
           assert.equal((await again.api('GET', `/v1/erasure/fact/${used.ref}`)).status, 404)
           const id = await again.decide({
-            ...{ query: 'q', output: 'o', retrieved_refs: [used.ref] },
-            retrieved_contents: ['said anew'],
+            query: 'q',
+            output: 'o',
+            retrieved_refs: [used.ref],
+            retrieved_contents: ['said again'],
           })
           const { body } = await again.api('GET', `/v1/decisions/${id}`)
-          assert.deepEqual(body.retrieved_contents, ['said anew'], 'the number is as it was')
+          assert.deepEqual(body.retrieved_contents, ['said again'], 'the number is as it was')
           const issued = await again.issue(used.ref)
           assert.equal(issued.body.outcome, outcome)
           assert.equal(issued.body.scrubbed_decision_ids.length, DECISIONS + 1)
@@ -267,7 +270,7 @@ for (const entries of [['custos.db'], ['custos.db', 'keyring']])
   )
 
 embeddedTest(
-  'data from before a scrub alone are known as restored, and are scrubbed again',
+  'data from before a scrub are recognised as restored, and are scrubbed again',
   async () => {
     const first = await openScene()
     const ref = await first.write(CONTENT)

@@ -49,7 +49,7 @@ const StorePlan = Type.Object({
   /** How many memories the store had when its deletion was requested. */
   facts: Type.Integer(),
 })
-export type StorePlan = Static<typeof StorePlan>
+type StorePlan = Static<typeof StorePlan>
 
 /** A scrub that erases no memory: the parts hold all of it. */
 const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
@@ -58,9 +58,9 @@ type ScrubPlan = Static<typeof ScrubPlan>
 type ErasurePlan = FactPlan | RedactionPlan | StorePlan | ScrubPlan
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
-export interface PendingErasure<P extends ErasurePlan = FactPlan> {
+export interface PendingErasure<K extends ErasurePlan['kind'] = 'fact'> {
   readonly entry: LedgerEntry
-  readonly plan: P
+  readonly plan: Extract<ErasurePlan, { kind: K }>
 }
 
 const factPlans = Compile(FactPlan)
@@ -76,22 +76,3 @@ export function parsePlan(value: unknown): ErasurePlan {
   assert(redactionPlans.Check(value), 'a ledger row carries a plan this version does not know')
   return value
 }
-
-/** Who requested the erasure and why, as the certificate says it. */
-export interface ErasureReasons {
-  readonly legal_basis: string
-  readonly requested_by: string | null
-}
-
-const DEFAULTS: ErasureReasons = {
-  legal_basis: 'GDPR Article 17 — Right to Erasure',
-  requested_by: 'data_subject',
-}
-
-export const fillReasons = (given: {
-  readonly legal_basis?: string | null
-  readonly requested_by?: string | null
-}): ErasureReasons => ({
-  legal_basis: given.legal_basis ?? DEFAULTS.legal_basis,
-  requested_by: given.requested_by ?? DEFAULTS.requested_by,
-})

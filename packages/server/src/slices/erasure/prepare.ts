@@ -1,12 +1,16 @@
 // Prepares an erasure: hides the memory, plans what happens to it, records the plan in the ledger.
 //
-// Until the ledger row is durable any failure leaves everything as it was; from there on the erasure
-// can only be finished.
+// Until the ledger row is durable any failure leaves everything as it was; from there on the
+// erasure can only be finished.
 
 import { contentHash } from '@custos/proof'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { renewTurn, requestInTurn, requireTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import {
+  renewFencingNumber,
+  requestErasures,
+  requireErasureLease,
+} from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerParts, NewLedgerEntry } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
@@ -23,7 +27,7 @@ import {
   unmarkErasing,
 } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { parseCertificate, type StoredCertificate } from './certificate.ts'
+import { type ErasureReasons, parseCertificate, type StoredCertificate } from './certificate.ts'
 import {
   deleteReservations,
   findCertificate,
@@ -33,7 +37,7 @@ import {
   isNamedByDecision,
   RESERVED_SEQ,
 } from './erasure.sql.ts'
-import type { ErasureReasons, FactPlan, PendingErasure } from './plan.ts'
+import type { FactPlan, PendingErasure } from './plan.ts'
 import { reportStep } from './steps.ts'
 
 /** An erasure of one memory, as a caller requests it. */
@@ -49,7 +53,7 @@ export interface EraseRequest {
 }
 
 /** A memory that is hidden, or a ref that only decisions name. */
-export interface MarkedSubject {
+interface MarkedSubject {
   readonly ref: number
   readonly store_id: string | null
   readonly outcome: 'erased' | 'already_absent'
@@ -74,7 +78,7 @@ export async function markSubject(
   certificate_id: string,
 ): Promise<MarkResult> {
   // Hidden after the lease is lost, a memory would stay hidden with nobody erasing it.
-  await requireTurn(kernel, tx)
+  await requireErasureLease(kernel, tx)
   meter(tx, request.operation)
   const { ref } = request
   const own = await findCertificate(tx, certificate_id)
@@ -112,7 +116,7 @@ function isReachable(request: EraseRequest, store_id: string | null): boolean {
 }
 
 /** Content of an erased memory: in memory only, until the answer is sent. */
-export interface SaltedContent {
+interface SaltedContent {
   readonly content: string
   /** 64 hex characters: shown once, never stored. */
   readonly salt: string
@@ -225,7 +229,7 @@ async function recordPlans(
       parts: parts && { parts_id: parts.parts_id, count: parts.count },
     }),
   )
-  const entries = await requestInTurn(kernel, tenant_id, rows)
+  const entries = await requestErasures(kernel, tenant_id, rows)
   // Rows recorded before keep their own parts; when all were, no row claims these.
   if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
   const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
@@ -262,13 +266,13 @@ export async function unmarkUnrequested(
   refs: readonly number[],
 ): Promise<void> {
   if (refs.length === 0) return
-  await renewTurn(kernel, tenant_id)
+  await renewFencingNumber(kernel, tenant_id)
   const undone: number[] = []
   for (const ref of refs)
     if (!(await kernel.keyring.ledger.find(tenant_id, 'fact', String(ref)))) undone.push(ref)
   if (undone.length === 0) return
   await kernel.db.transact(tenant_id, async (tx) => {
-    await requireTurn(kernel, tx)
+    await requireErasureLease(kernel, tx)
     await unmarkErasing(tx, undone)
     await enqueueMissingVectors(kernel, tx, undone)
     await deleteReservations(tx, undone)

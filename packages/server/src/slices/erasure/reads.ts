@@ -2,9 +2,9 @@
 
 import type { erasure } from '@custos/contract'
 import { verifyCertificate } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { parseCertificate, type StoredCertificate, showCertificate } from './certificate.ts'
 import {

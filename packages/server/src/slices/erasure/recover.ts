@@ -1,9 +1,10 @@
-// Before serving: erasures that a crash cut off are finished or undone, restored data catches up.
+// Recovers erasures: finishes or undoes those that were interrupted, and replays the erasure ledger
+// into restored data.
 
 import { PLATFORM } from '../../platform/db/database.ts'
 import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
-import { abandonedTurns, inErasureTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import { listAbandonedErasures, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type {
   LedgerCount,
   LedgerEntry,
@@ -15,7 +16,7 @@ import { finishScrub, isScrubMissing, lacksScrub } from '../decisions/index.ts'
 import { fitsHead, fitsLog, reconcileLog } from '../gcrumbs/index.ts'
 import { dropCached } from '../memory/index.ts'
 import type { StoredCertificate } from './certificate.ts'
-import { certifyFacts, storeFactCertificate } from './certify.ts'
+import { certifyFacts, storeCertificate } from './certify.ts'
 import { applyPlanParts, applyPlans, replaceRows } from './destroy.ts'
 import {
   countStanding,
@@ -28,40 +29,30 @@ import {
   listStoreSecrets,
   RESERVED_SEQ,
 } from './erasure.sql.ts'
-import {
-  applyRedactionPlan,
-  finishRedaction,
-  storeRedactionCertificate,
-} from './finish-redaction.ts'
+import { applyRedactionPlan, finishRedaction } from './finish-redaction.ts'
 import { finishStoreErasure, removeDeletedStores } from './finish-store.ts'
-import {
-  type FactPlan,
-  type PendingErasure,
-  parsePlan,
-  type RedactionPlan,
-  type StorePlan,
-} from './plan.ts'
+import { type FactPlan, type PendingErasure, parsePlan } from './plan.ts'
 import { unmarkUnrequested } from './prepare.ts'
 
 interface PendingResult {
   /** Refs certified by this run. */
   readonly facts: ReadonlySet<number>
-  /** `fact:<ref>`, `decision:<id>` and `store:…` of what is still not finished. */
+  /** `fact:<ref>`, `decision:<id>` and `store:…` of those still unfinished. */
   readonly unfinished: ReadonlySet<string>
 }
 
 const NOTHING_PENDING: PendingResult = { facts: new Set(), unfinished: new Set() }
 
 /**
- * Every new erasure begins here: a later plan is made from what the earlier ones left, so their
- * documents must be in place first. The caller holds the tenant's erasure turn.
+ * Finishes erasures whose ledger rows say requested. Every new erasure begins with it: a plan reads
+ * the documents that earlier plans leave. Call it inside `runErasure`.
  */
 export async function finishPendingErasures(
   kernel: Kernel,
   tenant_id: string,
 ): Promise<PendingResult> {
   const requested = await kernel.keyring.ledger.listRequested()
-  // A tenant's own is for whoever off-boards it.
+  // The slice `offboarding` finishes a tenant's own.
   const entries = requested.filter(
     (entry) => entry.tenant_id === tenant_id && entry.subject_kind !== 'tenant',
   )
@@ -86,24 +77,22 @@ export async function finishPendingErasures(
   return { facts: new Set(certificates.keys()), unfinished }
 }
 
-interface AppliedEntries {
-  readonly facts: PendingErasure[]
-  readonly redactions: PendingErasure<RedactionPlan>[]
-  readonly stores: PendingErasure<StorePlan>[]
-}
-
 /**
- * All plans are in place before any is verified: until then a decision may stand sealed under a
- * secret that another plan's erasure has destroyed.
+ * Applies all plans before any is verified: until then a decision may be sealed under a secret that
+ * another plan's erasure has destroyed.
  */
 async function applyInOrder(
   kernel: Kernel,
   tenant_id: string,
   entries: readonly LedgerEntry[],
-): Promise<AppliedEntries> {
+): Promise<{
+  facts: PendingErasure[]
+  redactions: PendingErasure<'decision'>[]
+  stores: PendingErasure<'store'>[]
+}> {
   const facts: PendingErasure[] = []
-  const redactions: PendingErasure<RedactionPlan>[] = []
-  const stores: PendingErasure<StorePlan>[] = []
+  const redactions: PendingErasure<'decision'>[] = []
+  const stores: PendingErasure<'store'>[] = []
   for (const entry of entries) {
     const plan = parsePlan(entry.plan)
     if (plan.kind === 'fact') {
@@ -135,9 +124,9 @@ async function destroyAgain(kernel: Kernel, entry: LedgerEntry): Promise<void> {
 
 /**
  * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
- * into it, then finishes or undoes what was in progress. Run before listening. Tenants that need
- * none of it are told apart by a few queries over all of them.
- * `generation_floor`: for a restored keyring, see reconcileLog; then no tenant is passed over.
+ * into it, then finishes or undoes what was in progress. Run before listening. A few queries over
+ * all tenants find those that need it.
+ * `generation_floor`: for a restored keyring, see reconcileLog; then no tenant is skipped.
  */
 export async function reconcileErasures(
   kernel: Kernel,
@@ -148,18 +137,18 @@ export async function reconcileErasures(
       ? await listTenantsToReconcile(kernel)
       : await listActiveTenants(kernel)
   for (const tenant_id of tenants)
-    await inErasureTurn(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options)).catch(
+    await runErasure(kernel, tenant_id, () => reconcileTenant(kernel, tenant_id, options)).catch(
       (error: unknown) => skipTakenTenant(kernel, tenant_id, error),
     )
 }
 
-// Whoever serves while it has a tenant's turn for so long reconciled that tenant when it started.
+// A process that serves with a tenant's lease for that long reconciled the tenant when it started.
 function skipTakenTenant(kernel: Kernel, tenant_id: string, error: unknown): void {
   if (!kernel.db.shared || !(error instanceof Refusal)) throw error
   kernel.logger.warn('erasure.turn_taken', { tenant_id })
 }
 
-// In the turn: an erasure that another process is at would look like one that was forgotten.
+// Under the lease: another process's running erasure would pass for an interrupted one.
 async function reconcileTenant(
   kernel: Kernel,
   tenant_id: string,
@@ -175,8 +164,8 @@ async function reconcileTenant(
 }
 
 /**
- * Finishes every requested erasure from its plan; a fact marked without a ledger row is shown
- * again. Also safe while serving. A failure is logged and leaves the fact hidden: the next
+ * Finishes every requested erasure from its plan; a memory marked without a ledger row is shown
+ * again. Also safe while serving. A failure is logged and leaves the memory hidden: the next
  * erasure of the tenant and the next start try again.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
@@ -184,15 +173,16 @@ export async function recoverErasures(kernel: Kernel): Promise<void> {
     await recoverInTurn(kernel, tenant_id)
 }
 
-/** The same for tenants at which another process has died: soon after its lease is over. */
+/** The same for tenants whose lease another process let expire: it has died. */
 export async function recoverAbandoned(kernel: Kernel): Promise<void> {
-  for (const tenant_id of await abandonedTurns(kernel)) await recoverInTurn(kernel, tenant_id)
+  for (const tenant_id of await listAbandonedErasures(kernel))
+    await recoverInTurn(kernel, tenant_id)
 }
 
-// A tenant whose turn another process keeps does not hold up those after it.
+// A tenant whose lease another process has does not delay those after it.
 async function recoverInTurn(kernel: Kernel, tenant_id: string): Promise<void> {
-  await inErasureTurn(kernel, tenant_id, () => tryRecover(kernel, tenant_id)).catch(
-    (error: unknown) => skipTakenTenant(kernel, tenant_id, error),
+  await runErasure(kernel, tenant_id, () => tryRecover(kernel, tenant_id)).catch((error: unknown) =>
+    skipTakenTenant(kernel, tenant_id, error),
   )
 }
 
@@ -218,8 +208,8 @@ async function recoverTenant(kernel: Kernel, tenant_id: string): Promise<void> {
 
 const PAGE = 200
 
-/** Whether the ledger has completed erasures or scrubs that the data knows nothing of. */
-export async function needsReplay(kernel: Kernel, tenant_id: string): Promise<boolean> {
+/** Whether the ledger has completed erasures or scrubs that these data lack. */
+async function needsReplay(kernel: Kernel, tenant_id: string): Promise<boolean> {
   const completed = await kernel.keyring.ledger.countCompleted(tenant_id)
   const standing = completed === 0 ? 0 : await kernel.db.read(tenant_id, countStanding)
   return standing < completed || lacksScrub(kernel, tenant_id)
@@ -227,10 +217,10 @@ export async function needsReplay(kernel: Kernel, tenant_id: string): Promise<bo
 
 /**
  * Applies, in ledger order, every plan from the first one whose effect is missing, and stores the
- * certificates as they were. Documents are written again even where a later one stands: the later
- * plan follows and wins. Safe to run again.
+ * certificates as they were. Documents are written again even where a later one is stored: the
+ * later plan follows and wins. Safe to run again.
  */
-export async function replayLedger(kernel: Kernel, tenant_id: string): Promise<void> {
+async function replayLedger(kernel: Kernel, tenant_id: string): Promise<void> {
   let replaying = false
   let after = 0
   let parts_id: string | undefined
@@ -255,7 +245,8 @@ async function isEntryMissing(
   entry: LedgerEntry,
 ): Promise<boolean> {
   const { subject_kind, subject, state } = entry
-  // Rows of deleted stores are found by their secrets, once their facts are gone.
+  // removeDeletedStores finds rows of deleted stores by their secrets, once their memories are
+  // gone.
   if (subject_kind === 'store' || subject_kind === 'tenant') return false
   if (subject_kind === 'scrub') return (await isScrubMissing(kernel, entry)) === true
   return kernel.db.read(tenant_id, async (db) => {
@@ -269,7 +260,7 @@ async function isEntryMissing(
 
 async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry): Promise<void> {
   const { subject_kind, subject } = entry
-  // Whoever off-boards the tenant goes on with it.
+  // The slice `offboarding` resumes it.
   if (subject_kind === 'tenant') return
   const plan = parsePlan(entry.plan)
   if (plan.kind === 'store' || subject_kind === 'store') return
@@ -277,13 +268,12 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
   if (plan.kind === 'fact') await replayFact(kernel, tenant_id, plan)
   else await applyRedactionPlan(kernel, tenant_id, plan)
   if (entry.state !== 'completed') return
-  // The ledger keeps what certify stored, and only that.
+  // The ledger keeps only what certify.ts stored.
   const certificate = entry.certificate as StoredCertificate
   const completed_us = entry.completed_us ?? kernel.clock.now()
   await kernel.db.transact(tenant_id, async (tx) => {
     if (await findStandingCertificate(tx, subject_kind, subject)) return
-    if (plan.kind === 'fact') await storeFactCertificate(tx, certificate, completed_us)
-    else await storeRedactionCertificate(tx, certificate, completed_us)
+    await storeCertificate(tx, certificate, completed_us)
   })
 }
 
@@ -292,7 +282,7 @@ async function replayFact(kernel: Kernel, tenant_id: string, plan: FactPlan): Pr
   if (plan.store_id !== null) dropCached(kernel, tenant_id, plan.store_id, [plan.ref])
 }
 
-/** A number no epoch has. */
+/** No epoch has this number. */
 const NO_EPOCH = 0
 
 interface TenantSurvey {
@@ -302,7 +292,11 @@ interface TenantSurvey {
   readonly marks: Awaited<ReturnType<typeof findTenantMarks>>
 }
 
-/** Tenants whose data may be from before what the keyring knows, or in which erasures are open. */
+/**
+ * Tenants whose data may be older than the keyring, or in which erasures are open. Read without the
+ * leases: what another process is doing passes for unfinished, and is checked again under the
+ * lease.
+ */
 export async function listTenantsToReconcile(kernel: Kernel): Promise<string[]> {
   const seen = await surveyTenants(kernel)
   const unfinished = await filterUnfinished(kernel, seen)
@@ -316,7 +310,9 @@ export async function listTenantsWithOpenErasures(kernel: Kernel): Promise<strin
   return [...(await filterUnfinished(kernel, await surveyTenants(kernel)))]
 }
 
-/** Tenants with keys, but for those about to be off-boarded: their log takes nothing more. */
+/**
+ * Tenants with keys that are not being off-boarded: the log of the others takes no more entries.
+ */
 async function listActiveTenants({
   db,
   keyring,
@@ -336,7 +332,7 @@ async function surveyTenants({ db, keyring }: Kernel): Promise<TenantSurvey> {
       return { tenant_id, params: { epoch_number } }
     }),
   )
-  // After the data: what is completed meanwhile has its certificate there, or is looked at again.
+  // After the data: an erasure completed meanwhile has its certificate there, or is checked again.
   const counted = await keyring.ledger.countAll()
   const counts = new Map(counted.map((row) => [row.tenant_id, row]))
   return { tenants, counts, checkpoints, marks }
@@ -361,7 +357,7 @@ async function filterUnfinished(
   return unfinished
 }
 
-// The row of a store that was deleted came back with older data.
+// The row of a deleted store is back with older data.
 async function hasStoreWithoutSecret(kernel: Kernel, tenant_id: string): Promise<boolean> {
   const stores = await kernel.db.read(tenant_id, listStoreSecrets)
   const numbers = stores.map(({ secret_no }) => secret_no)
@@ -389,7 +385,7 @@ async function filterOutdated(
   return behind
 }
 
-/** Whether the log extends the last checkpoint, and shows it. */
+/** Whether the log extends the last checkpoint and has its epoch. */
 async function hasLastCheckpoint(
   { db }: Kernel,
   tenant_id: string,

@@ -131,7 +131,7 @@ for (const at of [
   'erasure:applied',
   'erasure:certified',
 ]) {
-  test(`a redaction cut off at ${at} is undone or finished by the next start`, async () => {
+  test(`a redaction interrupted at ${at} is undone or finished by the next start`, async () => {
     let armed = false
     let gone = false
     const first = await openScene({

@@ -2,10 +2,10 @@
 
 import type { decisionErasure } from '@custos/contract'
 import { contentHash } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn, requestInTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { requestErasures, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import {
   type PlannedRedaction,
   planRedaction,
@@ -13,17 +13,18 @@ import {
   retryPlanning,
 } from '../decisions/index.ts'
 import { meter } from '../tenants/index.ts'
-import { erasureSigner, parseCertificate, type StoredCertificate } from './certificate.ts'
+import {
+  type ErasureReasons,
+  erasureSigner,
+  fillReasons,
+  parseCertificate,
+  type StoredCertificate,
+} from './certificate.ts'
 import { UnprovenErasure } from './certify.ts'
 import { type ErasureResult, showResult } from './erase.ts'
 import { findDecisionStore, findStandingCertificate } from './erasure.sql.ts'
 import { finishRedaction } from './finish-redaction.ts'
-import {
-  type ErasureReasons,
-  fillReasons,
-  type PendingErasure,
-  type RedactionPlan,
-} from './plan.ts'
+import type { PendingErasure, RedactionPlan } from './plan.ts'
 import { finishPendingErasures } from './recover.ts'
 import { reportStep } from './steps.ts'
 
@@ -35,7 +36,7 @@ export const redact: Handler<(typeof decisionErasure)['redact']> = async (
 ) => {
   const { kernel, tenant_id } = call
   erasureSigner(kernel)
-  const answer = await inErasureTurn(kernel, tenant_id, async (): Promise<ErasureResult> => {
+  const answer = await runErasure(kernel, tenant_id, async (): Promise<ErasureResult> => {
     const requested_us = kernel.clock.now()
     const { unfinished } = await finishPendingErasures(kernel, tenant_id)
     if (unfinished.has(`decision:${params.decision_id}`)) throw new UnprovenErasure()
@@ -127,9 +128,9 @@ async function requestRedaction(
   kernel: Kernel,
   tenant_id: string,
   { plan, requested_us }: { plan: RedactionPlan; requested_us: number },
-): Promise<PendingErasure<RedactionPlan>> {
+): Promise<PendingErasure<'decision'>> {
   const { old_secret_no, decision_id } = plan.redaction
-  const [entry] = await requestInTurn(kernel, tenant_id, [
+  const [entry] = await requestErasures(kernel, tenant_id, [
     {
       tenant_id,
       subject_kind: 'decision',
@@ -148,8 +149,8 @@ async function requestRedaction(
 }
 
 /**
- * The same for a job: the id of the certificate that stands for the decision then; null: there is
- * no such decision. Refuses `legal_hold`. Safe to run again.
+ * The same for a job. Returns the id of the decision's certificate; null: there is no such
+ * decision. Refuses `legal_hold`. Safe to run again.
  */
 export async function redactDecision(
   kernel: Kernel,
@@ -157,7 +158,7 @@ export async function redactDecision(
   { decision_id, reasons }: { readonly decision_id: string; readonly reasons: ErasureReasons },
 ): Promise<string | null> {
   erasureSigner(kernel)
-  return inErasureTurn(kernel, tenant_id, async () => {
+  return runErasure(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
     const { unfinished } = await finishPendingErasures(kernel, tenant_id)
     if (unfinished.has(`decision:${decision_id}`)) throw new UnprovenErasure()

@@ -98,7 +98,7 @@ test('the data restored from before two erasures forgets both again before it se
   await again.stop()
 })
 
-test('data and keyring restored together are told by the ledger copy', async () => {
+test('data and keyring restored together are recognised by the ledger copy', async () => {
   const copies = mkdtempSync(join(tmpdir(), 'custos-ledger-'))
   const ledger_copy = join(copies, 'ledger.ndjson')
   try {

@@ -1,6 +1,6 @@
 // The names of an erasure's steps, in order: a crash after any of them is undone or finished.
 
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 
 /**
  * - `marked`: the memory is hidden from every read and refused by every write;
@@ -13,7 +13,8 @@ import type { Kernel } from '../../platform/kernel.ts'
  * - `certified`: the certificate is stored;
  * - `completed`: the ledger row is completed with it.
  *
- * Up to `planned` the next start undoes the mark; from `ledger_recorded` on it finishes the erasure.
+ * Up to `planned` the next start undoes the mark; from `ledger_recorded` on it finishes the
+ * erasure.
  */
 export const ERASURE_STEPS = [
   'marked',

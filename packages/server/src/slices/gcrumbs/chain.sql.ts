@@ -1,7 +1,7 @@
 // SQL of the log: heads, breadcrumbs, interior nodes, epochs.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
@@ -37,7 +37,7 @@ export const findHeads = (
   db: Database,
   tenants: readonly string[],
 ): Promise<Map<string, HeadRow>> =>
-  firstOfEach(
+  firstRowPerTenant(
     db,
     headStatement,
     tenants.map((tenant_id) => ({ tenant_id, params: {} })),

@@ -10,9 +10,9 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { runUnderLease } from '../../platform/kernel/leases.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
-import { whenLeased } from '../../platform/leases.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { sha256 } from './append.ts'
 import {
@@ -79,7 +79,7 @@ export const settleEpochs = (kernel: Kernel, tenant_id: string): Promise<StoredC
 function inTurn<T>(kernel: Kernel, tenant_id: string, act: () => Promise<T>): Promise<T> {
   const waiting = rolls(kernel)
   const before = waiting.get(tenant_id) ?? Promise.resolve()
-  const next = () => whenLeased(kernel, `roll/${tenant_id}`, act)
+  const next = () => runUnderLease(kernel, `roll/${tenant_id}`, act)
   const roll = before.then(next, next)
   waiting.set(tenant_id, roll)
   const forget = () => {

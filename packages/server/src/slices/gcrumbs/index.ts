@@ -1,7 +1,7 @@
 // The face of the log: appending for other slices, handlers for the HTTP layer.
 
 import type { gcrumbs } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import * as reads from './reads.ts'
 import { roll } from './roll.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parseTlogProof, verifyEnvelope } from '@custos/proof'
-import { SIGNING_PURPOSES } from '../../platform/keys/shared/signing-key-rows.ts'
+import { SIGNING_PURPOSES } from '../../platform/keys/keyring.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 
 let service: TestService

@@ -2,7 +2,7 @@
 
 import type { Breadcrumb, Epoch, gcrumbs } from '@custos/contract'
 import { formatTlogProof, verifyEnvelope } from '@custos/proof'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import {
   type CrumbRow,

@@ -2,7 +2,7 @@
 
 import { decodeFrontier, frontierRoot } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { appendCrumb, raiseGeneration, sha256 } from './append.ts'
 import { findHead, type HeadRow } from './chain.sql.ts'

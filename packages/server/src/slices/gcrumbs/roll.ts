@@ -1,8 +1,8 @@
 // POST /v1/gcrumbs/roll: a checkpoint over what the log holds when it is asked for.
 
 import type { Epoch, gcrumbs } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { loadHead } from './append.ts'
 import { type EpochRow, findEpochs, findLastEpoch } from './chain.sql.ts'

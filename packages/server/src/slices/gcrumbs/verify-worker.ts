@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import type { RefusalCode } from '@custos/contract'
 import type { DatabaseSource } from '../../platform/db/database.ts'
-import { readSource } from '../../platform/db/source.ts'
+import { readSource } from '../../platform/db/engines/source.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type LogVerdict, type VerifyTask, verifyLog } from './verify-log.ts'
 

@@ -2,7 +2,7 @@
 
 import { Worker } from 'node:worker_threads'
 import type { DatabaseSource } from '../../platform/db/database.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type LogVerdict, UNVERIFIED, type VerifiedState, type VerifyTask } from './verify-log.ts'
 import type { VerifyReply, VerifyRequest } from './verify-worker.ts'

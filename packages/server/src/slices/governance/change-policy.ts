@@ -1,11 +1,11 @@
 // A change of policies: new versions prepared outside the unit, put in place inside it.
 
 import { limits, type Policy, type PolicyAction, type PolicyType } from '@custos/contract'
-import type { Call } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findPolicySet, savePolicySet } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import type { Call } from '../../platform/kernel/call.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'

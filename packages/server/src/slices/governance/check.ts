@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { findMembers, listAllVersions, listStanding } from './policies.sql.ts'
 import { type OpenedPolicy, openPolicies, typeOf } from './sealed-policy.ts'
 

@@ -1,7 +1,7 @@
 // POST /v1/governance/policies: a policy, validated, sealed, and in force with its commit.
 
 import type { governance as contract, Policy } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import {
   changePolicies,
   type Draft,

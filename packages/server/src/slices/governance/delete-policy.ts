@@ -1,7 +1,7 @@
 // DELETE /v1/governance/policies/{policy_id}: out of force; its versions stay for the log.
 
 import type { governance as contract } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { changePolicies, preparePolicy, untilUnchanged } from './change-policy.ts'
 import { findStanding } from './policies.sql.ts'
 import { actionOf, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'

@@ -1,8 +1,8 @@
 // POST /v1/governance/evaluate: what every enabled policy says, and whether it may run.
 
 import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { readMeter } from '../tenants/index.ts'
 import { verdictOf } from './evaluate-set.ts'
 import { type Evaluated, readOutcomes, recordOf, writeEvaluated } from './evaluated.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { openCutKernel } from '../../testing/cut-kernel.ts'
 import { openTestKernel } from '../../testing/kernel.ts'
 import { evaluationLog, flushEvaluations, type NewEvaluation } from './evaluation-log.ts'

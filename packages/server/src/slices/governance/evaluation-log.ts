@@ -2,7 +2,7 @@
 
 import { findDestruction } from '../../platform/db/destructions.sql.ts'
 import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import {
   addCount,
   deleteSlots,

@@ -1,9 +1,9 @@
 // Rows of evaluations, expanded: what each policy of the set said, in the words it had then.
 
 import type { GovernanceLog } from '@custos/contract'
-import type { Call } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Call } from '../../platform/kernel/call.ts'
 import { describeDetail } from './describe.ts'
 import { readOutcomes } from './evaluated.ts'
 import type { EvaluationRow } from './evaluations.sql.ts'

@@ -19,7 +19,7 @@
 // The names of operations and the context keys they carry are OPERATION_KEYS of the contract.
 
 import type { governance } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { createPolicy } from './create-policy.ts'
 import { deletePolicy } from './delete-policy.ts'
 import { evaluateOperation } from './evaluate-operation.ts'

@@ -1,8 +1,8 @@
 // GET /v1/governance/logs: rows of evaluations expanded by policy, newest first.
 
 import type { governance as contract, PolicyResult } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { readOutcomes } from './evaluated.ts'
 import { evaluationLog } from './evaluation-log.ts'

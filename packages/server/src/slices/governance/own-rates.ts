@@ -1,6 +1,6 @@
 // Rate limits of a process that has its data alone: counted in memory, kept within a second.
 
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { evaluationLog } from './evaluation-log.ts'
 import { listSlots } from './evaluations.sql.ts'
 import type { LimitOf, Rates } from './rate-limits.ts'

@@ -1,9 +1,9 @@
 // The compiled policies of each tenant, never those of yesterday on any process.
 
-import type { Principal } from '../../platform/call.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import type { Recognisers } from './personal-data.ts'
 import { listStanding } from './policies.sql.ts'
 import type { CompiledPolicy } from './policy.ts'

@@ -1,6 +1,6 @@
 // How many requests came: exact in one process, on a shared database by small quotas.
 
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { OwnRates } from './own-rates.ts'
 import type { Window } from './rate-window.ts'
 import { SharedRates } from './shared-rates.ts'

@@ -9,8 +9,8 @@ import {
   type PolicyVersion,
   policyConfigs,
 } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { defaultAction, showPolicy } from './change-policy.ts'
 import { ENTITY_NAMES } from './entity-names.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { POLICY_ACTIONS, POLICY_TYPES, type PolicyAction, type PolicyType } from '@custos/contract'
-import type { Kernel } from '../../platform/kernel.ts'
-import { jsonPayload, sealedColumn } from '../../platform/sealed-column.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import type { PolicyRow } from './policies.sql.ts'
 
 /** What a caller wrote: a name or a pattern may be a person's. */

@@ -1,7 +1,7 @@
 // POST /v1/governance/seed-defaults: the default policies that are not there, all or none.
 
 import type { governance as contract } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import {
   changePolicies,
   type Draft,

@@ -1,7 +1,7 @@
 // Rate limits where several processes count: each takes small quotas out of shared rows.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { deleteSlots, listSlotsOf, type SlotRow, saveSlot } from './evaluations.sql.ts'
 import type { LimitOf, Rates } from './rate-limits.ts'
 import { countedAfter, slotOf } from './rate-window.ts'

@@ -1,7 +1,7 @@
 // PUT /v1/governance/policies/{policy_id}: the next version of a policy.
 
 import type { governance as contract } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import {
   changePolicies,
   type Draft,

@@ -1,6 +1,6 @@
 // How much searching one request may ask for, with pauses in it for other requests.
 
-import { makePacer } from '../../platform/pacer.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { Fault } from './outcome.ts'
 
 /** Instructions of patterns times characters of text: seconds of one core at the worst. */
@@ -19,7 +19,7 @@ export interface Work {
 }
 
 export function makeWork(): Work {
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   let left = WORK_MAX
   return {
     spend(units) {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { jobs } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { findJob } from '../../platform/db/jobs.sql.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { meter } from '../tenants/index.ts'
 import { showJob } from './reads.ts'
 

@@ -1,7 +1,7 @@
 // The face of jobs; the queue and its worker are part of the platform.
 
 import type { jobs } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { cancel } from './cancel.ts'
 import { get } from './reads.ts'
 

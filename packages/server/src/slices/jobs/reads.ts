@@ -2,11 +2,11 @@
 
 import type { Job, jobs } from '@custos/contract'
 import type { Static } from 'typebox'
-import type { Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findJob, type JobRow } from '../../platform/db/jobs.sql.ts'
 import { toJob } from '../../platform/jobs/worker.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 
 export const get: Handler<typeof jobs.get> = (call, { params }) =>
   call.read(async (db) => {

@@ -1,4 +1,4 @@
-// What the tenant's own registries say of an artifact and of a corpus.
+// Computes conformance: what the request and the tenant's registries show of a model.
 
 import {
   artifactContent,
@@ -10,14 +10,67 @@ import {
   landingConformance,
   landingNotChecked,
 } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel.ts'
-import { findByContent, findByName, findRecord, type OpenRecord } from '../records/index.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import {
+  findByContent,
+  findByName,
+  findRecord,
+  NAMED_MAX,
+  type OpenRecord,
+} from '../records/index.ts'
 
-/** Neither: nothing of it is known here. */
-export interface EvidenceFinding {
+interface ArtifactLayers {
+  readonly artifact_ref: string
+  /** Null: any. */
+  readonly base_model_ref: string | null
+  readonly kind: string | null
+  readonly layer_hashes: readonly string[]
+}
+
+interface ConformanceSubject extends ArtifactLayers {
+  readonly layer_bytes: LayerBytes
+  readonly data_provenance: JsonObject
+  /** Null: none was given. */
+  readonly authority: LandingAuthority | null
+}
+
+interface ConformanceResult {
+  readonly conformance: LandingConformance
+  /** Why checks failed; empty: none did. */
+  readonly reasons: readonly string[]
+  readonly not_checked: readonly string[]
+}
+
+/** The same for a certificate and for a conformance request. */
+export async function checkConformance(
+  kernel: Kernel,
+  tenant_id: string,
+  subject: ConformanceSubject,
+): Promise<ConformanceResult> {
+  const { layer_bytes, data_provenance, authority } = subject
+  const artifact = await findArtifactEvidence(kernel, tenant_id, subject)
+  const corpus = await findCorpusEvidence(kernel, tenant_id, data_provenance)
+  const evidence = { artifact_id: artifact.id, corpus_id: corpus.id, layer_bytes }
+  const faults = {
+    artifact_integrity: artifact.fault !== null,
+    data_provenance: corpus.fault !== null,
+  }
+  return {
+    conformance: landingConformance(evidence, authority, faults),
+    reasons: [
+      ...(layer_bytes === 'differ' ? ['layer_bytes are not those of layer_hashes'] : []),
+      ...[artifact.fault, corpus.fault].filter((fault) => fault !== null),
+      ...(authority === null ? [] : authorityReasons(authority)),
+    ],
+    not_checked: landingNotChecked(evidence, data_provenance),
+  }
+}
+
+/** What a registry shows; both null: it has no such record. */
+interface EvidenceFinding {
   /** The record that agrees. */
   readonly id: string | null
-  /** Why what is known contradicts the request. */
+  /** How the registry contradicts the request. */
   readonly fault: string | null
 }
 
@@ -25,19 +78,9 @@ const UNKNOWN: EvidenceFinding = { id: null, fault: null }
 const found = (id: string): EvidenceFinding => ({ id, fault: null })
 const fault = (reason: string): EvidenceFinding => ({ id: null, fault: reason })
 
-interface ArtifactLayers {
-  readonly artifact_ref: string
-  /** Null: whichever. */
-  readonly base_model_ref: string | null
-  readonly kind: string | null
-  readonly layer_hashes: readonly string[]
-}
-
-/** So many of one name are found, newest first. */
-const NAMED_MAX = 50
 const REGISTERED: ReadonlySet<string> = new Set(['registered', 'certified'])
 
-/** An artifact that stands under this name has these layers, or the request is at fault. */
+/** A registered artifact of this name must have these layers. */
 async function findArtifactEvidence(
   kernel: Kernel,
   tenant_id: string,
@@ -51,13 +94,13 @@ async function findArtifactEvidence(
   if (same) return found(same.row.record_id)
   if (named.some(stands))
     return fault('layer_hashes, base_model_ref or kind are not those registered for artifact_ref')
-  // Older ones were not looked at, and may be registered.
+  // Older ones were not read, and may be registered.
   if (named.length >= NAMED_MAX) return fault('too many artifacts wait under artifact_ref')
   return UNKNOWN
 }
 
-/** By its content, where all of it is given: one record of a name that may have many. */
-export async function findExact(
+/** By its content, where all of it is given: many records may have the name. */
+async function findExact(
   kernel: Kernel,
   tenant_id: string,
   { artifact_ref, base_model_ref, kind, layer_hashes }: ArtifactLayers,
@@ -84,13 +127,12 @@ const stands = ({ row, document }: OpenRecord): boolean =>
 
 const RECORD_ID = /^[0-9a-f]{32}$/i
 
-/** Why nothing can be said of a provenance without a root. */
+/** The reason where a provenance has no root. */
 export const UNSEALED = 'data_provenance is unsealed: its merkle_root is not 64 hex characters'
 
 /**
- * The corpus that is named by an id of ours, or else one of this root: its root, its hash and the
- * ids of its sources are those given, or the request is at fault. Ids of other registries lead
- * nowhere.
+ * The corpus of this id, or else of this root, must have the given root, hash and source ids. Ids
+ * that are not ids of records are of other registries and are not read.
  */
 async function findCorpusEvidence(
   kernel: Kernel,
@@ -105,7 +147,7 @@ async function findCorpusEvidence(
   }
   const named = await findByName(kernel, tenant_id, { kind: 'corpus', name: merkle_root })
   const judged = named.map((record) => compareCorpus(record, provenance))
-  // Two corpora of the same sources have one root: any that agrees will do.
+  // Corpora of the same sources have one root: one that agrees is enough.
   return judged.find(({ id }) => id !== null) ?? judged[0] ?? UNKNOWN
 }
 
@@ -135,42 +177,3 @@ function sourceIds({ sources }: JsonObject): string[] {
 // Lengths first: the beginning of a list is not the list.
 const sameTexts = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((text, i) => text === b[i])
-
-interface ConformanceSubject extends ArtifactLayers {
-  readonly layer_bytes: LayerBytes
-  readonly data_provenance: JsonObject
-  /** Null: none was given. */
-  readonly authority: LandingAuthority | null
-}
-
-interface ConformanceResult {
-  readonly conformance: LandingConformance
-  /** Why checks failed; empty: none did. */
-  readonly reasons: readonly string[]
-  readonly not_checked: readonly string[]
-}
-
-/** The same for a certificate and for whoever only asks. */
-export async function checkConformance(
-  kernel: Kernel,
-  tenant_id: string,
-  subject: ConformanceSubject,
-): Promise<ConformanceResult> {
-  const { layer_bytes, data_provenance, authority } = subject
-  const artifact = await findArtifactEvidence(kernel, tenant_id, subject)
-  const corpus = await findCorpusEvidence(kernel, tenant_id, data_provenance)
-  const evidence = { artifact_id: artifact.id, corpus_id: corpus.id, layer_bytes }
-  const faults = {
-    artifact_integrity: artifact.fault !== null,
-    data_provenance: corpus.fault !== null,
-  }
-  return {
-    conformance: landingConformance(evidence, authority, faults),
-    reasons: [
-      ...(layer_bytes === 'differ' ? ['layer_bytes are not those of layer_hashes'] : []),
-      ...[artifact.fault, corpus.fault].filter((fault) => fault !== null),
-      ...(authority === null ? [] : authorityReasons(authority)),
-    ],
-    not_checked: landingNotChecked(evidence, data_provenance),
-  }
-}

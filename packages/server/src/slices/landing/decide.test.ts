@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { IssueLandingRequest } from '@custos/contract'
-import type { Principal } from '../../platform/call.ts'
-import type { AdmittedProposal } from '../records/index.ts'
 import { landingRegistry } from './landing-registry.ts'
-import { type NormalLandingRequest, normalizeLanding } from './normal-request.ts'
+import { normalizeLanding } from './normal-request.ts'
 import { AUTHORITY, openLandingScene, request } from './testing/landing-scene.ts'
 
 const scene = openLandingScene()
@@ -197,25 +195,20 @@ describe('a registered artifact of the same content', () => {
   test('is not certified where it was registered after the certificate looked for it', async () => {
     const { kernel } = scene.service
     const { tenant_id } = scene
-    const principal: Principal = {
-      ...{ kind: 'tenant', class: 'tenant', tenant_id, key_id: 'k-1' },
-      ...{ scopes: [], allowed_stores: [] },
-    }
     const body: IssueLandingRequest = {
       ...request(),
       authority: { delegation_ref: 'd-1', human_principal: ANA },
       conformance: { result: 'pass' },
     }
     const record_id = 'c'.repeat(32)
-    const proposed: AdmittedProposal<NormalLandingRequest> = {
-      ...{ kernel, tenant_id, principal, ceiling: null, request: normalizeLanding(body) },
-      ...{ record_id, series_id: record_id, version: 1, created_us: 0 },
-    }
-    await landingRegistry.fields(proposed)
+    const { effect } = await landingRegistry.fields({
+      ...{ kernel, tenant_id, ceiling: null, request: normalizeLanding(body) },
+      ...{ record_id, proposal_digest: '', nonce: '', created_us: 0 },
+      ...{ series_id: record_id, version: 1 },
+    })
     const { artifact_id } = await scene.register()
-    const effect = await landingRegistry.effect?.(proposed)
     assert.ok(effect)
-    await kernel.db.transact(tenant_id, (tx) => effect(tx, proposed.record_id))
+    await kernel.db.transact(tenant_id, (tx) => effect(tx, record_id))
     assert.deepEqual(await statusOf(artifact_id), ['registered', null])
   })
 

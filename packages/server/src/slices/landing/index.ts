@@ -1,22 +1,17 @@
-// The face of landing certificates: handlers for the HTTP layer, the registry for approvals.
+// The face of landing certificates: handlers, and the registry for approvals.
 
 import type { landing } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import { conformance } from './conformance-op.ts'
-import { approve, reject } from './decide.ts'
-import { issue } from './issue.ts'
-import { get, list, stats } from './reads.ts'
-import { verify } from './verify.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { registryHandlers } from '../records/index.ts'
+import { landingRegistry, landingView } from './landing-registry.ts'
+import { approve, conformance, issue, verify } from './operations.ts'
 
 export { landingRegistry } from './landing-registry.ts'
 
 export const landingHandlers = {
+  ...registryHandlers(landingRegistry, landingView),
+  approve,
   conformance,
   issue,
-  stats,
-  list,
-  get,
   verify,
-  approve,
-  reject,
 } satisfies HandlersOf<typeof landing>

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { manifestDigest } from '@custos/proof'
+import { CHECKS } from './operations.ts'
 import {
   AUTHORITY,
   BYTES,
@@ -11,7 +12,6 @@ import {
   ROOT,
   request,
 } from './testing/landing-scene.ts'
-import { CHECKS } from './verify.ts'
 
 const scene = openLandingScene()
 

@@ -1,4 +1,4 @@
-// The normal form of a request: one spelling for each digest, nothing that is null, no bytes.
+// The normal form of landing requests: one spelling for each digest, no null members, no bytes.
 
 import {
   type ConformanceRequest,
@@ -6,10 +6,21 @@ import {
   limits,
   PROVENANCE_BYTES_MAX,
 } from '@custos/contract'
-import { type JsonObject, type LandingRequest, type LayerBytes, toHex } from '@custos/proof'
-import { Refusal } from '../../platform/refusal.ts'
+import {
+  isObject,
+  type JsonObject,
+  type LandingRequest,
+  type LayerBytes,
+  toHex,
+} from '@custos/proof'
+import { jsonByteLength } from '../../platform/bytes.ts'
 import { sha256 } from '../gcrumbs/index.ts'
-import { type ClaimedAuthority, claimedAuthority, normalizeDigest } from '../records/index.ts'
+import {
+  type ClaimedAuthority,
+  claimedAuthority,
+  normalizeDigest,
+  rejection,
+} from '../records/index.ts'
 import { UNSEALED } from './conformance.ts'
 
 export type NormalLandingRequest = LandingRequest & { readonly authority: ClaimedAuthority }
@@ -19,18 +30,15 @@ const DIGEST = /^(sha256:)?[0-9a-fA-F]{64}$/
 const isDigest = (value: unknown): value is string =>
   typeof value === 'string' && DIGEST.test(value)
 
-export const rejected = (reasons: readonly string[]): Refusal =>
-  new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons } })
-
 /** Refuses what is unsealed, or too long to be signed. */
 export function normalizeLanding(body: IssueLandingRequest): NormalLandingRequest {
   const { artifact_ref, base_model_ref, kind, conformance, permitted_actions } = body
   const subject = normalizeSubject(body)
   const { merkle_root } = subject.data_provenance
-  if (typeof merkle_root !== 'string') throw rejected([UNSEALED])
-  const claimed_conformance = isJsonObject(conformance) ? conformance : {}
-  if (bytesOf(claimed_conformance) > limits.metadata_bytes)
-    throw rejected([`conformance is longer than ${limits.metadata_bytes} bytes`])
+  if (typeof merkle_root !== 'string') throw rejection([UNSEALED])
+  const claimed_conformance = isObject(conformance) ? conformance : {}
+  if (jsonByteLength(claimed_conformance) > limits.metadata_bytes)
+    throw rejection([`conformance is longer than ${limits.metadata_bytes} bytes`])
   return {
     artifact_ref,
     base_model_ref,
@@ -43,7 +51,7 @@ export function normalizeLanding(body: IssueLandingRequest): NormalLandingReques
   }
 }
 
-/** What both operations look at. */
+/** The members that `landing.issue` and `landing.conformance` share. */
 export function normalizeSubject({
   layer_hashes,
   layer_bytes,
@@ -57,34 +65,25 @@ export function normalizeSubject({
   }
 }
 
-/** Without a root where none was given, or what is none. */
+/** Without a root where none is given, or what is given is not one. */
 function normalizeProvenance(given: ConformanceRequest['data_provenance']): JsonObject {
   const { merkle_root, corpus_hash, ...more } = given
   const stated = Object.entries(more).filter(([, value]) => value !== null && value !== undefined)
   const members = Object.fromEntries(stated)
   const provenance = {
-    ...(isJsonObject(members) ? members : {}),
+    ...(isObject(members) ? members : {}),
     ...(isDigest(merkle_root) ? { merkle_root: normalizeDigest(merkle_root) } : {}),
     ...(corpus_hash ? { corpus_hash: normalizeDigest(corpus_hash) } : {}),
   }
-  if (bytesOf(provenance) > PROVENANCE_BYTES_MAX)
-    throw rejected([`data_provenance is longer than ${PROVENANCE_BYTES_MAX} bytes`])
+  if (jsonByteLength(provenance) > PROVENANCE_BYTES_MAX)
+    throw rejection([`data_provenance is longer than ${PROVENANCE_BYTES_MAX} bytes`])
   return provenance
 }
 
-/** Fewer bytes than digests never pass, and neither do more. */
+/** Another number of layers than of digests never matches. */
 function compareBytes(hashes: readonly string[], sent: readonly string[] | null): LayerBytes {
   if (sent === null) return 'not_sent'
   if (sent.length !== hashes.length) return 'differ'
-  const match = sent.every((text, i) => digestOf(Buffer.from(text, 'base64')) === hashes[i])
+  const match = sent.every((text, i) => toHex(sha256(Buffer.from(text, 'base64'))) === hashes[i])
   return match ? 'match' : 'differ'
-}
-
-const digestOf = (bytes: Uint8Array): string => toHex(sha256(bytes))
-
-const bytesOf = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value))
-
-// Parsed from a body, so all it holds is JSON.
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

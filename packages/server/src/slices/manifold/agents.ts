@@ -1,7 +1,7 @@
 // The agents over the plane, with the scores that reputation has of them.
 
 import type { ManifoldAgent, ManifoldPoint, ScoreObject } from '@custos/contract'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { listAgents, listWeighed, nameAll, scoreOf, showAll } from '../reputation/index.ts'
 import { round4 } from './plane.ts'
 import type { Asked } from './selection.ts'

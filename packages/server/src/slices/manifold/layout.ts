@@ -1,10 +1,10 @@
 // What is laid out for a tenant: computed once for what its log holds, for all who ask.
 
 import { MANIFOLD_DECISIONS_MAX, type ManifoldField } from '@custos/contract'
-import type { Principal } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
-import { makePacer } from '../../platform/pacer.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { dimensionLabel } from '../reputation/index.ts'
 import { overlay, scoreAgents } from './agents.ts'
 import { emptyField, outcomeField } from './field.ts'
@@ -82,7 +82,7 @@ export async function layOut(caller: Caller, dimension: string): Promise<Layout>
   const asked = { dimension: dimensionLabel(keys, dimension), store_ids }
   const key = JSON.stringify([tenant_id, dimension, store_ids])
   const known = layouts(kernel)
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   const current = async (): Promise<Layout | null> => {
     const kept = known.find(key)
     if (!kept) return null

@@ -1,7 +1,7 @@
 // GET /v1/manifold/field, /export and /locate/{step_id}, POST /v1/manifold/clear_cache.
 
 import { DIMENSION_DEFAULT, type manifold } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { cellsOver, fillCells, HEX_PX } from './cells.ts'
 import { layOut, layouts } from './layout.ts'
 import { drawField } from './picture.ts'

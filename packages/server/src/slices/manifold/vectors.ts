@@ -2,7 +2,7 @@
 
 import { canonicalize, type JsonObject } from '@custos/proof'
 import { createStaticEmbedder } from '../../platform/embed/static-embedder.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import {
   type DecisionFilter,
   listDecisions,

@@ -1,8 +1,8 @@
-// The face of the memory slice: its handlers, and what decisions and erasure ask of memory.
+// The face of the memory slice: its handlers, and the functions that other slices call.
 
 import type { memory } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { STORE_REEMBED } from './facts/embeddings.ts'
 import { audit, exportStore, getMemory, listMemories } from './read/memory-reads.ts'
 import { retrieve } from './read/retrieve.ts'
@@ -32,14 +32,12 @@ export {
   listRefsWithin,
 } from './facts/facts.sql.ts'
 export {
-  type FactWithVector,
   loadContents,
   loadFactsForErasure,
   loadLiveFacts,
-  type OpenedFact,
   openStoredFacts,
 } from './facts/opened-fact.ts'
-export { type MemoryState, memoryStateAt } from './read/memory-reads.ts'
+export { listMemoryStates } from './read/memory-reads.ts'
 export { flushRetrievedFacts } from './read/retrieved-facts.ts'
 export {
   countActiveHolds,
@@ -63,7 +61,6 @@ export {
 export {
   dropCached,
   enqueueMissingVectors,
-  type FactState,
   listStoresOfFacts,
   loadFactStates,
   markErasing,
@@ -94,7 +91,7 @@ export const memoryHandlers = {
   import: importStore,
 } satisfies HandlersOf<typeof memory>
 
-/** Before the worker starts: embedding cut off by the last stop goes on. */
+/** To be called before the job worker starts: it continues embedding that the last stop cut off. */
 export function registerMemoryJobs(kernel: Kernel): void {
   kernel.jobs.register(STORE_REEMBED, makeReembedRunner(kernel))
 }

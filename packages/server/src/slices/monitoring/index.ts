@@ -1,7 +1,7 @@
 // The face of the monitoring slice.
 
 import type { monitoring as contract } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { stats } from './stats.ts'
 
 export { platformHandlers } from './probes.ts'

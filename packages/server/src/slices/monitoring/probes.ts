@@ -1,10 +1,10 @@
 // Probes: whether the service answers, lives and is ready; nothing about tenants or errors.
 
 import type { platform as contract } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { startedAt, uptimeSeconds } from './process-facts.ts'
 import { logSize } from './stats.sql.ts'
 

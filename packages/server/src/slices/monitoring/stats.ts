@@ -1,10 +1,10 @@
 // monitoring.stats: a tenant's own numbers, or for an operator all of them and the process.
 
 import type { monitoring as contract, Usage } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
 import { startedAt, uptimeSeconds } from './process-facts.ts'
 import { countCertificates, countDecisions, countFacts, countStores, logSize } from './stats.sql.ts'

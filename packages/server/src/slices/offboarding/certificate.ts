@@ -1,4 +1,5 @@
-// The certificate of an off-boarding: made from what is observed, verified before it leaves.
+// The certificate of an off-boarding: built from what is observed, verified before anybody sees it;
+// and what it says of data that remain.
 
 import assert from 'node:assert/strict'
 import type { Epoch, TenantCertificate } from '@custos/contract'
@@ -11,12 +12,12 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import { countLiveCredentials } from '../../platform/db/control.sql.ts'
 import type { DatabaseStats } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { erasureSigner } from '../erasure/index.ts'
 import type { TenantPlan } from './plan.ts'
 
-export interface ClosedTenant {
+interface ClosedTenant {
   readonly tenant_id: string
   readonly plan: TenantPlan
   readonly requested_us: number
@@ -25,7 +26,7 @@ export interface ClosedTenant {
   readonly epoch: Epoch
 }
 
-/** Throws when something is there still: nothing is certified that was not observed. */
+/** Throws when something is left: only what was observed is certified. */
 export async function certifyDestruction(
   kernel: Kernel,
   closed: ClosedTenant,
@@ -34,7 +35,7 @@ export async function certifyDestruction(
   const ran_us = kernel.clock.now()
   const paths = await verifyDestruction(kernel, tenant_id)
   const left = paths.find(({ result }) => result === 'present')
-  if (left) throw new Error(`the tenant is destroyed and ${left.path} is there still`)
+  if (left) throw new Error(`the tenant is destroyed, but ${left.path} is still present`)
   const { epoch_number, tree_size, root_hash, checkpoint } = epoch
   const completed_us = kernel.clock.now()
   return signCertificate(kernel, {
@@ -104,7 +105,7 @@ async function signCertificate(
     key_id: signer.key_id,
   }
   const verdict = await verifyTenantErasure(certificate, kernel.keyring.publishedKeys())
-  assert(verdict.valid, `a certificate that does not verify was made: ${verdict.reason}`)
+  assert(verdict.valid, `a new certificate does not verify: ${verdict.reason}`)
   return certificate
 }
 

@@ -1,13 +1,14 @@
-// POST /v1/admin/tenants/{tenant_id}/destroy-key: what comes before anything is destroyed.
+// Off-boarding of a tenant: POST …/destroy-key, what comes before anything is destroyed, and GET
+// …/destruction, its progress and certificate.
 
 import type { Destruction, offboarding, TenantCertificate } from '@custos/contract'
 import { verifyTenantErasure } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import { findDestruction } from '../../platform/db/destructions.sql.ts'
-import { inErasureTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { runErasure } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { erasureSigner, finishPendingErasures } from '../erasure/index.ts'
 import { LOCAL_TENANT } from '../tenants/index.ts'
@@ -28,7 +29,7 @@ export const destroyKey: Handler<DestroyOperation> = async (call, { params, body
   if (tenant.destroyed_us !== null) return loadDestruction(kernel, tenant_id)
   requirePreconditions(call, tenant_id)
 
-  await inErasureTurn(kernel, tenant_id, async () => {
+  await runErasure(kernel, tenant_id, async () => {
     const begun = await kernel.db.read(tenant_id, (db) => findDestruction(db, tenant_id))
     if (!begun) {
       await finishPendingErasures(kernel, tenant_id)
@@ -51,7 +52,7 @@ function requirePreconditions(call: Call<DestroyOperation>, tenant_id: string): 
       'wrong_state',
       'local mode runs on this tenant: stop the service and delete its data directory instead',
     )
-  // Without them there would be no certificate: asked before the first step.
+  // There is no certificate without them: check before the first step.
   erasureSigner(kernel)
   kernel.keyring.signer('checkpoint')
 }

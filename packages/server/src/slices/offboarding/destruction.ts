@@ -1,8 +1,8 @@
-// Off-boarding after its mark: ledger, keys, log, checkpoint, certificate; each step once.
+// The steps of an off-boarding: mark, ledger, keys, log, checkpoint, certificate; each once.
 //
-// What was done is read from the data and the ledger, so that it goes on after a crash at any step,
-// and on older data that were restored: there the ledger brings the keys to an end at the opening,
-// and the certificate back as it was.
+// Progress is read from the data and the ledger, so that it resumes after a crash at any step, and
+// on older data that were restored: there the keyring destroys the keys again when it opens, and
+// the ledger gives the certificate back as it was.
 
 import assert from 'node:assert/strict'
 import type { Epoch, TenantCertificate } from '@custos/contract'
@@ -18,8 +18,12 @@ import {
 } from '../../platform/db/destructions.sql.ts'
 import { findJob } from '../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn, requestInTurn, requireTurn } from '../../platform/erasure-turn.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import {
+  requestErasures,
+  requireErasureLease,
+  runErasure,
+} from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, fitsLog, reconcileLog, rollEpoch } from '../gcrumbs/index.ts'
@@ -36,12 +40,12 @@ import {
 } from './plan.ts'
 import { TENANT_REMOVE } from './remove-job.ts'
 
-export interface ResumeOptions {
+interface ResumeOptions {
   /** See reconcileLog. */
   readonly generation_floor?: number
 }
 
-/** The tenant is marked, and the caller holds its erasure turn. */
+/** Runs every step after the mark. Call it inside `runErasure`. */
 export async function continueDestruction(
   kernel: Kernel,
   tenant_id: string,
@@ -78,7 +82,7 @@ async function requestDestruction(kernel: Kernel, tenant_id: string): Promise<Le
     counts: await countContent(kernel, tenant_id),
     ...parseReasons(row.reasons),
   }
-  const [entry] = await requestInTurn(kernel, tenant_id, [
+  const [entry] = await requestErasures(kernel, tenant_id, [
     {
       tenant_id,
       subject_kind: 'tenant',
@@ -95,11 +99,11 @@ async function requestDestruction(kernel: Kernel, tenant_id: string): Promise<Le
 
 async function loadRow(kernel: Kernel, tenant_id: string): Promise<DestructionRow> {
   const row = await kernel.db.read(tenant_id, (db) => findDestruction(db, tenant_id))
-  assert(row, 'an off-boarding goes on that never began')
+  assert(row, 'an off-boarding without a row is continued')
   return row
 }
 
-// After the mark: nothing is added to it any more.
+// After the mark: the counts no longer change.
 async function countContent(kernel: Kernel, tenant_id: string): Promise<TenantPlan['counts']> {
   const requested = await kernel.keyring.ledger.listRequested()
   const open_erasures = requested.filter((entry) => entry.tenant_id === tenant_id).length
@@ -113,13 +117,13 @@ async function countContent(kernel: Kernel, tenant_id: string): Promise<TenantPl
   }))
 }
 
-/** What this process holds in memory of its stores; others drop it when they see the mark. */
+/** Drops what this process has cached of its stores; other processes do when they see the mark. */
 async function dropMemory(kernel: Kernel, tenant_id: string): Promise<void> {
   for (const store_id of await kernel.db.read(tenant_id, listStoreIds))
     dropCached(kernel, tenant_id, store_id, [])
 }
 
-/** The position of the last entry. */
+/** Appends the last entry of the log; its position. */
 async function closeLog(
   kernel: Kernel,
   tenant_id: string,
@@ -135,7 +139,7 @@ async function closeLog(
       ...(generation_floor === undefined ? {} : { generation_floor }),
     })
   return kernel.db.transact(tenant_id, async (tx) => {
-    await requireTurn(kernel, tx)
+    await requireErasureLease(kernel, tx)
     const { stores, facts, decisions, records } = plan.counts
     const { certificate_id } = plan
     const { seq } = await appendCrumb(tx, {
@@ -148,28 +152,23 @@ async function closeLog(
   })
 }
 
-interface StoredResult {
-  readonly certificate: TenantCertificate
-  readonly completed_us: number
-}
-
-/** The one that is stored: the first, also where it comes back from the ledger. */
+/** Returns the stored certificate: the first one, also where it comes from the ledger. */
 async function storeCertificate(
   kernel: Kernel,
   entry: LedgerEntry,
   closed: Parameters<typeof certifyDestruction>[1] & { epoch: Epoch },
-): Promise<StoredResult> {
+): Promise<{ certificate: TenantCertificate; completed_us: number }> {
   const { tenant_id } = closed
   const row = await loadRow(kernel, tenant_id)
   if (row.record !== null && row.destroyed_us !== null)
     // Written below.
     return { certificate: JSON.parse(row.record), completed_us: row.destroyed_us }
-  // The ledger keeps what was stored here once, and only that.
+  // The ledger keeps only what was stored here.
   const kept = entry.state === 'completed' ? (entry.certificate as TenantCertificate) : null
   const certificate = kept ?? (await certifyDestruction(kernel, closed))
   const completed_us = entry.completed_us ?? kernel.clock.now()
   await kernel.db.transact(tenant_id, async (tx) => {
-    await requireTurn(kernel, tx)
+    await requireErasureLease(kernel, tx)
     const job = await kernel.jobs.enqueue(tx, TENANT_REMOVE, {})
     await updateDestruction(tx, {
       destroyed_us: completed_us,
@@ -181,9 +180,9 @@ async function storeCertificate(
 }
 
 /**
- * Goes on with every off-boarding that a stop has cut off, and begins again those that older data
- * know nothing of. Run at the start, after the log's and erasures' own reconciliation, and from
- * time to time: another process may have died at one.
+ * Resumes every off-boarding that a stop has interrupted, and repeats those that older data lack.
+ * Run at the start, after the log and erasures are reconciled, and from time to time: another
+ * process may have died during one.
  */
 export async function resumeDestructions(
   kernel: Kernel,
@@ -191,15 +190,15 @@ export async function resumeDestructions(
 ): Promise<void> {
   await restartRemovals(kernel)
   for (const tenant_id of await listToResume(kernel))
-    await inErasureTurn(kernel, tenant_id, () =>
-      resumeDestruction(kernel, tenant_id, options),
-    ).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.name : 'unknown'
-      kernel.logger.error('offboarding.not_finished', { tenant_id, reason })
-    })
+    await runErasure(kernel, tenant_id, () => resumeDestruction(kernel, tenant_id, options)).catch(
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.name : 'unknown'
+        kernel.logger.error('offboarding.not_finished', { tenant_id, reason })
+      },
+    )
 }
 
-/** Where the job that removes the rows was given up. */
+/** Starts the job that removes the rows again where it was given up. */
 async function restartRemovals({ db, jobs }: Kernel): Promise<void> {
   const open = await db.read(PLATFORM, listOpenDestructions)
   for (const { tenant_id, job_id } of open) {
@@ -232,7 +231,7 @@ async function resumeDestruction(
   options: ResumeOptions,
 ): Promise<void> {
   const { db, keyring } = kernel
-  // Data from before the tenant was made, or of which it was never part.
+  // Data from before the tenant was created, or that never contained it.
   if (!(await db.read(tenant_id, (one) => findTenant(one, tenant_id)))) return
   const entry = await keyring.ledger.find(tenant_id, 'tenant', tenant_id)
   if (entry) {
@@ -249,22 +248,25 @@ interface DestructionMark {
   readonly certificate_id: string
   readonly requested_us: number
   readonly reasons: DestructionReasons
-  /** On older data that were restored the keys are gone already, whatever is held. */
+  /** On restored older data the keys are destroyed already, whatever is on hold. */
   readonly despite_holds: boolean
 }
 
-/** How many keys were revoked; refuses `legal_hold` while one stands on any store. */
+/**
+ * The first step: from this commit on nobody acts for the tenant, and its log takes no more
+ * entries. How many keys were revoked; refuses `legal_hold` while any store has one.
+ */
 export async function markDestroyed(
   kernel: Kernel,
   tx: Tx,
   marking: DestructionMark,
 ): Promise<number> {
-  await requireTurn(kernel, tx)
+  await requireErasureLease(kernel, tx)
   const { tenant_id } = tx
   const { certificate_id, requested_us, reasons, despite_holds } = marking
   if (await findDestruction(tx, tenant_id)) return 0
   const held = despite_holds ? 0 : (await loadHeldStores(tx, tx.now())).size
-  if (held > 0) throw new Refusal('legal_hold', `legal holds stand on ${held} stores of the tenant`)
+  if (held > 0) throw new Refusal('legal_hold', `${held} stores of the tenant are on legal hold`)
   await insertDestruction(tx, {
     certificate_id,
     requested_us,

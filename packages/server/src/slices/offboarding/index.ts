@@ -1,8 +1,8 @@
-// The face of off-boarding: handlers, the job that removes rows, what a start goes on with.
+// Off-boarding of tenants: handlers, the job that removes rows, what a start resumes.
 
 import type { offboarding } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { destroyKey, destruction } from './destroy-key.ts'
 import { TENANT_REMOVE, tenantRemover } from './remove-job.ts'
 
@@ -15,7 +15,7 @@ export const offboardingHandlers = {
   destruction,
 } satisfies HandlersOf<typeof offboarding>
 
-/** Before the worker starts: a removal cut off by the last stop goes on. */
+/** Before the worker starts: it resumes a removal that the last stop interrupted. */
 export function registerOffboardingJobs(kernel: Kernel): void {
   kernel.jobs.register(TENANT_REMOVE, tenantRemover(kernel))
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { verifyEnvelope } from '@custos/proof'
-import { countRows, tenantTables } from '../../platform/db/tenant-tables.sql.ts'
+import { countRows, tenantTables } from '../../platform/db/migrations/tenant-tables.sql.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'

@@ -1,9 +1,10 @@
-// The plan of an off-boarding, as the ledger keeps it: enough to finish it on any copy of the data.
+// The plan of an off-boarding, as the ledger keeps it: enough to finish it on any copy of the data;
+// and the names of its steps.
 
 import assert from 'node:assert/strict'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -16,7 +17,6 @@ const Counts = Type.Object({
   /** Erasures that had begun and were never certified: their memories go with the rest. */
   open_erasures: Count,
 })
-export type Counts = Static<typeof Counts>
 
 const TenantPlan = Type.Object({
   version: Type.Literal(1),

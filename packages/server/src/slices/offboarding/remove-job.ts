@@ -1,20 +1,24 @@
-// The job that removes an off-boarded tenant's rows, which nobody can read any more.
+// The job that removes the rows of an off-boarded tenant, which nobody can read any longer.
 
 import {
   deleteControlRows,
   findDestruction,
   updateDestruction,
 } from '../../platform/db/destructions.sql.ts'
-import { countRows, deleteSome, tenantTables } from '../../platform/db/tenant-tables.sql.ts'
+import {
+  countRows,
+  deleteSome,
+  tenantTables,
+} from '../../platform/db/migrations/tenant-tables.sql.ts'
 import type { JobRunner } from '../../platform/jobs/queue.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 
 export const TENANT_REMOVE = 'tenant.remove'
 
 /** A unit of this size keeps other writers waiting for some milliseconds. */
 const ROWS_PER_UNIT = 500
 
-/** What proves the past and holds no text; see claims.ts. */
+/** What proves the past and contains no text; see REMAINS in certificate.ts. */
 export const KEPT_TABLES: readonly string[] = [
   'chain_heads',
   'breadcrumbs',
@@ -25,7 +29,7 @@ export const KEPT_TABLES: readonly string[] = [
   'usage',
 ]
 
-/** Tables that nothing of a tenant is left in. */
+/** Tables in which no row of a tenant is left. */
 export const removedTables = () => tenantTables().filter(({ name }) => !KEPT_TABLES.includes(name))
 
 /** Safe to run again from the start. */
@@ -54,7 +58,7 @@ export const tenantRemover =
     return undefined
   }
 
-/** Whether any row is there that the job removes; for checks of the data. */
+/** The first table with a row that the job removes; for checks of the data. */
 export async function hasRowsLeft(kernel: Kernel, tenant_id: string): Promise<string | null> {
   for (const table of removedTables())
     if ((await kernel.db.read(tenant_id, (db) => countRows(db, table, 1))) > 0) return table.name

@@ -1,4 +1,4 @@
-// Backups from before an off-boarding, put back: the tenant is destroyed again before anybody asks.
+// Backups from before an off-boarding, restored: the tenant is destroyed again before serving.
 
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -15,13 +15,13 @@ const operator = async (scene: Scene, method: string, verb: string, body?: unkno
     ...(body === undefined ? {} : { body }),
   })
 
-interface Put {
+interface RestoreCase {
   readonly entries: readonly string[]
   readonly with_copy: boolean
 }
 
 /** Fills, keeps the entries of the directory aside, off-boards, and puts them back. */
-async function destroyThenRestore({ entries, with_copy }: Put) {
+async function destroyThenRestore({ entries, with_copy }: RestoreCase) {
   const folder = mkdtempSync(join(tmpdir(), 'custos-test-'))
   const config = { ledger_copy: with_copy ? join(folder, 'ledger.ndjson') : null }
   const first = await openScene({ config })
@@ -45,7 +45,7 @@ async function destroyThenRestore({ entries, with_copy }: Put) {
   return { again: await openScene({ data_dir: dir, config }, first), folder, body }
 }
 
-const CASES: readonly [string, Put][] = [
+const CASES: readonly [string, RestoreCase][] = [
   ['older data', { entries: ['custos.db'], with_copy: false }],
   ['older data and an older keyring', { entries: ['custos.db', 'keyring'], with_copy: true }],
   ['an older keyring', { entries: ['keyring'], with_copy: true }],

@@ -1,17 +1,15 @@
 // The face of provenance: handlers for the HTTP layer.
 
 import type { provenance } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import { proof } from './prove.ts'
-import { block, get, list, stats } from './reads.ts'
-import { register } from './register.ts'
-import { verify } from './verify.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { registryReads } from '../records/index.ts'
+import { corpusIdentity, corpusView } from './corpus-registry.ts'
+import { block, proof, register, stats, verify } from './operations.ts'
 
 export const provenanceHandlers = {
+  ...registryReads(corpusIdentity, corpusView),
   register,
-  list,
   stats,
-  get,
   verify,
   proof,
   block,

@@ -1,31 +1,35 @@
-// The normal form of a corpus: what is hashed and signed of a request.
+// The normal form of a corpus: the members of a request that are hashed and signed.
 
 import type { RegisterCorpusRequest } from '@custos/contract'
-import type { Corpus, CorpusSource, Json, JsonObject } from '@custos/proof'
+import {
+  type CorpusContent,
+  type CorpusSource,
+  isObject,
+  type Json,
+  type JsonObject,
+} from '@custos/proof'
 
 const DIGEST_CHARS = 64
 
 /**
- * Digests become 64 lower-case hex characters; members that are null and have a meaning of ours
- * are left out, so that saying nothing has one form. Other members stay as they are.
+ * Digests become 64 lower-case hex characters. Members of the contract that are null are left out,
+ * so that an absent value has one form. Other members stay as they are.
  */
-export function normalizeCorpus(body: RegisterCorpusRequest): Corpus {
+export function normalizeCorpus(body: RegisterCorpusRequest): CorpusContent {
   const { name, sources, attestations, processing, metadata } = body
   return {
     name,
     sources: sources.map(normalizeSource),
-    attestations: isJsonObject(attestations) ? attestations : {},
+    attestations: isObject(attestations) ? attestations : {},
     processing: isJsonList(processing) ? processing : [],
-    metadata: isJsonObject(metadata) ? metadata : {},
+    metadata: isObject(metadata) ? metadata : {},
   }
 }
 
-type Source = RegisterCorpusRequest['sources'][number]
-
-function normalizeSource(source: Source): CorpusSource {
+function normalizeSource(source: RegisterCorpusRequest['sources'][number]): CorpusSource {
   const { id, license, lawful_basis, content_hash, record_count, ...more } = source
   return {
-    ...(isJsonObject(more) ? more : {}),
+    ...(isObject(more) ? more : {}),
     id,
     ...optionalMember('license', license),
     ...optionalMember('lawful_basis', lawful_basis),
@@ -38,10 +42,4 @@ const optionalMember = (name: string, value: Json | undefined): JsonObject =>
   value === undefined || value === null ? {} : { [name]: value }
 
 // Parsed from a body, so all it holds is JSON.
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isJsonList(value: unknown): value is readonly Json[] {
-  return Array.isArray(value)
-}
+const isJsonList = (value: unknown): value is readonly Json[] => Array.isArray(value)

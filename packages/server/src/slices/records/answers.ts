@@ -1,17 +1,17 @@
-// The answers that registries share.
+// Answers and refusals that registries share: waiting, rejected, denied, verified.
 
-import type { JsonObject, Verdict } from '@custos/proof'
-import { accepted } from '../../platform/call.ts'
+import type { Verdict } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import { accepted } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type Gated, refusalOf } from '../governance/index.ts'
 import { findApproval } from './approvals.sql.ts'
-import { type OpenRecord, rowFault } from './open-record.ts'
-import type { DenyingPolicy, Registry } from './registry.ts'
+import { findRowFault, type OpenRecord } from './open-record.ts'
+import type { DenyingPolicy, RegistryIdentity } from './registry.ts'
 import { verifySignedDocument } from './sign-record.ts'
 
-/** The 202 of a record that waits. */
+/** 202: the record waits for a person. */
 export async function answerWaiting<K extends string>(
   kernel: Kernel,
   tenant_id: string,
@@ -21,23 +21,32 @@ export async function answerWaiting<K extends string>(
   const request_id = row.request_id ?? ''
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
   if (!approval) throw new Refusal('unavailable')
-  const ids = { [id_field]: row.record_id } as { [P in K]: string }
+  const status = 'waiting_hitl' as const
   const expires_at = formatTime(approval.expires_us)
-  return accepted({ detail: { status: 'waiting_hitl' as const, request_id, expires_at, ...ids } })
+  const id = idMember(id_field, row.record_id)
+  return accepted({ detail: { status, request_id, expires_at, ...id } })
 }
 
+/** A record's id under the name that its registry has for it. */
+export const idMember = <K extends string>(id_field: K, record_id: string) =>
+  ({ [id_field]: record_id }) as { [P in K]: string }
+
+/** 422 `rejected`, with every reason. */
+export const rejection = (reasons: readonly string[], more: object = {}): Refusal =>
+  new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons, ...more } })
+
 /**
- * What a verifier finds in the document, against the keys published now, and whether the row says
- * the same as what was signed; null without a document.
+ * Verifies the document against the keys published now, and compares the row with it; null without
+ * a document.
  */
-export async function verifyDocument<Q extends JsonObject>(
+export async function verifyDocument(
   kernel: Kernel,
-  { kind, standing }: Registry<Q>,
+  { kind, standing }: RegistryIdentity,
   { row, document }: OpenRecord,
 ): Promise<Verdict | null> {
   if (document === null) return null
   const verdict = await verifySignedDocument(kernel, kind, document)
-  const differs = rowFault(row, document, standing)
+  const differs = findRowFault(row, document, standing)
   const checks = [...verdict.checks, { name: 'row', ok: differs === null }]
   if (differs === null) return { ...verdict, checks }
   const reason = verdict.reason ?? `row: ${differs} differs from what was signed`
@@ -48,7 +57,7 @@ export async function verifyDocument<Q extends JsonObject>(
 export const checksOf = (verdict: Verdict | null): Record<string, boolean> =>
   Object.fromEntries((verdict?.checks ?? []).map(({ name, ok }) => [name, ok]))
 
-/** Lower hex without the name of the hash. */
+/** Lower-case hex without the prefix that names the hash. */
 export const normalizeDigest = (digest: string): string =>
   digest.toLowerCase().replace(/^sha256:/, '')
 
@@ -59,9 +68,9 @@ export function denyingPolicy({ policies, verdict }: Gated): DenyingPolicy {
   return { policy_id, name, reason }
 }
 
-/** Of a record that is not kept, or stays as it is. */
-export function refusalOfGate<Q extends JsonObject>(
-  registry: Registry<Q>,
+/** What the policies refuse: nothing is stored, or the record stays as it is. */
+export function refusalOfGate(
+  registry: RegistryIdentity,
   gated: Gated,
   record_id: string,
 ): Refusal {
@@ -69,10 +78,10 @@ export function refusalOfGate<Q extends JsonObject>(
   return (denied && registry.denial?.(denyingPolicy(gated), record_id)) || refusalOf(gated)
 }
 
-/** Of a record that was kept as denied. */
-export function refusalOfDenied(registry: Registry, { row, content }: OpenRecord): Refusal {
+/** The refusal of a record that is stored as denied. */
+export function refusalOfDenied(registry: RegistryIdentity, { row, content }: OpenRecord): Refusal {
   const { denied_by, reason, approval } = content
-  // Who asks again is told that it was decided; what the person said stands in the record.
+  // Says that a person decided; the reason stays in the record.
   if (approval !== null) {
     const decided = { status: 'denied', [registry.id_field]: row.record_id }
     return new Refusal('policy_denied', 'a person rejected it', { detail: decided })

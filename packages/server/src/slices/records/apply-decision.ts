@@ -1,4 +1,4 @@
-// Deciding what waits: bound to what was proposed, by somebody else, exactly once.
+// Applies the decision of a person to a waiting record: once, by somebody else, as proposed.
 
 import {
   type ApprovalMember,
@@ -6,12 +6,12 @@ import {
   canonicalize,
   foldName,
   type JsonObject,
-  type RecordKind,
 } from '@custos/proof'
-import type { Call } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { validationDetail } from '../../platform/validation.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
@@ -23,9 +23,11 @@ import {
   approvalOwner,
   contextOf,
   escalationsOf,
+  type OpenApproval,
+  openApprovals,
   settingsOf,
 } from './approval-request.ts'
-import { type ApprovalRow, findApproval, findSettings, updateDecided } from './approvals.sql.ts'
+import { findApproval, findSettings, updateDecided } from './approvals.sql.ts'
 import { principalLabel, principalOf } from './authority.ts'
 import { expireRequest } from './expire-requests.ts'
 import { findRecord } from './find-records.ts'
@@ -38,8 +40,8 @@ import {
 } from './open-record.ts'
 import { appendRecordEvent } from './record-events.ts'
 import { type RecordRow, updateStatus } from './records.sql.ts'
-import type { AdmittedProposal, RecordEffect, Registry } from './registry.ts'
-import { openSealed, sealAgain } from './sealed-record.ts'
+import type { RecordEffect, Registry } from './registry.ts'
+import { sealAgain } from './sealed-record.ts'
 import { deriveIds, documentDigest, signDocument, signRecord } from './sign-record.ts'
 
 export interface ApprovalDecision {
@@ -49,17 +51,21 @@ export interface ApprovalDecision {
   readonly reason?: string | undefined
   /** Of an enrolled approver, already verified. */
   readonly attested?: { readonly approver_id: string; readonly attestation: Attestation }
-  /** In the unit that decides, before anything is written. */
+  /** Runs in the unit of work, before anything is written. */
   readonly require?: (tx: Tx) => Promise<void>
 }
 
-/** Nothing but these members of a body says who decides what. */
-export const readDecision = (
-  decision: 'approve' | 'deny',
-  { approver, reason }: { readonly approver: string; readonly reason?: string | undefined },
-): ApprovalDecision => ({ decision, approver, reason })
+/** The policies may change between their evaluation and the unit of work. */
+const POLICY_RETRY = {
+  on: 'policies',
+  attempts: 5,
+  message: 'the policies are being changed',
+} as const
 
-/** The record as decided. Refuses what does not wait, who may not decide, what policies deny. */
+/**
+ * Returns the decided record. Refuses a record that does not wait, a person who may not decide it,
+ * and what the policies of now deny.
+ */
 export async function applyDecision<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
@@ -68,34 +74,17 @@ export async function applyDecision<Q extends JsonObject>(
 ): Promise<OpenRecord> {
   const { kernel, tenant_id } = call
   const record = await findRecord(kernel, tenant_id, { kind: registry.kind, record_id })
-  if (!record) throw new Refusal(registry.not_found)
+  if (!record) return call.refuse(registry.not_found)
   if (await wasDecidedBefore(call, record)) return record
-  const asked = await loadOpenApproval(call, record)
-  const deciding = { record, asked, decision }
-  await requireOtherPerson(call, deciding)
-  requireUnchanged(tenant_id, deciding)
-  if (decision.decision === 'deny') return deny(call, registry, deciding)
-  return untilPoliciesHold(() => approve(call, registry, deciding))
+  const approval = await loadPendingApproval(call, record)
+  const pending = { record, approval, decision }
+  await requireOtherPerson(call, pending)
+  requireUnchanged(tenant_id, pending)
+  if (decision.decision === 'deny') return deny(call, pending)
+  return retryOnConflict(() => approve(call, registry, pending), POLICY_RETRY)
 }
 
-/** The policies changed between their evaluation and the unit. */
-class PoliciesChanged extends Error {}
-
-const ATTEMPTS_MAX = 5
-
-async function untilPoliciesHold<T>(act: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!(error instanceof PoliciesChanged)) throw error
-      if (attempt === ATTEMPTS_MAX)
-        throw new Refusal('unavailable', 'the policies are being changed', { retry_after_s: 1 })
-    }
-  }
-}
-
-/** A retry of what was decided under the same key is told of the record as it is. */
+/** Whether the same Idempotency-Key decided it; refuses every other decided record. */
 async function wasDecidedBefore(call: Call, { row }: OpenRecord): Promise<boolean> {
   if (row.status === 'waiting_hitl' || call.idempotency_key === null) return false
   return call.once<boolean>({
@@ -106,18 +95,13 @@ async function wasDecidedBefore(call: Call, { row }: OpenRecord): Promise<boolea
   })
 }
 
-interface OpenApproval {
-  readonly row: ApprovalRow
-  readonly content: ApprovalContent
-}
-
 interface PendingDecision {
   readonly record: OpenRecord
-  readonly asked: OpenApproval
+  readonly approval: OpenApproval
   readonly decision: ApprovalDecision
 }
 
-async function loadOpenApproval(call: Call, { row }: OpenRecord): Promise<OpenApproval> {
+async function loadPendingApproval(call: Call, { row }: OpenRecord): Promise<OpenApproval> {
   const { kernel, tenant_id } = call
   const { request_id } = row
   if (request_id === null || row.status === 'denied') throw new Refusal('not_waiting')
@@ -126,31 +110,18 @@ async function loadOpenApproval(call: Call, { row }: OpenRecord): Promise<OpenAp
   if (approval.state === 'expired') throw new Refusal('approval_expired')
   if (approval.state !== 'pending') throw new Refusal('not_waiting')
   if (await expireRequest(kernel, tenant_id, approval)) throw new Refusal('approval_expired')
-  return { row: approval, content: await openApprovalContent(call, approval) }
+  const [opened] = await openApprovals(kernel, tenant_id, [approval])
+  return opened ?? call.refuse('unavailable')
 }
 
-/** The words of a request for an approval. */
-export async function openApprovalContent(
-  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
-  row: ApprovalRow,
-): Promise<ApprovalContent> {
-  const owner = approvalOwner(tenant_id, kindOf(row), row.request_id)
-  const sealed = { owner, secret_no: row.secret_no, sealed: row.sealed }
-  const [content = null] = await openSealed<ApprovalContent>(kernel, tenant_id, [sealed])
-  if (!content) throw new Refusal('unavailable', 'the request cannot be opened')
-  return content
-}
-
-/**
- * Four eyes: neither the principal of the request nor the key that asked, however it is written.
- */
+/** Refuses the principal and the credential of the proposal, however they are spelled. */
 async function requireOtherPerson(
   call: Call,
-  { record, asked, decision }: PendingDecision,
+  { record, approval, decision }: PendingDecision,
 ): Promise<void> {
   const { kernel, tenant_id } = call
   const { approver, attested } = decision
-  const { requested_by } = asked.row
+  const { requested_by } = approval.row
   const names = [approver, attested?.approver_id ?? ''].map(foldName)
   if (names[0] === '')
     throw validationDetail(['body', 'approver'], 'has nothing that can be read', 'value_error')
@@ -162,108 +133,117 @@ async function requireOtherPerson(
       throw new Refusal('self_approval')
 }
 
-/** What the tenant demands of whoever decides, as it stands in the unit that decides. */
+/** The tenant's settings, as they are in the unit of work. */
 async function requireSettings(
   tx: Tx,
   call: Call,
-  { asked, decision }: PendingDecision,
+  { approval, decision }: PendingDecision,
 ): Promise<void> {
   const settings = settingsOf(await findSettings(tx))
   if (settings.attestation_required && !decision.attested) throw new Refusal('attestation_required')
-  if (settings.different_credential && call.principal.key_id === asked.row.requested_by)
+  if (settings.different_credential && call.principal.key_id === approval.row.requested_by)
     throw new Refusal('self_approval', 'the tenant demands the credential of somebody else')
 }
 
 async function approve<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
-  deciding: PendingDecision,
+  pending: PendingDecision,
 ): Promise<OpenRecord> {
   const { kernel, tenant_id } = call
-  const { record, asked } = deciding
+  const { record, approval } = pending
   const { row, content } = record
   // Proposed through the same registry.
   const request = record.request as Q
-  const policy_set = await admitApproved(call, registry, { request, asked, before: row.policy_set })
-  const decided = await signDecision(call, deciding)
-  const proposed: AdmittedProposal<Q> = {
-    ...{ kernel, tenant_id, principal: call.principal, request },
-    ceiling: content.ceiling,
-    record_id: row.record_id,
-    created_us: row.created_us,
-    version: row.version,
-    series_id: row.series_id,
-  }
-  const document = await signRecord({
-    ...{ registry, proposed, policy_set },
-    identified: { ...row, request, nonce: content.nonce },
-    requested_by: row.requested_by,
-    evaluation_id: content.evaluation_id,
-    approval: decided.member,
-    issued_us: decided.decided_us,
+  const policy_set = await evaluateAgain(call, registry, {
+    request,
+    approval,
+    policy_set: row.policy_set,
   })
-  const effect = (await registry.effect?.(proposed)) ?? null
-  const after: RecordContent = { ...content, document, approval: decided.member }
-  const to = registry.standing
-  return storeDecision(call, registry.kind, { deciding, decided, after, to, effect, policy_set })
+  const signed = await signDecision(call, pending)
+  const { record_id, proposal_digest, created_us, version, series_id } = row
+  const { nonce, ceiling, evaluation_id } = content
+  const { document, effect } = await signRecord({
+    registry,
+    proposal: {
+      kernel,
+      tenant_id,
+      request,
+      record_id,
+      proposal_digest,
+      created_us,
+      nonce,
+      ceiling,
+      version,
+      series_id,
+    },
+    policy_set,
+    requested_by: row.requested_by,
+    evaluation_id,
+    approval: signed.member,
+    issued_us: signed.decided_us,
+  })
+  return storeDecision(call, pending, {
+    signed,
+    status: registry.standing,
+    content: { ...content, document, approval: signed.member },
+    effect,
+    policy_set,
+  })
 }
 
-async function deny<Q extends JsonObject>(
-  call: Call,
-  { kind }: Registry<Q>,
-  deciding: PendingDecision,
-): Promise<OpenRecord> {
-  const { record } = deciding
-  const decided = await signDecision(call, deciding)
-  const reason = deciding.decision.reason ?? 'rejected by a person'
-  const after: RecordContent = { ...record.content, approval: decided.member, reason }
-  const { policy_set } = record.row
-  const ending = { to: 'denied' as const, effect: null, policy_set }
-  return storeDecision(call, kind, { deciding, decided, after, ...ending })
+async function deny(call: Call, pending: PendingDecision): Promise<OpenRecord> {
+  const { row, content } = pending.record
+  const signed = await signDecision(call, pending)
+  const reason = pending.decision.reason ?? 'rejected by a person'
+  return storeDecision(call, pending, {
+    signed,
+    status: 'denied',
+    content: { ...content, approval: signed.member, reason },
+    effect: null,
+    policy_set: row.policy_set,
+  })
 }
 
 /**
- * What is signed is what was proposed: the digest is made again from the stored request, and the
- * row of the request for an approval says what was sealed when it was asked for.
+ * What is signed is what was proposed: the digest follows from the stored request, and the row of
+ * the approval request agrees with what was sealed when it was made.
  */
-function requireUnchanged(tenant_id: string, { record, asked }: PendingDecision): void {
+function requireUnchanged(tenant_id: string, { record, approval }: PendingDecision): void {
   const { row, content } = record
   const { created_us } = row
   const { request, nonce } = content
-  const { proposal_digest } = deriveIds({
-    tenant_id,
-    kind: kindOf(row),
-    request,
-    created_us,
-    nonce,
-  })
-  const { operation, context } = asked.content
+  const kind = kindOf(row)
+  const { proposal_digest } = deriveIds({ tenant_id, kind, request, created_us, nonce })
+  const { operation, context } = approval.content
   const principal = principalOf(request)
-  const shown = contextOf(asked.row, tenant_id, { operation, principal })
+  const shown = contextOf(approval.row, tenant_id, { operation, principal })
   const same = proposal_digest === row.proposal_digest && proposal_digest === shown.proposal_digest
   if (same && canonicalize(shown) === canonicalize(context)) return
   throw new Refusal('unavailable', 'what was proposed does not match its digest')
 }
 
-/** The policies of now: those that asked are answered, everything else holds. */
-async function admitApproved<Q extends JsonObject>(
-  call: Call,
+/**
+ * Evaluates the policies of now; those that escalated the proposal are answered by the approval.
+ * Returns the number of the policies.
+ * @param proposed `policy_set`: the number when the record was proposed
+ */
+async function evaluateAgain<Q extends JsonObject>(
+  { kernel, tenant_id }: Call,
   registry: Registry<Q>,
-  { request, asked, before }: { request: Q; asked: OpenApproval; before: number },
+  proposed: { request: Q; approval: OpenApproval; policy_set: number },
 ): Promise<number> {
-  const { record_id } = asked.row
-  const met = escalationsOf(asked.row)
-  // Not as of when the credential was looked up: the unit compares the number with that of then.
-  const { kernel, tenant_id } = call
-  const asking = { kernel, tenant_id, principal: {} }
-  const context = registry.context(request)
-  const gated = await gate(asking, registry.operation(request), context, { met })
-  if (gated.verdict !== 'allowed') throw refusalOfGate(registry, gated, record_id)
-  // What a person approved is signed as it is, or not at all. Under the same policies whatever they
-  // take out was taken out before it was shown.
-  const takes = Object.keys(gated.redactions[0] ?? {}).length > 0
-  if (takes && gated.policy_set !== before)
-    throw new Refusal('policy_denied', 'a policy made since takes out what was approved')
+  const { request, approval } = proposed
+  const met = escalationsOf(approval.row)
+  // Without the number in the credential: it may be old, and the unit compares with this one.
+  const caller = { kernel, tenant_id, principal: {} }
+  const gated = await gate(caller, registry.operation(request), registry.context(request), { met })
+  if (gated.verdict !== 'allowed') throw refusalOfGate(registry, gated, approval.row.record_id)
+  // What a person approved is signed unchanged, or not at all. What the same policies redact was
+  // redacted before a person saw it.
+  const redacts = Object.keys(gated.redactions[0] ?? {}).length > 0
+  if (redacts && gated.policy_set !== proposed.policy_set)
+    throw new Refusal('policy_denied', 'a newer policy redacts what was approved')
   return gated.policy_set
 }
 
@@ -273,13 +253,13 @@ interface SignedDecision {
   readonly decided_us: number
 }
 
-/** The approval record: who, when and why, signed. */
-async function signDecision(call: Call, deciding: PendingDecision): Promise<SignedDecision> {
+/** Signs the approval record: who decided, when and why. */
+async function signDecision(call: Call, pending: PendingDecision): Promise<SignedDecision> {
   const { kernel, principal } = call
-  const { asked, decision } = deciding
+  const { approval, decision } = pending
   const { attested, approver, reason = null } = decision
-  // Another process may be ahead: nothing is decided before it was asked for.
-  const decided_us = Math.max(kernel.clock.now(), asked.row.issued_us + 1)
+  // The clock of another process may be ahead: a decision is later than its request.
+  const decided_us = Math.max(kernel.clock.now(), approval.row.issued_us + 1)
   const made = {
     approver,
     approver_id: attested?.approver_id ?? null,
@@ -288,90 +268,104 @@ async function signDecision(call: Call, deciding: PendingDecision): Promise<Sign
     reason,
   }
   const document: JsonObject = {
-    ...asked.content.context,
+    ...approval.content.context,
     decision: decision.decision,
     ...made,
     attestation: attested ? { ...attested.attestation } : null,
   }
-  const { request_id, proposal_digest } = asked.row
+  const { request_id, proposal_digest } = approval.row
   const member = { request_id, proposal_digest, ...made }
   return { member, record: await signDocument(kernel, 'approval', document), decided_us }
 }
 
 interface DecidedRecord {
-  readonly deciding: PendingDecision
-  readonly decided: SignedDecision
-  readonly after: RecordContent
-  readonly to: Registry['standing']
+  readonly signed: SignedDecision
+  readonly status: Registry['standing']
+  readonly content: RecordContent
   readonly effect: RecordEffect | null
   readonly policy_set: number
 }
 
 async function storeDecision(
   call: Call,
-  kind: RecordKind,
-  settling: DecidedRecord,
+  pending: PendingDecision,
+  decided: DecidedRecord,
 ): Promise<OpenRecord> {
   const { kernel, tenant_id, operation } = call
-  const { deciding, decided, after } = settling
-  const { record, asked } = deciding
-  const { row } = record
-  const owner = recordOwner(tenant_id, kind, row.record_id)
-  const sealed = await sealAgain(kernel, owner, row.secret_no, after)
-  const request = approvalOwner(tenant_id, kind, asked.row.request_id)
-  const content: ApprovalContent = { ...asked.content, record: decided.record }
-  const sealedRequest = await sealAgain(kernel, request, asked.row.secret_no, content)
+  const { record, approval } = pending
+  const { signed, status, content, policy_set } = decided
+  const { record_id, secret_no } = record.row
+  const kind = kindOf(record.row)
+  const owner = recordOwner(tenant_id, kind, record_id)
+  const sealed = await sealAgain(kernel, owner, secret_no, content)
+  const row = { ...record.row, status, policy_set, sealed }
+  const approvalContent: ApprovalContent = { ...approval.content, record: signed.record }
+  const sealedApproval = await sealAgain(
+    kernel,
+    approvalOwner(tenant_id, kind, approval.row.request_id),
+    approval.row.secret_no,
+    approvalContent,
+  )
   const keys = await kernel.keyring.tenant(tenant_id)
-  const { approver, approver_id } = decided.member
-  const label = keys.label(`approver\n${approver_id ?? approver}`)
-  const moved = { ...row, status: settling.to, policy_set: settling.policy_set, sealed }
+  const { approver, approver_id } = signed.member
+  const approver_label = keys.label(`approver\n${approver_id ?? approver}`)
   const replayed = await call.once<boolean>({
     async run(tx) {
-      await requireSettings(tx, call, deciding)
-      await deciding.decision.require?.(tx)
-      await writeDecision(tx, { ...settling, sealedRequest, label, moved })
+      await requireSettings(tx, call, pending)
+      await pending.decision.require?.(tx)
+      await writeDecision(tx, { ...decided, row, approval, sealedApproval, approver_label })
       meter(tx, operation.id)
-      return { reply: false, ids: { record_id: row.record_id } }
+      return { reply: false, ids: { record_id } }
     },
     replay: async () => true,
   })
-  if (!replayed) return toOpenRecord(moved, after)
-  const now = await findRecord(kernel, tenant_id, { kind, record_id: row.record_id })
-  if (!now) throw new Refusal('unavailable')
-  return now
+  if (!replayed) return toOpenRecord(row, content)
+  return (await findRecord(kernel, tenant_id, { kind, record_id })) ?? call.refuse('unavailable')
 }
 
 interface SealedDecision extends DecidedRecord {
-  readonly sealedRequest: Uint8Array
-  readonly label: string
-  readonly moved: RecordRow
+  /** As it is after the decision. */
+  readonly row: RecordRow
+  /** As it was before the decision. */
+  readonly approval: OpenApproval
+  readonly sealedApproval: Uint8Array
+  readonly approver_label: string
 }
 
-async function writeDecision(tx: Tx, unit: SealedDecision): Promise<void> {
-  const { deciding, decided, after, to, effect, sealedRequest, label, moved } = unit
-  const { asked } = deciding
-  if (to !== 'denied' && (await findPolicySet(tx)) !== moved.policy_set) throw new PoliciesChanged()
-  const { approver_id, decided_by } = decided.member
-  const kind = kindOf(asked.row)
-  const state = to === 'denied' ? 'denied' : 'approved'
-  const { request_id, record_id, proposal_digest } = asked.row
-  const { decided_us } = decided
-  const row = { request_id, state, decided_us, decided_by, approver_id, sealed: sealedRequest }
-  if (!(await updateDecided(tx, { ...row, state }))) throw new Refusal('not_waiting')
-  const change = { record_id, from: 'waiting_hitl', to, live: to === 'denied' ? 0 : 1 } as const
-  const { sealed, policy_set } = moved
+async function writeDecision(tx: Tx, decided: SealedDecision): Promise<void> {
+  const { signed, status, content, effect, row, sealedApproval, approver_label } = decided
+  const { request_id, record_id, proposal_digest } = decided.approval.row
+  const { sealed, policy_set } = row
+  const denied = status === 'denied'
+  if (!denied && (await findPolicySet(tx)) !== policy_set) throw new Conflict('policies')
+  const { approver_id, decided_by } = signed.member
+  const state = denied ? 'denied' : 'approved'
+  const updated = await updateDecided(tx, {
+    request_id,
+    state,
+    decided_us: signed.decided_us,
+    decided_by,
+    approver_id,
+    sealed: sealedApproval,
+  })
+  if (!updated) throw new Refusal('not_waiting')
+  const change = { record_id, from: 'waiting_hitl', to: status, live: denied ? 0 : 1 } as const
   if (!(await updateStatus(tx, change, { sealed, policy_set }))) throw new Refusal('not_waiting')
   if (effect) await effect(tx, record_id)
+  const kind = kindOf(row)
   await appendCrumb(tx, {
     event_type: `approval.${state}`,
     subject: request_id,
     payload: {
-      ...{ record_kind: kind, record_id, proposal_digest, decided_by },
-      approver_label: label,
-      record_digest: documentDigest('approval', decided.record),
+      record_kind: kind,
+      record_id,
+      proposal_digest,
+      decided_by,
+      approver_label,
+      record_digest: documentDigest('approval', signed.record),
     },
   })
-  const { document, evaluation_id } = after
-  const reason = to === 'denied' ? 'rejected_by_person' : null
-  await appendRecordEvent(tx, { kind, status: to, row: moved, document, evaluation_id, reason })
+  const { document, evaluation_id } = content
+  const reason = denied ? 'rejected_by_person' : null
+  await appendRecordEvent(tx, { kind, status, row, document, evaluation_id, reason })
 }

@@ -1,9 +1,10 @@
-// A request for an approval: what it is bound to, and what an approver is shown of it.
+// Approval requests: what they are bound to, and what an approver sees of them.
 
 import type { JsonObject, RecordKind } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import type { Gated, PolicyVersion } from '../governance/index.ts'
 import {
@@ -13,17 +14,17 @@ import {
   type SettingsRow,
 } from './approvals.sql.ts'
 import { kindOf } from './open-record.ts'
-import { sealNew } from './sealed-record.ts'
+import { openSealed, sealNew } from './sealed-record.ts'
 
-/** The words of a request, as they are sealed. */
+/** What an approval request keeps sealed. */
 export type ApprovalContent = {
-  /** The gate's name of what was asked for: a caller's word where it names an action. */
+  /** The operation that policies name: a caller's word where it names an action. */
   readonly operation: string
-  /** What is to be approved, member by member: a row that says otherwise was altered. */
+  /** What is to be approved: a row that differs from it was altered. */
   readonly context: JsonObject
-  /** What the policies gave as their reasons. */
+  /** Why policies escalated. */
   readonly reasons: readonly { policy_id: string; name: string; reason: string }[]
-  /** The signed approval record, once decided. */
+  /** The signed approval record; null before the decision. */
   readonly record: JsonObject | null
 }
 
@@ -55,7 +56,9 @@ export function settingsOf(row: SettingsRow | undefined): ApprovalSettings {
 const ID_BYTES = 16
 
 export const approvalOwner = (tenant_id: string, kind: RecordKind, id: string) => ({
-  ...{ tenant_id, kind, id },
+  tenant_id,
+  kind,
+  id,
   table: 'approval' as const,
 })
 
@@ -65,22 +68,27 @@ export interface ApprovalSubject {
   readonly proposal_digest: string
   readonly operation: string
   readonly requested_by: string
-  /** As it stands in the request. */
+  /** The human principal, as the request names it. */
   readonly principal: string | null
 }
 
 export async function prepareApproval(
   kernel: Kernel,
   tenant_id: string,
-  { asked, gated }: { asked: ApprovalSubject; gated: Gated },
+  { subject, gated }: { subject: ApprovalSubject; gated: Gated },
 ): Promise<ApprovalRow> {
-  const { kind, record_id, proposal_digest, operation, requested_by, principal } = asked
+  const { kind, record_id, proposal_digest, operation, requested_by, principal } = subject
   const { expires_after_seconds } = await loadSettings(kernel, tenant_id)
   const escalated = gated.policies.filter(({ result }) => result === 'escalated')
   const request_id = kernel.ids.hex(ID_BYTES)
   const issued_us = kernel.clock.now()
   const row = {
-    ...{ request_id, kind, record_id, proposal_digest, requested_by, issued_us },
+    request_id,
+    kind,
+    record_id,
+    proposal_digest,
+    requested_by,
+    issued_us,
     state: 'pending',
     policy_set: gated.policy_set,
     escalations: JSON.stringify(escalated.map(({ policy_id, version }) => [policy_id, version])),
@@ -100,7 +108,31 @@ export async function prepareApproval(
   return { ...row, ...(await sealNew(kernel, owner, content)) }
 }
 
-/** The row, and its entry on the log. */
+export interface OpenApproval {
+  readonly row: ApprovalRow
+  readonly content: ApprovalContent
+}
+
+/** Opens approval requests in the order of `rows`. Refuses while one of them does not open. */
+export async function openApprovals(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly ApprovalRow[],
+): Promise<OpenApproval[]> {
+  const sealed = rows.map((row) => ({
+    owner: approvalOwner(tenant_id, kindOf(row), row.request_id),
+    secret_no: row.secret_no,
+    sealed: row.sealed,
+  }))
+  const contents = await openSealed<ApprovalContent>(kernel, tenant_id, sealed)
+  return rows.map((row, i) => {
+    const content = contents[i]
+    if (!content) throw new Refusal('unavailable', 'an approval request cannot be opened')
+    return { row, content }
+  })
+}
+
+/** Writes the row and its log entry. */
 export async function insertApprovalRequest(tx: Tx, row: ApprovalRow): Promise<void> {
   await insertApproval(tx, row)
   await appendCrumb(tx, {
@@ -118,7 +150,7 @@ export async function insertApprovalRequest(tx: Tx, row: ApprovalRow): Promise<v
   })
 }
 
-/** The policies that asked for the approval, in the versions in which they did. */
+/** The policies that escalated, in the versions that did. */
 export function escalationsOf(row: Pick<ApprovalRow, 'escalations'>): PolicyVersion[] {
   // Written by prepareApproval.
   const pairs: [string, number][] = JSON.parse(row.escalations)
@@ -126,8 +158,8 @@ export function escalationsOf(row: Pick<ApprovalRow, 'escalations'>): PolicyVers
 }
 
 /**
- * What an approver decides about, member by member: together with the decision it is what an
- * enrolled approver signs, and what the signed approval record repeats.
+ * What an approver decides about. An enrolled approver signs it together with the decision, and the
+ * signed approval record repeats it.
  */
 export function contextOf(
   row: Omit<ApprovalRow, 'secret_no' | 'sealed'>,

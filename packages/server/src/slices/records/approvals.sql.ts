@@ -1,7 +1,7 @@
 // SQL of approvals: requests, their one decision, and the tenant's settings.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -34,7 +34,7 @@ export const findApproval = (db: TenantDb, request_id: string): Promise<Approval
   db.first(from(db, 'approvals').select(COLUMNS).where('request_id', '=', request_id))
 
 export interface ApprovalPage {
-  /** `pending` and `expired` as of `now_us`, whatever the rows still say. */
+  /** `pending` and `expired` as of `now_us`: rows may not say it yet. */
   readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'all'
   readonly now_us: number
   readonly limit: number
@@ -47,7 +47,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   let query = from(db, 'approvals').select(COLUMNS)
   if (state === 'pending')
     query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
-  // Whatever is expired is beyond its end.
+  // What has expired is overdue.
   else if (state === 'expired')
     query = query.where('state', 'in', ['expired', 'pending']).where('expires_us', '<=', now_us)
   else if (state !== 'all') query = query.where('state', '=', state)
@@ -56,7 +56,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   )
 }
 
-/** Oldest first: those whose time is over. */
+/** Pending requests that are overdue, oldest first. */
 export const listOverdue = (db: TenantDb, now_us: number, limit: number): Promise<ApprovalRow[]> =>
   db.all(
     from(db, 'approvals')
@@ -67,7 +67,7 @@ export const listOverdue = (db: TenantDb, now_us: number, limit: number): Promis
       .limit(limit),
   )
 
-export interface ApprovalDecisionRow {
+interface ApprovalDecisionRow {
   readonly request_id: string
   readonly state: 'approved' | 'denied'
   readonly decided_us: number
@@ -76,7 +76,7 @@ export interface ApprovalDecisionRow {
   readonly sealed: Uint8Array
 }
 
-/** The one conditional update: false where it was decided already, or its time is over. */
+/** The one conditional update; false: it was decided already, or is overdue. */
 export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promise<boolean> {
   const { request_id, ...row } = decided
   const changed = await tx.run(
@@ -89,7 +89,7 @@ export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promi
   return changed === 1
 }
 
-/** False: it was decided, or its time is not over. */
+/** False: it was decided, or is not overdue. */
 export async function updateExpired(tx: Tx, request_id: string): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'approvals')
@@ -119,7 +119,7 @@ export const upsertSettings = (tx: Tx, row: SettingsRow) =>
     ),
   )
 
-/** All of them by id, for the consistency check. */
+/** A batch of all requests by id, for the consistency check. */
 export const listAllApprovals = (
   db: TenantDb,
   after: string,
@@ -151,5 +151,5 @@ export async function findOverdueTenants(
   now_us: number,
 ): Promise<string[]> {
   const asked = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
-  return [...(await firstOfEach(db, overdueStatement, asked)).keys()]
+  return [...(await firstRowPerTenant(db, overdueStatement, asked)).keys()]
 }

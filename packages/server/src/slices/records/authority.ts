@@ -1,4 +1,4 @@
-// Trust tiers: their order, and how much of a claim holds.
+// The authority of a request: its trust tier within the ceiling, and its human principal.
 
 import {
   type Authority,
@@ -7,7 +7,7 @@ import {
   type TrustTier,
 } from '@custos/contract'
 import { foldName, isObject, isText, type JsonObject } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 
 export const tierRank = (tier: TrustTier): number => TRUST_TIERS.indexOf(tier)
 
@@ -24,7 +24,7 @@ export function effectiveTier(
   return tierRank(claim) <= tierRank(most) ? claim : most
 }
 
-/** An authority as it stands in a request: absent members are null. */
+/** An authority as a request claims it: absent members are null. */
 export interface ClaimedAuthority {
   readonly [key: string]: string | null
   readonly delegation_ref: string | null
@@ -38,7 +38,7 @@ export const claimedAuthority = (authority: Authority | undefined): ClaimedAutho
   trust_tier: authority?.trust_tier ?? null,
 })
 
-/** The same as it stands in a record. */
+/** An authority as a record states it. */
 export const recordedAuthority = (
   claimed: ClaimedAuthority,
   ceiling: TrustTier | null | undefined,
@@ -49,14 +49,14 @@ export const recordedAuthority = (
   trust_tier: effectiveTier(ceiling, claimed.trust_tier),
 })
 
-/** As the request names it; null: nobody is named. */
+/** The human principal that a request names; null: none. */
 export function principalOf({ authority }: JsonObject): string | null {
   if (!isObject(authority)) return null
   const human = authority['human_principal']
   return isText(human) ? human : null
 }
 
-/** An HMAC of the name as it reads: holds also where a policy took the name out. */
+/** An HMAC of the folded name: it is comparable also where a policy redacted the name. */
 export async function principalLabel(
   kernel: Kernel,
   tenant_id: string,

@@ -1,34 +1,34 @@
-// The consistency of records and approvals: each opens, verifies, and is what the log says.
+// Checks records and approval requests: each opens, verifies and agrees with the audit log.
 
 import { canonicalize, type RecordKind, verifyEnvelope } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { type ApprovalContent, approvalOwner, contextOf } from './approval-request.ts'
 import { type ApprovalRow, listAllApprovals } from './approvals.sql.ts'
-import { kindOf, type RecordContent, recordOwner, rowFault } from './open-record.ts'
+import { findRowFault, kindOf, type RecordContent, recordOwner } from './open-record.ts'
 import { listAllRows, type RecordRow } from './records.sql.ts'
 import { openSealed } from './sealed-record.ts'
 import { deriveIds, documentDigest } from './sign-record.ts'
 
-/** The last entry of the log about a record or a request. */
-export interface LastEntry {
+/** The last log entry about a record or an approval request. */
+interface LastEntry {
   readonly status: string
-  /** What an artifact was certified by. */
+  /** The certificate of an artifact. */
   readonly certificate_id?: string | null
-  /** What was asked for, of a request for an approval. */
+  /** The payload that was logged when an approval was requested. */
   readonly asked?: Readonly<Record<string, unknown>>
-  /** Of what was signed; null where nothing was. */
+  /** The digest of the signed document; null: nothing was signed. */
   readonly digest: string | null
 }
 
-/** By id; what was seen is taken out. */
+/** By id; the check removes what it has seen. */
 export interface LoggedRecords {
   readonly records: Map<string, LastEntry>
   readonly approvals: Map<string, LastEntry>
 }
 
-export interface RecordFault {
+interface RecordFault {
   readonly kind: 'record' | 'approval'
   readonly id: string
   readonly fault: string
@@ -104,7 +104,7 @@ async function findRecordFaults(
   if (document === null) return faults
   if (document['proposal_digest'] !== proposal_digest)
     faults.push('what was signed is not what was proposed')
-  const differs = rowFault(row, document, row.status)
+  const differs = findRowFault(row, document, row.status)
   if (differs !== null) faults.push(`its ${differs} differs from what was signed`)
   return [...faults, ...(await findSignatureFaults(kernel, kind, document))]
 }

@@ -1,16 +1,20 @@
-// The end of a request that nobody decided: it and its record expire, and never stand.
+// Expires approval requests that nobody decided in time, and their records.
 
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { type ApprovalRow, findOverdueTenants, updateExpired } from './approvals.sql.ts'
-import { listOverdue } from './index.ts'
+import {
+  type ApprovalRow,
+  findOverdueTenants,
+  listOverdue,
+  updateExpired,
+} from './approvals.sql.ts'
 import { kindOf } from './open-record.ts'
 import { appendRecordEvent } from './record-events.ts'
 import { findRow, updateStatus } from './records.sql.ts'
 
-/** False: it was decided meanwhile, or its time is not over. */
+/** False: it was decided meanwhile, or is not overdue. */
 export async function expireRequest(
   kernel: Kernel,
   tenant_id: string,
@@ -23,34 +27,36 @@ export async function expireRequest(
     if (!(await updateExpired(tx, request_id))) return false
     const row = await findRow(tx, kind, record_id)
     const change = { record_id, from: 'waiting_hitl', to: 'expired', live: 0 } as const
-    if (!row || !(await updateStatus(tx, change))) throw new Error('a request without its record')
+    if (!row || !(await updateStatus(tx, change)))
+      throw new Error('an approval request has no waiting record')
     await appendCrumb(tx, {
       event_type: 'approval.expired',
       subject: request_id,
       payload: { record_kind: kind, record_id, proposal_digest },
     })
-    const logged = { kind, row, document: null, evaluation_id: null, reason: null }
-    await appendRecordEvent(tx, { ...logged, status: 'expired' })
+    const event = { kind, row, document: null, evaluation_id: null, reason: null }
+    await appendRecordEvent(tx, { ...event, status: 'expired' })
     return true
   })
 }
 
-/** Of one tenant before the next has its turn. */
+/** How many requests of one tenant expire before the next tenant's. */
 const BATCH = 100
 
-/** Each in a unit of its own: what is decided at the same moment is decided. */
+/** Expires overdue requests in every tenant, oldest first; each in a unit of work of its own. */
 export async function expireApprovals(kernel: Kernel): Promise<void> {
-  let left = await kernel.db.read(PLATFORM, listTenantIds)
-  while (left.length > 0) {
-    const overdue = await findOverdueTenants(kernel.db, left, kernel.clock.now())
-    const more: string[] = []
-    for (const tenant_id of overdue) if (await expireSome(kernel, tenant_id)) more.push(tenant_id)
-    left = more
+  let tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  while (tenants.length > 0) {
+    const overdue = await findOverdueTenants(kernel.db, tenants, kernel.clock.now())
+    const unfinished: string[] = []
+    for (const tenant_id of overdue)
+      if (await expireBatch(kernel, tenant_id)) unfinished.push(tenant_id)
+    tenants = unfinished
   }
 }
 
-/** Whether there may be more of this tenant. */
-async function expireSome(kernel: Kernel, tenant_id: string): Promise<boolean> {
+/** Whether the tenant may have more overdue requests. */
+async function expireBatch(kernel: Kernel, tenant_id: string): Promise<boolean> {
   const now_us = kernel.clock.now()
   const rows = await kernel.db.read(tenant_id, (db) => listOverdue(db, now_us, BATCH))
   let expired = 0
@@ -58,7 +64,7 @@ async function expireSome(kernel: Kernel, tenant_id: string): Promise<boolean> {
     try {
       if (await expireRequest(kernel, tenant_id, row)) expired += 1
     } catch (error) {
-      // One that cannot be expired holds up nobody else's.
+      // A request that cannot be expired does not delay the others.
       const reason = error instanceof Error ? error.name : 'unknown'
       kernel.logger.error('approval.expiry_failed', { request_id: row.request_id, reason })
     }

@@ -1,9 +1,8 @@
-// Looking records up: by id, by what they are called, by what they are; and pages of them.
+// Finds records by id, by name and by content, and lists pages of them.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { JsonObject, RecordKind } from '@custos/proof'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import { setImmediate as yieldToRequests } from 'node:timers/promises'
+import type { RecordKind } from '@custos/proof'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Page } from '../../platform/page.ts'
 import { type OpenRecord, openRecords } from './open-record.ts'
 import {
@@ -15,8 +14,8 @@ import {
   type RecordRow,
 } from './records.sql.ts'
 
-/** How many records of one name are looked at, newest first. */
-const NAMED_MAX = 50
+/** How many records of one name are read, newest first. */
+export const NAMED_MAX = 50
 
 export async function findRecord(
   kernel: Kernel,
@@ -27,7 +26,7 @@ export async function findRecord(
   return openOne(kernel, tenant_id, row)
 }
 
-/** The HMAC that is kept in place of a content or a name. */
+/** The HMAC that is stored in place of a content. */
 export async function contentKey(
   kernel: Kernel,
   tenant_id: string,
@@ -36,6 +35,7 @@ export async function contentKey(
   return (await kernel.keyring.tenant(tenant_id)).label(`${kind} content\n${content}`)
 }
 
+/** The HMAC that is stored in place of a name. */
 export async function nameKey(
   kernel: Kernel,
   tenant_id: string,
@@ -48,60 +48,57 @@ export async function nameKey(
 export async function findByContent(
   kernel: Kernel,
   tenant_id: string,
-  wanted: { kind: RecordKind; content: string },
+  { kind, content }: { kind: RecordKind; content: string },
 ): Promise<OpenRecord | null> {
-  const key = await contentKey(kernel, tenant_id, wanted)
-  const row = await kernel.db.read(tenant_id, (db) => findLiveByContent(db, wanted.kind, key))
+  const key = await contentKey(kernel, tenant_id, { kind, content })
+  const row = await kernel.db.read(tenant_id, (db) => findLiveByContent(db, kind, key))
   return openOne(kernel, tenant_id, row)
 }
 
-/** Newest first: those that stand or wait. */
+/** Newest first, at most 50: issued and waiting records. */
 export async function findByName(
   kernel: Kernel,
   tenant_id: string,
-  wanted: { kind: RecordKind; name: string },
+  { kind, name }: { kind: RecordKind; name: string },
 ): Promise<OpenRecord[]> {
-  const key = await nameKey(kernel, tenant_id, wanted)
-  const look = (db: TenantDb) => listIdsByName(db, wanted.kind, { name_key: key, limit: NAMED_MAX })
-  const ids = await kernel.db.read(tenant_id, look)
-  return openInBatches(kernel, tenant_id, { kind: wanted.kind, ids }, (record) => record)
+  const name_key = await nameKey(kernel, tenant_id, { kind, name })
+  const page = { name_key, limit: NAMED_MAX }
+  const ids = await kernel.db.read(tenant_id, (db) => listIdsByName(db, kind, page))
+  return openRecordsInBatches(kernel, tenant_id, { kind, ids }, (record) => record)
 }
 
-/** How many are open at once. */
-const BATCH = 10
-
-/**
- * What `show` makes of each, newest first. They are opened in small turns: only what is shown stays
- * in memory, and other requests run in between.
- */
+/** A page of records as `show` shows them, newest first. */
 export async function listRecords<T>(
   kernel: Kernel,
   tenant_id: string,
-  { kind, page, live_only = false }: { kind: RecordKind; page: PageBounds; live_only?: boolean },
+  { kind, page }: { kind: RecordKind; page: Pick<Page, 'limit' | 'offset'> },
   show: (record: OpenRecord) => T,
 ): Promise<T[]> {
-  const { limit, offset } = page
-  const look = (db: TenantDb) => listIds(db, kind, { limit, offset, live_only })
-  const ids = await kernel.db.read(tenant_id, look)
-  return openInBatches(kernel, tenant_id, { kind, ids }, show)
+  const ids = await kernel.db.read(tenant_id, (db) => listIds(db, kind, page))
+  return openRecordsInBatches(kernel, tenant_id, { kind, ids }, show)
 }
 
-type PageBounds = Pick<Page, 'limit' | 'offset'>
+const BATCH = 10
 
-async function openInBatches<T>(
+/**
+ * What `show` returns for each record, in the order of the ids. Records are opened in small
+ * batches: only what is shown stays in memory, and other requests run in between.
+ * @param options `batch`: how many records are open at once
+ */
+export async function openRecordsInBatches<T>(
   kernel: Kernel,
   tenant_id: string,
-  { kind, ids }: { kind: RecordKind; ids: readonly string[] },
+  { kind, ids, batch = BATCH }: { kind: RecordKind; ids: readonly string[]; batch?: number },
   show: (record: OpenRecord) => T,
 ): Promise<T[]> {
   const shown: T[] = []
-  for (let at = 0; at < ids.length; at += BATCH) {
-    const some = ids.slice(at, at + BATCH)
+  for (let at = 0; at < ids.length; at += batch) {
+    const some = ids.slice(at, at + batch)
     const rows = await kernel.db.read(tenant_id, (db) => findRows(db, kind, some))
     const byId = new Map(rows.map((row) => [row.record_id, row]))
     const ordered = some.flatMap((id) => byId.get(id) ?? [])
     for (const record of await openRecords(kernel, tenant_id, ordered)) shown.push(show(record))
-    await nextTurn()
+    await yieldToRequests()
   }
   return shown
 }
@@ -115,6 +112,3 @@ async function openOne(
   const [opened = null] = await openRecords(kernel, tenant_id, [row])
   return opened
 }
-
-/** A text member, for what was written by the same slice. */
-export const textOf = (object: JsonObject, member: string): string => String(object[member] ?? '')

@@ -1,4 +1,4 @@
-// A record opened: its row, what was asked for, what was signed, and how it came to its status.
+// Opens records: a row, the request that it was proposed with, and the signed document.
 
 import { RECORD_STATUSES, type RecordStatus, type TrustTier } from '@custos/contract'
 import {
@@ -10,28 +10,28 @@ import {
   signedBytes,
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { RecordRow } from './records.sql.ts'
 import type { DenyingPolicy } from './registry.ts'
 import { openSealed } from './sealed-record.ts'
 
-/** A record's words, as they are sealed. */
+/** What a record keeps sealed. */
 export type RecordContent = {
   readonly request: JsonObject
   readonly nonce: string
-  /** What the policies said when it was proposed. */
+  /** The evaluation by the policies when it was proposed. */
   readonly evaluation_id: string | null
-  /** The most trust that whoever asked may claim. */
+  /** The most trust that the proposer may claim; null: no limit. */
   readonly ceiling: TrustTier | null
-  /** Of the human principal as given, before any policy took something out; see principal.ts. */
+  /** See principalLabel: of the principal as given, before any policy redacted it. */
   readonly principal_label: string | null
-  /** Signed; without its signed bytes, which follow from it. */
+  /** The signed document without its signed bytes, which follow from it. */
   readonly document: JsonObject | null
-  /** Who decided, where somebody had to. */
+  /** The decision of a person, where one was needed. */
   readonly approval: ApprovalMember | null
   readonly denied_by: DenyingPolicy | null
-  /** Why it was not issued, for people. */
+  /** Why it was not issued; for people. */
   readonly reason: string | null
 }
 
@@ -46,7 +46,9 @@ export interface OpenRecord {
 }
 
 export const recordOwner = (tenant_id: string, kind: RecordKind, id: string) => ({
-  ...{ tenant_id, kind, id },
+  tenant_id,
+  kind,
+  id,
   table: 'record' as const,
 })
 
@@ -61,7 +63,7 @@ function addSignedBytes(row: RecordRow, document: JsonObject | null): JsonObject
   return { ...document, signed_bytes: Buffer.from(message).toString('base64') }
 }
 
-/** In the order of `rows`. Refuses while one of them cannot be opened. */
+/** Opens records in the order of `rows`. Refuses while one of them does not open. */
 export async function openRecords(
   kernel: Kernel,
   tenant_id: string,
@@ -103,7 +105,15 @@ export function showRow({ row, document, approval, reason }: OpenRecord, tenant_
   }
 }
 
-/** Throws for what this service did not write. */
+const BYTES_PER_BASE64_CHAR = 3 / 4
+
+/** Whether the signed bytes are more than `bytes_max`; without a document they are none. */
+export function isDocumentLarger({ document }: OpenRecord, bytes_max: number): boolean {
+  const signed = String(document?.['signed_bytes'] ?? '')
+  return signed.length * BYTES_PER_BASE64_CHAR > bytes_max
+}
+
+/** Throws for a kind that this service does not write. */
 export function kindOf({ kind }: { readonly kind: string }): RecordKind {
   const found = RECORD_KINDS.find((known) => known === kind)
   if (found === undefined) throw new Error('a record of an unknown kind')
@@ -117,13 +127,18 @@ export function statusOf({ status }: { readonly status: string }): RecordStatus 
 }
 
 /**
- * The first column that differs from the document; null: none does.
- * @param standing the status of a record of its kind that stands
+ * Compares a row with the signed document, so that a changed row is never read as a fact. Returns
+ * the first column that differs, or null.
+ * @param standing the status of an issued record of its kind
  */
-export function rowFault(row: RecordRow, document: JsonObject, standing: string): string | null {
+export function findRowFault(
+  row: RecordRow,
+  document: JsonObject,
+  standing: string,
+): string | null {
   const approval = document['approval'] ?? null
   const { version = null } = document
-  const said: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {
     proposal_digest: [row.proposal_digest, document['proposal_digest']],
     requested_by: [row.requested_by, document['requested_by']],
     policy_set: [row.policy_set, document['policy_set']],
@@ -131,7 +146,7 @@ export function rowFault(row: RecordRow, document: JsonObject, standing: string)
     request_id: [row.request_id, isObject(approval) ? approval['request_id'] : null],
     version: [typeof version === 'number' ? row.version : version, version],
   }
-  for (const [column, [here, signed]] of Object.entries(said)) if (here !== signed) return column
+  for (const [column, [here, signed]] of Object.entries(pairs)) if (here !== signed) return column
   const certified = row.kind === 'artifact' && row.status === 'certified'
   if (row.status !== standing && !certified) return 'status'
   return certified === (row.linked_id !== null) ? null : 'certificate_id'

@@ -1,8 +1,9 @@
-// Proposing a record: policies are asked, what they let pass is signed, and all of it is one unit.
+// Proposes records: policies evaluate a proposal, and one unit of work stores what comes of it.
 
 import type { JsonObject } from '@custos/proof'
-import type { Call } from '../../platform/call.ts'
+import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type Gated, gate, type Redactions, redactedOr, refusalOf } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
@@ -21,64 +22,66 @@ import {
 } from './open-record.ts'
 import { appendRecordEvent } from './record-events.ts'
 import { endLiveVersion, findLiveByName, insertRecord, type RecordRow } from './records.sql.ts'
-import type { AdmittedProposal, DenyingPolicy, RecordEffect, Registry } from './registry.ts'
+import type {
+  AdmittedProposal,
+  DenyingPolicy,
+  RecordEffect,
+  Registry,
+  RegistryIdentity,
+} from './registry.ts'
 import { sealNew } from './sealed-record.ts'
-import { type IdentifiedRequest, identifyRequest, signRecord } from './sign-record.ts'
+import { deriveIds, signRecord } from './sign-record.ts'
 
-/** Another live record took the content or the name since it was looked up. */
-export class RecordTaken extends Error {}
-
+/** A record that is signed and sealed, and not yet stored. */
 export interface PreparedRecord {
-  readonly registry: Registry
+  readonly registry: RegistryIdentity
   readonly row: RecordRow
   readonly content: RecordContent
   readonly effect: RecordEffect | null
   readonly approval: ApprovalRow | null
   /** The live version that this one follows. */
   readonly follows: string | null
-  /** A code, where it was denied. */
+  /** A code, where it is denied. */
   readonly reason: string | null
 }
 
-export interface ProposalResult {
-  /** It was there before: nothing was done. */
-  readonly existing: boolean
-  readonly record: OpenRecord
-}
-
-/** Versions of one type that come at once wait for each other so often. */
-const ATTEMPTS_MAX = 25
+/** Versions of one type that are proposed at once follow one another. */
+export const RECORD_RETRY = {
+  on: 'record',
+  attempts: 25,
+  message: 'the record is being registered by other requests',
+} as const
 
 /**
- * The record that stands or waits; throws the refusal of one that was denied, which is kept where
- * its registry waits for people.
+ * Returns the new record, issued or waiting, or the live one of the same content. Throws the
+ * refusal of a denied proposal; it is stored where the registry lets proposals wait.
  */
 export async function proposeRecord<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   request: Q,
-): Promise<ProposalResult> {
+): Promise<OpenRecord> {
   const before = await findEarlierAnswer(call, registry)
-  if (before) return { existing: true, record: before }
-  const memo: Memo = {}
-  return untilFree(async () => {
-    const prepared = await prepareRecord(call, registry, request, memo)
+  if (before) return before
+  const evaluated: { gated?: Gated } = {}
+  return retryOnConflict(async () => {
+    const prepared = await prepareRecord(call, registry, request, evaluated)
     return 'existing' in prepared
-      ? { existing: true, record: await answerExisting(call, registry, prepared.existing) }
-      : { existing: false, record: await storeRecord(call, prepared) }
-  })
+      ? answerExisting(call, registry, prepared.existing)
+      : storeRecord(call, prepared)
+  }, RECORD_RETRY)
 }
 
-/** Nothing was answered under the key yet. */
+/** Nothing is stored under the Idempotency-Key. */
 class Unanswered extends Error {}
 
 /**
- * What was answered under the same Idempotency-Key, as it is now; null: nothing yet. For before
- * anything is looked at: a retry is told of the first request, whatever has changed since.
+ * The record that was answered under the same Idempotency-Key, as it is now; null: none. Runs
+ * before anything else is read: a retry gets the first answer, whatever has changed since.
  */
-export async function findEarlierAnswer<Q extends JsonObject>(
+export async function findEarlierAnswer(
   call: Call,
-  registry: Registry<Q>,
+  registry: RegistryIdentity,
 ): Promise<OpenRecord | null> {
   if (call.idempotency_key === null) return null
   const { kernel, tenant_id } = call
@@ -91,7 +94,7 @@ export async function findEarlierAnswer<Q extends JsonObject>(
       replay: async (_, ids) => String(ids['record_id']),
     })
     const found = await findRecord(kernel, tenant_id, { kind: registry.kind, record_id })
-    if (!found) throw new Refusal('unavailable')
+    if (!found) return call.refuse('unavailable')
     if (found.row.status === 'denied') throw refusalOfDenied(registry, found)
     return found
   } catch (error) {
@@ -100,113 +103,93 @@ export async function findEarlierAnswer<Q extends JsonObject>(
   }
 }
 
-/** What the policies said, for a second try of the same request. */
-interface Memo {
-  gated?: Gated
-}
-
-/** What an Idempotency-Key was used for holds, also where the record is there already. */
-async function answerExisting<Q extends JsonObject>(
+/** Binds the Idempotency-Key to a record that exists already. */
+async function answerExisting(
   call: Call,
-  { kind }: Registry<Q>,
+  { kind }: RegistryIdentity,
   existing: OpenRecord,
 ): Promise<OpenRecord> {
   if (call.idempotency_key === null) return existing
   const { kernel, tenant_id, operation } = call
-  const here = existing.row.record_id
+  const existing_id = existing.row.record_id
   const record_id = await call.once<string>({
     async run(tx) {
       meter(tx, operation.id)
-      return { reply: here, ids: { record_id: here } }
+      return { reply: existing_id, ids: { record_id: existing_id } }
     },
     // Written by run above, or with the record.
     replay: async (_, ids) => String(ids['record_id']),
   })
-  if (record_id === here) return existing
-  const first = await findRecord(kernel, tenant_id, { kind, record_id })
-  if (!first) throw new Refusal('unavailable')
-  return first
+  if (record_id === existing_id) return existing
+  return (await findRecord(kernel, tenant_id, { kind, record_id })) ?? call.refuse('unavailable')
 }
 
-/** A refusal that is kept and logged although no policy was asked. */
+/** Stores and logs a refusal that no policy decided. Returns the denied record. */
 export async function recordRefusal<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   request: Q,
-  why: { readonly code: string; readonly reason: string },
+  { code, reason }: { readonly code: string; readonly reason: string },
 ): Promise<OpenRecord> {
-  const { kernel, tenant_id } = call
   const before = await findEarlierAnswer(call, registry)
   if (before) return before
-  // What policies take out of a request is taken out of its refusal as well.
+  // What policies redact in a request is redacted in its refusal as well.
   const options = { dry_run: true }
   const gated = await gate(call, registry.operation(request), registry.context(request), options)
-  const kept = redactRequest(registry, request, gated.redactions[0] ?? {})
-  const identified = identifyRequest(kernel, tenant_id, { kind: registry.kind, request: kept })
-  const denial = { denied_by: null, reason: why.reason, code: why.code }
-  const principal = principalOf(request)
-  const draft = { call, registry, identified, gated: NO_EVALUATION, version: FIRST, principal }
-  const prepared = await prepareDenied(draft, denial)
-  return storeRecord(call, prepared, { shown: true })
-}
-
-export async function untilFree<T>(act: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!(error instanceof RecordTaken)) throw error
-      if (attempt === ATTEMPTS_MAX)
-        throw new Refusal('unavailable', 'it is being registered by others', { retry_after_s: 1 })
-    }
-  }
+  const stored = redactRequest(registry, request, gated.redactions[0] ?? {})
+  const prepared = await prepareDenied(
+    {
+      call,
+      registry,
+      proposal: makeProposal(call, registry, stored, FIRST_VERSION),
+      gated: NO_EVALUATION,
+      follows: null,
+      principal: principalOf(request),
+    },
+    { denied_by: null, reason, code },
+  )
+  return insertOnce(call, prepared)
 }
 
 const NO_EVALUATION = { evaluation_id: null, policy_set: 0 }
-type Asked = Pick<Gated, 'evaluation_id' | 'policy_set'>
-
-interface SeriesVersion {
-  readonly version: number
-  readonly series_id: string | null
-  readonly follows: string | null
-}
-const FIRST: SeriesVersion = { version: 1, series_id: null, follows: null }
 
 interface ProposalDraft<Q extends JsonObject> {
   readonly call: Call
   readonly registry: Registry<Q>
-  readonly identified: IdentifiedRequest<Q>
-  readonly gated: Asked
-  readonly version: SeriesVersion
-  /** The human principal as given, before any policy took something out. */
+  readonly proposal: AdmittedProposal<Q>
+  readonly gated: Pick<Gated, 'evaluation_id' | 'policy_set'>
+  /** The live version that this one follows. */
+  readonly follows: string | null
+  /** The human principal as given, before any policy redacted it. */
   readonly principal: string | null
 }
 
 /**
- * All that is needed for one unit: sealed, signed, and not yet written. Throws what a policy
- * refuses where the registry does not wait.
+ * Prepares all that one unit of work stores, or finds the live record of the same content. Throws
+ * what a policy refuses where the registry lets no proposal wait.
+ * @param evaluated keeps the evaluation for another attempt at the same request
  */
 export async function prepareRecord<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   given: Q,
-  memo: Memo = {},
+  evaluated: { gated?: Gated } = {},
 ): Promise<PreparedRecord | { readonly existing: OpenRecord }> {
-  const { kernel, tenant_id } = call
   const existing = await findExisting(call, registry, given)
   if (existing) return { existing }
-  const gated = memo.gated ?? (await gate(call, registry.operation(given), registry.context(given)))
-  memo.gated = gated
+  evaluated.gated ??= await gate(call, registry.operation(given), registry.context(given))
+  const { gated } = evaluated
   const request = redactRequest(registry, given, gated.redactions[0] ?? {})
   const same = request === given ? null : await findExisting(call, registry, request)
   if (same && gated.verdict !== 'denied') return { existing: same }
-  const identified = identifyRequest(kernel, tenant_id, { kind: registry.kind, request })
   const version = await nextVersion(call, registry, request)
-  const draft = { call, registry, identified, gated, version, principal: principalOf(given) }
-  if (gated.verdict === 'allowed') return prepareStanding(draft)
+  const proposal = makeProposal(call, registry, request, version)
+  const { follows } = version
+  const draft = { call, registry, proposal, gated, follows, principal: principalOf(given) }
+  if (gated.verdict === 'allowed') return prepareIssued(draft)
   if (gated.verdict === 'denied') {
+    if (!registry.waits) throw refusalOfGate(registry, gated, proposal.record_id)
     const denied_by = denyingPolicy(gated)
-    if (!registry.waits) throw refusalOfGate(registry, gated, identified.record_id)
     return prepareDenied(draft, { denied_by, reason: denied_by.reason, code: 'policy' })
   }
   if (!registry.waits) throw refusalOf(gated)
@@ -223,12 +206,12 @@ async function findExisting<Q extends JsonObject>(
   const request_id = found?.row.status === 'waiting_hitl' ? found.row.request_id : null
   if (request_id === null) return found
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
-  // Nobody decided in time: it is asked for anew.
-  const over = approval !== undefined && (await expireRequest(kernel, tenant_id, approval))
-  return over ? null : found
+  // Nobody decided in time: it is proposed again.
+  const expired = approval !== undefined && (await expireRequest(kernel, tenant_id, approval))
+  return expired ? null : found
 }
 
-/** Nothing is stored that a policy has taken out. */
+/** Nothing is stored that a policy redacts. */
 function redactRequest<Q extends JsonObject>(
   { names = {} }: Registry<Q>,
   request: Q,
@@ -246,50 +229,86 @@ function redactRequest<Q extends JsonObject>(
   return { ...request, ...changed }
 }
 
+interface SeriesVersion {
+  readonly version: number
+  readonly series_id: string | null
+  readonly follows: string | null
+}
+
+const FIRST_VERSION: SeriesVersion = { version: 1, series_id: null, follows: null }
+
 async function nextVersion<Q extends JsonObject>(
   { kernel, tenant_id }: Call,
   { kind, series, name }: Registry<Q>,
   request: Q,
 ): Promise<SeriesVersion> {
-  if (!series || !name) return FIRST
+  if (!series || !name) return FIRST_VERSION
   const key = await nameKey(kernel, tenant_id, { kind, name: name(request) })
   const newest = await kernel.db.read(tenant_id, (db) => findLiveByName(db, kind, key))
-  if (!newest) return FIRST
+  if (!newest) return FIRST_VERSION
   const { record_id, version, series_id } = newest
   return { version: version + 1, series_id, follows: record_id }
 }
 
-async function prepareStanding<Q extends JsonObject>(
+const NONCE_BYTES = 16
+
+function makeProposal<Q extends JsonObject>(
+  { kernel, tenant_id, principal }: Call,
+  { kind }: RegistryIdentity,
+  request: Q,
+  { version, series_id }: SeriesVersion,
+): AdmittedProposal<Q> {
+  const created_us = kernel.clock.now()
+  const nonce = kernel.ids.hex(NONCE_BYTES)
+  const ids = deriveIds({ tenant_id, kind, request, created_us, nonce })
+  return {
+    ...ids,
+    kernel,
+    tenant_id,
+    request,
+    created_us,
+    nonce,
+    ceiling: principal.max_trust_tier ?? null,
+    version,
+    series_id: series_id ?? ids.record_id,
+  }
+}
+
+async function prepareIssued<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
 ): Promise<PreparedRecord> {
-  const { call, registry, identified, gated } = draft
-  const proposed = proposalOf(draft)
-  const document = await signRecord({
-    ...{ registry, proposed, identified, approval: null },
+  const { call, registry, proposal, gated } = draft
+  const signed = await signRecord({
+    registry,
+    proposal,
+    approval: null,
     requested_by: call.principal.key_id,
     policy_set: gated.policy_set,
     evaluation_id: gated.evaluation_id,
-    issued_us: identified.created_us,
+    issued_us: proposal.created_us,
   })
-  const effect = (await registry.effect?.(proposed)) ?? null
-  return sealDraft(draft, { status: registry.standing, document, effect })
+  return sealDraft(draft, { status: registry.standing, ...signed })
 }
 
 async function prepareWaiting<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
   gated: Gated,
 ): Promise<PreparedRecord> {
-  const { call, registry, identified } = draft
-  const { record_id, proposal_digest, request } = identified
-  const asked = {
-    ...{ kind: registry.kind, record_id, proposal_digest },
-    operation: registry.operation(request),
-    requested_by: call.principal.key_id,
-    principal: principalOf(request),
-  }
-  // What would be refused later anyway is not put before a person.
-  await registry.fields(proposalOf(draft))
-  const approval = await prepareApproval(call.kernel, call.tenant_id, { asked, gated })
+  const { call, registry, proposal } = draft
+  const { record_id, proposal_digest, request } = proposal
+  // What would be refused after an approval is refused before a person sees it.
+  await registry.fields(proposal)
+  const approval = await prepareApproval(call.kernel, call.tenant_id, {
+    subject: {
+      kind: registry.kind,
+      record_id,
+      proposal_digest,
+      operation: registry.operation(request),
+      requested_by: call.principal.key_id,
+      principal: principalOf(request),
+    },
+    gated,
+  })
   return sealDraft(draft, { status: 'waiting_hitl', approval })
 }
 
@@ -304,22 +323,8 @@ const prepareDenied = <Q extends JsonObject>(
   denial: DenialReason,
 ): Promise<PreparedRecord> => sealDraft(draft, { status: 'denied', denial })
 
-function proposalOf<Q extends JsonObject>(draft: ProposalDraft<Q>): AdmittedProposal<Q> {
-  const { call, identified, version } = draft
-  const { kernel, tenant_id, principal } = call
-  const { record_id, created_us, request } = identified
-  const { series_id } = version
-  const ceiling = principal.max_trust_tier ?? null
-  return {
-    ...{ kernel, tenant_id, principal, ceiling, record_id, created_us, request },
-    version: version.version,
-    series_id: series_id ?? record_id,
-  }
-}
-
 interface DraftResult {
-  readonly status: PreparedRecord['row']['status'] &
-    ('waiting_hitl' | 'denied' | Registry['standing'])
+  readonly status: Registry['standing']
   readonly document?: JsonObject
   readonly effect?: RecordEffect | null
   readonly approval?: ApprovalRow
@@ -328,72 +333,77 @@ interface DraftResult {
 
 async function sealDraft<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
-  ending: DraftResult,
+  { status, document, effect, approval, denial }: DraftResult,
 ): Promise<PreparedRecord> {
-  const { call, registry, identified, gated, version } = draft
+  const { call, registry, proposal, gated } = draft
   const { kernel, tenant_id, principal } = call
   const { kind } = registry
-  const { record_id, proposal_digest, created_us, nonce, request } = identified
-  const content: RecordContent = {
-    ...{ request, nonce, approval: null },
+  const { record_id, request } = proposal
+  const record: RecordContent = {
+    request,
+    nonce: proposal.nonce,
+    approval: null,
     evaluation_id: gated.evaluation_id,
-    ceiling: principal.max_trust_tier ?? null,
+    ceiling: proposal.ceiling,
     principal_label: await principalLabel(kernel, tenant_id, draft.principal),
-    document: ending.document ?? null,
-    denied_by: ending.denial?.denied_by ?? null,
-    reason: ending.denial?.reason ?? null,
+    document: document ?? null,
+    denied_by: denial?.denied_by ?? null,
+    reason: denial?.reason ?? null,
   }
-  const text = registry.content?.(request)
+  const content = registry.content?.(request)
   const name = registry.name?.(request)
   const row: RecordRow = {
-    ...{ record_id, kind, proposal_digest, created_us, linked_id: null },
-    status: ending.status,
-    live: ending.status === 'denied' ? 0 : 1,
+    record_id,
+    kind,
+    proposal_digest: proposal.proposal_digest,
+    created_us: proposal.created_us,
+    linked_id: null,
+    status,
+    live: status === 'denied' ? 0 : 1,
     content_key:
-      text === undefined ? null : await contentKey(kernel, tenant_id, { kind, content: text }),
+      content === undefined ? null : await contentKey(kernel, tenant_id, { kind, content }),
     name_key: name === undefined ? null : await nameKey(kernel, tenant_id, { kind, name }),
-    series_id: version.series_id ?? record_id,
-    version: version.version,
+    series_id: proposal.series_id,
+    version: proposal.version,
     policy_set: gated.policy_set,
-    request_id: ending.approval?.request_id ?? null,
+    request_id: approval?.request_id ?? null,
     requested_by: principal.key_id,
-    ...(await sealNew(kernel, recordOwner(tenant_id, kind, record_id), content)),
+    ...(await sealNew(kernel, recordOwner(tenant_id, kind, record_id), record)),
   }
   return {
-    ...{ registry: registryOf(registry), row, content },
-    effect: ending.effect ?? null,
-    approval: ending.approval ?? null,
-    follows: version.follows,
-    reason: ending.denial?.code ?? null,
+    registry,
+    row,
+    content: record,
+    effect: effect ?? null,
+    approval: approval ?? null,
+    follows: draft.follows,
+    reason: denial?.code ?? null,
   }
 }
 
-// What is left to ask of it takes requests of its own kind back: it is put together in this file.
-const registryOf = <Q extends JsonObject>(registry: Registry<Q>): Registry =>
-  registry as unknown as Registry
-
-/** In the caller's unit: rows, log entries, and what goes with them. Throws RecordTaken. */
+/** Stores rows, log entries and the effect. Throws Conflict `record` where another one is live. */
 export async function insertPrepared(tx: Tx, prepared: PreparedRecord): Promise<void> {
   const { registry, row, content, effect, approval, follows, reason } = prepared
-  const { kind } = registry
-  if (follows !== null && !(await endLiveVersion(tx, follows))) throw new RecordTaken()
-  if ((await insertRecord(tx, row)) === 'taken') throw new RecordTaken()
+  if (follows !== null && !(await endLiveVersion(tx, follows))) throw new Conflict('record')
+  if ((await insertRecord(tx, row)) === 'taken') throw new Conflict('record')
   if (approval) await insertApprovalRequest(tx, approval)
   if (effect) await effect(tx, row.record_id)
   const { document, evaluation_id } = content
-  const status = statusOf(row)
-  await appendRecordEvent(tx, { kind, status, row, document, evaluation_id, reason })
+  const { kind } = registry
+  await appendRecordEvent(tx, { kind, status: statusOf(row), row, document, evaluation_id, reason })
 }
 
-async function storeRecord(
-  call: Call,
-  prepared: PreparedRecord,
-  { shown = false }: { shown?: boolean } = {},
-): Promise<OpenRecord> {
+/** Throws the refusal of a denied record once it is stored. */
+async function storeRecord(call: Call, prepared: PreparedRecord): Promise<OpenRecord> {
+  const record = await insertOnce(call, prepared)
+  if (record.row.status === 'denied') throw refusalOfDenied(prepared.registry, record)
+  return record
+}
+
+async function insertOnce(call: Call, prepared: PreparedRecord): Promise<OpenRecord> {
   const { kernel, tenant_id, operation } = call
   const { registry, row, content } = prepared
-  const { kind } = registry
-  const { record_id, replayed } = await call.once<{ record_id: string; replayed: boolean }>({
+  const stored = await call.once<{ record_id: string; replayed: boolean }>({
     async run(tx) {
       await insertPrepared(tx, prepared)
       meter(tx, operation.id, row.sealed.length)
@@ -403,10 +413,8 @@ async function storeRecord(
     // Written by run above.
     replay: async (_, ids) => ({ record_id: String(ids['record_id']), replayed: true }),
   })
-  const record = replayed
-    ? await findRecord(kernel, tenant_id, { kind, record_id })
-    : toOpenRecord(row, content)
-  if (!record) throw new Refusal('unavailable')
-  if (record.row.status === 'denied' && !shown) throw refusalOfDenied(registry, record)
-  return record
+  if (!stored.replayed) return toOpenRecord(row, content)
+  const { record_id } = stored
+  const replayed = await findRecord(kernel, tenant_id, { kind: registry.kind, record_id })
+  return replayed ?? call.refuse('unavailable')
 }

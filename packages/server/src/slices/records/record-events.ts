@@ -1,4 +1,4 @@
-// The log entries of records: one for every change of status.
+// Log entries of records: one for each change of status.
 
 import type { EventPayload, RecordStatus } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
@@ -51,8 +51,8 @@ export interface RecordEvent {
   readonly reason: string | null
 }
 
-export async function appendRecordEvent(tx: Tx, logged: RecordEvent): Promise<void> {
-  const { kind, status, row, document, evaluation_id, reason } = logged
+export async function appendRecordEvent(tx: Tx, event: RecordEvent): Promise<void> {
+  const { kind, status, row, document, evaluation_id, reason } = event
   const event_type = byKind[kind][status]
   if (event_type === undefined) throw new Error(`a ${kind} is never ${status}`)
   const payload: EventPayload<'landing.issued'> = {
@@ -66,16 +66,18 @@ export async function appendRecordEvent(tx: Tx, logged: RecordEvent): Promise<vo
   await appendCrumb(tx, { event_type, subject: row.record_id, payload })
 }
 
-/** False: it is not a registered artifact (any more). */
+/** Changes the status of a registered artifact; false: it is not registered, or certified. */
 export async function certifyArtifact(
   tx: Tx,
   artifact_id: string,
   certificate_id: string,
 ): Promise<boolean> {
-  const change = { from: 'registered', to: 'certified', live: 1 } as const
-  const linked_id = certificate_id
-  if (!(await updateStatus(tx, { ...change, record_id: artifact_id }, { linked_id }))) return false
-  const payload = { certificate_id }
-  await appendCrumb(tx, { event_type: 'artifact.certified', subject: artifact_id, payload })
+  const change = { record_id: artifact_id, from: 'registered', to: 'certified', live: 1 } as const
+  if (!(await updateStatus(tx, change, { linked_id: certificate_id }))) return false
+  await appendCrumb(tx, {
+    event_type: 'artifact.certified',
+    subject: artifact_id,
+    payload: { certificate_id },
+  })
   return true
 }

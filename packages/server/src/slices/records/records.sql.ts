@@ -1,4 +1,4 @@
-// SQL of records: their rows, which of them are live, and their changes of status.
+// SQL of records: rows, which of them are live, and changes of status.
 
 import type { RecordKind } from '@custos/proof'
 import type { Tables } from '../../platform/db/schema/tables.ts'
@@ -55,7 +55,7 @@ export const findLiveByContent = (
       .where('live', '=', 1),
   )
 
-/** The live one of a name: of versions the newest. */
+/** The live record of a name: the newest version. */
 export const findLiveByName = (
   db: TenantDb,
   kind: RecordKind,
@@ -71,7 +71,7 @@ export const findLiveByName = (
       .limit(1),
   )
 
-/** Newest first: those that are neither denied nor expired. */
+/** Newest first; without denied and expired records. */
 export async function listIdsByName(
   db: TenantDb,
   kind: RecordKind,
@@ -103,37 +103,20 @@ export const findRows = (
       .where('kind', '=', kind),
   )
 
-/** The versions of one thing, newest first. */
-export const listSeries = (
-  db: TenantDb,
-  series_id: string,
-  page: { limit: number; offset: number },
-): Promise<RecordRow[]> =>
-  db.all(
-    from(db, 'records')
-      .select(COLUMNS)
-      .where('series_id', '=', series_id)
-      .orderBy('version', 'desc')
-      .limit(page.limit)
-      .offset(page.offset),
-  )
-
-export interface ListOptions {
-  readonly limit: number
-  readonly offset: number
-  readonly live_only?: boolean
-}
-
 /** Newest first. */
 export async function listIds(
   db: TenantDb,
   kind: RecordKind,
-  { limit, offset, live_only = false }: ListOptions,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<string[]> {
-  let query = from(db, 'records').select('record_id').where('kind', '=', kind)
-  if (live_only) query = query.where('live', '=', 1)
   const rows = await db.all(
-    query.orderBy('created_us', 'desc').orderBy('record_id').limit(limit).offset(offset),
+    from(db, 'records')
+      .select('record_id')
+      .where('kind', '=', kind)
+      .orderBy('created_us', 'desc')
+      .orderBy('record_id')
+      .limit(limit)
+      .offset(offset),
   )
   return rows.map(({ record_id }) => record_id)
 }
@@ -152,14 +135,14 @@ export async function countByStatus(
   return Object.fromEntries(rows.map(({ status, count }) => [status, Number(count)]))
 }
 
-export interface StatusChange {
+interface StatusChange {
   readonly record_id: string
   readonly from: string
   readonly to: string
   readonly live: 0 | 1
 }
 
-/** False: it was not in the state it was to leave. */
+/** False: its status is not `from`. */
 export async function updateStatus(
   tx: Tx,
   { record_id, from: before, to, live }: StatusChange,
@@ -174,7 +157,7 @@ export async function updateStatus(
   return changed === 1
 }
 
-/** For the version that follows it; false: another one has. */
+/** Before the next version is inserted; false: another request inserted it. */
 export async function endLiveVersion(tx: Tx, record_id: string): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'records').set({ live: 0 }).where('record_id', '=', record_id).where('live', '=', 1),
@@ -182,7 +165,7 @@ export async function endLiveVersion(tx: Tx, record_id: string): Promise<boolean
   return changed === 1
 }
 
-/** All of them by id, for the consistency check. */
+/** A batch of all records by id, for the consistency check. */
 export const listAllRows = (db: TenantDb, after: string, limit: number): Promise<RecordRow[]> =>
   db.all(
     from(db, 'records')

@@ -2,65 +2,80 @@
 
 import type { RecordStatus, RefusalCode, TrustTier } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
-import type { Principal } from '../../platform/call.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Refusal } from '../../platform/refusal.ts'
 import type { Context } from '../governance/index.ts'
 
-/** The first policy that denies it. */
+/** Whose records are read, and through which service. */
+export interface TenantRecords {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+}
+
+/** The first policy that denies a proposal. */
 export type DenyingPolicy = {
   readonly policy_id: string
   readonly name: string
   readonly reason: string
 }
 
-/** A proposal that the policies let pass, before it is signed. */
-export interface AdmittedProposal<Q extends JsonObject = JsonObject> {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  /** Who asked; on an approval who decides. */
-  readonly principal: Principal
-  /** The most trust that whoever asked may claim; null: whatever is claimed. */
-  readonly ceiling: TrustTier | null
-  readonly record_id: string
-  readonly created_us: number
+/** A proposal that the policies admit, before it is signed. */
+export interface AdmittedProposal<Q extends JsonObject = JsonObject> extends TenantRecords {
   readonly request: Q
+  readonly record_id: string
+  readonly proposal_digest: string
+  readonly created_us: number
+  readonly nonce: string
+  /** The most trust that the proposer may claim; null: no limit. */
+  readonly ceiling: TrustTier | null
   /** 1, or one more than the version it follows. */
   readonly version: number
   /** The id of the first version. */
   readonly series_id: string
 }
 
-/** What the unit does in which a record comes to stand. */
+/** What else the unit of work does that issues the record. */
 export type RecordEffect = (tx: Tx, record_id: string) => Promise<void>
 
-export interface Registry<Q extends JsonObject = JsonObject> {
+/** What a registry adds to a record that it issues. */
+export interface RegistryFields {
+  /** The registry's own members of the signed document. */
+  readonly document: JsonObject
+  readonly effect?: RecordEffect
+}
+
+/** What does not depend on the form of the registry's requests. */
+export interface RegistryIdentity {
   readonly kind: RecordKind
   readonly id_field: string
-  readonly schema_version: string
-  /** The status of a record that stands. */
+  /** The status of an issued record. */
   readonly standing: RecordStatus
-  /** False: what a policy escalates or denies is refused, and nothing is kept of it. */
-  readonly waits: boolean
   readonly not_found: RefusalCode
-  /** Records of one name are versions of one thing, the newest of which is live. */
+  /** The answer to a denial; default: 403 `policy_denied`. */
+  denial?(by: DenyingPolicy, record_id: string): Refusal
+}
+
+/** `Q`: the normal form of what is proposed. */
+export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIdentity {
+  readonly schema_version: string
+  /** False: what a policy escalates or denies is refused, and nothing is stored. */
+  readonly waits: boolean
+  /** Records of one name are versions of one thing; the newest is live. */
   readonly series?: true
+  /** The operation that policies name. */
   operation(request: Q): string
+  /** What policies read. */
   context(request: Q): Context
   /** Context keys that have another name in the request. */
   readonly names?: Readonly<Record<string, string>>
-  /** Two live records never have the same. */
+  /** No two live records have the same content. */
   content?(request: Q): string
-  /** What others look it up by. */
+  /** The name under which other registries find it. */
   name?(request: Q): string
   /**
-   * The registry's own members of the document. Asked when proposed, after the policies, and again
-   * when approved; it may look things up, and refuse.
+   * Runs after the policies, when the record is proposed and again when it is approved; may read,
+   * and refuse.
    */
-  fields(proposed: AdmittedProposal<Q>): Promise<JsonObject>
-  /** Prepares what goes with a record that comes to stand. */
-  effect?(proposed: AdmittedProposal<Q>): Promise<RecordEffect>
-  /** What a denial answers; otherwise 403 `policy_denied`. */
-  denial?(by: DenyingPolicy, record_id: string): Refusal
+  fields(proposal: AdmittedProposal<Q>): Promise<RegistryFields>
 }

@@ -1,9 +1,9 @@
 // What a record and a request for an approval hold in words, sealed under a secret of their own.
 
 import type { JsonObject, RecordKind } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { jsonPayload, sealedColumn } from '../../platform/sealed-column.ts'
 
 interface RowOwner {
   readonly tenant_id: string

@@ -1,4 +1,4 @@
-// Signing a record: its document is made, signed under the domain of its kind, and verified.
+// Signs records under the domain of their kind, and verifies them before they are stored.
 
 import assert from 'node:assert/strict'
 import {
@@ -13,35 +13,9 @@ import {
   verifyEnvelope,
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { sha256 } from '../gcrumbs/index.ts'
-import type { AdmittedProposal, Registry } from './registry.ts'
-
-/** A request with the identity it was given before any policy was asked. */
-export interface IdentifiedRequest<Q extends JsonObject = JsonObject> {
-  readonly record_id: string
-  readonly proposal_digest: string
-  readonly created_us: number
-  readonly nonce: string
-  readonly request: Q
-}
-
-const NONCE_BYTES = 16
-
-export function identifyRequest<Q extends JsonObject>(
-  kernel: Kernel,
-  tenant_id: string,
-  { kind, request }: { kind: Proposal['kind']; request: Q },
-): IdentifiedRequest<Q> {
-  const created_us = kernel.clock.now()
-  const nonce = kernel.ids.hex(NONCE_BYTES)
-  return {
-    request,
-    created_us,
-    nonce,
-    ...deriveIds({ tenant_id, kind, request, created_us, nonce }),
-  }
-}
+import type { AdmittedProposal, RecordEffect, Registry } from './registry.ts'
 
 /** The id and the digest that follow from a proposal as it was stored. */
 export function deriveIds(stored: {
@@ -57,10 +31,9 @@ export function deriveIds(stored: {
   return { record_id: recordId(proposal), proposal_digest: proposalDigest(proposal) }
 }
 
-export interface SigningInput<Q extends JsonObject> {
+interface RecordSigning<Q extends JsonObject> {
   readonly registry: Registry<Q>
-  readonly proposed: AdmittedProposal<Q>
-  readonly identified: IdentifiedRequest<Q>
+  readonly proposal: AdmittedProposal<Q>
   readonly requested_by: string
   readonly policy_set: number
   readonly evaluation_id: string | null
@@ -68,14 +41,13 @@ export interface SigningInput<Q extends JsonObject> {
   readonly issued_us: number
 }
 
-/** The signed document; throws what the registry refuses. */
+/** The signed document and its effect. Throws the refusals of the registry. */
 export async function signRecord<Q extends JsonObject>(
-  signing: SigningInput<Q>,
-): Promise<JsonObject> {
-  const { registry, proposed, identified, approval } = signing
-  const { kernel, tenant_id } = proposed
-  const fields = await registry.fields(proposed)
-  const { record_id, created_us, nonce, proposal_digest } = identified
+  signing: RecordSigning<Q>,
+): Promise<{ document: JsonObject; effect: RecordEffect | null }> {
+  const { registry, proposal, approval } = signing
+  const { kernel, tenant_id, record_id, created_us, nonce, proposal_digest } = proposal
+  const { document: fields, effect = null } = await registry.fields(proposal)
   const document: JsonObject = {
     ...fields,
     schema_version: registry.schema_version,
@@ -91,7 +63,7 @@ export async function signRecord<Q extends JsonObject>(
     evaluation_id: signing.evaluation_id,
     approval: approval === null ? null : { ...approval },
   }
-  return signDocument(kernel, registry.kind, document)
+  return { document: await signDocument(kernel, registry.kind, document), effect }
 }
 
 /** Signs and verifies before anybody sees it. */

@@ -1,8 +1,8 @@
 // DELETE /v1/reports/{report_id}: what it says goes; that there was one stays on record.
 
 import type { ReportType, reports } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { deleteReport, findReport } from './reports.sql.ts'

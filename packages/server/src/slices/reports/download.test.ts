@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { REPORT_FORMATS, type ReportFormat } from '@custos/contract'
+import { readPdf } from '../../../../report-files/src/testing/read-pdf.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
-import { readPdf } from './testing/read-pdf.ts'
 
 let service: TestService
 before(async () => {

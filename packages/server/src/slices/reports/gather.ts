@@ -1,7 +1,7 @@
 // Gathers the evidence in a thread of its own: a long log never holds up other requests.
 
 import { Worker } from 'node:worker_threads'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { settleEpochs } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'

@@ -1,7 +1,7 @@
 // The job behind a report made in the background: walks the log, then writes the report once.
 
 import type { JobContext, JobRunner, JobTraits } from '../../platform/jobs/queue.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { gather } from './gather.ts'
 import type { Gathered } from './gather-worker.ts'

@@ -1,7 +1,7 @@
 // POST /v1/reports/generate: gathers the evidence, then signs, seals and logs the report.
 
 import type { GenerateReportRequest, Report, ReportType, reports } from '@custos/contract'
-import type { Call, Handler, Once } from '../../platform/call.ts'
+import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
 import { meter } from '../tenants/index.ts'
 import { FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
 import { gather } from './gather.ts'

@@ -1,8 +1,8 @@
 // The face of reports.
 
 import type { reports } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { remove } from './delete.ts'
 import { generate } from './generate.ts'
 import { REPORT_TRAITS, reportMaker } from './generate-job.ts'

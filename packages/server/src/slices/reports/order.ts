@@ -1,11 +1,11 @@
 // A report asked for in the background: what it is about is fixed now, a job makes it.
 
 import assert from 'node:assert/strict'
-import type { Accepted, ReportOrdered, ReportType, reports } from '@custos/contract'
-import { accepted, type Call } from '../../platform/call.ts'
+import type { AcceptedReply, ReportJobReply, ReportType, reports } from '@custos/contract'
 import { findJob, findOpenJobs } from '../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { toJob } from '../../platform/jobs/worker.ts'
+import { accepted, type Call } from '../../platform/kernel/call.ts'
 import { meter } from '../tenants/index.ts'
 import { findLogSize } from './evidence.sql.ts'
 import { type Order, orderOf, payloadOf, periodOfOrder, REPORT_GENERATE } from './order-payload.ts'
@@ -27,7 +27,10 @@ export interface Asked {
 /** Each walks a whole log: a tenant does not fill the queue for all others. */
 const OPEN_MAX = 20
 
-export async function orderReport(call: Generate, asked: Asked): Promise<Accepted<ReportOrdered>> {
+export async function orderReport(
+  call: Generate,
+  asked: Asked,
+): Promise<AcceptedReply<ReportJobReply>> {
   const { kernel, tenant_id } = call
   const size = await call.read(findLogSize)
   if ((asked.log_seq ?? -1) >= size) return call.refuse('rejected', 'the log has no such log_seq')
@@ -41,7 +44,7 @@ export async function orderReport(call: Generate, asked: Asked): Promise<Accepte
   }
   const { report_id } = order
   const sealed = await sealTitle(kernel, tenant_id, { report_id, title: asked.title })
-  const ordered = await call.once<ReportOrdered>({
+  const ordered = await call.once<ReportJobReply>({
     async run(tx) {
       if ((await findOpenJobs(tx, REPORT_GENERATE)).length >= OPEN_MAX)
         return call.refuse('rejected', `${OPEN_MAX} reports are being made: wait for one of them`)
@@ -56,13 +59,13 @@ export async function orderReport(call: Generate, asked: Asked): Promise<Accepte
 }
 
 /** The same answer whatever has become of the job since. */
-async function answerAgain(tx: Tx, job_id: string): Promise<ReportOrdered> {
+async function answerAgain(tx: Tx, job_id: string): Promise<ReportJobReply> {
   const row = await findJob(tx, job_id)
   assert(row, 'jobs stay on record')
   return answerOf(orderOf(toJob(row)), job_id)
 }
 
-function answerOf(order: Order, job_id: string): ReportOrdered {
+function answerOf(order: Order, job_id: string): ReportJobReply {
   const { report_id, report_type, log_seq } = order
   const { period_start, period_end } = periodOfOrder(order)
   return {

@@ -2,14 +2,14 @@
 
 import { REPORT_FRAMEWORKS, type Report, type ReportType, type reports } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
+import { PdfPrinter, PrinterBusy, PrintingCancelled } from '@custos/report-files/printer'
 import { formatTime } from '../../platform/clock.ts'
+import { type Call, fileReply, type Handler } from '../../platform/kernel/call.ts'
+import { perKernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { CATALOGUE_VERSION, FRAMEWORKS, FULL_AUDIT, shownRows } from './catalogue/catalogue.ts'
 import { EVIDENCE } from './evidence-kinds.ts'
-import { htmlReport } from './html/page.ts'
-import { oscalReport } from './oscal/assessment-results.ts'
-import { printReport } from './pdf/print.ts'
 import { openReport, showSummaries } from './report-record.ts'
 import { countReports, findReport, listReports } from './reports.sql.ts'
 import { refuseLimited } from './whole-tenant.ts'
@@ -68,6 +68,22 @@ async function find(
 
 export const get: Handler<typeof reports.get> = (call, { params }) => find(call, params.report_id)
 
+const printer = perKernel(() => new PdfPrinter())
+
+async function printPdf(
+  { kernel, tenant_id, gone }: Call<typeof reports.download>,
+  report: Report,
+): Promise<Uint8Array> {
+  try {
+    return await printer(kernel).print({ tenant_id, report, gone })
+  } catch (error) {
+    if (error instanceof PrinterBusy)
+      throw new Refusal('unavailable', error.message, { retry_after_s: error.retry_after_s })
+    if (error instanceof PrintingCancelled) throw new Refusal('unavailable')
+    throw error
+  }
+}
+
 export const download: Handler<typeof reports.download> = async (call, { params, query }) => {
   const report = await find(call, params.report_id)
   const day = report.generated_at.slice(0, 'YYYY-MM-DD'.length).replaceAll('-', '')
@@ -75,17 +91,22 @@ export const download: Handler<typeof reports.download> = async (call, { params,
   // The form its signature is over.
   const signed = canonicalize(report as unknown as JsonObject)
   switch (query?.format ?? 'json') {
-    case 'html':
-      return { file: htmlReport(report), type: HTML, filename: `${name}.html` }
-    case 'pdf': {
-      const { kernel, tenant_id, gone } = call
-      const file = await printReport(kernel, { tenant_id, report, gone })
-      return { file, type: 'application/pdf', filename: `${name}.pdf` }
+    // Loaded when first used.
+    case 'html': {
+      const { htmlReport } = await import('@custos/report-files')
+      return fileReply({ file: htmlReport(report), type: HTML, filename: `${name}.html` })
     }
-    case 'oscal':
-      return { file: oscalReport(report, signed), type: JSON_TYPE, filename: `${name}.oscal.json` }
+    case 'pdf': {
+      const file = await printPdf(call, report)
+      return fileReply({ file, type: 'application/pdf', filename: `${name}.pdf` })
+    }
+    case 'oscal': {
+      const { oscalReport } = await import('@custos/report-files')
+      const file = oscalReport(report, signed)
+      return fileReply({ file, type: JSON_TYPE, filename: `${name}.oscal.json` })
+    }
     default:
-      return { file: signed, type: JSON_TYPE, filename: `${name}.json` }
+      return fileReply({ file: signed, type: JSON_TYPE, filename: `${name}.json` })
   }
 }
 

@@ -1,8 +1,8 @@
 // What is sealed of a report: its document and its title, under a record secret of its own.
 
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { sealedColumn, textPayload } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { sealedColumn, textPayload } from '../../platform/sealed-column.ts'
 
 interface ReportColumn {
   readonly column: 'title' | 'document'

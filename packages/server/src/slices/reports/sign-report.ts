@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type JsonObject, signedBytes, verifyEnvelope } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { sha256 } from '../gcrumbs/index.ts'
 
 export interface SignedReport {

@@ -1,6 +1,6 @@
 // A report is about a tenant as a whole: not for keys limited to some of its stores.
 
-import type { Principal } from '../../platform/call.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 
 export function refuseLimited({ principal }: { readonly principal: Principal }): void {

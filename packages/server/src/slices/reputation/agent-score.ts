@@ -1,10 +1,10 @@
 // A score and whose it is: computed from one agent's row and the rows of its reviewers.
 
 import type { ScoreObject } from '@custos/contract'
-import { didKeyOf, type Score, score } from '@custos/proof'
+import { type AgentScore, didKeyOf, score } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findHead } from '../gcrumbs/index.ts'
 import { listNamed } from './agents.sql.ts'
@@ -17,7 +17,7 @@ import { openLinks } from './rotate.ts'
 import { anchorOf, findLinks, listChain, type RotationRow } from './rotations.sql.ts'
 import { openWords } from './sealed-words.ts'
 
-export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): Score {
+export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentScore {
   const { n_success, n_failure, n_pending } = agent
   const reviews = weighed.map((row) => ({
     reviewer: String(row.reviewer_no),
@@ -32,7 +32,7 @@ export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): Score 
 /** An agent with its score, as one snapshot shows them, still sealed. */
 export interface Found {
   readonly agent: AgentRow
-  readonly score: Score
+  readonly score: AgentScore
 }
 
 export interface WithNames extends Found {
@@ -64,7 +64,7 @@ export async function lastSeq(db: TenantDb): Promise<number | null> {
 }
 
 export interface Shown {
-  readonly score: Score
+  readonly score: AgentScore
   readonly object: ScoreObject
 }
 

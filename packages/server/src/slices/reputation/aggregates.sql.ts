@@ -1,7 +1,7 @@
 // SQL of the aggregates that scores are read from: agents, live reviews, reviewers.
 
 import { sql } from 'kysely'
-import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import { firstItems, runInBatches, statementPerCount } from '../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
@@ -75,13 +75,13 @@ const REVIEWER_COLUMNS = [
   'error_parts',
 ] as const
 
-const reviewersStatement = perCount((count) =>
+const reviewersStatement = statementPerCount((count) =>
   statement<{ numbers: readonly number[] }>()((k, p) =>
     k
       .selectFrom('cgr_reviewers')
       .select(REVIEWER_COLUMNS)
       .where('tenant_id', '=', p.tenant_id)
-      .where('reviewer_no', 'in', itemsOf(p.numbers, count)),
+      .where('reviewer_no', 'in', firstItems(p.numbers, count)),
   ),
 )
 
@@ -89,7 +89,7 @@ export async function listReviewers(
   db: TenantDb,
   numbers: readonly number[],
 ): Promise<ReviewerRow[]> {
-  const found = await inParts(numbers, AT_ONCE, (some) =>
+  const found = await runInBatches(numbers, AT_ONCE, (some) =>
     db.allOf(reviewersStatement(some.length), { numbers: some }),
   )
   return found.flat()

@@ -11,9 +11,9 @@ import {
   type JsonObject,
   verifyCgrAttestation,
 } from '@custos/proof'
-import type { Call, Handler, Once } from '../../platform/call.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Signer } from '../../platform/keys/keyring.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'

@@ -1,6 +1,6 @@
 // Requests of many items: collapsed by what they are about, and answered alike on a retry.
 
-import type { ReplayIds } from '../../platform/call.ts'
+import type { ReplayIds } from '../../platform/kernel/call.ts'
 
 /** Items by key, the last of each, in the order of the first. */
 export function collapse<T>(items: readonly T[], keyOf: (item: T) => string): T[] {

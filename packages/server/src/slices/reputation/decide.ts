@@ -2,9 +2,9 @@
 
 import { JUDGMENTS_PER_REFERENT_MAX, type reputation } from '@custos/contract'
 import { canonicalize } from '@custos/proof'
-import type { Call, Handler, Once } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'

@@ -2,8 +2,12 @@
 
 import { sql } from 'kysely'
 import type { Builder } from '../../platform/db/builder.ts'
-import { eachLabel } from '../../platform/db/each-ref.ts'
-import { inParts, itemsOf, perCount } from '../../platform/db/per-count.ts'
+import {
+  firstItems,
+  lateralByLabel,
+  runInBatches,
+  statementPerCount,
+} from '../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
@@ -25,7 +29,7 @@ async function forEach<O>(
   labels: readonly Uint8Array[],
   list: (some: readonly Uint8Array[]) => Promise<O[]>,
 ): Promise<O[]> {
-  return (await inParts(labels, AT_ONCE, list)).flat()
+  return (await runInBatches(labels, AT_ONCE, list)).flat()
 }
 
 const judgments = (k: Builder, tenant_id: string) =>
@@ -36,11 +40,13 @@ const judgments = (k: Builder, tenant_id: string) =>
     // In words: an index with a condition is of no use to a parameter.
     .where('current', '=', sql.lit(1))
 
-const judgmentsStatement = perCount((count) =>
+const judgmentsStatement = statementPerCount((count) =>
   statement<Wanted>()(
-    (k, p) => judgments(k, p.tenant_id).where('referent', 'in', itemsOf(p.labels, count)),
+    (k, p) => judgments(k, p.tenant_id).where('referent', 'in', firstItems(p.labels, count)),
     (k, p) =>
-      eachLabel(k, p.labels, (label) => judgments(k, p.tenant_id).where('referent', '=', label)),
+      lateralByLabel(k, p.labels, (label) =>
+        judgments(k, p.tenant_id).where('referent', '=', label),
+      ),
   ),
 )
 
@@ -60,11 +66,13 @@ const OUTCOME_COLUMNS = [
 const outcomes = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_outcomes').select(OUTCOME_COLUMNS).where('tenant_id', '=', tenant_id)
 
-const outcomesStatement = perCount((count) =>
+const outcomesStatement = statementPerCount((count) =>
   statement<Wanted>()(
-    (k, p) => outcomes(k, p.tenant_id).where('referent', 'in', itemsOf(p.labels, count)),
+    (k, p) => outcomes(k, p.tenant_id).where('referent', 'in', firstItems(p.labels, count)),
     (k, p) =>
-      eachLabel(k, p.labels, (label) => outcomes(k, p.tenant_id).where('referent', '=', label)),
+      lateralByLabel(k, p.labels, (label) =>
+        outcomes(k, p.tenant_id).where('referent', '=', label),
+      ),
   ),
 )
 
@@ -92,11 +100,11 @@ const reviews = (k: Builder, tenant_id: string) =>
     ])
     .where('review.tenant_id', '=', tenant_id)
 
-const reviewsStatement = perCount((count) =>
+const reviewsStatement = statementPerCount((count) =>
   statement<Wanted>()(
-    (k, p) => reviews(k, p.tenant_id).where('review.referent', 'in', itemsOf(p.labels, count)),
+    (k, p) => reviews(k, p.tenant_id).where('review.referent', 'in', firstItems(p.labels, count)),
     (k, p) =>
-      eachLabel(k, p.labels, (label) =>
+      lateralByLabel(k, p.labels, (label) =>
         reviews(k, p.tenant_id).where('review.referent', '=', label),
       ),
   ),
@@ -111,11 +119,11 @@ const REVIEWER_COLUMNS = ['reviewer_no', 'name', 'anchor'] as const
 const reviewers = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_reviewers').select(REVIEWER_COLUMNS).where('tenant_id', '=', tenant_id)
 
-const reviewersStatement = perCount((count) =>
+const reviewersStatement = statementPerCount((count) =>
   statement<Wanted>()(
-    (k, p) => reviewers(k, p.tenant_id).where('name', 'in', itemsOf(p.labels, count)),
+    (k, p) => reviewers(k, p.tenant_id).where('name', 'in', firstItems(p.labels, count)),
     (k, p) =>
-      eachLabel(k, p.labels, (label) => reviewers(k, p.tenant_id).where('name', '=', label)),
+      lateralByLabel(k, p.labels, (label) => reviewers(k, p.tenant_id).where('name', '=', label)),
   ),
 )
 
@@ -125,10 +133,11 @@ export const listReviewersNamed = (db: TenantDb, names: readonly Uint8Array[]) =
 const names = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_names').select(['name', 'agent_no']).where('tenant_id', '=', tenant_id)
 
-const namesStatement = perCount((count) =>
+const namesStatement = statementPerCount((count) =>
   statement<Wanted>()(
-    (k, p) => names(k, p.tenant_id).where('name', 'in', itemsOf(p.labels, count)),
-    (k, p) => eachLabel(k, p.labels, (label) => names(k, p.tenant_id).where('name', '=', label)),
+    (k, p) => names(k, p.tenant_id).where('name', 'in', firstItems(p.labels, count)),
+    (k, p) =>
+      lateralByLabel(k, p.labels, (label) => names(k, p.tenant_id).where('name', '=', label)),
   ),
 )
 
@@ -142,11 +151,11 @@ const ids = (k: Builder, tenant_id: string) =>
     .select(['decision_id', 'seq', 'agent_no', 'referent'])
     .where('tenant_id', '=', tenant_id)
 
-const idsStatement = perCount((count) =>
+const idsStatement = statementPerCount((count) =>
   statement<Wanted>()(
-    (k, p) => ids(k, p.tenant_id).where('decision_id', 'in', itemsOf(p.labels, count)),
+    (k, p) => ids(k, p.tenant_id).where('decision_id', 'in', firstItems(p.labels, count)),
     (k, p) =>
-      eachLabel(k, p.labels, (label) => ids(k, p.tenant_id).where('decision_id', '=', label)),
+      lateralByLabel(k, p.labels, (label) => ids(k, p.tenant_id).where('decision_id', '=', label)),
   ),
 )
 
@@ -261,20 +270,22 @@ const insertReviewerStatement = statement<Pick<ReviewerRow, 'reviewer_no' | 'nam
 export const insertReviewer = (tx: Tx, row: Pick<ReviewerRow, 'reviewer_no' | 'name' | 'anchor'>) =>
   tx.runOf(insertReviewerStatement, row)
 
-const shownStatement = perCount((count) =>
+const shownStatement = statementPerCount((count) =>
   statement<{ seqs: readonly number[] }>()((k, p) =>
     k
       .selectFrom('cgr_decisions')
       .select(['seq', 'decision_id', 'secret_no', 'sealed_name'])
       .where('tenant_id', '=', p.tenant_id)
-      .where('seq', 'in', itemsOf(p.seqs, count)),
+      .where('seq', 'in', firstItems(p.seqs, count)),
   ),
 )
 
 /** What agents are called, by the places of their newest decisions. */
 export const listSealedNames = async (db: TenantDb, seqs: readonly number[]) =>
   (
-    await inParts(seqs, AT_ONCE, (some) => db.allOf(shownStatement(some.length), { seqs: some }))
+    await runInBatches(seqs, AT_ONCE, (some) =>
+      db.allOf(shownStatement(some.length), { seqs: some }),
+    )
   ).flat()
 
 const decisionStatement = statement<{ seq: number }>()((k, p) =>

@@ -1,7 +1,7 @@
 // The face of reputation: handlers, scores for other slices, and recomputing from the log.
 
 import type { reputation } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { attest, attestation, attestations, issuer } from './attest.ts'
 import { decide } from './decide.ts'
 import { outcome, outcomes } from './outcomes.ts'

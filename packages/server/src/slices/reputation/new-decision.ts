@@ -7,7 +7,7 @@ import {
   type GovernedDecisionRequest,
 } from '@custos/contract'
 import { parseTime } from '../../platform/clock.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { type KnownBy, keyLabel, nameLabel, pseudonymOf, referentLabel } from './labels.ts'

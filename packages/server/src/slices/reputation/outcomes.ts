@@ -6,8 +6,8 @@ import {
   type RecordedOutcome,
   type reputation,
 } from '@custos/contract'
-import type { Call, Handler, Once } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
+import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import type { Loc } from '../../platform/validation.ts'
 import { meter } from '../tenants/index.ts'

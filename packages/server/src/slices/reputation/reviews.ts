@@ -7,8 +7,8 @@ import {
   type reputation,
 } from '@custos/contract'
 import { RATING_UNIT } from '@custos/proof'
-import type { Call, Handler, Once } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
+import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { meter } from '../tenants/index.ts'
 import { applyReviews, type NewReview } from './apply-reviews.ts'

@@ -2,10 +2,10 @@
 
 import { CGR_ROTATIONS_PER_CHAIN_MAX, type Rotation, type reputation } from '@custos/contract'
 import { canonicalize, type JsonObject, type RotationLink, readRotation } from '@custos/proof'
-import type { Call, Handler, Once } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'

@@ -2,9 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AgentScore, DIMENSION_DEFAULT, type reputation } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import {
   type Found,

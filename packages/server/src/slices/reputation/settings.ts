@@ -1,7 +1,7 @@
 // GET and PUT /v1/cgr/settings: what the tenant asks of judgments, outcomes and reviews.
 
 import type { reputation } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { findSettings, saveSettings } from './agents.sql.ts'

@@ -1,4 +1,4 @@
-// Legal holds: what stands is not erased by anybody, and every try leaves all as it was.
+// Legal holds: no operation erases what is on hold, and a refused one changes nothing.
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

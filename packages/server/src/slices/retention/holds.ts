@@ -1,10 +1,10 @@
-// Legal holds of a store: placing, listing, releasing.
+// Legal holds of a store: place, list, release.
 
 import { type Hold, limits, type retention } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
 import { pageOf } from '../../platform/page.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import {
@@ -26,8 +26,8 @@ type RetentionOperation<K extends keyof typeof retention> = (typeof retention)[K
 
 const HOLD_ID_BYTES = 16
 
-// In an erasure turn: erasures and redactions that were being planned are over or refused, so that
-// a hold is there before one or after it, never in the middle.
+// As an erasure of its own: those that were being planned are done or refused, so that a hold is
+// placed before one or after it, never in the middle.
 export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
   call,
   { params, body },
@@ -37,13 +37,13 @@ export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
   const placed = await retryOnStoreConflict(async () => {
     const target = await prepareStoreTarget(kernel, tenant_id, params.store_id)
     const hold_id = kernel.ids.hex(HOLD_ID_BYTES)
-    const words = { reason: body.reason, matter: body.matter ?? null }
-    const sealed = await target.seal(['hold', hold_id], words)
-    if (sealed === null) throw new Error('a hold has words')
-    return inErasureTurn(kernel, tenant_id, () =>
+    const note = { reason: body.reason, matter: body.matter ?? null }
+    const sealed = await target.seal(['hold', hold_id], note)
+    if (sealed === null) throw new Error('a hold has a reason to seal')
+    return runErasure(kernel, tenant_id, () =>
       call.once({
         async run(tx) {
-          await requireTurn(kernel, tx)
+          await requireErasureLease(kernel, tx)
           await target.enter(tx)
           const already_erasing = await recordHold(call, tx, {
             ...params,
@@ -93,7 +93,7 @@ async function recordHold(
 ): Promise<number> {
   const { store_id, hold_id, until_us } = hold
   if ((await countActiveHolds(tx, store_id, tx.now())) >= limits.holds_per_store)
-    return call.refuse('rejected', `at most ${limits.holds_per_store} holds stand on a store`)
+    return call.refuse('rejected', `a store has at most ${limits.holds_per_store} holds`)
   meter(tx, call.operation.id)
   const already_erasing = await countErasing(tx, store_id)
   const placed_by = call.principal.key_id
@@ -140,7 +140,7 @@ export const releaseHold: Handler<RetentionOperation<'release_hold'>> = async (
       meter(tx, call.operation.id)
       const released_by = principal.key_id
       const release = { released_us: tx.now(), released_by, sealed_release: sealed }
-      // The first release stands.
+      // Only the first release counts.
       if ((await updateHoldRelease(tx, hold_id, release)) === 0) return
       const payload = { hold_id, released_by }
       await appendCrumb(tx, { event_type: 'hold.released', subject: store_id, payload })

@@ -1,8 +1,8 @@
-// The face of retention: handlers, the job of a run, and what the timer begins.
+// Retention and legal holds: handlers, the job of a run, and the run that the timer starts.
 
 import type { retention } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { listStoreHolds, placeHold, releaseHold } from './holds.ts'
 import { getRetention, setRetention } from './retention.ts'
 import { abandonRun, RETENTION_ERASE, retentionEraser, runRetention } from './run.ts'
@@ -18,7 +18,7 @@ export const retentionHandlers = {
   release_hold: releaseHold,
 } satisfies HandlersOf<typeof retention>
 
-/** Before the worker starts: a run cut off by the last stop goes on. */
+/** Before the worker starts: it resumes a run that the last stop interrupted. */
 export function registerRetentionJobs(kernel: Kernel): void {
   kernel.jobs.register(RETENTION_ERASE, retentionEraser(kernel), { abandon: abandonRun })
 }

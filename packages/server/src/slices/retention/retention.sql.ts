@@ -1,7 +1,7 @@
 // SQL of retention: how long a store keeps its memories, the run under way, what is due.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstOfEach } from '../../platform/db/first-of-each.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -27,12 +27,12 @@ const COLUMNS = [
 export const findRetention = (db: TenantDb, store_id: string): Promise<RetentionRow | undefined> =>
   db.first(from(db, 'store_retention').select(COLUMNS).where('store_id', '=', store_id))
 
-export type RetentionSetting = Pick<
+type RetentionSetting = Pick<
   RetentionRow,
   'store_id' | 'retain_days' | 'set_us' | 'set_by' | 'sealed'
 >
 
-/** What a run goes by stays as it is. */
+/** Settings of a running run do not change. */
 export const saveRetention = (tx: Tx, { store_id, ...setting }: RetentionSetting) =>
   tx.run(
     insertInto(tx, 'store_retention', {
@@ -59,7 +59,7 @@ export const updateRun = (
   change: Partial<Omit<RetentionRow, keyof RetentionSetting>>,
 ) => tx.run(update(tx, 'store_retention').set(change).where('store_id', '=', store_id))
 
-/** Stores that keep their memories for some time, and at which no run is. */
+/** Stores with a retention and without a run. */
 export const listWithoutRun = (db: TenantDb) =>
   db.all(
     from(db, 'store_retention')
@@ -78,13 +78,13 @@ const anyStatement = statement<object>()((k, p) =>
     .limit(1),
 )
 
-/** Tenants with a store that keeps its memories for some time. */
+/** Tenants with a store that has a retention. */
 export async function tenantsWithRetention(
   db: Database,
   tenants: readonly string[],
 ): Promise<string[]> {
   const asked = tenants.map((tenant_id) => ({ tenant_id, params: {} }))
-  const found = await firstOfEach(db, anyStatement, asked)
+  const found = await firstRowPerTenant(db, anyStatement, asked)
   return tenants.filter((tenant_id) => found.has(tenant_id))
 }
 

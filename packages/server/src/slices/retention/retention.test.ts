@@ -1,4 +1,5 @@
-// Retention: what is older than its store keeps it is erased with certificates, and counted once.
+// Retention: memories older than their store keeps them are erased with certificates, and counted
+// once.
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -73,7 +74,7 @@ test('a hold stops a run in the middle, and the timer leaves a held store alone'
     clock.forward(2 * DAY_US)
     let placing: Promise<{ status: number; body: { hold_id: string } }> | undefined
     place = async () => {
-      // It waits for the batch's turn to end, and comes before the next.
+      // It waits until the batch has ended, and runs before the next.
       placing = scene.api('POST', `/v1/stores/${scene.store_id}/holds`, { reason: 'stop' })
       await new Promise((resolve) => setTimeout(resolve, 200))
     }

@@ -1,9 +1,9 @@
 // retention.get and retention.set: how long a store keeps its memories.
 
 import type { Retention, retention } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { admit } from '../governance/index.ts'
 import { findStore, listHolds, loadReadableStore, retryOnStoreConflict } from '../memory/index.ts'
@@ -29,7 +29,7 @@ export const setRetention: Handler<typeof retention.set> = async (call, { params
   const store = await call.read((db) => findStore(db, store_id))
   if (store?.state === 'deleting') return call.refuse('store_deleting')
   if (!store && store_id !== 'default') return call.refuse('store_not_found')
-  // It is asked for once: from here on the store's memories are erased without a request.
+  // The policies admit it once: from here on the store's memories are erased without a request.
   if (retain_days !== null) await admit(call, 'memory.delete', { store_id })
   await retryOnStoreConflict(async () => {
     const target = await prepareStoreTarget(kernel, tenant_id, store_id)

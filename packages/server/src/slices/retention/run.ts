@@ -1,14 +1,14 @@
-// retention.run, and the timer that does the same: a job for a store with memories that are due.
+// retention.run, the timer that does the same, and their job: erases a store's memories that are
+// due, each with a certificate.
 
 import type { EventPayload, retention } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { inErasureTurn, requireTurn } from '../../platform/erasure-turn.ts'
-import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { Job, JobContext, JobRunner } from '../../platform/jobs/queue.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
+import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import { beginJobChunk, type Kernel, NEXT_CHUNK } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
   eraseMarkedFacts,
@@ -34,17 +34,15 @@ import {
 
 const DAY_US = 86_400_000_000
 
-/** What was written at or before it is due. Days have 24 hours each. */
+/** Memories written at or before it are due. A day has 24 hours. */
 export const computeCutoff = (retain_days: number, now_us: number): number =>
   now_us - retain_days * DAY_US
 
-interface RunSettings {
-  readonly run_days: number | null
-  readonly retain_days: number | null
-}
-
-/** Whether a run may go on: its store keeps memories for no longer than when it began. */
-const isStillDue = ({ run_days, retain_days }: RunSettings): boolean =>
+/** Whether a run may continue: its store keeps memories no longer than when the run began. */
+const isStillDue = ({
+  run_days,
+  retain_days,
+}: Pick<RetentionRow, 'run_days' | 'retain_days'>): boolean =>
   run_days !== null && retain_days !== null && retain_days <= run_days
 
 export const RETENTION_ERASE = 'retention.erase'
@@ -69,14 +67,8 @@ export const runRetention: Handler<typeof retention.run> = async (call, { params
   })
 }
 
-interface RetentionRun {
-  readonly job_id: string
-  readonly retain_days: number
-  readonly cutoff_us: number
-}
-
-/** The run under way, or one that begins now. The store must have a retention. */
-async function startRun(kernel: Kernel, tx: Tx, store_id: string): Promise<RetentionRun> {
+/** The current run, or a new one. The store must have a retention. */
+async function startRun(kernel: Kernel, tx: Tx, store_id: string) {
   const row = await findRetention(tx, store_id)
   if (!row || row.retain_days === null) throw new Refusal('retention_not_set')
   const { job_id, run_days, run_cutoff_us } = row
@@ -97,8 +89,8 @@ async function startRun(kernel: Kernel, tx: Tx, store_id: string): Promise<Reten
 }
 
 /**
- * Begins a run at every store that has something due and is not held; how many. What fails at one
- * tenant keeps no other one from its own.
+ * Starts a run at every store that has memories due and no hold; how many. A failure at one tenant
+ * does not affect the others.
  */
 export async function runDueRetention(kernel: Kernel): Promise<number> {
   const all = await kernel.db.read(PLATFORM, listTenantIds)
@@ -135,19 +127,19 @@ const BATCH_SIZE = 200
 
 type RunEnd = EventPayload<'retention.erased'>['ended_by']
 
-/** Safe to run again from anywhere: what is erased is no longer due, and counted once. */
+/** Safe to run again after any failure: what is erased is no longer due, and counted once. */
 export const retentionEraser =
   (kernel: Kernel): JobRunner =>
   async (context) => {
-    const isOver = beginTurn(kernel)
+    const isOver = beginJobChunk(kernel)
     while (!context.stopping) {
       if (await eraseBatch(kernel, context)) return undefined
-      if (isOver()) return NEXT_TURN
+      if (isOver()) return NEXT_CHUNK
     }
     return undefined
   }
 
-/** A run that was given up after many attempts: the next look of the timer begins another. */
+/** Ends a run that was given up after many attempts: the timer starts another. */
 export async function abandonRun(tx: Tx, job: Job): Promise<void> {
   const row = await findRetention(tx, storeOfJob(job))
   if (row?.job_id !== job.job_id || row.run_days === null) return
@@ -155,14 +147,14 @@ export async function abandonRun(tx: Tx, job: Job): Promise<void> {
   await endRun(tx, row, { days: row.run_days, erased, ending: 'given_up' })
 }
 
-/** Payloads are written by run.ts only. */
+/** Only startRun writes payloads. */
 const storeOfJob = ({ payload }: Job): string => String(payload['store_id'])
 
-/** Whether that was the end. */
+/** Whether the run has ended. */
 async function eraseBatch(kernel: Kernel, context: JobContext): Promise<boolean> {
   const { tenant_id } = context.job
   erasureSigner(kernel)
-  return inErasureTurn(kernel, tenant_id, async () => {
+  return runErasure(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()
     await finishPendingErasures(kernel, tenant_id)
     const begun = await kernel.db.transact(tenant_id, (tx) => beginBatch(kernel, tx, context))
@@ -188,14 +180,14 @@ interface RetentionBatch {
   readonly erased: number
 }
 
-// What the last batch came to is counted, and the next one marked and noted, in one unit: a run
-// that is cut off anywhere counts each memory once.
+// Counts what the last batch erased, and marks and records the next one, in one unit of work: an
+// interrupted run counts each memory once.
 async function beginBatch(
   kernel: Kernel,
   tx: Tx,
   context: JobContext,
 ): Promise<RetentionBatch | null> {
-  await requireTurn(kernel, tx)
+  await requireErasureLease(kernel, tx)
   const { job } = context
   const store_id = storeOfJob(job)
   const row = await findRetention(tx, store_id)
@@ -217,7 +209,7 @@ async function beginBatch(
   return { refs, store_id, days: run_days, erased }
 }
 
-/** Written by beginBatch only. */
+/** Only beginBatch writes it. */
 const parseBatch = ({ run_batch }: RetentionRow): number[] =>
   run_batch === null ? [] : JSON.parse(run_batch)
 

@@ -1,23 +1,24 @@
-// Callers' words about a store, sealed under the store's own secret: they go when the store does.
+// Callers' texts about a store (reasons, matters), sealed under the store's own secret: they become
+// unreadable when the store is deleted.
 
 import { Conflict } from '../../platform/concurrency.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, loadKeys, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { jsonPayload, loadKeys, sealedColumn } from '../../platform/sealed-column.ts'
 import { findStore, loadTargetHead, loadWriteTarget } from '../memory/index.ts'
 
-/** What the words are: of which record, and which of its words. */
-export type NoteId = readonly ['retention'] | readonly ['hold' | 'release', string]
+/** Which text it is, and of which hold. */
+type NoteId = readonly ['retention'] | readonly ['hold' | 'release', string]
 
-/** A store that something is about to be said of. */
-export interface StoreTarget {
+/** A store that a unit of work is about to add a note to. */
+interface StoreTarget {
   readonly store_id: string
   readonly secret_no: number
   /** Inside the unit of work; makes `default` where it is missing. */
   enter(tx: Tx): Promise<void>
-  /** Null for no words. */
-  seal(what: NoteId, words: object | null): Promise<Buffer | null>
+  /** Null for no note. */
+  seal(id: NoteId, note: object | null): Promise<Buffer | null>
 }
 
 export const storeColumn = ([domain, ...ids]: NoteId) =>
@@ -43,21 +44,21 @@ export async function prepareStoreTarget(
     secret_no,
     async enter(tx) {
       await loadTargetHead(kernel, tx, target)
-      // Made anew since: what was sealed for the one before would open for nobody.
+      // Created again since: nobody could open what was sealed for the earlier store.
       if ((await findStore(tx, store_id))?.secret_no !== secret_no) throw new Conflict('store')
     },
-    async seal(what, words) {
-      if (words === null) return null
+    async seal(id, note) {
+      if (note === null) return null
       const key = (await loadKeys(kernel, tenant_id, [secret_no])).get(secret_no)
       if (!key) throw new Conflict('store')
-      return storeColumn(what).seal(key, tenant_id, store_id, words)
+      return storeColumn(id).seal(key, tenant_id, store_id, note)
     },
   }
 }
 
-export type OpenNote = <T extends object>(what: NoteId, sealed: Uint8Array | null, none: T) => T
+type OpenNote = <T extends object>(id: NoteId, sealed: Uint8Array | null, none: T) => T
 
-/** Opens what is sealed for a store; `none` for nothing, or when its secret is gone. */
+/** Opens notes of a store; `none` where there is no note, or when the secret is destroyed. */
 export async function openStoreNotes(
   kernel: Kernel,
   db: TenantDb,
@@ -67,8 +68,8 @@ export async function openStoreNotes(
   if (!row) return (_, _sealed, none) => none
   const key = (await loadKeys(kernel, db.tenant_id, [row.secret_no])).get(row.secret_no)
   if (!key) return (_, _sealed, none) => none
-  return (what, sealed, none) =>
+  return (id, sealed, none) =>
     sealed === null
       ? none
-      : { ...none, ...storeColumn(what).open(key, db.tenant_id, store_id, sealed) }
+      : { ...none, ...storeColumn(id).open(key, db.tenant_id, store_id, sealed) }
 }

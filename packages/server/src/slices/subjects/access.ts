@@ -1,8 +1,8 @@
-// POST /v1/erasure/subject/access: everything held about a person, line by line.
+// POST /v1/erasure/subject/access: everything stored about a person, line by line.
 
 import type { InputOf, JsonObject, subjects } from '@custos/contract'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
 import { showBySeqs } from '../decisions/index.ts'
 import { findStandingCertificate, parseCertificate, showCertificate } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
@@ -22,42 +22,42 @@ const NO_SECRET = 0
 
 export const access: Handler<AccessOperation> = async (call, { body }) => {
   const { kernel, tenant_id } = call
-  const asked = await parseSubjectQuery(call, body)
-  const found = await searchAll(kernel, tenant_id, asked.search)
+  const query = await parseSubjectQuery(call, body)
+  const found = await searchAll(kernel, tenant_id, query.search)
   const summary = await summarizeSearch(kernel, tenant_id, found)
   const seqs = new Set(found.naming.map(({ seq }) => seq))
   if (body.include_decisions ?? true) for (const seq of summary.using_seqs) seqs.add(seq)
   requireItemLimit(kernel, seqs.size)
   const request_id = kernel.ids.hex(16)
-  await recordAccess(call, request_id, { asked, found, summary })
-  const header = headerOf(call, body, { request_id, asked, found, summary })
+  await recordAccess(call, request_id, { query, found, summary })
+  const header = headerOf(call, body, { request_id, query, found, summary })
   const content = {
     header,
     refs: found.facts.map(({ ref }) => ref),
     seqs: [...seqs].sort(ascending),
   }
-  return {
+  return streamed({
     filename: `subject_access_${request_id}.ndjson`,
     stream: streamLines(call, content),
-  }
+  })
 }
 
 const ascending = (a: number, b: number): number => a - b
 
 interface AccessFindings {
-  readonly asked: SubjectQuery
+  readonly query: SubjectQuery
   readonly found: SearchResult
   readonly summary: SubjectSummary
 }
 
-/** That it was asked for and answered, in numbers; before anything is shown. */
+/** Records the request and its answer, in numbers, before anything is shown. */
 function recordAccess(
   call: Call<AccessOperation>,
   request_id: string,
   finding: AccessFindings,
 ): Promise<void> {
-  const { asked, found, summary } = finding
-  const { received_us, due_us, find_label } = asked
+  const { query, found, summary } = finding
+  const { received_us, due_us, find_label } = query
   const made_by = call.principal.key_id
   return call.transact(async (tx) => {
     meter(tx, call.operation.id)
@@ -107,9 +107,9 @@ function recordAccess(
 function headerOf(
   { kernel, tenant_id }: Call<AccessOperation>,
   body: InputOf<AccessOperation>['body'],
-  { request_id, asked, found, summary }: AccessFindings & { readonly request_id: string },
+  { request_id, query, found, summary }: AccessFindings & { readonly request_id: string },
 ): JsonObject {
-  const { search, received_us, due_us } = asked
+  const { search, received_us, due_us } = query
   return {
     custos_subject_access: 1,
     request_id,
@@ -150,7 +150,7 @@ async function* streamLines(
   for (let at = 0; at < content.seqs.length; at += DECISIONS_AT_ONCE) {
     const some = content.seqs.slice(at, at + DECISIONS_AT_ONCE)
     for (const decision of await showBySeqs(call.kernel, call.tenant_id, some)) {
-      // One of another store used a memory that the key reaches, and is not its to read.
+      // A decision of another store used a memory that the key reaches; the key may not read it.
       if (!isVisible(call, decision.store_id)) continue
       counts.decisions += 1
       if (decision.redacted) redacted.push(decision.decision_id)
@@ -172,7 +172,7 @@ const line = (record: string, fields: object): string =>
 const isVisible = ({ principal }: Call<AccessOperation>, store_id: string): boolean =>
   principal.allowed_stores.length === 0 || principal.allowed_stores.includes(store_id)
 
-/** What is still there, with every version of when it held. */
+/** The memories that still exist, with every version of their valid time. */
 function loadMemories(call: Call<AccessOperation>, refs: readonly number[]) {
   const { kernel, tenant_id } = call
   return call.read(async (db) => {

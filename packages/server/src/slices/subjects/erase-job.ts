@@ -1,7 +1,8 @@
-// The job behind an erasure: memories, decisions, a second search, the manifest, the end.
+// The job of an erasure request: erases its memories and decisions, searches again for what was
+// written meanwhile, signs the manifest, closes the request.
 
 import assert from 'node:assert/strict'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import {
   CertificatesRoot,
   certificateBytes,
@@ -14,11 +15,10 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { beginTurn, NEXT_TURN } from '../../platform/job-turn.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
-import type { Kernel } from '../../platform/kernel.ts'
-import { makePacer } from '../../platform/pacer.ts'
+import { beginJobChunk, type Kernel, NEXT_CHUNK } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import {
   eraseFacts,
   erasureSigner,
@@ -35,10 +35,10 @@ import { openPayload, type RequestPayload } from './sealed-request.ts'
 import { listAdjacentVersions, searchAll } from './search.ts'
 import {
   bytesOf,
+  countFindings,
   DECISIONS,
   decisionOf,
   FACTS,
-  foundOf,
   hex,
   isFactItem,
   itemOfDecision,
@@ -61,49 +61,42 @@ import {
 export const SUBJECT_ERASE = 'subject.erase'
 
 /**
- * Where a crash may cut it off beside the steps of each erasure: begun; a batch erased, its items
- * not told; told; decisions redacted; searched again; the manifest signed; the request closed.
+ * Points that crash tests stop at, beside the steps of each erasure: marked as running; a batch
+ * erased and its outcomes not recorded; recorded; a decision redacted; searched again; the manifest
+ * signed; the request closed.
  */
-export const SUBJECT_STEPS = [
-  'subject:begun',
-  'subject:erased',
-  'subject:settled',
-  'subject:redacted',
-  'subject:searched',
-  'subject:signed',
-  'subject:closed',
-] as const
+type SubjectStep = 'begun' | 'erased' | 'recorded' | 'redacted' | 'searched' | 'signed' | 'closed'
 
-/** Retries of the queue come first; then it waits and never gives up: what is asked for is owed. */
+async function reportStep(kernel: Kernel, step: SubjectStep): Promise<void> {
+  await kernel.step(`subject:${step}`)
+}
+
+/** The queue retries first; then the job pauses between attempts and never gives up. */
 const ATTEMPTS_BEFORE_PAUSE = 8
 const PAUSE_MS = 60_000
-/** With more of them it is no matter of one memory: the job fails before it tries the others. */
+/** More of them have a common cause: the job fails before it tries the others. */
 const UNPROVEN_MAX = 500
 
-/** An open request while the job is at it. */
+/** An open request that the job works on. */
 interface EraseTask {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly request_id: string
   readonly row: RequestRow
-  /** Null: data from before its end were restored, and the words are destroyed. */
-  readonly words: RequestPayload | null
+  /** Null: data from before its end were restored, and the secret of its payload is destroyed. */
+  readonly search: RequestPayload | null
 }
 
-/**
- * Items, by job, that could not be proven erased in this attempt: passed over for the rest of it,
- * however many turns it takes. A process that does not know them only tries them once more.
- */
-type UnprovenItems = Map<string, Set<string>>
-
 export function subjectEraser(kernel: Kernel): JobRunner {
-  const unproven: UnprovenItems = new Map()
+  // Items, by job, that could not be proven erased in this attempt: skipped for the rest of it. A
+  // process that does not know them only tries them once more.
+  const unproven = new Map<string, Set<string>>()
   return async (context) => {
     const { job_id } = context.job
     try {
       const open = unproven.get(job_id) ?? new Set()
       unproven.set(job_id, open)
-      const pause = await runErasure(kernel, context, open)
+      const pause = await eraseRequest(kernel, context, open)
       if (!pause) unproven.delete(job_id)
       return pause
     } catch (error) {
@@ -120,8 +113,8 @@ function pauseOrThrow(kernel: Kernel, { job }: JobContext, error: unknown): JobP
   return { again_ms: PAUSE_MS }
 }
 
-/** Safe to run again from the start: every step looks at what is left to do. */
-async function runErasure(
+/** Safe to run again from the start: every step checks what is left to do. */
+async function eraseRequest(
   kernel: Kernel,
   context: JobContext,
   unproven: Set<string>,
@@ -132,17 +125,17 @@ async function runErasure(
   if (!row) return undefined
   const { secret_no, sealed } = row
   if (row.completed_us === null) {
-    const words = await openPayload(kernel, tenant_id, { request_id, secret_no, sealed })
-    const work: EraseTask = { kernel, tenant_id, request_id, row, words }
-    await markRunning(work)
-    const end = await eraseAll(work, context, unproven)
+    const search = await openPayload(kernel, tenant_id, { request_id, secret_no, sealed })
+    const task: EraseTask = { kernel, tenant_id, request_id, row, search }
+    await markRunning(task)
+    const end = await eraseAll(task, context, unproven)
     if (end === 'stopped') return undefined
-    if (end === 'turn_over') return NEXT_TURN
-    await closeRequest(work)
+    if (end === 'turn_over') return NEXT_CHUNK
+    await closeRequest(task)
   }
-  // After the end is durable: whoever finds the request open can still open its words.
+  // After the end is durable: an open request can always read its payload.
   await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
-  await kernel.step('subject:closed')
+  await reportStep(kernel, 'closed')
   return undefined
 }
 
@@ -151,33 +144,33 @@ async function markRunning({ kernel, tenant_id, request_id, row }: EraseTask): P
   await kernel.db.transact(tenant_id, (tx) =>
     updateOpenRequest(tx, bytesOf(request_id), { status: 'running', started_us: tx.now() }),
   )
-  await kernel.step('subject:begun')
+  await reportStep(kernel, 'begun')
 }
 
-/** Until nothing is left, also of what was written while it was at work. */
+/** Erases until nothing is left, also of what was written during the job. */
 async function eraseAll(
-  work: EraseTask,
+  task: EraseTask,
   context: JobContext,
   unproven: Set<string>,
 ): Promise<'done' | 'stopped' | 'turn_over'> {
-  const isOver = beginTurn(work.kernel)
+  const isOver = beginJobChunk(task.kernel)
   const left = () => (context.stopping ? 'stopped' : isOver() ? 'turn_over' : null)
   for (;;) {
-    while (await eraseNextBatch(work, unproven)) {
-      await showProgress(work, context)
+    while (await eraseNextBatch(task, unproven)) {
+      await showProgress(task, context)
       if (unproven.size > UNPROVEN_MAX) throw new UnprovenErasure()
       const end = left()
       if (end) return end
     }
-    while (await redactNext(work, unproven)) {
+    while (await redactNext(task, unproven)) {
       const end = left()
       if (end) return end
     }
-    await showProgress(work, context)
+    await showProgress(task, context)
     if (context.stopping) return 'stopped'
-    // All others are done: these are for the next attempt, and no search is made before.
+    // All others are done: the next attempt tries these, and searches after them.
     if (unproven.size > 0) throw new UnprovenErasure()
-    if ((await searchAgain(work)) === 'nothing') return 'done'
+    if ((await searchAgain(task)) === 'nothing') return 'done'
   }
 }
 
@@ -187,18 +180,18 @@ async function showProgress({ kernel, tenant_id, request_id }: EraseTask, contex
 }
 
 /** False: no decision is left but those in `unproven`. */
-async function redactNext(work: EraseTask, unproven: Set<string>): Promise<boolean> {
-  const [item] = await openItems(work, { prefix: DECISIONS, limit: 1, unproven })
+async function redactNext(task: EraseTask, unproven: Set<string>): Promise<boolean> {
+  const [item] = await openItems(task, { prefix: DECISIONS, limit: 1, unproven })
   if (item === undefined) return false
   const decision_id = decisionOf(item)
-  const reasons = work.words?.reasons ?? fillReasons({})
-  const outcome = await redactUnlessHeld(work, { decision_id, reasons })
+  const reasons = task.search?.reasons ?? fillReasons({})
+  const outcome = await redactUnlessHeld(task, { decision_id, reasons })
   if (outcome === 'unproven') {
     unproven.add(item)
     return true
   }
-  await work.kernel.step('subject:redacted')
-  await recordOutcomes(work, [{ item: itemOfDecision(decision_id), ...outcome }])
+  await reportStep(task.kernel, 'redacted')
+  await recordOutcomes(task, [{ item: itemOfDecision(decision_id), ...outcome }])
   return true
 }
 
@@ -234,26 +227,26 @@ async function recordOutcomes(
     const row = await findRequest(tx, id)
     if (row) await updateOpenRequest(tx, id, { items_done: row.items_done + changed })
   })
-  await kernel.step('subject:settled')
+  await reportStep(kernel, 'recorded')
 }
 
 /** As for a store's deletion: a unit of this size keeps other writers waiting under 0.1 s. */
 const FACTS_PER_BATCH = 200
 
 /**
- * False: no memory is left but those in `unproven`, which it adds to: they stay open, and do not
- * keep the others waiting.
+ * Erases the next memories. False: none is left but those in `unproven`, to which it adds; they
+ * stay open, and do not delay the others.
  */
-async function eraseNextBatch(work: EraseTask, unproven: Set<string>): Promise<boolean> {
-  const { kernel, tenant_id, words } = work
-  const items = await openItems(work, { prefix: FACTS, limit: FACTS_PER_BATCH, unproven })
+async function eraseNextBatch(task: EraseTask, unproven: Set<string>): Promise<boolean> {
+  const { kernel, tenant_id, search } = task
+  const items = await openItems(task, { prefix: FACTS, limit: FACTS_PER_BATCH, unproven })
   if (items.length === 0) return false
   const done = await eraseFacts(kernel, tenant_id, {
     refs: items.map(refOf),
-    reasons: words?.reasons ?? fillReasons({}),
-    listExempt: (tx, refs) => listHeld(tx, work, refs),
+    reasons: search?.reasons ?? fillReasons({}),
+    listExempt: (tx, refs) => listHeld(tx, task, refs),
   })
-  await kernel.step('subject:erased')
+  await reportStep(kernel, 'erased')
   const outcomes: ItemOutcome[] = []
   for (const item of items) {
     const ref = refOf(item)
@@ -267,7 +260,7 @@ async function eraseNextBatch(work: EraseTask, unproven: Set<string>): Promise<b
         certificate_id,
       })
   }
-  await recordOutcomes(work, outcomes)
+  await recordOutcomes(task, outcomes)
   return true
 }
 
@@ -289,8 +282,8 @@ async function openItems(
   return items.filter((item) => !unproven.has(item)).slice(0, limit)
 }
 
-// In the unit that hides them: from there on nothing takes the place of one of them, and no hold
-// comes between.
+// In the unit that hides them: from there on no version supersedes one of them, and no hold is
+// placed.
 async function listHeld(
   tx: Tx,
   { request_id }: EraseTask,
@@ -302,7 +295,7 @@ async function listHeld(
   return new Set(heads.flatMap(({ ref, store_id }) => (held.has(store_id) ? [ref] : [])))
 }
 
-/** How many of them the request did not have. */
+/** Adds items to the request; how many of them are new. */
 async function addItems(tx: Tx, request_id: string, items: readonly string[]): Promise<number> {
   const id = bytesOf(request_id)
   const known = await findKnownItems(tx, id, items)
@@ -314,16 +307,18 @@ async function addItems(tx: Tx, request_id: string, items: readonly string[]): P
   return added
 }
 
-/** Who goes on writing about the person is not waited for: the manifest says how far it looked. */
+/** A writer may go on writing about the person: the manifest says how far was searched. */
 const ROUNDS_MAX = 5
 
-/** `found`: there are new items; `nothing`: it has looked for the last time. */
-async function searchAgain(work: EraseTask): Promise<'found' | 'nothing'> {
-  const { kernel, tenant_id, request_id, words } = work
+/**
+ * Searches what was written during the erasure. `found`: there are new items; `nothing`: the end.
+ */
+async function searchAgain(task: EraseTask): Promise<'found' | 'nothing'> {
+  const { kernel, tenant_id, request_id, search } = task
   const id = bytesOf(request_id)
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
-  if (!row || words === null || row.rounds >= ROUNDS_MAX) return 'nothing'
-  const { find, store_ids, namespace, include_decisions } = words
+  if (!row || search === null || row.rounds >= ROUNDS_MAX) return 'nothing'
+  const { find, store_ids, namespace, include_decisions } = search
   const { facts, naming, log_seq } = await searchAll(kernel, tenant_id, {
     matcher: buildMatcher(find),
     store_ids,
@@ -340,7 +335,7 @@ async function searchAgain(work: EraseTask): Promise<'found' | 'nothing'> {
     await updateOpenRequest(tx, id, change)
     return addItems(tx, request_id, items)
   })
-  await kernel.step('subject:searched')
+  await reportStep(kernel, 'searched')
   return added === 0 ? 'nothing' : 'found'
 }
 
@@ -349,21 +344,21 @@ const NOT_SEARCHED_AGAIN =
   'what was written after the request: data from before its end were restored, and the words of ' +
   'the search are destroyed'
 
-async function closeRequest(work: EraseTask): Promise<void> {
-  const { kernel, tenant_id, request_id } = work
+async function closeRequest(task: EraseTask): Promise<void> {
+  const { kernel, tenant_id, request_id } = task
   const id = bytesOf(request_id)
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
   if (!row || row.completed_us !== null) return
   const listed = await listEntries(kernel, tenant_id, id)
   const completed_us = kernel.clock.now()
-  const statement = await buildManifest(work, row, listed, completed_us)
+  const statement = await buildManifest(task, row, listed, completed_us)
   const { manifest, record_digest } = await signManifest(kernel, statement)
   const text = JSON.stringify(manifest)
-  await kernel.step('subject:signed')
+  await reportStep(kernel, 'signed')
   const { status, certificates_root, found_later } = manifest
   await kernel.db.transact(tenant_id, async (tx) => {
     const closing = { status, completed_us, sealed: null, sealed_reason: null }
-    // Another process may have closed it: its manifest stands.
+    // Another process may have closed it: its manifest is the valid one.
     if ((await updateOpenRequest(tx, id, { ...closing, manifest: text })) === 0) return
     const { erased, held, absent } = listed.outcomes
     await appendCrumb(tx, {
@@ -389,7 +384,7 @@ async function listEntries(
   const entries: ManifestEntry[] = []
   const root = new CertificatesRoot(sha256)
   const outcomes = { erased: 0, held: 0, absent: 0 }
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   for (let after = ''; ; ) {
     const at = after
     const { items, records } = await kernel.db.read(tenant_id, async (db) => {
@@ -427,14 +422,14 @@ function buildEntry(
 }
 
 async function buildManifest(
-  { kernel, tenant_id, request_id, words }: EraseTask,
+  { kernel, tenant_id, request_id, search }: EraseTask,
   row: RequestRow,
   { entries, root, outcomes }: ManifestEntries,
   completed_us: number,
 ): Promise<ErasureManifest> {
   const head = await kernel.db.read(tenant_id, findHead)
-  const missed = words === null ? [NOT_SEARCHED_AGAIN] : []
-  const looked = words && { ...words, matcher: buildMatcher(words.find) }
+  const missed = search === null ? [NOT_SEARCHED_AGAIN] : []
+  const scope = search && { ...search, matcher: buildMatcher(search.find) }
   return {
     record_kind: 'erasure_manifest',
     request_id,
@@ -443,10 +438,10 @@ async function buildManifest(
     status: outcomes.held > 0 ? 'done_with_holds' : 'done',
     find_label: hex(row.find_label),
     found_digest: hex(row.found_digest),
-    found: foundOf(row),
+    found: countFindings(row),
     found_later: entries.length - row.facts - row.decisions_naming,
-    searched_again: words !== null,
-    not_searched: [...missed, ...listNotSearched(looked)],
+    searched_again: search !== null,
+    not_searched: [...missed, ...listNotSearched(scope)],
     received_at: formatTime(row.received_us),
     due_at: formatTime(row.due_us),
     started_at: formatTime(row.started_us ?? row.created_us),
@@ -460,17 +455,16 @@ async function buildManifest(
   }
 }
 
-interface SignedResult {
-  readonly manifest: SignedManifest
-  /** Lower hex SHA-256 of the signed bytes: what the log carries. */
-  readonly record_digest: string
-}
-
-/** Verified before anybody sees it. Of a long one each step takes a while: others come between. */
-async function signManifest(kernel: Kernel, statement: ErasureManifest): Promise<SignedResult> {
+/**
+ * Verified before anybody sees it. A long one takes time: other requests are answered in between.
+ */
+async function signManifest(
+  kernel: Kernel,
+  statement: ErasureManifest,
+): Promise<{ manifest: SignedManifest; record_digest: string }> {
   const signer = erasureSigner(kernel)
   const message = manifestBytes(statement)
-  await nextTurn()
+  await yieldToOthers()
   const manifest: SignedManifest = {
     ...statement,
     signature: signer.sign(message).toString('base64'),
@@ -478,9 +472,9 @@ async function signManifest(kernel: Kernel, statement: ErasureManifest): Promise
     key_id: signer.key_id,
   }
   const record_digest = hex(sha256(message))
-  await nextTurn()
+  await yieldToOthers()
   const verdict = await verifyManifest(manifest, kernel.keyring.publishedKeys())
-  assert(verdict.valid, `a manifest that does not verify was made: ${verdict.reason}`)
-  await nextTurn()
+  assert(verdict.valid, `a new manifest does not verify: ${verdict.reason}`)
+  await yieldToOthers()
   return { manifest, record_digest }
 }

@@ -1,9 +1,9 @@
 // POST /v1/erasure/subject: finds everything about a person; shows it, or erases it as a job.
 
 import type { InputOf, SubjectPreview, SubjectRequest, subjects } from '@custos/contract'
-import { type Call, type Handler, type Once, previewed } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import { type Call, type Handler, type Once, previewed } from '../../platform/kernel/call.ts'
 import { erasureSigner, fillReasons } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
@@ -23,39 +23,39 @@ const SAMPLES = 20
 
 export const erase: Handler<EraseOperation> = async (call, { body }) => {
   const { kernel, tenant_id } = call
-  // A retry is told of the first request, whatever stores and policies there are by now.
+  // A retry is answered with the first request, whatever stores and policies there are by now.
   const before = body.preview ? null : await findEarlierAnswer(call)
   if (before) return before
-  const asked = await parseSubjectQuery(call, body)
+  const query = await parseSubjectQuery(call, body)
   if (body.preview) {
-    const found = await searchAll(kernel, tenant_id, asked.search)
+    const found = await searchAll(kernel, tenant_id, query.search)
     const summary = await summarizeSearch(kernel, tenant_id, found)
-    return previewed(previewOf(body, { asked, found, summary }))
+    return previewed(previewOf(body, { query, found, summary }))
   }
   erasureSigner(kernel)
-  const found = await searchAll(kernel, tenant_id, asked.search)
+  const found = await searchAll(kernel, tenant_id, query.search)
   const summary = await summarizeSearch(kernel, tenant_id, found)
   const contexts = summary.stores.map(({ store_id }) => ({ store_id }))
   if (contexts.length > 0) await admitItems(call, 'memory.delete', contexts)
   const request_id = kernel.ids.hex(16)
-  const { store_ids, namespace, include_decisions } = asked.search
-  const words = {
+  const { store_ids, namespace, include_decisions } = query.search
+  const payload = {
     find: body.find,
     store_ids,
     ...(namespace === undefined ? {} : { namespace }),
     include_decisions,
     reasons: fillReasons(body),
   }
-  const sealed = await sealPayload(kernel, tenant_id, { request_id, words })
-  const request: NewRequest = { request_id, asked, found, summary, sealed }
+  const sealed = await sealPayload(kernel, tenant_id, { request_id, payload })
+  const request: NewRequest = { request_id, query, found, summary, sealed }
   return call.once(requestOnce(call, body, request))
 }
 
 function previewOf(
   body: EraseBody,
-  { asked, found: looked, summary }: EraseFindings,
+  { query, found: result, summary }: EraseFindings,
 ): SubjectPreview {
-  const { log_seq, scanned } = looked
+  const { log_seq, scanned } = result
   const { found, stores, items, digest } = summary
   return {
     preview: true,
@@ -65,13 +65,13 @@ function previewOf(
     log_seq,
     scanned: { ...scanned },
     namespace: body.namespace ?? null,
-    include_decisions: asked.search.include_decisions,
-    ...describeScope(asked.search),
+    include_decisions: query.search.include_decisions,
+    ...describeScope(query.search),
   }
 }
 
 interface EraseFindings {
-  readonly asked: SubjectQuery
+  readonly query: SubjectQuery
   readonly found: SearchResult
   readonly summary: SubjectSummary
 }
@@ -93,7 +93,7 @@ const replay: Once<SubjectRequest>['replay'] = (tx, ids) =>
 /** Nothing was answered under the key yet. */
 class Unanswered extends Error {}
 
-/** What was answered under the same Idempotency-Key; null: nothing yet. */
+/** The answer given under the same Idempotency-Key; null: none yet. */
 async function findEarlierAnswer(call: Call<EraseOperation>): Promise<SubjectRequest | null> {
   if (call.idempotency_key === null) return null
   try {
@@ -126,7 +126,7 @@ function requestOnce(
   }
 }
 
-/** As the first answer said it, whatever has come of it since: a retry is told the same. */
+/** As the first answer showed it: a retry is told the same. */
 const asQueued = (row: RequestRow): RequestRow => ({
   ...row,
   status: 'queued',
@@ -142,8 +142,8 @@ async function writeRequest(
   tx: Tx,
   request: NewRequest,
 ): Promise<void> {
-  const { asked, found, summary, sealed, request_id } = request
-  const { received_us, due_us, find_label } = asked
+  const { query, found, summary, sealed, request_id } = request
+  const { received_us, due_us, find_label } = query
   const { job_id } = await call.kernel.jobs.enqueue(tx, SUBJECT_ERASE, { request_id })
   await insertRequest(tx, {
     seq: await nextSeq(tx),

@@ -1,8 +1,8 @@
-// The face of data subjects' requests: handlers, and the job behind an erasure.
+// Requests of data subjects: handlers, and the job of an erasure.
 
 import type { subjects } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { access } from './access.ts'
 import { erase } from './erase.ts'
 import { SUBJECT_ERASE, subjectEraser } from './erase-job.ts'
@@ -17,7 +17,7 @@ export const subjectsHandlers = {
   manifest,
 } satisfies HandlersOf<typeof subjects>
 
-/** Before the worker starts: an erasure cut off by the last stop goes on. */
+/** Before the worker starts: it resumes an erasure that the last stop interrupted. */
 export function registerSubjectJobs(kernel: Kernel): void {
   kernel.jobs.register(SUBJECT_ERASE, subjectEraser(kernel))
 }

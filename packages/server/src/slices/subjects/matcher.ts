@@ -1,4 +1,4 @@
-// Pure: what is searched for about a person, and whether a memory or a decision fits it.
+// Pure: what a request searches for, and whether a memory or a decision matches.
 
 import type { JsonObject, SubjectFind } from '@custos/contract'
 import { canonicalize, type JsonObject as ProofJson } from '@custos/proof'
@@ -6,11 +6,11 @@ import { findOccurrences, foldText, textsIn, toNfc } from '../decisions/index.ts
 
 export interface Matcher {
   ofFact(content: string, metadata: JsonObject): boolean
-  /** Over all texts of a decision; null: there is no word that decisions could be searched for. */
+  /** Over all texts of a decision; null: `find` has no word to search decisions for. */
   readonly ofDecision: ((texts: readonly string[]) => boolean) | null
 }
 
-/** A value of metadata that is shorter says too little of whom a text is about. */
+/** A shorter value of metadata does not identify a person in a text. */
 const DISTINCT_CHARS = 4
 
 type FoldFunction = (text: string) => string
@@ -18,7 +18,7 @@ type FoldFunction = (text: string) => string
 const foldFunction = ({ match = 'ignore_case' }: SubjectFind): FoldFunction =>
   match === 'ignore_case' ? (text) => foldText(text).text : toNfc
 
-/** Nothing to search for, in words for the caller; null: there is something. */
+/** Why there is nothing to search for, as a message for the caller; null: there is something. */
 export function explainEmptyFind({ text, metadata = {} }: SubjectFind): string | null {
   if (text === undefined && Object.keys(metadata).length === 0)
     return 'find names neither a text nor an entry of metadata'
@@ -54,8 +54,9 @@ export function buildMatcher(find: SubjectFind): Matcher {
 }
 
 /**
- * All of it must be in the decision: the text anywhere, values of metadata as whole words. Flags
- * are no words; where nothing else is left, or only short values, decisions are not searched.
+ * A decision matches when it contains all of `find`: the text anywhere, values of metadata as whole
+ * words. Booleans are not searched for; with nothing else, or only short values, decisions are not
+ * searched.
  */
 function buildDecisionMatcher(
   wanted: string | null,

@@ -1,11 +1,11 @@
-// Requests as they stand: due dates, who sees them, what is handed out, what comes in meanwhile.
+// Requests: due dates, who sees them, their manifests, what is written during an erasure, failures.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatTime } from '../../platform/clock.ts'
-import { turnLength } from '../../platform/job-turn.ts'
 import type { JobContext } from '../../platform/jobs/queue.ts'
+import { jobChunkLength } from '../../platform/kernel/kernel.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { subjectEraser } from './erase-job.ts'
@@ -89,7 +89,7 @@ describe('due dates', () => {
     assert.equal((await of.settled(request_id)).overdue, false)
   })
 
-  test('its job cannot be cancelled: what is asked for is owed', async () => {
+  test('its job cannot be cancelled', async () => {
     const of = await scene()
     const { request_id, release } = await openRequest(of)
     const { job_id } = await of.ok('GET', `${SUBJECT}/${request_id}`)
@@ -110,8 +110,8 @@ describe('due dates', () => {
   })
 })
 
-describe('a manifest as it is stored', () => {
-  test('is not handed out when it was altered, alone or with its certificates', async () => {
+describe('a stored manifest', () => {
+  test('is not answered when it was altered, alone or with its certificates', async () => {
     const of = await scene()
     const { request_id } = await of.erase({ text: 'Jana Novak' })
     const id = Buffer.from(request_id, 'hex')
@@ -126,12 +126,12 @@ describe('a manifest as it is stored', () => {
   })
 })
 
-describe('what comes in while it is erased', () => {
+describe('what is written during an erasure', () => {
   test('is found by the second search and erased with a certificate too', async () => {
     const of = await scene()
     await of.write('Jana Novak lives in Brno')
     let late: [number, string] | undefined
-    atStep.set('subject:settled', async () => {
+    atStep.set('subject:recorded', async () => {
       late = [
         await of.write('Jana Novak came back'),
         await of.decide('Is Jana Novak back?', 'It seems so'),
@@ -146,7 +146,7 @@ describe('what comes in while it is erased', () => {
     assert.ok(verdict.valid, verdict.reason)
   })
 
-  test('as a version of what was found goes with it, whatever it says', async () => {
+  test('is erased as a version of what was found, whatever its content', async () => {
     const of = await scene()
     const first = await of.write('Jana Novak lives in Brno')
     let second = 0
@@ -161,7 +161,7 @@ describe('what comes in while it is erased', () => {
     )
   })
 
-  test('erased by somebody else meanwhile has that certificate', async () => {
+  test('and erased by another request has that certificate', async () => {
     const of = await scene()
     const ref = await of.write('Jana Novak lives in Brno')
     const { request_id, release } = await openRequest(of)
@@ -179,10 +179,10 @@ describe('beside others', () => {
     const items = Array.from({ length: 450 }, (_, n) => ({ content: `Jana Novak, note ${n}` }))
     await long.ok('POST', `/v1/stores/${long.store_id}/write_batch`, { items })
     await small.write('Jana Novak lives in Brno')
-    const turn = turnLength(service.kernel)
-    const { ms } = turn
-    // A turn is one batch then: the long one has three.
-    turn.ms = 0
+    const chunk = jobChunkLength(service.kernel)
+    const { ms } = chunk
+    // A chunk is one batch then: the long request has three.
+    chunk.ms = 0
     try {
       const { request_id, release } = await openRequest(long)
       const other = await small.request({ text: 'Jana Novak' })
@@ -191,13 +191,13 @@ describe('beside others', () => {
       assert.ok(last.started_at < first.started_at && first.completed_at < last.completed_at)
       assert.deepEqual(last.progress, { done: 450, total: 450 })
     } finally {
-      turn.ms = ms
+      chunk.ms = ms
     }
   })
 })
 
 describe('a failure in the middle', () => {
-  test('is made up for by the next attempt', async () => {
+  test('is repaired by the next attempt', async () => {
     const of = await scene()
     await of.write('Jana Novak lives in Brno')
     atStep.set('subject:erased', () => Promise.reject(new Error('for once')))
@@ -206,7 +206,7 @@ describe('a failure in the middle', () => {
     assert.equal((await of.ok('GET', '/v1/erasure/stats')).total, 1)
   })
 
-  test('to prove one of them gone keeps neither the others nor the decisions', async () => {
+  test('to prove one of them gone delays neither the others nor the decisions', async () => {
     const of = await scene()
     const items = Array.from({ length: 230 }, (_, n) => ({ content: `Jana Novak, note ${n}` }))
     const { refs } = await of.ok('POST', `/v1/stores/${of.store_id}/write_batch`, { items })
@@ -236,18 +236,28 @@ describe('a failure in the middle', () => {
     assert.ok(verdict.valid, verdict.reason)
   })
 
-  test('that lasts never ends the job: it is tried again, once a minute', async () => {
+  test('that lasts never ends the job: it tries again once a minute', async () => {
     const of = await scene()
     const { request_id, release } = await openRequest(of)
     const context = (attempts: number): JobContext => ({
       job: {
-        ...{ job_id: 'f'.repeat(24), tenant_id: of.tenant_id, kind: 'subject.erase' },
-        ...{ state: 'running', payload: { request_id }, attempts, error: null },
-        ...{ progress_done: 0, progress_total: 0, created_us: 0, updated_us: 0 },
+        job_id: 'f'.repeat(24),
+        tenant_id: of.tenant_id,
+        kind: 'subject.erase',
+        state: 'running',
+        payload: { request_id },
+        attempts,
+        error: null,
+        progress_done: 0,
+        progress_total: 0,
+        created_us: 0,
+        updated_us: 0,
       },
       progress: () => Promise.reject(new Error('whenever it is asked')),
       finishIn: () => Promise.resolve(),
-      ...{ stopping: false, cancelled: false, signal: new AbortController().signal },
+      stopping: false,
+      cancelled: false,
+      signal: new AbortController().signal,
     })
     const run = subjectEraser(service.kernel)
     await assert.rejects(run(context(7)))
@@ -258,7 +268,7 @@ describe('a failure in the middle', () => {
 })
 
 describe("'subjects.access'", () => {
-  test('hands out memories with all versions, decisions, certificates of redactions', async () => {
+  test('answers memories with all versions, decisions, certificates of redactions', async () => {
     const of = await scene()
     const first = await of.write('Jana Novak lives in Brno', { customer: 'c-17' })
     const second = await of.supersede(first, 'She has moved to Plzen')
@@ -294,7 +304,7 @@ describe("'subjects.access'", () => {
     assert.equal(certificate.decision_id, redacted)
   })
 
-  test("is on record in numbers only, as 'subjects.get' shows, and has no manifest", async () => {
+  test("is recorded in numbers only, as 'subjects.get' shows, and has no manifest", async () => {
     const of = await scene()
     await of.write('Jana Novak lives in Brno')
     const [header] = await of.access({ text: 'Jana Novak' })
@@ -320,7 +330,7 @@ describe("'subjects.access'", () => {
   })
 })
 
-test('a key limited to a store finds, erases and sees what is of that store only', async () => {
+test('a key limited to a store finds, erases and sees that store only', async () => {
   const of = await scene()
   const other = (await of.ok('POST', '/v1/stores', { name: 'other' })).store_id
   const own = await of.write('Jana Novak here')

@@ -1,15 +1,15 @@
-// Reads of requests: one, the list, the manifest alone or with its certificates.
+// Requests that were made: one, the list, the manifest, and the extension of the due date.
 
 import assert from 'node:assert/strict'
 import type { Manifest, StreamReply, subjects } from '@custos/contract'
 import { verifyManifest } from '@custos/proof'
-import type { Call, Handler } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
+import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { findCertificates, parseCertificate, showCertificate } from '../erasure/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { extendedDue } from './due.ts'
+import { extendedDue } from './due-date.ts'
 import { openPayload, openReason, sealReason } from './sealed-request.ts'
 import { bytesOf, showRequest } from './show.ts'
 import {
@@ -28,7 +28,7 @@ type ReadCall = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
 const PAGE_DEFAULT = 50
 const ITEMS_AT_ONCE = 100
 
-/** A key limited to stores sees what it has asked for itself. */
+/** A key limited to stores sees its own requests. */
 const ownRequestsOnly = ({ principal }: ReadCall): { made_by?: string } =>
   principal.allowed_stores.length === 0 ? {} : { made_by: principal.key_id }
 
@@ -61,11 +61,11 @@ export const get: Handler<SubjectsOperation<'get'>> = async (call, { params }) =
   const row = await findVisible(call, request_id)
   if (!row) return call.refuse('subject_request_not_found')
   const { secret_no, sealed, sealed_reason } = row
-  const words = await openPayload(kernel, tenant_id, { request_id, secret_no, sealed })
+  const payload = await openPayload(kernel, tenant_id, { request_id, secret_no, sealed })
   const reason = { request_id, secret_no, sealed: sealed_reason }
   return {
     ...showRequest(tenant_id, row, kernel.clock.now()),
-    find: words?.find ?? null,
+    find: payload?.find ?? null,
     extension_reason: await openReason(kernel, tenant_id, reason),
   }
 }
@@ -81,7 +81,7 @@ export const manifest: Handler<SubjectsOperation<'manifest'>> = async (call, { p
   return query.format === 'bundle' ? bundleOf(call, request_id, text) : reply
 }
 
-/** Throws where it does not verify: closeRequest has written none that did not. */
+/** Throws when it does not verify: closeRequest stores only manifests that do. */
 async function readManifest({ kernel }: ReadCall, text: string): Promise<Manifest> {
   const stored: Manifest = JSON.parse(text)
   const verdict = await verifyManifest(stored, kernel.keyring.publishedKeys())
@@ -91,13 +91,14 @@ async function readManifest({ kernel }: ReadCall, text: string): Promise<Manifes
 
 const explainNoManifest = ({ kind }: RequestRow): string =>
   kind === 'erase'
-    ? 'the erasure is not done: its manifest is made at its end'
+    ? 'the erasure is not done: its manifest is signed at the end'
     : 'nothing was erased: it was a request for access'
 
-const bundleOf = (call: ReadCall, request_id: string, text: string): StreamReply => ({
-  filename: `erasure_manifest_${request_id}.ndjson`,
-  stream: bundleLines(call, request_id, text),
-})
+const bundleOf = (call: ReadCall, request_id: string, text: string): StreamReply =>
+  streamed({
+    filename: `erasure_manifest_${request_id}.ndjson`,
+    stream: bundleLines(call, request_id, text),
+  })
 
 async function* bundleLines(
   call: ReadCall,

@@ -1,4 +1,4 @@
-// A backup from the middle of a person's erasure, restored after its end: it ends once more.
+// A backup from the middle of a person's erasure, restored after its end: the erasure ends again.
 
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ test('what was erased after the backup stays gone, and the request comes to its 
   let batches = 0
   const first = await startTestService({
     step(name) {
-      if (name !== 'subject:settled') return
+      if (name !== 'subject:recorded') return
       batches += 1
       if (batches === 1 && service) copyData(service.data_dir, backup)
     },

@@ -1,8 +1,8 @@
-// What is sealed of a request while it is open: what was searched for, who asked and why.
+// The sealed columns of an open request: what is searched for, who requested it and why.
 
 import type { SubjectFind } from '@custos/contract'
-import type { Kernel } from '../../platform/kernel.ts'
-import { jsonPayload, sealedColumn, textPayload } from '../../platform/sealed-column.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, sealedColumn, textPayload } from '../../platform/kernel/sealed-column.ts'
 import type { ErasureReasons } from '../erasure/index.ts'
 
 export interface RequestPayload {
@@ -38,10 +38,10 @@ export interface SealedPayload {
 export const sealPayload = (
   kernel: Kernel,
   tenant_id: string,
-  { request_id, words }: { readonly request_id: string; readonly words: RequestPayload },
-): Promise<SealedPayload> => payloadColumn.sealNew(kernel, tenant_id, { request_id }, words)
+  { request_id, payload }: { readonly request_id: string; readonly payload: RequestPayload },
+): Promise<SealedPayload> => payloadColumn.sealNew(kernel, tenant_id, { request_id }, payload)
 
-/** Under the secret that the request has; null: it is done, and the secret gone. */
+/** Seals under the secret of the request; null: it is done, and the secret destroyed. */
 export const sealReason = (
   kernel: Kernel,
   tenant_id: string,
@@ -59,8 +59,8 @@ export async function openPayload(
   tenant_id: string,
   sealed: SealedValue,
 ): Promise<RequestPayload | null> {
-  const [words = null] = await payloadColumn.openAll(kernel, tenant_id, [sealed])
-  return words
+  const [payload = null] = await payloadColumn.openAll(kernel, tenant_id, [sealed])
+  return payload
 }
 
 export async function openReason(

@@ -1,9 +1,9 @@
 // Searches stores and decisions for a person: sealed rows are opened a few at a time, none is kept.
 
 import { limits } from '@custos/contract'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
-import { makePacer } from '../../platform/pacer.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { listDecisions, openRows, ownTexts, retryWhileErasing } from '../decisions/index.ts'
 import { findHead } from '../gcrumbs/index.ts'
 import {
@@ -16,25 +16,25 @@ import {
 import type { Matcher } from './matcher.ts'
 import { listStoreIds } from './subjects.sql.ts'
 
-/** Where to look, and for what. */
+/** What to search for, and where. */
 export interface SearchOptions {
   readonly matcher: Matcher
   /** Null: every store there is. */
   readonly store_ids: readonly string[] | null
-  /** Undefined: every one; null: the root. */
+  /** Undefined: every namespace; null: the root. */
   readonly namespace: string | null | undefined
   readonly include_decisions: boolean
   /** Only what was written after this position of the log; -1: everything. */
   readonly since_seq: number
 }
 
-export interface FoundFact {
+interface FoundFact {
   readonly ref: number
   readonly store_id: string
   readonly superseded: boolean
 }
 
-export interface FoundDecision {
+interface FoundDecision {
   readonly decision_id: string
   readonly seq: number
 }
@@ -42,9 +42,9 @@ export interface FoundDecision {
 export interface SearchResult {
   /** In the order of refs. */
   readonly facts: readonly FoundFact[]
-  /** Decisions whose own text holds the words, in the order of the log. */
+  /** Decisions whose own text matches, in the order of the log. */
   readonly naming: readonly FoundDecision[]
-  /** The last position of the log before the search: everything up to it was seen. */
+  /** The last log position before the search: everything up to it was searched. */
   readonly log_seq: number
   readonly scanned: { readonly facts: number; readonly decisions: number }
 }
@@ -53,12 +53,12 @@ const FACTS_AT_ONCE = 200
 const DECISIONS_AT_ONCE = 50
 const HEADS_AT_ONCE = 200
 
-/** How much one request may be about: as declared, less in tests. */
+/** How many items one request may have; tests set less. */
 export const itemLimit: (kernel: Kernel) => { items_max: number } = perKernel(() => ({
   items_max: limits.subject_items,
 }))
 
-/** Refuses `rejected` when more is found than one request may be about. */
+/** Refuses `rejected` when more is found than one request may have. */
 export async function searchAll(
   kernel: Kernel,
   tenant_id: string,
@@ -106,7 +106,7 @@ async function* scanStore(
   store_id: string,
   { matcher, namespace, since_seq }: SearchOptions,
 ): AsyncGenerator<{ fits: FactHead[]; scanned: number }> {
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   const limit = FACTS_AT_ONCE
   for (let after = -1; ; ) {
     const at = after
@@ -129,18 +129,18 @@ async function* scanStore(
   }
 }
 
-/** Earlier and later versions of what was found, whatever they say. */
+/** Adds earlier and later versions of what was found, whatever their content. */
 async function addVersions(
   kernel: Kernel,
   tenant_id: string,
   facts: Map<number, FoundFact>,
 ): Promise<void> {
-  const pace = makePacer()
-  let looked = [...facts.keys()]
-  while (looked.length > 0) {
+  const pace = yieldBetweenChunks()
+  let unread = [...facts.keys()]
+  while (unread.length > 0) {
     const next: number[] = []
-    for (let at = 0; at < looked.length; at += HEADS_AT_ONCE) {
-      const refs = looked.slice(at, at + HEADS_AT_ONCE)
+    for (let at = 0; at < unread.length; at += HEADS_AT_ONCE) {
+      const refs = unread.slice(at, at + HEADS_AT_ONCE)
       for (const head of await kernel.db.read(tenant_id, (db) => findFactHeads(db, refs))) {
         if (!facts.has(head.ref)) facts.set(head.ref, toFoundFact(head))
         for (const ref of listAdjacentVersions(head)) if (!facts.has(ref)) next.push(ref)
@@ -148,7 +148,7 @@ async function addVersions(
       await pace()
     }
     requireItemLimit(kernel, facts.size)
-    looked = [...new Set(next)]
+    unread = [...new Set(next)]
   }
 }
 
@@ -168,7 +168,7 @@ async function scanDecisions(
   const naming: FoundDecision[] = []
   // A decision is of no namespace: those of other namespaces would be redacted with it.
   if (!include_decisions || !ofDecision || namespace !== undefined) return { naming, scanned: 0 }
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   let scanned = 0
   const filter = store_ids === null ? {} : { store_ids }
   for (let after_seq = since_seq; ; ) {

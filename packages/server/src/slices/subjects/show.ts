@@ -1,4 +1,4 @@
-// A request as it is shown.
+// A request as answers show it, and the names of its items.
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -13,10 +13,10 @@ export const bytesOf = (id: string): Buffer => Buffer.from(id, 'hex')
 
 const timeOrNull = (us: number | null): string | null => (us === null ? null : formatTime(us))
 
-// Both columns are written by this slice only.
-function oneOf<T extends string>(words: readonly T[], text: string): T {
-  const found = words.find((word) => word === text)
-  assert(found !== undefined, 'a request of a kind or state that is not known')
+// Only this slice writes both columns.
+function oneOf<T extends string>(values: readonly T[], text: string): T {
+  const found = values.find((value) => value === text)
+  assert(found !== undefined, 'a request has an unknown kind or state')
   return found
 }
 
@@ -27,7 +27,7 @@ export function showRequest(tenant_id: string, row: RequestRow, now_us: number):
     kind: oneOf(SUBJECT_KINDS, row.kind),
     status: oneOf(SUBJECT_STATUSES, row.status),
     job_id: row.job_id,
-    found: foundOf(row),
+    found: countFindings(row),
     digest: hex(row.found_digest),
     log_seq: row.log_seq,
     find_label: hex(row.find_label),
@@ -43,7 +43,7 @@ export function showRequest(tenant_id: string, row: RequestRow, now_us: number):
   }
 }
 
-export const foundOf = (row: RequestRow) => ({
+export const countFindings = (row: RequestRow) => ({
   facts: row.facts,
   superseded_facts: row.superseded_facts,
   decisions_using: row.decisions_using,

@@ -1,17 +1,18 @@
-// Reads what is asked for: what to find, in which stores, received and due when.
+// Parses a request's query: what to find, in which stores, when it was received and is due; and
+// describes what was searched.
 
 import type { SubjectFind } from '@custos/contract'
-import type { Principal } from '../../platform/call.ts'
 import { parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findStore, parseNamespace } from '../memory/index.ts'
-import { dueAfter } from './due.ts'
+import { dueAfter } from './due-date.ts'
 import { buildMatcher, canonicalFind, explainEmptyFind } from './matcher.ts'
 import type { SearchOptions } from './search.ts'
 
-export interface SubjectQueryBody {
+interface SubjectQueryBody {
   readonly find: SubjectFind
   readonly store_ids?: readonly string[]
   readonly namespace?: string | null
@@ -36,7 +37,7 @@ interface QueryCall {
 }
 
 const DEFAULT_STORE = 'default'
-/** Longer than any law gives. */
+/** Longer than any law allows. */
 const DUE_DAYS_MAX = 366
 const DAY_US = 86_400_000_000
 
@@ -50,7 +51,7 @@ export async function parseSubjectQuery(
   const { kernel, tenant_id } = call
   const times = parseTimes(kernel.clock.now(), body)
   const store_ids = await resolveStores(call, body.store_ids)
-  // Null and nothing mean the same here: wherever it is.
+  // Null and undefined mean the same here: every namespace.
   const { namespace = null } = body
   const keys = await kernel.keyring.tenant(tenant_id)
   return {
@@ -66,7 +67,7 @@ export async function parseSubjectQuery(
   }
 }
 
-/** Null: all. A store that the key does not reach looks like one that is not there. */
+/** Null: all. A store that the key does not reach is refused like one that does not exist. */
 async function resolveStores(
   call: QueryCall,
   given: readonly string[] | undefined,
@@ -87,7 +88,7 @@ async function resolveStores(
 }
 
 function parseTimes(now_us: number, { received_at, due_at }: SubjectQueryBody) {
-  // The schema has let through only what parses.
+  // The schema admits only what parses.
   const received_us = received_at === undefined ? now_us : (parseTime(received_at) ?? now_us)
   if (received_us > now_us) throw new Refusal('rejected', 'received_at is in the future')
   const given = due_at === undefined ? null : parseTime(due_at)
@@ -117,24 +118,24 @@ type SearchScope = Pick<SearchOptions, 'matcher' | 'include_decisions' | 'store_
   readonly namespace?: string | null | undefined
 }
 
-/** In words: where was looked, and where not. */
+/** What was searched and what was not, as texts. */
 export const describeScope = (
-  looked: SearchScope,
+  scope: SearchScope,
 ): { searched: string[]; not_searched: string[] } => ({
-  searched: whyNoDecisions(looked) === null ? [MEMORIES, DECISIONS] : [MEMORIES],
-  not_searched: listNotSearched(looked),
+  searched: whyNoDecisions(scope) === null ? [MEMORIES, DECISIONS] : [MEMORIES],
+  not_searched: listNotSearched(scope),
 })
 
 const SCOPE_GONE =
   'stores, namespaces or decisions that the request may have left out: its words are destroyed'
 
-/** Null: what the request was narrowed to cannot be read any more. */
-export function listNotSearched(looked: SearchScope | null): string[] {
-  if (looked === null) return [SCOPE_GONE, ...OTHERS]
-  const reason = whyNoDecisions(looked)
+/** Null: the scope of the request can no longer be read. */
+export function listNotSearched(scope: SearchScope | null): string[] {
+  if (scope === null) return [SCOPE_GONE, ...OTHERS]
+  const reason = whyNoDecisions(scope)
   return [
-    ...(looked.store_ids === null ? [] : [OTHER_STORES]),
-    ...(looked.namespace === undefined ? [] : [OTHER_NAMESPACES]),
+    ...(scope.store_ids === null ? [] : [OTHER_STORES]),
+    ...(scope.namespace === undefined ? [] : [OTHER_NAMESPACES]),
     ...(reason === null ? [] : [`the text of decisions: ${reason}`]),
     ...OTHERS,
   ]

@@ -1,6 +1,6 @@
-// SQL of data subjects' requests: their rows, their items, and what a search counts by itself.
+// SQL of data subjects' requests: their rows, their items, and what a search counts.
 
-import { rowsInsert } from '../../platform/db/insert-rows.ts'
+import { insertRowsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -82,7 +82,7 @@ export function listRequests(
   return db.all(query.orderBy('seq', 'desc').limit(limit).offset(offset))
 }
 
-export type RequestChange = Partial<
+type RequestChange = Partial<
   Pick<
     StoredRequest,
     | 'status'
@@ -109,7 +109,7 @@ export const updateOpenRequest = (tx: Tx, request_id: Uint8Array, change: Reques
       .where('completed_us', 'is', null),
   )
 
-const insertItemRows = rowsInsert<ItemRow & { readonly request_id: Uint8Array }>(
+const insertItemRows = insertRowsStatement<ItemRow & { readonly request_id: Uint8Array }>(
   (k, rows, tenant_id) =>
     k
       .insertInto('subject_items')
@@ -135,7 +135,7 @@ export async function insertItems(
   return (await insertItemRows(tx, rows)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Items without an outcome, in their order, of the kind that `prefix` stands for. */
+/** Items without an outcome, in order, whose names begin with `prefix`. */
 export async function listOpenItems(
   db: TenantDb,
   request_id: Uint8Array,
@@ -217,7 +217,7 @@ export async function listDecisionsUsing(db: TenantDb, refs: readonly number[]):
   return rows.map(({ decision_seq }) => decision_seq)
 }
 
-/** Every version of when these memories held, oldest first. */
+/** Every version of these memories' valid time, oldest first. */
 export const listVersions = (db: TenantDb, refs: readonly number[]) =>
   db.all(
     from(db, 'validity')
@@ -235,7 +235,7 @@ export const listVersions = (db: TenantDb, refs: readonly number[]) =>
       .orderBy('from_seq'),
   )
 
-/** Stores that hold anything, in the order of their ids. */
+/** Every store, in the order of their ids. */
 export async function listStoreIds(db: TenantDb): Promise<string[]> {
   const rows = await db.all(from(db, 'stores').select('store_id').orderBy('store_id'))
   return rows.map(({ store_id }) => store_id)

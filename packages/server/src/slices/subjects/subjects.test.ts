@@ -1,4 +1,4 @@
-// Requests of data subjects over HTTP: what is found, shown first, erased, and said of it.
+// Requests of data subjects over HTTP: preview, erasure, manifest.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -29,7 +29,11 @@ describe("a preview of 'subjects.erase'", () => {
     await decide('What is for lunch?', 'Soup')
     const shown = await preview({ text: 'jana novák'.normalize('NFC').replace('á', 'a') })
     assert.deepEqual(shown.found, {
-      ...{ facts: 2, superseded_facts: 1, decisions_using: 1, decisions_naming: 1, held: 0 },
+      facts: 2,
+      superseded_facts: 1,
+      decisions_using: 1,
+      decisions_naming: 1,
+      held: 0,
       stores: [{ store_id: shown.found.stores[0].store_id, facts: 2, held: 0 }],
     })
     assert.deepEqual(shown.sample_refs, [first, second])
@@ -354,7 +358,9 @@ describe("an erasure by 'subjects.erase'", () => {
     const { ok, write, ask, preview } = await scene()
     await write('Jana Novak lives in Brno')
     await ok('POST', '/v1/governance/policies', {
-      ...{ name: 'keep', policy_type: 'hitl_required', action: 'deny' },
+      name: 'keep',
+      policy_type: 'hitl_required',
+      action: 'deny',
       config: { operations: ['memory.delete'] },
     })
     const { status, body } = await ask('POST', SUBJECT, { find: { text: 'Jana Novak' } })

@@ -1,19 +1,13 @@
-// What a search found, in numbers: by store, what a hold stands on, which decisions used it.
+// Summarizes a search: numbers by store, what is under legal hold, which decisions used it.
 
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { refuseHeldDecision } from '../decisions/index.ts'
 import { loadHeldStores } from '../memory/index.ts'
 import type { SearchResult } from './search.ts'
 import { digestOf, itemOfDecision, itemOfFact } from './show.ts'
 import { listDecisionsUsing } from './subjects.sql.ts'
-
-export interface StoreSummary {
-  readonly store_id: string
-  readonly facts: number
-  readonly held: number
-}
 
 export interface SubjectSummary {
   readonly found: {
@@ -23,7 +17,11 @@ export interface SubjectSummary {
     readonly decisions_naming: number
     readonly held: number
   }
-  readonly stores: readonly StoreSummary[]
+  readonly stores: readonly {
+    readonly store_id: string
+    readonly facts: number
+    readonly held: number
+  }[]
   /** Every memory and decision of the request, as they are listed. */
   readonly items: readonly string[]
   readonly digest: string

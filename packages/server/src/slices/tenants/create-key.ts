@@ -11,10 +11,10 @@ import {
   TRUST_TIERS,
 } from '@custos/contract'
 import type { Static } from 'typebox'
-import type { Call, Handler, Principal } from '../../platform/call.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import { countLiveCredentials, findCredentialById } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { issueKey } from './credentials.ts'
 import { isWithin, showKey } from './show-key.ts'

@@ -2,10 +2,10 @@
 
 import type { tenants as contract } from '@custos/contract'
 import type { Static } from 'typebox'
-import type { Call, Handler } from '../../platform/call.ts'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { idsOfKey, isRecent } from '../../platform/idempotency.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { idsOfKey, isRecent } from '../../platform/kernel/idempotency.ts'
 import { loadTenant, provisionTenant, showTenant } from './provision.ts'
 
 type Create = typeof contract.create

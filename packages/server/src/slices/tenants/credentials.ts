@@ -11,7 +11,7 @@ import {
 import { PLATFORM } from '../../platform/db/database.ts'
 import { findDestruction, revokeAll } from '../../platform/db/destructions.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { hashApiKey, isApiKey, keyPrefix, mintApiKey } from './api-key.ts'
 import { type Credential, findMomentary } from './momentary-key.ts'

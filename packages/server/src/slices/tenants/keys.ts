@@ -1,8 +1,8 @@
 // The key operations: issue, list, revoke.
 
 import type { keys as contract } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
 import { findCredentialById, listCredentials } from '../../platform/db/control.sql.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { createKey } from './create-key.ts'
 import { revokeKey } from './credentials.ts'

@@ -2,9 +2,9 @@
 // nowhere, so it ends with the process at the latest.
 
 import type { Scope } from '@custos/contract'
-import type { Principal } from '../../platform/call.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { hashApiKey, mintApiKey } from './api-key.ts'
 
 /** A key that may act, until it expires. */

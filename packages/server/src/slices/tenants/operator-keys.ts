@@ -3,7 +3,7 @@
 import { DEFAULT_SCOPES } from '@custos/contract'
 import { findCredentialById } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { type IssuedKey, issueKey, revokeKey } from './credentials.ts'
 
 /** Issues an operator key; the result shows it once. */

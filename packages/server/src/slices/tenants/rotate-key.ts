@@ -2,14 +2,14 @@
 
 import { type tenants as contract, DEFAULT_SCOPES } from '@custos/contract'
 import type { Static } from 'typebox'
-import type { Call, Handler, Principal } from '../../platform/call.ts'
 import {
   type CredentialInfo,
   findCredentialById,
   findTenant,
 } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { issueKey, type NewCredential, revokeClass, revokeKey } from './credentials.ts'

@@ -1,9 +1,9 @@
 // A key as replies show it, and which keys a caller may see.
 
 import type { Key } from '@custos/contract'
-import type { Principal } from '../../platform/call.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { CredentialInfo } from '../../platform/db/control.sql.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
 
 /** A key of certain stores sees itself and keys whose stores are all among its own. */
 export function isWithin({ allowed_stores, key_id }: Principal, key: Key): boolean {

@@ -1,9 +1,9 @@
 // The tenant operations (interface 4.2).
 
 import type { tenants as contract } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
 import { listTenants } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { createTenant } from './create-tenant.ts'
 import { loadTenant, showTenant } from './provision.ts'
 import { rotateKey } from './rotate-key.ts'

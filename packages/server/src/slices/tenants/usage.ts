@@ -3,7 +3,7 @@
 import type { Usage } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { addUsage, listUsage, type UsageRow } from './usage.sql.ts'
 
 interface Count {

@@ -1,4 +1,4 @@
-// The registry of actions: what of one is proposed, evaluated, signed.
+// The registry of actions: what is proposed, evaluated and signed, and how it is shown.
 
 import { type Action, type ListedAction, worldModelLimits } from '@custos/contract'
 import { type ActionRequest, actionOperation, paramsDigest } from '@custos/proof'
@@ -14,37 +14,38 @@ import {
 } from './action-request.ts'
 import { findType, findVersion } from './find-types.ts'
 
-export const ACTION_ID = 'action_id'
-
 export const actionRegistry: Registry<ActionRequest> = {
   kind: 'action',
-  id_field: ACTION_ID,
+  id_field: 'action_id',
   schema_version: 'wm/1',
   standing: 'invoked',
   waits: true,
   not_found: 'action_not_found',
   operation: ({ action_name }) => actionOperation(action_name),
   context: ({ action_name, subject_refs, params }) => ({
-    ...{ action: action_name, params },
+    action: action_name,
+    params,
     subjects: subject_refs,
   }),
   names: { action: 'action_name', subjects: 'subject_refs' },
-  async fields(proposed) {
-    const { request, ceiling } = proposed
-    await assertStillFits(proposed)
+  async fields(proposal) {
+    const { request, ceiling } = proposal
+    await requireCurrentType(proposal)
     return {
-      ...request,
-      authority: authorityOf(request, ceiling),
-      operation: actionOperation(request.action_name),
-      params_digest: paramsDigest(request.params),
-      gate: 'allowed',
+      document: {
+        ...request,
+        authority: authorityOf(request, ceiling),
+        operation: actionOperation(request.action_name),
+        params_digest: paramsDigest(request.params),
+        gate: 'allowed',
+      },
     }
   },
 }
 
-/** The version it names, and the newest: an action that waited may meet a stricter type. */
-async function assertStillFits(proposed: AdmittedProposal<ActionRequest>): Promise<void> {
-  const { kernel, tenant_id, request, ceiling } = proposed
+/** Checks the named version and the newest: the type may be stricter since the action waits. */
+async function requireCurrentType(proposal: AdmittedProposal<ActionRequest>): Promise<void> {
+  const { kernel, tenant_id, request, ceiling } = proposal
   const named = await findVersion(kernel, tenant_id, request.type)
   const newest = await findType(kernel, tenant_id, { kind: 'action', name: request.action_name })
   // A policy that redacts the name of an action leaves none to invoke.
@@ -52,20 +53,20 @@ async function assertStillFits(proposed: AdmittedProposal<ActionRequest>): Promi
     throw new Refusal('type_not_found')
   const same = newest.record.row.record_id === named.record.row.record_id
   for (const type of same ? [named] : [named, newest]) {
-    const problem = tierProblem({ ...request, type: checkedType(kernel, type) }, parseTier(ceiling))
-    if (problem !== null) throw tooLittleTrust(problem, proposed.record_id)
-    await assertFits(proposed, request, type)
+    const problem = tierProblem({ ...request, type: checkedType(kernel, type) }, ceiling)
+    if (problem !== null) throw trustRefusal(problem, proposal.record_id)
+    await assertFits(proposal, request, type)
   }
 }
 
-/** The answer to an action whose trust tier is below the required one. */
-export function tooLittleTrust(reason: string, action_id: string): Refusal {
+/** The refusal of an action whose trust tier is below the required one. */
+export function trustRefusal(reason: string, action_id: string): Refusal {
   const by = { policy_id: null, name: 'required_trust_tier', reason }
-  const detail = { status: 'denied', reason, [ACTION_ID]: action_id }
+  const detail = { status: 'denied', reason, action_id }
   return new Refusal('policy_denied', reason, { members: by, detail })
 }
 
-/** What was asked for: the same in every state. */
+/** Only this registry proposes actions. */
 function requestOf({ request }: OpenRecord): ActionRequest {
   if (!isActionRequest(request)) throw new Refusal('action_not_found')
   return request
@@ -90,9 +91,16 @@ export function showAction(record: OpenRecord, tenant_id: string): Action {
   }
 }
 
-/** Two hundred actions with large parameters are no page. */
-export function showListedAction(record: OpenRecord, tenant_id: string): ListedAction {
+/** Two hundred actions with large parameters do not fit on a page. */
+function showListed(record: OpenRecord, tenant_id: string): ListedAction {
   const shown = showAction(record, tenant_id)
   const large = record.row.sealed.length > worldModelLimits.listed_action_bytes
   return large ? { ...shown, params: null, document: null } : shown
 }
+
+export const actionView = {
+  id: 'action_id',
+  listKey: 'invocations',
+  show: showAction,
+  showListed,
+} as const

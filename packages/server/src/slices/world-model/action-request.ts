@@ -1,4 +1,4 @@
-// What an action asks for, checked against the version of its type that it names.
+// The normal form of an action, and its checks against a version of its type.
 
 import {
   type InvokeRequest,
@@ -11,18 +11,28 @@ import {
   type ActionRequest,
   type ActionSubject,
   canonicalize,
+  isObject,
   type JsonObject,
 } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { claimedAuthority, effectiveTier, recordedAuthority, tierRank } from '../records/index.ts'
+import {
+  claimedAuthority,
+  effectiveTier,
+  recordedAuthority,
+  type TenantRecords,
+  tierRank,
+} from '../records/index.ts'
 import { findProblems } from './check-run.ts'
 import { findType, type OpenType, specOf } from './find-types.ts'
-import { isObject } from './schema-keywords.ts'
 import { specRefusal } from './type-spec.ts'
 
-/** The normal form, under the version of the type there is now. */
-export function actionRequest(kernel: Kernel, body: InvokeRequest, type: OpenType): ActionRequest {
+/** The normal form, with the newest version of the type. */
+export function normalizeAction(
+  kernel: Kernel,
+  body: InvokeRequest,
+  type: OpenType,
+): ActionRequest {
   const params = body.params ?? {}
   if (!isObject(params)) throw specRefusal(['body', 'params'], 'must be an object')
   const { params_bytes } = worldModelLimits
@@ -37,21 +47,24 @@ export function actionRequest(kernel: Kernel, body: InvokeRequest, type: OpenTyp
   }
 }
 
-/** How the version that an action is checked against stands in it. */
+/** The version of the type that an action is checked against, as the action names it. */
 export function checkedType(kernel: Kernel, type: OpenType): ActionRequest['type'] {
   const { required_trust_tier, subject_type } = specOf(kernel, 'action', type)
   const { series_id, version, record_id } = type.record.row
   return {
-    ...{ type_id: series_id, version, record_id },
+    type_id: series_id,
+    version,
+    record_id,
     schema_digest: String(type.document['schema_digest']),
-    ...{ required_trust_tier, subject_type },
+    required_trust_tier,
+    subject_type,
   }
 }
 
 const normalizeSubject = (subject: InvokeRequest['subject_refs'][number]): ActionSubject =>
   typeof subject === 'string' ? subject : { type: subject.type, ref: subject.ref }
 
-/** Why the trust that holds is not enough; null: it is. */
+/** Why the trust tier is too low; null: it is high enough. */
 export function tierProblem(
   { authority, type }: ActionRequest,
   ceiling: TrustTier | null,
@@ -62,41 +75,34 @@ export function tierProblem(
   return `the trust tier ${held} is below ${type.required_trust_tier}, which the action requires`
 }
 
-/** The authority as it stands in a record. */
+/** The authority as a record states it. */
 export const authorityOf = (
   { authority }: ActionRequest,
-  ceiling: string | null,
+  ceiling: TrustTier | null,
 ): RecordedAuthority =>
-  recordedAuthority(
-    { ...authority, trust_tier: parseTier(authority.trust_tier) },
-    parseTier(ceiling),
-  )
+  recordedAuthority({ ...authority, trust_tier: parseTier(authority.trust_tier) }, ceiling)
 
 /** Requests and records hold tiers of the contract only. */
 export const parseTier = (tier: string | null): TrustTier | null =>
   TRUST_TIERS.find((known) => known === tier) ?? null
 
-export interface TenantTypes {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-}
-
-/** Refuses subjects of other types, and parameters that do not fit: 422 without their values. */
+/** Refuses subjects of other types, and parameters that do not fit, without their values. */
 export async function assertFits(
-  asking: TenantTypes,
+  tenant: TenantRecords,
   { subject_refs, params }: ActionRequest,
   type: OpenType,
 ): Promise<void> {
-  const { subject_type, test } = specOf(asking.kernel, 'action', type)
+  const { subject_type, test } = specOf(tenant.kernel, 'action', type)
   const wrong =
     subject_type === null
-      ? await findUnknownType(asking, subject_refs)
+      ? await findUnknownType(tenant, subject_refs)
       : findOtherType(subject_refs, subject_type)
   if (wrong) throw specRefusal(['body', 'subject_refs', ...wrong.loc], wrong.msg)
   const problems = findProblems(test, params)
   if (problems.length === 0) return
   const detail = problems.map(({ loc, msg }) => ({
-    ...{ loc: ['body', 'params', ...loc], msg },
+    loc: ['body', 'params', ...loc],
+    msg,
     type: 'value_error',
   }))
   throw new Refusal('validation', undefined, { detail })
@@ -118,9 +124,9 @@ function findOtherType(subjects: ActionSubjects, subject_type: string): WrongSub
   return i === -1 ? null : { loc: [i], msg: `must be ${asked}` }
 }
 
-/** An action of any subject takes no subject of a type that is not there. */
+/** An action without a subject type takes no subject of a type that does not exist. */
 async function findUnknownType(
-  { kernel, tenant_id }: TenantTypes,
+  { kernel, tenant_id }: TenantRecords,
   subjects: ActionSubjects,
 ): Promise<WrongSubject | null> {
   const known = new Set<string>()
@@ -134,7 +140,7 @@ async function findUnknownType(
   return null
 }
 
-/** Written by invoking an action, and by nothing else. */
+/** Only this registry proposes actions. */
 export function isActionRequest(request: JsonObject): request is ActionRequest {
   return typeof request['type'] === 'object'
 }

@@ -1,21 +1,14 @@
-// Looking types up, by kind and name or by id and version, and what they ask for.
+// Finds types by kind and name or by id and version, and keeps what was read of them.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type WorldTypeKind, worldModelLimits } from '@custos/contract'
 import { type JsonObject, type WorldTypeRequest, worldTypeName } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { LruCache } from '../../platform/lru-cache.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { nameKey, type OpenRecord, openRecords } from '../records/index.ts'
-import { Remembered } from './remembered.ts'
+import { nameKey, type OpenRecord, openRecords, openRecordsInBatches } from '../records/index.ts'
 import { readSpec, type SpecOf, typeKindOf } from './type-spec.ts'
-import {
-  findNewestRow,
-  findTypeRows,
-  findVersionRow,
-  listNewestIds,
-  type TypeRow,
-} from './world-types.sql.ts'
+import { findNewestRow, findVersionRow, listNewestIds, type TypeRow } from './world-types.sql.ts'
 
 /** One version of a type, opened. */
 export interface OpenType {
@@ -45,9 +38,9 @@ export const findVersion = (
 async function openFirst(
   kernel: Kernel,
   tenant_id: string,
-  look: (db: TenantDb) => Promise<TypeRow | undefined>,
+  query: (db: TenantDb) => Promise<TypeRow | undefined>,
 ): Promise<OpenType | null> {
-  const row = await kernel.db.read(tenant_id, look)
+  const row = await kernel.db.read(tenant_id, query)
   if (!row) return null
   const [record] = await openRecords(kernel, tenant_id, [row])
   return record ? openType(record) : null
@@ -64,27 +57,27 @@ function isTypeRequest(request: JsonObject): request is WorldTypeRequest {
   return typeof request['spec'] === 'object'
 }
 
-/** A large schema takes a while to read. */
+/** A large schema takes a while to read, and a version of a type never changes. */
 const SPECS_MAX = 64
-type Specs = { readonly [K in WorldTypeKind]: Remembered<SpecOf[K]> }
-const readSpecs = perKernel<Specs>(() => ({
-  object: new Remembered(SPECS_MAX),
-  link: new Remembered(SPECS_MAX),
-  action: new Remembered(SPECS_MAX),
+type SpecCaches = { readonly [K in WorldTypeKind]: LruCache<string, SpecOf[K]> }
+const specCaches = perKernel<SpecCaches>(() => ({
+  object: new LruCache({ max: SPECS_MAX }),
+  link: new LruCache({ max: SPECS_MAX }),
+  action: new LruCache({ max: SPECS_MAX }),
 }))
 
-/** What a type that is there asks for; read once of each version. */
+/** What a registered type requires. */
 export function specOf<K extends WorldTypeKind>(
   kernel: Kernel,
   kind: K,
   { record, request: { name, spec } }: OpenType,
 ): SpecOf[K] {
-  const specs: Remembered<SpecOf[K]> = readSpecs(kernel)[kind]
+  const cache: LruCache<string, SpecOf[K]> = specCaches(kernel)[kind]
   const { record_id } = record.row
-  return specs.find(record_id) ?? specs.keep(record_id, readSpec({ kind, name }, spec))
+  return cache.get(record_id) ?? cache.set(record_id, readSpec({ kind, name }, spec))
 }
 
-/** What a type is called. */
+/** Kind and name of a type. They are sealed with the rest, so they are cached once opened. */
 interface TypeTitle {
   readonly record_id: string
   readonly kind: WorldTypeKind
@@ -92,48 +85,35 @@ interface TypeTitle {
 }
 
 const TITLES_MAX = 20_000
-const titles = perKernel(() => new Remembered<TypeTitle>(TITLES_MAX))
+const titleCache = perKernel(() => new LruCache<string, TypeTitle>({ max: TITLES_MAX }))
 
 /** The newest version of every type, by kind and name. */
 export async function listTitles(kernel: Kernel, tenant_id: string): Promise<TypeTitle[]> {
-  // The limit may be passed by what is registered at the same time.
+  // Types that are registered at the same time may exceed the limit.
   const limit = 2 * worldModelLimits.types_per_tenant
   const ids = await kernel.db.read(tenant_id, (db) => listNewestIds(db, limit))
-  const known = titles(kernel)
-  const found = ids.map((id) => known.find(id) ?? id)
-  const unknown = found.filter((one) => typeof one === 'string')
-  const opened = await openInBatches(kernel, tenant_id, unknown, ({ record, request }) => {
+  const cache = titleCache(kernel)
+  const found = ids.map((id) => cache.get(id) ?? id)
+  const missing = found.filter((one) => typeof one === 'string')
+  const opened = await openTypesInBatches(kernel, tenant_id, missing, ({ record, request }) => {
     const { record_id } = record.row
-    const title = { record_id, kind: typeKindOf(request), name: request.name }
-    return known.keep(record_id, title)
+    return cache.set(record_id, { record_id, kind: typeKindOf(request), name: request.name })
   })
   const all = [...found.filter((one) => typeof one !== 'string'), ...opened]
   const orderOf = ({ kind, name }: TypeTitle): string => `${kind} ${name}`
   return all.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
 }
 
-/** How many are open at once. */
+/** Types are large: how many are open at once. */
 const BATCH = 4
 
-/**
- * What `show` makes of each, in the order of the ids. They are opened in small turns: only what is
- * shown stays in memory, and other requests run in between.
- */
-export async function openInBatches<T>(
+/** What `show` returns for each type, in the order of the ids. */
+export const openTypesInBatches = <T>(
   kernel: Kernel,
   tenant_id: string,
-  record_ids: readonly string[],
+  ids: readonly string[],
   show: (type: OpenType) => T,
-): Promise<T[]> {
-  const shown: T[] = []
-  for (let at = 0; at < record_ids.length; at += BATCH) {
-    const some = record_ids.slice(at, at + BATCH)
-    const rows = await kernel.db.read(tenant_id, (db) => findTypeRows(db, some))
-    const byId = new Map(rows.map((row) => [row.record_id, row]))
-    const ordered = some.flatMap((id) => byId.get(id) ?? [])
-    for (const record of await openRecords(kernel, tenant_id, ordered))
-      shown.push(show(openType(record)))
-    await nextTurn()
-  }
-  return shown
-}
+): Promise<T[]> =>
+  openRecordsInBatches(kernel, tenant_id, { kind: 'world_type', ids, batch: BATCH }, (record) =>
+    show(openType(record)),
+  )

@@ -1,17 +1,18 @@
-// The face of the world model: its registries for higher slices, handlers for the HTTP layer.
+// The face of the world model: handlers, the action registry for approvals, types for templates.
 
 import type { worldModel } from '@custos/contract'
-import type { HandlersOf } from '../../platform/call.ts'
-import { actionStats, getAction, listActions, verifyAction } from './action-reads.ts'
-import { approveAction, rejectAction } from './decide-action.ts'
-import { invoke } from './invoke.ts'
-import { registerType } from './register-type.ts'
-import { getType, listTypes, verifyType } from './type-reads.ts'
+import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { registryHandlers } from '../records/index.ts'
+import { actionStats, invoke, verifyAction } from './action-operations.ts'
+import { actionRegistry, actionView } from './action-registry.ts'
+import { getType, listTypes, registerType, verifyType } from './type-operations.ts'
 import { validateLink, validateObject } from './validate.ts'
 
 export { actionRegistry } from './action-registry.ts'
-export { findType, type OpenType } from './find-types.ts'
+export { findType } from './find-types.ts'
 export { typeRegistry } from './type-registry.ts'
+
+const actions = registryHandlers(actionRegistry, actionView)
 
 export const worldModelHandlers = {
   register_type: registerType,
@@ -21,10 +22,10 @@ export const worldModelHandlers = {
   validate_object: validateObject,
   validate_link: validateLink,
   invoke,
-  list_actions: listActions,
+  list_actions: actions.list,
   action_stats: actionStats,
-  get_action: getAction,
+  get_action: actions.get,
   verify_action: verifyAction,
-  approve_action: approveAction,
-  reject_action: rejectAction,
+  approve_action: actions.approve,
+  reject_action: actions.reject,
 } satisfies HandlersOf<typeof worldModel>

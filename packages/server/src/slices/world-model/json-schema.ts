@@ -1,10 +1,10 @@
 // Tenants' schemas read into tests: JSON Schema 2020-12 keyword by keyword, and the short form.
 
 import { PROPERTY_TYPES, worldModelLimits } from '@custos/contract'
-import type { Json, JsonObject } from '@custos/proof'
+import { isObject, type Json, type JsonObject } from '@custos/proof'
 import type { Loc } from '../../platform/validation.ts'
 import type { SchemaTest } from './check-run.ts'
-import { isObject, KEYWORDS, type KeywordReader } from './schema-keywords.ts'
+import { KEYWORDS, type KeywordReader } from './schema-keywords.ts'
 
 /** What is wrong with a schema or a spec, and where. */
 export class SpecRefused extends Error {

@@ -1,6 +1,6 @@
 // The keywords of JSON Schema 2020-12 that tenants' schemas may use, each made into a test.
 
-import { canonicalize, type Json, type JsonObject } from '@custos/proof'
+import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proof'
 import Format from 'typebox/format'
 import type { CheckRun, SchemaTest } from './check-run.ts'
 
@@ -55,10 +55,6 @@ export const FORMATS = [
   ...(['date-time', 'date', 'time', 'duration'] as const),
   ...(['email', 'uuid', 'ipv4', 'ipv6', 'uri'] as const),
 ] as const
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 const isText = (value: Json | undefined): value is string => typeof value === 'string'

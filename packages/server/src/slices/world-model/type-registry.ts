@@ -1,4 +1,4 @@
-// The registry of types: each version a record of its own, the newest of them live.
+// The registry of types: each version is a record, and the newest version is live.
 
 import { type ListedType, type WorldType, worldModelLimits } from '@custos/contract'
 import {
@@ -8,22 +8,19 @@ import {
   type WorldTypeRequest,
   worldTypeName,
 } from '@custos/proof'
-import { Refusal } from '../../platform/refusal.ts'
-import { type AdmittedProposal, type Registry, showRow } from '../records/index.ts'
+import { type AdmittedProposal, type Registry, rejection, showRow } from '../records/index.ts'
 import { findType, type OpenType } from './find-types.ts'
 import { mentionsOf, readSpec, specRefusal, typeKindOf } from './type-spec.ts'
 import { countTypes } from './world-types.sql.ts'
 
-/** Of a version; a type is known by the id of its first. */
-export const RECORD_ID = 'record_id'
-
-/** @param together names of object types that come to be in the same unit */
+/** @param together names of object types that are registered in the same unit of work */
 export function typeRegistry(
   together: ReadonlySet<string> = new Set(),
 ): Registry<WorldTypeRequest> {
   return {
     kind: 'world_type',
-    id_field: RECORD_ID,
+    // Of a version; `type_id` is the id of the first version.
+    id_field: 'record_id',
     schema_version: 'wm/1',
     standing: 'registered',
     waits: false,
@@ -33,18 +30,18 @@ export function typeRegistry(
     context: ({ kind, name }) => ({ kind, name }),
     content: (request) => canonicalize(request),
     name: worldTypeName,
-    async fields(proposed) {
-      const { request, version, series_id } = proposed
-      await assertMentionsExist(proposed, together)
-      if (version === 1) await assertRoom(proposed)
+    async fields(proposal) {
+      const { request, version, series_id } = proposal
+      await requireMentions(proposal, together)
+      if (version === 1) await requireRoom(proposal)
       const schema_digest = schemaDigest(request.spec)
-      return { ...request, type_id: series_id, version, schema_digest }
+      return { document: { ...request, type_id: series_id, version, schema_digest } }
     },
   }
 }
 
-/** The types that it names are there. */
-async function assertMentionsExist(
+/** Refuses a spec that names an object type that does not exist. */
+async function requireMentions(
   { kernel, tenant_id, request }: AdmittedProposal<WorldTypeRequest>,
   together: ReadonlySet<string>,
 ): Promise<void> {
@@ -56,14 +53,14 @@ async function assertMentionsExist(
   }
 }
 
-async function assertRoom({
+/** Refuses a new type beyond the limit of the tenant. */
+async function requireRoom({
   kernel,
   tenant_id,
 }: AdmittedProposal<WorldTypeRequest>): Promise<void> {
   const { types_per_tenant } = worldModelLimits
   if ((await kernel.db.read(tenant_id, countTypes)) < types_per_tenant) return
-  const reason = `there are ${types_per_tenant} types already`
-  throw new Refusal('rejected', reason, { detail: { status: 'rejected', reasons: [reason] } })
+  throw rejection([`there are ${types_per_tenant} types already`])
 }
 
 export function showType({ record, request }: OpenType, tenant_id: string): WorldType {
@@ -71,7 +68,12 @@ export function showType({ record, request }: OpenType, tenant_id: string): Worl
   const { name, spec } = request
   const kind = typeKindOf(request)
   return {
-    ...{ type_id: series_id, kind, name, spec: { ...spec }, version, record_id },
+    type_id: series_id,
+    kind,
+    name,
+    spec: { ...spec },
+    version,
+    record_id,
     schema_digest: schemaDigest(spec),
     newest: live === 1,
     operation: kind === 'action' ? actionOperation(name) : null,
@@ -79,7 +81,7 @@ export function showType({ record, request }: OpenType, tenant_id: string): Worl
   }
 }
 
-/** Two hundred large types are no page. */
+/** Two hundred large types do not fit on a page. */
 export function showListedType(type: OpenType, tenant_id: string): ListedType {
   const { spec, ...shown } = showType(type, tenant_id)
   const large = type.record.row.sealed.length > worldModelLimits.listed_type_bytes

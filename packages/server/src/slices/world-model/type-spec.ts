@@ -9,7 +9,7 @@ import {
   type TrustTier,
   type WorldTypeKind,
 } from '@custos/contract'
-import { canonicalize, type JsonObject, type WorldTypeRequest } from '@custos/proof'
+import { canonicalize, isObject, type JsonObject, type WorldTypeRequest } from '@custos/proof'
 import type { Refusal } from '../../platform/refusal.ts'
 import { type Loc, validationDetail } from '../../platform/validation.ts'
 import type { SchemaTest } from './check-run.ts'
@@ -20,7 +20,6 @@ import {
   readProperties,
   SpecRefused,
 } from './json-schema.ts'
-import { isObject } from './schema-keywords.ts'
 
 export interface ObjectSpec {
   readonly kind: 'object'

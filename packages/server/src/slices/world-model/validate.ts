@@ -1,11 +1,11 @@
 // Validating objects and links against their types: pure checks, nothing is kept.
 
 import { type Cardinality, type worldModel as contract, worldModelLimits } from '@custos/contract'
-import type { Handler } from '../../platform/call.ts'
+import { isObject } from '@custos/proof'
+import type { Handler } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findProblems, showProblem } from './check-run.ts'
 import { findType, findVersion, type OpenType, specOf } from './find-types.ts'
-import { isObject } from './schema-keywords.ts'
 import { specRefusal } from './type-spec.ts'
 
 type Op<K extends keyof typeof contract> = (typeof contract)[K]

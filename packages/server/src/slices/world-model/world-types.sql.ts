@@ -1,11 +1,11 @@
-// SQL of types: the newest version of one by its name, those of all, and how many there are.
+// SQL of types: the newest version by name, the newest of all, one version, and their number.
 
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
 export type TypeRow = Omit<Tables['records'], 'tenant_id'>
 
-/** The live one of that name: the newest version. */
+/** The live record of the name: the newest version. */
 export const findNewestRow = (db: TenantDb, name_key: string): Promise<TypeRow | undefined> =>
   db.first(
     from(db, 'records')
@@ -15,7 +15,7 @@ export const findNewestRow = (db: TenantDb, name_key: string): Promise<TypeRow |
       .where('live', '=', 1),
   )
 
-/** One version; the newest where none is named. */
+/** One version; without a number the newest. */
 export function findVersionRow(
   db: TenantDb,
   type_id: string,
@@ -32,7 +32,7 @@ export function findVersionRow(
   )
 }
 
-/** The newest version of each, by the id of its record. */
+/** The record ids of the newest versions. */
 export async function listNewestIds(db: TenantDb, limit: number): Promise<string[]> {
   const rows = await db.all(
     from(db, 'records')
@@ -44,15 +44,6 @@ export async function listNewestIds(db: TenantDb, limit: number): Promise<string
   )
   return rows.map(({ record_id }) => record_id)
 }
-
-/** In any order. */
-export const findTypeRows = (db: TenantDb, record_ids: readonly string[]): Promise<TypeRow[]> =>
-  db.all(
-    from(db, 'records')
-      .selectAll()
-      .where('record_id', 'in', record_ids)
-      .where('kind', '=', 'world_type'),
-  )
 
 export async function countTypes(db: TenantDb): Promise<number> {
   const row = await db.first(

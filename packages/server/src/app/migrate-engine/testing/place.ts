@@ -9,7 +9,7 @@ import type { Filled } from './filled-directory.ts'
 /** Another one than that of the directory. */
 const MASTER_KEY = '77'.repeat(32)
 
-export interface Place {
+interface Place {
   readonly data_dir: string
   readonly url: string
   readonly config: Config

@@ -1,6 +1,6 @@
 // The first schema: control tables, log, memory, decisions, erasure and bookkeeping.
 
-import type { Migration, TableSpec } from '../schema/ddl.ts'
+import type { Migration, TableSpec } from './ddl.ts'
 
 const control: TableSpec[] = [
   { name: 'instance', columns: { instance_id: 'text' }, primary_key: ['instance_id'] },

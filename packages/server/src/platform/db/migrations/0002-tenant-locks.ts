@@ -1,6 +1,6 @@
 // One row per tenant for PostgreSQL to lock: units of work of a tenant run one after another.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const tenantLocks: Migration = {
   name: '0002-tenant-locks',

@@ -1,6 +1,6 @@
 // Policies with all their versions, what they said, and how often requests came.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const governance: Migration = {
   name: '0003-governance',

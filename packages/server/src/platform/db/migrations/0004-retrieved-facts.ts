@@ -1,6 +1,6 @@
 // Which facts a retrieval has ever returned.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const retrievedFacts: Migration = {
   name: '0004-retrieved-facts',

@@ -1,6 +1,6 @@
 // Records of the registries, and the approvals they wait for.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const records: Migration = {
   name: '0005-records',

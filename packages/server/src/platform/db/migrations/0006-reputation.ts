@@ -1,6 +1,6 @@
 // Reputation: judgments, outcomes and reviews, and what the scores are read from.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const reputation: Migration = {
   name: '0006-reputation',

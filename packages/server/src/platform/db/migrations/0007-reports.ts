@@ -1,6 +1,6 @@
 // Reports: what they say is sealed; a tombstone stays of those deleted.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const reports: Migration = {
   name: '0007-reports',

@@ -1,6 +1,6 @@
 // Reports asked for and not made yet: the caller's words are here, the job has ids and numbers.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const reportRequests: Migration = {
   name: '0008-report-requests',

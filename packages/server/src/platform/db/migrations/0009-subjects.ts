@@ -1,6 +1,6 @@
 // Requests of data subjects: what was asked for is sealed; which records it is about, by number.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const subjects: Migration = {
   name: '0009-subjects',

@@ -1,6 +1,6 @@
 // How long a store keeps its memories, and the legal holds that keep them from being erased.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const retention: Migration = {
   name: '0010-retention',

@@ -1,6 +1,6 @@
 // Off-boarding: which tenants are destroyed or about to be, and the certificates of it.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const offboarding: Migration = {
   name: '0011-offboarding',

@@ -1,6 +1,6 @@
 // Assurance: schedules, runs and baselines of self-checks, and audits of conformance.
 
-import type { Migration } from '../schema/ddl.ts'
+import type { Migration } from './ddl.ts'
 
 export const assurance: Migration = {
   name: '0012-assurance',

@@ -1,7 +1,7 @@
 // Columns of tables: their type, and why no erased content stays in them.
 
 /** What a text or blob column holds. Numbers hold no content. */
-export type Privacy =
+type Privacy =
   /** Ciphertext under a key that erasing destroys. */
   | 'sealed'
   /** A hash, a tree node, an HMAC or a commitment under a salt that is itself sealed. */

@@ -68,7 +68,7 @@ export const memoryTables = {
     set_by: text('minted', 'key id'),
     /** On what basis, under the secret of the store. */
     sealed: nullable(blob('sealed', 'the basis; the secret goes with the store')),
-    /** The run under way, and what it goes by to its end. */
+    /** The job of the run under way; days and cut-off stay the same to its end. */
     job_id: nullable(text('minted', 'job id')),
     run_days: nullable(integer),
     run_cutoff_us: nullable(integer),

@@ -51,8 +51,8 @@ export const reportTables = {
     /** Names of checks, as asked for. */
     checks: text('enum', 'names of checks'),
     status: text<AssuranceStatus>('enum', 'states of a run'),
-    results: nullable(text('composed', 'counts, ids and faults in words of ours')),
-    drift: nullable(text('composed', 'counts, digests and words of ours')),
+    results: nullable(text('composed', 'counts, ids and fixed descriptions of faults')),
+    drift: nullable(text('composed', 'counts, digests and fixed descriptions')),
     drift_count: integer,
     baseline_id: nullable(text('minted', 'random id')),
     error: nullable(text('minted', 'name of an error class, never its message')),
@@ -63,7 +63,7 @@ export const reportTables = {
     scratch: nullable(text('composed', 'ids of keys and stores an audit made')),
     started_us: integer,
     completed_us: nullable(integer),
-    /** Past: whoever was at it is gone. */
+    /** In the past: the process that ran it has ended. */
     lease_until_us: integer,
   },
   assurance_baselines: {

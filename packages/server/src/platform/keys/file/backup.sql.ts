@@ -13,7 +13,7 @@ import {
 import { FIRST_SLOT } from './slot-file.ts'
 
 /** Slots a page holds: 64 KiB. */
-export const PAGE_SLOTS = 2048
+const PAGE_SLOTS = 2048
 
 /** Turns a plain copy of keyring.db into a backup; `read` returns the bytes of slots. */
 export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): void {
@@ -32,8 +32,8 @@ export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): vo
 }
 
 /**
- * The rows into a new database at `to`; the slots never go through it, or they would lie in a
- * file that destroying them does not overwrite. They are handed to `write`, page by page.
+ * Copies the rows into a new database at `to`, and hands the slots to `write`, page by page. Slots
+ * never go through a database: its file would keep copies that destroying does not overwrite.
  */
 export function unpackBackup(
   from: string,

@@ -5,8 +5,8 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { erasureOf } from '../testing/ledger-cases.ts'
+import { fileLocationAt } from '../testing/locations.ts'
 import { claimOf, PARTS, partOf, renewal, secretsOf, withSecrets } from '../testing/parts-cases.ts'
-import { filePlaceAt } from '../testing/places.ts'
 import { countNeedles, openKeyring, tempDirectory } from '../testing/temp-keyring.ts'
 import { restoreFileKeyring } from './backup.ts'
 
@@ -113,7 +113,7 @@ test('a backup made before an erasure erases again from the copy when it is open
 test('a backup of a keyring holds the parts of plans', async (t) => {
   const folder = tempDirectory(t)
   const [dir, from] = [join(folder, 'restored'), join(folder, 'keyring.backup')]
-  const keyring = await withSecrets(filePlaceAt(t, join(folder, 'live')))
+  const keyring = await withSecrets(fileLocationAt(t, join(folder, 'live')))
   const part = partOf(PARTS, 0, [await renewal(keyring, 3, 8)])
   await keyring.ledger.addPart(part)
   await keyring.ledger.request([claimOf(PARTS, 1)])

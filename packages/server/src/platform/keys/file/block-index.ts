@@ -1,17 +1,18 @@
-// Where each secret of a tenant lies in the slot file: its blocks, read from keyring.db when needed.
+// Finds the slots of a tenant's secrets, from its blocks in keyring.db.
 
-import type { KeyringQueries } from '../shared/database.ts'
-import { type BlockOwner, type BlockRow, listBlocks } from './blocks.sql.ts'
+import type { BlockOwner } from '../core/blocks.sql.ts'
+import type { KeyringQueries } from '../core/database.ts'
+import { listBlocks, type SlotBlock } from './slots.sql.ts'
 
 export class BlockIndex {
   readonly #db: KeyringQueries
-  readonly #blocks = new Map<string, BlockRow[]>()
+  readonly #blocks = new Map<string, SlotBlock[]>()
 
   constructor(db: KeyringQueries) {
     this.#db = db
   }
 
-  /** Slots by number, of those numbers that were ever given out. */
+  /** The slot of each number that was ever given out. */
   async locate(owner: BlockOwner, numbers: readonly number[]): Promise<Map<number, number>> {
     const slots = new Map<number, number>()
     let blocks = this.#known(owner)
@@ -33,16 +34,16 @@ export class BlockIndex {
     this.#blocks.delete(keyOf(owner))
   }
 
-  #known(owner: BlockOwner): BlockRow[] {
+  #known(owner: BlockOwner): SlotBlock[] {
     const known = this.#blocks.get(keyOf(owner))
     if (known) return known
-    const empty: BlockRow[] = []
+    const empty: SlotBlock[] = []
     this.#blocks.set(keyOf(owner), empty)
     return empty
   }
 
   /** Adds blocks reserved since, through this connection or another. */
-  async #refresh(owner: BlockOwner): Promise<BlockRow[]> {
+  async #refresh(owner: BlockOwner): Promise<SlotBlock[]> {
     const known = this.#known(owner)
     const rows = await listBlocks(this.#db, owner, endOf(known))
     // Another refresh may have added some of them meanwhile.
@@ -54,12 +55,12 @@ export class BlockIndex {
 
 const keyOf = ({ tenant_id, kind }: BlockOwner): string => `${kind}\n${tenant_id}`
 
-function endOf(blocks: readonly BlockRow[]): number {
+function endOf(blocks: readonly SlotBlock[]): number {
   const last = blocks.at(-1)
   return last ? last.first + last.count : 0
 }
 
-function blockWith(blocks: readonly BlockRow[], number: number): BlockRow | undefined {
+function blockWith(blocks: readonly SlotBlock[], number: number): SlotBlock | undefined {
   let low = 0
   let high = blocks.length
   while (low < high) {

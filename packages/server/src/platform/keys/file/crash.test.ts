@@ -1,4 +1,4 @@
-// Killed at any moment, the keyring keeps every promise it has made.
+// A keyring killed at any moment keeps what it has acknowledged.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'

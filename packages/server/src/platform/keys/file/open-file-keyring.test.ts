@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SECRET_BYTES } from '../secret-bytes.ts'
+import { fileLocationAt } from '../testing/locations.ts'
 import { claimOf, PARTS, partOf, renewal, secretsOf, withSecrets } from '../testing/parts-cases.ts'
-import { filePlaceAt } from '../testing/places.ts'
 import { countNeedles, openKeyring, tempDirectory } from '../testing/temp-keyring.ts'
 
 test('a destroyed secret is in no file, also after a reopening', async (t) => {
@@ -57,15 +57,15 @@ test('a row whose secret survived a crash is destroyed in the file at the next o
 
 test('a start after the claim of a plan leaves no old secret in the file', async (t) => {
   const dir = tempDirectory(t)
-  const place = filePlaceAt(t, dir)
-  const keyring = await withSecrets(place)
+  const location = fileLocationAt(t, dir)
+  const keyring = await withSecrets(location)
   const [old] = await secretsOf(keyring, 1)
   await keyring.ledger.addPart(partOf(PARTS, 0, [await renewal(keyring, 1, 7)]))
   await keyring.ledger.request([claimOf(PARTS, 1)])
   keyring.close()
   const needles = [Buffer.from(old ?? '', 'hex')]
   assert.equal(countNeedles(dir, needles), 1)
-  await place.open()
+  await location.open()
   assert.equal(countNeedles(dir, needles), 0)
 })
 

@@ -3,36 +3,31 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatTime } from '../../clock.ts'
+import { DayKeys } from '../core/day-keys.ts'
+import { findInstance, insertInstance, newInstance, requireInstance } from '../core/instance.sql.ts'
+import { SigningKeys } from '../core/signing-keys.ts'
+import { type KeyringParts, storedKeyring } from '../core/stored-keyring.ts'
+import { TenantRing } from '../core/tenant-ring.ts'
 import { PRIVATE_DIRECTORY } from '../durable-file.ts'
 import type { Keyring } from '../keyring.ts'
-import { checkpointStore } from '../ledger/checkpoints.ts'
-import { StoredLedger } from '../ledger/ledger.ts'
+import { checkpointStore } from '../ledger/checkpoints.sql.ts'
+import { storedLedger } from '../ledger/ledger.ts'
 import { LedgerCopy } from '../ledger/ledger-copy.ts'
+import { UnsharedLedgerOrder } from '../ledger/ledger-order.sql.ts'
 import { recoverKeyring } from '../ledger/recover.ts'
-import { DayKeys } from '../shared/day-keys.ts'
-import {
-  findInstance,
-  insertInstance,
-  newInstance,
-  requireInstance,
-} from '../shared/instance.sql.ts'
-import { SigningKeys } from '../shared/signing-keys.ts'
-import { type KeyringParts, StoredKeyring } from '../shared/stored-keyring.ts'
-import { TenantRing } from '../shared/tenant-ring.ts'
 import { type MasterHolder, masterKeyObject } from '../wrap.ts'
 import { backupKeyring, DB_FILE, SLOT_FILE } from './backup.ts'
-import { loadSlotsEnd } from './blocks.sql.ts'
-import { FileLedgerOrder } from './ledger-order.sql.ts'
 import { FIRST_SLOT, SlotFile } from './slot-file.ts'
 import { SlotStore } from './slot-store.ts'
+import { loadSlotsEnd } from './slots.sql.ts'
 import { SqliteDb } from './sqlite-db.ts'
 
-export interface FileKeyringOptions {
+interface FileKeyringOptions {
   /** Created, with mode 0700, when absent. One process may write to it at a time. */
   readonly dir: string
   /** 32 bytes. */
   readonly master_key: Buffer
-  /** Microseconds since the epoch; stamps the signing keys made on the first open. */
+  /** Microseconds since the epoch; dates the signing keys made by the first open. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; best on another disk. */
   readonly ledger_copy?: string | undefined
@@ -50,10 +45,9 @@ export interface KeyringFiles {
 }
 
 /**
- * Opens or creates. Before it resolves the ledger and the checkpoints are level with their copy,
- * and every secret the ledger names is destroyed, in whatever state its row is: destroying is the
- * step that follows the row, so after a crash between the two, or on a restored keyring, it is
- * done here.
+ * Opens or creates. Before it resolves, the ledger and the checkpoints agree with their copy, and
+ * every secret that the ledger names is destroyed, whatever the state of its row. Destruction
+ * follows the row: after a crash between the two, or on a restored keyring, it happens here.
  */
 export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyring> {
   const { dir, ledger_copy, read_only = false } = options
@@ -65,7 +59,15 @@ export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyr
     if (ledger_copy && !read_only) copy = LedgerCopy.open(ledger_copy, files.instance_id)
     const opened_at = read_only ? null : formatTime(options.now_us())
     const parts = await openParts(files, { master, copy, opened_at })
-    return new FileKeyring(parts, files, copy)
+    return {
+      ...storedKeyring(parts),
+      backupTo: (path) => backupKeyring(files.db, files.slots, path),
+      close: () => {
+        parts.secrets.wipeMemory()
+        closeKeyringFiles(files)
+        copy?.close()
+      },
+    }
   } catch (error) {
     copy?.close()
     closeKeyringFiles(files)
@@ -112,7 +114,7 @@ async function openParts(
 ): Promise<OpenedParts> {
   const { master, copy, opened_at } = options
   const secrets = new SlotStore(db, slots)
-  const storage = { db, secrets, copy, order: new FileLedgerOrder() }
+  const storage = { db, secrets, copy, order: new UnsharedLedgerOrder() }
   const signing = new SigningKeys({ db, master, now_ms: () => performance.now() })
   const merged_from_copy = opened_at === null ? 0 : await recoverKeyring(storage)
   await (opened_at === null ? signing.reload() : signing.createMissing(opened_at))
@@ -123,32 +125,9 @@ async function openParts(
     signing,
     tenants: new TenantRing({ db, secrets, master }),
     days: new DayKeys({ db, secrets, master }),
-    ledger: new StoredLedger(storage),
+    ledger: storedLedger(storage),
     checkpoints: checkpointStore(storage),
     instance_id,
     merged_from_copy,
-  }
-}
-
-class FileKeyring extends StoredKeyring {
-  readonly #files: KeyringFiles
-  readonly #secrets: SlotStore
-  readonly #copy: LedgerCopy | undefined
-
-  constructor(parts: OpenedParts, files: KeyringFiles, copy: LedgerCopy | undefined) {
-    super(parts)
-    this.#files = files
-    this.#secrets = parts.secrets
-    this.#copy = copy
-  }
-
-  backupTo(path: string): Promise<void> {
-    return backupKeyring(this.#files.db, this.#files.slots, path)
-  }
-
-  close(): void {
-    this.#secrets.wipeMemory()
-    closeKeyringFiles(this.#files)
-    this.#copy?.close()
   }
 }

@@ -1,8 +1,8 @@
-// Tables of keyring.db. No secret of a fact, decision or day is in them, only where it lies.
+// Tables of keyring.db. They hold no secret of a fact, decision or day, only its slot.
 
-/** "CstK": tells a keyring from any other SQLite file. */
+/** "CstK": distinguishes a keyring from other SQLite files. */
 export const APPLICATION_ID = 0x4373744b
-/** "CstB": a backup of one, which also holds the slot file. */
+/** "CstB": a backup of a keyring, which also holds the slot file. */
 export const BACKUP_APPLICATION_ID = 0x43737442
 export const SCHEMA_VERSION = 2
 

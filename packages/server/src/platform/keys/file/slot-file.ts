@@ -38,7 +38,7 @@ export function slotFileHeader(instance_id: string): Buffer {
   return header
 }
 
-export interface SlotFileExpectation {
+interface SlotFileExpectation {
   readonly instance_id: string
   /** One past the last slot handed out. */
   readonly slots_end: number
@@ -47,6 +47,7 @@ export interface SlotFileExpectation {
 export class SlotFile {
   readonly #fd: number
   #size: number
+  #closed = false
 
   private constructor(fd: number, size: number) {
     this.#fd = fd
@@ -86,6 +87,7 @@ export class SlotFile {
 
   /** A fresh copy of slots `[start, end)`. */
   read({ start, end }: NumberRun): Buffer {
+    this.#requireOpen()
     const bytes = Buffer.alloc((end - start) * SECRET_BYTES)
     readFully(this.#fd, bytes, start * SECRET_BYTES)
     return bytes
@@ -93,6 +95,7 @@ export class SlotFile {
 
   /** Durable when it returns. `secrets` is a whole number of slots. */
   write(start: number, secrets: Uint8Array): void {
+    this.#requireOpen()
     const end = start * SECRET_BYTES + secrets.length
     if (end > this.#size) this.#grow(end)
     writeFully(this.#fd, secrets, start * SECRET_BYTES)
@@ -102,13 +105,20 @@ export class SlotFile {
   /** Zeros over every run, then one flush: when it returns the secrets are nowhere in the file. */
   erase(runs: readonly NumberRun[]): void {
     if (runs.length === 0) return
+    this.#requireOpen()
     for (const { start, end } of runs)
       writeFully(this.#fd, Buffer.alloc((end - start) * SECRET_BYTES), start * SECRET_BYTES)
     fdatasyncSync(this.#fd)
   }
 
   close(): void {
+    this.#closed = true
     closeSync(this.#fd)
+  }
+
+  // The system may have given the number of a closed file to another one.
+  #requireOpen(): void {
+    if (this.#closed) throw new KeyringError('keyring_unavailable', 'the keyring is closed')
   }
 
   #grow(needed: number): void {

@@ -1,49 +1,38 @@
 // Secrets of the embedded keyring: in slots of a file, each destroyed by overwriting it in place.
 
 import { randomFillSync } from 'node:crypto'
+import {
+  type BlockOwner,
+  chooseBlock,
+  deleteBlocks,
+  insertBlock,
+  type ReserveOptions,
+  reserveCount,
+} from '../core/blocks.sql.ts'
+import type { KeyringQueries, KeyringTx } from '../core/database.ts'
+import type { SecretOwner, SecretStore, SecretTx } from '../core/secret-store.ts'
+import type { LedgerSecretRow, RenewalRow } from '../core/tables.ts'
+import { destroyedRow, isDestroyed } from '../core/tenant-rows.ts'
+import { findTenant, listDestroyedWithBlocks, upsertTenants } from '../core/tenants.sql.ts'
 import type { SecretBlock, SecretKind } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { listLedgerSecrets, listLedgerTenants } from '../ledger/ledger.sql.ts'
 import { selectClaimedRenewals } from '../ledger/parts.sql.ts'
+import type { NumberedSecret } from '../secret-bytes.ts'
 import { copySecret, isErased, runsOf, SECRET_BYTES, secretIn } from '../secret-bytes.ts'
-import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
-import {
-  firstFreeNumber,
-  type ReserveOptions,
-  reserveCount,
-} from '../shared/reserved-numbers.sql.ts'
-import type {
-  LedgerSecretRow,
-  NumberedSecret,
-  RenewalRow,
-  SecretOwner,
-  SecretStore,
-  SecretTx,
-} from '../shared/secret-store.ts'
-import { destroyedRow, isDestroyed } from '../shared/tenant-rows.ts'
-import {
-  findTenant,
-  listDestroyedWithBlocks,
-  lockLiveTenant,
-  upsertTenants,
-} from '../shared/tenants.sql.ts'
 import { BlockIndex } from './block-index.ts'
 import { BlockMemory } from './block-memory.ts'
+import type { SlotFile } from './slot-file.ts'
 import {
-  type BlockOwner,
-  type BlockRow,
-  deleteBlocks,
   deleteDays,
   hasBlocks,
-  insertBlock,
   insertDay,
   listBlocks,
   listDaySlots,
   listDaysBefore,
-  nextNumber,
+  type SlotBlock,
   takeSlots,
-} from './blocks.sql.ts'
-import type { SlotFile } from './slot-file.ts'
+} from './slots.sql.ts'
 import type { SqliteDb } from './sqlite-db.ts'
 
 const KINDS: readonly SecretKind[] = ['fact', 'decision']
@@ -75,13 +64,10 @@ export class SlotStore implements SecretStore {
     const owner = { tenant_id, kind }
     const count = reserveCount(options)
     const secrets = randomFillSync(Buffer.alloc(count * SECRET_BYTES))
-    // Secrets are flushed before the row that names them: a crash in between leaves slots that
-    // nobody was given, and the next reservation writes over them.
+    // Secrets are flushed before the row that names them: a crash in between leaves slots that no
+    // row names, and the next reservation overwrites them.
     const block = await this.#db.transact(async (tx) => {
-      if (!(await lockLiveTenant(tx, tenant_id)))
-        throw new KeyringError('tenant_key_missing', `no key for tenant ${tenant_id}`)
-      const from = Math.max(await nextNumber(tx, owner), options.at_least)
-      const first = await firstFreeNumber(tx, owner, { from, count })
+      const first = await chooseBlock(tx, owner, { at_least: options.at_least, count })
       const slot = await takeSlots(tx, count)
       this.#slots.write(slot, secrets)
       await insertBlock(tx, owner, { first, count, slot })
@@ -118,7 +104,7 @@ export class SlotStore implements SecretStore {
     this.#erase(owner, await locate(this.#db, this.#index, { owner, numbers }), numbers)
   }
 
-  /** No more secrets are made once the row is empty; the wrapped keys lie in the log until then. */
+  /** No secret is made once the row is empty. SQLite's log keeps the wrapped keys until the end. */
   async destroyTenant(tenant_id: string): Promise<void> {
     await this.#db.transact((tx) => upsertTenants(tx, [destroyedRow(tenant_id)]))
     await this.#removeSecrets(tenant_id)
@@ -175,7 +161,7 @@ export class SlotStore implements SecretStore {
   }
 
   #secretTx(tx: KeyringTx): SecretTx {
-    // Of its own: blocks of a transaction that fails must not stay in the store's index.
+    // Blocks of a transaction that fails must not stay in the store's own index.
     const index = new BlockIndex(tx)
     const load = async (owner: SecretOwner, numbers: readonly number[]) =>
       this.#readSlots(await locate(tx, index, { owner, numbers }))
@@ -216,7 +202,7 @@ export class SlotStore implements SecretStore {
     return true
   }
 
-  #secretAt(owner: BlockOwner, block: BlockRow, number: number): Buffer {
+  #secretAt(owner: BlockOwner, block: SlotBlock, number: number): Buffer {
     if (!Number.isInteger(number) || number < block.first || number >= block.first + block.count)
       throw new KeyringError('bad_argument', `number ${number} is not of this block`)
     const slot = block.slot + number - block.first
@@ -255,7 +241,7 @@ export class SlotStore implements SecretStore {
     for (const number of numbers) this.#memory.wipe(keyOf({ tenant_id, kind }), number)
   }
 
-  /** Each slot is read again before the rows that say where it lies are deleted. */
+  /** Reads each slot again before it deletes the rows that name the slots. */
   async #removeSecrets(tenant_id: string): Promise<void> {
     for (const kind of KINDS) {
       const owner = { tenant_id, kind }
@@ -267,7 +253,7 @@ export class SlotStore implements SecretStore {
     await this.#db.truncateLog()
   }
 
-  #eraseBlock({ slot, count }: BlockRow): void {
+  #eraseBlock({ slot, count }: SlotBlock): void {
     for (let start = slot; start < slot + count; start += RUN_SLOTS_MAX) {
       const run = { start, end: Math.min(start + RUN_SLOTS_MAX, slot + count) }
       this.#slots.erase([run])

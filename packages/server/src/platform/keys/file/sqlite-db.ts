@@ -3,15 +3,16 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { createQueryId, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
+import type { Query } from '../../db/tenant-db.ts'
+import { type KeyringDb, type KeyringTx, keyringBuilder } from '../core/database.ts'
 import { PRIVATE_FILE } from '../durable-file.ts'
 import { KeyringError } from '../keyring-error.ts'
-import { type KeyringDb, type KeyringTx, keyringBuilder, type Query } from '../shared/database.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.sql.ts'
 
 const LOCK_WAIT_MS = 5000
 const STATEMENTS_MAX = 200
 
-// A transaction of SQLite has the whole file: rows need no locks, and SQLite has no words for them.
+// A transaction of SQLite locks the whole file; there is no syntax for row locks.
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier !== 'ForUpdate' && node.modifier !== 'ForShare')
@@ -23,7 +24,7 @@ const compiler = new Compiler()
 
 /**
  * Statements run synchronously underneath. Reads and transactions run one after another, so that
- * nobody sees or joins a transaction that is not committed.
+ * no caller sees or joins a transaction that is not committed.
  */
 export class SqliteDb implements KeyringDb {
   readonly shared = false
@@ -100,6 +101,7 @@ export class SqliteDb implements KeyringDb {
     this.#db.close()
   }
 
+  // Each caller continues before the next work begins.
   #inOrder<T>(work: () => T | Promise<T>): Promise<T> {
     const result = this.#last.then(work)
     this.#last = result.catch(() => undefined)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDatabase } from '../../../testing/postgres.ts'
-import { withPostgres } from '../../db/postgres-connection.ts'
+import { withPostgres } from '../../db/postgres/connection.ts'
 import { TABLES } from '../file/schema.sql.ts'
 import { migratePostgresKeyring } from '../postgres/open-postgres-keyring.ts'
 import { EMPTY_AT_FIRST, PLAIN_TABLES } from './import.sql.ts'

@@ -1,21 +1,21 @@
 // Imports an embedded keyring into PostgreSQL in one transaction: all of it or nothing.
 
-import { type BlockOwner, listBlocks, listDaysBefore } from '../file/blocks.sql.ts'
+import { type BlockOwner, insertBlock } from '../core/blocks.sql.ts'
+import { DAYS } from '../core/day-keys.ts'
+import { insertInstance, rewrapInstance } from '../core/instance.sql.ts'
+import { rewrapSeed } from '../core/signing-key-rows.ts'
+import { insertSigningKey, listSigningKeys } from '../core/signing-keys.sql.ts'
+import { isDestroyed, rewrapTenantRow } from '../core/tenant-rows.ts'
+import { insertTenant, listTenantRows } from '../core/tenants.sql.ts'
+import { listBlocks, listDaysBefore } from '../file/slots.sql.ts'
 import { KeyringError } from '../keyring-error.ts'
-import { insertBlock } from '../postgres/blocks.sql.ts'
 import { KeyringPg, type PgTx } from '../postgres/keyring-pg.ts'
 import { SCHEMA } from '../postgres/open-postgres-keyring.ts'
 import { migrateSchema } from '../postgres/schema.sql.ts'
 import { insertSecrets, type Sealing } from '../postgres/secrets.sql.ts'
 import { insertWrapKey, KEYRING_OWN, newWrapKey, openWrapKey } from '../postgres/wrap-keys.sql.ts'
+import type { NumberedSecret } from '../secret-bytes.ts'
 import { isErased, secretIn } from '../secret-bytes.ts'
-import { DAYS } from '../shared/day-keys.ts'
-import { insertInstance, rewrapInstance } from '../shared/instance.sql.ts'
-import type { NumberedSecret } from '../shared/secret-store.ts'
-import { rewrapSeed } from '../shared/signing-key-rows.ts'
-import { insertSigningKey, listSigningKeys } from '../shared/signing-keys.sql.ts'
-import { isDestroyed, rewrapTenantRow } from '../shared/tenant-rows.ts'
-import { insertTenant, listTenantRows } from '../shared/tenants.sql.ts'
 import { type MasterHolder, type MasterRotation, masterKeyObject } from '../wrap.ts'
 import {
   findOwner,
@@ -134,7 +134,7 @@ async function importTenants(
       for (const kind of KINDS) {
         const owner = { tenant_id: row.tenant_id, kind }
         for (const { first, count } of await listBlocks(source.db, owner, 0))
-          await insertBlock(tx, owner, { first, end: first + count })
+          await insertBlock(tx, owner, { first, count })
         for await (const { alive } of secretPages(source, owner)) {
           if (alive.length > 0) await insertSecrets(tx, owner, sealing, alive)
           done += alive.length

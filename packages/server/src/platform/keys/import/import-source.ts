@@ -1,6 +1,8 @@
 // Opens the embedded keyring that is taken into PostgreSQL: read only, and complete.
 
 import { existsSync } from 'node:fs'
+import type { KeyringQueries } from '../core/database.ts'
+import { type InstanceRow, requireInstance } from '../core/instance.sql.ts'
 import {
   closeKeyringFiles,
   type KeyringFiles,
@@ -11,8 +13,6 @@ import { KeyringError } from '../keyring-error.ts'
 import { findEntries, keyOf, listRequestedEntries } from '../ledger/ledger.sql.ts'
 import { LedgerCopy } from '../ledger/ledger-copy.ts'
 import { selectUnclaimed } from '../ledger/parts.sql.ts'
-import type { KeyringQueries } from '../shared/database.ts'
-import { type InstanceRow, requireInstance } from '../shared/instance.sql.ts'
 import { type MasterHolder, masterKeyObject } from '../wrap.ts'
 
 export interface KeyringSource extends KeyringFiles {

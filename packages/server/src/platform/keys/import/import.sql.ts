@@ -1,8 +1,8 @@
 // Queries that copy the tables of an embedded keyring that hold nothing wrapped.
 
 import { type Kysely, sql } from 'kysely'
+import type { KeyringQueries, KeyringTx } from '../core/database.ts'
 import type { PgQueries, PgTx } from '../postgres/keyring-pg.ts'
-import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
 
 export interface PlainTable {
   readonly name: string
@@ -11,7 +11,7 @@ export interface PlainTable {
   readonly key: readonly string[]
 }
 
-export type Cell = string | number | null
+type Cell = string | number | null
 export type PlainRow = Readonly<Record<string, Cell>>
 
 const PAGE = 200
@@ -91,7 +91,7 @@ function plainTables(db: KeyringQueries): Kysely<Record<string, PlainRow>> {
   return db.tables as unknown as Kysely<Record<string, PlainRow>>
 }
 
-/** Every table that is empty in a keyring nobody has opened. */
+/** Every table that is empty in a keyring that was migrated and never opened. */
 export const EMPTY_AT_FIRST: readonly string[] = [
   'instance',
   'tenants',

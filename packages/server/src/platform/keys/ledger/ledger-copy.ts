@@ -1,13 +1,13 @@
 // The copy of ledger and checkpoints outside the data: one JSON line per change, never rewritten.
 //
-// A line is the whole entry as it stood after the change, with `v` and the keyring's
-// `instance_id`, without `ledger_id`. A later line of the same subject replaces an earlier one.
+// A line is the whole entry after the change, with `v` and the keyring's `instance_id`, without
+// `ledger_id`. A later line of the same subject replaces an earlier one.
 // A line with `part` is a part of a plan: it counts once a later line claims its `parts_id`.
 // A line with `checkpoint` is a signed checkpoint of a tenant's log: the newest one counts.
 //
-// What a failed write left is never cut off by whoever finds it: another process may be writing
-// there. It is ended with `#torn` and the SHA-256 (hex) of what stands before that on its line,
-// which says that it was found without its newline and so never acknowledged.
+// A process never cuts off the remains of a failed write: another process may be writing there. It
+// ends the line with `#torn` and the SHA-256 (hex) of what precedes that mark on the line, which
+// records that the line had no newline and so was never acknowledged.
 
 import { createHash } from 'node:crypto'
 import {
@@ -25,7 +25,7 @@ import { PRIVATE_FILE, syncDirectory } from '../durable-file.ts'
 import type { LedgerEntry, LedgerPart, TenantCheckpoint } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 
-/** What a copy holds of an entry: its number is each keyring's own. */
+/** An entry without its number, which is each keyring's own. */
 export type CopiedEntry = Omit<LedgerEntry, 'ledger_id'>
 
 /** What is appended as one line. */
@@ -41,8 +41,9 @@ export class LedgerCopy {
   readonly #path: string
   readonly #instance_id: string
   readonly #fd: number
-  /** Where the file ended after the last write of ours. */
+  /** Where the file ended after this process's last write. */
   #end: number | undefined
+  #closed = false
 
   private constructor(path: string, instance_id: string, fd: number) {
     this.#path = path
@@ -62,10 +63,9 @@ export class LedgerCopy {
   }
 
   /**
-   * Every entry and part of this keyring, oldest first; lines of other keyrings are passed over.
-   * So is a torn line, which was never acknowledged. `ledger_copy_damaged` for any other line
-   * that does not read: skipping it could revive what it says was erased. Changes nothing, so
-   * that others may append meanwhile.
+   * Every entry and part of this keyring, oldest first. Skips lines of other keyrings and torn
+   * lines, which were never acknowledged. `ledger_copy_damaged` for any other unreadable line:
+   * skipping it could restore what it erased. Changes nothing, so others may append meanwhile.
    */
   *read(): Generator<CopiedEntry | LedgerPart> {
     for (const line of this.#lines()) if (!('checkpoint' in line)) yield line
@@ -93,15 +93,17 @@ export class LedgerCopy {
   }
 
   /**
-   * Durable when it returns. When it fails, lines or a piece of one may stay: what they say was
-   * asked for, and nobody was told that it is done.
+   * Durable when it returns. When it fails, lines or a part of one may stay: the change was
+   * requested and not acknowledged.
    */
   append(changes: readonly CopiedChange[]): void {
     if (changes.length === 0) return
     const lines = changes.map((change) => this.#lineOf(change)).join('')
     try {
-      // One write, which the system does not mix with others: what is cut short is not gone on
-      // with, for another line may stand behind it by then.
+      // The system may have given the number of a closed file to another one.
+      if (this.#closed) throw new Error('the copy is closed')
+      // One write, which the system does not mix with others. A short write is not continued:
+      // another line may follow it by then.
       const bytes = Buffer.from(endingOf(lastLine(this.#fd)) + lines)
       const before = this.size
       const written = writeSync(this.#fd, bytes)
@@ -114,12 +116,12 @@ export class LedgerCopy {
   }
 
   /**
-   * Takes back what was appended since, if it still is the end of the file and can be cut. For
-   * a keyring of one process only: between the look and the cut another one could append.
+   * Removes what was appended since, if it still is the end of the file. For a keyring of one
+   * process only: between the check and the truncation another one could append.
    */
   rewind(size: number): void {
     try {
-      if (this.size !== this.#end) return
+      if (this.#closed || this.size !== this.#end) return
       ftruncateSync(this.#fd, size)
       fsyncSync(this.#fd)
     } catch {
@@ -128,17 +130,18 @@ export class LedgerCopy {
   }
 
   close(): void {
+    this.#closed = true
     closeSync(this.#fd)
   }
 
   #lineOf(change: CopiedChange): string {
     const head = { v: VERSION, instance_id: this.#instance_id }
-    // A number is each keyring's own: left out.
+    // Without the number, which is each keyring's own.
     return `${JSON.stringify({ ...head, ...change, ledger_id: undefined })}\n`
   }
 }
 
-/** What goes before further lines: the end of a line that lacks it. */
+/** What precedes further lines: the end of a line that lacks it. */
 function endingOf(last: Buffer): string {
   if (last.length === 0) return ''
   // One that only lost its newline counts.
@@ -146,8 +149,8 @@ function endingOf(last: Buffer): string {
 }
 
 /**
- * A line that is no entry and says so. Without anything before the mark, or quite empty, it was
- * written by a process that took a line for torn whose end came after all.
+ * Whether the line is marked as torn. An empty line, or a mark alone, comes from a process that
+ * found a line torn whose end was written later.
  */
 function isTorn(line: Buffer): boolean {
   if (line.length === 0) return true
@@ -167,7 +170,7 @@ interface Line {
 function* linesOf(fd: number): Generator<Line> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
   let rest = Buffer.alloc(0)
-  // A device can be read without end; only what a file holds is lines.
+  // Reading a device never ends: only the bytes of a file are lines.
   const size = fstatSync(fd).size
   for (let at = 0; at < size; ) {
     const read = readSync(fd, chunk, 0, Math.min(chunk.length, size - at), at)
@@ -184,7 +187,7 @@ function* linesOf(fd: number): Generator<Line> {
   if (rest.length > 0) yield { bytes: rest, whole: false }
 }
 
-/** What stands behind the last newline: nothing, as a rule. */
+/** What follows the last newline: usually nothing. */
 function lastLine(fd: number): Buffer {
   let last = Buffer.alloc(0)
   for (let at = fstatSync(fd).size; at > 0; ) {
@@ -213,7 +216,7 @@ function parseLine(bytes: Buffer): Parsed | null {
     return null
   }
   if (typeof value !== 'object' || value === null) return null
-  // Parse boundary: the members that steer destruction are checked, the rest is only stored.
+  // Parse boundary: the members that control destruction are checked, the rest is only stored.
   const line = value as Record<string, unknown>
   const { v, instance_id, ...members } = line
   if (v !== VERSION || typeof instance_id !== 'string') return null

@@ -1,6 +1,8 @@
 // Queries on the erasure ledger.
 
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import { chunksOf, type KeyringQueries, type KeyringTx } from '../core/database.ts'
+import type { KeyringTables, LedgerSecretRow } from '../core/tables.ts'
 import type {
   LedgerCompletion,
   LedgerCount,
@@ -9,35 +11,19 @@ import type {
   NewLedgerEntry,
   SecretRef,
 } from '../keyring.ts'
-import { chunksOf, type KeyringQueries, type KeyringTx } from '../shared/database.ts'
-import type { LedgerSecretRow } from '../shared/secret-store.ts'
 
 /** Rows written or looked up by one statement. */
 const CHUNK = 500
 const DECIMAL = /^(0|[1-9]\d{0,15})$/
 
-/** What tells an entry from all others. */
-export type LedgerSubject = Pick<NewLedgerEntry, 'tenant_id' | 'subject_kind' | 'subject'>
+/** What identifies an entry. */
+type LedgerSubject = Pick<NewLedgerEntry, 'tenant_id' | 'subject_kind' | 'subject'>
 
 export function keyOf({ tenant_id, subject_kind, subject }: LedgerSubject): string {
   return JSON.stringify([tenant_id, subject_kind, subject])
 }
 
-interface LedgerRow {
-  readonly ledger_id: number
-  readonly tenant_id: string
-  readonly subject_kind: LedgerSubjectKind
-  readonly subject: string
-  readonly store_id: string | null
-  readonly destroys: string
-  readonly state: 'requested' | 'completed'
-  readonly requested_us: number
-  readonly completed_us: number | null
-  readonly plan: string
-  readonly parts_id: string | null
-  readonly parts: number
-  readonly certificate: string | null
-}
+type LedgerRow = Selectable<KeyringTables['ledger']>
 
 const selectEntries = (db: KeyringQueries) => db.tables.selectFrom('ledger').selectAll()
 
@@ -150,7 +136,8 @@ export async function updateCompleted(
   for (const chunk of chunksOf(completions, CHUNK)) {
     const rows = chunk.map(
       ({ ledger_id, certificate, completed_us }) =>
-        sql`(cast(${ledger_id} as bigint), ${jsonText(certificate)}, cast(${completed_us} as bigint))`,
+        sql`(cast(${ledger_id} as bigint), ${jsonText(certificate)},
+          cast(${completed_us} as bigint))`,
     )
     // Both engines name the columns of a list of rows so.
     const done = sql<{

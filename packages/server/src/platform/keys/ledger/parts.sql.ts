@@ -1,15 +1,15 @@
 // Queries on parts of plans in the ledger, and on the secrets their records are renewed under.
 
 import { sql } from 'kysely'
+import { chunksOf, type KeyringQueries, type KeyringTx } from '../core/database.ts'
+import type { RenewalRow } from '../core/tables.ts'
 import type { LedgerPart, LedgerParts } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
-import { chunksOf, type KeyringQueries, type KeyringTx } from '../shared/database.ts'
-import type { RenewalRow } from '../shared/secret-store.ts'
 
 const CHUNK = 500
 
 /**
- * @param process_id the process that adds to the plan, where processes are told apart; null when
+ * @param process_id the process that adds to the plan, where several share the keyring; null when
  * the part comes from a ledger copy
  * @returns false: the part is there already
  */
@@ -37,7 +37,7 @@ export async function insertPart(
   return true
 }
 
-export async function findPart(
+async function findPart(
   db: KeyringQueries,
   parts_id: string,
   part: number,

@@ -1,8 +1,8 @@
 // What opening a keyring does before it is used: it catches up with the ledger and its copy.
 
-import type { KeyringTx } from '../shared/database.ts'
-import type { SecretStore, SecretTx } from '../shared/secret-store.ts'
-import { syncCheckpoints } from './checkpoints.ts'
+import type { KeyringTx } from '../core/database.ts'
+import type { SecretStore, SecretTx } from '../core/secret-store.ts'
+import { syncCheckpoints } from './checkpoints.sql.ts'
 import type { LedgerStorage } from './ledger.ts'
 import { dropPlan, installRenewed } from './renewals.ts'
 import { backfillCopy, type CopyComparison, compareCopy, mergeCopy } from './sync-copy.ts'

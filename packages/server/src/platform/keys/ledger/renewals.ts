@@ -1,4 +1,4 @@
-// Renewed record secrets: a record that is sealed again gets a new secret, and the old is destroyed.
+// Renewed record secrets: sealing a record again gives it a new secret and destroys the old one.
 //
 // A keyring restored from an older backup has the old secret and not the new one, while the ledger
 // that it replays has the record sealed under the new one. So the ledger keeps the new secret,
@@ -6,17 +6,18 @@
 // destroyed.
 
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
+import type { KeyringQueries, KeyringTx } from '../core/database.ts'
+import type { SecretOwner, SecretTx } from '../core/secret-store.ts'
+import type { RenewalRow } from '../core/tables.ts'
 import type { Renewal } from '../keyring.ts'
 import { open, SealError, seal } from '../seal.ts'
 import { copySecret } from '../secret-bytes.ts'
-import type { KeyringQueries, KeyringTx } from '../shared/database.ts'
-import type { RenewalRow, SecretOwner, SecretTx } from '../shared/secret-store.ts'
 import { deleteParts, listRenewals } from './parts.sql.ts'
 
 const DOMAIN = 'custos/renewed-secret/v1\n'
 const PAGE = 1_000
 
-export type RenewedNumbers = Pick<RenewalRow, 'tenant_id' | 'number' | 'renewed_as'>
+type RenewedNumbers = Pick<RenewalRow, 'tenant_id' | 'number' | 'renewed_as'>
 
 /** @param old 32 bytes, `number`'s @param next 32 bytes, those of `renewed_as` */
 export function sealRenewed(renewed: RenewedNumbers, old: Buffer, next: Buffer): Renewal {
@@ -26,7 +27,7 @@ export function sealRenewed(renewed: RenewedNumbers, old: Buffer, next: Buffer):
 }
 
 /** null: this is not the secret the box was sealed under. */
-export function openRenewed(row: RenewalRow, old: Buffer): Buffer | null {
+function openRenewed(row: RenewalRow, old: Buffer): Buffer | null {
   try {
     return open(boxKey(old), associatedData(row), Buffer.from(row.box, 'base64'))
   } catch (error) {

@@ -1,14 +1,15 @@
 // Brings the ledger and its copy to the same entries, when the keyring is opened.
 //
-// The copy grows with all that was ever erased, and whoever locks the ledger delays the erasures
-// and checkpoints of every process. So the two are compared without a lock, which is safe because
+// The copy grows with all that was ever erased, and a locked ledger delays the erasures and
+// checkpoints of every process. So the two are compared without a lock, which is safe because
 // neither ever loses a line or a row; only the differences are then transferred, under the lock.
 
+import type { KeyringTx } from '../core/database.ts'
 import type { LedgerEntry, LedgerPart } from '../keyring.ts'
-import type { KeyringTx } from '../shared/database.ts'
 import { findEntries, keyOf, listEntries, updateCompleted } from './ledger.sql.ts'
-import { completionsOf, insertClaiming, type LedgerOrder, type LedgerStorage } from './ledger.ts'
+import { completionsOf, insertClaiming, type LedgerStorage } from './ledger.ts'
 import type { CopiedEntry, LedgerCopy } from './ledger-copy.ts'
+import type { LedgerOrder } from './ledger-order.sql.ts'
 import { insertPart, loadPart } from './parts.sql.ts'
 
 const PAGE = 500
@@ -55,7 +56,7 @@ export async function compareCopy(
   return { entries, parts, incoming, unclaimed, last_id }
 }
 
-/** Entries in pages, and the parts that stand before the last of them. */
+/** Entries in pages, and the parts that precede the last of them. */
 function* pagesOf(copy: LedgerCopy): Generator<{ page: CopiedEntry[]; parts: LedgerPart[] }> {
   let [page, parts]: [CopiedEntry[], LedgerPart[]] = [[], []]
   for (const line of copy.read()) {
@@ -80,7 +81,7 @@ export async function mergeCopy(
 ): Promise<number> {
   const touched = new Set<string>()
   for (const { page, parts } of pagesOf(copy)) {
-    // All parts that an entry of the page may claim stand before it.
+    // All parts that an entry of the page may claim precede it.
     for (const part of parts) if (unclaimed.has(part.parts_id)) await insertPart(tx, part, null)
     const missing = page.filter((line) => incoming.has(keyOf(line)))
     for (const key of await mergePage(tx, order, missing)) touched.add(key)

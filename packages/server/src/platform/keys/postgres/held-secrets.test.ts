@@ -1,4 +1,4 @@
-// Secrets in memory: there for a second, and wiped, not just forgotten.
+// Secrets in memory: kept for a second, then overwritten.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { HeldSecrets, PERIOD_MS } from './held-secrets.ts'
 const FACTS = { tenant_id: 'acme', kind: 'fact' } as const
 const one = { number: 1, secret: Buffer.alloc(32, 7) }
 
-test('a secret read is found for at most a second, whether or not anybody wipes', () => {
+test('a secret read is found for at most a second, whether or not expired ones are wiped', () => {
   for (const start of [0, 1, PERIOD_MS - 1]) {
     let now_ms = 0
     const held = new HeldSecrets(() => now_ms)
@@ -35,7 +35,7 @@ test('a secret read is found for at most a second, whether or not anybody wipes'
 test('what is wiped is wiped in the buffer itself, in the block and among the reads', () => {
   const held = new HeldSecrets(() => 0)
   const secrets = Buffer.alloc(3 * 32, 9)
-  const block = held.block(FACTS, { first: 5, end: 8 }, secrets)
+  const block = held.block(FACTS, 5, secrets)
   held.keep(FACTS, { number: 6, secret: block.secretAt(6) })
   held.wipe({ ...FACTS, tenant_id: 'other' }, [6])
   assert.ok(held.find(FACTS, 6))
@@ -47,13 +47,13 @@ test('what is wiped is wiped in the buffer itself, in the block and among the re
   assert.deepEqual(secrets, Buffer.alloc(96))
 })
 
-test('a block is wiped once nobody has it, not while somebody has its function', async () => {
+test('a block is wiped once nothing refers to it or to its function', async () => {
   setFlagsFromString('--expose-gc')
   const gc: () => void = runInNewContext('gc')
   const held = new HeldSecrets(() => 0)
   const [gone, kept] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
-  held.block(FACTS, { first: 1, end: 2 }, gone)
-  const { secretAt } = held.block(FACTS, { first: 2, end: 3 }, kept)
+  held.block(FACTS, 1, gone)
+  const { secretAt } = held.block(FACTS, 2, kept)
   while (gone[0] !== 0) {
     gc()
     await setImmediate()

@@ -1,17 +1,20 @@
 // Secrets in this process's memory: those of blocks it reserved, and those read in the last second.
 
+import type { SecretOwner } from '../core/secret-store.ts'
 import type { SecretBlock } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
-import { copySecret, isErased, secretIn } from '../secret-bytes.ts'
-import type { NumberedSecret, SecretOwner } from '../shared/secret-store.ts'
-import type { NumberRange } from './blocks.sql.ts'
+import type { NumberedSecret } from '../secret-bytes.ts'
+import { copySecret, isErased, SECRET_BYTES, secretIn } from '../secret-bytes.ts'
 
 /** A secret that was read is kept for one to two periods, then wiped. */
 export const PERIOD_MS = 500
 const RECENT_MAX = 100_000
 
-interface HeldBlock extends NumberRange {
+interface HeldBlock {
   readonly owner: SecretOwner
+  /** Numbers `first … end-1`. */
+  readonly first: number
+  readonly end: number
   readonly secrets: Buffer
 }
 
@@ -33,15 +36,16 @@ export class HeldSecrets {
     this.#period_began_ms = now_ms()
   }
 
-  /** Takes over `secrets`: those of the range, one after another. */
-  block(owner: SecretOwner, { first, end }: NumberRange, secrets: Buffer): SecretBlock {
-    const held: HeldBlock = { owner, first, end, secrets }
+  /** Takes over `secrets`: those of the numbers from `first` on, one after another. */
+  block(owner: SecretOwner, first: number, secrets: Buffer): SecretBlock {
+    const count = secrets.length / SECRET_BYTES
+    const held: HeldBlock = { owner, first, end: first + count, secrets }
     const key = keyOf(owner)
     const blocks = this.#blocks.get(key) ?? new Set()
     this.#blocks.set(key, blocks.add(held))
     const block: SecretBlock = {
       first,
-      count: end - first,
+      count,
       // Through `block`, so that this function alone keeps the block alive.
       secretAt: (number) => secretOfBlock(held, number, block.first),
     }

@@ -2,15 +2,14 @@
 
 import pg from 'pg'
 import { compilePostgres } from '../../db/builder.ts'
-import { KeyringError } from '../keyring-error.ts'
+import type { Query } from '../../db/tenant-db.ts'
 import {
-  type KeyringBuilder,
   type KeyringDb,
   type KeyringQueries,
   type KeyringTx,
   keyringBuilder,
-  type Query,
-} from '../shared/database.ts'
+} from '../core/database.ts'
+import { KeyringError } from '../keyring-error.ts'
 import { connectionErrorOf, isRetryable, keyringErrorOf } from './pg-errors.ts'
 
 const CONNECTIONS_MAX = 4
@@ -21,20 +20,15 @@ const ATTEMPTS_MAX = 5
 const INT8_OID = 20
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
-// Settings hold for the transaction only: a pooler may give the connection to somebody else next.
-// A weaker synchronous_commit would acknowledge what a crash can still take back.
+// Settings apply to the transaction only: a pooler may give the connection to another client next.
+// A weaker synchronous_commit would acknowledge what a crash can still undo.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('synchronous_commit', 'on', true)
   WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');
 SET LOCAL lock_timeout = '10s';
 SET LOCAL idle_in_transaction_session_timeout = '60s'`
 
-export type PgValue =
-  | string
-  | number
-  | null
-  | Uint8Array
-  | readonly (string | number | Buffer | null)[]
+type PgValue = string | number | null | Uint8Array | readonly (string | number | Buffer | null)[]
 
 /** Also runs SQL text in which `keyring.` stands for the keyring's schema. */
 export interface PgQueries extends KeyringQueries {
@@ -44,67 +38,65 @@ export interface PgQueries extends KeyringQueries {
 
 type Runner = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
 
-/** The keyring's schema in queries of either form. */
-interface SchemaName {
-  readonly tables: KeyringBuilder
-  qualify(sql: string): string
+interface Result<Row> {
+  readonly rows: Row[]
+  readonly rowCount: number | null
 }
 
 class Queries implements PgQueries {
-  readonly tables: KeyringBuilder
+  readonly schema: string
+  readonly tables: KeyringQueries['tables']
   readonly #runner: Runner
-  readonly #qualify: (sql: string) => string
 
-  constructor(runner: Runner, { tables, qualify }: SchemaName) {
-    this.tables = tables
+  constructor(runner: Runner, schema: string) {
+    this.schema = schema
+    this.tables = keyringBuilder.withSchema(schema)
     this.#runner = runner
-    this.#qualify = qualify
   }
 
   async all<O>(query: Query<O>): Promise<O[]> {
-    return (await this.#runBuilt(query)).rows
+    return (await this.runBuilt(query)).rows
   }
 
   async first<O>(query: Query<O>): Promise<O | undefined> {
-    return (await this.#runBuilt(query)).rows[0]
-  }
-
-  /** Rows changed. */
-  async run(query: Query<unknown>): Promise<number> {
-    return (await this.#runBuilt(query)).rowCount ?? 0
+    return (await this.runBuilt(query)).rows[0]
   }
 
   async query<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
-    return (await this.#runText<Row>(this.#qualify(sql), values)).rows
+    return (await this.runText<Row>(sql, values)).rows
   }
 
   async queryFirst<Row extends object>(
     sql: string,
     ...values: PgValue[]
   ): Promise<Row | undefined> {
-    return (await this.#runText<Row>(this.#qualify(sql), values)).rows[0]
+    return (await this.runText<Row>(sql, values)).rows[0]
   }
 
-  /** Rows changed. */
-  async execute(sql: string, ...values: PgValue[]): Promise<number> {
-    return (await this.#runText(this.#qualify(sql), values)).rowCount ?? 0
-  }
-
-  async #runBuilt<O>(query: Query<O>): Promise<{ rows: O[]; rowCount: number | null }> {
+  protected async runBuilt<O>(query: Query<O>): Promise<Result<O>> {
     const { sql, parameters } = compilePostgres(query)
-    const { rows, rowCount } = await this.#runText(sql, parameters)
+    const { rows, rowCount } = await this.#run<object>(sql, parameters)
     // Parse boundary: the types of the tables say what a row of the query is.
     return { rows: rows as O[], rowCount }
   }
 
-  async #runText<Row extends object>(
-    text: string,
-    values: readonly unknown[],
-  ): Promise<pg.QueryResult<Row>> {
+  protected runText<Row extends object>(
+    sql: string,
+    values: readonly PgValue[],
+  ): Promise<Result<Row>> {
+    return this.#run<Row>(sql.replaceAll('keyring.', `"${this.schema}".`), values)
+  }
+
+  /** Outside a transaction errors of the server are final; inside, `transact` may retry. */
+  protected errorOf(error: unknown): unknown {
+    return keyringErrorOf(error)
+  }
+
+  async #run<Row extends object>(text: string, values: readonly unknown[]): Promise<Result<Row>> {
     try {
       return await this.#runner.query<Row>(text, [...values])
     } catch (error) {
-      throw connectionErrorOf(error)
+      throw this.errorOf(connectionErrorOf(error))
     }
   }
 }
@@ -112,59 +104,47 @@ class Queries implements PgQueries {
 /** Inside a transaction of `KeyringPg.transact`, which alone makes one. */
 export class PgTx extends Queries implements KeyringTx {
   readonly is_transaction = true
+
+  /** Rows changed. */
+  async run(query: Query<unknown>): Promise<number> {
+    return (await this.runBuilt(query)).rowCount ?? 0
+  }
+
+  /** Rows changed. */
+  async execute(sql: string, ...values: PgValue[]): Promise<number> {
+    return (await this.runText(sql, values)).rowCount ?? 0
+  }
+
+  protected override errorOf(error: unknown): unknown {
+    return error
+  }
 }
 
-export interface KeyringPgOptions {
+interface KeyringPgOptions {
   readonly url: string
   readonly schema: string
   readonly read_only: boolean
 }
 
-export class KeyringPg implements PgQueries, KeyringDb {
+export class KeyringPg extends Queries implements KeyringDb {
   readonly shared = true
-  readonly schema: string
-  readonly tables: KeyringBuilder
   readonly #url: string
   readonly #pool: pg.Pool
-  readonly #queries: Queries
-  readonly #names: SchemaName
   readonly #read_only: boolean
 
   constructor({ url, schema, read_only }: KeyringPgOptions) {
     if (!SCHEMA_NAME.test(schema))
       throw new KeyringError('bad_argument', 'the keyring schema must be a plain lower-case name')
-    this.schema = schema
-    this.tables = keyringBuilder.withSchema(schema)
+    const pool = poolOf(url)
+    super(pool, schema)
     this.#url = url
+    this.#pool = pool
     this.#read_only = read_only
-    this.#pool = poolOf(url)
-    const qualify = (sql: string) => sql.replaceAll('keyring.', `"${schema}".`)
-    this.#names = { tables: this.tables, qualify }
-    this.#queries = new Queries(this.#pool, this.#names)
-  }
-
-  async all<O>(query: Query<O>): Promise<O[]> {
-    return this.#queries.all(query).catch(rethrow)
-  }
-
-  async first<O>(query: Query<O>): Promise<O | undefined> {
-    return this.#queries.first(query).catch(rethrow)
-  }
-
-  async query<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]> {
-    return this.#queries.query<Row>(sql, ...values).catch(rethrow)
-  }
-
-  async queryFirst<Row extends object>(
-    sql: string,
-    ...values: PgValue[]
-  ): Promise<Row | undefined> {
-    return this.#queries.queryFirst<Row>(sql, ...values).catch(rethrow)
   }
 
   /**
    * Durable when it resolves; a throw leaves nothing behind, but for a connection that breaks
-   * during the commit: then nobody knows. The unit may be run again.
+   * during the commit: then the outcome is unknown. The unit may be run again.
    */
   async transact<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
     this.#requireWritable()
@@ -190,7 +170,7 @@ export class KeyringPg implements PgQueries, KeyringDb {
       await client.connect()
       return await work(client)
     } catch (error) {
-      return rethrow(connectionErrorOf(error))
+      throw keyringErrorOf(connectionErrorOf(error))
     } finally {
       await client.end().catch(() => undefined)
     }
@@ -202,7 +182,7 @@ export class KeyringPg implements PgQueries, KeyringDb {
 
   async #attempt<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
     const client = await this.#connect()
-    const tx = new PgTx(client, this.#names)
+    const tx = new PgTx(client, this.schema)
     let broken = true
     try {
       await tx.execute(BEGIN)
@@ -236,17 +216,13 @@ export class KeyringPg implements PgQueries, KeyringDb {
 const yes = (): boolean => true
 const no = (): boolean => false
 
-function rethrow(error: unknown): never {
-  throw keyringErrorOf(error)
-}
-
-// A transaction that had failed answers COMMIT with ROLLBACK, and that is no error.
+// A failed transaction answers COMMIT with ROLLBACK, without an error.
 async function commit(client: pg.PoolClient): Promise<void> {
   const { command } = await client.query('COMMIT').catch((error: unknown) => {
     throw connectionErrorOf(error)
   })
   if (command !== 'COMMIT')
-    throw new KeyringError('keyring_unavailable', 'the keyring database took the change back')
+    throw new KeyringError('keyring_unavailable', 'the keyring database rolled the change back')
 }
 
 function settingsOf(url: string): pg.ClientConfig {
@@ -264,7 +240,7 @@ function settingsOf(url: string): pg.ClientConfig {
 
 function poolOf(url: string): pg.Pool {
   const pool = new pg.Pool({ ...settingsOf(url), max: CONNECTIONS_MAX })
-  // A connection that ends between two uses is replaced; whoever uses a broken one is told.
+  // The pool replaces a connection that ends between two uses; a query on a broken one fails.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool

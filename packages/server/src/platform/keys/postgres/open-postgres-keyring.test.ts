@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCuttingProxy } from '../../../testing/cutting-proxy.ts'
 import { findPgbouncer, startPgbouncer } from '../../../testing/pgbouncer.ts'
-import { SigningKeys } from '../shared/signing-keys.ts'
+import { SigningKeys } from '../core/signing-keys.ts'
 import { erasureOf, linesOf } from '../testing/ledger-cases.ts'
-import { postgresPlace } from '../testing/places.ts'
+import { postgresLocation } from '../testing/locations.ts'
 import { MASTER, NOW_US, tempDirectory } from '../testing/temp-keyring.ts'
 import { masterKeyObject } from '../wrap.ts'
 import { KeyringPg } from './keyring-pg.ts'
@@ -18,41 +18,44 @@ import { migratePostgresKeyring, openPostgresKeyring } from './open-postgres-key
 const given = { master_key: MASTER, now_us: () => NOW_US }
 
 test('a role that may not create a schema is told to run custos migrate', async (t) => {
-  const place = await postgresPlace(t)
-  const guest = await place.createRole([])
+  const location = await postgresLocation(t)
+  const guest = await location.createRole([])
   const refused = { code: 'unsupported_version', message: /custos migrate/ }
-  await assert.rejects(place.open({ url: guest }), refused)
-  assert.equal(await migratePostgresKeyring({ url: place.url }), true)
-  assert.equal(await migratePostgresKeyring({ url: place.url }), false)
+  await assert.rejects(location.open({ url: guest }), refused)
+  assert.equal(await migratePostgresKeyring({ url: location.url }), true)
+  assert.equal(await migratePostgresKeyring({ url: location.url }), false)
 })
 
 test('a role with rights on the tables alone serves a keyring another has made', async (t) => {
-  const place = await postgresPlace(t)
-  await migratePostgresKeyring({ url: place.url })
-  const guest = await place.createRole([
+  const location = await postgresLocation(t)
+  await migratePostgresKeyring({ url: location.url })
+  const guest = await location.createRole([
     'GRANT USAGE ON SCHEMA custos_keyring',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA custos_keyring',
   ])
-  const keyring = await place.open({ url: guest })
+  const keyring = await location.open({ url: guest })
   await keyring.createTenant('acme')
   assert.ok((await keyring.reserve('acme', 'fact', { at_least: 1 })).secretAt(1))
 })
 
 test('a keyring that a newer version has changed is refused', async (t) => {
-  const place = await postgresPlace(t)
-  await place.close(await place.open())
-  await place.query(`INSERT INTO custos_keyring.migrations (name) VALUES ('9999-later')`)
+  const location = await postgresLocation(t)
+  await location.close(await location.open())
+  await location.query(`INSERT INTO custos_keyring.migrations (name) VALUES ('9999-later')`)
   for (const read_only of [true, false])
-    await assert.rejects(place.open({ read_only }), { code: 'unsupported_version' })
+    await assert.rejects(location.open({ read_only }), { code: 'unsupported_version' })
 })
 
 test('keyrings in two schemas of one database know nothing of each other', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, two] = [await place.open({ schema: 'one' }), await place.open({ schema: 'two' })]
+  const location = await postgresLocation(t)
+  const [one, two] = [
+    await location.open({ schema: 'one' }),
+    await location.open({ schema: 'two' }),
+  ]
   assert.notEqual(one.instance_id, two.instance_id)
   await one.createTenant('acme')
   assert.deepEqual(await two.listTenants(), [])
-  await assert.rejects(place.open({ schema: 'a"b' }), { code: 'bad_argument' })
+  await assert.rejects(location.open({ schema: 'a"b' }), { code: 'bad_argument' })
 })
 
 test('a database that does not answer is unavailable, and no password is told', async (t) => {
@@ -77,11 +80,11 @@ test('a database that does not answer is unavailable, and no password is told', 
 })
 
 test('a database that restarts is unavailable until it is back', async (t) => {
-  const place = await postgresPlace(t)
-  const keyring = await place.open()
+  const location = await postgresLocation(t)
+  const keyring = await location.open()
   await keyring.createTenant('acme')
-  const name = new URL(place.url).pathname.slice(1)
-  const postgres = await place.beside()
+  const name = new URL(location.url).pathname.slice(1)
+  const postgres = await location.beside()
   await postgres(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
   await postgres(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
   const unavailable = { code: 'keyring_unavailable' }
@@ -92,11 +95,11 @@ test('a database that restarts is unavailable until it is back', async (t) => {
 })
 
 test('a commit whose answer is lost is no success, and is not done twice', async (t) => {
-  const place = await postgresPlace(t)
+  const location = await postgresLocation(t)
   const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-  const proxy = await openCuttingProxy(place.url)
+  const proxy = await openCuttingProxy(location.url)
   t.after(proxy.close)
-  const cut = await place.open({ url: proxy.url, ledger_copy })
+  const cut = await location.open({ url: proxy.url, ledger_copy })
   await cut.createTenant('acme')
   const block = await cut.reserve('acme', 'fact', { at_least: 1, count: 4 })
   // With its end: READ COMMITTED is at the beginning.
@@ -105,7 +108,7 @@ test('a commit whose answer is lost is no success, and is not done twice', async
   await assert.rejects(cut.ledger.request([erasureOf('2')]), unavailable)
   await assert.rejects(cut.destroySecrets('acme', 'fact', [2]), unavailable)
   assert.throws(() => block.secretAt(2), { code: 'secret_destroyed' })
-  const whole = await place.open({ ledger_copy })
+  const whole = await location.open({ ledger_copy })
   const [row] = await whole.ledger.request([erasureOf('2')])
   assert.equal(row?.ledger_id, 1)
   await whole.destroySecrets('acme', 'fact', [2])
@@ -114,10 +117,10 @@ test('a commit whose answer is lost is no success, and is not done twice', async
   assert.equal(linesOf(ledger_copy).length, 1)
 })
 
-test('a keyring nobody has been able to ask for long signs no more until it is', async (t) => {
-  const place = await postgresPlace(t)
-  await place.close(await place.open())
-  const db = new KeyringPg({ url: place.url, schema: 'custos_keyring', read_only: true })
+test('a keyring that cannot check for changes stops signing until it can', async (t) => {
+  const location = await postgresLocation(t)
+  await location.close(await location.open())
+  const db = new KeyringPg({ url: location.url, schema: 'custos_keyring', read_only: true })
   t.after(() => db.close())
   let now_ms = 0
   const signing = new SigningKeys({
@@ -139,11 +142,11 @@ test('a keyring nobody has been able to ask for long signs no more until it is',
 })
 
 test('a commit waits for the disk where the database would not', async (t) => {
-  const place = await postgresPlace(t)
-  const name = new URL(place.url).pathname.slice(1)
+  const location = await postgresLocation(t)
+  const name = new URL(location.url).pathname.slice(1)
   const setting = async (mode: string) => {
-    await place.query(`ALTER DATABASE ${name} SET synchronous_commit = ${mode}`)
-    const db = new KeyringPg({ url: place.url, schema: 'custos_keyring', read_only: false })
+    await location.query(`ALTER DATABASE ${name} SET synchronous_commit = ${mode}`)
+    const db = new KeyringPg({ url: location.url, schema: 'custos_keyring', read_only: false })
     try {
       return await db.transact((tx) =>
         tx.queryFirst(`SELECT current_setting('synchronous_commit') AS mode`),
@@ -158,8 +161,8 @@ test('a commit waits for the disk where the database would not', async (t) => {
 })
 
 test('a transaction that failed inside is not taken for committed', async (t) => {
-  const place = await postgresPlace(t)
-  const db = new KeyringPg({ url: place.url, schema: 'custos_keyring', read_only: false })
+  const location = await postgresLocation(t)
+  const db = new KeyringPg({ url: location.url, schema: 'custos_keyring', read_only: false })
   t.after(() => db.close())
   const swallowing = db.transact(async (tx) => {
     await tx.queryFirst('SELECT 1 / 0 AS x').catch(() => undefined)
@@ -168,7 +171,7 @@ test('a transaction that failed inside is not taken for committed', async (t) =>
 })
 
 test('a backup is the business of PostgreSQL', async (t) => {
-  const keyring = await (await postgresPlace(t)).open()
+  const keyring = await (await postgresLocation(t)).open()
   await assert.rejects(keyring.backupTo('/nowhere'), {
     code: 'backup_unsupported',
     message: /pg_dump/,
@@ -176,12 +179,12 @@ test('a backup is the business of PostgreSQL', async (t) => {
 })
 
 test('a pooler in transaction mode is a database like any other', async (t) => {
-  const place = await postgresPlace(t)
+  const location = await postgresLocation(t)
   const program = findPgbouncer()
   if (program === undefined) return t.diagnostic('no PgBouncer here')
-  const pooler = await startPgbouncer(program, place.url)
+  const pooler = await startPgbouncer(program, location.url)
   t.after(pooler.stop)
-  const [one, other] = await Promise.all([0, 1].map(() => place.open({ url: pooler.url })))
+  const [one, other] = await Promise.all([0, 1].map(() => location.open({ url: pooler.url })))
   assert.ok(one && other)
   await one.createTenant('acme')
   await Promise.all(

@@ -2,32 +2,31 @@
 
 import { randomBytes } from 'node:crypto'
 import { formatTime } from '../../clock.ts'
-import type { Keyring, Rewritten } from '../keyring.ts'
-import { KeyringError } from '../keyring-error.ts'
-import { checkpointStore } from '../ledger/checkpoints.ts'
-import { type LedgerStorage, StoredLedger } from '../ledger/ledger.ts'
-import { LedgerCopy } from '../ledger/ledger-copy.ts'
-import { recoverKeyring } from '../ledger/recover.ts'
-import { DayKeys } from '../shared/day-keys.ts'
+import { DayKeys } from '../core/day-keys.ts'
 import {
   findInstance,
   type InstanceRow,
   insertInstance,
   newInstance,
   requireInstance,
-} from '../shared/instance.sql.ts'
-import { SigningKeys } from '../shared/signing-keys.ts'
-import { type KeyringParts, StoredKeyring } from '../shared/stored-keyring.ts'
-import { TenantRing } from '../shared/tenant-ring.ts'
+} from '../core/instance.sql.ts'
+import { SigningKeys } from '../core/signing-keys.ts'
+import { type KeyringParts, storedKeyring } from '../core/stored-keyring.ts'
+import { TenantRing } from '../core/tenant-ring.ts'
+import type { Keyring, Rewritten } from '../keyring.ts'
+import { KeyringError } from '../keyring-error.ts'
+import { checkpointStore } from '../ledger/checkpoints.sql.ts'
+import { dropAbandonedPlans, type LedgerStorage, storedLedger } from '../ledger/ledger.ts'
+import { LedgerCopy } from '../ledger/ledger-copy.ts'
+import { deleteProcess, SharedLedgerOrder, upsertProcess } from '../ledger/ledger-order.sql.ts'
+import { recoverKeyring } from '../ledger/recover.ts'
 import { type MasterHolder, masterKeyObject } from '../wrap.ts'
 import { HeldSecrets } from './held-secrets.ts'
 import { KeyringPg } from './keyring-pg.ts'
-import { deleteProcess, PostgresLedgerOrder, upsertProcess } from './ledger-order.sql.ts'
-import { rewriteSecrets } from './rewrite-secrets.ts'
+import { rewriteSecrets } from './rewrite-secrets.sql.ts'
 import { migrateSchema, requireSchema } from './schema.sql.ts'
 import { SecretRows } from './secret-store.ts'
-import { loadState } from './state.sql.ts'
-import { watchKeyring } from './watcher.ts'
+import { loadState, watchKeyring } from './watcher.sql.ts'
 import { insertWrapKey, KEYRING_OWN, newWrapKey } from './wrap-keys.sql.ts'
 
 export const SCHEMA = 'custos_keyring'
@@ -39,7 +38,7 @@ export interface PostgresKeyringOptions {
   readonly schema?: string | undefined
   /** 32 bytes; the same in every process. */
   readonly master_key: Buffer
-  /** Microseconds since the epoch; stamps the signing keys made on the first open. */
+  /** Microseconds since the epoch; dates the signing keys made by the first open. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; processes may share it. */
   readonly ledger_copy?: string | undefined
@@ -49,18 +48,18 @@ export interface PostgresKeyringOptions {
 
 export interface PostgresKeyring extends Keyring {
   /**
-   * Every secret again under a new key of its tenant, the old keys deleted, and the tables' files
-   * written anew: until then PostgreSQL keeps what was destroyed in its pages. Readers wait while
-   * a table is written. The role must own the tables.
+   * Writes every secret again under a new key of its tenant, deletes the old keys and rewrites the
+   * tables' files: until then PostgreSQL keeps what was destroyed in its pages. Readers wait while
+   * a table is rewritten. The role must own the tables.
    */
   rewriteSecrets(): Promise<Rewritten>
-  /** Resolves when the connections are closed; nobody need wait for it. */
+  /** Resolves when the connections are closed; callers need not wait for it. */
   close(): Promise<void>
 }
 
 /**
  * Opens, and creates where the role may; otherwise the error names `custos migrate`. Before it
- * resolves the ledger and the checkpoints are level with their copy, and every secret the ledger
+ * resolves, the ledger and the checkpoints agree with their copy, and every secret that the ledger
  * names is destroyed. Later calls fail with `keyring_unavailable` while the database cannot be
  * reached.
  */
@@ -76,7 +75,7 @@ export async function openPostgresKeyring(
     const { instance_id } = await (read_only ? requireInstance : openInstance)(db, master)
     if (options.ledger_copy && !read_only) copy = LedgerCopy.open(options.ledger_copy, instance_id)
     const opened_at = read_only ? null : formatTime(options.now_us())
-    return new OpenKeyring(await openParts(db, { master, copy, instance_id, opened_at }))
+    return keyringOf(await openParts(db, { master, copy, instance_id, opened_at }))
   } catch (error) {
     copy?.close()
     await db.close()
@@ -125,7 +124,7 @@ interface OpenedParts extends KeyringParts {
   readonly db: KeyringPg
   readonly secrets: SecretRows
   readonly held: HeldSecrets
-  readonly ledger: StoredLedger
+  readonly storage: LedgerStorage
   readonly copy: LedgerCopy | undefined
   /** Of this opening: no other process drops its unclaimed parts. */
   readonly process_id: string
@@ -141,7 +140,7 @@ async function openParts(
   const held = new HeldSecrets(now_ms)
   const { destroyed } = await loadState(db)
   const secrets = new SecretRows({ db, master, held, destroyed })
-  const storage = { db, secrets, copy, order: new PostgresLedgerOrder(db, process_id) }
+  const storage = { db, secrets, copy, order: new SharedLedgerOrder(db, process_id) }
   const signing = new SigningKeys({ db, master, now_ms })
   const merged_from_copy = opened_at === null ? 0 : await start(storage, signing, opened_at)
   await signing.reload()
@@ -153,7 +152,8 @@ async function openParts(
     signing,
     tenants: new TenantRing({ db, secrets, master }),
     days: new DayKeys({ db, secrets, master }),
-    ledger: new StoredLedger(storage),
+    ledger: storedLedger(storage),
+    storage,
     checkpoints: checkpointStore(storage),
     copy,
     instance_id,
@@ -165,7 +165,7 @@ async function openParts(
 
 /** Returns the ledger rows that came in or were completed from the copy. */
 async function start(
-  storage: LedgerStorage & { order: PostgresLedgerOrder },
+  storage: LedgerStorage & { order: SharedLedgerOrder },
   signing: SigningKeys,
   opened_at: string,
 ): Promise<number> {
@@ -176,46 +176,39 @@ async function start(
   return merged
 }
 
-class OpenKeyring extends StoredKeyring implements PostgresKeyring {
-  readonly #parts: OpenedParts
-  readonly #stopWatching: () => Promise<void>
-  #closed: Promise<void> | undefined
-
-  constructor(parts: OpenedParts) {
-    super(parts)
-    this.#parts = parts
-    this.#stopWatching = watch(parts)
-  }
-
-  async rewriteSecrets(): Promise<Rewritten> {
-    return rewriteSecrets(this.#parts.db, this.#parts.master)
-  }
-
-  async backupTo(_path: string): Promise<void> {
-    throw new KeyringError(
-      'backup_unsupported',
-      'a keyring on PostgreSQL is backed up with pg_dump or a base backup, apart from the data',
-    )
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
-  }
-
-  async #close(): Promise<void> {
-    const { db, copy, held, process_id, read_only } = this.#parts
-    held.wipeAll()
-    await this.#stopWatching()
-    copy?.close()
-    // Without it the others wait for a minute before they take this process for dead.
-    if (!read_only) await db.transact((tx) => deleteProcess(tx, process_id)).catch(() => undefined)
-    await db.close().catch(() => undefined)
+function keyringOf(parts: OpenedParts): PostgresKeyring {
+  const stopWatching = watch(parts)
+  let closed: Promise<void> | undefined
+  return {
+    ...storedKeyring(parts),
+    rewriteSecrets: () => rewriteSecrets(parts.db, parts.master),
+    backupTo: async () => {
+      throw new KeyringError(
+        'backup_unsupported',
+        'a keyring on PostgreSQL is backed up with pg_dump or a base backup, apart from the data',
+      )
+    },
+    close: () => {
+      closed ??= closeKeyring(parts, stopWatching)
+      return closed
+    },
   }
 }
 
+async function closeKeyring(
+  { db, copy, held, process_id, read_only }: OpenedParts,
+  stopWatching: () => Promise<void>,
+): Promise<void> {
+  held.wipeAll()
+  await stopWatching()
+  copy?.close()
+  // Without it the others wait for a minute before they take this process for dead.
+  if (!read_only) await db.transact((tx) => deleteProcess(tx, process_id)).catch(() => undefined)
+  await db.close().catch(() => undefined)
+}
+
 function watch(parts: OpenedParts): () => Promise<void> {
-  const { db, held, secrets, tenants, signing, days, ledger, process_id, read_only } = parts
+  const { db, held, secrets, tenants, signing, days, storage, process_id, read_only } = parts
   // Of tenants destroyed; the first check finds those destroyed before this memory held anything.
   let known_destroyed = -1
   return watchKeyring(db, {
@@ -232,7 +225,7 @@ function watch(parts: OpenedParts): () => Promise<void> {
     heartbeat: async () => {
       if (read_only) return
       await db.transact((tx) => upsertProcess(tx, process_id))
-      await ledger.dropAbandoned()
+      await dropAbandonedPlans(storage)
     },
   })
 }

@@ -1,19 +1,19 @@
-// What PostgreSQL or the way to it said, as an error of the keyring that gives nothing away.
+// Converts errors of PostgreSQL or of its connection into keyring errors without secrets.
 
 import pg from 'pg'
 import { KeyringError } from '../keyring-error.ts'
 
-/** Tried again from the start: another transaction was in the way. */
+/** Retried from the start: a conflict with another transaction. */
 const RETRYABLE = new Set(['40001', '40P01'])
 /** Classes of SQLSTATE: connection, authorisation, resources, operator intervention, I/O. */
 const UNAVAILABLE_CLASSES = new Set(['08', '28', '53', '57', '58'])
 /**
- * No such database, or one that lets nobody in; a standby that has not been promoted; a lock that
- * did not come free; a transaction that stood still for too long.
+ * No such database, or one that accepts no connection; a standby that has not been promoted; a lock
+ * timeout; a transaction that was idle for too long.
  */
 const UNAVAILABLE = new Set(['3D000', '55000', '25006', '55P03', '25P03', ...RETRYABLE])
 
-export function sqlState(error: unknown): string | undefined {
+function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
@@ -21,7 +21,7 @@ export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlState(error) ?? '')
 }
 
-/** What came of a call to `pg` itself: whatever is no answer of the server is the connection. */
+/** For a failed call of `pg`: an error that is not the server's is one of the connection. */
 export function connectionErrorOf(error: unknown): unknown {
   if (error instanceof pg.DatabaseError || error instanceof KeyringError) return error
   // Its own error would quote the URL, password and all.
@@ -32,7 +32,7 @@ export function connectionErrorOf(error: unknown): unknown {
 }
 
 /**
- * Only SQLSTATE and names of ours go into the message: what the server adds may quote rows and,
+ * The message holds only the SQLSTATE and our own names: the server's message may quote rows or,
  * for a connection, the URL with its password.
  */
 export function keyringErrorOf(error: unknown): unknown {
@@ -49,7 +49,7 @@ export function keyringErrorOf(error: unknown): unknown {
   )
 }
 
-/** Whether `keyringErrorOf` made it of one of these. */
+/** Whether `keyringErrorOf` made the error from one of these states. */
 export function isRefusal(error: unknown, ...states: string[]): boolean {
   return error instanceof KeyringError && states.some((state) => error.cause === state)
 }

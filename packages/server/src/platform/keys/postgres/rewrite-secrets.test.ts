@@ -1,11 +1,11 @@
-// Rewriting: nothing that is left of a destroyed secret opens, and nothing alive is lost.
+// After a rewrite no remains of a destroyed secret open, and no live secret is lost.
 
 import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { type PostgresPlace, postgresPlace } from '../testing/places.ts'
+import { type PostgresLocation, postgresLocation } from '../testing/locations.ts'
 import { MASTER } from '../testing/temp-keyring.ts'
 import { masterKeyObject } from '../wrap.ts'
 import type { PostgresKeyring } from './open-postgres-keyring.ts'
@@ -19,16 +19,16 @@ interface Row {
   readonly secret: Buffer
 }
 
-async function rowsOf(place: PostgresPlace): Promise<Row[]> {
-  return place.query(
+async function rowsOf(location: PostgresLocation): Promise<Row[]> {
+  return location.query(
     `SELECT number::int, secret FROM custos_keyring.secrets
      WHERE tenant_id = 'acme' AND kind = 'fact' ORDER BY number`,
   )
 }
 
 /** How many copies of rows open with any key the keyring still has. */
-async function countOpening(place: PostgresPlace, rows: readonly Row[]): Promise<number> {
-  const wrapped = await place.query<WrapKeyRow>(
+async function countOpening(location: PostgresLocation, rows: readonly Row[]): Promise<number> {
+  const wrapped = await location.query<WrapKeyRow>(
     'SELECT tenant_id, version::int, wrap_key FROM custos_keyring.wrap_keys',
   )
   const master = { key: masterKeyObject(MASTER) }
@@ -45,8 +45,8 @@ function opens(key: KeyObject, row: Row): boolean {
 }
 
 /** How many of the needles are in the file of the table, as it was at the last checkpoint. */
-async function countInFile(place: PostgresPlace, table: string, needles: readonly Buffer[]) {
-  const [file] = await place.query<{ bytes: Buffer }>(
+async function countInFile(location: PostgresLocation, table: string, needles: readonly Buffer[]) {
+  const [file] = await location.query<{ bytes: Buffer }>(
     'SELECT pg_read_binary_file(pg_relation_filepath($1)) AS bytes',
     [`custos_keyring.${table}`],
   )
@@ -55,7 +55,7 @@ async function countInFile(place: PostgresPlace, table: string, needles: readonl
 
 /**
  * Rewrites until no dead row is left, as its answer asks for: the server learns in its own time
- * that an onlooker is gone, and this keyring looks at its own tables now and then. How many
+ * that an onreader is gone, and this keyring looks at its own tables now and then. How many
  * secrets the last one wrote.
  */
 async function rewriteClean(keyring: PostgresKeyring): Promise<number> {
@@ -68,30 +68,30 @@ async function rewriteClean(keyring: PostgresKeyring): Promise<number> {
 }
 
 test('after a rewrite a copy of a destroyed secret opens with nothing that is left', async (t) => {
-  const place = await postgresPlace(t)
-  const keyring = await place.open()
+  const location = await postgresLocation(t)
+  const keyring = await location.open()
   await keyring.createTenant('acme')
   const block = await keyring.reserve('acme', 'fact', { at_least: 1, count: 600 })
   const { mac } = await keyring.bodyMac(Buffer.from('body'), 3)
-  const before = await rowsOf(place)
+  const before = await rowsOf(location)
   const gone = before.filter(({ number }) => number === 2 || number === 599)
   const sealed = gone.map((row) => row.secret)
-  const keys = await place.query<WrapKeyRow>('SELECT wrap_key FROM custos_keyring.wrap_keys')
+  const keys = await location.query<WrapKeyRow>('SELECT wrap_key FROM custos_keyring.wrap_keys')
   await keyring.destroySecrets('acme', 'fact', [2, 599])
-  assert.equal(await countOpening(place, gone), 2, 'this is why it is rewritten')
-  await place.query('CHECKPOINT')
-  assert.equal(await countInFile(place, 'secrets', sealed), 2)
+  assert.equal(await countOpening(location, gone), 2, 'this is why it is rewritten')
+  await location.query('CHECKPOINT')
+  assert.equal(await countInFile(location, 'secrets', sealed), 2)
 
   assert.equal(await rewriteClean(keyring), 599)
-  assert.equal(await countOpening(place, before), 0)
-  assert.equal(await countOpening(place, await rowsOf(place)), 598)
-  await place.query('CHECKPOINT')
-  assert.equal(await countInFile(place, 'secrets', sealed), 0)
+  assert.equal(await countOpening(location, before), 0)
+  assert.equal(await countOpening(location, await rowsOf(location)), 598)
+  await location.query('CHECKPOINT')
+  assert.equal(await countInFile(location, 'secrets', sealed), 0)
   const old = keys.map((key) => key.wrap_key)
-  assert.equal(await countInFile(place, 'wrap_keys', old), 0)
+  assert.equal(await countInFile(location, 'wrap_keys', old), 0)
 
-  await place.close(keyring)
-  const again = await place.open()
+  await location.close(keyring)
+  const again = await location.open()
   const alive = before
     .map(({ number }) => number)
     .filter((number) => number !== 2 && number !== 599)
@@ -103,8 +103,8 @@ test('after a rewrite a copy of a destroyed secret opens with nothing that is le
 })
 
 test('writers and erasers of other processes lose nothing while it runs', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   await one.createTenant('acme')
   await one.reserve('acme', 'fact', { at_least: 1, count: 3_000 })
   const given = new Map<number, Buffer | null>()
@@ -122,7 +122,7 @@ test('writers and erasers of other processes lose nothing while it runs', async 
   await Promise.all([one.rewriteSecrets(), other.rewriteSecrets(), write()])
   for (const keyring of [one, other])
     assert.deepEqual(await keyring.secrets('acme', 'fact', [...given.keys()]), given)
-  const versions = await place.query<{ n: number }>(
+  const versions = await location.query<{ n: number }>(
     `SELECT count(*)::int AS n FROM custos_keyring.secrets AS s WHERE NOT EXISTS (
        SELECT 1 FROM custos_keyring.wrap_keys AS k
        WHERE k.tenant_id = s.tenant_id AND k.version = s.version)`,
@@ -131,29 +131,29 @@ test('writers and erasers of other processes lose nothing while it runs', async 
 })
 
 test('what an open snapshot keeps in the files is told, and gone the next time', async (t) => {
-  const place = await postgresPlace(t)
-  const keyring = await place.open()
+  const location = await postgresLocation(t)
+  const keyring = await location.open()
   await keyring.createTenant('acme')
   await keyring.reserve('acme', 'fact', { at_least: 1, count: 5 })
-  const onlooker = new pg.Client({ connectionString: place.url })
-  await onlooker.connect()
+  const onreader = new pg.Client({ connectionString: location.url })
+  await onreader.connect()
   try {
-    await onlooker.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
+    await onreader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
     assert.ok((await keyring.rewriteSecrets()).dead_rows_left >= 5)
   } finally {
-    await onlooker.end()
+    await onreader.end()
   }
   await rewriteClean(keyring)
 })
 
 test('a role that does not own the tables is told that nothing was rewritten', async (t) => {
-  const place = await postgresPlace(t)
-  await place.close(await place.open())
-  const guest = await place.createRole([
+  const location = await postgresLocation(t)
+  await location.close(await location.open())
+  const guest = await location.createRole([
     'GRANT USAGE ON SCHEMA custos_keyring',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA custos_keyring',
   ])
-  const keyring = await place.open({ url: guest })
+  const keyring = await location.open({ url: guest })
   await keyring.createTenant('acme')
   await assert.rejects(keyring.rewriteSecrets(), /must do it/)
 })

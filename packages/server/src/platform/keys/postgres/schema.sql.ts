@@ -1,4 +1,4 @@
-// Tables of a keyring on PostgreSQL, and bringing them there.
+// Tables of a keyring on PostgreSQL, and the migrations that create them.
 
 import { KeyringError } from '../keyring-error.ts'
 import type { KeyringPg, PgQueries, PgTx } from './keyring-pg.ts'
@@ -155,7 +155,7 @@ const ATTEMPTS_MAX = 3
 
 /**
  * Creates the schema or brings it up to date; true when there was something to do. Refused by
- * `unsupported_version` when the role may not, or a newer version has been at it.
+ * `unsupported_version` when the role may not, or a newer version has changed it.
  */
 export async function migrateSchema(db: KeyringPg): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
@@ -184,7 +184,7 @@ async function migrate(db: KeyringPg): Promise<boolean> {
   if (applied && missingIn(db, applied).length === 0) return false
   await db.transact(async (tx) => {
     if (applied === null) await createMigrations(tx, db.schema)
-    // Of processes that start at once one migrates, the others find it done.
+    // When processes start at once, one migrates and the others find it done.
     await tx.execute('LOCK TABLE keyring.migrations IN ACCESS EXCLUSIVE MODE')
     for (const { name, sql } of missingIn(db, await listApplied(tx))) {
       await tx.execute(sql)
@@ -199,7 +199,7 @@ async function createMigrations(tx: PgTx, schema: string): Promise<void> {
     'SELECT 1 AS found FROM pg_namespace WHERE nspname = $1',
     schema,
   )
-  // Not IF NOT EXISTS: that asks for the right to create schemas even when it is there.
+  // Not IF NOT EXISTS: that needs the right to create schemas even when the schema is there.
   if (!found) await tx.execute(`CREATE SCHEMA "${schema}"`)
   await tx.execute(
     'CREATE TABLE IF NOT EXISTS keyring.migrations (name text COLLATE "C" PRIMARY KEY)',

@@ -1,28 +1,24 @@
 // Secrets of a keyring on PostgreSQL: sealed rows, destroyed for every process that has it open.
 
 import { randomFillSync } from 'node:crypto'
-import type { SecretBlock, SecretKind } from '../keyring.ts'
-import { KeyringError } from '../keyring-error.ts'
-import { SECRET_BYTES, secretIn } from '../secret-bytes.ts'
-import type { KeyringTx } from '../shared/database.ts'
-import { DAYS } from '../shared/day-keys.ts'
 import {
-  firstFreeNumber,
+  chooseBlock,
+  deleteBlocks,
+  insertBlock,
+  isReserved,
   type ReserveOptions,
+  requireLiveTenant,
   reserveCount,
-} from '../shared/reserved-numbers.sql.ts'
-import type {
-  LedgerSecretRow,
-  NumberedSecret,
-  RenewalRow,
-  SecretOwner,
-  SecretStore,
-  SecretTx,
-} from '../shared/secret-store.ts'
-import { lockLiveTenant } from '../shared/tenants.sql.ts'
+} from '../core/blocks.sql.ts'
+import { lockCounter, takeNumbers } from '../core/counters.sql.ts'
+import type { KeyringTx } from '../core/database.ts'
+import { DAYS } from '../core/day-keys.ts'
+import type { SecretOwner, SecretStore, SecretTx } from '../core/secret-store.ts'
+import type { LedgerSecretRow, RenewalRow } from '../core/tables.ts'
+import type { SecretBlock, SecretKind } from '../keyring.ts'
+import type { NumberedSecret } from '../secret-bytes.ts'
+import { SECRET_BYTES, secretIn } from '../secret-bytes.ts'
 import type { MasterHolder } from '../wrap.ts'
-import { deleteBlocks, findLastBlock, insertBlock } from './blocks.sql.ts'
-import { lockCounter, takeNumbers } from './counters.sql.ts'
 import type { HeldSecrets } from './held-secrets.ts'
 import type { KeyringPg, PgTx } from './keyring-pg.ts'
 import {
@@ -50,7 +46,7 @@ import {
 /** Of a destroyed tenant in one transaction: a third of a second. */
 const REMOVED_AT_ONCE = 20_000
 
-export interface SecretRowsOptions {
+interface SecretRowsOptions {
   readonly db: KeyringPg
   readonly master: MasterHolder
   readonly held: HeldSecrets
@@ -103,16 +99,13 @@ export class SecretRows implements SecretStore {
     const count = reserveCount(options)
     const secrets = randomFillSync(Buffer.alloc(count * SECRET_BYTES))
     try {
-      const range = await this.#db.transact(async (tx) => {
-        await requireTenant(tx, tenant_id)
-        const last = await findLastBlock(tx, owner, Number.MAX_SAFE_INTEGER)
-        const from = Math.max(last?.end ?? 1, options.at_least, 1)
-        const first = await firstFreeNumber(tx, owner, { from, count })
-        await insertBlock(tx, owner, { first, end: first + count })
+      const first = await this.#db.transact(async (tx) => {
+        const first = await chooseBlock(tx, owner, { at_least: options.at_least, count })
+        await insertBlock(tx, owner, { first, count })
         await this.#insert(tx, owner, numbered(first, secrets))
-        return { first, end: first + count }
+        return first
       })
-      return this.#held.block(owner, range, secrets)
+      return this.#held.block(owner, first, secrets)
     } catch (error) {
       secrets.fill(0)
       throw error
@@ -180,12 +173,12 @@ export class SecretRows implements SecretStore {
     return listUnfinishedRenewals(this.#db)
   }
 
-  /** Takes out of memory what other processes have destroyed. @param last the counter now */
+  /** Removes from memory what other processes have destroyed. @param last the counter now */
   async follow(last: number): Promise<void> {
     if (last === this.#followed) return
     const rows = await listDestroyed(this.#db, this.#followed)
     const end = Math.max(rows.at(-1)?.seq ?? 0, last)
-    // Anywhere: a number without a row may stand before, between and after those with one.
+    // Numbers without a row may be before, between and after those with one.
     if (rows.length === end - this.#followed)
       for (const { tenant_id, kind, number } of rows) this.#held.wipe({ tenant_id, kind }, [number])
     else await this.#compareAll()
@@ -231,10 +224,9 @@ export class SecretRows implements SecretStore {
   async #install(tx: PgTx, tenant_id: string, secret: NumberedSecret): Promise<boolean> {
     const { number } = secret
     const owner = { tenant_id, kind: 'decision' } as const
-    await requireTenant(tx, tenant_id)
-    const block = await findLastBlock(tx, owner, number)
-    if (block && number < block.end) return false
-    await insertBlock(tx, owner, { first: number, end: number + 1 })
+    await requireLiveTenant(tx, tenant_id)
+    if (await isReserved(tx, owner, number)) return false
+    await insertBlock(tx, owner, { first: number, count: 1 })
     return this.#insert(tx, owner, [secret])
   }
 
@@ -259,11 +251,6 @@ async function destroyRows(
   await lockCounter(tx, 'destroyed')
   const deleted = await deleteSecrets(tx, owner, numbers)
   if (deleted.length > 0) await insertDestroyed(tx, owner, deleted)
-}
-
-async function requireTenant(tx: PgTx, tenant_id: string): Promise<void> {
-  if (!(await lockLiveTenant(tx, tenant_id)))
-    throw new KeyringError('tenant_key_missing', `no key for tenant ${tenant_id}`)
 }
 
 function numbered(first: number, secrets: Buffer): NumberedSecret[] {

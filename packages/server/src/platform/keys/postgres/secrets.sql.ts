@@ -1,21 +1,18 @@
 // Queries on rows of secrets, each sealed under a wrap key of its owner and bound to its number.
 
 import type { KeyObject } from 'node:crypto'
+import { takeNumbers } from '../core/counters.sql.ts'
+import type { KeyringQueries } from '../core/database.ts'
+import type { SecretOwner } from '../core/secret-store.ts'
+import type { LedgerSecretRow, RenewalRow } from '../core/tables.ts'
+import { isDestroyed } from '../core/tenant-rows.ts'
+import { findTenant } from '../core/tenants.sql.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { selectClaimedRenewals } from '../ledger/parts.sql.ts'
 import { open, SealError, seal } from '../seal.ts'
+import type { NumberedSecret } from '../secret-bytes.ts'
 import { runsOf } from '../secret-bytes.ts'
-import type { KeyringQueries } from '../shared/database.ts'
-import type {
-  LedgerSecretRow,
-  NumberedSecret,
-  RenewalRow,
-  SecretOwner,
-} from '../shared/secret-store.ts'
-import { isDestroyed } from '../shared/tenant-rows.ts'
-import { findTenant } from '../shared/tenants.sql.ts'
 import type { MasterHolder } from '../wrap.ts'
-import { takeNumbers } from './counters.sql.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 import { openWrapKey } from './wrap-keys.sql.ts'
 
@@ -96,8 +93,8 @@ interface SecretRow {
 
 /**
  * Those that are there, opened. Keys and secrets are of one moment: a rewrite is not half seen.
- * Each number is looked up by itself (OFFSET keeps it so): a planner that knows nothing of a
- * tenant yet takes it for a small one, and would go through all it has.
+ * OFFSET makes the planner look up each number by itself: without statistics of a new tenant it
+ * would otherwise assume a small one and scan all its rows.
  */
 export async function loadSecrets(
   db: PgQueries,
@@ -131,15 +128,15 @@ export async function loadSecrets(
 }
 
 /**
- * The numbers that were there. Overwritten before it is deleted: on the tables of PostgreSQL the
- * old row stays until the table is rewritten, on storage that changes rows in place it does not.
+ * Returns the numbers that were there. A row is overwritten before it is deleted: PostgreSQL keeps
+ * the old row until the table is rewritten, storage that changes rows in place does not.
  */
 export async function deleteSecrets(
   tx: PgTx,
   { tenant_id, kind }: SecretOwner,
   numbers: readonly number[],
 ): Promise<number[]> {
-  // Bounds besides, for the same planner; few statements when numbers lie together.
+  // The bounds help the same planner; numbers close together share a statement.
   const at = `WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4
     AND number = ANY ($5::bigint[])`
   const deleted: number[] = []
@@ -196,7 +193,7 @@ export async function deleteNextSecrets(
   return false
 }
 
-export interface DestroyedSecret extends SecretOwner {
+interface DestroyedSecret extends SecretOwner {
   readonly seq: number
   readonly number: number
 }
@@ -255,7 +252,7 @@ export interface StoredSecret extends SecretOwner {
   readonly secret: Buffer
 }
 
-/** Of an owner, stored under versions `< before`, after a place; theirs until the end. */
+/** Secrets of an owner under versions `< before`, after `page.after`, locked until the end. */
 export async function lockOldSecrets(
   tx: PgTx,
   tenant_id: string,

@@ -1,4 +1,4 @@
-// Several processes on one keyring: each opening stands for a process of its own.
+// Several processes on one keyring: each opening represents a process.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { SIGNING_PURPOSES } from '../shared/signing-key-rows.ts'
+import { SIGNING_PURPOSES } from '../keyring.ts'
 import { erasureOf, linesOf } from '../testing/ledger-cases.ts'
+import { postgresLocation } from '../testing/locations.ts'
 import { claimOf, PARTS, partOf, renewal, secretsOf, withSecrets } from '../testing/parts-cases.ts'
-import { postgresPlace } from '../testing/places.ts'
 import { tempDirectory } from '../testing/temp-keyring.ts'
 
 const LATER = '2027-01-01T00:00:00.000000Z'
@@ -31,8 +31,8 @@ function throws(act: () => unknown, code: string): boolean {
 }
 
 test('processes that open an empty database at once have one keyring', async (t) => {
-  const place = await postgresPlace(t)
-  const keyrings = await Promise.all(Array.from({ length: 4 }, () => place.open()))
+  const location = await postgresLocation(t)
+  const keyrings = await Promise.all(Array.from({ length: 4 }, () => location.open()))
   assert.equal(new Set(keyrings.map((keyring) => keyring.instance_id)).size, 1)
   const [published] = keyrings.map((keyring) => keyring.publishedKeys())
   assert.equal(published?.length, SIGNING_PURPOSES.length)
@@ -43,8 +43,8 @@ test('processes that open an empty database at once have one keyring', async (t)
 })
 
 test('two processes that reserve at once never get the same number', async (t) => {
-  const place = await postgresPlace(t)
-  const keyrings = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const keyrings = [await location.open(), await location.open()]
   await keyrings[0]?.createTenant('acme')
   const given = new Map<number, Buffer>()
   const reserveMany = async (keyring: (typeof keyrings)[number]) => {
@@ -62,8 +62,8 @@ test('two processes that reserve at once never get the same number', async (t) =
 })
 
 test('what one process destroys is soon in no memory of another', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   await one.createTenant('acme')
   const block = await other.reserve('acme', 'fact', { at_least: 1, count: 4 })
   assert.ok((await other.secrets('acme', 'fact', [2])).get(2))
@@ -75,24 +75,24 @@ test('what one process destroys is soon in no memory of another', async (t) => {
 })
 
 test('a process that missed what the list no longer holds compares its memory', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   await one.createTenant('acme')
   const block = await other.reserve('acme', 'fact', { at_least: 1, count: 4 })
   // As 100,000 destructions would leave it.
-  await place.query(`WITH gone AS (DELETE FROM custos_keyring.secrets WHERE number = 2)
+  await location.query(`WITH gone AS (DELETE FROM custos_keyring.secrets WHERE number = 2)
     UPDATE custos_keyring.counters SET value = value + 100001 WHERE name = 'destroyed'`)
   await until(() => throws(() => block.secretAt(2), 'secret_destroyed'))
   assert.ok(block.secretAt(1) && block.secretAt(3))
 })
 
 test('a number without a row among others with one makes it compare as well', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   await one.createTenant('acme')
   const block = await other.reserve('acme', 'fact', { at_least: 1, count: 4 })
   // As an erasure and an off-boarding leave it that come between two looks.
-  await place.query(`WITH gone AS (DELETE FROM custos_keyring.secrets WHERE number IN (1, 2)),
+  await location.query(`WITH gone AS (DELETE FROM custos_keyring.secrets WHERE number IN (1, 2)),
     counted AS (UPDATE custos_keyring.counters SET value = value + 2 WHERE name = 'destroyed'
       RETURNING value)
     INSERT INTO custos_keyring.destroyed_secrets (seq, tenant_id, kind, number)
@@ -103,8 +103,8 @@ test('a number without a row among others with one makes it compare as well', as
 })
 
 test('a key rotated or retired by one process soon signs nowhere', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   const [held, erasing] = [other.signer('decision'), other.signer('erasure')]
   const fresh = await one.rotateSigningKey('decision', LATER)
   await one.retireSigningKey('erasure', LATER)
@@ -115,9 +115,9 @@ test('a key rotated or retired by one process soon signs nowhere', async (t) => 
   assert.deepEqual(other.publishedKeys(), one.publishedKeys())
 })
 
-test('old and new key are both good when they change: others may not have looked', async (t) => {
-  const place = await postgresPlace(t)
-  const keyring = await place.open()
+test('old and new key are both valid when they change: other processes see it later', async (t) => {
+  const location = await postgresLocation(t)
+  const keyring = await location.open()
   const old = keyring.signer('decision')
   for (const at of [LATER, '2027-01-01T00:00:00.000001Z']) {
     const fresh = await keyring.rotateSigningKey('decision', at)
@@ -130,18 +130,18 @@ test('old and new key are both good when they change: others may not have looked
 })
 
 test('two rotations at once leave one current key', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   await Promise.all([one, other].map((keyring) => keyring.rotateSigningKey('checkpoint', LATER)))
-  const again = await place.open()
+  const again = await location.open()
   const keys = again.publishedKeys().filter((key) => key.purpose === 'checkpoint')
   assert.equal(keys.length, 3)
   assert.equal(keys.filter((key) => key.retired_at === null).length, 1)
 })
 
 test('a day has one key in every process, and none once any has dropped it', async (t) => {
-  const place = await postgresPlace(t)
-  const keyrings = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const keyrings = [await location.open(), await location.open()]
   const macs = await Promise.all(keyrings.map((keyring) => keyring.bodyMac(BODY, 7)))
   assert.deepEqual(macs[0], macs[1])
   const [one, other] = keyrings
@@ -151,9 +151,11 @@ test('a day has one key in every process, and none once any has dropped it', asy
 })
 
 test('processes that share a ledger copy write one row and one line for a subject', async (t) => {
-  const place = await postgresPlace(t)
+  const location = await postgresLocation(t)
   const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-  const keyrings = await Promise.all(Array.from({ length: 3 }, () => place.open({ ledger_copy })))
+  const keyrings = await Promise.all(
+    Array.from({ length: 3 }, () => location.open({ ledger_copy })),
+  )
   const subjects = Array.from({ length: 10 }, (_, i) => String(i + 1))
   const asked = keyrings.flatMap(({ ledger }) =>
     subjects.map((subject) => ledger.request([erasureOf(subject)])),
@@ -165,63 +167,63 @@ test('processes that share a ledger copy write one row and one line for a subjec
   const lines = linesOf(ledger_copy).map((line) => JSON.parse(line))
   const counts = (state: string) => lines.filter((line) => line.state === state).length
   assert.deepEqual([counts('requested'), counts('completed')], [10, 10])
-  const late = await place.open({ ledger_copy })
+  const late = await location.open({ ledger_copy })
   assert.equal(late.merged_from_copy, 0)
   assert.equal(linesOf(ledger_copy).length, 20)
 })
 
-test('a turn taken by one process ends that of another, also after a start', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
-  const stale = await one.ledger.takeTurn('acme')
+test('a token issued to one process outdates that of another, also after a start', async (t) => {
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
+  const stale = await one.ledger.issueFencingToken('acme')
   const [early] = await one.ledger.request([erasureOf('1')], stale)
-  const turn = await other.ledger.takeTurn('acme')
+  const turn = await other.ledger.issueFencingToken('acme')
   assert.deepEqual(await other.ledger.listRequested(), [early], 'what came before it is seen')
-  const over = { code: 'turn_over' }
+  const over = { code: 'stale_fencing_token' }
   await assert.rejects(one.ledger.request([erasureOf('2')], stale), over)
   await other.ledger.request([erasureOf('3')], turn)
-  await place.close(other)
-  const again = await place.open()
+  await location.close(other)
+  const again = await location.open()
   await assert.rejects(again.ledger.request([erasureOf('2')], stale), over)
-  assert.ok((await again.ledger.takeTurn('acme')).number > turn.number)
+  assert.ok((await again.ledger.issueFencingToken('acme')).number > turn.number)
   await assert.rejects(one.ledger.request([erasureOf('2')], turn), over)
 })
 
-test('a turn is not taken between the look and the end of a request', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
-  const first = await one.ledger.takeTurn('acme')
+test('no token is issued between the check and the end of a request', async (t) => {
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
+  const first = await one.ledger.issueFencingToken('acme')
   // As they may come: each request is in before a later turn begins, or not at all.
   const asked = Array.from({ length: 40 }, (_, i) =>
     one.ledger.request([erasureOf(String(i + 1))], first).then(
       () => true,
       (error: { code?: string }) => {
-        assert.equal(error.code, 'turn_over')
+        assert.equal(error.code, 'stale_fencing_token')
         return false
       },
     ),
   )
-  await other.ledger.takeTurn('acme')
+  await other.ledger.issueFencingToken('acme')
   const seen = (await other.ledger.listRequested()).length
   const kept = (await Promise.all(asked)).filter(Boolean).length
   assert.equal(kept, seen)
   assert.equal((await other.ledger.listRequested()).length, seen)
 })
 
-test('a process level with its copy opens while another has the ledger', async (t) => {
-  const place = await postgresPlace(t)
+test('a process that agrees with its copy opens while another has locked the ledger', async (t) => {
+  const location = await postgresLocation(t)
   const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-  const first = await place.open({ ledger_copy })
+  const first = await location.open({ ledger_copy })
   const [entry] = await first.ledger.request([erasureOf('1')])
   const { ledger_id = 0 } = entry ?? {}
   await first.ledger.complete([{ ledger_id, certificate: 1, completed_us: 1 }])
   await first.close()
-  const holder = new pg.Client({ connectionString: place.url })
+  const holder = new pg.Client({ connectionString: location.url })
   await holder.connect()
   try {
     await holder.query('begin')
     await holder.query(`SELECT value FROM custos_keyring.counters WHERE name = 'ledger' FOR UPDATE`)
-    const opened = await place.open({ ledger_copy })
+    const opened = await location.open({ ledger_copy })
     assert.equal(opened.merged_from_copy, 0)
   } finally {
     await holder.end()
@@ -229,28 +231,28 @@ test('a process level with its copy opens while another has the ledger', async (
 })
 
 test('a plan that a live process is still making is not dropped by one that opens', async (t) => {
-  const place = await postgresPlace(t)
-  const planning = await withSecrets(place)
+  const location = await postgresLocation(t)
+  const planning = await withSecrets(location)
   const [old, next] = await secretsOf(planning, 1, 7)
   await planning.ledger.addPart(partOf(PARTS, 0, [await renewal(planning, 1, 7)]))
-  const opening = await place.open()
+  const opening = await location.open()
   assert.deepEqual(await secretsOf(opening, 1, 7), [old, next])
   const [entry] = await planning.ledger.request([claimOf(PARTS, 1)])
   assert.equal(entry?.state, 'requested')
 })
 
 test('a plan of a process that died is dropped once it has been silent for long', async (t) => {
-  const place = await postgresPlace(t)
-  const planning = await withSecrets(place)
+  const location = await postgresLocation(t)
+  const planning = await withSecrets(location)
   const [old] = await secretsOf(planning, 1)
   await planning.ledger.addPart(partOf(PARTS, 0, [await renewal(planning, 1, 7)]))
-  await place.query(`UPDATE custos_keyring.processes SET seen_at = now() - interval '2 minutes'`)
-  assert.deepEqual(await secretsOf(await place.open(), 1, 7), [old, null])
+  await location.query(`UPDATE custos_keyring.processes SET seen_at = now() - interval '2 minutes'`)
+  assert.deepEqual(await secretsOf(await location.open(), 1, 7), [old, null])
 })
 
 test('a process with the old master key makes nothing that the new one cannot open', async (t) => {
-  const place = await postgresPlace(t)
-  const [one, other] = [await place.open(), await place.open()]
+  const location = await postgresLocation(t)
+  const [one, other] = [await location.open(), await location.open()]
   await one.createTenant('acme')
   await other.reserve('acme', 'fact', { at_least: 1, count: 1 })
   await one.rotateMasterKey(randomBytes(32))

@@ -1,13 +1,13 @@
 // Queries that destroy what PostgreSQL keeps of a tenant, and find what is left of it.
 
-import { destroyedRow } from '../shared/tenant-rows.ts'
-import { insertTenant, lockLiveTenant } from '../shared/tenants.sql.ts'
+import { destroyedRow } from '../core/tenant-rows.ts'
+import { insertTenant, lockLiveTenant } from '../core/tenants.sql.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 
 /**
- * Destroys the tenant's keys and those its secrets are stored under: nothing of it opens from this
- * commit on, and no secret is made for it. Overwritten first: storage that changes rows in place
- * then keeps nothing of them. Whoever makes secrets for it meanwhile is waited for.
+ * Destroys the tenant's keys and those its secrets are sealed under: after this commit nothing of
+ * the tenant opens, and no secret is made for it. Rows are overwritten first: storage that changes
+ * rows in place then keeps nothing of them. Waits for reservations that are running.
  */
 export async function destroyTenantKeys(tx: PgTx, tenant_id: string): Promise<void> {
   await insertTenant(tx, destroyedRow(tenant_id))
@@ -38,7 +38,7 @@ export async function hasRemains(db: PgQueries, tenant_id: string): Promise<bool
   return row?.found ?? true
 }
 
-/** Tenants whose keys are destroyed, and of whose secrets a stop has left some. */
+/** Tenants without keys that still have secrets: a stop interrupted their removal. */
 export async function listHalfRemoved(db: PgQueries): Promise<string[]> {
   const rows = await db.query<{ tenant_id: string }>(
     `SELECT t.tenant_id FROM keyring.tenants AS t WHERE length(t.tenant_key) = 0
@@ -49,7 +49,7 @@ export async function listHalfRemoved(db: PgQueries): Promise<string[]> {
   return rows.map((row) => row.tenant_id)
 }
 
-/** Tenants that the ledger names as destroyed, and that have something left. */
+/** Tenants that the ledger destroys and that have something left. */
 export async function listUndestroyed(db: PgQueries): Promise<string[]> {
   const rows = await db.query<{ tenant_id: string }>(
     `SELECT DISTINCT l.tenant_id FROM keyring.ledger AS l

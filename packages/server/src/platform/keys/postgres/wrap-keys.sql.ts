@@ -1,4 +1,4 @@
-// Keys that the secrets of a tenant are sealed under; deleting old versions makes old bytes unreadable.
+// Queries on the keys that secrets are sealed under; deleting one makes old copies unreadable.
 
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
@@ -111,7 +111,7 @@ export async function lockOldWrapKeys(
   )
 }
 
-/** Overwritten first: storage that changes rows in place then keeps nothing of them. */
+/** Overwrites first: storage that changes rows in place then keeps nothing of them. */
 export async function deleteOldWrapKeys(
   tx: PgTx,
   tenant_id: string,

@@ -1,11 +1,11 @@
-// Checkpoints of a keyring of any engine, and in the copy a restored keyring learns from.
+// Cases on checkpoints, in the keyring and in the ledger copy.
 
 import assert from 'node:assert/strict'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Keyring, StoredCheckpoint } from '../keyring.ts'
-import type { Case } from './keyring-suite.ts'
+import type { KeyringCase } from './keyring-suite.ts'
 import { linesOf } from './ledger-cases.ts'
 import { tempDirectory } from './temp-keyring.ts'
 
@@ -32,11 +32,11 @@ const lastOf = async ({ checkpoints }: Keyring, tenant_id = 'acme') => ({
   ...(await checkpoints.last(tenant_id)),
 })
 
-export const checkpointCases: readonly Case[] = [
+export const checkpointCases: readonly KeyringCase[] = [
   {
     title: 'the last checkpoint of a tenant only ever moves forward',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       const { checkpoints } = keyring
       assert.equal(await checkpoints.last('acme'), null)
       const first = checkpointAt(5, { generation: 1 })
@@ -55,9 +55,9 @@ export const checkpointCases: readonly Case[] = [
   },
   {
     title: 'a saved checkpoint is in the copy; the same one again is no new line',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = copyIn(t)
-      const { checkpoints, instance_id } = await place.open({ ledger_copy })
+      const { checkpoints, instance_id } = await location.open({ ledger_copy })
       for (const size of [3, 3, 5]) await checkpoints.save('acme', checkpointAt(size))
       const { v: _, ...line } = JSON.parse(linesOf(ledger_copy)[0] ?? '')
       assert.deepEqual(line, { instance_id, tenant_id: 'acme', ...checkpointAt(3) })
@@ -69,8 +69,8 @@ export const checkpointCases: readonly Case[] = [
   },
   {
     title: 'a checkpoint the copy cannot take is not saved',
-    run: async (place, t) => {
-      const full = await place.open({ ledger_copy: '/dev/full' }).catch(() => null)
+    run: async (location, t) => {
+      const full = await location.open({ ledger_copy: '/dev/full' }).catch(() => null)
       if (!full) return t.diagnostic('no /dev/full here: a full disk was not tried')
       const saving = full.checkpoints.save('acme', checkpointAt(3))
       await assert.rejects(saving, { code: 'ledger_copy_failed' })
@@ -79,17 +79,17 @@ export const checkpointCases: readonly Case[] = [
   },
   {
     title: 'an older keyring takes the newest checkpoint of each tenant from the copy',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = copyIn(t)
-      const first = await place.open({ ledger_copy })
+      const first = await location.open({ ledger_copy })
       await first.checkpoints.save('acme', checkpointAt(3))
-      await place.close(first)
-      const older = await place.copy()
-      const newer = await place.open({ ledger_copy })
+      await location.close(first)
+      const older = await location.copy()
+      const newer = await location.open({ ledger_copy })
       const next = checkpointAt(6, { generation: 1 })
       await newer.checkpoints.save('other', checkpointAt(9))
       for (const one of [checkpointAt(8), next]) await newer.checkpoints.save('acme', one)
-      await place.close(newer)
+      await location.close(newer)
 
       const restored = await older.open({ ledger_copy })
       assert.deepEqual(await lastOf(restored), next)
@@ -100,55 +100,55 @@ export const checkpointCases: readonly Case[] = [
   },
   {
     title: 'another root in the copy for the size the keyring knows comes in',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = copyIn(t)
-      const first = await place.open({ ledger_copy })
+      const first = await location.open({ ledger_copy })
       await first.checkpoints.save('acme', checkpointAt(3))
-      await place.close(first)
+      await location.close(first)
       const line = JSON.parse(linesOf(ledger_copy)[0] ?? '')
       writeFileSync(ledger_copy, `${JSON.stringify({ ...line, root_hash: OTHER_ROOT })}\n`)
-      assert.equal((await lastOf(await place.open({ ledger_copy }))).root_hash, OTHER_ROOT)
+      assert.equal((await lastOf(await location.open({ ledger_copy }))).root_hash, OTHER_ROOT)
     },
   },
   {
     title: 'an empty copy, or one that stops early, gets the newest checkpoints',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = copyIn(t)
-      const alone = await place.open()
+      const alone = await location.open()
       for (const size of [3, 4]) await alone.checkpoints.save('acme', checkpointAt(size))
-      await place.close(alone)
+      await location.close(alone)
       for (const expected of [[4], [4]]) {
-        await place.close(await place.open({ ledger_copy }))
+        await location.close(await location.open({ ledger_copy }))
         assert.deepEqual(sizesOf(ledger_copy), expected)
       }
-      const later = await place.open()
+      const later = await location.open()
       await later.checkpoints.save('acme', checkpointAt(7))
-      await place.close(later)
-      await place.close(await place.open({ ledger_copy }))
+      await location.close(later)
+      await location.close(await location.open({ ledger_copy }))
       assert.deepEqual(sizesOf(ledger_copy), [4, 7])
       truncateSync(ledger_copy)
-      const last = await place.open({ ledger_copy })
+      const last = await location.open({ ledger_copy })
       assert.deepEqual(await lastOf(last), checkpointAt(7))
       assert.deepEqual(sizesOf(ledger_copy), [7])
     },
   },
   {
     title: 'a torn checkpoint line is skipped; a damaged one stops the start',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = copyIn(t)
-      const first = await place.open({ ledger_copy })
+      const first = await location.open({ ledger_copy })
       await first.checkpoints.save('acme', checkpointAt(3))
-      await place.close(first)
+      await location.close(first)
       const whole = readFileSync(ledger_copy, 'utf8')
       const torn = whole + whole.slice(0, -30)
       writeFileSync(ledger_copy, torn)
-      const second = await place.open({ ledger_copy })
+      const second = await location.open({ ledger_copy })
       assert.equal(readFileSync(ledger_copy, 'utf8'), torn)
       await second.checkpoints.save('acme', checkpointAt(4))
-      await place.close(second)
-      const third = await place.open({ ledger_copy })
+      await location.close(second)
+      const third = await location.open({ ledger_copy })
       assert.deepEqual(await lastOf(third), checkpointAt(4))
-      await place.close(third)
+      await location.close(third)
       for (const [from, to] of [
         ['"tree_size":3', '"tree_size":3.5'],
         ['"root_hash":"', '"root_hash":"x'],
@@ -156,20 +156,20 @@ export const checkpointCases: readonly Case[] = [
       ] as const) {
         assert.ok(whole.includes(from))
         writeFileSync(ledger_copy, whole.replace(from, to))
-        await assert.rejects(place.open({ ledger_copy }), { code: 'ledger_copy_damaged' })
+        await assert.rejects(location.open({ ledger_copy }), { code: 'ledger_copy_damaged' })
       }
     },
   },
   {
     title: 'checkpoints of another keyring in the same copy change nothing',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = copyIn(t)
-      const other = await place.another()
+      const other = await location.another()
       await (await other.open({ ledger_copy })).checkpoints.save('acme', checkpointAt(50))
-      const keyring = await place.open({ ledger_copy })
+      const keyring = await location.open({ ledger_copy })
       await keyring.checkpoints.save('acme', checkpointAt(3))
-      await place.close(keyring)
-      assert.deepEqual(await lastOf(await place.open({ ledger_copy })), checkpointAt(3))
+      await location.close(keyring)
+      assert.deepEqual(await lastOf(await location.open({ ledger_copy })), checkpointAt(3))
     },
   },
 ]

@@ -1,5 +1,5 @@
-// Run as a process of its own by the tests of the ledger copy: asks for erasures until it is
-// killed or the copy cannot be written, telling on standard output what it was told is done.
+// A process for the tests of the ledger copy: requests erasures until it is killed or the copy
+// cannot be written, and prints each request that was acknowledged.
 
 import { writeSync } from 'node:fs'
 import { KeyringError } from '../keyring-error.ts'

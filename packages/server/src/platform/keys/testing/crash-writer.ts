@@ -1,5 +1,5 @@
-// Run as a process of its own by the crash tests: reserves and erases until it is killed,
-// telling on standard output what it has been told is done.
+// A process for the crash tests: reserves and erases until it is killed, and prints each step that
+// was acknowledged.
 
 import { writeSync } from 'node:fs'
 import { openFileKeyring } from '../file/open-file-keyring.ts'

@@ -1,10 +1,10 @@
-// The erasure ledger of a keyring of any engine, and its copy.
+// Cases on the erasure ledger and its copy.
 
 import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewLedgerEntry } from '../keyring.ts'
-import type { Case } from './keyring-suite.ts'
+import type { KeyringCase } from './keyring-suite.ts'
 import { tempDirectory } from './temp-keyring.ts'
 
 export function erasureOf(subject: string, more: Partial<NewLedgerEntry> = {}): NewLedgerEntry {
@@ -23,11 +23,11 @@ export function linesOf(path: string): string[] {
   return readFileSync(path, 'utf8').split('\n').filter(Boolean)
 }
 
-export const ledgerCases: readonly Case[] = [
+export const ledgerCases: readonly KeyringCase[] = [
   {
-    title: 'a subject asked for twice, even in one call, has one row: the first',
-    run: async (place) => {
-      const { ledger } = await place.open()
+    title: 'a subject requested twice, even in one call, has one row: the first',
+    run: async (location) => {
+      const { ledger } = await location.open()
       const twice = [erasureOf('7'), erasureOf('7', { plan: 'other' })]
       const [first, twin] = await ledger.request(twice)
       assert.deepEqual(twin, first)
@@ -48,8 +48,8 @@ export const ledgerCases: readonly Case[] = [
   },
   {
     title: 'a completed row keeps its first certificate and is no longer requested',
-    run: async (place) => {
-      const { ledger } = await place.open()
+    run: async (location) => {
+      const { ledger } = await location.open()
       const store = erasureOf('main', { subject_kind: 'store' })
       const entries = [erasureOf('1'), erasureOf('2'), erasureOf('3', { tenant_id: 'b' }), store]
       const ids = (await ledger.request(entries)).map(({ ledger_id }) => ledger_id)
@@ -79,9 +79,9 @@ export const ledgerCases: readonly Case[] = [
   },
   {
     title: 'each change is one line of the copy before it is acknowledged',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      const { ledger, instance_id } = await place.open({ ledger_copy })
+      const { ledger, instance_id } = await location.open({ ledger_copy })
       await ledger.request([erasureOf('1'), erasureOf('2')])
       await ledger.request([erasureOf('1')])
       await ledger.complete([{ ledger_id: 2, certificate: 'c', completed_us: 9 }])
@@ -95,12 +95,12 @@ export const ledgerCases: readonly Case[] = [
   },
   {
     title: 'a copy that cannot be written means nothing was requested',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const folder = join(tempDirectory(t), 'copies')
       mkdirSync(folder)
-      const missing = place.open({ ledger_copy: join(folder, 'no', 'ledger.ndjson') })
+      const missing = location.open({ ledger_copy: join(folder, 'no', 'ledger.ndjson') })
       await assert.rejects(missing, { code: 'ledger_copy_failed' })
-      const full = await place.open({ ledger_copy: '/dev/full' }).catch(() => null)
+      const full = await location.open({ ledger_copy: '/dev/full' }).catch(() => null)
       if (!full) return t.diagnostic('no /dev/full here: a full disk was not tried')
       await assert.rejects(full.ledger.request([erasureOf('1')]), { code: 'ledger_copy_failed' })
       assert.equal(await full.ledger.find('acme', 'fact', '1'), null)
@@ -108,16 +108,16 @@ export const ledgerCases: readonly Case[] = [
   },
   {
     title: 'a keyring restored from before an erasure erases again from the copy',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      const before = await place.open({ ledger_copy })
+      const before = await location.open({ ledger_copy })
       await before.createTenant('acme')
       await before.reserve('acme', 'fact', { at_least: 1, count: 20 })
       await before.reserve('acme', 'decision', { at_least: 1, count: 20 })
-      await place.close(before)
-      const older = await place.copy()
+      await location.close(before)
+      const older = await location.copy()
 
-      const live = await place.open({ ledger_copy })
+      const live = await location.open({ ledger_copy })
       const destroys = [
         { kind: 'fact', number: 3 },
         { kind: 'decision', number: 9 },
@@ -131,7 +131,7 @@ export const ledgerCases: readonly Case[] = [
         checkpoint: 'x\n',
       }
       await live.checkpoints.save('acme', checkpoint)
-      await place.close(live)
+      await location.close(live)
 
       const again = await older.open({ ledger_copy })
       assert.equal(again.merged_from_copy, 2)
@@ -151,8 +151,8 @@ export const ledgerCases: readonly Case[] = [
   },
   {
     title: 'a number the ledger names is never handed out again',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       await keyring.ledger.request([erasureOf('3'), erasureOf('12'), erasureOf('100')])
       await keyring.createTenant('acme')
       const block = await keyring.reserve('acme', 'fact', { at_least: 1, count: 10 })
@@ -163,62 +163,62 @@ export const ledgerCases: readonly Case[] = [
   },
   {
     title: 'a row whose secret survived a crash is destroyed at the next open',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       await keyring.createTenant('acme')
       await keyring.reserve('acme', 'fact', { at_least: 1, count: 4 })
       await keyring.ledger.request([erasureOf('2')])
       assert.ok((await keyring.secrets('acme', 'fact', [2])).get(2))
-      await place.close(keyring)
-      const again = await place.open()
+      await location.close(keyring)
+      const again = await location.open()
       assert.equal((await again.secrets('acme', 'fact', [2])).get(2), null)
       assert.equal((await again.ledger.listRequested()).length, 1)
     },
   },
   {
     title: 'a torn last line is ended by the next one; any other unreadable line stops the start',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      const keyring = await place.open({ ledger_copy })
+      const keyring = await location.open({ ledger_copy })
       await keyring.ledger.request([erasureOf('1')])
-      await place.close(keyring)
+      await location.close(keyring)
       const whole = readFileSync(ledger_copy)
       appendFileSync(ledger_copy, whole.subarray(0, 60))
-      const torn = await place.open({ ledger_copy })
+      const torn = await location.open({ ledger_copy })
       assert.equal(torn.merged_from_copy, 0)
       assert.deepEqual(readFileSync(ledger_copy), Buffer.concat([whole, whole.subarray(0, 60)]))
       await torn.ledger.request([erasureOf('2')])
-      await place.close(torn)
+      await location.close(torn)
       const marked = readFileSync(ledger_copy, 'utf8')
       assert.match(linesOf(ledger_copy)[1] ?? '', /^\{"v":2,.*#torn [0-9a-f]{64}$/)
 
       // A line that only lost its newline still counts.
       writeFileSync(ledger_copy, readFileSync(ledger_copy).subarray(0, -1))
-      const unended = await place.open({ ledger_copy })
+      const unended = await location.open({ ledger_copy })
       assert.equal(unended.merged_from_copy, 0)
       await unended.ledger.request([erasureOf('3')])
-      await place.close(unended)
+      await location.close(unended)
       assert.equal(linesOf(ledger_copy).length, 4)
 
       const unreadable = `${whole.subarray(0, 60)}\n`
       const changed = marked.replace('{"v":2,"i', '{"v":2,"j').replace('{"v":2,"i', '{"v":2,"j')
       for (const damaged of [`${unreadable}${marked}`, `${marked}${unreadable}`, changed]) {
         writeFileSync(ledger_copy, damaged)
-        await assert.rejects(place.open({ ledger_copy }), { code: 'ledger_copy_damaged' })
+        await assert.rejects(location.open({ ledger_copy }), { code: 'ledger_copy_damaged' })
       }
     },
   },
   {
     title: 'a new copy gets what the ledger holds; another keyring’s lines change nothing',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      const other = await place.another()
+      const other = await location.another()
       await (await other.open({ ledger_copy })).ledger.request([erasureOf('5')])
-      const keyring = await place.open()
+      const keyring = await location.open()
       await keyring.ledger.request([erasureOf('1'), erasureOf('2')])
       await keyring.ledger.complete([{ ledger_id: 1, certificate: 'c', completed_us: 3 }])
-      await place.close(keyring)
-      const copied = await place.open({ ledger_copy })
+      await location.close(keyring)
+      const copied = await location.open({ ledger_copy })
       assert.equal(copied.merged_from_copy, 0)
       assert.equal(await copied.ledger.find('acme', 'fact', '5'), null)
       const lines = linesOf(ledger_copy).map((line) => JSON.parse(line))
@@ -226,17 +226,17 @@ export const ledgerCases: readonly Case[] = [
         lines.map(({ subject, state }) => `${subject} ${state}`),
         ['5 requested', '1 completed', '2 requested'],
       )
-      await place.close(copied)
-      await place.close(await place.open({ ledger_copy }))
+      await location.close(copied)
+      await location.close(await location.open({ ledger_copy }))
       assert.equal(linesOf(ledger_copy).length, 3)
     },
   },
   {
     title: 'two keyrings that append to one copy keep each other’s lines',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      const one = await place.open({ ledger_copy })
-      const two = await (await place.another()).open({ ledger_copy })
+      const one = await location.open({ ledger_copy })
+      const two = await (await location.another()).open({ ledger_copy })
       for (const subject of ['1', '2'])
         for (const { ledger } of [one, two]) await ledger.request([erasureOf(subject)])
       const lines = linesOf(ledger_copy).map((line) => JSON.parse(line))

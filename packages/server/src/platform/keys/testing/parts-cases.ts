@@ -1,11 +1,11 @@
-// Plans in parts and renewed record secrets, in a keyring of any engine.
+// Cases on plans in parts and renewed record secrets.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Keyring, LedgerPart, NewLedgerEntry } from '../keyring.ts'
 import { sealRenewed } from '../ledger/renewals.ts'
-import type { Case, Opening, Place } from './keyring-suite.ts'
+import type { KeyringCase, KeyringLocation, OpenOptions } from './keyring-suite.ts'
 import { linesOf } from './ledger-cases.ts'
 import { tempDirectory } from './temp-keyring.ts'
 
@@ -28,8 +28,11 @@ export const partOf = (
 ): LedgerPart => ({ tenant_id: 'acme', parts_id, part, plan: { documents: [part] }, renewals })
 
 /** A keyring with a tenant and its record secrets 1 … 10. */
-export async function withSecrets(place: Place, opening: Opening = {}): Promise<Keyring> {
-  const keyring = await place.open(opening)
+export async function withSecrets(
+  location: KeyringLocation,
+  opening: OpenOptions = {},
+): Promise<Keyring> {
+  const keyring = await location.open(opening)
   await keyring.createTenant('acme')
   await keyring.reserve('acme', 'decision', { at_least: 1, count: 10 })
   return keyring
@@ -50,11 +53,11 @@ export async function renewal(keyring: Keyring, number: number, renewed_as: numb
   return sealRenewed({ tenant_id: 'acme', number, renewed_as }, old, next)
 }
 
-export const partsCases: readonly Case[] = [
+export const partsCases: readonly KeyringCase[] = [
   {
     title: 'an entry claims its parts as a whole, and they are read back as written',
-    run: async (place) => {
-      const { ledger } = await withSecrets(place)
+    run: async (location) => {
+      const { ledger } = await withSecrets(location)
       await ledger.addPart(partOf(PARTS, 0))
       await ledger.addPart({ ...partOf(PARTS, 0), plan: 'a second time' })
       const early = ledger.request([claimOf(PARTS, 2)])
@@ -72,24 +75,24 @@ export const partsCases: readonly Case[] = [
   },
   {
     title: 'parts nobody claimed are gone at the next start, with the secrets they took',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      const first = await withSecrets(place, { ledger_copy })
+      const first = await withSecrets(location, { ledger_copy })
       const [kept] = await secretsOf(first, 1)
       await first.ledger.addPart(partOf(PARTS, 0, [await renewal(first, 1, 7)]))
-      await place.close(first)
+      await location.close(first)
       for (let starts = 0; starts < 2; starts += 1) {
-        const again = await place.open({ ledger_copy })
+        const again = await location.open({ ledger_copy })
         await assert.rejects(again.ledger.loadPart(PARTS, 0), { code: 'ledger_parts_missing' })
         assert.deepEqual(await secretsOf(again, 1, 7), [kept, null])
-        await place.close(again)
+        await location.close(again)
       }
     },
   },
   {
     title: 'parts dropped before a claim take their new secrets with them',
-    run: async (place) => {
-      const keyring = await withSecrets(place)
+    run: async (location) => {
+      const keyring = await withSecrets(location)
       const [kept] = await secretsOf(keyring, 1)
       await keyring.ledger.addPart(partOf(PARTS, 0, [await renewal(keyring, 1, 7)]))
       await keyring.ledger.dropParts(PARTS)
@@ -100,24 +103,24 @@ export const partsCases: readonly Case[] = [
   },
   {
     title: 'a start after the claim destroys the old secrets and keeps the new ones',
-    run: async (place) => {
-      const first = await withSecrets(place)
+    run: async (location) => {
+      const first = await withSecrets(location)
       const [old, next] = await secretsOf(first, 1, 7)
       await first.ledger.addPart(partOf(PARTS, 0, [await renewal(first, 1, 7)]))
       await first.ledger.request([claimOf(PARTS, 1)])
       assert.deepEqual(await secretsOf(first, 1), [old], 'not before it is asked for')
-      await place.close(first)
-      assert.deepEqual(await secretsOf(await place.open(), 1, 7), [null, next])
+      await location.close(first)
+      assert.deepEqual(await secretsOf(await location.open(), 1, 7), [null, next])
     },
   },
   {
     title: 'an older keyring gets the renewed secrets from the ledger copy, step by step',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      await place.close(await withSecrets(place, { ledger_copy }))
-      const older = await place.copy()
+      await location.close(await withSecrets(location, { ledger_copy }))
+      const older = await location.copy()
 
-      const live = await place.open({ ledger_copy })
+      const live = await location.open({ ledger_copy })
       const { first: fresh } = await live.reserve('acme', 'decision', { at_least: 1, count: 4 })
       const steps = [
         [1, fresh],
@@ -136,7 +139,7 @@ export const partsCases: readonly Case[] = [
         expected.map((secret) => secret !== null),
         [false, false, false, true, true],
       )
-      await place.close(live)
+      await location.close(live)
 
       const restored = await older.open({ ledger_copy })
       assert.deepEqual(await secretsOf(restored, ...numbers), expected)
@@ -146,35 +149,35 @@ export const partsCases: readonly Case[] = [
   },
   {
     title: 'a keyring that meets an empty copy writes out parts before their entry',
-    run: async (place, t) => {
-      const first = await withSecrets(place)
+    run: async (location, t) => {
+      const first = await withSecrets(location)
       await first.ledger.addPart(partOf(PARTS, 0, [await renewal(first, 1, 7)]))
       await first.ledger.addPart(partOf(PARTS, 1))
       await first.ledger.request([claimOf(PARTS, 2)])
-      await place.close(first)
+      await location.close(first)
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      await place.close(await place.open({ ledger_copy }))
+      await location.close(await location.open({ ledger_copy }))
       const members = linesOf(ledger_copy).map((line) => JSON.parse(line))
       assert.deepEqual(
         members.map(({ part, parts }) => part ?? parts),
         [0, 1, { parts_id: PARTS, count: 2 }],
       )
-      await place.close(await place.open({ ledger_copy }))
+      await location.close(await location.open({ ledger_copy }))
       assert.equal(linesOf(ledger_copy).length, 3)
     },
   },
   {
     title: 'a box opens with the old secret only, for the numbers it was made for',
-    run: async (place) => {
-      const keyring = await withSecrets(place)
+    run: async (location) => {
+      const keyring = await withSecrets(location)
       const { box } = await renewal(keyring, 1, 7)
       const wrong = { number: 2, renewed_as: 40, box }
       const numbers = { tenant_id: 'acme', number: 1, renewed_as: 41 }
       const forged = sealRenewed(numbers, randomBytes(32), randomBytes(32))
       await keyring.ledger.addPart(partOf(PARTS, 0, [wrong, forged]))
       await keyring.ledger.request([claimOf(PARTS, 1)])
-      await place.close(keyring)
-      assert.deepEqual(await secretsOf(await place.open(), 40, 41), [null, null])
+      await location.close(keyring)
+      assert.deepEqual(await secretsOf(await location.open(), 40, 41), [null, null])
     },
   },
 ]

@@ -1,9 +1,9 @@
-// Signing keys of a keyring of any engine.
+// Cases on signing keys.
 
 import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
-import { SIGNING_PURPOSES } from '../shared/signing-key-rows.ts'
-import type { Case } from './keyring-suite.ts'
+import { SIGNING_PURPOSES } from '../keyring.ts'
+import type { KeyringCase } from './keyring-suite.ts'
 
 const LATER = '2027-01-01T00:00:00.000000Z'
 const LATEST = '2027-01-01T00:00:00.000001Z'
@@ -14,11 +14,11 @@ function verifies(public_key: string, message: Buffer, signature: Buffer): boole
   return verify(null, message, key, signature)
 }
 
-export const signingCases: readonly Case[] = [
+export const signingCases: readonly KeyringCase[] = [
   {
     title: 'each purpose has its own key from the first open on, and it signs',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       const published = keyring.publishedKeys()
       assert.deepEqual(published.map((key) => key.purpose).sort(), [...SIGNING_PURPOSES].sort())
       assert.equal(new Set(published.map((key) => key.public_key)).size, SIGNING_PURPOSES.length)
@@ -33,14 +33,14 @@ export const signingCases: readonly Case[] = [
         assert.match(key.valid_from, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
         assert.equal(key.retired_at, null)
       }
-      await place.close(keyring)
-      assert.deepEqual((await place.open()).publishedKeys(), published)
+      await location.close(keyring)
+      assert.deepEqual((await location.open()).publishedKeys(), published)
     },
   },
   {
     title: 'after a rotation the new key signs, the old one is listed and signs no more',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       const old = keyring.signer('checkpoint')
       const other = keyring.signer('erasure')
       const fresh = await keyring.rotateSigningKey('checkpoint', LATER)
@@ -52,23 +52,23 @@ export const signingCases: readonly Case[] = [
       const [first, second] = listed
       assert.ok(first && second && listed.length === 2)
       assert.deepEqual([first.key_id, second.key_id], [old.key_id, fresh.key_id])
-      // Both are good at the time of the change: other processes have not seen it yet.
+      // Both are valid at the time of the change: other processes have not seen it yet.
       assert.ok((first.retired_at ?? '') >= LATER)
       assert.ok(second.valid_from <= LATER)
       assert.equal(second.retired_at, null)
-      await place.close(keyring)
-      assert.equal((await place.open()).signer('checkpoint').key_id, fresh.key_id)
+      await location.close(keyring)
+      assert.equal((await location.open()).signer('checkpoint').key_id, fresh.key_id)
     },
   },
   {
     title: 'a purpose retired without successor stays without a key until it is rotated',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       await keyring.retireSigningKey('erasure', LATER)
       await keyring.retireSigningKey('erasure', LATER)
       assert.throws(() => keyring.signer('erasure'), { code: 'no_signing_key' })
-      await place.close(keyring)
-      const again = await place.open()
+      await location.close(keyring)
+      const again = await location.open()
       assert.throws(() => again.signer('erasure'), { code: 'no_signing_key' })
       const fresh = await again.rotateSigningKey('erasure', LATEST)
       assert.equal(again.signer('erasure').key_id, fresh.key_id)
@@ -76,8 +76,8 @@ export const signingCases: readonly Case[] = [
   },
   {
     title: 'a change of keys is dated in full and never before the last one',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       await keyring.rotateSigningKey('decision', LATEST)
       for (const at of [LATER, '2028-01-01', '2028-01-01T00:00:00Z'])
         await assert.rejects(keyring.rotateSigningKey('decision', at), { code: 'bad_argument' })

@@ -1,4 +1,4 @@
-// A keyring in a directory of its own that is gone after the test.
+// A keyring in a directory of its own, removed after the test.
 
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -17,7 +17,7 @@ export function tempDirectory(t: TestContext): string {
   return path
 }
 
-export interface Opening {
+interface TempKeyringOptions {
   readonly dir: string
   readonly master_key?: Buffer
   readonly ledger_copy?: string
@@ -25,7 +25,7 @@ export interface Opening {
 }
 
 /** Opens, and closes when the test ends. */
-export async function openKeyring(t: TestContext, opening: Opening): Promise<Keyring> {
+export async function openKeyring(t: TestContext, opening: TempKeyringOptions): Promise<Keyring> {
   const keyring = await openFileKeyring({ master_key: MASTER, now_us: () => NOW_US, ...opening })
   t.after(() => {
     try {

@@ -1,9 +1,9 @@
-// Destroying all keys of a tenant: nothing of it opens again, here or in a restored keyring.
+// Cases on destroying all keys of a tenant, also in a restored keyring.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Keyring } from '../keyring.ts'
-import type { Case } from './keyring-suite.ts'
+import type { KeyringCase } from './keyring-suite.ts'
 import { tempDirectory } from './temp-keyring.ts'
 
 const REQUEST = {
@@ -45,11 +45,11 @@ async function assertGone(keyring: Keyring): Promise<void> {
   assert.ok((await keyring.tenant('other')).label('x'))
 }
 
-export const tenantCases: readonly Case[] = [
+export const tenantCases: readonly KeyringCase[] = [
   {
     title: 'a destroyed tenant has no key and no secret, at once and after reopening',
-    run: async (place) => {
-      let keyring = await place.open()
+    run: async (location) => {
+      let keyring = await location.open()
       await filled(keyring)
       const held = await keyring.tenant('acme')
       assert.equal(await keyring.hasRemains('acme'), true)
@@ -59,48 +59,48 @@ export const tenantCases: readonly Case[] = [
       assert.throws(() => held.factKey(secret()), destroyed)
       assert.throws(() => held.label('x'), destroyed)
       await assertGone(keyring)
-      await place.close(keyring)
-      keyring = await place.open()
+      await location.close(keyring)
+      keyring = await location.open()
       await assertGone(keyring)
     },
   },
   {
     title: 'a tenant that the ledger names is destroyed when the keyring is opened',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       await filled(keyring)
       await keyring.ledger.request([REQUEST])
       assert.ok(await keyring.tenant('acme'))
-      await place.close(keyring)
-      await assertGone(await place.open())
+      await location.close(keyring)
+      await assertGone(await location.open())
     },
   },
   {
     title: 'a keyring from before learns from the ledger copy that a tenant is destroyed',
-    run: async (place, t) => {
+    run: async (location, t) => {
       const ledger_copy = join(tempDirectory(t), 'ledger.ndjson')
-      let keyring = await place.open({ ledger_copy })
+      let keyring = await location.open({ ledger_copy })
       await filled(keyring)
-      await place.close(keyring)
-      const older = await place.copy()
-      keyring = await place.open({ ledger_copy })
+      await location.close(keyring)
+      const older = await location.copy()
+      keyring = await location.open({ ledger_copy })
       await keyring.ledger.request([REQUEST])
       await keyring.destroyTenant('acme')
-      await place.close(keyring)
+      await location.close(keyring)
       await assertGone(await older.open({ ledger_copy }))
     },
   },
   {
     title: 'a new master key leaves a destroyed tenant destroyed',
-    run: async (place) => {
-      const keyring = await place.open()
+    run: async (location) => {
+      const keyring = await location.open()
       await filled(keyring)
       await keyring.destroyTenant('acme')
       const next = Buffer.alloc(32, 9)
       await keyring.rotateMasterKey(next)
       await assertGone(keyring)
-      await place.close(keyring)
-      await assertGone(await place.open({ master_key: next }))
+      await location.close(keyring)
+      await assertGone(await location.open({ master_key: next }))
     },
   },
 ]

@@ -1,4 +1,4 @@
-// Decisions while a fact they name is being erased: hidden at once, logs wait, nothing is lost.
+// Decisions while a memory they name is being erased: hidden at once, logs wait, nothing is lost.
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
@@ -7,7 +7,7 @@ import { MARKER } from '../trail/redact-text.ts'
 
 const CONTENT = 'Moritz Nef has debts'
 
-interface Stopped {
+interface PausedErasure {
   readonly scene: Scene
   readonly ref: number
   /** A decision that used the fact. */
@@ -17,8 +17,8 @@ interface Stopped {
   go(): void
 }
 
-/** An erasure that stands still after `step` until told to go. */
-async function stopAfter(t: TestContext, step: string): Promise<Stopped> {
+/** An erasure that waits after `step` until `go` is called. */
+async function stopAfter(t: TestContext, step: string): Promise<PausedErasure> {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>()
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
   const scene = await openScene({
@@ -44,7 +44,7 @@ async function stopAfter(t: TestContext, step: string): Promise<Stopped> {
   return { scene, ref, decision_id, issuing, go }
 }
 
-test('from its mark on, the fact is hidden in decisions that refer to it', async (t) => {
+test('once marked, the memory is hidden in decisions that refer to it', async (t) => {
   const { scene, decision_id, issuing, go } = await stopAfter(t, 'marked')
   const { body } = await scene.api('GET', `/v1/decisions/${decision_id}`)
   assert.deepEqual(body.retrieved_contents, [MARKER])
@@ -53,7 +53,7 @@ test('from its mark on, the fact is hidden in decisions that refer to it', async
 })
 
 for (const step of ['marked', 'key_destroyed'])
-  test(`a log that names the fact after step ${step} waits and stores the marker`, async (t) => {
+  test(`a decision naming the memory after ${step} waits and stores the marker`, async (t) => {
     const { scene, ref, issuing, go } = await stopAfter(t, step)
     const logging = scene.api('POST', '/v1/decisions/log', {
       store_id: scene.store_id,
@@ -92,7 +92,7 @@ test('reads wait while a secret is gone and the text not yet replaced', async (t
   }
 })
 
-test('decisions logged throughout an erasure all end without the fact', async (t) => {
+test('decisions logged throughout an erasure all end without the memory', async (t) => {
   const scene = await openScene()
   t.after(() => scene.stop())
   const ref = await scene.write(CONTENT)

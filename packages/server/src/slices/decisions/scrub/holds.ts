@@ -1,7 +1,8 @@
-// Legal holds on decisions: one of a held store, or that used its memory, keeps its own text.
+// Legal holds on decisions: a decision of a held store, or that used its memory, keeps its own
+// text.
 //
-// Ask inside the tenant's erasure turn: a hold is placed in a turn of its own, so that none comes
-// between the look and the ledger row from which a redaction can only be finished.
+// Check inside `runErasure`: a hold is placed in a run of its own, so that none comes between the
+// check and the ledger row from which a redaction can only be finished.
 
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -9,13 +10,16 @@ import { listStoresOfFacts, loadHeldStores } from '../../memory/index.ts'
 import { findDecision, findFactInStores, findUseInStores } from '../trail/decisions.sql.ts'
 
 const holdRefusal = () =>
-  new Refusal('legal_hold', 'the decision is of a store on which a legal hold stands, or used it')
+  new Refusal(
+    'legal_hold',
+    'a legal hold is on the store of the decision, or on a store that it used',
+  )
 
 /**
  * Refuses `legal_hold` where taking the ref out of decisions would remove what a hold keeps: its
  * memory is in a held store, or a decision of one shows it.
- * @param reach the only stores whose decisions are touched, none: of every store. Who reaches no
- * decision that used the ref, nor its memory, removes nothing and is told of no hold.
+ * @param reach the only stores whose decisions are changed; empty: every store. A caller that
+ * reaches no decision that used the ref, nor its memory, removes nothing and is not told of a hold.
  */
 export async function refuseHeldUses(
   db: TenantDb,

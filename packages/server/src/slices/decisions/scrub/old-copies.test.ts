@@ -1,4 +1,4 @@
-// Rows as a copy of the data from before still holds them: closed once their text was taken out.
+// Rows of an older copy of the data: they open no longer once their text was removed.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

@@ -1,12 +1,12 @@
-// Removing facts from decisions, in two steps: a plan that needs keys, rows that need none.
+// Removes memories from decisions in two steps: a plan that needs keys, rows that need none.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { toHex } from '../../../platform/bytes.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { recordSecrets } from '../../../platform/kernel/record-secrets.ts'
 import type { Renewal } from '../../../platform/keys/keyring.ts'
 import { sealRenewed } from '../../../platform/keys/ledger/renewals.ts'
-import { recordSecrets } from '../../../platform/record-secrets.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import {
   type DecisionRow,
@@ -26,22 +26,22 @@ import {
   scrubDocument,
 } from './scrub-document.ts'
 
-/** A decision without some facts: ciphertext that none of their secrets has a part in. */
+/** A decision without some memories: ciphertext whose key has no part of their secrets. */
 export interface ScrubbedDecision {
   readonly decision_id: string
   readonly decision_seq: number
   /** Base64 of the row's new `sealed`. */
   readonly sealed: string
-  /** The record secret it no longer needs, to be destroyed; null: it keeps its own. */
+  /** The record secret it no longer needs, to be destroyed; null: it keeps its secret. */
   readonly old_secret_no: number | null
-  /** Which of the facts it used. */
+  /** Which of the memories it used. */
   readonly used: readonly number[]
   readonly redactions: readonly FieldCount[]
 }
 
 export interface PlannedScrub {
   readonly scrubbed: ScrubbedDecision
-  /** Revision of the document that it was made from. */
+  /** Revision of the document that it was planned from. */
   readonly planned_from: number
   readonly renewal: Renewal | null
 }
@@ -51,7 +51,7 @@ export interface ScrubRequest {
   /** Their secrets are about to be destroyed. */
   readonly erased: boolean
   /** Which decisions; absent: all that used a subject. */
-  readonly asked?: (row: DecisionRow) => boolean
+  readonly filter?: (row: DecisionRow) => boolean
 }
 
 const PAGE_ROWS = 50
@@ -60,20 +60,20 @@ const OPENED_BYTES_MAX = 4 * 1024 * 1024
 
 /**
  * Every decision that used a subject and still shows it, sealed again without the subjects'
- * secrets, one at a time. Changes nothing but the stock of record secrets. Hold the tenant's
- * erasure turn from here until `applyScrub`.
+ * secrets, one at a time. Changes nothing but the stock of record secrets. Plan and apply inside
+ * one `runErasure`.
  */
 export async function* planScrub(
   kernel: Kernel,
   tenant_id: string,
-  wanted: ScrubRequest,
+  request: ScrubRequest,
 ): AsyncGenerator<PlannedScrub> {
-  const refs = wanted.subjects.map(({ ref }) => ref)
+  const refs = request.subjects.map(({ ref }) => ref)
   for await (const chunk of listOpened(kernel, tenant_id, refs))
     for (const opened of chunk) {
-      if (wanted.asked && !wanted.asked(opened.row)) continue
-      const scrubbed = scrubDocument(opened.document, wanted.subjects)
-      if (scrubbed) yield await reseal({ kernel, tenant_id, opened, wanted }, scrubbed)
+      if (request.filter && !request.filter(opened.row)) continue
+      const scrubbed = scrubDocument(opened.document, request.subjects)
+      if (scrubbed) yield await reseal({ kernel, tenant_id, opened, request }, scrubbed)
     }
 }
 
@@ -93,8 +93,8 @@ export async function* listOpened(
       yield await retryWhileErasing(async () =>
         openRows(kernel, tenant_id, await kernel.db.read(tenant_id, (db) => listBySeqs(db, few))),
       )
-      // Opening and searching megabytes takes a while: other requests are answered in between.
-      await nextTurn()
+      // Opening and searching megabytes takes time: other requests are answered in between.
+      await yieldToOthers()
     }
     if (seqs.length < PAGE_ROWS) return
     after_seq = last
@@ -120,16 +120,16 @@ interface ResealInput {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly opened: OpenedDecision
-  readonly wanted: ScrubRequest
+  readonly request: ScrubRequest
 }
 
 async function reseal(
   resealing: ResealInput,
   { document, redactions }: ScrubbedDocument,
 ): Promise<PlannedScrub> {
-  const { kernel, tenant_id, opened, wanted } = resealing
+  const { kernel, tenant_id, opened, request } = resealing
   const { row, decision_id, head, secrets } = opened
-  const gone = new Set(wanted.subjects.map(({ ref }) => ref))
+  const gone = new Set(request.subjects.map(({ ref }) => ref))
   const kept = secrets.filter((_, i) => !gone.has(head.bound[i] ?? -1))
   const { own, renewal } = await renewOwnSecret(resealing, gone)
   const keys = await kernel.keyring.tenant(tenant_id)
@@ -161,10 +161,10 @@ async function reseal(
  * the old text was sealed with a fact whose secret is about to go, that closes them already.
  */
 async function renewOwnSecret(
-  { kernel, tenant_id, opened: { head, own }, wanted }: ResealInput,
+  { kernel, tenant_id, opened: { head, own }, request }: ResealInput,
   gone: ReadonlySet<number>,
 ): Promise<{ own: readonly Buffer[]; renewal: Renewal | null }> {
-  const closed = wanted.erased && head.bound.some((ref) => gone.has(ref))
+  const closed = request.erased && head.bound.some((ref) => gone.has(ref))
   const [old] = own
   if (closed || !old) return { own, renewal: null }
   const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
@@ -172,33 +172,25 @@ async function renewOwnSecret(
   return { own: [secret], renewal: sealRenewed(renewed, old, secret) }
 }
 
-export interface ScrubPlan {
-  readonly refs: readonly number[]
-  readonly scrubbed: readonly ScrubbedDecision[]
-}
-
-export interface ScrubResult {
-  /** Ids of the decisions really changed. */
-  readonly changed: readonly string[]
-  /** Not changed: their records are no longer those that the plan was made from. */
-  readonly diverged: readonly ScrubbedDecision[]
-}
-
 /**
  * Stores a plan's documents, with one `decision.scrubbed` on the log for each. Needs no key, so
- * that it also finishes an erasure whose secret is gone, on this data or on an older copy: rows
- * that are missing, or already as new, are passed over.
+ * that it also finishes an erasure whose secret is gone, on these data or on an older copy: rows
+ * that are missing, or as new already, are skipped.
+ * @returns ids of the changed decisions, and those whose documents are no longer the plan's
  */
-export async function applyScrub(tx: Tx, { refs, scrubbed }: ScrubPlan): Promise<ScrubResult> {
+export async function applyScrub(
+  tx: Tx,
+  { refs, scrubbed }: { refs: readonly number[]; scrubbed: readonly ScrubbedDecision[] },
+) {
   const changed: string[] = []
   const diverged: ScrubbedDecision[] = []
   for (const decision of scrubbed) {
     const row = await findDecision(tx, Buffer.from(decision.decision_id, 'hex'))
     if (!row) continue
     const sealed = Buffer.from(decision.sealed, 'base64')
-    const standing = compareRevision(decision, { next: sealed, current: row.sealed, refs })
-    if (standing === 'diverged') diverged.push(decision)
-    if (standing !== 'older') continue
+    const state = compareRevision(decision, { next: sealed, current: row.sealed, refs })
+    if (state === 'diverged') diverged.push(decision)
+    if (state !== 'older') continue
     const { redactions } = decision
     await storeScrubbed(tx, { row, sealed, refs, redactions })
     changed.push(decision.decision_id)
@@ -206,11 +198,11 @@ export async function applyScrub(tx: Tx, { refs, scrubbed }: ScrubPlan): Promise
   return { changed, diverged }
 }
 
-export interface RowReplacement {
+interface RowReplacement {
   readonly row: DecisionRow
   /** Its new document. */
   readonly sealed: Uint8Array
-  /** The facts that are no longer in it. */
+  /** The memories that are no longer in it. */
   readonly refs: readonly number[]
   readonly redactions: readonly FieldCount[]
 }
@@ -233,23 +225,17 @@ export async function storeScrubbed(
   })
 }
 
-interface DocumentPair {
-  readonly next: Uint8Array
-  readonly current: Uint8Array
-  readonly refs: readonly number[]
-}
-
 /**
- * What the present document is to a plan. `older`: the one the plan was made from, or one before it
- * in data that were restored, which every plan from there on is applied to in its order. `newer`:
- * this plan, or one made from what it left, is in it. `diverged`: it has as many revisions as the
- * plan or more, and yet a secret that this plan destroys is part of its key. Then both were made
- * from one record, without each other's changes: to put either in the other's place would undo an
- * erasure, or leave a record whose key is gone.
+ * How the stored document relates to a plan. `older`: the plan's source, or one before it in
+ * restored data, to which every later plan is applied in order. `newer`: it contains this plan, or
+ * a plan that followed it. `diverged`: it has as many revisions as the plan or more, and yet a
+ * secret that this plan destroys is part of its key. Then both come from one document, without each
+ * other's changes: replacing either by the other would undo an erasure, or leave a document whose
+ * key is gone.
  */
 function compareRevision(
   { old_secret_no }: ScrubbedDecision,
-  { next, current, refs }: DocumentPair,
+  { next, current, refs }: { next: Uint8Array; current: Uint8Array; refs: readonly number[] },
 ): 'older' | 'newer' | 'diverged' {
   const now = readSealed(current).head
   if (now.revision < readSealed(next).head.revision) return 'older'

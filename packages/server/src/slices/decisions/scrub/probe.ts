@@ -1,20 +1,20 @@
-// The verification pass of an erasure over every way a decision is read.
+// Verifies erasures and redactions on every path that shows decisions: get, list, export, replay.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Decision } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { DecisionRow } from '../trail/decisions.sql.ts'
 import { openRows, resolveContents, retryWhileErasing } from '../trail/open.ts'
-import { findDecisionRow, findShownDecision, showPage } from '../trail/reads.ts'
+import { findDecisionRow, findDecisionView, showPage } from '../trail/reads.ts'
 import { MARKER, occursInText, prepareContent, redactJson } from '../trail/redact-text.ts'
 import { replayRow } from '../trail/replay.ts'
 import { listOpened } from './plan-scrub.ts'
 import { isScrubbed, type ScrubSubject } from './scrub-document.ts'
 
-export interface PathResult {
+interface PathResult {
   readonly path: string
-  /** `absent` when no decision that used the fact shows it there. */
+  /** `absent` when no decision that used the memory shows it there. */
   readonly result: 'absent' | 'present'
 }
 
@@ -29,7 +29,7 @@ type Path = keyof typeof PATHS
 
 const ALL_PATHS = ['get', 'list', 'export', 'replay'] as const
 
-/** Looks at every decision that used the ref; `content` is compared and goes no further. */
+/** Checks every decision that used the ref; `content` is compared and not kept. */
 export async function probeDecisions(
   kernel: Kernel,
   tenant_id: string,
@@ -39,16 +39,16 @@ export async function probeDecisions(
   const stores = new Set<string>()
   for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
     for (const { row, decision_id, document } of chunk) {
-      // What a caller says after the erasure is no copy the service kept; contents still count.
+      // Text logged after the erasure is no copy that the service kept; contents still count.
       const later = document.gone.includes(subject.ref)
       const sought = later ? { ref: subject.ref, content: null } : subject
-      // The memory is the same for every decision of a store: looked at once.
+      // The memory is the same for every decision of a store: checked once.
       const memory = !stores.has(row.store_id)
       stores.add(row.store_id)
       const probing = { kernel, tenant_id, row, decision_id, memory }
       for (const path of await listPathsShowing(probing, sought)) present.add(path)
-      // Decisions may be megabytes each; other requests are answered in between.
-      await nextTurn()
+      // Decisions may be megabytes each: other requests are answered in between.
+      await yieldToOthers()
     }
   return ALL_PATHS.map((path) => ({
     path: PATHS[path],
@@ -68,7 +68,7 @@ async function listPathsShowing(
   { kernel, tenant_id, row, decision_id, memory }: ProbeTarget,
   subject: ScrubSubject,
 ): Promise<Path[]> {
-  const got = await findShownDecision(kernel, tenant_id, decision_id)
+  const got = await findDecisionView(kernel, tenant_id, decision_id)
   const { listed, exported, replayed } = await retryWhileErasing(() =>
     kernel.db.read(tenant_id, async (db) => ({
       listed: await showOne(kernel, db, row.seq, 'desc'),
@@ -93,14 +93,14 @@ async function listPathsShowing(
   return ALL_PATHS.filter((path) => found[path])
 }
 
-/** The decision at `seq` through the page that list (desc) and export (asc) are made of. */
+/** The decision at `seq` as a page of list (desc) or export (asc) shows it. */
 async function showOne(kernel: Kernel, db: TenantDb, seq: number, order: 'asc' | 'desc') {
   const range = { after_seq: seq - 1, before_seq: seq + 1 }
   const { shown } = await showPage(kernel, db, range, { order, limit: 1 })
   return shown[0]
 }
 
-// Another fact may say the same and is not erased: contents are looked at under this ref only.
+// Another memory may say the same and is not erased: contents are compared under this ref only.
 function showsSubject(decision: Decision, { ref, content }: ScrubSubject): boolean {
   const { retrieved_refs, retrieved_contents, query, output, session_id, parameters } = decision
   const held = retrieved_contents.some((text, i) => retrieved_refs[i] === ref && text !== MARKER)
@@ -118,7 +118,7 @@ export async function probeRedaction(
   tenant_id: string,
   decision_id: string,
 ): Promise<{ path: string; result: PathResult['result'] | 'scrubbed' }[]> {
-  const got = await findShownDecision(kernel, tenant_id, decision_id)
+  const got = await findDecisionView(kernel, tenant_id, decision_id)
   const read = await retryWhileErasing(() =>
     kernel.db.read(tenant_id, async (db) => {
       const row = await findDecisionRow(db, decision_id)
@@ -147,7 +147,7 @@ function redactionResult(decision: Decision | undefined): 'absent' | 'scrubbed' 
   return query === MARKER && output === MARKER && !shown ? 'scrubbed' : 'present'
 }
 
-/** Those of the decisions whose stored record, opened again, shows nothing of the ref. */
+/** Those of the decisions whose stored document, opened again, shows nothing of the ref. */
 export async function readBackScrubbed(
   kernel: Kernel,
   tenant_id: string,

@@ -1,7 +1,7 @@
-// Removing a decision's own text, and with it the secret that copies of the text are sealed under.
+// Removes a decision's own text, and with it the secret that seals every copy of the text.
 
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { clearSession, findDecision, updateSealed } from '../trail/decisions.sql.ts'
 import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from '../trail/document.ts'
 import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
@@ -9,8 +9,8 @@ import { findDecisionRow } from '../trail/reads.ts'
 import { MARKER } from '../trail/redact-text.ts'
 import type { FieldCount } from './scrub-document.ts'
 
-/** All that storing the redaction needs; no content and no key, so it may outlive both. */
-export interface DecisionRedaction {
+/** All that storing the redaction needs: no content and no key, so it may outlive both. */
+interface DecisionRedaction {
   readonly decision_id: string
   readonly decision_seq: number
   /** Base64 of the row's new `sealed`. */
@@ -22,7 +22,7 @@ export interface DecisionRedaction {
 
 export interface PlannedRedaction {
   readonly plan: DecisionRedaction
-  /** Revision of the document that it was made from. */
+  /** Revision of the document that it was planned from. */
   readonly planned_from: number
   readonly store_id: string
   /** query ‖ 0x1F ‖ output as they were: to be hashed with a salt, never stored. */
@@ -31,10 +31,9 @@ export interface PlannedRedaction {
 
 /**
  * The decision with the marker in place of query and output, without parameters, without contents
- * that are of no bound memory, and without its session, whose id may be a person's. What is left
- * needs no secret of its own: one made now would be missing from an older keyring that replays
- * this. Changes nothing. undefined: no such decision. Hold the tenant's erasure turn until it is
- * applied.
+ * of no bound memory, and without its session, whose id may be a person's. The rest needs no secret
+ * of its own: a new one would be missing from an older keyring that replays this. Changes nothing.
+ * undefined: no such decision. Plan and apply inside one `runErasure`.
  */
 export async function planRedaction(
   kernel: Kernel,
@@ -102,14 +101,14 @@ export function withoutText({ document, head }: Pick<OpenedDecision, 'document' 
 
 /**
  * Stores a planned redaction; needs no key. false: the decision is not in these data, or is
- * redacted already. The caller puts `decision.redacted` on the log: it knows the certificate.
+ * redacted already. The caller, who knows the certificate, appends `decision.redacted` to the log.
  */
 export async function applyRedaction(tx: Tx, plan: DecisionRedaction): Promise<boolean> {
   const row = await findDecision(tx, Buffer.from(plan.decision_id, 'hex'))
   const sealed = Buffer.from(plan.sealed, 'base64')
   if (!row) return false
   const { revision, secret_no } = readSealed(row.sealed).head
-  // A newer document stays, unless it needs the secret that is about to go.
+  // A newer document stays, unless it needs the secret that is to be destroyed.
   const newer = revision >= readSealed(sealed).head.revision
   if (newer && secret_no !== plan.old_secret_no) return false
   await updateSealed(tx, row.seq, { sealed, secret_no: NO_SECRET })

@@ -1,4 +1,4 @@
-// A scrub cut off after it was planned is finished: by the next scrub, or by the next start.
+// A scrub interrupted after it was planned is finished by the next scrub or the next start.
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,4 @@
-// Removing facts from a document, without any store.
+// Removing memories from a document, without a database.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

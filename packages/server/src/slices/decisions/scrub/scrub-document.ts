@@ -1,10 +1,11 @@
-// Pure: removes facts from a decision's document, in the contents and wherever they are repeated.
+// Pure: removes memories from a decision's document, in its contents and wherever they are
+// repeated.
 
 import type { JsonObject } from '@custos/contract'
 import type { DecisionDocument, RedactionNote } from '../trail/document.ts'
 import { MARKER, redactJson, redactText } from '../trail/redact-text.ts'
 
-/** A fact to remove; content null: not known here, only what the record itself holds. */
+/** A memory to remove; content null: unknown here, only what the document itself contains. */
 export interface ScrubSubject {
   readonly ref: number
   readonly content: string | null
@@ -22,8 +23,8 @@ export interface ScrubbedDocument {
 }
 
 /**
- * null: none of the subjects is in the record, or nothing of them is left. A subject removed
- * before is looked for again: its content may have become known only since.
+ * null: none of the subjects is in the document, or nothing of them is left. A subject removed
+ * before is searched for again: its content may have become known since.
  */
 export function scrubDocument(
   document: DecisionDocument,
@@ -80,12 +81,13 @@ function removeSubject(document: DecisionDocument, subject: ScrubSubject): Decis
   }
 }
 
-// What the caller gave as this fact's content may differ from what is stored; both are removed.
+// The content that the caller logged for this memory may differ from the stored one; both go.
 function listSubjectTexts(document: DecisionDocument, { ref, content }: ScrubSubject): string[] {
   const texts = new Set<string>()
   if (content !== null) texts.add(content)
-  for (const [i, given] of document.contents.entries())
-    if (document.refs[i] === ref && typeof given === 'string' && given !== MARKER) texts.add(given)
+  for (const [i, logged] of document.contents.entries())
+    if (document.refs[i] === ref && typeof logged === 'string' && logged !== MARKER)
+      texts.add(logged)
   return [...texts]
 }
 
@@ -95,13 +97,13 @@ function countsByField(notes: readonly RedactionNote[]): FieldCount[] {
   return [...counts].map(([field, count]) => ({ field, count }))
 }
 
-// Erased before the decision was logged: nothing of it was ever kept.
+// A memory that was erased before the decision was logged never had content here.
 const wasRemoved = ({ scrubbed, gone }: RemovedRefs, ref: number): boolean =>
   scrubbed.includes(ref) || gone.includes(ref)
 
 type RemovedRefs = Pick<DecisionDocument, 'scrubbed' | 'gone'>
 
-/** Whether the record, with the contents it shows, has nothing of the ref any more. */
+/** Whether the document, with the contents it shows, no longer has anything of the ref. */
 export const isScrubbed = (
   document: RemovedRefs & Pick<DecisionDocument, 'refs'>,
   contents: readonly string[],

@@ -1,4 +1,4 @@
-// `decisions.scrub` by a key of some stores: no word of another store decides what is replaced.
+// `decisions.scrub` by a key limited to stores: no text of another store decides what is replaced.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,13 +1,13 @@
-// The plan of a scrub in the erasure ledger: in parts, so that no row and no unit grows with it.
+// Stores the plan of a scrub in the erasure ledger in parts of limited size, and applies it.
 
 import assert from 'node:assert/strict'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { toHex } from '../../../platform/bytes.ts'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import type { LedgerParts } from '../../../platform/keys/keyring.ts'
 import { SealError } from '../../../platform/keys/seal.ts'
 import {
@@ -31,7 +31,7 @@ import {
 import { withoutText } from './redact-decision.ts'
 import { type FieldCount, scrubDocument } from './scrub-document.ts'
 
-/** Bounds of one part; a document larger than all of it is a part of its own. */
+/** Limits of one part; a document larger than them is a part of its own. */
 export const partLimits: (kernel: Kernel) => { bytes_max: number; decisions_max: number } =
   perKernel(() => ({ bytes_max: 4 * 1024 * 1024, decisions_max: 200 }))
 
@@ -40,7 +40,7 @@ const PLANS_MAX = 3
 
 const ScrubPart = Type.Object({
   version: Type.Literal(1),
-  /** The facts that are taken out. */
+  /** The memories that are removed. */
   refs: Type.Array(Type.Integer()),
   scrubbed: Type.Array(
     Type.Object({
@@ -57,7 +57,7 @@ type ScrubPart = Static<typeof ScrubPart>
 
 const parts = Compile(ScrubPart)
 
-/** Parts of a plan, and what it was made from. */
+/** Parts of a plan, and the documents that it was planned from. */
 export interface WrittenScrub extends LedgerParts {
   /** Seq to revision, of every decision in it. */
   readonly planned_from: ReadonlyMap<number, number>
@@ -66,36 +66,36 @@ export interface WrittenScrub extends LedgerParts {
 /**
  * Plans a scrub and makes the plan durable, part by part; null when there is nothing to scrub.
  * Of no effect until a ledger entry claims it. Nothing of it stays when it fails, nor, from the
- * next start on, when it is cut off. Hold the tenant's erasure turn.
+ * next start on, when it is interrupted. Call it inside `runErasure`.
  */
 export async function writeScrubParts(
   kernel: Kernel,
   tenant_id: string,
-  wanted: ScrubRequest,
+  request: ScrubRequest,
 ): Promise<WrittenScrub | null> {
   const { bytes_max, decisions_max } = partLimits(kernel)
   const parts_id = kernel.ids.hex(16)
-  const refs = wanted.subjects.map(({ ref }) => ref)
+  const refs = request.subjects.map(({ ref }) => ref)
   const planned_from = new Map<number, number>()
   let count = 0
-  let held: PlannedScrub[] = []
+  let buffered: PlannedScrub[] = []
   let bytes = 0
   const write = async () => {
-    if (held.length === 0) return
-    const plan = buildPart(refs, held)
-    const renewals = held.flatMap(({ renewal }) => renewal ?? [])
+    if (buffered.length === 0) return
+    const plan = buildPart(refs, buffered)
+    const renewals = buffered.flatMap(({ renewal }) => renewal ?? [])
     await kernel.keyring.ledger.addPart({ tenant_id, parts_id, part: count, plan, renewals })
     count += 1
-    held = []
+    buffered = []
     bytes = 0
     await kernel.step('scrub:planned')
-    await nextTurn()
+    await yieldToOthers()
   }
   try {
-    for await (const planned of planScrub(kernel, tenant_id, wanted)) {
+    for await (const planned of planScrub(kernel, tenant_id, request)) {
       const size = planned.scrubbed.sealed.length
-      if (held.length === decisions_max || bytes + size > bytes_max) await write()
-      held.push(planned)
+      if (buffered.length === decisions_max || bytes + size > bytes_max) await write()
+      buffered.push(planned)
       planned_from.set(planned.scrubbed.decision_seq, planned.planned_from)
       bytes += size
     }
@@ -107,10 +107,10 @@ export async function writeScrubParts(
   return count === 0 ? null : { parts_id, count, planned_from }
 }
 
-const buildPart = (refs: readonly number[], held: readonly PlannedScrub[]): ScrubPart => ({
+const buildPart = (refs: readonly number[], planned: readonly PlannedScrub[]): ScrubPart => ({
   version: 1,
   refs: [...refs],
-  scrubbed: held.map(({ scrubbed }) => ({
+  scrubbed: planned.map(({ scrubbed }) => ({
     ...scrubbed,
     used: [...scrubbed.used],
     redactions: scrubbed.redactions.map((done) => ({ ...done })),
@@ -118,8 +118,8 @@ const buildPart = (refs: readonly number[], held: readonly PlannedScrub[]): Scru
 })
 
 /**
- * Whether every decision is still as a plan was made from it. Asked last before the plan is on
- * record: from then on its secrets go, and a record changed meanwhile would go with them.
+ * Whether every decision is still the one that was planned from. Checked last before the plan is in
+ * the ledger: from then on secrets are destroyed, and a document changed meanwhile would be lost.
  */
 async function isCurrent(
   kernel: Kernel,
@@ -160,14 +160,14 @@ export const retryPlanning = <T>(
     { on: 'erasure_plan', attempts: PLANS_MAX, retry_after_s: 5 },
   )
 
-/** As `writeScrubParts`, of records that are still as they were planned from. */
+/** As `writeScrubParts`, again until no decision changed beside the plan. */
 export const writeCurrentParts = (
   kernel: Kernel,
   tenant_id: string,
-  wanted: ScrubRequest,
+  request: ScrubRequest,
 ): Promise<WrittenScrub | null> =>
   retryPlanning(kernel, tenant_id, {
-    plan: () => writeScrubParts(kernel, tenant_id, wanted),
+    plan: () => writeScrubParts(kernel, tenant_id, request),
     planned_from: (written) => written?.planned_from ?? new Map(),
     drop: async (written) => {
       if (written) await dropScrubParts(kernel, written)
@@ -180,7 +180,7 @@ export async function dropScrubParts(kernel: Kernel, written: LedgerParts): Prom
   await kernel.keyring.ledger.dropParts(written.parts_id)
 }
 
-/** A part as it was written; the ledger may have come from a copy on disk. */
+/** A part as it was written; the ledger may come from a copy on disk. */
 export async function loadScrubPart(
   kernel: Kernel,
   parts_id: string,
@@ -197,7 +197,7 @@ export interface Redaction {
   readonly count: number
 }
 
-export interface PartsResult {
+interface PartsResult {
   /** Decisions really changed. */
   readonly changed: readonly string[]
   /** What the plan replaces, by the ref that was used, applied now or before. */
@@ -205,8 +205,8 @@ export interface PartsResult {
 }
 
 /**
- * Stores the documents of a claimed plan, one unit for each part, then destroys the secrets they
- * no longer need. Needs no key. Safe to run again, and to go on with after a stop between parts.
+ * Stores the documents of a claimed plan, one unit of work for each part, then destroys the secrets
+ * they no longer need. Needs no key. Safe to run again, also after a stop between parts.
  */
 export async function applyScrubParts(
   kernel: Kernel,
@@ -229,23 +229,17 @@ export async function applyScrubParts(
         known.push(...done.map((one) => ({ decision_id, ...one })))
       }
     await kernel.step('scrub:applied')
-    await nextTurn()
+    await yieldToOthers()
   }
   await kernel.keyring.ledger.destroyRenewed(parts_id)
   return { changed, redactions }
-}
-
-interface DivergedDecision {
-  /** The facts that the plan takes out. */
-  readonly refs: readonly number[]
-  readonly decision: ScrubbedDecision
 }
 
 /** Whether the decision was changed: not when another process has done it meanwhile. */
 async function withholdDecision(
   kernel: Kernel,
   tenant_id: string,
-  { refs, decision }: DivergedDecision,
+  { refs, decision }: { refs: readonly number[]; decision: ScrubbedDecision },
 ): Promise<boolean> {
   const { decision_id } = decision
   const find = (db: TenantDb) => findDecision(db, Buffer.from(decision_id, 'hex'))
@@ -290,7 +284,7 @@ async function tryOpenRow(
   }
 }
 
-/** What stands in the clear, on the log and in the keyring: neither record can be opened. */
+/** Neither document opens: uses what is readable in the row, on the log and in the keyring. */
 async function rebuildDecision(
   kernel: Kernel,
   tenant_id: string,
@@ -329,7 +323,7 @@ interface WithholdInput {
   readonly revision: number
 }
 
-// Without a secret of its own, as a redaction: what is left is nobody's text.
+// Without a secret of its own, as a redaction: no text is left.
 async function sealWithoutText(
   kernel: Kernel,
   tenant_id: string,

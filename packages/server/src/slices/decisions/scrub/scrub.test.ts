@@ -1,4 +1,4 @@
-// `decisions.scrub` through HTTP, and the functions an erasure is made of.
+// `decisions.scrub` through HTTP, and the functions that an erasure uses.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

@@ -1,9 +1,12 @@
-// DELETE /v1/decisions/scrub/{fact_ref}: a fact becomes the marker wherever decisions used it.
+// DELETE /v1/decisions/scrub/{fact_ref}: replaces a memory by the marker wherever decisions used
+// it.
+//
+// A scrub erases no memory, but destroys secrets: so it goes through the erasure ledger as well.
 
 import type { decisions } from '@custos/contract'
-import type { Handler } from '../../../platform/call.ts'
-import { inErasureTurn, requestInTurn } from '../../../platform/erasure-turn.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Handler } from '../../../platform/kernel/call.ts'
+import { requestErasures, runErasure } from '../../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { LedgerEntry } from '../../../platform/keys/keyring.ts'
 import { loadLiveFacts } from '../../memory/index.ts'
 import { meter } from '../../tenants/index.ts'
@@ -14,25 +17,25 @@ import { refuseHeldUses } from './holds.ts'
 import type { ScrubRequest } from './plan-scrub.ts'
 import { applyScrubParts, dropScrubParts, loadScrubPart, writeCurrentParts } from './scrub-parts.ts'
 
-// The fact itself stays. Doing it again finds nothing left to replace.
+// The memory itself stays. A repetition finds nothing to replace.
 export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
   const { kernel, tenant_id, principal } = call
   const { fact_ref } = params
   const { allowed_stores } = principal
-  return inErasureTurn(kernel, tenant_id, async () => {
+  return runErasure(kernel, tenant_id, async () => {
     const facts = await call.read(async (db) => {
       await refuseHeldUses(db, fact_ref, kernel.clock.now(), allowed_stores)
       return loadLiveFacts(kernel, db, [fact_ref])
     })
     const fact = facts.get(fact_ref)
-    // Redacting by the words of a store the key may not read would tell whether a guess is right.
+    // Redacting by text of a store the key may not read would tell whether a guess is right.
     const readable = fact && (allowed_stores.length === 0 || allowed_stores.includes(fact.store_id))
     const content = readable ? fact.content : null
     await applyRequestedPlans(kernel, tenant_id)
     const decision_ids = await scrubDecisions(kernel, tenant_id, {
       subjects: [{ ref: fact_ref, content }],
       erased: false,
-      asked: (row) => isVisible(principal, row),
+      filter: (row) => isVisible(principal, row),
     })
     await call.transact(async (tx) => meter(tx, 'decisions.scrub'))
     return { fact_ref, decisions_affected: decision_ids.length, decision_ids: [...decision_ids] }
@@ -42,19 +45,19 @@ export const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
 const PAGE = 20
 
 /**
- * Takes the subjects out of every decision that was asked for and destroys the secrets that the
- * old texts were sealed under; the ids changed. Hold the tenant's erasure turn.
+ * Removes the subjects from the requested decisions and destroys the secrets that sealed the old
+ * texts. Returns the ids of changed decisions. Call it inside `runErasure`.
  */
 export async function scrubDecisions(
   kernel: Kernel,
   tenant_id: string,
-  wanted: ScrubRequest,
+  request: ScrubRequest,
 ): Promise<readonly string[]> {
-  const parts = await writeCurrentParts(kernel, tenant_id, wanted)
+  const parts = await writeCurrentParts(kernel, tenant_id, request)
   if (!parts) return []
   const { parts_id, count } = parts
   try {
-    const [entry] = await requestInTurn(kernel, tenant_id, [
+    const [entry] = await requestErasures(kernel, tenant_id, [
       {
         tenant_id,
         subject_kind: 'scrub',
@@ -74,7 +77,7 @@ export async function scrubDecisions(
   }
 }
 
-/** From its ledger entry alone; the ids changed. Safe to run again. */
+/** Finishes a scrub from its ledger entry alone; returns the ids changed. Safe to run again. */
 export async function finishScrub(
   kernel: Kernel,
   { tenant_id, ledger_id, parts }: LedgerEntry,
@@ -86,8 +89,8 @@ export async function finishScrub(
 }
 
 /**
- * Plans that a failure has left half applied, in their order: a new plan is made from what they
- * leave. What else their erasures need is done by the next erasure, or at the next start.
+ * Applies plans that a failure has left half applied, in their order: a new plan reads what they
+ * leave. The next erasure or the next start does the rest of their erasures.
  */
 async function applyRequestedPlans(kernel: Kernel, tenant_id: string): Promise<void> {
   const entries = await kernel.keyring.ledger.listRequested()
@@ -99,8 +102,8 @@ async function applyRequestedPlans(kernel: Kernel, tenant_id: string): Promise<v
 }
 
 /**
- * Whether these data are from before a scrub that the ledger knows as completed: then they hold
- * text whose secrets are destroyed. The newest one of a decision that is here tells for all.
+ * Whether these data are older than a scrub that the ledger has completed: then they contain text
+ * whose secrets are destroyed. The newest scrub of a decision that is here answers for all.
  */
 export async function lacksScrub(kernel: Kernel, tenant_id: string): Promise<boolean> {
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {

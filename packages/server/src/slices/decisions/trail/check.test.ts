@@ -1,4 +1,4 @@
-// What fsck asks of decisions: sound records pass, each alteration of a row is named.
+// The check of decisions: sound records pass, each alteration of a row is named.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

@@ -1,25 +1,26 @@
-// Checks stored decisions against themselves and the log: for `custos fsck`, live and read-only.
+// Checks stored decisions against themselves and the log, for `custos fsck` and assurance; and
+// digests them, so that two copies of a trail can be compared without showing it.
 
 import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { verifyDecision } from '@custos/proof'
 import { toHex } from '../../../platform/bytes.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { SealError } from '../../../platform/keys/seal.ts'
 import { type DecisionRow, findLoggedRecord, listDecisions, listUses } from './decisions.sql.ts'
 import { recordDigestOf } from './identity.ts'
 import { isErasureConflict, openResolved, openRows, type ResolvedDecision } from './open.ts'
 import { showResolved } from './reads.ts'
 
-export interface DecisionFault {
+interface DecisionFault {
   readonly decision_id: string
   readonly log_seq: number
-  /** What does not hold, in words; no content. */
+  /** What is wrong; no content. */
   readonly fault: string
 }
 
-export interface DecisionsCheck {
+interface DecisionsCheck {
   readonly checked: number
   readonly faults: readonly DecisionFault[]
 }
@@ -27,8 +28,8 @@ export interface DecisionsCheck {
 const CHUNK_ROWS = 50
 
 /**
- * Opens every seal and re-derives identity, signature and digest. A record that was scrubbed has
- * no salt any more: there the digest on the log is compared with the one it carries.
+ * Opens every seal and derives identity, signature and digest again. A record that was scrubbed has
+ * no salt: there the digest on the log is compared with the one in the document.
  */
 export async function checkDecisions(
   kernel: Kernel,
@@ -45,11 +46,11 @@ export async function checkDecisions(
     const last = page.seqs.at(-1)
     if (last === undefined || page.seqs.length < CHUNK_ROWS) return { checked, faults }
     after_seq = last
-    await nextTurn()
+    await yieldToOthers()
   }
 }
 
-/** The same of some: of those after each of the seqs, a page of fifty. */
+/** The same for a sample: the fifty decisions after each of the seqs. */
 export async function checkSomeDecisions(
   kernel: Kernel,
   tenant_id: string,
@@ -61,7 +62,7 @@ export async function checkSomeDecisions(
     const page = await checkPage(kernel, tenant_id, after_seq)
     for (const fault of page.faults) faults.set(fault.log_seq, fault)
     for (const seq of page.seqs) seqs.add(seq)
-    await nextTurn()
+    await yieldToOthers()
   }
   return { checked: seqs.size, faults: [...faults.values()] }
 }
@@ -69,8 +70,8 @@ export async function checkSomeDecisions(
 async function checkPage(kernel: Kernel, tenant_id: string, after_seq: number) {
   const faults: DecisionFault[] = []
   const seqs = await kernel.db.read(tenant_id, async (db) => {
-    const wanted = { order: 'asc', limit: CHUNK_ROWS } as const
-    const found = await listDecisions(db, { after_seq }, wanted)
+    const page = { order: 'asc', limit: CHUNK_ROWS } as const
+    const found = await listDecisions(db, { after_seq }, page)
     for (const row of found) {
       const fault = await findFault(kernel, db, row)
       if (fault === null) continue
@@ -131,14 +132,25 @@ function recomputeDigest(tenant_id: string, opened: ResolvedDecision): string {
   const salt = Buffer.from(document.commitment_salt ?? '', 'base64')
   return recordDigestOf(
     {
-      ...{ decision_id, tenant_id, store_id, session_id, model_id, timestamp, query, output },
-      ...{ parameters, refs, scores, contents, token_count, latency_ms, memory_seq },
+      decision_id,
+      tenant_id,
+      store_id,
+      session_id,
+      model_id,
+      timestamp,
+      query,
+      output,
+      parameters,
+      refs,
+      scores,
+      contents,
+      token_count,
+      latency_ms,
+      memory_seq,
     },
     salt,
   )
 }
-
-const DIGESTED_ROWS = 50
 
 /**
  * Lower hex SHA-256 of the opened document of each `every`-th decision, by id. Throws for one that
@@ -151,13 +163,13 @@ export async function digestDocuments(
 ): Promise<Map<string, string>> {
   const digests = new Map<string, string>()
   for (let after_seq = -1, seen = 0; ; ) {
-    const wanted = { order: 'asc', limit: DIGESTED_ROWS } as const
-    const rows = await kernel.db.read(tenant_id, (db) => listDecisions(db, { after_seq }, wanted))
+    const page = { order: 'asc', limit: CHUNK_ROWS } as const
+    const rows = await kernel.db.read(tenant_id, (db) => listDecisions(db, { after_seq }, page))
     const chosen = rows.filter((_, i) => (seen + i) % every === 0)
     for (const { decision_id, document } of await openRows(kernel, tenant_id, chosen))
       digests.set(decision_id, createHash('sha256').update(JSON.stringify(document)).digest('hex'))
     const last = rows.at(-1)
-    if (!last || rows.length < DIGESTED_ROWS) return digests
+    if (!last || rows.length < CHUNK_ROWS) return digests
     after_seq = last.seq
     seen += rows.length
   }

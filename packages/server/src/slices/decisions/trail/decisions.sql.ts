@@ -1,6 +1,10 @@
-// SQL of decisions: the rows, and which facts each of them used.
+// SQL of decisions: the rows, and which memories each of them used.
 
-import { inParts, itemsOf, perCount } from '../../../platform/db/per-count.ts'
+import {
+  firstItems,
+  runInBatches,
+  statementPerCount,
+} from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
@@ -55,10 +59,10 @@ interface FactUse {
   readonly bound: number
 }
 
-const insertUsesStatement = perCount((count) =>
+const insertUsesStatement = statementPerCount((count) =>
   statement<{ decision_seq: number; uses: readonly FactUse[] }>()((k, p) =>
     k.insertInto('decision_facts').values(
-      itemsOf(p.uses, count).map(({ ref, bound }) => ({
+      firstItems(p.uses, count).map(({ ref, bound }) => ({
         tenant_id: p.tenant_id,
         decision_seq: p.decision_seq,
         ref,
@@ -74,7 +78,7 @@ export const insertUses = (
   decision_seq: number,
   uses: readonly { ref: number; bound: boolean }[],
 ) =>
-  inParts(uses, USES_AT_ONCE, (some) =>
+  runInBatches(uses, USES_AT_ONCE, (some) =>
     tx.runOf(insertUsesStatement(some.length), {
       decision_seq,
       uses: some.map(({ ref, bound }) => ({ ref, bound: bound ? 1 : 0 })),
@@ -123,13 +127,13 @@ export interface DecisionPage {
 }
 
 /** Rows in the order of the log. */
-export const listDecisions = (db: TenantDb, filter: DecisionFilter, wanted: DecisionPage) =>
+export const listDecisions = (db: TenantDb, filter: DecisionFilter, page: DecisionPage) =>
   db.all(
     filterDecisions(db, filter)
       .select(COLUMNS)
-      .orderBy('seq', wanted.order)
-      .limit(wanted.limit)
-      .offset(wanted.offset ?? 0),
+      .orderBy('seq', page.order)
+      .limit(page.limit)
+      .offset(page.offset ?? 0),
   )
 
 /** Totals of the tenant's decisions. */
@@ -141,7 +145,7 @@ export const sumDecisions = (db: TenantDb, filter: DecisionFilter) =>
       e.fn.count<number>('store_id').distinct().as('stores'),
       e.fn.count<number>('session_label').distinct().as('sessions'),
       e.fn.avg<number | null>('latency_ms').as('latency_ms'),
-      // As floating point: a sum of counts may pass 2^53, which no reader could hold.
+      // As floating point: a sum of counts may exceed 2^53.
       e.fn.sum<number | null>(e.cast('token_count', 'double precision')).as('tokens'),
       e.fn.min<number | null>('logged_us').as('first_us'),
       e.fn.max<number | null>('logged_us').as('last_us'),
@@ -199,7 +203,7 @@ export async function unbindFacts(
     )
 }
 
-/** Refs among these that a later version has taken the place of. */
+/** Refs among these that a later version supersedes. */
 export async function listSuperseded(db: TenantDb, refs: readonly number[]): Promise<number[]> {
   const superseded: number[] = []
   for (let at = 0; at < refs.length; at += IN_MAX) {
@@ -215,7 +219,7 @@ export async function listSuperseded(db: TenantDb, refs: readonly number[]): Pro
   return superseded
 }
 
-/** What the log says of the decision at this place. */
+/** The log entry at this position. */
 export async function findLoggedRecord(db: TenantDb, seq: number) {
   const row = await db.first(from(db, 'breadcrumbs').select('record').where('seq', '=', seq))
   if (!row) return undefined
@@ -223,16 +227,14 @@ export async function findLoggedRecord(db: TenantDb, seq: number) {
   return JSON.parse(row.record) as { subject: string; payload: { record_digest?: string } }
 }
 
-const USES_MAX = 500
-
 /** What the index of uses says of one decision and these refs. */
 export async function listUses(db: TenantDb, decision_seq: number, refs: readonly number[]) {
   const uses = new Map<number, boolean>()
-  for (let at = 0; at < refs.length; at += USES_MAX) {
+  for (let at = 0; at < refs.length; at += IN_MAX) {
     const rows = await db.all(
       from(db, 'decision_facts')
         .select(['ref', 'bound'])
-        .where('ref', 'in', refs.slice(at, at + USES_MAX))
+        .where('ref', 'in', refs.slice(at, at + IN_MAX))
         .where('decision_seq', '=', decision_seq),
     )
     for (const { ref, bound } of rows) uses.set(ref, bound === 1)

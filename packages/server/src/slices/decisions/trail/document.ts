@@ -2,7 +2,7 @@
 
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '@custos/contract'
-import { jsonPayload, sealedColumn } from '../../../platform/sealed-column.ts'
+import { jsonPayload, sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 
 /** Text was replaced by the marker `count` times; `ref` is the fact, null for the whole text. */
 export interface RedactionNote {
@@ -11,7 +11,7 @@ export interface RedactionNote {
   readonly ref: number | null
 }
 
-/** Everything of a decision that a person may be named in, and what goes with it. */
+/** Everything of a decision in which a person may be named, and what belongs to it. */
 export interface DecisionDocument {
   readonly query: string
   readonly output: string
@@ -29,8 +29,8 @@ export interface DecisionDocument {
   readonly scrubbed: readonly number[]
   readonly redactions: readonly RedactionNote[]
   /**
-   * Base64, 32 bytes: what the commitments of the digest were made with. null once anything was
-   * removed: with it and the digest on the log, a guess at the removed text could be confirmed.
+   * Base64, 32 bytes: the salt of the commitments in the digest. null once anything was removed:
+   * with it and the digest on the log, a guess at the removed text could be confirmed.
    */
   readonly commitment_salt: string | null
   readonly record_digest: string
@@ -39,7 +39,7 @@ export interface DecisionDocument {
   readonly key_id: string
 }
 
-/** A redacted decision has no text of its own left, and no secret of its own. */
+/** A redacted decision has neither text nor a secret of its own. */
 export const NO_SECRET = 0
 
 /** Readable without a key: it says which secrets make the key. */
@@ -50,12 +50,6 @@ export interface SealedHead {
   readonly revision: number
   /** Refs, ascending, of the facts whose secrets are part of the key. */
   readonly bound: readonly number[]
-}
-
-export interface SealedDocument {
-  readonly head: SealedHead
-  /** nonce ‖ ciphertext ‖ tag */
-  readonly box: Uint8Array
 }
 
 const VERSION = 1
@@ -78,8 +72,8 @@ function encodeHead({ secret_no, revision, bound }: SealedHead): Buffer {
   return head
 }
 
-/** Splits what the `sealed` column holds. */
-export function readSealed(sealed: Uint8Array): SealedDocument {
+/** Splits the value of the `sealed` column; `box` is nonce ‖ ciphertext ‖ tag. */
+export function readSealed(sealed: Uint8Array): { head: SealedHead; box: Uint8Array } {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
   if (bytes.length < HEAD_BYTES || bytes.readUInt8(0) !== VERSION)
     throw new Error('a sealed decision of an unknown version')
@@ -101,12 +95,6 @@ export const REVISION_BYTES = 5
 export const readRevision = (start: Uint8Array): number =>
   Buffer.from(start.buffer, start.byteOffset, start.byteLength).readUInt32BE(1)
 
-/** Whose document it is: associated data, so that no sealed row can stand in for another. */
-export interface DocumentOwner {
-  readonly tenant_id: string
-  readonly decision_id: string
-}
-
 const documentColumn = sealedColumn({
   domain: 'decision',
   ids: (tenant_id, { owner, head }: Pick<SealInput, 'owner' | 'head'>) => [
@@ -119,8 +107,9 @@ const documentColumn = sealedColumn({
   payload: jsonPayload<DecisionDocument>(),
 })
 
-export interface SealInput {
-  readonly owner: DocumentOwner
+interface SealInput {
+  /** Whose document it is: associated data, so that no sealed row can replace another. */
+  readonly owner: { readonly tenant_id: string; readonly decision_id: string }
   readonly head: SealedHead
   readonly key: KeyObject
 }

@@ -1,14 +1,15 @@
-// Which decisions a caller asks for: filters of list and export, and the stores it may see.
+// Filters of list and export: what a request asks for, limited to the stores its credential
+// reaches.
 
-import type { Principal } from '../../../platform/call.ts'
 import { parseTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Principal } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { seqAt } from '../../gcrumbs/index.ts'
 import type { DecisionFilter, DecisionRow } from './decisions.sql.ts'
 
-export interface DecisionQuery {
+interface DecisionQuery {
   readonly store_id?: string
   readonly session_id?: string
   readonly model_id?: string
@@ -22,15 +23,15 @@ export type VisibleFilter = DecisionFilter | 'none'
 /** A decision is on the log at most this long after the time it shows (see log.ts). */
 const LOG_DELAY_US = 60_000_000
 
-export async function buildFilter(
+export async function buildDecisionFilter(
   kernel: Kernel,
   principal: Principal,
   db: TenantDb,
-  asked: DecisionQuery,
+  query: DecisionQuery,
 ): Promise<VisibleFilter> {
-  const store_ids = visibleStores(principal, asked.store_id)
+  const store_ids = visibleStores(principal, query.store_id)
   if (store_ids?.length === 0) return 'none'
-  const { session_id, model_id } = asked
+  const { session_id, model_id } = query
   const session =
     session_id === undefined
       ? {}
@@ -39,28 +40,28 @@ export async function buildFilter(
     ...(store_ids === undefined ? {} : { store_ids }),
     ...session,
     ...(model_id === undefined ? {} : { model_id }),
-    ...(await timeFilter(db, asked)),
+    ...(await timeFilter(db, query)),
   }
 }
 
-/** Also decides what a credential bound to some stores may read one by one. */
+/** Whether a credential limited to stores may read the decision. */
 export const isVisible = (principal: Principal, row: Pick<DecisionRow, 'store_id'>): boolean =>
   principal.allowed_stores.length === 0 || principal.allowed_stores.includes(row.store_id)
 
 function visibleStores(
   principal: Principal,
-  asked: string | undefined,
+  store_id: string | undefined,
 ): readonly string[] | undefined {
   const allowed = principal.allowed_stores
-  if (asked === undefined) return allowed.length === 0 ? undefined : allowed
-  return isVisible(principal, { store_id: asked }) ? [asked] : []
+  if (store_id === undefined) return allowed.length === 0 ? undefined : allowed
+  return isVisible(principal, { store_id }) ? [store_id] : []
 }
 
 async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Promise<Buffer> {
   return Buffer.from((await kernel.keyring.tenant(tenant_id)).label(text), 'hex')
 }
 
-// Times have no index of their own: the log's times narrow them down to a range of its entries.
+// Times have no index: the log's times give a range of log positions.
 async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<DecisionFilter> {
   const start =
     from === undefined
@@ -79,7 +80,7 @@ async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<De
   return { ...start, ...end }
 }
 
-// The schema has let through only what parses.
+// The schema admits only what parses.
 const parseMicroseconds = (time: string): number => parseTime(time) ?? 0
 
 export const writeCursor = (seq: number): string => Buffer.from(`s${seq}`).toString('base64url')
@@ -87,7 +88,7 @@ export const writeCursor = (seq: number): string => Buffer.from(`s${seq}`).toStr
 /** The seq a page ended at; refuses a cursor this list did not give. */
 export function readCursor(cursor: string): number {
   const seq = Number(/^s(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1])
-  // Decoding base64 is lenient; only the one spelling we write counts.
+  // Decoding base64 is lenient; only the spelling that writeCursor gives is valid.
   if (writeCursor(seq) !== cursor)
     throw new Refusal('rejected', 'the cursor is not one this list gave')
   return seq

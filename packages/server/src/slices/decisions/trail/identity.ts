@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { canonicalize, type DecisionIdentity, type Json } from '@custos/proof'
 import { createBLAKE2b } from 'hash-wasm'
-import { hmacSha256 } from '../../../platform/hmac.ts'
+import { hmacSha256 } from '../../../platform/bytes.ts'
 
 // One instance for the process: init, update and digest run without a break between them.
 const blake2b128 = await createBLAKE2b(128)
@@ -14,8 +14,8 @@ export function decisionIdBytes(f: DecisionIdentity): Buffer {
   return Buffer.from(blake2b128.init().update(preimage).digest('binary'))
 }
 
-/** What is committed to; `contents` is empty or has one text for each ref. */
-export interface CommittedRecord {
+/** The committed record; `contents` is empty or has one text for each ref. */
+interface CommittedRecord {
   readonly decision_id: string
   readonly tenant_id: string
   readonly store_id: string
@@ -35,14 +35,14 @@ export interface CommittedRecord {
 
 /**
  * Hex SHA-256 of the RFC 8785 bytes of the record with salted commitments in place of content:
- * the same as `recordDigest` of @custos/proof, which a test holds it to. `salt`: 32 bytes.
+ * the same as `recordDigest` of @custos/proof, as a test checks. `salt`: 32 bytes.
  */
 export function recordDigestOf(record: CommittedRecord, salt: Buffer): string {
   const mac = hmacSha256(salt)
   const commit = (text: string): string => mac(text).toString('hex')
   const { session_id, parameters, contents, scores } = record
-  // Keys stand in canonical order and values are texts, integers and finite numbers: for those
-  // JSON.stringify writes what RFC 8785 asks for.
+  // Keys are in canonical order and values are texts, integers and finite numbers: for those
+  // JSON.stringify writes the canonical form of RFC 8785.
   const text = JSON.stringify({
     decision_id: record.decision_id,
     latency_ms: record.latency_ms,

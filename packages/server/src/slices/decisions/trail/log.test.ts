@@ -54,7 +54,7 @@ test('decisions.log answers the record with identity, signature and every defaul
   assert.equal(altered.valid, false)
 })
 
-test('every field comes back as it was given, from log and from get', async () => {
+test('every field comes back as it was sent, from log and from get', async () => {
   const given = {
     session_id: 'session 1',
     retrieved_refs: [900_001, 900_002, 900_001],
@@ -70,7 +70,7 @@ test('every field comes back as it was given, from log and from get', async () =
   assert.deepEqual(read.body, body)
 })
 
-test('the log carries the digest, labels and counts of a decision, and no word of it', async () => {
+test('the audit log has digest, labels and counts of a decision, none of its text', async () => {
   const { body } = await log({ query: 'a canary sings', session_id: 'canary session' })
   const crumb = await crumbAt(body.log_seq)
   assert.equal(crumb.event_type, 'decision.logged')
@@ -224,7 +224,7 @@ test('a repeated request with one Idempotency-Key answers the same record once',
   assert.equal(other.body.error, 'idempotency_key_reused')
 })
 
-test('50 decisions at once take 50 places in a row on the log, each with its own id', async () => {
+test('50 decisions at once take 50 consecutive log positions, each with its own id', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => log({ query: `q${i}` })))
   const seqs = answers.map(({ body }) => body.log_seq).sort((a, b) => a - b)
   assert.equal(seqs[49] - seqs[0], 49)

@@ -1,4 +1,5 @@
-// POST /v1/decisions/log: one decision, identified, signed, sealed, and its digest on the log.
+// POST /v1/decisions/log: identifies, signs and seals one decision, and appends its digest to the
+// log.
 
 import {
   type Decision,
@@ -7,13 +8,13 @@ import {
   type LogDecisionRequest,
   limits,
 } from '@custos/contract'
-import type { Call, Handler, Once } from '../../../platform/call.ts'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Call, Handler, Once } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { recordSecrets } from '../../../platform/kernel/record-secrets.ts'
 import type { Signer } from '../../../platform/keys/keyring.ts'
 import { KeyringError } from '../../../platform/keys/keyring-error.ts'
-import { recordSecrets } from '../../../platform/record-secrets.ts'
 import { appendCrumb, nextSeq } from '../../gcrumbs/index.ts'
 import { admit, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
@@ -28,7 +29,7 @@ import {
   resolveFacts,
 } from './new-decision.ts'
 import { retryWhileErasing, showDecision } from './open.ts'
-import { findShownDecision } from './reads.ts'
+import { findDecisionView } from './reads.ts'
 
 /** A clash of ids takes a later microsecond: the clock never gives one twice. */
 const IDENTITIES_MAX = 8
@@ -55,22 +56,30 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
     const prepared = { kernel, tenant_id, given, named, keys, signer, own, identity }
     return call.once(logUnit(prepared, beyond))
   }
-  // A log that names a fact being erased waits until it is known to be gone.
+  // A decision that names a memory being erased waits until the erasure is done.
   const result = await retryWhileErasing(() =>
     retryOnConflict(logOnce, { on: 'decision_id', attempts: IDENTITIES_MAX }),
   )
   if (result.kind === 'logged') return result.decision
   return (
-    (await findShownDecision(kernel, tenant_id, result.decision_id)) ?? call.refuse('unavailable')
+    (await findDecisionView(kernel, tenant_id, result.decision_id)) ?? call.refuse('unavailable')
   )
 }
 
-/** Redacted where a policy says so, before anything is made of it. */
+/** Redacts what a policy says, before identity and seal are computed. */
 async function admitDecision(call: LogCall, given: NewDecision): Promise<NewDecision> {
   const { store_id, model_id, query, output, token_count: tokens, session_id, parameters } = given
   const retrieved_contents = given.contents.length === 0 ? null : given.contents
-  const asked = { store_id, model_id, query, output, tokens }
-  const context = { ...asked, session_id, parameters, retrieved_contents }
+  const context = {
+    store_id,
+    model_id,
+    query,
+    output,
+    tokens,
+    session_id,
+    parameters,
+    retrieved_contents,
+  }
   const redactions = await admit(call, 'decision.log', context)
   return {
     ...given,
@@ -103,7 +112,7 @@ function logUnit(prepared: DecisionDraft, beyond: (size: number) => never): Once
         ids: { decision_id: decision.decision_id },
       }
     },
-    // Opening a sealed row needs the keyring, which a unit of work must not wait for.
+    // Opening a sealed row needs the keyring; a unit of work must not wait for it.
     async replay(_tx, ids) {
       return { kind: 'repeated', decision_id: String(ids['decision_id']) }
     },
@@ -118,7 +127,7 @@ async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> 
   const bound = new Set(facts.bound)
   const uses = facts.refs.map((ref) => ({ ref, bound: bound.has(ref) }))
   const { decision_id } = identity
-  // None of these is looked at in this unit: the next one need not wait.
+  // Nothing in this unit reads them: the next statement need not wait.
   tx.needs(insertUnique(tx, row))
   tx.needs(insertUses(tx, seq, uses))
   await appendCrumb(tx, {

@@ -1,12 +1,13 @@
-// Builds a decision: its identity and signature, its sealed document and its row.
+// Builds a new decision: its identity and signature, the memories it names, its document and its
+// row.
 
 import { randomFillSync } from 'node:crypto'
 import type { JsonObject } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import type { RecordSecret } from '../../../platform/kernel/record-secrets.ts'
 import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
-import type { RecordSecret } from '../../../platform/record-secrets.ts'
 import { loadContents, loadFactStates } from '../../memory/index.ts'
 import type { DecisionRow } from './decisions.sql.ts'
 import { type DecisionDocument, sealDocument } from './document.ts'
@@ -17,7 +18,7 @@ import { MARKER } from './redact-text.ts'
 const SALT_BYTES = 32
 const SALTS_AT_ONCE = 256
 
-export interface SignedIdentity {
+interface SignedIdentity {
   readonly id: Buffer
   readonly decision_id: string
   readonly logged_us: number
@@ -25,7 +26,7 @@ export interface SignedIdentity {
   readonly signature: string
 }
 
-/** All that is ready before the unit of work starts. */
+/** Everything prepared before the unit of work starts. */
 export interface DecisionDraft {
   readonly kernel: Kernel
   readonly tenant_id: string
@@ -37,19 +38,13 @@ export interface DecisionDraft {
   readonly identity: SignedIdentity
 }
 
-/** What the unit of work adds: the facts as it finds them, and its place on the log. */
+/** What the unit of work adds: the memories as it finds them, and the log position. */
 export interface DecisionAtLog extends DecisionDraft {
   readonly facts: FactsAtLog
   readonly seq: number
 }
 
-export interface BuiltDecision {
-  readonly row: DecisionRow
-  readonly document: DecisionDocument
-  readonly contents: readonly string[]
-}
-
-/** Signs here, so that the unit of work finds it ready. */
+/** Signs outside the unit of work, which waits for no key. */
 export function createIdentity(
   parts: Pick<DecisionDraft, 'kernel' | 'tenant_id' | 'given' | 'signer'>,
 ): SignedIdentity {
@@ -62,7 +57,7 @@ export function createIdentity(
   return { id, decision_id: id.toString('hex'), logged_us, timestamp, signature }
 }
 
-export function buildDecision(placed: DecisionAtLog): BuiltDecision {
+export function buildDecision(placed: DecisionAtLog) {
   const { tenant_id, given, facts, keys, own, identity, seq } = placed
   const memory_seq = given.memory_seq ?? seq
   const contents = contentsToShow(given, facts)
@@ -77,7 +72,7 @@ export function buildDecision(placed: DecisionAtLog): BuiltDecision {
     document,
   )
   const { session_id } = given
-  const row = {
+  const row: DecisionRow = {
     seq,
     decision_id: identity.id,
     logged_us: identity.logged_us,
@@ -121,7 +116,7 @@ function buildDocument(
   }
 }
 
-// Drawn from the system 256 at a time: one call costs as much as all hashes of a decision.
+// Random bytes for 256 salts at a time: one system call costs as much as all hashes of a decision.
 const salts = Buffer.alloc(SALT_BYTES * SALTS_AT_ONCE)
 let saltsUsed = salts.length
 
@@ -139,7 +134,7 @@ function takeSalt(): Buffer {
 
 type NamedFacts = Pick<NewDecision, 'refs' | 'contents'>
 
-/** What the unit of work cannot wait for. */
+/** What is read before the unit of work, which must not wait for it. */
 interface PreparedFacts {
   /** Distinct refs of the record, ascending. */
   readonly refs: readonly number[]
@@ -170,8 +165,8 @@ export async function prepareFacts(
 }
 
 /**
- * The facts as the unit of work finds them. Throws a conflict (`erasure_under_way`) when one is being
- * erased, or appeared since they were prepared: then prepare again.
+ * The facts as the unit of work finds them. Throws a conflict (`erasure_under_way`) when one is
+ * being erased, or appeared since they were prepared: then prepare again.
  */
 export async function resolveFacts(db: TenantDb, prepared: PreparedFacts): Promise<FactsAtLog> {
   const { refs, stored } = prepared
@@ -183,7 +178,7 @@ export async function resolveFacts(db: TenantDb, prepared: PreparedFacts): Promi
     if (state === 'erasing') throw erasureConflict()
     if (state === 'erased') gone.push(ref)
     const secret = prepared.secrets.get(ref)
-    // A live fact whose secret was lost with a keyring can no longer be read: a label like others.
+    // A memory whose secret was lost with a keyring can no longer be read: its ref is a mere label.
     if (state !== 'live' || !secret) continue
     if (stored !== null && !stored.has(ref)) throw erasureConflict()
     bound.push(ref)
@@ -192,13 +187,13 @@ export async function resolveFacts(db: TenantDb, prepared: PreparedFacts): Promi
   return { refs, bound, secrets, gone }
 }
 
-/** Contents as the record shows them: what arrives for an erased ref is the marker. */
+/** Contents as the record shows them: the marker for an erased ref. */
 function contentsToShow({ refs, contents }: NamedFacts, { gone }: FactsAtLog): string[] {
   if (gone.length === 0) return [...contents]
   return contents.map((content, i) => (gone.includes(refs[i] ?? -1) ? MARKER : content))
 }
 
-/** Contents as they are kept: a reference where they equal the stored fact they are bound to. */
+/** Contents as they are kept: a reference where they equal the stored memory. */
 function contentsToKeep(
   shown: readonly string[],
   refs: readonly number[],

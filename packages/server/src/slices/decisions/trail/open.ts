@@ -1,11 +1,12 @@
-// Opens sealed decisions: gathers the secrets their keys are made of and the facts they refer to.
+// Opens sealed decisions: loads the secrets of their keys and the memories they refer to; and shows
+// them.
 
 import type { Decision } from '@custos/contract'
 import { toHex } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { loadLiveFacts } from '../../memory/index.ts'
 import type { DecisionRow } from './decisions.sql.ts'
 import {
@@ -87,17 +88,17 @@ function requireSecret(secret: Buffer | null | undefined): Buffer {
   throw erasureConflict()
 }
 
-/** Puts the stored contents in place of references to them; a fact that is gone is the marker. */
+/** Puts stored contents in place of references to them; the marker for a memory that is gone. */
 export async function resolveContents(
   kernel: Kernel,
   db: TenantDb,
   opened: readonly OpenedDecision[],
 ): Promise<ResolvedDecision[]> {
-  const wanted = new Set<number>()
+  const referenced = new Set<number>()
   for (const { document } of opened)
     for (const [i, content] of document.contents.entries())
-      if (content === true) wanted.add(document.refs[i] ?? -1)
-  const facts = wanted.size === 0 ? new Map() : await loadLiveFacts(kernel, db, [...wanted])
+      if (content === true) referenced.add(document.refs[i] ?? -1)
+  const facts = referenced.size === 0 ? new Map() : await loadLiveFacts(kernel, db, [...referenced])
   return opened.map((decision) => {
     const { refs, contents } = decision.document
     const shown = contents.map((content, i) =>
@@ -107,7 +108,7 @@ export async function resolveContents(
   })
 }
 
-/** Both steps: rows as they are shown. */
+/** Opens rows and resolves their contents. */
 export const openResolved = async (
   kernel: Kernel,
   db: TenantDb,
@@ -116,8 +117,9 @@ export const openResolved = async (
   resolveContents(kernel, db, await openRows(kernel, db.tenant_id, rows))
 
 /**
- * Query, output, session, every text, number and key of the parameters, and contents given with it
- * that are of no memory its key depends on; what has been removed already is not among them.
+ * A decision's own texts, which its redaction removes: query, output, session, every text, number
+ * and key of the parameters, and logged contents of no bound memory; without what was removed
+ * already.
  */
 export function ownTexts({ document, head }: Pick<OpenedDecision, 'document' | 'head'>): string[] {
   const { query, output, session_id, parameters, contents, refs } = document

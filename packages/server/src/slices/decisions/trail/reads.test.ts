@@ -109,7 +109,7 @@ test('offset pages and cursor pages each walk all decisions once', async () => {
   assert.deepEqual(byCursor, all)
 })
 
-test('a cursor goes on where the page ended while new decisions arrive', async () => {
+test('a cursor continues where the page ended while new decisions arrive', async () => {
   const lone = await openScene()
   try {
     const ids: string[] = []

@@ -1,12 +1,12 @@
-// Reads of the decision trail: one, a page, totals.
+// Reads of the decision trail: one, a page, totals, and the export as a stream.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Decision, decisions } from '@custos/contract'
 import { limits } from '@custos/contract'
-import type { Call, Handler, Principal } from '../../../platform/call.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import { type Call, type Handler, type Principal, streamed } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import {
   type DecisionFilter,
@@ -17,17 +17,23 @@ import {
   listDecisions,
   sumDecisions,
 } from './decisions.sql.ts'
-import { buildFilter, isVisible, readCursor, type VisibleFilter, writeCursor } from './filter.ts'
+import {
+  buildDecisionFilter,
+  isVisible,
+  readCursor,
+  type VisibleFilter,
+  writeCursor,
+} from './filter.ts'
 import { openResolved, type ResolvedDecision, retryWhileErasing, showDecision } from './open.ts'
 
-/** Rows opened in one go, so that a large page leaves the event loop to others in between. */
+/** Rows opened at once: other requests are answered between the chunks of a large page. */
 const CHUNK_ROWS = 50
 /** A page of sealed text beyond this ends early: a thousand decisions of 8 MiB fit no memory. */
 const PAGE_BYTES_MAX = 64 * 1024 * 1024
 
 const DECISION_ID = /^[0-9a-f]{32}$/
 
-/** The row of a decision the caller may see; what is no id at all is not found either. */
+/** The row of a decision the caller may see; undefined also for what is not an id. */
 export async function findVisibleRow(
   db: TenantDb,
   principal: Principal,
@@ -43,7 +49,7 @@ export async function findDecisionRow(db: TenantDb, decision_id: string) {
 }
 
 /** A decision as every read shows it. */
-export const findShownDecision = (
+export const findDecisionView = (
   kernel: Kernel,
   tenant_id: string,
   decision_id: string,
@@ -81,9 +87,9 @@ export const list: Handler<typeof decisions.list> = async (call, { query }) => {
   const offset = query.cursor === undefined ? (query.offset ?? 0) : 0
   const { shown, next } = await retryWhileErasing(() =>
     call.read(async (db) => {
-      const which = await buildFilter(call.kernel, call.principal, db, query)
-      const wanted = { order: 'desc', limit, offset } as const
-      return showPage(call.kernel, db, filterFromCursor(which, query.cursor), wanted)
+      const which = await buildDecisionFilter(call.kernel, call.principal, db, query)
+      const page = { order: 'desc', limit, offset } as const
+      return showPage(call.kernel, db, filterFromCursor(which, query.cursor), page)
     }),
   )
   return {
@@ -102,27 +108,24 @@ function filterFromCursor(which: VisibleFilter, cursor: string | undefined): Vis
   return { ...which, before_seq: Math.min(which.before_seq ?? at, at) }
 }
 
-export interface PageOfDecisions {
-  readonly shown: Decision[]
-  /** The seq to go on from; null when nothing is left. */
-  readonly next: number | null
-}
-
-/** Up to `limit` decisions in the order of the log, opened and resolved. */
+/**
+ * Up to `limit` decisions in the order of the log, opened and resolved; `next` is the seq to
+ * continue after, null: there are no more.
+ */
 export async function showPage(
   kernel: Kernel,
   db: TenantDb,
   which: VisibleFilter,
-  wanted: DecisionPage,
-): Promise<PageOfDecisions> {
+  page: DecisionPage,
+): Promise<{ shown: Decision[]; next: number | null }> {
   const shown: Decision[] = []
   if (which === 'none') return { shown, next: null }
-  let { offset = 0 } = wanted
+  let { offset = 0 } = page
   let [bytes, next] = [0, null as number | null]
-  while (shown.length < wanted.limit && bytes < PAGE_BYTES_MAX) {
-    const limit = Math.min(CHUNK_ROWS, wanted.limit - shown.length)
-    const rows = await listDecisions(db, filterBeyond(which, wanted.order, next), {
-      ...wanted,
+  while (shown.length < page.limit && bytes < PAGE_BYTES_MAX) {
+    const limit = Math.min(CHUNK_ROWS, page.limit - shown.length)
+    const rows = await listDecisions(db, filterBeyond(which, page.order, next), {
+      ...page,
       limit,
       offset,
     })
@@ -131,7 +134,7 @@ export async function showPage(
     if (rows.length < limit) return { shown, next: null }
     next = rows.at(-1)?.seq ?? null
     offset = 0
-    await nextTurn()
+    await yieldToOthers()
   }
   return { shown, next }
 }
@@ -165,7 +168,7 @@ export const stats: Handler<typeof decisions.stats> = async (call) => {
 
 const sumVisible = (call: Call<typeof decisions.stats>) =>
   call.read(async (db) => {
-    const which = await buildFilter(call.kernel, call.principal, db, {})
+    const which = await buildDecisionFilter(call.kernel, call.principal, db, {})
     return which === 'none' ? undefined : sumDecisions(db, which)
   })
 
@@ -182,12 +185,13 @@ const BATCH_ROWS = 50
 type ExportCall = Call<typeof decisions.export>
 type ExportQuery = Parameters<Handler<typeof decisions.export>>[1]['query']
 
-export const exportDecisions: Handler<typeof decisions.export> = async (call, { query }) => ({
-  stream: streamDecisions(call, query),
-  filename: `decisions_${call.tenant_id}.ndjson`,
-})
+export const exportDecisions: Handler<typeof decisions.export> = async (call, { query }) =>
+  streamed({
+    stream: streamDecisions(call, query),
+    filename: `decisions_${call.tenant_id}.ndjson`,
+  })
 
-/** A line a decision; each batch is read when the reader has taken the one before. */
+/** One line for each decision; reads a batch when the reader has taken the one before. */
 async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGenerator<string> {
   const size = (await call.read(findHead))?.size ?? 0
   for (let after: number | null = -1; after !== null; ) {
@@ -197,7 +201,7 @@ async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGene
   }
 }
 
-/** Decisions that were on the log when the export began: one that goes on growing still ends. */
+/** Only decisions on the log when the export began, so that the export of a growing trail ends. */
 const readBatch = (
   call: ExportCall,
   query: ExportQuery,
@@ -205,7 +209,7 @@ const readBatch = (
 ) =>
   retryWhileErasing(() =>
     call.read(async (db) => {
-      const which = await buildFilter(call.kernel, call.principal, db, query)
+      const which = await buildDecisionFilter(call.kernel, call.principal, db, query)
       const range =
         which === 'none'
           ? which
@@ -218,7 +222,7 @@ const readBatch = (
     }),
   )
 
-/** At most a page of them, in the order of the log. */
+/** Decisions by log position, at most a page, in the order of the log, as every read shows them. */
 export const showBySeqs = (
   kernel: Kernel,
   tenant_id: string,

@@ -1,6 +1,6 @@
-// Pure: finds a fact's content word for word in another text and replaces it by the marker.
+// Pure: finds a memory's content word for word in another text and replaces it by the marker.
 
-import { orderMarks } from '../../../platform/mark-order.ts'
+import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
 
 interface FoldedText {
   readonly text: string
@@ -10,8 +10,8 @@ interface FoldedText {
 
 // A unit is what NFC may compose: a base with its marks, or Hangul jamo that form a syllable.
 // Between units normalising changes nothing, so each maps back to exact original positions.
-// The group takes many at once: of ASCII each character is one, but before a mark. It is bounded:
-// the engine keeps a place to come back to for each.
+// The first group takes many ASCII units at once, each a character that no mark follows. It is
+// bounded: the engine keeps a backtracking position for each.
 const UNIT = new RegExp(
   [
     String.raw`([\0-\x7f]{1,256})(?!\p{M})`,
@@ -25,7 +25,7 @@ const ASCII = /^[\0-\x7f]*$/
 
 /** Unicode NFC, in linear time for any text. */
 export const toNfc = (text: string): string =>
-  ASCII.test(text) ? text : orderMarks(text).normalize('NFC')
+  ASCII.test(text) ? text : sortCombiningMarks(text).normalize('NFC')
 
 /** The text in NFC and without case. */
 export function foldText(text: string): FoldedText {
@@ -52,49 +52,50 @@ function foldUnit(unit: string, known: Map<string, string>): string {
   return folded
 }
 
-/** What is read of the text that is searched; any string is one. */
+/** A text that is searched; any string is one. */
 export type SearchableText = Pick<string, 'length' | 'charCodeAt' | 'indexOf'>
 
-// Found natively; so short that even the slowest search for it is linear.
+// Searched natively: so short that even the slowest search for it is linear.
 const START_UNITS = 8
 
 /**
- * The positions of `wanted` in `text`, ascending, also those that overlap. Takes time in proportion
- * to both lengths, whatever they say (Knuth, Morris and Pratt, 1977): whoever wrote the texts may
- * want it slow. Nothing is read of a text that is shorter than `wanted`.
+ * The positions of `pattern` in `text`, ascending, also those that overlap. Takes time in
+ * proportion to both lengths, whatever they contain (Knuth, Morris and Pratt, 1977): an attacker
+ * may have written the texts. Reads nothing of a text that is shorter than `pattern`.
  */
-export function* findOccurrences(text: SearchableText, wanted: string): Generator<number> {
-  if (wanted === '' || wanted.length > text.length) return
-  const start = wanted.slice(0, START_UNITS)
+export function* findOccurrences(text: SearchableText, pattern: string): Generator<number> {
+  if (pattern === '' || pattern.length > text.length) return
+  const start = pattern.slice(0, START_UNITS)
   let borders: Int32Array | undefined
-  // The first `held` units of what is wanted end at `at`.
-  let [at, held] = [0, 0]
+  // The first `matched` units of the pattern end at `at`.
+  let [at, matched] = [0, 0]
   for (;;) {
-    if (held === 0) {
+    if (matched === 0) {
       const found = text.indexOf(start, at)
       if (found === -1) return
-      borders ??= computeBorders(wanted)
+      borders ??= computeBorders(pattern)
       at = found + start.length
-      held = start.length
+      matched = start.length
     }
-    while (held < wanted.length && text.charCodeAt(at) === wanted.charCodeAt(held)) {
+    while (matched < pattern.length && text.charCodeAt(at) === pattern.charCodeAt(matched)) {
       at += 1
-      held += 1
+      matched += 1
     }
-    if (held === wanted.length) yield at - held
+    if (matched === pattern.length) yield at - matched
     else if (at === text.length) return
-    held = borders?.[held] ?? 0
+    matched = borders?.[matched] ?? 0
   }
 }
 
 /** For each number of first units: how many of them, but not all, are also the last ones. */
-function computeBorders(wanted: string): Int32Array {
-  const borders = new Int32Array(wanted.length + 1)
-  let held = 0
-  for (let at = 1; at < wanted.length; at += 1) {
-    while (held > 0 && wanted.charCodeAt(at) !== wanted.charCodeAt(held)) held = borders[held] ?? 0
-    if (wanted.charCodeAt(at) === wanted.charCodeAt(held)) held += 1
-    borders[at + 1] = held
+function computeBorders(pattern: string): Int32Array {
+  const borders = new Int32Array(pattern.length + 1)
+  let matched = 0
+  for (let at = 1; at < pattern.length; at += 1) {
+    while (matched > 0 && pattern.charCodeAt(at) !== pattern.charCodeAt(matched))
+      matched = borders[matched] ?? 0
+    if (pattern.charCodeAt(at) === pattern.charCodeAt(matched)) matched += 1
+    borders[at + 1] = matched
   }
   return borders
 }
@@ -105,7 +106,7 @@ export const MARKER = '[REDACTED — GDPR Article 17]'
 /** Shorter contents are replaced only where they are a whole field: `yes` is in many sentences. */
 const CHARACTERS_MIN = 8
 
-/** A text that has not settled by then was made not to: it is replaced as a whole. */
+/** A text that still changes after as many passes was crafted: it is replaced as a whole. */
 const PASSES_MAX = 16
 
 export interface RedactedText {
@@ -113,18 +114,18 @@ export interface RedactedText {
   readonly count: number
 }
 
-/** A content made ready to be looked for in many texts. */
-export interface PreparedContent {
+/** A content prepared for the search in many texts. */
+interface PreparedContent {
   /** Composed, trimmed and folded; empty: never found. */
   readonly folded: string
-  /** Too few characters to be looked for inside a text. */
+  /** Too few characters to be searched for inside a text. */
   readonly isShort: boolean
 }
 
-/** Linear in `content`: where there are many texts, done once for all of them. */
+/** Linear in `content`: do it once for many texts. */
 export function prepareContent(content: string): PreparedContent {
-  const wanted = toNfc(content).trim()
-  return { folded: foldText(wanted).text, isShort: [...wanted].length < CHARACTERS_MIN }
+  const prepared = toNfc(content).trim()
+  return { folded: foldText(prepared).text, isShort: [...prepared].length < CHARACTERS_MIN }
 }
 
 /**
@@ -133,23 +134,23 @@ export function prepareContent(content: string): PreparedContent {
  * `count` is 0 exactly when the text is returned unchanged. Linear in both, whatever they say.
  */
 export function redactText(text: string, content: string | PreparedContent): RedactedText {
-  const wanted = typeof content === 'string' ? prepareContent(content) : content
-  if (wanted.folded === '') return { text, count: 0 }
+  const prepared = typeof content === 'string' ? prepareContent(content) : content
+  if (prepared.folded === '') return { text, count: 0 }
   const folded = foldText(text)
-  if (text.trim() !== MARKER && foldedWhole(text, folded) === wanted.folded)
+  if (text.trim() !== MARKER && foldedWhole(text, folded) === prepared.folded)
     return { text: MARKER, count: 1 }
-  if (wanted.isShort) return { text, count: 0 }
-  let done = replaceOnce(text, folded, wanted)
+  if (prepared.isShort) return { text, count: 0 }
+  let done = replaceOnce(text, folded, prepared)
   let more = done.count
   for (let pass = 1; more > 0 && pass < PASSES_MAX; pass += 1) {
-    const next = replaceOnce(done.text, foldText(done.text), wanted)
+    const next = replaceOnce(done.text, foldText(done.text), prepared)
     more = next.count
     done = { text: next.text, count: done.count + more }
   }
   return more === 0 ? done : { text: MARKER, count: done.count + 1 }
 }
 
-/** Whether `redact` would change the text: what a check for leftovers asks. */
+/** Whether `redactText` would change the text: the check for leftovers. */
 export const occursInText = (text: string, content: string | PreparedContent): boolean =>
   redactText(text, content).count > 0
 
@@ -161,17 +162,17 @@ function foldedWhole(text: string, folded: FoldedText): string {
 function replaceOnce(
   text: string,
   { text: haystack, origin }: FoldedText,
-  wanted: PreparedContent,
+  prepared: PreparedContent,
 ): RedactedText {
   const place = (at: number) => (origin === null ? at : (origin[at] ?? -1))
   let [out, kept, next, count] = ['', 0, 0, 0]
-  for (const at of findOccurrences(haystack, wanted.folded)) {
+  for (const at of findOccurrences(haystack, prepared.folded)) {
     if (at < next) continue
-    const [start, end] = [place(at), place(at + wanted.folded.length)]
+    const [start, end] = [place(at), place(at + prepared.folded.length)]
     if (start === -1 || end === -1 || !isWhole(text, start, end)) continue
     out += text.slice(kept, start) + MARKER
     kept = end
-    next = at + wanted.folded.length
+    next = at + prepared.folded.length
     count += 1
   }
   return count === 0 ? { text, count } : { text: out + text.slice(kept), count }
@@ -182,7 +183,7 @@ function isWhole(text: string, start: number, end: number): boolean {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}_]/u
-// Written without spaces, or with endings attached to a name: a border is everywhere.
+// Scripts without spaces, or with endings attached to names: every position is a border.
 const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Thai', 'Lao', 'Khmer', 'Myanmar']
 const BORDERLESS = new RegExp(
   `[${SCRIPTS.map((script) => String.raw`\p{Script=${script}}`).join('')}]`,
@@ -202,7 +203,7 @@ function lastCharacter(text: string, end: number): string {
   return pair !== undefined && pair > 0xffff ? String.fromCodePoint(pair) : text.charAt(end - 1)
 }
 
-// The marker has words of its own; a fact that says the same is not found in it.
+// A content that equals words of the marker is not found in the marker.
 function isInMarker(text: string, start: number, end: number): boolean {
   // Only a marker that begins within its own length before the match can hold it.
   const first = Math.max(0, start - MARKER.length)
@@ -217,30 +218,30 @@ interface RedactedJson {
 
 /** The same over every text, number and key of a JSON value. */
 export function redactJson(value: unknown, content: string | PreparedContent): RedactedJson {
-  const wanted = typeof content === 'string' ? prepareContent(content) : content
+  const prepared = typeof content === 'string' ? prepareContent(content) : content
   if (typeof value === 'string') {
-    const { text, count } = redactText(value, wanted)
+    const { text, count } = redactText(value, prepared)
     return { value: text, count }
   }
   if (typeof value === 'number') {
-    const { text, count } = redactText(String(value), wanted)
+    const { text, count } = redactText(String(value), prepared)
     return count === 0 ? { value, count } : { value: text, count }
   }
   if (Array.isArray(value)) {
-    const items = value.map((item) => redactJson(item, wanted))
+    const items = value.map((item) => redactJson(item, prepared))
     return { value: items.map((item) => item.value), count: sum(items) }
   }
   if (typeof value !== 'object' || value === null) return { value, count: 0 }
-  return redactObject(value, wanted)
+  return redactObject(value, prepared)
 }
 
-function redactObject(value: object, wanted: PreparedContent): RedactedJson {
+function redactObject(value: object, prepared: PreparedContent): RedactedJson {
   const redacted = new Map<string, unknown>()
   const copies = new Map<string, number>()
   let total = 0
   for (const [key, item] of Object.entries(value)) {
-    const name = redactText(key, wanted)
-    const inner = redactJson(item, wanted)
+    const name = redactText(key, prepared)
+    const inner = redactJson(item, prepared)
     total += name.count + inner.count
     // Two keys may have become one: neither value is dropped.
     let free = name.text

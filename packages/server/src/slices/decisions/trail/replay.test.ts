@@ -1,4 +1,5 @@
-// `decisions.replay` through HTTP: the memory as it was known, and what has been erased since.
+// `decisions.replay` through HTTP: the memory at the time of the decision, and what was erased
+// since.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

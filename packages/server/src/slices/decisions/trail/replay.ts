@@ -1,10 +1,10 @@
 // GET /v1/decisions/{decision_id}/replay: the decision against the memory as it was known then.
 
-import type { DecisionReplay, decisions, FactUsed } from '@custos/contract'
-import type { Handler } from '../../../platform/call.ts'
+import type { DecisionReplay, decisions, UsedMemory } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
-import { findStore, listRefsWithin, loadFactStates, memoryStateAt } from '../../memory/index.ts'
+import type { Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { findStore, listMemoryStates, listRefsWithin, loadFactStates } from '../../memory/index.ts'
 import { type DecisionRow, listSuperseded } from './decisions.sql.ts'
 import { openResolved, type ResolvedDecision, retryWhileErasing } from './open.ts'
 import { findVisibleRow, showResolved } from './reads.ts'
@@ -24,7 +24,7 @@ export const replay: Handler<typeof decisions.replay> = async (call, { params })
 
 interface ReplayOptions {
   readonly memory: boolean
-  /** The stores whose refs are more than labels to the caller; empty or absent: every store. */
+  /** Stores the caller may read; empty or absent: every store. Other refs are mere labels. */
   readonly stores?: readonly string[]
 }
 
@@ -52,11 +52,11 @@ export async function replayRow(
 
 const NO_MEMORY = { memories: [], truncated: false }
 
-// A store_id is the caller's label: what is not a store of the tenant has no memory to show.
+// A store_id is the caller's label: only a store of the tenant has memory to show.
 async function loadMemoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
   const { store_id, memory_seq } = row
   if (!(await findStore(db, store_id))) return NO_MEMORY
-  const { memories, next } = await memoryStateAt(kernel, db, {
+  const { memories, next } = await listMemoryStates(kernel, db, {
     store_id,
     seq: memory_seq,
     limit: MEMORIES_MAX,
@@ -65,14 +65,14 @@ async function loadMemoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
   return { memories, truncated: next !== null }
 }
 
-type FactStates = ReadonlyMap<number, FactUsed['state']>
+type FactStates = ReadonlyMap<number, UsedMemory['state']>
 
-/** Refs that were no facts when the decision was logged never become any. */
+/** Refs that were no memories when the decision was logged never become any. */
 async function loadStates(db: TenantDb, { document }: ResolvedDecision): Promise<FactStates> {
   const { known, gone } = document
   const now = known.length === 0 ? new Map() : await loadFactStates(db, known)
   const superseded = new Set(known.length === 0 ? [] : await listSuperseded(db, known))
-  const states = new Map<number, FactUsed['state']>()
+  const states = new Map<number, UsedMemory['state']>()
   for (const ref of gone) states.set(ref, 'erased')
   for (const ref of known) {
     const live = now.get(ref) === 'live'
@@ -81,7 +81,7 @@ async function loadStates(db: TenantDb, { document }: ResolvedDecision): Promise
   return states
 }
 
-/** Without the refs of other stores, which then are labels like those that were never facts. */
+/** Without the refs of other stores: they are labels like refs that were never memories. */
 async function filterVisible(
   db: TenantDb,
   stores: readonly string[],
@@ -92,7 +92,10 @@ async function filterVisible(
   return new Map([...states].filter(([ref]) => visible.has(ref)))
 }
 
-const listFactsUsed = ({ document, contents }: ResolvedDecision, states: FactStates): FactUsed[] =>
+const listFactsUsed = (
+  { document, contents }: ResolvedDecision,
+  states: FactStates,
+): UsedMemory[] =>
   document.refs.map((ref, i) => ({
     ref,
     content: contents[i] ?? null,

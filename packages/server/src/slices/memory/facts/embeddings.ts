@@ -10,8 +10,8 @@ import {
   type EmbedOptions,
 } from '../../../platform/embed/embedder.ts'
 import type { Space } from '../../../platform/embed/embedders.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
-import { makePacer } from '../../../platform/pacer.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 
 /** A fact of the batch was erased: none of the batch's texts may be used from now on. */
 export class EmbeddingInterrupted extends Error {}
@@ -140,7 +140,7 @@ export async function embedInSteps(
 ): Promise<(Int8Array | null)[]> {
   if (embedder.remote) return embedder.embed(contents, options)
   const vectors: (Int8Array | null)[] = []
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   for (let at = 0; at < contents.length; at = vectors.length) {
     options.signal?.throwIfAborted()
     let [end, units] = [at, 0]

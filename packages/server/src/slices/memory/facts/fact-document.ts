@@ -5,9 +5,9 @@
 import type { JsonObject, Memory } from '@custos/contract'
 import { fromHex, jsonBytes } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
-import { sealedColumn } from '../../../platform/sealed-column.ts'
 import { formatNamespace } from '../stores/namespace.ts'
 import type { FactHead } from './facts.sql.ts'
 
@@ -38,7 +38,7 @@ export interface FactDocument extends WrittenMembers {
   readonly space: string | null
 }
 
-export interface FactOwner {
+interface FactOwner {
   readonly tenant_id: string
   readonly store_id: string
   readonly ref: number

@@ -8,7 +8,7 @@ import { computeCommitment, computeCommitmentsRoot, computeFactId } from './fact
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 })
 
-test('the fact id of the content store is that of the vectors', () => {
+test('the fact id of a known content is that of the test vectors', () => {
   assert.equal(
     computeFactId('Aria lives in Rome', 'A').toString('hex'),
     '2862d73972ff536a2b338bde3c6f92c3',
@@ -20,7 +20,7 @@ test('the fact id of the content store is that of the vectors', () => {
   assert.equal(computeFactId('', '').toString('hex'), '01d40548a78e70851885ebb185b56016')
 })
 
-test('every fact id is the one a verifier computes', () => {
+test('every fact id equals the one a verifier computes', () => {
   fc.assert(
     fc.property(text, text, (content, tenant) => {
       assert.equal(computeFactId(content, tenant).toString('hex'), toHex(factId(content, tenant)))

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from '@custos/proof'
 import { createBLAKE2b } from 'hash-wasm'
-import { hmacSha256 } from '../../../platform/hmac.ts'
+import { hmacSha256 } from '../../../platform/bytes.ts'
 
 // One instance for the process: init, update and digest run without a break between them.
 const blake2b128 = await createBLAKE2b(128)

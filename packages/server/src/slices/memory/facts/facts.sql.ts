@@ -2,9 +2,14 @@
 
 import { sql } from 'kysely'
 import type { Builder } from '../../../platform/db/builder.ts'
-import { eachRef, listed } from '../../../platform/db/each-ref.ts'
-import { rowsInsert } from '../../../platform/db/insert-rows.ts'
-import { inParts, itemsOf, perCount } from '../../../platform/db/per-count.ts'
+import {
+  firstItems,
+  insertRowsStatement,
+  lateralByRef,
+  runInBatches,
+  statementPerCount,
+  unnestRefs,
+} from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import {
@@ -17,8 +22,8 @@ import {
 } from '../../../platform/db/tenant-db.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
-export type NewFactRow = Row<'facts'>
-export type TombstoneRow = Row<'tombstones'>
+type NewFactRow = Row<'facts'>
+type TombstoneRow = Row<'tombstones'>
 
 /** `facts.state`; a fact in state ERASING is hidden from every read. */
 export const LIVE = 0
@@ -71,7 +76,7 @@ export const currentFacts = (k: Builder, tenant_id: string) =>
     )
     .where('facts.tenant_id', '=', tenant_id)
 
-export const insertFactRows = rowsInsert<NewFactRow>((k, rows, tenant_id) =>
+export const insertFactRows = insertRowsStatement<NewFactRow>((k, rows, tenant_id) =>
   k.insertInto('facts').values(
     rows.map((row) => ({
       tenant_id,
@@ -101,27 +106,27 @@ interface Refs {
   readonly refs: readonly number[]
 }
 
-const factsStatement = perCount((count) =>
+const factsStatement = statementPerCount((count) =>
   statement<Refs>()(
     (k, p) =>
       currentFacts(k, p.tenant_id)
         .select(FACT_COLUMNS)
-        .where('facts.ref', 'in', itemsOf(p.refs, count)),
+        .where('facts.ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
-      eachRef(k, listed(p.refs), (ref) =>
+      lateralByRef(k, unnestRefs(p.refs), (ref) =>
         currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
       ),
   ),
 )
 
-const headsStatement = perCount((count) =>
+const headsStatement = statementPerCount((count) =>
   statement<Refs>()(
     (k, p) =>
       currentFacts(k, p.tenant_id)
         .select(HEAD_COLUMNS)
-        .where('facts.ref', 'in', itemsOf(p.refs, count)),
+        .where('facts.ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
-      eachRef(k, listed(p.refs), (ref) =>
+      lateralByRef(k, unnestRefs(p.refs), (ref) =>
         currentFacts(k, p.tenant_id).select(HEAD_COLUMNS).where('facts.ref', '=', ref),
       ),
   ),
@@ -138,7 +143,7 @@ export const findFactHeads = (db: TenantDb, refs: readonly number[]): Promise<Fa
 const byRefs = async <T>(
   refs: readonly number[],
   query: (some: readonly number[]) => Promise<T[]>,
-): Promise<T[]> => (await inParts(refs, REFS_AT_ONCE, query)).flat()
+): Promise<T[]> => (await runInBatches(refs, REFS_AT_ONCE, query)).flat()
 
 const pageStatement = statement<{ store_id: string; after: number; limit: number }>()((k, p) =>
   currentFacts(k, p.tenant_id)
@@ -193,7 +198,7 @@ const sinceStatement = statement<Since>()(
       .orderBy('facts.ref')
       .limit(p.limit),
   (k, p) =>
-    eachRef(k, firstSince(k, p), (ref) =>
+    lateralByRef(k, firstSince(k, p), (ref) =>
       currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
     ).orderBy('found.ref'),
 )
@@ -269,11 +274,13 @@ const TOMBSTONE_COLUMNS = [
   'certificate_id',
 ] as const
 
-const tombstonesStatement = perCount((count) =>
+const tombstonesStatement = statementPerCount((count) =>
   statement<Refs>()(
-    (k, p) => tombstones(k, p.tenant_id).where('ref', 'in', itemsOf(p.refs, count)),
+    (k, p) => tombstones(k, p.tenant_id).where('ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
-      eachRef(k, listed(p.refs), (ref) => tombstones(k, p.tenant_id).where('ref', '=', ref)),
+      lateralByRef(k, unnestRefs(p.refs), (ref) =>
+        tombstones(k, p.tenant_id).where('ref', '=', ref),
+      ),
   ),
 )
 
@@ -292,10 +299,11 @@ export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
       .where('erased_seq', '>', seq),
   )
 
-const statesStatement = perCount((count) =>
+const statesStatement = statementPerCount((count) =>
   statement<Refs>()(
-    (k, p) => states(k, p.tenant_id).where('ref', 'in', itemsOf(p.refs, count)),
-    (k, p) => eachRef(k, listed(p.refs), (ref) => states(k, p.tenant_id).where('ref', '=', ref)),
+    (k, p) => states(k, p.tenant_id).where('ref', 'in', firstItems(p.refs, count)),
+    (k, p) =>
+      lateralByRef(k, unnestRefs(p.refs), (ref) => states(k, p.tenant_id).where('ref', '=', ref)),
   ),
 )
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withPostgres } from '../../../platform/db/postgres-connection.ts'
+import { withPostgres } from '../../../platform/db/postgres/connection.ts'
 import { rowsRead } from '../../../platform/db/testing/rows-read.ts'
 import { openPostgres } from '../../../testing/postgres.ts'
 import { findFactHeads, findFacts, findStates, findTombstones } from './facts.sql.ts'
@@ -34,7 +34,7 @@ const looks = {
   findTombstones: { look: findTombstones, tables: 1 },
 }
 
-test('facts are looked up by ref without reading the others, also before statistics', async () => {
+test('facts are found by ref without reading others, also before the database has statistics', async () => {
   const { db, url, close } = await openPostgres({ connections: 1 })
   try {
     await withPostgres(url, (connection) => connection.step(FILL))

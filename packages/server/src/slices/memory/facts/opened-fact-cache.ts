@@ -1,6 +1,6 @@
 // Opened documents of facts kept in memory, so that a fact that is read often is decrypted once.
 
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
 import type { FactDocument } from './fact-document.ts'
 

@@ -2,10 +2,10 @@
 
 import type { Memory } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 import { SealError } from '../../../platform/keys/seal.ts'
-import { makePacer } from '../../../platform/pacer.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { type FactDocument, openFactDocument, showMemory } from './fact-document.ts'
 import {
   ERASING,
@@ -49,7 +49,7 @@ export async function openFactRows(
   const refs = selected.map((row) => row.ref)
   const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
   const opened: FactWithVector[] = []
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   for (const row of selected) {
     const secret = secrets.get(row.ref)
     if (!secret) continue

@@ -2,11 +2,11 @@
 
 import { limits } from '@custos/contract'
 import { fromHex } from '../../../platform/bytes.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
-import { makePacer } from '../../../platform/pacer.ts'
-import { Refusal } from '../../../platform/refusal.ts'
 import type { Tokenizer } from '../../../platform/tokens/tokenizer.ts'
+import { requireMetadataLimits, validationDetail } from '../../../platform/validation.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { formatNamespace } from '../stores/namespace.ts'
 import type { StoreSettings } from '../stores/store-settings.ts'
 import { type ContentVector, embedContents } from './embeddings.ts'
@@ -29,7 +29,7 @@ export interface PreparedFact extends Pick<FactDraft, 'namespace' | 'content' | 
   readonly bytes: number
 }
 
-export interface FactAuthor {
+interface FactAuthor {
   readonly tenant_id: string
   /** Key id of the credential. */
   readonly principal: string
@@ -38,22 +38,12 @@ export interface FactAuthor {
 /** Refuses content and metadata over their limits and names their location in the body. */
 export function checkFactLimits(draft: FactDraft, loc: readonly (string | number)[]): void {
   if (Buffer.byteLength(draft.content) > limits.content_bytes)
-    throw tooLong([...loc, 'content'], `content has ${limits.content_bytes} bytes at most`)
-  const where = [...loc, 'options', 'metadata']
-  if (isDeeper(draft.metadata, limits.metadata_depth))
-    throw tooLong(where, `metadata is nested ${limits.metadata_depth} levels at most`)
-  if (Buffer.byteLength(JSON.stringify(draft.metadata)) > limits.metadata_bytes)
-    throw tooLong(where, `metadata has ${limits.metadata_bytes} bytes at most`)
-}
-
-const tooLong = (loc: readonly (string | number)[], msg: string): Refusal =>
-  new Refusal('validation', undefined, { detail: [{ loc, msg, type: 'too_long' }] })
-
-/** Recurses `levels` deep at most: the body parser does not bound the depth of import lines. */
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  return Object.values(value).some((member) => isDeeper(member, levels - 1))
+    throw validationDetail(
+      [...loc, 'content'],
+      `content has ${limits.content_bytes} bytes at most`,
+      'too_long',
+    )
+  requireMetadataLimits([...loc, 'options', 'metadata'], draft.metadata)
 }
 
 /** Prepares drafts under new refs, ascending in the order of the drafts. */
@@ -85,7 +75,7 @@ export async function prepareWithRefs(
   const contents = drafts.map((draft) => draft.content)
   const vectors = await embedContents(kernel, store.embedder, contents)
   const facts: PreparedFact[] = []
-  const pace = makePacer()
+  const pace = yieldBetweenChunks()
   for (const [i, draft] of drafts.entries()) {
     const [ref, vector] = [refs[i], vectors[i]]
     if (!ref || !vector) throw new Error('a draft lacks its ref or vector')

@@ -1,6 +1,6 @@
 // Refs for new facts, each with a secret that is already durable: taken from reserved blocks.
 
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import type { SecretBlock } from '../../../platform/keys/keyring.ts'
 import { KeyringError } from '../../../platform/keys/keyring-error.ts'
 import { findHighestRef } from './facts.sql.ts'
@@ -48,8 +48,8 @@ export class RefPool {
   async take(count: number): Promise<RefSecret[]> {
     const taken: RefSecret[] = []
     while (taken.length < count) {
-      const wanted = count - taken.length
-      while (this.#left < wanted) await this.#reserve({ count: Math.max(BLOCK, wanted) })
+      const missing = count - taken.length
+      while (this.#left < missing) await this.#reserve({ count: Math.max(BLOCK, missing) })
       const next = this.#takeNext()
       if (next) taken.push(next)
     }

@@ -1,7 +1,12 @@
 // SQL of the facts that have been retrieved: a row for each, deleted with the fact.
 
-import { eachRef, listed } from '../../../platform/db/each-ref.ts'
-import { inParts, itemsOf, perCount } from '../../../platform/db/per-count.ts'
+import {
+  firstItems,
+  lateralByRef,
+  runInBatches,
+  statementPerCount,
+  unnestRefs,
+} from '../../../platform/db/bulk-statements.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 
@@ -13,7 +18,7 @@ interface Refs {
   readonly refs: readonly number[]
 }
 
-const insertStatement = perCount((count) =>
+const insertStatement = statementPerCount((count) =>
   statement<Refs>()(
     (k, p) =>
       k
@@ -25,7 +30,7 @@ const insertStatement = perCount((count) =>
             .select(COLUMNS)
             .where('tenant_id', '=', p.tenant_id)
             .where('store_id', '=', p.store_id)
-            .where('ref', 'in', itemsOf(p.refs, count)),
+            .where('ref', 'in', firstItems(p.refs, count)),
         )
         .onConflict((conflict) => conflict.doNothing()),
     (k, p) =>
@@ -33,7 +38,7 @@ const insertStatement = perCount((count) =>
         .insertInto('retrieved_facts')
         .columns(COLUMNS)
         .expression(
-          eachRef(k, listed(p.refs), (ref) =>
+          lateralByRef(k, unnestRefs(p.refs), (ref) =>
             k
               .selectFrom('facts')
               .select(COLUMNS)
@@ -48,7 +53,7 @@ const insertStatement = perCount((count) =>
 
 /** Records the refs that are facts of the store now: an erased fact gets no row. */
 export const insertRetrievedFacts = (tx: Tx, store_id: string, refs: readonly number[]) =>
-  inParts(refs, REFS_AT_ONCE, (some) =>
+  runInBatches(refs, REFS_AT_ONCE, (some) =>
     tx.runOf(insertStatement(some.length), { store_id, refs: some }),
   )
 

@@ -1,6 +1,6 @@
 // SQL of validity: when each fact is valid, as versions that are only ever added.
 
-import { rowsInsert } from '../../../platform/db/insert-rows.ts'
+import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
@@ -18,7 +18,7 @@ const COLUMNS = [
   'superseded_by',
 ] as const
 
-export const insertValidities = rowsInsert<ValidityRow>((k, rows, tenant_id) =>
+export const insertValidities = insertRowsStatement<ValidityRow>((k, rows, tenant_id) =>
   k.insertInto('validity').values(
     rows.map((row) => ({
       tenant_id,

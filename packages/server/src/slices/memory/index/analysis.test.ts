@@ -28,7 +28,7 @@ test('a date is found by its day, its month name and its year, however it is wri
   assertFinds('2023-09-01', '1 Sept 2023')
 })
 
-test('what only looks like a date stays the numbers it is', () => {
+test('numbers that only resemble a date stay numbers', () => {
   for (const content of ['1-2023-05-07', '2023-13-07', '2023-05-071', '555-2023-0512']) {
     assert(!analyse(content).includes('may'), content)
   }
@@ -50,7 +50,7 @@ test('the forms of a word find each other', () => {
   }
 })
 
-test('words that mean nothing alone are dropped, and a contraction leaves no letter behind', () => {
+test('stop words are dropped, and a contraction leaves no letter', () => {
   assert.deepEqual(analyse("What's the? isn't it, they're and so"), [])
   assert.deepEqual(analyse('Caroline’s'), ['carolin'])
 })
@@ -67,7 +67,7 @@ test('a script without spaces is found by any two neighbouring symbols', () => {
   assertFinds('京都', '私は東京都に住んでいる')
 })
 
-test('analysis is the same every time and never fails, whatever the text', () => {
+test('analysis is deterministic and never fails, for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
       const terms = analyse(text)

@@ -1,7 +1,7 @@
 // The terms that facts and queries are matched by: words, numbers and dates of a text, stemmed, and
 // features of metadata.
 
-import { orderMarks } from '../../../platform/mark-order.ts'
+import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
 
 /** Longer words (UTF-16 units) are cut: a longer word is a blob, found by its start. */
 const WORD_UNITS_MAX = 64
@@ -41,7 +41,7 @@ const NOT_ASCII = /[\u0080-\uffff]/
  */
 export function analyse(text: string): string[] {
   const ascii = !NOT_ASCII.test(text)
-  const folded = (ascii ? text : orderMarks(text).normalize('NFKC'))
+  const folded = (ascii ? text : sortCombiningMarks(text).normalize('NFKC'))
     .toLowerCase()
     .replace(ISO_DATE, spellDate)
     .replace(CONTRACTION, ' ')
@@ -55,7 +55,7 @@ export function analyse(text: string): string[] {
 
 /** The ISO dates in a text, in lower case and NFKC. */
 export function findDates(text: string): string[] {
-  return orderMarks(text).normalize('NFKC').toLowerCase().match(ISO_DATE) ?? []
+  return sortCombiningMarks(text).normalize('NFKC').toLowerCase().match(ISO_DATE) ?? []
 }
 
 /** The distinct terms of a query: a repeated word has no more weight. */

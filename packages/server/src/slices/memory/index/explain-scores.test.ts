@@ -34,7 +34,7 @@ function filled(): Partition {
   return partition
 }
 
-test('a term is looked for only in the memories that gain by it', () => {
+test('an observer is told only of memories whose score a term raises', () => {
   const partition = filled()
   partition.analysePending()
   const scratch = takeScratch(partition.columns.used)
@@ -51,7 +51,7 @@ test('a term is looked for only in the memories that gain by it', () => {
   assert.equal(told, FACTS + FACTS + lent)
 })
 
-test('terms beyond those that are named are summed up, and no bit is lost', () => {
+test('terms beyond those listed are summed without losing a bit', () => {
   const partition = filled()
   const request = requestFor(`common ${names.join(' ')}`)
   const ranked = rankFacts(partition, request)
@@ -71,7 +71,7 @@ test('terms beyond those that are named are summed up, and no bit is lost', () =
   assert.ok([...scores.values()].some(({ own }) => own.length > 0))
 })
 
-test('of a query without end so many terms and dates are named, and no more', () => {
+test('of a very long query a bounded number of terms and dates is listed', () => {
   assert.equal(explainQueryTerms(names.join(' ')).terms.length, EXPLAIN_TERMS_MAX)
   assert.equal(explainQueryTerms(names.join(' ')).further_terms, TERMS - EXPLAIN_TERMS_MAX)
   const dates = Array.from({ length: 200 }, (_, n) => `${2_000 + n}-05-07`)

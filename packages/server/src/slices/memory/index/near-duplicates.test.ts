@@ -69,7 +69,7 @@ test('facts with nine tenths of their words in common count, and no others', asy
   }
 })
 
-test('a count finds what comparing every two finds, in any order of writing', async () => {
+test('a count equals a comparison of all pairs, in any order of writing', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const next = numbersFrom(seed)
     const contents: string[] = []
@@ -86,7 +86,7 @@ test('a count finds what comparing every two finds, in any order of writing', as
   }
 })
 
-test('metadata make no two facts alike or unlike, and namespaces are apart', async () => {
+test('metadata do not affect similarity, and namespaces are separate', async () => {
   const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`key${i}`, i]))
   const alike = [factOf(1, words(0, 3), { metadata }), factOf(2, words(0, 3))]
   assert.equal((await countOf(alike)).near_duplicates, 2)
@@ -96,7 +96,7 @@ test('metadata make no two facts alike or unlike, and namespaces are apart', asy
   assert.deepEqual([(await countOf(apart)).near_duplicates, (await countOf(apart)).facts], [0, 2])
 })
 
-test('only facts valid at the time count, and the count says how long it holds', async () => {
+test('only facts valid at the time count, and the result says how long it is valid', async () => {
   const facts = [
     factOf(1, 'tea'),
     factOf(2, 'tea', { valid_from_us: 50, valid_until_us: 120 }),
@@ -111,7 +111,7 @@ test('only facts valid at the time count, and the count says how long it holds',
   assert.deepEqual(await seen(200), [2, 2, 200, Number.POSITIVE_INFINITY])
 })
 
-test('a word that very many facts have is not looked through', async () => {
+test('facts that share only very frequent words are not compared', async () => {
   const common = words(0, 10)
   const facts = Array.from({ length: 257 }, (_, i) =>
     factOf(i, `${common} ${words(100 + 20 * i, 9)}`),
@@ -123,7 +123,7 @@ test('a word that very many facts have is not looked through', async () => {
   assert.equal((await countOf([...facts.slice(4), ...near])).near_duplicates, 2)
 })
 
-test('a count gives way between any two steps, and erasing meanwhile does no harm', async () => {
+test('a count yields between any two steps, and erasures in between do no harm', async () => {
   const index = new StoreIndex(KEY)
   for (let ref = 0; ref < 4_000; ref++) index.put(factOf(ref, words(ref % 3_000, 12)))
   let steps = 0
@@ -144,7 +144,7 @@ test('a count gives way between any two steps, and erasing meanwhile does no har
   assert.equal(facts, 4_000 - gone)
 })
 
-test('a fact is compared once with each other, and gives way between comparisons', async (t) => {
+test('a fact is compared once with each other one, and the count yields in between', async (t) => {
   const index = new StoreIndex(KEY)
   const next = numbersFrom(1)
   const facts = 40

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { TopK } from './ranking.ts'
 
-test('the head of all candidates by score, then ref, is kept, in whatever order they come', () => {
+test('the best candidates by score, then ref, are kept in any order of offers', () => {
   const scores = fc.array(fc.nat(8), { maxLength: 200 })
   fc.assert(
     fc.property(scores, fc.nat(50), fc.nat(1), (given, capacity, descending) => {

@@ -88,7 +88,7 @@ const EVERYTHING: SearchOptions = {
   min_score: null,
 }
 
-test('an index grown step by step answers bit for bit as one rebuilt from what it holds', () => {
+test('an index updated step by step answers bit for bit as one rebuilt from the same facts', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.array(request), (steps, requests) => {
       const { index, facts } = replay(steps)
@@ -118,7 +118,7 @@ test('removing facts leaves no word only they had, and an emptied index nothing 
   )
 })
 
-test('a ranking falls in score, then rises in ref; parts add up; a limit only cuts it', () => {
+test('a ranking is ordered by score, then ref; parts add up; a limit only shortens it', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 40 }), request, (facts, one) => {
       const { index } = replay(facts.map((put) => ({ put })))

@@ -78,7 +78,7 @@ test('closing and reopening a fact moves it out of and into view', () => {
   assert.equal(index.has(2), false)
 })
 
-test('what was known earlier replaces validity and hides what it does not name', () => {
+test('versions known earlier replace validity and hide facts that are not among them', () => {
   const index = indexOf(
     factOf(1, 'lives in Oslo', { valid_from_us: 10, valid_until_us: 50 }),
     factOf(2, 'lives in Rome', { valid_from_us: 50 }),
@@ -149,7 +149,7 @@ test('an answer is found by a question two turns before it in its session, only 
   assert.equal((ranked[1]?.parts.neighbour ?? 0) * 65536, lentUnits)
 })
 
-test('a fact the search may not see neither lends nor separates', () => {
+test('a fact the search cannot see neither lends score nor separates neighbours', () => {
   const session = { session_id: 1 }
   const index = indexOf(
     factOf(1, 'the holiday', { metadata: session, valid_until_us: 50 }),
@@ -188,7 +188,7 @@ test('a query with nothing to compare returns the newest facts first, scores fal
   }
 })
 
-test('a limit, a least score and an empty index return what they should', () => {
+test('a limit, a minimum score and an empty index are respected', () => {
   const index = indexOf(factOf(1, 'coffee'), factOf(2, 'tea'), factOf(3, 'coffee and tea'))
   assert.deepEqual(refsOf(index, requestOf('coffee', { limit: 1 })), [1])
   assert.deepEqual(refsOf(index, requestOf('coffee', { limit: 0 })), [])

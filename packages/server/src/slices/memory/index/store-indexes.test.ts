@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { markErasing, unmarkErasing } from '../index.ts'
 import { findStore } from '../stores/stores.sql.ts'

@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
-import { makePacer } from '../../../platform/pacer.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
 import { ERASING, type FactRow, LIVE, listErasedSince, listFactsSince } from '../facts/facts.sql.ts'
 import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
@@ -36,7 +36,7 @@ interface IndexEntry {
 }
 
 /** Changes of one committed unit of work to a store. */
-export interface StoreChange {
+interface StoreChange {
   readonly tenant_id: string
   readonly store_id: string
   /** The store's log position before and after the unit. */
@@ -71,12 +71,12 @@ export class StoreIndexes {
     const deadline = performance.now() + this.#kernel.settings.index_wait_ms
     for (let attempt = 0; entry.index.head_seq < head_seq; attempt += 1) {
       // Log positions only grow, so two catch-ups suffice unless the store is being deleted.
-      if (attempt === CATCH_UPS_MAX) throw indexBuildingRefusal()
+      if (attempt === CATCH_UPS_MAX) refuseBuilding()
       entry.building ??= this.#catchUp(tenant_id, store_id, entry).finally(() => {
         entry.building = null
         this.#evict(entry)
       })
-      await waitWithin(entry.building, deadline - performance.now())
+      await waitAtMost(entry.building, deadline - performance.now(), refuseBuilding)
     }
     return entry.index
   }
@@ -174,9 +174,9 @@ export class StoreIndexes {
   }
 
   async #pass(tenant_id: string, store_id: string, entry: IndexEntry) {
-    const { index, removed: forgotten } = entry
+    const { index, removed } = entry
     const seq = index.head_seq
-    const pace = makePacer(STRETCH_MS)
+    const pace = yieldBetweenChunks(STRETCH_MS)
     const read = (after: number) =>
       this.#kernel.db.read(tenant_id, (r) => readPage(r, store_id, { seq, after }))
     let upcoming = read(NEVER)
@@ -195,14 +195,14 @@ export class StoreIndexes {
       }
       for (const fact of await this.#open(tenant_id, page.rows, index.space)) {
         if (fact.state === LIVE && fact.vector === null) missing += 1
-        if (!forgotten.has(fact.ref)) putOpenedFact(index, fact, seq)
+        if (!removed.has(fact.ref)) putOpenedFact(index, fact, seq)
       }
       await pace()
       if (page.next !== null) continue
       for (const { ref, valid_until_us, valid_from_us } of page.changed)
         index.changeValidity(ref, valid_until_us, valid_from_us)
-      for (const ref of [...page.erased, ...forgotten]) index.remove(ref)
-      forgotten.clear()
+      for (const ref of [...page.erased, ...removed]) index.remove(ref)
+      removed.clear()
       index.head_seq = store?.head_seq ?? seq
       return { pages, missing, store }
     }
@@ -215,7 +215,7 @@ export class StoreIndexes {
     entry: IndexEntry,
     store: StoreRow | undefined,
   ): Promise<void> {
-    const { index, removed: forgotten } = entry
+    const { index, removed } = entry
     const space = store ? this.#kernel.embedders.spaceOf(store.embedder) : null
     if (!store || index.space === (space?.name ?? null)) return
     const seq = index.head_seq
@@ -227,7 +227,7 @@ export class StoreIndexes {
         listFactsOfSpace(r, store.store_id, page),
       )
       for (const { ref, vector } of await this.#open(tenant_id, rows, index.space))
-        if (vector !== null && !forgotten.has(ref)) index.setVector(ref, vector)
+        if (vector !== null && !removed.has(ref)) index.setVector(ref, vector)
       const last = rows.at(-1)
       if (!last || rows.length < CHUNK) return
       after = last.ref
@@ -308,7 +308,7 @@ async function readPage(
 /** The current validity versions recorded after log position `seq`. */
 async function listChanged(db: TenantDb, store_id: string, seq: number): Promise<ValidityRow[]> {
   const changed: ValidityRow[] = []
-  const pace = makePacer(STRETCH_MS)
+  const pace = yieldBetweenChunks(STRETCH_MS)
   for (let after = { from_seq: seq, ref: Number.MAX_SAFE_INTEGER }; ; ) {
     const page = { seq: Number.MAX_SAFE_INTEGER, after, limit: CHUNK }
     const rows = await listVersionsOnRecord(db, store_id, page)
@@ -328,16 +328,18 @@ function putOpenedFact(index: StoreIndex, fact: FactWithVector, seq: number): vo
 
 const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${store_id}`
 
-const indexBuildingRefusal = () =>
-  new Refusal('index_building', undefined, { retry_after_s: RETRY_AFTER_S })
+function refuseBuilding(): never {
+  throw new Refusal('index_building', undefined, { retry_after_s: RETRY_AFTER_S })
+}
 
-async function waitWithin(work: Promise<void>, ms: number): Promise<void> {
+/** The result of `work`, or of `otherwise` when `work` takes longer than `ms`. */
+export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(indexBuildingRefusal()), Math.max(0, ms))
-  })
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, ms))
+  }).then(otherwise)
   try {
-    await Promise.race([work, late])
+    return await Promise.race([work, late])
   } finally {
     clearTimeout(timer)
   }

@@ -16,7 +16,7 @@ function pairsOf(index: TermIndex, term: string): [number, number][] {
 
 const TERMS = ['oslo', 'rome', '東京', 'ünter', 'x'.repeat(64)]
 
-test('a term holds every slot it was given, in order, however its list grows and shrinks', () => {
+test('a term keeps every slot it was given, in order, as its list grows and shrinks', () => {
   const step = fc.tuple(fc.nat(TERMS.length - 1), fc.nat(200), fc.integer({ min: 1, max: 40 }))
   fc.assert(
     fc.property(fc.array(step, { minLength: 100, maxLength: 600 }), (history) => {
@@ -45,7 +45,7 @@ test('a term holds every slot it was given, in order, however its list grows and
   )
 })
 
-test('a list of many ascending slots keeps every one with its frequency', () => {
+test('a list of many ascending slots keeps each with its frequency', () => {
   const index = new TermIndex()
   const [id, other] = [index.addTerm('common'), index.addTerm('other')]
   for (let slot = 0; slot < 20_000; slot++) {
@@ -61,7 +61,7 @@ test('a list of many ascending slots keeps every one with its frequency', () => 
   )
 })
 
-test('a term exists as long as a posting of it does', () => {
+test('a term exists as long as it has a posting', () => {
   const index = new TermIndex()
   const id = index.addTerm('oslo')
   index.add(id, 3, 1)

@@ -20,7 +20,7 @@ export function findRunClass(length: number): number {
 }
 
 /** A run: `array` from `start` on. The array is replaced when the run moves. */
-export interface ArenaRun {
+interface ArenaRun {
   readonly array: Uint32Array
   readonly start: number
 }

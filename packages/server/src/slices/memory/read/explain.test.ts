@@ -61,7 +61,7 @@ function assertAddsUp({ memories, explain }: Retrieved): void {
 const reasons = ({ explain }: Retrieved) =>
   explain.dropped.map(({ ref, reason }) => [ref, reason] as const)
 
-test('what each word and the likeness gave adds up to the score, in every ranking', async () => {
+test('the scores of each term and of the likeness add up to the score, in every ranking', async () => {
   for (const embedder of ['static', 'none']) {
     const store = await freshStore({ embedder })
     const talk = ['Mia keeps bees', 'how many hives?', 'seven hives by the lake', 'a cold winter']
@@ -96,7 +96,7 @@ test('what each word and the likeness gave adds up to the score, in every rankin
   }
 })
 
-test('explain says how the query was read, with what its own namespace has', async () => {
+test('explain shows how the query was analysed, with counts of its own namespace', async () => {
   const store = await freshStore()
   for (let i = 0; i < 3; i += 1) await store.write(`apples ${i}`)
   await store.write('apples of another', { tenant_id: 'other' })
@@ -114,7 +114,7 @@ test('explain says how the query was read, with what its own namespace has', asy
   assert.ok(elsewhere.explain.query.terms.every(({ memories }) => memories === 0))
 })
 
-test('explain is asked for at either place, and the one in options wins', async () => {
+test('explain is accepted at the top level and in options, which take precedence', async () => {
   const store = await freshStore()
   await store.write('tea')
   const asked: [object, boolean][] = [
@@ -137,7 +137,7 @@ test('explain is asked for at either place, and the one in options wins', async 
   assert.equal(empty.body.explain.query.terms.length, 2)
 })
 
-test('a memory left out has the reason that left it out', async () => {
+test('a memory that was left out is listed with the reason', async () => {
   const store = await freshStore({ tokenizer: 'chars', embedder: 'none' })
   const long = await store.write('kiwi kiwi kiwi kiwi kiwi kiwi kiwi kiwi')
   const short = await store.write('one kiwi')
@@ -176,7 +176,7 @@ test('a memory left out has the reason that left it out', async () => {
   assert.equal(filled.explain.dropped.length, 50)
 })
 
-test('of what is being erased nothing is shown but that something was left out', async () => {
+test('of a memory being erased an explanation shows only that something was left out', async () => {
   const store = await freshStore()
   const first = await store.write('plum plum plum')
   const second = await store.write('plum pie')
@@ -197,7 +197,7 @@ test('of what is being erased nothing is shown but that something was left out',
   }
 })
 
-test('explain follows as_of and known_at like the answer', async () => {
+test('explain follows as_of and known_at as the reply does', async () => {
   const store = await freshStore()
   const ref = await store.write('the tariff is 3', { valid_from: '2020-01-01T00:00:00Z' })
   const { ref: next } = await store.send('supersede', { old_ref: ref, content: 'the tariff is 4' })
@@ -216,7 +216,7 @@ test('explain follows as_of and known_at like the answer', async () => {
   )
 })
 
-test('of a long answer and a long query the first memories and terms are explained', async (t) => {
+test('of a long reply and a long query the first memories and terms are explained', async (t) => {
   const store = await freshStore({ tokenizer: 'chars', embedder: 'none' })
   const long = 'a kiwi that is too long for what is left of the budget'.repeat(40)
   const items = Array.from({ length: 400 }, (_, i) => ({ content: `kiwi w${i}x w${i + 1}x` }))

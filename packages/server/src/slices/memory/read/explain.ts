@@ -1,4 +1,4 @@
-// What an answer says of itself when it is asked to explain: each score, and what was left out.
+// The explanation of a retrieval: the terms of the query, each score, and the memories left out.
 
 import {
   type DropReason,
@@ -17,44 +17,44 @@ import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
 import { packWithinBudget } from './pack.ts'
 
-/** How far below the last candidate it is looked for what was left out. */
+/** Facts ranked below the last candidate, to show what was left out. */
 const FURTHER = EXPLAIN_DROPPED_MAX
-/** Scores explained at most: those that are shown, and some to take the place of hidden ones. */
+/** Scores explained at most: those that are shown, and some in reserve for hidden ones. */
 const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
 
-/** What was ranked for an answer, and the bounds it was asked for with. */
-export interface RankingBounds {
+/** A ranking, and the bounds it was requested with. */
+interface RankingBounds {
   readonly ranked: readonly RankedFact[]
-  /** As many candidates were asked for. */
+  /** Candidates requested. */
   readonly limit: number
   readonly top_k: number
   readonly budget_tokens: number
 }
 
-/** All that the index knows of an answer, taken before anything is awaited. */
+/** What an explanation needs from the index, read before anything is awaited. */
 export interface ExplainedRanking {
   readonly ranked: readonly RankedFact[]
   readonly top_k: number
   readonly min_score: number | null
-  /** The ranking without the least score, and a little further down. */
+  /** The ranking without `min_score`, and somewhat longer. */
   readonly all: readonly RankedFact[]
   readonly scores: ExplainedScores | null
 }
 
 export function beginExplanation(
   index: StoreIndex,
-  request: Omit<SearchOptions, 'limit'>,
+  search: Omit<SearchOptions, 'limit'>,
   { ranked, limit, top_k, budget_tokens }: RankingBounds,
 ): ExplainedRanking {
-  const open = { ...request, min_score: null, limit: limit + FURTHER }
-  const refs = refsToExplain(ranked, budget_tokens)
-  const { min_score } = request
-  return { ranked, top_k, min_score, all: index.search(open), scores: index.explain(open, refs) }
+  const wider = { ...search, min_score: null, limit: limit + FURTHER }
+  const refs = chooseExplainedRefs(ranked, budget_tokens)
+  const { min_score } = search
+  return { ranked, top_k, min_score, all: index.search(wider), scores: index.explain(wider, refs) }
 }
 
-// Which are hidden is known only once their rows are read. Where many are, one that is packed from
-// far down in their place goes unexplained.
-function refsToExplain(ranked: readonly RankedFact[], budget_tokens: number): number[] {
+// Hidden facts are known only once their rows are read. Where many are hidden, a fact packed in their
+// position from far down the ranking is not explained.
+function chooseExplainedRefs(ranked: readonly RankedFact[], budget_tokens: number): number[] {
   const { packed } = packWithinBudget(ranked, budget_tokens)
   const refs = new Set(packed.slice(0, EXPLAIN_PACKED_MAX).map(({ ref }) => ref))
   for (const { ref } of ranked) {
@@ -64,15 +64,15 @@ function refsToExplain(ranked: readonly RankedFact[], budget_tokens: number): nu
   return [...refs]
 }
 
-export interface ExplainedAnswer {
+interface ExplainedAnswer {
   readonly query: string
-  /** Of the vectors compared; null: none were. */
+  /** Embedding space of the vectors compared; null: none were. */
   readonly space: string | null
   readonly memories: readonly { readonly ref: number }[]
   readonly hidden: ReadonlySet<number>
 }
 
-/** @param explained null where the store has nothing to search */
+/** @param explained null: the store has nothing to search */
 export async function endExplanation(
   db: TenantDb,
   explained: ExplainedRanking | null,
@@ -96,19 +96,19 @@ export async function endExplanation(
 }
 
 function explainPacked({ all, scores }: ExplainedRanking, { memories }: ExplainedAnswer) {
-  const places = new Map<number, { one: RankedFact; rank: number }>()
+  const positions = new Map<number, { one: RankedFact; rank: number }>()
   for (const [at, one] of all.entries())
-    if (scores?.scores.has(one.ref)) places.set(one.ref, { one, rank: at + 1 })
+    if (scores?.scores.has(one.ref)) positions.set(one.ref, { one, rank: at + 1 })
   return memories.slice(0, EXPLAIN_PACKED_MAX).flatMap(({ ref }): Explanation['packed'] => {
-    const place = places.get(ref)
-    const made = scores?.scores.get(ref)
-    if (!place || !made) return []
-    const { score, parts } = place.one
-    return [{ ref, rank: place.rank, score, ...made, recency: parts.recency }]
+    const position = positions.get(ref)
+    const explainedScore = scores?.scores.get(ref)
+    if (!position || !explainedScore) return []
+    const { score, parts } = position.one
+    return [{ ref, rank: position.rank, score, ...explainedScore, recency: parts.recency }]
   })
 }
 
-// What is being erased stands in the index until it is gone: nothing of it is shown but that
+// A fact that is being erased stays in the index until then: the explanation shows only that
 // something was left out.
 async function explainDropped(
   db: TenantDb,

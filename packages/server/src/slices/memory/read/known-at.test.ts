@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import {
   type EmbeddingServer,
@@ -60,7 +60,7 @@ const whileKnown = <T>(kernel: Kernel, act: (known: RecordedVersions) => Promise
 
 const knownBy = (kernel: Kernel) => whileKnown(kernel, async (known) => known)
 
-test('each page is a look of its own', async () => {
+test('each page of versions is read on its own snapshot', async () => {
   let looks = 0
   const kernel = watched(() => {
     looks += 1
@@ -69,7 +69,7 @@ test('each page is a look of its own', async () => {
   assert.deepEqual([rows.size, looks], [COUNT, PAGES + 1])
 })
 
-test('of many reads two are under way; who waits for long is told to come again', async () => {
+test('two reads run at a time; one that waits too long is told to retry', async () => {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -118,7 +118,7 @@ async function holdPlaces(kernel: Kernel) {
   }
 }
 
-test('a place is free again once nobody holds what was read', async () => {
+test('a permit is released once the versions are no longer in use', async () => {
   const kernel = watched(() => {}, 50)
   const letGo = await holdPlaces(kernel)
   await assert.rejects(knownBy(kernel), { code: 'unavailable' })
@@ -126,7 +126,7 @@ test('a place is free again once nobody holds what was read', async () => {
   assert.equal((await knownBy(kernel)).rows.size, COUNT)
 })
 
-test('a query has its vector, and its store an index, before it waits for a place', async () => {
+test('a query is embedded and its index built before it waits for a permit', async () => {
   const { kernel } = scene.service
   const { store_id: other } = (await scene.api('POST', '/v1/stores', { embedder: 'http' })).body
   await scene.api('POST', `/v1/stores/${other}/write`, { content: 'boats at the quay' })
@@ -143,7 +143,7 @@ test('a query has its vector, and its store an index, before it waits for a plac
   assert.deepEqual(before, ['ready', ['boats']])
 })
 
-test('what is written and superseded while it is read is on record in the snapshot', async () => {
+test('versions written and superseded during the read are on record in the snapshot', async () => {
   const { kernel } = scene.service
   const known = await knownBy(kernel)
   const path = `/v1/stores/${store_id}`

@@ -66,7 +66,7 @@ test('one memory is found in its own store only, and an erased one nowhere', asy
   assert.equal((await scene.api('GET', `${base}/memories/x`)).status, 422)
 })
 
-test('an export is a header and the memories the list shows', async () => {
+test('an export is a header and the memories that the list shows', async () => {
   const answer = await scene.api('GET', `${base}/export`)
   assert.match(answer.headers.get('content-type') ?? '', /ndjson/)
   const [header = '', ...lines] = answer.text.trimEnd().split('\n')

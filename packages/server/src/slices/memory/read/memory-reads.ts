@@ -1,10 +1,10 @@
-// Reads of memories: the audit, pages, one memory, and the export stream.
+// Reads of memories: the audit, pages, one memory, the export stream, and a store's past state.
 
 import type { Memory, memory } from '@custos/contract'
-import type { Handler } from '../../../platform/call.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import { type Handler, streamed } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { showMemory } from '../facts/fact-document.ts'
@@ -23,8 +23,8 @@ import { loadReadableStore, requireCapability } from '../stores/store-settings.t
 
 type Op<K extends keyof typeof memory> = (typeof memory)[K]
 
-/** The ref a page begins after: from its cursor, or by counting to its offset. */
-async function startOf(
+/** The ref that a page starts after: from its cursor, or by counting to its offset; null: no page. */
+async function findPageStart(
   db: TenantDb,
   store_id: string,
   query: { cursor?: string; offset?: number } | undefined,
@@ -40,20 +40,20 @@ const writeCursor = (ref: number | null): string | null =>
 
 function readCursor(cursor: string): number {
   const match = /^r(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())
-  if (!match) throw new Refusal('rejected', 'the cursor is not one this list gave')
+  if (!match) throw new Refusal('rejected', 'the cursor is not one of this list')
   return Number(match[1])
 }
 
 const EMPTY: MemoryPage = { memories: [], next: null }
 
-// GMP asks for everything in one answer; a limit turns it into pages. Each chunk is read on its own
-// snapshot: a long audit holds up neither other readers nor the checkpoints of the database.
+// GMP requires everything in one reply; with a limit there are pages. Each chunk is read on its own
+// snapshot: a long audit blocks neither other readers nor the checkpoints of the database.
 export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
   const { kernel } = call
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(kernel, db, params.store_id)
     requireCapability(store, 'audit', call.operation.id)
-    return startOf(db, store.store_id, query)
+    return findPageStart(db, store.store_id, query)
   })
   const limit = query.limit ?? Number.MAX_SAFE_INTEGER
   const memories: Memory[] = []
@@ -72,7 +72,7 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
 export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
-    const after = await startOf(db, store_id, query)
+    const after = await findPageStart(db, store_id, query)
     const { limit } = pageOf({ limit: query.limit ?? 100 }, 100)
     const page =
       after === null ? EMPTY : await pageMemories(call.kernel, db, store_id, { after, limit })
@@ -95,7 +95,7 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
     return showMemory(call.kernel, db.tenant_id, fact)
   })
 
-/** A header line, then every memory; batches of their own snapshots, so no long one is held. */
+/** A header line, then every memory, in chunks with a snapshot each. */
 export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const header = await call.read(async (db) => {
@@ -104,10 +104,10 @@ export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
     return { ...settings, ...description }
   })
   const exported_at = formatTime(kernel.clock.now())
-  return {
+  return streamed({
     filename: `memories_${params.store_id}.ndjson`,
     stream: lines({ custos_export: 1, tenant_id, store: header, exported_at }),
-  }
+  })
 
   async function* lines(first: object): AsyncGenerator<string> {
     yield `${JSON.stringify(first)}\n`
@@ -122,9 +122,9 @@ export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
   }
 }
 
-export interface MemoryState {
+interface MemoryState {
   readonly ref: number
-  /** Null when the fact has been erased since: only its tombstone is shown. */
+  /** Null: the fact has been erased since, and only its tombstone is shown. */
   readonly content: string | null
   readonly written_at: string | null
   readonly tenant_id: string | null
@@ -133,29 +133,26 @@ export interface MemoryState {
   readonly erased: boolean
 }
 
-interface StatePage {
-  readonly memories: MemoryState[]
-  /** The ref to go on after; null at the end. */
-  readonly next: number | null
-}
-
-interface StateRequest {
+interface PastState {
   readonly store_id: string
-  /** Log position: what was on record then. */
+  /** The log position whose record is read. */
   readonly seq: number
-  /** What was valid then. */
+  /** The time at which facts must be valid. */
   readonly at_us: number
   readonly limit: number
-  /** The ref to go on after. */
+  /** The ref to continue after. */
   readonly after?: number
 }
 
-/** Facts of a store on record and current at `seq`, in the order of refs. */
-export async function memoryStateAt(
+/**
+ * Facts of a store on record at a log position and valid at a time, in the order of refs: what a
+ * decision's replay shows. `next` is the ref to continue after; null at the end.
+ */
+export async function listMemoryStates(
   kernel: Kernel,
   db: TenantDb,
-  { store_id, seq, at_us, limit, after = -1 }: StateRequest,
-): Promise<StatePage> {
+  { store_id, seq, at_us, limit, after = -1 }: PastState,
+): Promise<{ memories: MemoryState[]; next: number | null }> {
   const versions = await listVersionsValidAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
   const shown = versions.slice(0, limit)
   const facts = await loadLiveFacts(

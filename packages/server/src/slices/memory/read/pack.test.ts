@@ -1,4 +1,4 @@
-// Packing: the budget holds, the order holds, and nothing that fits is left out.
+// Packing keeps the budget and the order, and leaves out nothing that fits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ test('a packing never overspends its budget and never reorders what it keeps or 
   )
 })
 
-test('nothing is dropped that would still have fitted when its turn came', () => {
+test('nothing is dropped that would have fitted when it was considered', () => {
   fc.assert(
     fc.property(ranking, fc.nat(4000), (ranked, budgetTokens) => {
       const { dropped } = packWithinBudget(ranked, budgetTokens)
@@ -40,12 +40,12 @@ test('nothing is dropped that would still have fitted when its turn came', () =>
   )
 })
 
-test('a long first hit does not starve the shorter ones behind it', () => {
+test('a long first hit does not exclude the shorter ones behind it', () => {
   const [long, short] = [{ token_count: 11 }, { token_count: 10 }]
   assert.deepEqual(packWithinBudget([long, short], 10), { packed: [short], dropped: [long] })
 })
 
-test('a budget or a count that is no whole number is a mistake of ours', () => {
+test('a budget or a count that is no whole number fails an assertion', () => {
   assert.throws(() => packWithinBudget([], Number.NaN))
   assert.throws(() => packWithinBudget([], -1))
   assert.throws(() => packWithinBudget([{ token_count: 0.5 }], 10))

@@ -1,26 +1,16 @@
-// Fills a token budget from a ranking: what the caller is promised never to exceed.
+// Fills a token budget from a ranking without ever exceeding it.
+
 import assert from 'node:assert/strict'
 
-/** Anything with a cost in the store's tokens. */
-export interface Candidate {
-  readonly token_count: number
-}
-
-export interface Packing<C extends Candidate> {
-  readonly packed: C[]
-  /** What did not fit, in rank order. */
-  readonly dropped: C[]
-}
-
 /**
- * Greedy in rank order, skipping what does not fit: a long first hit must not starve the shorter
- * ones behind it. Both lists keep the order of `ranked`; the packed counts sum to `budgetTokens`
- * at most.
+ * Packs greedily in rank order and skips what does not fit: a long first hit must not exclude the
+ * shorter ones behind it. Both lists keep the order of `ranked`; the counts of the packed sum to
+ * `budgetTokens` at most.
  */
-export function packWithinBudget<C extends Candidate>(
+export function packWithinBudget<C extends { readonly token_count: number }>(
   ranked: readonly C[],
   budgetTokens: number,
-): Packing<C> {
+): { packed: C[]; dropped: C[] } {
   assert(Number.isSafeInteger(budgetTokens) && budgetTokens >= 0, 'a budget is a whole number')
   const packed: C[] = []
   const dropped: C[] = []

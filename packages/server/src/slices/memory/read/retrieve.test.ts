@@ -56,7 +56,7 @@ test('a write is found by the next retrieve, a supersession and an erasure too',
   }
 })
 
-test('the budget holds in the tokens of the store, however it is given', async () => {
+test('the budget is kept in tokens of the store, wherever it is given', async () => {
   for (const tokenizer of ['chars', 'o200k_base']) {
     const store = await freshStore({ tokenizer })
     for (const n of [40, 3, 20, 1, 7]) await store.write(`apple ${'pear '.repeat(n)}`.trim())
@@ -136,7 +136,7 @@ test('a namespace sees all of its own facts and none of another, nor of the root
   assert.deepEqual(await store.find({ query: 'shared', options: { tenant_id: 'none' } }), [])
 })
 
-test('as_of looks at valid time to the microsecond', async () => {
+test('as_of selects by valid time to the microsecond', async () => {
   const store = await freshStore()
   const day = (n: number, us = '000000') => `2026-03-0${n}T12:00:00.${us}Z`
   let old_ref = await store.write('rate 0', { valid_from: day(1) })
@@ -169,7 +169,7 @@ test('a fact of the future is not current before its time', async () => {
   assert.deepEqual(refsOf(await store.find(later)), [ref])
 })
 
-test('known_at shows what was on record then, with the chain as it stood', async () => {
+test('known_at shows what was on record then, with the version chain of that time', async () => {
   const store = await freshStore()
   const first = await store.write('the capital is Bonn', { valid_from: '1949-05-23T00:00:00Z' })
   const { written_at } = (await scene.api('GET', `${store.base}/memories/${first}`)).body
@@ -206,7 +206,7 @@ test('a metadata filter keeps only equal entries', async () => {
   assert.equal((await find({ n: 1 })).length, 2)
 })
 
-test('log_seq covers what was retrieved, and log accepts it as memory_seq', async () => {
+test('log_seq covers what was retrieved, and decisions accept it as memory_seq', async () => {
   const store = await freshStore()
   const { ref, log_seq } = await store.send('write', { content: 'covered' })
   const answer = await store.send('retrieve', { query: 'covered' })

@@ -48,7 +48,7 @@ const recorded = async ({ service, store_id }: Scene): Promise<number[]> => {
   return (await rawSql(service, sql, [store_id])).map(({ ref }) => Number(ref))
 }
 
-test('counts are of current memories, each once, and follow every change', async (t) => {
+test('counts include current memories, each once, and follow every change', async (t) => {
   const scene = await openedScene(t)
   assert.deepEqual(await countsOf(scene), { near_duplicates: 0, never_retrieved: 0 })
   const tea = await scene.write('green tea')
@@ -70,7 +70,7 @@ test('counts are of current memories, each once, and follow every change', async
   assert.deepEqual(await recorded(scene), [tea, cake, pie])
 })
 
-test('what a retrieval has returned is known after a restart', async () => {
+test('which memories were retrieved is known after a restart', async () => {
   let scene = await openScene()
   try {
     const refs: number[] = []
@@ -91,7 +91,7 @@ test('what a retrieval has returned is known after a restart', async () => {
   }
 })
 
-test('erasing a memory removes its row, also one that was still to be recorded', async (t) => {
+test('erasing a memory removes its retrieval record, also one that was still pending', async (t) => {
   const scene = await openedScene(t)
   const { kernel } = scene.service
   const refs: number[] = []
@@ -114,7 +114,7 @@ test('erasing a memory removes its row, also one that was still to be recorded',
   assert.deepEqual(await recorded(scene), [])
 })
 
-test('asking for the stats of many stores builds no index', async (t) => {
+test('reading the stats of many stores builds no index', async (t) => {
   const scene = await openedScene(t)
   await scene.write('quiet')
   storeIndexes(scene.service.kernel).drop(scene.tenant_id, scene.store_id)
@@ -125,7 +125,7 @@ test('asking for the stats of many stores builds no index', async (t) => {
   assert.equal((await countsOf(scene, 'stats')).never_retrieved, 1)
 })
 
-test('a count gives way to others after every few milliseconds of work', async (t) => {
+test('a count yields to other requests every few milliseconds', async (t) => {
   const scene = await openedScene(t)
   const { tenant_id, store_id, service } = scene
   const items = Array.from({ length: 600 }, (_, i) => ({ content: `${i} green bottles` }))
@@ -148,7 +148,7 @@ test('a count gives way to others after every few milliseconds of work', async (
   assert.ok(turns >= 100, `${turns} turns`)
 })
 
-test('who cannot wait for a count gets the one made last', async (t) => {
+test('a request that cannot wait for a count gets the last one', async (t) => {
   const scene = await openedScene(t)
   const { tenant_id, store_id, service } = scene
   await scene.write('amber lamp')
@@ -169,7 +169,7 @@ test('who cannot wait for a count gets the one made last', async (t) => {
   assert.equal(near_duplicates, 2)
 })
 
-test('a count that began before a write is not the answer to who knows of the write', async (t) => {
+test('a count that began before a write is not the answer to a later request', async (t) => {
   const scene = await openedScene(t)
   const { tenant_id, store_id, service } = scene
   const headOf = async (): Promise<number> =>
@@ -199,7 +199,7 @@ test('a count that began before a write is not the answer to who knows of the wr
   assert.deepEqual([await early, await late], [0, 2])
 })
 
-test('a count is made again once a memory begins or ends by the clock', async (t) => {
+test('a count is repeated once a memory becomes valid or ends', async (t) => {
   const scene = await openedScene(t)
   const { tenant_id, store_id, service } = scene
   await scene.write('closing time')

@@ -1,9 +1,9 @@
-// Reads of stores: lists, one store, capabilities, loadStoreNumbers; and the flush barrier.
+// Reads of stores: lists, one store, capabilities, statistics; and the flush barrier.
 
 import type { memory, Store } from '@custos/contract'
-import type { Call, Handler } from '../../../platform/call.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { ingestionCountsOf } from '../stores/ingestion.ts'
@@ -26,7 +26,7 @@ import { type CountedStore, loadStoreCounts } from './store-counts.ts'
 
 type Op<K extends keyof typeof memory> = (typeof memory)[K]
 
-/** Above this many facts a sum over every row would slow the list down. */
+/** With more facts the sum over every row would slow the list down. */
 const BYTES_COUNTED_MAX = 20_000
 
 /** `default` before its first write: an empty store with the default settings. */
@@ -76,8 +76,8 @@ export const capabilities: Handler<Op<'capabilities'>> = (call, { params }) =>
     return { capabilities: [...store.capabilities] }
   })
 
-// Every answered write is durable and visible already; an empty unit of work waits for those that
-// were accepted and not yet answered.
+// A write that has been answered is durable and visible; an empty unit of work waits for those that
+// have been accepted and not yet answered.
 export const flush: Handler<Op<'flush'>> = async (call, { params }) => {
   const row = await call.read((db) => findStore(db, params.store_id))
   if (row?.state === 'deleting') return call.refuse('store_deleting')
@@ -104,7 +104,7 @@ export const ingestionStats: Handler<Op<'ingestion_stats'>> = async (call, { par
   return { ...showIngestion(call, params.store_id), ...counts }
 }
 
-// Asked for many stores one after another, it must not push their indexes out.
+// Builds no index: statistics of many stores would otherwise evict the indexes in use.
 export const stats: Handler<Op<'stats'>> = async (call, { params }) => {
   const { store, ...seen } = await call.read(async (db) => {
     const store = await loadReadableStore(call.kernel, db, params.store_id)

@@ -1,8 +1,8 @@
 // POST /v1/stores: a store with its capabilities, tokenizer, embedder and sealed description.
 
 import { limits, type memory, type Store } from '@custos/contract'
-import type { Handler } from '../../../platform/call.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { meter } from '../../tenants/index.ts'
 import { openDescriptions, showStore } from './store-description.ts'

@@ -1,9 +1,9 @@
 // Counts of facts that are being committed and have been, by store, in this process.
 
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 
-export interface IngestionCounts {
+interface IngestionCounts {
   /** Facts in a unit of work that has not been committed yet. */
   pending: number
   committed: number

@@ -7,7 +7,7 @@ import { formatNamespace, parseNamespace } from './namespace.ts'
 
 const name = fc.string({ minLength: 1, maxLength: 128 })
 
-test('what a memory shows as tenant_id names its namespace again', () => {
+test('the tenant_id that a memory shows names its namespace', () => {
   fc.assert(
     fc.property(fc.option(name), (namespace) => {
       const tenant_id = formatNamespace('T', namespace)
@@ -17,7 +17,7 @@ test('what a memory shows as tenant_id names its namespace again', () => {
   )
 })
 
-test('absent and null mean the root, and two names must be one', () => {
+test('absent and null mean the root, and two different names are refused', () => {
   for (const names of [undefined, {}, { tenant_id: null }, { tenant_id: 'T' }])
     assert.equal(parseNamespace('T', names), null)
   assert.throws(() => parseNamespace('T', { tenant_id: 'a', namespace: 'b' }), { code: 'rejected' })

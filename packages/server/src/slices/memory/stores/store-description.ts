@@ -2,8 +2,8 @@
 
 import type { JsonObject, Store } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
-import { jsonPayload, loadKeys, sealedColumn } from '../../../platform/sealed-column.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { jsonPayload, loadKeys, sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 import { parseCapabilities, parseStoreSettings } from './store-settings.ts'
 import type { StoreRow } from './stores.sql.ts'
 

@@ -2,7 +2,7 @@
 
 import { CAPABILITIES, type Capability, EMBEDDERS, type EmbedderName } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { TokenizerName } from '../../../platform/tokens/tokenizer.ts'
 import { findStore, type StoreRow } from './stores.sql.ts'

@@ -2,7 +2,7 @@
 
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { descriptionColumn, NO_DESCRIPTION, type StoreDescription } from './store-description.ts'
@@ -18,7 +18,7 @@ import {
 import { findStore } from './stores.sql.ts'
 
 /** A store to be created, its description sealed. */
-export interface NewStore extends StoreSettings {
+interface NewStore extends StoreSettings {
   readonly secret_no: number
   readonly sealed: Uint8Array
 }

@@ -16,7 +16,7 @@ export interface PlainRequest {
   readonly min_score: number | null
 }
 
-export interface InProcessStore {
+interface InProcessStore {
   /** Positions of the packed facts, best first, and the tokens they are said to have. */
   retrieve(request: PlainRequest): { packed: number[]; tokens_used: number }
 }

@@ -1,6 +1,6 @@
 // What a store's index costs, measured inside the service's process: for the bench.
 
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import { listFactsSince } from '../facts/facts.sql.ts'
 import { openFactRows } from '../facts/opened-fact.ts'

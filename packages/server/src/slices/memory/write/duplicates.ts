@@ -1,6 +1,6 @@
 // Exact duplicates among the current facts of a store and namespace: reported, never merged.
 
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { findStates, LIVE } from '../facts/facts.sql.ts'
@@ -8,7 +8,7 @@ import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
-/** For each draft the smallest ref that holds the same content now, or null. */
+/** For each draft the smallest ref of a current fact with the same content, or null. */
 export async function findDuplicates(
   kernel: Kernel,
   where: { readonly tenant_id: string; readonly store_id: string },
@@ -23,24 +23,24 @@ export async function findDuplicates(
     const found = drafts.map(({ content, namespace }) =>
       index.findDuplicate(content, namespace, now_us),
     )
-    return await withoutHidden(kernel, tenant_id, found)
+    return await removeHidden(kernel, tenant_id, found)
   } catch (error) {
-    // A write does not wait for a large index; its answer then reports no duplicate.
+    // A write does not wait for a large index to be built; its reply then names no duplicate.
     if (error instanceof Refusal && error.code === 'index_building') return drafts.map(() => null)
     throw error
   }
 }
 
 /**
- * The same for facts written together: where none was `found` before them, the ref of the first
- * among them that holds the content in the same namespace and is current from the write on.
+ * Adds duplicates within a batch to those `found` in the store: the first fact of the batch that has
+ * the content in the same namespace and is current from the write on.
  */
 export function findDuplicatesInBatch(
   facts: readonly Pick<PreparedFact, 'ref' | 'content_hash'>[],
   found: readonly (number | null)[],
   isCurrent: (index: number) => boolean,
 ): (number | null)[] {
-  // The hash is of content and namespace.
+  // The hash covers content and namespace.
   const first = new Map<string, number>()
   return facts.map(({ ref, content_hash }, i) => {
     const before = first.get(content_hash) ?? null
@@ -49,8 +49,8 @@ export function findDuplicatesInBatch(
   })
 }
 
-/** A fact whose erasure is under way is named to nobody. */
-async function withoutHidden(
+/** A fact that is being erased is not named in replies. */
+async function removeHidden(
   kernel: Kernel,
   tenant_id: string,
   found: readonly (number | null)[],

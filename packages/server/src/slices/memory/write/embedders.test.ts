@@ -65,7 +65,7 @@ const vectorsOf = async (scene: Scene, store_id: string) =>
 const STATIC = { space: 'custos-static/1/256', missing: 0 }
 const REMOTE = { space: 'http:model-x/1/256', missing: 0 }
 
-test('stores go by embedders of their own, side by side, and say which', async () => {
+test('each store uses its own embedder and names it', async () => {
   await withRemote(async (scene, service) => {
     const [remote, local, none] = [
       await newStore(scene, 'http'),
@@ -110,7 +110,7 @@ test('an embedder that is not configured is refused with the names of those that
   })
 })
 
-test('the default embedder is that of new stores, of the store default too', async () => {
+test('new stores, and the store default, use the default embedder', async () => {
   await withRemote(
     async (scene) => {
       const { body: before } = await scene.api('GET', '/v1/stores/default')
@@ -122,7 +122,7 @@ test('the default embedder is that of new stores, of the store default too', asy
   )
 })
 
-test('an embedder that fails costs no write and no retrieval, and is made up for', async () => {
+test('a failing embedder fails no write and no retrieval, and its vectors are made later', async () => {
   await withRemote(async (scene, service) => {
     const store_id = await newStore(scene, 'http')
     service.behave((_, response) => reply(response, 500, {}))
@@ -148,7 +148,7 @@ test('an embedder that fails costs no write and no retrieval, and is made up for
   })
 })
 
-test('every way of writing asks for the vectors that it did not get', async () => {
+test('every write operation requests the vectors that it did not get', async () => {
   await withRemote(async (scene, service) => {
     const ways: [string, (ref: number) => object][] = [
       ['write', () => ({ content: 'Rain in May' })],
@@ -169,7 +169,7 @@ test('every way of writing asks for the vectors that it did not get', async () =
   })
 })
 
-test('a service that hangs holds up one request, not those after it', async () => {
+test('an embedding service that hangs delays one request, not the next ones', async () => {
   await withRemote(
     async (scene, service) => {
       const store_id = await newStore(scene, 'http')
@@ -185,7 +185,7 @@ test('a service that hangs holds up one request, not those after it', async () =
   )
 })
 
-test('vectors of another model are never compared, and made anew', async () => {
+test('vectors of another model are never compared, and are replaced', async () => {
   const service = await startEmbeddingServer()
   try {
     const first = await openScene(remoteConfig(service))
@@ -216,7 +216,7 @@ test('vectors of another model are never compared, and made anew', async () => {
   }
 })
 
-test('where its embedder is not configured a store is read and written by words', async () => {
+test('a store whose embedder is not configured is read and written by terms alone', async () => {
   const service = await startEmbeddingServer()
   try {
     const first = await openScene(remoteConfig(service))

@@ -1,7 +1,7 @@
-// What erasure asks of this slice: marks, tombstones, forgetting, and a look whether it is gone.
+// What erasure needs of memory: marks, tombstones, removal from this process, and a check of absence.
 
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { removeFromChain } from '../facts/chain-repair.ts'
 import { runningEmbeddings, STORE_REEMBED } from '../facts/embeddings.ts'
 import {
@@ -25,9 +25,9 @@ import { legalHoldRefusal, loadHeldStores } from '../stores/holds.ts'
 import { advanceStoreHead } from '../stores/store-heads.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
-export type FactState = 'live' | 'erasing' | 'erased'
+type FactState = 'live' | 'erasing' | 'erased'
 
-/** States of those refs that are or were facts; a ref that never was is absent. */
+/** States of the refs that are or were facts; the others are absent. */
 export async function loadFactStates(
   db: TenantDb,
   refs: readonly number[],
@@ -43,21 +43,21 @@ export async function loadFactStates(
 }
 
 /**
- * Hides facts from every read from this commit on; which of them were live. Every erasure begins
- * here: refuses `legal_hold` for all of them when one is in a store that is legalHoldRefusal.
+ * Hides facts from every read from this commit on and returns those that were live. Every erasure
+ * begins here. Refuses `legal_hold` for all of them when one is in a store under a hold.
  */
 export async function markErasing(tx: Tx, refs: readonly number[]): Promise<number[]> {
   await refuseHeldFacts(tx, refs)
   return updateStates(tx, refs, { before: LIVE, after: ERASING })
 }
 
-/** Shows them again: an erasure that was given up before anything was destroyed. */
+/** Shows facts again after an erasure that was undone before anything was destroyed. */
 export const unmarkErasing = (tx: Tx, refs: readonly number[]) =>
   updateStates(tx, refs, { before: ERASING, after: LIVE })
 
 /**
- * Asks for the vectors that facts shown again have missed while they were hidden. A job of its
- * own beside one that is under way, which may have gone by them.
+ * Requests the vectors that facts have missed while they were hidden. Always a new job: one that is
+ * running may have passed these facts.
  */
 export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readonly number[]) {
   const heads = await findFactHeads(tx, refs)
@@ -69,7 +69,7 @@ export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readon
   }
 }
 
-export interface NewTombstone {
+interface NewTombstone {
   readonly ref: number
   readonly store_id: string
   readonly certificate_id: string | null
@@ -102,7 +102,7 @@ export async function writeTombstone(
 export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
   updateTombstoneCertificate(tx, ref, certificate_id)
 
-/** Drops facts from what this process holds in memory; no refs: the whole store. */
+/** Removes facts from the memory of this process; no refs: the whole store. */
 export function dropCached(
   kernel: Kernel,
   tenant_id: string,
@@ -120,25 +120,24 @@ export function dropCached(
   }
 }
 
-export interface Probe {
-  readonly ref: number
-  readonly store_id: string | null
-}
+/** Memories read around the ref on a page. */
+const PROBED_MEMORIES = 8
 
-const NEIGHBOURS = 8
-
-/** Looks for the fact on every path of this slice that could show it. */
+/** Checks every path of this slice that could show the fact. */
 export async function probeErasedFact(
   kernel: Kernel,
   tenant_id: string,
-  { ref, store_id }: Probe,
+  { ref, store_id }: { readonly ref: number; readonly store_id: string | null },
 ): Promise<{ path: string; result: string }[]> {
   const found = await kernel.db.read(tenant_id, async (db) => {
     const byRef = (await loadLiveFacts(kernel, db, [ref])).has(ref)
     const store = store_id === null ? undefined : await findStore(db, store_id)
     if (!store || store_id === null) return { byRef, listed: null, store: undefined }
-    // Lists, audits and exports share one page function: the page around the ref is what they show.
-    const page = await pageMemories(kernel, db, store_id, { after: ref - 1, limit: NEIGHBOURS })
+    // Lists, audits and exports use the same page function.
+    const page = await pageMemories(kernel, db, store_id, {
+      after: ref - 1,
+      limit: PROBED_MEMORIES,
+    })
     return { byRef, listed: page.memories.some((memory) => memory.ref === ref), store }
   })
   const { store } = found
@@ -147,8 +146,7 @@ export async function probeErasedFact(
     : storeIndexes(kernel).hasAnywhere(tenant_id, ref)
   const cached =
     openedFactCache(kernel).has(tenant_id, ref) || runningEmbeddings(kernel).has(tenant_id, ref)
-  const held = indexed || cached
-  // No store, no lists: nothing was looked at, and the certificate does not say otherwise.
+  // Without a store there are no lists to check, and the certificate says so.
   const result = (present: boolean | null) =>
     present === null ? 'not_applicable' : present ? 'present' : 'absent'
   return [
@@ -156,16 +154,16 @@ export async function probeErasedFact(
     { path: 'memory.memories', result: result(found.listed) },
     { path: 'memory.audit', result: result(found.listed) },
     { path: 'memory.export', result: result(found.listed) },
-    { path: 'memory.retrieve', result: result(held) },
+    { path: 'memory.retrieve', result: result(indexed || cached) },
   ]
 }
 
-/** Stores of those refs that are facts, each once. */
+/** Stores of the refs that are facts, each once. */
 export async function listStoresOfFacts(db: TenantDb, refs: readonly number[]): Promise<string[]> {
   return [...new Set((await findFactHeads(db, refs)).map(({ store_id }) => store_id))]
 }
 
-/** Refuses `legal_hold` when any of the facts is in a store on which one stands. */
+/** Refuses `legal_hold` when any of the facts is in a store under one. */
 async function refuseHeldFacts(tx: Tx, refs: readonly number[]): Promise<void> {
   const stores = await loadHeldStores(tx, tx.now())
   if (stores.size === 0) return

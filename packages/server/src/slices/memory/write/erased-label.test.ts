@@ -55,7 +55,7 @@ for (const [operation, bodyOf] of Object.entries(ways))
     }
   })
 
-test('memory.import refuses a line whose number is erased while it is prepared', async () => {
+test('memory.import refuses a line whose ref is erased while it is prepared', async () => {
   const scene = await openScene()
   try {
     const ref = 5_000

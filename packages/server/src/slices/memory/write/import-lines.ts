@@ -1,4 +1,5 @@
-// Reads an import: NDJSON lines off a byte stream, each checked, the first bad one named.
+// Parses an import: NDJSON lines of a byte stream, and their version chains. The first line that cannot
+// be imported is named in the refusal.
 
 import { ExportHeader, IMPORT_LINES_MAX, ImportLine, limits } from '@custos/contract'
 import { Compile } from 'typebox/compile'
@@ -14,7 +15,7 @@ export interface ImportedFact {
   readonly draft: FactDraft
   readonly ref: number | null
   readonly superseded_by: number | null
-  /** When it began, or at least was written; null: from the moment of the import. */
+  /** Its valid_from, or else when it was written; null: the time of the import. */
   readonly valid_from_us: number | null
   readonly valid_until_us: number | null
   readonly bytes: number
@@ -23,11 +24,11 @@ export interface ImportedFact {
 const line = Compile(ImportLine)
 const header = Compile(ExportHeader)
 
-/** Refuses `import_refused` with the number of the line that cannot be taken. */
+/** The refusal `import_refused` with the number of the line that cannot be imported. */
 export const importRefused = (number: number, why: string): Refusal =>
   new Refusal('import_refused', `line ${number}: ${why}`, { members: { line: number } })
 
-/** The facts of the stream, in the order of its lines; empty lines and a header are passed over. */
+/** The facts of the stream, in the order of its lines; skips empty lines and a header. */
 export async function* readImport(
   tenant_id: string,
   body: AsyncIterable<Uint8Array>,
@@ -46,7 +47,7 @@ export async function* readImport(
 
 function parseLine(text: string, number: number): unknown {
   const value = parse(text, number)
-  const problem = plainJsonProblem(value)
+  const problem = findJsonProblem(value)
   if (problem !== null) throw importRefused(number, problem)
   if (typeof value === 'object' && value !== null && 'signing_key' in value)
     throw importRefused(number, 'private keys are never accepted in a request')
@@ -71,12 +72,12 @@ function toFact(
     throw importRefused(at.number, `${error?.instancePath || 'the line'} ${error?.message ?? ''}`)
   }
   const written_at = value.source?.original_written_at ?? value.written_at
-  const original = us(written_at)
+  const original = parseOptionalTime(written_at)
   try {
     const draft = {
       content: value.content,
       metadata: value.metadata ?? {},
-      namespace: foreignNamespace(tenant_id, value),
+      namespace: parseForeignNamespace(tenant_id, value),
       ...(original === null ? {} : { original_written_us: original }),
     }
     checkFactLimits(draft, [])
@@ -85,12 +86,16 @@ function toFact(
       draft,
       ref: value.ref ?? null,
       superseded_by: value.superseded_by ?? null,
-      ...interval(at.number, us(value.valid_from) ?? original, us(value.valid_until)),
+      ...interval(
+        at.number,
+        parseOptionalTime(value.valid_from) ?? original,
+        parseOptionalTime(value.valid_until),
+      ),
       bytes: at.bytes,
     }
   } catch (error) {
     if (error instanceof Refusal && error.code !== 'import_refused')
-      throw importRefused(at.number, reasonOf(error))
+      throw importRefused(at.number, explainRefusal(error))
     throw error
   }
 }
@@ -103,16 +108,17 @@ function interval(number: number, valid_from_us: number | null, valid_until_us: 
   return { valid_from_us, valid_until_us }
 }
 
-function reasonOf(refusal: Refusal): string {
+function explainRefusal(refusal: Refusal): string {
   const { detail } = refusal.extras
   const [first] = Array.isArray(detail) ? detail : []
   return typeof first?.msg === 'string' ? first.msg : refusal.message
 }
 
-const us = (time: string | null | undefined): number | null => (time ? parseTime(time) : null)
+const parseOptionalTime = (time: string | null | undefined): number | null =>
+  time ? parseTime(time) : null
 
-/** An export names its own tenant: `T` and `T/x` of another tenant become root and x here. */
-function foreignNamespace(tenant_id: string, value: ImportLine): string | null {
+/** An export names its own tenant: `T` and `T/x` of another tenant become the root and x here. */
+function parseForeignNamespace(tenant_id: string, value: ImportLine): string | null {
   const wire = value.tenant_id
   if (value.namespace != null || wire == null) return parseNamespace(tenant_id, value)
   const slash = wire.indexOf('/')
@@ -121,7 +127,7 @@ function foreignNamespace(tenant_id: string, value: ImportLine): string | null {
 
 const LINE_FEED = 0x0a
 
-// Cut as bytes and decoded line by line, so that the line that is not UTF-8 can be named.
+// Split as bytes and decoded line by line, so that a line that is not UTF-8 can be named.
 async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let rest: Uint8Array[] = []
   let [bytes, number] = [0, 1]
@@ -158,17 +164,18 @@ function assertBounded(bytes: number, number: number): void {
 }
 
 /**
- * What would be changed or misread: U+0000, lone surrogates, integers beyond 2^53-1, numbers out
- * of range, keys that reach a prototype, deep nesting. Null when there is nothing of it.
+ * Why a JSON value would not survive sealing, signing and showing unchanged: U+0000, lone surrogates,
+ * integers beyond 2^53-1, numbers out of range, keys that reach a prototype, deep nesting; the same
+ * rules as for request bodies. Null: it survives.
  */
-function plainJsonProblem(value: unknown, levels: number = limits.json_depth): string | null {
-  if (typeof value === 'string') return textProblem(value)
-  if (typeof value === 'number') return numberProblem(value)
+function findJsonProblem(value: unknown, levels: number = limits.json_depth): string | null {
+  if (typeof value === 'string') return findTextProblem(value)
+  if (typeof value === 'number') return findNumberProblem(value)
   if (typeof value !== 'object' || value === null) return null
   if (levels === 0) return `nested deeper than ${limits.json_depth} levels`
   for (const [key, member] of Object.entries(value)) {
     if (reachesPrototype(key, member)) return `the key ${key} is not taken`
-    const problem = textProblem(key) ?? plainJsonProblem(member, levels - 1)
+    const problem = findTextProblem(key) ?? findJsonProblem(member, levels - 1)
     if (problem !== null) return problem
   }
   return null
@@ -180,36 +187,36 @@ function reachesPrototype(key: string, member: unknown): boolean {
   return Object.hasOwn(member, 'prototype')
 }
 
-function textProblem(text: string): string | null {
+function findTextProblem(text: string): string | null {
   if (text.includes('\0')) return 'U+0000 is not taken'
   return text.isWellFormed() ? null : 'lone surrogates are not taken'
 }
 
-function numberProblem(value: number): string | null {
+function findNumberProblem(value: number): string | null {
   if (!Number.isFinite(value)) return 'a number is out of range'
   const exact = !Number.isInteger(value) || Number.isSafeInteger(value)
   return exact ? null : 'integers must lie within ±(2^53 - 1)'
 }
 
-interface Version {
+interface LinkedVersion {
   readonly valid_from_us: number
   readonly namespace: string | null
 }
 
 /**
- * Keeps what links need of every line: each version has at most one successor and one
- * predecessor, in its own namespace, and a successor begins later, so that no chain is a ring.
+ * Checks the version chains line by line: each version has at most one successor and one predecessor,
+ * in its own namespace, and a successor begins later, so that no chain is a ring.
  */
 export class ImportLinks {
-  readonly #versions = new Map<number, Version>()
-  readonly #predecessors = new Map<number, Version>()
+  readonly #versions = new Map<number, LinkedVersion>()
+  readonly #predecessors = new Map<number, LinkedVersion>()
 
-  /** Why the line cannot be taken after those before it, or null. */
+  /** Why the line cannot follow those before it; null: it can. */
   add(fact: ImportedFact): string | null {
     const { ref, superseded_by, valid_from_us } = fact
     if (ref === null) return superseded_by === null ? null : 'a superseded memory needs its own ref'
-    if (this.#versions.has(ref)) return `the ref ${ref} stands twice`
-    // Without times of its own a memory begins when it is imported, after everything in the file.
+    if (this.#versions.has(ref)) return `the ref ${ref} occurs twice`
+    // A memory without times begins when it is imported, after everything in the file.
     const version = {
       valid_from_us: valid_from_us ?? Number.POSITIVE_INFINITY,
       namespace: fact.draft.namespace,
@@ -217,20 +224,20 @@ export class ImportLinks {
     this.#versions.set(ref, version)
     const before = this.#predecessors.get(ref)
     return (
-      (before ? linkProblem(before, version) : null) ??
+      (before ? findLinkProblem(before, version) : null) ??
       (superseded_by === null ? null : this.#addLink(version, superseded_by))
     )
   }
 
-  #addLink(version: Version, superseded_by: number): string | null {
+  #addLink(version: LinkedVersion, superseded_by: number): string | null {
     if (this.#predecessors.has(superseded_by)) return `${superseded_by} has two predecessors`
     this.#predecessors.set(superseded_by, version)
     const successor = this.#versions.get(superseded_by)
-    return successor ? linkProblem(version, successor) : null
+    return successor ? findLinkProblem(version, successor) : null
   }
 }
 
-function linkProblem(version: Version, successor: Version): string | null {
+function findLinkProblem(version: LinkedVersion, successor: LinkedVersion): string | null {
   if (version.namespace !== successor.namespace) return 'a version chain crosses namespaces'
   return version.valid_from_us < successor.valid_from_us
     ? null

@@ -32,7 +32,7 @@ const ndjson = (lines: readonly unknown[]): string =>
 const audit = async (store_id: string): Promise<Memory[]> =>
   (await scene.api('GET', `/v1/stores/${store_id}/audit`)).body.memories
 
-test('an export taken into another tenant keeps refs, times, chains and namespaces', async () => {
+test('an export imported into another tenant keeps refs, times, chains and namespaces', async () => {
   const from = await freshStore()
   const write = async (content: string, options: object = {}) =>
     (await scene.api('POST', `/v1/stores/${from}/write`, { content, options })).body.ref
@@ -161,7 +161,7 @@ test('two predecessors of one version are refused', async () => {
   assert.equal(body.line, 2)
 })
 
-test('lines without anything but content are written as of now', async () => {
+test('lines with only a content are written as of now', async () => {
   const store_id = await freshStore()
   const answer = await send(store_id, '{"content":"bare"}\n\n{"content":"last"}')
   assert.equal(answer.body.imported, 2)
@@ -172,7 +172,7 @@ test('lines without anything but content are written as of now', async () => {
   assert.deepEqual((await send(store_id, '')).body, { imported: 0, refs_mapped: [], log_seq: null })
 })
 
-test('an import beyond 8 MiB is kept as far as it went when a late line is bad', async () => {
+test('an import beyond 8 MiB keeps what precedes a bad line', async () => {
   const store_id = await freshStore({ tokenizer: 'chars' })
   const content = 'filler '.repeat(30_000)
   const lines = Array.from({ length: 60 }, (_, i) => ({ content: `${i} ${content}` }))
@@ -235,7 +235,7 @@ test('a version that had ended without a successor can still be superseded', asy
   assert.equal(alone?.valid_until, line.valid_until, 'what had ended by itself stays ended')
 })
 
-test('what the store does not offer is refused line by line', async () => {
+test('a line that needs a capability the store lacks is refused', async () => {
   const store_id = await freshStore({ capabilities: ['audit'] })
   for (const line of [
     { content: 'x', namespace: 'n' },
@@ -246,7 +246,7 @@ test('what the store does not offer is refused line by line', async () => {
   }
 })
 
-test('an import sent again under its key is answered again and imports nothing', async () => {
+test('an import repeated under its key gets the same reply and imports nothing', async () => {
   const store_id = await freshStore({ tokenizer: 'chars' })
   const taken = await scene.write('has a ref')
   const lines = Array.from({ length: 1_001 }, (_, i) => ({ content: `line ${i}` }))
@@ -268,7 +268,7 @@ test('an import sent again under its key is answered again and imports nothing',
   assert.equal((await audit(store_id)).length, 1_002)
 })
 
-test('twins of one import under one key import once, an empty one included', async () => {
+test('two parallel imports under one key import once, an empty import included', async () => {
   for (const [raw, count] of [
     [ndjson(Array.from({ length: 501 }, (_, i) => ({ content: `twin ${i}` }))), 501],
     ['', 0],
@@ -284,14 +284,14 @@ test('twins of one import under one key import once, an empty one included', asy
   }
 })
 
-test('a refused import leaves its key free as long as it kept nothing', async () => {
+test('a refused import that imported nothing leaves its key free', async () => {
   const store_id = await freshStore()
   assert.equal((await send(store_id, '{"content":5}', 'free')).status, 422)
   const { body } = await send(store_id, '{"content":"five"}', 'free')
   assert.equal(body.imported, 1)
 })
 
-test('an import that broke off after its first memories is not begun again', async () => {
+test('an import that broke off after its first memories is not started again', async () => {
   const store_id = await freshStore({ tokenizer: 'chars' })
   const large = Array.from({ length: 60 }, (_, i) => ({ content: `${i} ${'x'.repeat(200_000)}` }))
   const small = Array.from({ length: 600 }, (_, i) => ({ content: `small ${i}` }))
@@ -327,7 +327,7 @@ async function blocksFor(scene: Scene, refs: readonly number[]): Promise<number[
   }
 }
 
-test('an import whose refs lie far apart makes secrets for them, not for all between', async () => {
+test('an import with refs far apart makes secrets for them, not for the refs in between', async () => {
   const scene = await openScene()
   try {
     const first = (await scene.write('takes the first block')) + 10_000
@@ -341,7 +341,7 @@ test('an import whose refs lie far apart makes secrets for them, not for all bet
   }
 })
 
-test('an import whose refs follow one another, with a few left out, makes one block', async () => {
+test('an import with consecutive refs and a few gaps reserves one block', async () => {
   const scene = await openScene()
   try {
     const first = (await scene.write('takes the first block')) + 10_000

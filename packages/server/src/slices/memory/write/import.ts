@@ -1,9 +1,9 @@
-// POST /v1/stores/{store_id}/import: memories with their refs, times and version chains.
+// POST /v1/stores/{store_id}/import: memories with their refs, times and version chains, in chunks.
 
 import { limits, type memory } from '@custos/contract'
 import type { Static } from 'typebox'
-import type { Call, Handler, Notes } from '../../../platform/call.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler, Notes } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
@@ -22,23 +22,23 @@ import {
 } from '../stores/write-target.ts'
 import { type ImportedFact, ImportLinks, importRefused, readImport } from './import-lines.ts'
 import { insertFacts } from './insert-facts.ts'
-import type { Asking } from './write.ts'
 
 type Import = typeof memory.import
 
 const CHUNK = 500
-/** Numbers left out in a row before a new block costs less than the unused secrets. */
+/** Unused refs in a row: with more, a new block costs less than their secrets. */
 const GAP_MAX = 8
 
 type Imported = Static<Import['reply']>
 
-/** Numbers of one import: which ref of the file became which ref here. */
+/** What an import has done so far. */
 interface ImportProgress {
   imported: number
   log_seq: number | null
+  /** Refs here by refs of the file. */
   readonly newByOld: Map<number, number>
-  /** Predecessors, by the ref their successor has in the file. */
-  readonly waiting: Map<number, number>
+  /** Predecessors without their successor, by the ref that it has in the file. */
+  readonly unlinked: Map<number, number>
 }
 
 interface ImportContext {
@@ -54,8 +54,8 @@ export const importStore: Handler<Import> = async (call, { params, body }) => {
   kernel.keyring.signer('provenance')
   return call.inParts<Imported>({
     async run(notes) {
-      const [newByOld, waiting] = [new Map<number, number>(), new Map<number, number>()]
-      const progress: ImportProgress = { imported: 0, log_seq: null, newByOld, waiting }
+      const [newByOld, unlinked] = [new Map<number, number>(), new Map<number, number>()]
+      const progress: ImportProgress = { imported: 0, log_seq: null, newByOld, unlinked }
       try {
         await importLines({ call, target, notes, progress }, body)
       } catch (error) {
@@ -70,28 +70,28 @@ export const importStore: Handler<Import> = async (call, { params, body }) => {
   })
 }
 
-/** What fits is read to its end first, so that a bad line changes nothing. */
-async function importLines(taking: ImportContext, body: AsyncIterable<Uint8Array>): Promise<void> {
-  const { call, target } = taking
+/** A body that fits into memory is read to its end first, so that a bad line changes nothing. */
+async function importLines(context: ImportContext, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const { call, target } = context
   const links = new ImportLinks()
-  let held: ImportedFact[] = []
+  let pending: ImportedFact[] = []
   let bytes = 0
   let streaming = false
   for await (const fact of readImport(call.tenant_id, body)) {
     const problem = notOffered(target.settings, fact) ?? links.add(fact)
     if (problem !== null) throw importRefused(fact.line, problem)
-    held.push(fact)
+    pending.push(fact)
     bytes += fact.bytes
     streaming ||= bytes > limits.body_bytes
-    if (!streaming || held.length < CHUNK) continue
-    await importChunks(taking, await gateFacts(call, target.settings.store_id, held))
-    held = []
+    if (!streaming || pending.length < CHUNK) continue
+    await importChunks(context, await gateFacts(call, target.settings.store_id, pending))
+    pending = []
   }
-  await assertNoneErased(call, held)
-  held = await gateFacts(call, target.settings.store_id, held)
-  const before = Math.max(0, Math.ceil(held.length / CHUNK) - 1) * CHUNK
-  await importChunks(taking, held.slice(0, before))
-  await importLastChunk(taking, held.slice(before))
+  await assertNoneErased(call, pending)
+  pending = await gateFacts(call, target.settings.store_id, pending)
+  const before = Math.max(0, Math.ceil(pending.length / CHUNK) - 1) * CHUNK
+  await importChunks(context, pending.slice(0, before))
+  await importLastChunk(context, pending.slice(before))
 }
 
 function showImportReply({ imported, newByOld, log_seq }: ImportProgress): Imported {
@@ -109,34 +109,34 @@ function notOffered({ capabilities }: StoreSettings, fact: ImportedFact): string
 
 const BREAKS_OFF: readonly string[] = ['import_refused', 'policy_denied', 'approval_required']
 
-/** A refusal in the middle of a large import says what was kept. */
+/** A refusal in the middle of a large import says how many memories were imported. */
 function withProgress(error: unknown, { imported }: ImportProgress): unknown {
   if (!(error instanceof Refusal) || !BREAKS_OFF.includes(error.code)) return error
   const members = { ...error.extras.members, imported }
   return new Refusal(error.code, error.message, { ...error.extras, members })
 }
 
-async function importChunks(taking: ImportContext, facts: readonly ImportedFact[]): Promise<void> {
-  const open = taking.notes?.open ?? null
+async function importChunks(context: ImportContext, facts: readonly ImportedFact[]): Promise<void> {
+  const open = context.notes?.open ?? null
   for (let at = 0; at < facts.length; at += CHUNK) {
     const note =
       open &&
       ((tx: Tx, { imported, log_seq }: ImportProgress) =>
-        // Mapped refs are of use with the whole answer only.
+        // Mapped refs are part of the final reply only.
         open(tx, { imported, refs_mapped: [], log_seq }))
-    await importChunk(taking, facts.slice(at, at + CHUNK), note)
+    await importChunk(context, facts.slice(at, at + CHUNK), note)
   }
 }
 
-/** The last chunk commits together with the answer that a retry gets. */
+/** The last chunk commits together with the reply that a retry gets. */
 async function importLastChunk(
-  taking: ImportContext,
+  context: ImportContext,
   facts: readonly ImportedFact[],
 ): Promise<void> {
-  const { call, notes, progress } = taking
+  const { call, notes, progress } = context
   const close = notes && (await notes.close())
   const note = close && ((tx: Tx, reached: ImportProgress) => close(tx, showImportReply(reached)))
-  if (facts.length > 0) await importChunk(taking, facts, note)
+  if (facts.length > 0) await importChunk(context, facts, note)
   else if (note) await call.transact((tx) => note(tx, progress))
 }
 
@@ -158,7 +158,7 @@ async function importChunk(
   const { kernel, tenant_id } = call
   const imported = progress.imported + facts.length
   progress.log_seq = await retryOnStoreConflict(async () => {
-    // Again each time: a number of the file may have been erased while it was prepared.
+    // In each attempt: a ref of the file may have been erased while it was prepared.
     await assertNoneErased(call, facts)
     const current = await loadWriteTarget(kernel, tenant_id, target.settings.store_id)
     const pairs = await prepareChunk(call, current, facts, progress)
@@ -188,25 +188,25 @@ async function prepareChunk(
   })
 }
 
-/** The ref of the file where no fact ever had it here, else a new one. */
+/** The ref of the file when no fact here ever had it, else a new one. */
 async function claimRefs(
   call: Call<Import>,
   facts: readonly ImportedFact[],
   { newByOld }: ImportProgress,
 ): Promise<RefSecret[]> {
-  const stock = refPool(call.kernel)(call.tenant_id)
+  const pool = refPool(call.kernel)(call.tenant_id)
   const taken: RefSecret[] = []
   for (const [i, { ref }] of facts.entries()) {
-    const claimed = ref === null ? null : await stock.claim(ref, spanOf(facts, i))
-    const [own = claimed] = claimed ? [] : await stock.take(1)
-    if (!own) throw new Error('the stock gives a ref for each fact')
+    const claimed = ref === null ? null : await pool.claim(ref, spanOf(facts, i))
+    const [own = claimed] = claimed ? [] : await pool.take(1)
+    if (!own) throw new Error('the pool gives a ref for each fact')
     taken.push(own)
     if (ref !== null) newByOld.set(ref, own.ref)
   }
   return taken
 }
 
-/** How many numbers from this fact's on are worth reserving together: those the chunk uses. */
+/** How many refs from this fact's on to reserve together: those the chunk uses, with small gaps. */
 function spanOf(facts: readonly ImportedFact[], at: number): number {
   const first = facts[at]?.ref ?? 0
   let [last, span] = [first, 1]
@@ -239,34 +239,34 @@ async function insertChunk(
   for (const pair of pairs) await linkVersions(tx, pair, log_seq, progress)
   for (const { fact } of pairs) meter(tx, call.operation.id, fact.bytes)
   const { tenant_id } = tx
-  // Chains reach back into earlier chunks: the next read builds the index from the rows.
+  // Chains reach back into earlier chunks: the next read rebuilds the index from the rows.
   tx.afterCommit(() => storeIndexes(call.kernel).drop(tenant_id, head.store_id))
   return log_seq
 }
 
-/** Links a fact to the successor it names and to predecessors that named it. */
+/** Links a fact with the successor it names and with the predecessor that names it. */
 async function linkVersions(
   tx: Tx,
   { imported, fact }: { imported: ImportedFact; fact: PreparedFact },
   seq: number,
-  { newByOld, waiting }: ImportProgress,
+  { newByOld, unlinked }: ImportProgress,
 ): Promise<void> {
-  const before = imported.ref === null ? undefined : waiting.get(imported.ref)
+  const before = imported.ref === null ? undefined : unlinked.get(imported.ref)
   if (before !== undefined) await link(tx, before, fact.ref, seq)
   const { superseded_by } = imported
   if (superseded_by === null) return
   const successor = newByOld.get(superseded_by)
   if (successor !== undefined) return link(tx, fact.ref, successor, seq)
-  waiting.set(superseded_by, fact.ref)
+  unlinked.set(superseded_by, fact.ref)
 }
 
-/** The predecessor ends where its successor begins, unless it ended before. */
+/** Ends the predecessor where its successor begins, unless it ended before. */
 async function link(tx: Tx, predecessor: number, successor: number, seq: number): Promise<void> {
   const [old, next] = [
     await findCurrentValidity(tx, predecessor),
     await findCurrentValidity(tx, successor),
   ]
-  // Erased or superseded by others between two chunks: what they did stands.
+  // Erased or superseded by other requests between two chunks: leaves their changes in place.
   if (!old || !next || old.superseded_by !== null || next.predecessor !== null) return
   if (next.valid_from_us <= old.valid_from_us) return
   const valid_until_us = Math.min(old.valid_until_us ?? next.valid_from_us, next.valid_from_us)
@@ -274,9 +274,9 @@ async function link(tx: Tx, predecessor: number, successor: number, seq: number)
   await reviseValidity(tx, successor, seq, { predecessor })
 }
 
-/** The same for lines of an import. */
+/** Returns the facts with their redactions. Refuses `policy_denied` and `approval_required`. */
 async function gateFacts(
-  call: Asking,
+  call: Parameters<typeof admitItems>[0],
   store_id: string,
   facts: readonly ImportedFact[],
 ): Promise<ImportedFact[]> {

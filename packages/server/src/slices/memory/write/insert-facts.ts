@@ -1,8 +1,8 @@
-// The rows and the log entry of new facts, inside a unit of work.
+// Inserts the rows and the log entry of new facts inside a unit of work.
 
 import { Conflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
 import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
@@ -14,15 +14,13 @@ import { storeIndexes } from '../index/store-indexes.ts'
 import { countCommitted } from '../stores/ingestion.ts'
 import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 
-export interface ValidityInterval {
-  /** Null: from the moment of the write. */
-  readonly valid_from_us: number | null
-  readonly valid_until_us: number | null
-}
-
-export interface NewFact {
+interface NewFact {
   readonly fact: PreparedFact
-  readonly interval: ValidityInterval
+  /** `valid_from_us` null: valid from the time of the write. */
+  readonly interval: {
+    readonly valid_from_us: number | null
+    readonly valid_until_us: number | null
+  }
 }
 
 interface WriteMoment {
@@ -31,14 +29,14 @@ interface WriteMoment {
   readonly predecessor: number | null
 }
 
-/** Inserts rows of facts at log position `seq`; returns them as the index takes them. */
+/** Inserts rows of facts at log position `seq`; returns the facts for the index. */
 export function insertPreparedFacts(
   tx: Tx,
   store_id: string,
   facts: readonly NewFact[],
   { seq, now_us, predecessor }: WriteMoment,
 ): IndexedFact[] {
-  const fresh = facts.map(({ fact, interval }) => {
+  const indexed = facts.map(({ fact, interval }) => {
     const { ref, namespace, token_count, content, metadata, vector } = fact
     const valid_from_us = interval.valid_from_us ?? now_us
     const { valid_until_us } = interval
@@ -48,24 +46,24 @@ export function insertPreparedFacts(
     const written = { written_seq: seq, written_us: now_us, sealed_seq: seq }
     return { ref, store_id, namespace, ...written, token_count, state: LIVE, space_mark, sealed }
   })
-  const versions = fresh.map(({ ref, valid_from_us, valid_until_us }) => {
-    const on_record = { from_seq: seq, until_seq: null, valid_from_us, valid_until_us }
-    return { store_id, ref, ...on_record, predecessor, superseded_by: null }
+  const versions = indexed.map(({ ref, valid_from_us, valid_until_us }) => {
+    const interval = { from_seq: seq, until_seq: null, valid_from_us, valid_until_us }
+    return { store_id, ref, ...interval, predecessor, superseded_by: null }
   })
   tx.needs(insertFactRows(tx, rows))
   tx.needs(insertValidities(tx, versions))
-  return fresh
+  return indexed
 }
 
 /**
- * A number can be erased as a label of decisions while a fact is being prepared under it: such a
- * write is prepared again under another.
+ * Throws a conflict when one of the refs has been erased as a label of decisions while a fact was
+ * prepared under it: the write is prepared again under another ref.
  */
 export async function assertNotErased(tx: Tx, refs: readonly number[]): Promise<void> {
   if ((await findTombstones(tx, refs)).length > 0) throw new Conflict('store')
 }
 
-/** New facts of one request: rows, one log entry, the store's position, the index. */
+/** Inserts the facts of one request: rows, one log entry, the store's log position, the index. */
 export async function insertFacts(
   kernel: Kernel,
   tx: Tx,
@@ -75,7 +73,7 @@ export async function insertFacts(
   const { store_id } = head
   const refs = facts.map(({ fact }) => fact.ref)
   tx.needs(assertNotErased(tx, refs))
-  // A fact is written when its log entry is: `known_at` its time finds it on record.
+  // A fact has the time of its log entry: a `known_at` of that time finds it on record.
   const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.written',
     subject: store_id,
@@ -87,12 +85,12 @@ export async function insertFacts(
     },
   })
   const at = { seq, now_us, predecessor: null }
-  const fresh = insertPreparedFacts(tx, store_id, facts, at)
+  const indexed = insertPreparedFacts(tx, store_id, facts, at)
   await advanceStoreHead(tx, store_id, seq)
   if (facts.some(({ fact }) => fact.embed_later)) await enqueueReembed(kernel, tx, store_id)
   const { tenant_id } = tx
   const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
-  tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: fresh, closed: [] }))
+  tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: indexed, closed: [] }))
   countCommitted(kernel, tx, store_id, facts.length)
   return { log_seq: seq }
 }

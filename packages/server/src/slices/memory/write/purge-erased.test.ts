@@ -9,7 +9,7 @@ import { loadContents } from '../facts/opened-fact.ts'
 import { openedFactCache } from '../facts/opened-fact-cache.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 
-test('an idle process soon holds nothing of a fact or store that another has erased', async () => {
+test('an idle process soon has nothing in memory of a fact or store that another has erased', async () => {
   const database = await createDatabase()
   const { postgres, master_key } = sharedConfig(database.url)
   const eraser = await openScene({ config: { postgres, master_key } })

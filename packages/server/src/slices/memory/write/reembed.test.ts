@@ -132,7 +132,7 @@ test('memory.reembed gives every memory a vector by another embedder, with progr
   })
 })
 
-test('memory.reembed asked twice is one job, and afterwards has nothing to do', async () => {
+test('memory.reembed requested twice is one job, and a third time has nothing to do', async () => {
   await withScene(async (scene, service) => {
     await fill(scene, 40)
     let release = () => {}
@@ -159,7 +159,7 @@ test('memory.reembed asked twice is one job, and afterwards has nothing to do', 
   })
 })
 
-test('a store that goes to an embedder and back is as if it had never left', async () => {
+test('a store switched to another embedder and back ranks as before', async () => {
   await withScene(async (scene, service) => {
     await fill(scene, 150)
     const before = await found(scene)
@@ -185,7 +185,7 @@ test('a store that goes to an embedder and back is as if it had never left', asy
   })
 })
 
-test('a service that comes back late is waited for, and the job goes on', async () => {
+test('the job waits for an embedding service that is down and then continues', async () => {
   await withScene(async (scene, service) => {
     await fill(scene, 20)
     service.behave((_, response) => reply(response, 503, {}))
@@ -199,7 +199,7 @@ test('a service that comes back late is waited for, and the job goes on', async 
   })
 })
 
-test('a text that the service fails at is passed over, and the job ends', async () => {
+test('a text that the embedding service fails at is skipped, and the job ends', async () => {
   await withScene(async (scene, service) => {
     await fill(scene, 20)
     service.behave(({ input }, response) =>
@@ -212,7 +212,7 @@ test('a text that the service fails at is passed over, and the job ends', async 
   })
 })
 
-test('a batch that fails each time holds up none of those after it', async () => {
+test('a batch that always fails delays none of those after it', async () => {
   await withScene(async (scene, service) => {
     await fill(scene)
     // Of the first batch, in a way that might be the service's.
@@ -230,7 +230,7 @@ test('a batch that fails each time holds up none of those after it', async () =>
   })
 })
 
-test('an erasure in the middle of a batch stops it, and the rest is embedded', async () => {
+test('an erasure during a batch stops it, and the other facts are embedded', async () => {
   await withScene(async (scene, service) => {
     const refs = await fill(scene, 30)
     const [ref = 0] = refs.slice(11)
@@ -262,7 +262,7 @@ test('an erasure in the middle of a batch stops it, and the rest is embedded', a
   })
 })
 
-test('a memory erased between its sealing and its storing stays erased', async () => {
+test('a memory erased between sealing and storing stays erased', async () => {
   let scene: Scene | null = null
   let ref = 0
   let done = false
@@ -290,7 +290,7 @@ test('a memory erased between its sealing and its storing stays erased', async (
   )
 })
 
-test('a memory whose erasure has begun is not touched', async () => {
+test('a memory whose erasure has begun is not embedded again', async () => {
   let scene: Scene | null = null
   let [ref, mark]: [number, number | null | undefined] = [0, undefined]
   let erasure: Promise<{ status: number }> | null = null

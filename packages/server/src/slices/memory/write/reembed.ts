@@ -1,12 +1,12 @@
-// POST /v1/stores/{store_id}/reembed: another embedder, if any, and a job that makes the vectors.
+// POST /v1/stores/{store_id}/reembed: switches the embedder if requested and enqueues the job that
+// makes missing vectors, a batch in each unit of work.
 
 import type { EmbedderName, memory } from '@custos/contract'
-import type { Handler } from '../../../platform/call.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { EmbedderRefused, EmbedderUnavailable } from '../../../platform/embed/embedder.ts'
-import type { Space } from '../../../platform/embed/embedders.ts'
 import type { JobContext, JobPause, JobRunner } from '../../../platform/jobs/queue.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { appendCrumb, findHead } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { EmbeddingInterrupted, enqueueReembed } from '../facts/embeddings.ts'
@@ -15,7 +15,7 @@ import { changeEmbedder, type StoreHead } from '../stores/store-heads.ts'
 import { requireEmbedder, settingsCache } from '../stores/store-settings.ts'
 import { findStore } from '../stores/stores.sql.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
-import { type EmbedderFailure, embedBatch } from './reembed-batch.ts'
+import { type EmbedderFailure, embedBatch, type ReembedTarget } from './reembed-batch.ts'
 
 export const reembed: Handler<typeof memory.reembed> = (call, { params, body }) =>
   retryOnStoreConflict(async () => {
@@ -25,7 +25,7 @@ export const reembed: Handler<typeof memory.reembed> = (call, { params, body }) 
     const embedder = body.embedder ?? target.settings.embedder
     requireEmbedder(kernel, embedder)
     const space = kernel.embedders.spaceOf(embedder)
-    // Outside the unit of work: it looks at every memory.
+    // Outside the unit of work: it reads every row of the store.
     const missing = space ? await call.read((db) => countFactsToEmbed(db, store_id, space.mark)) : 0
 
     const job_id = await call.transact(async (tx) => {
@@ -38,7 +38,7 @@ export const reembed: Handler<typeof memory.reembed> = (call, { params, body }) 
     return { job_id, store_id, embedder, missing }
   })
 
-/** On the log: from here on texts of the store may go elsewhere, or no longer do. */
+/** Recorded in the log: from here on texts of the store may leave the service, or no longer do. */
 async function switchEmbedder(
   kernel: Kernel,
   tx: Tx,
@@ -57,37 +57,30 @@ async function switchEmbedder(
   tx.afterCommit(() => settingsCache(kernel).forget(tenant_id, store_id))
 }
 
-/** What has become of a turn: a while of work, after which other jobs get theirs. */
-const TURN_MS = 5_000
-/** The store goes by an embedder that this process does not have: another one may. */
+/** How long the job runs before other jobs do. */
+const RUN_MS = 5_000
+
+/** The embedder of the store is not configured in this process; it may be in another one. */
 class EmbedderNotConfigured extends Error {
   override readonly name = 'EmbedderNotConfigured'
 }
 
-/** Where a store stands with its vectors. */
-interface Target {
-  readonly tenant_id: string
-  readonly store_id: string
+/** One pass through a store, over any number of runs of the job. */
+interface ReembedPass {
   readonly embedder: string
-  readonly space: Space
-}
-
-/** Once through a store, over as many turns as it takes. */
-interface Pass {
-  readonly embedder: string
-  /** The end of the log when it began. */
+  /** The last log position when it began. */
   readonly seq: number
-  /** The last ref looked at. */
+  /** The last ref that was processed. */
   after: number
   embedded: number
-  /** Of a batch that was passed over: its texts may be what the embedder fails at. */
+  /** Of a batch that was skipped: the embedder may fail at its texts. */
   failure: EmbedderFailure | null
 }
 
-/** Passes under way by job: without theirs, jobs begin at the start again, which is safe. */
-type Passes = Map<string, Pass>
+/** Unfinished passes by job; a job without one starts again, which is safe. */
+type Passes = Map<string, ReembedPass>
 
-/** Safe to run again from the start: what has its vector is no longer listed. */
+/** Safe to run again from the start: facts with a vector are no longer listed. */
 export function makeReembedRunner(kernel: Kernel): JobRunner {
   const passes: Passes = new Map()
   return async (context) => {
@@ -106,22 +99,22 @@ async function runReembedJob(
   passes: Passes,
 ): Promise<JobPause | undefined> {
   const { job } = context
-  // Written by reembed-queue.ts only.
+  // The payload is written by enqueueReembed.
   const owner = { tenant_id: job.tenant_id, store_id: String(job.payload['store_id']) }
-  const turn_ends = performance.now() + TURN_MS
+  const run_ends = performance.now() + RUN_MS
   const count = await ProgressCounter.open(kernel, context, owner)
   for (;;) {
     const target = await findTarget(kernel, owner)
     if (!target) break
-    const pass = await currentPass(kernel, target, { job_id: job.job_id, passes })
-    const end = await runPass(kernel, target, { context, count, turn_ends, pass })
+    const pass = await resumePass(kernel, target, { job_id: job.job_id, passes })
+    const end = await runPass(kernel, target, { context, count, run_ends, pass })
     if (end === 'stopped') return undefined
     if (end === 'paused') return { again_ms: 0 }
     passes.delete(job.job_id)
     if (pass.failure) throw pass.failure
-    // What was written meanwhile may stand before where the pass had got to.
+    // Facts written meanwhile may have refs that the pass had passed.
     const { embedded, seq } = pass
-    if (embedded > 0 || !(await finish(kernel, target, { context, seq }))) continue
+    if (embedded > 0 || !(await finishJob(kernel, target, { context, seq }))) continue
     await count.end()
     return undefined
   }
@@ -133,7 +126,7 @@ async function runReembedJob(
 async function findTarget(
   kernel: Kernel,
   { tenant_id, store_id }: { tenant_id: string; store_id: string },
-): Promise<Target | null> {
+): Promise<ReembedTarget | null> {
   const store = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
   if (store?.state !== 'active' || store.embedder === 'none') return null
   const { embedder } = store
@@ -142,61 +135,61 @@ async function findTarget(
   return { tenant_id, store_id, embedder, space }
 }
 
-const logEnd = async (kernel: Kernel, tenant_id: string): Promise<number> =>
+const findLogEnd = async (kernel: Kernel, tenant_id: string): Promise<number> =>
   ((await kernel.db.read(tenant_id, findHead))?.size ?? 0) - 1
 
-/** The pass the job is in, or a new one; the embedder may have changed between two turns. */
-async function currentPass(
+/** The pass of the job, or a new one: the embedder may have changed between two runs. */
+async function resumePass(
   kernel: Kernel,
-  { tenant_id, embedder }: Target,
+  { tenant_id, embedder }: ReembedTarget,
   { job_id, passes }: { job_id: string; passes: Passes },
-): Promise<Pass> {
+): Promise<ReembedPass> {
   const begun = passes.get(job_id)
   if (begun?.embedder === embedder) return begun
-  const seq = await logEnd(kernel, tenant_id)
+  const seq = await findLogEnd(kernel, tenant_id)
   const pass = { embedder, seq, after: -1, embedded: 0, failure: null }
   passes.set(job_id, pass)
   return pass
 }
 
-interface Turn {
+interface JobRun {
   readonly context: JobContext
   readonly count: ProgressCounter
-  readonly turn_ends: number
-  readonly pass: Pass
+  readonly run_ends: number
+  readonly pass: ReembedPass
 }
 
-/** Goes on with the pass. Throws where the embedder is not asked: the batch comes again. */
+/** Continues the pass. Throws when the embedder cannot be called: the batch is repeated later. */
 async function runPass(
   kernel: Kernel,
-  target: Target,
-  { context, count, turn_ends, pass }: Turn,
+  target: ReembedTarget,
+  { context, count, run_ends, pass }: JobRun,
 ): Promise<'ended' | 'stopped' | 'paused'> {
   for (;;) {
     if (context.stopping) return 'stopped'
-    if (performance.now() > turn_ends) return 'paused'
+    if (performance.now() > run_ends) return 'paused'
     try {
       const { embedded, last, failure } = await embedBatch(kernel, target, pass.after)
-      // Tries are counted where the embedder refuses, and not where it has only failed.
+      // Attempts are counted where the embedder refuses, not where it is unavailable.
       if (failure?.reason === 'failed_before')
         throw pass.failure instanceof EmbedderRefused ? pass.failure : failure
       pass.failure ??= failure
       pass.embedded += embedded
       await count.add(embedded)
-      // The embedder is another one by now: from the start again.
+      // The end of the store, or another embedder: then a new pass starts.
       if (last === null) return 'ended'
       pass.after = last
     } catch (error) {
-      // A fact of the batch was erased: again without it.
+      // A fact of the batch was erased: repeats the batch without it.
       if (!(error instanceof EmbeddingInterrupted)) throw error
     }
   }
 }
 
-/** In one unit of work: whoever writes after it finds no open job and puts a new one. */
-const finish = (
+/** In one unit of work: a later write finds no open job and enqueues a new one. */
+const finishJob = (
   kernel: Kernel,
-  { tenant_id, store_id, embedder, space }: Target,
+  { tenant_id, store_id, embedder, space }: ReembedTarget,
   { context, seq }: { context: JobContext; seq: number },
 ): Promise<boolean> =>
   kernel.db.transact(tenant_id, async (tx) => {
@@ -207,7 +200,7 @@ const finish = (
     return true
   })
 
-/** Progress of the job over all of its turns. */
+/** Progress of the job over all of its runs. */
 class ProgressCounter {
   #done: number
   #total: number
@@ -244,7 +237,7 @@ class ProgressCounter {
     await this.#context.progress(this.#done, this.#total)
   }
 
-  /** What the embedder does not take stays missing, and is seen to. */
+  /** Facts that the embedder refuses stay missing, and the progress shows it. */
   async end(): Promise<void> {
     this.#total = this.#done + (await this.#countMissing())
     await this.add(0)

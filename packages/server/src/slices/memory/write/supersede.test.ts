@@ -150,7 +150,7 @@ test('erasing a middle version leaves a gap that its neighbours skip', async () 
   assert.equal((await supersede(a, 'gate again')).body.head, c)
 })
 
-test('erasing the oldest version leaves the rest as it was', async () => {
+test('erasing the oldest version leaves the others unchanged', async () => {
   const [a = 0, b = 0, c = 0] = await chain('wall', [JAN, FEB, MAR])
   await scene.api('POST', `${base}/delete`, { ref: a })
   assert.equal((await shown(b)).superseded_by, c)
@@ -161,7 +161,7 @@ test('erasing the oldest version leaves the rest as it was', async () => {
   assert.deepEqual(await contents('wall', { top_k: 5 }), [])
 })
 
-test('a retried supersession answers the same and adds nothing', async () => {
+test('a retried supersession gets the same reply and adds nothing', async () => {
   const a = await scene.write('retried')
   const send = () =>
     scene.api(

@@ -1,10 +1,9 @@
 // POST /v1/stores/{store_id}/supersede: compare-and-set on the open head of a version chain.
 
-import type { memory, Superseded } from '@custos/contract'
-import type { Call, Handler, Once } from '../../../platform/call.ts'
+import type { memory, SupersedeReply } from '@custos/contract'
 import { Conflict } from '../../../platform/concurrency.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Call, Handler, Once } from '../../../platform/kernel/call.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
@@ -30,10 +29,11 @@ import {
   type WriteResult,
 } from './write.ts'
 
-/** Links followed to name the head: the unit of work holds up every other write meanwhile. */
+/** Links followed to name the head of a chain: the unit of work blocks every other write meanwhile. */
 const LINKS_MAX = 10_000
 
-interface SupersededIds extends WriteReplayIds {
+interface SupersedeReplayIds extends WriteReplayIds {
+  /** Whether `old_ref` was a fact of the store and namespace. */
   readonly known: boolean
 }
 
@@ -52,59 +52,44 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const { settings } = target
     requireCapability(settings, 'supersession_chain', operation.id)
     const where = { operation: operation.id, loc: ['body'] }
-    const intent = parseWrite(tenant_id, settings, body, where)
+    const parsed = parseWrite(tenant_id, settings, body, where)
 
-    const seen = await kernel.db.read(tenant_id, (db) => findFact(db, body.old_ref))
+    const predecessor = await kernel.db.read(tenant_id, (db) => findFact(db, body.old_ref))
     const options = mergeWriteOptions(body)
-    const asked = parseNamespace(tenant_id, options)
-    const known = isVersionOf(seen, { ...params, asked, given: namesNamespace(options) })
-    // A successor stays where its predecessor is unless it says otherwise.
-    const draft = known && seen ? { ...intent.draft, namespace: seen.namespace } : intent.draft
+    // Without a namespace of its own the successor has that of its predecessor.
+    const namespace = namesNamespace(options) ? parseNamespace(tenant_id, options) : undefined
+    const known = predecessor !== undefined && isVersionOf(predecessor, { ...params, namespace })
+    const draft = known ? { ...parsed.draft, namespace: predecessor.namespace } : parsed.draft
     const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
     const author = { tenant_id, principal: call.principal.key_id }
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: Once<WriteResult<Superseded, SupersededIds>> = {
+    const once: Once<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const old = await findFact(tx, body.old_ref)
-        if ((old === undefined) !== (seen === undefined)) throw new Conflict('store')
-        const interval = { valid_from_us: intent.valid_from_us, valid_until_us: null }
+        if ((old === undefined) !== (predecessor === undefined)) throw new Conflict('store')
+        const interval = { valid_from_us: parsed.valid_from_us, valid_until_us: null }
         const log_seq =
           known && old
             ? await linkSuccessor(call, tx, { head, old, fact, interval })
             : (await insertFacts(kernel, tx, head, [{ fact, interval }])).log_seq
         meter(tx, operation.id, fact.bytes)
-        const ids = {
-          ref: fact.ref,
-          duplicate_of,
-          log_seq,
-          token_count: fact.token_count,
-          known,
-        }
-        return {
-          reply: {
-            fresh: { ...showWriteReply(fact, ids), ...showSuperseded(body.old_ref, known) },
-          },
-          ids,
-        }
+        const { ref, token_count } = fact
+        const ids = { ref, duplicate_of, log_seq, token_count, known }
+        const reply = { ...showWriteReply(fact, ids), ...showSuperseded(body.old_ref, known) }
+        return { reply: { reply }, ids }
       },
       // Written by run above.
-      replay: async (_, ids) => ({ again: ids as SupersededIds }),
+      replay: async (_, ids) => ({ replay: ids as SupersedeReplayIds }),
     }
     const store = { tenant_id, ...params }
-    const outcome = await countPending(kernel, store, 1, () => call.once(once))
-    if ('fresh' in outcome) return outcome.fresh
-    const { again } = outcome
-    return {
-      ...(await showAgain(kernel, tenant_id, again)),
-      ...showSuperseded(body.old_ref, again.known),
-    }
+    const result = await countPending(kernel, store, 1, () => call.once(once))
+    if ('reply' in result) return result.reply
+    const written = await showReplayedWrite(kernel, tenant_id, result.replay)
+    return { ...written, ...showSuperseded(body.old_ref, result.replay.known) }
   })
-
-const showAgain = (kernel: Kernel, tenant_id: string, ids: SupersededIds) =>
-  showReplayedWrite(kernel, tenant_id, ids)
 
 const showSuperseded = (old_ref: number, known: boolean) =>
   known ? { old_ref } : { old_ref, warning: 'unknown_ref' as const }
@@ -112,14 +97,15 @@ const showSuperseded = (old_ref: number, known: boolean) =>
 const namesNamespace = (options: { tenant_id?: unknown; namespace?: unknown } | null | undefined) =>
   typeof options?.tenant_id === 'string' || typeof options?.namespace === 'string'
 
-// A ref of another store or namespace is as unknown as one that never was.
-function isVersionOf(
-  fact: FactRow | undefined,
-  where: { store_id: string; asked: string | null; given: boolean },
-): boolean {
-  if (!fact || fact.store_id !== where.store_id) return false
-  return !where.given || fact.namespace === where.asked
-}
+/**
+ * Whether the fact is of the store and of the namespace (undefined: of any). A ref of another store
+ * or namespace is treated as unknown.
+ */
+const isVersionOf = (
+  fact: FactRow,
+  { store_id, namespace }: { store_id: string; namespace: string | null | undefined },
+): boolean =>
+  fact.store_id === store_id && (namespace === undefined || fact.namespace === namespace)
 
 interface Link {
   readonly head: StoreHead
@@ -128,7 +114,7 @@ interface Link {
   readonly interval: { readonly valid_from_us: number | null; readonly valid_until_us: null }
 }
 
-/** Closes the old version at the instant the new one begins. Returns the log position. */
+/** Ends the old version when the new one begins. Returns the log position. */
 async function linkSuccessor(
   call: Call<Supersede>,
   tx: Tx,
@@ -154,8 +140,8 @@ async function linkSuccessor(
 
   const at = { seq, now_us, predecessor: old.ref }
   const timed = { valid_from_us, valid_until_us: null }
-  const fresh = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
-  // An imported version may have ended before its successor begins: then a gap remains.
+  const indexed = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
+  // An imported version may end before its successor begins: then a gap remains.
   const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
   await closeVersion(tx, current, seq)
   await insertValidity(tx, {
@@ -169,7 +155,7 @@ async function linkSuccessor(
   if (fact.embed_later) await enqueueReembed(call.kernel, tx, store_id)
   const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
   const closed = [{ ref: old.ref, valid_until_us }]
-  tx.afterCommit(() => storeIndexes(call.kernel).applyChange({ ...change, facts: fresh, closed }))
+  tx.afterCommit(() => storeIndexes(call.kernel).applyChange({ ...change, facts: indexed, closed }))
   countCommitted(call.kernel, tx, store_id, 1)
   return seq
 }
@@ -179,7 +165,7 @@ async function refuseClosed(call: Call<Supersede>, tx: Tx, old: FactRow): Promis
   return call.refuse('superseded', `the current version is ${head}`, { members: { head } })
 }
 
-/** Follows the chain to its open end; each link begins later, so that it has one. */
+/** Follows the chain to its end; it has one, as each link begins later than the last. */
 async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
   let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
   for (let links = 0; head.superseded_by !== null && links < LINKS_MAX; links += 1) {

@@ -22,7 +22,7 @@ const write = (body: unknown, headers?: Record<string, string>) =>
 
 const shown = async (ref: number) => (await scene.api('GET', `${base}/memories/${ref}`)).body
 
-test('a write answers its ref, fact id, log position and token count', async () => {
+test('a write replies with its ref, fact id, log position and token count', async () => {
   const { status, body } = await write({ content: 'Mia plays the cello' })
   assert.equal(status, 200)
   const id = factId('Mia plays the cello', scene.tenant_id)
@@ -66,7 +66,7 @@ test('the source of a memory verifies against published keys and fails once alte
   assert.equal(memory.source.written_at, memory.written_at)
 })
 
-test('a batch is one entry of the log and each of its facts is signed', async () => {
+test('a batch is one log entry and each of its facts is signed', async () => {
   const items = ['red', 'green', 'blue'].map((content) => ({ content: `the colour ${content}` }))
   const { body } = await scene.api('POST', `${base}/write_batch`, { items })
   assert.equal(body.refs.length, 3)
@@ -95,7 +95,7 @@ test('a batch with one bad item writes none of it', async () => {
   assert.equal((await scene.api('GET', `${base}/stats`)).body.facts, before)
 })
 
-test('an exact duplicate is named and kept, in its own namespace only', async () => {
+test('an exact duplicate is named and stored, in its own namespace only', async () => {
   const first = (await write({ content: 'twice said' })).body
   const again = (await write({ content: 'twice said' })).body
   assert.equal(again.duplicate_of, first.ref)
@@ -107,7 +107,7 @@ test('an exact duplicate is named and kept, in its own namespace only', async ()
   assert.deepEqual(body.duplicates, [{ index: 1, duplicate_of: first.ref }])
 })
 
-test('duplicates within one batch are named too, and kept', async () => {
+test('duplicates within one batch are named too, and stored', async () => {
   const later = { valid_from: '2200-01-01T00:00:00Z' }
   const items = [
     { content: 'batch twin', options: later },
@@ -134,7 +134,7 @@ test('duplicates within one batch are named too, and kept', async () => {
   assert.deepEqual(again.body.duplicates, [{ index: 0, duplicate_of: second }])
 })
 
-test('content and metadata are held to their limits at the edge', async () => {
+test('content and metadata are accepted up to their limits and refused beyond', async () => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
   const cases: [number, unknown][] = [
     [200, { content: '' }],
@@ -160,7 +160,7 @@ test('a namespace may be given in full, and the tenant alone means the root', as
   assert.equal((await shown(root)).tenant_id, scene.tenant_id)
 })
 
-test('a retry with the same key writes once, and tells of an erasure since', async () => {
+test('a retry with the same key writes once, and reports a later erasure', async () => {
   const key = { 'idempotency-key': 'retry-1' }
   const first = await write({ content: 'once only' }, key)
   const again = await write({ content: 'once only' }, key)

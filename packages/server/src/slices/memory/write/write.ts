@@ -1,9 +1,10 @@
-// POST /v1/stores/{store_id}/write: remembers one content.
+// POST /v1/stores/{store_id}/write and write_batch: new memories, all of a batch or none, with one
+// log entry for each request.
 
-import type { memory, WriteOptions, WriteRequest, Written } from '@custos/contract'
-import type { Handler, Once, ReplayIds } from '../../../platform/call.ts'
+import type { memory, WriteOptions, WriteReply, WriteRequest } from '@custos/contract'
 import { parseTime } from '../../../platform/clock.ts'
-import type { Kernel } from '../../../platform/kernel.ts'
+import type { Handler, Once, ReplayIds } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
@@ -16,71 +17,10 @@ import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores
 import { findDuplicates, findDuplicatesInBatch } from './duplicates.ts'
 import { insertFacts } from './insert-facts.ts'
 
-export type Asking = Parameters<typeof admitItems>[0]
-
-/** As they may be written. Refuses `policy_denied` and `approval_required`. */
-export async function gateWrites<T extends WriteRequest>(
-  call: Asking,
-  store_id: string,
-  requests: readonly T[],
-): Promise<T[]> {
-  const metadatas = requests.map(metadataOf)
-  const contexts = requests.map(({ content }, i) => ({ store_id, content, metadata: metadatas[i] }))
-  const redactions = await admitItems(call, 'memory.write', contexts)
-  return requests.map((request, i) => {
-    const content = redactedOr(redactions[i], 'content', request.content)
-    const metadata = redactedOr(redactions[i], 'metadata', metadatas[i])
-    if (metadata === metadatas[i]) return { ...request, content }
-    return { ...request, content, options: { ...request.options, metadata } }
-  })
-}
-
-/** The one that is kept: what stands in `options` wins. */
-const metadataOf = ({ metadata, options }: WriteRequest) => options?.metadata ?? metadata
-
-/** What is kept with an idempotency key: numbers, nothing of the content. */
-export interface WriteReplayIds extends ReplayIds {
-  readonly ref: number
-  readonly duplicate_of: number | null
-  readonly log_seq: number
-  readonly token_count: number
-}
-
-/** What a unit of `once` hands out: rendered after it, since opening a seal needs the keyring. */
-export type WriteResult<T, I> = { readonly fresh: T } | { readonly again: I }
-
-export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): Written => ({
-  ref: ids.ref,
-  content_hash: fact.content_hash,
-  status: 'stored',
-  duplicate_of: ids.duplicate_of,
-  log_seq: ids.log_seq,
-  token_count: ids.token_count,
-})
-
-/** The same answer from the rows; a memory erased since has no hash any more. */
-export async function showReplayedWrite(
-  kernel: Kernel,
-  tenant_id: string,
-  ids: WriteReplayIds,
-): Promise<Written> {
-  const { ref, duplicate_of, log_seq, token_count } = ids
-  const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, [ref]))
-  const fact = facts.get(ref)
-  return {
-    ref,
-    content_hash: fact?.document.fact_id ?? null,
-    status: fact ? 'stored' : 'erased',
-    duplicate_of,
-    log_seq,
-    token_count,
-  }
-}
-
 type Write = typeof memory.write
 
 export const write: Handler<Write> = async (call, { params, query, body }) => {
-  // A store that is not there is no policy's business.
+  // Before the policies: an unknown store is refused as such.
   await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
   const [admitted = body] = await gateWrites(call, params.store_id, [body])
   return writeAdmitted(call, { params, query, body: admitted })
@@ -99,7 +39,7 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: Once<WriteResult<Written, WriteReplayIds>> = {
+    const once: Once<WriteResult<WriteReply, WriteReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const interval = { valid_from_us, valid_until_us: null }
@@ -107,46 +47,16 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
         meter(tx, operation.id, fact.bytes)
         const { ref, token_count } = fact
         const ids = { ref, duplicate_of, log_seq, token_count }
-        return { reply: { fresh: showWriteReply(fact, ids) }, ids }
+        return { reply: { reply: showWriteReply(fact, ids) }, ids }
       },
       // Written by run above.
-      replay: async (_, ids) => ({ again: ids as WriteReplayIds }),
+      replay: async (_, ids) => ({ replay: ids as WriteReplayIds }),
     }
     const store = { tenant_id, ...params }
-    const outcome = await countPending(kernel, store, 1, () => call.once(once))
-    if ('fresh' in outcome) return outcome.fresh
-    return showReplayedWrite(kernel, tenant_id, outcome.again)
+    const result = await countPending(kernel, store, 1, () => call.once(once))
+    if ('reply' in result) return result.reply
+    return showReplayedWrite(kernel, tenant_id, result.replay)
   })
-
-interface WriteIntent {
-  readonly draft: FactDraft
-  /** Null: from the moment of the write. A store without bi_temporal takes no other (GMP 2.3). */
-  readonly valid_from_us: number | null
-}
-
-/** Options of a write wherever they stand; the ones in `options` win. */
-export function mergeWriteOptions(request: WriteRequest): WriteOptions {
-  const { content: _, options, ...top } = request
-  const inner = Object.entries(options ?? {}).filter(([, value]) => value != null)
-  return { ...top, ...Object.fromEntries(inner) }
-}
-
-/** Refuses `capability_not_supported`, `rejected` and `validation`. */
-export function parseWrite(
-  tenant_id: string,
-  store: StoreSettings,
-  request: WriteRequest,
-  where: { readonly operation: string; readonly loc: readonly (string | number)[] },
-): WriteIntent {
-  const options = mergeWriteOptions(request)
-  const namespace = parseNamespace(tenant_id, options)
-  if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
-  const draft = { content: request.content, metadata: options.metadata ?? {}, namespace }
-  checkFactLimits(draft, where.loc)
-  const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
-  // The schema's timestamp format has accepted it already.
-  return { draft, valid_from_us: given ? parseTime(given) : null }
-}
 
 interface BatchIds {
   readonly [key: string]: unknown
@@ -167,20 +77,20 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
   retryOnStoreConflict(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
-    const intents = body.items.map((item, i) =>
+    const writes = body.items.map((item, i) =>
       parseWrite(tenant_id, target.settings, item, {
         operation: operation.id,
         loc: ['body', 'items', i],
       }),
     )
-    const drafts = intents.map(({ draft }) => draft)
+    const drafts = writes.map(({ draft }) => draft)
 
     const found = await findDuplicates(kernel, { tenant_id, ...params }, drafts)
     const author = { tenant_id, principal: call.principal.key_id }
     const facts = await prepareFacts(kernel, author, target.settings, drafts)
     const refs = facts.map((fact) => fact.ref)
     const now_us = kernel.clock.now()
-    const isCurrent = (i: number) => (intents[i]?.valid_from_us ?? now_us) <= now_us
+    const isCurrent = (i: number) => (writes[i]?.valid_from_us ?? now_us) <= now_us
     const duplicates = findDuplicatesInBatch(facts, found, isCurrent).flatMap(
       (duplicate_of, index) => (duplicate_of === null ? [] : [{ index, duplicate_of }]),
     )
@@ -193,15 +103,104 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
         if (facts.length === 0) meter(tx, operation.id, bytes)
         const inserts = facts.map((fact, i) => ({
           fact,
-          interval: { valid_from_us: intents[i]?.valid_from_us ?? null, valid_until_us: null },
+          interval: { valid_from_us: writes[i]?.valid_from_us ?? null, valid_until_us: null },
         }))
         const written = facts.length > 0 ? await insertFacts(kernel, tx, head, inserts) : null
         const ids = { refs, duplicates, log_seq: written?.log_seq ?? null }
         return { reply: ids, ids }
       },
-      // Refs, positions and nothing else: the answer is what was kept.
+      // Written by run above: the whole reply.
       replay: async (_, ids) => ids as BatchIds,
     }
     const store = { tenant_id, ...params }
     return countPending(kernel, store, facts.length, () => call.once(once))
   })
+
+/** Returns the writes with their redactions. Refuses `policy_denied` and `approval_required`. */
+export async function gateWrites<T extends WriteRequest>(
+  call: Parameters<typeof admitItems>[0],
+  store_id: string,
+  requests: readonly T[],
+): Promise<T[]> {
+  const metadatas = requests.map(pickMetadata)
+  const contexts = requests.map(({ content }, i) => ({ store_id, content, metadata: metadatas[i] }))
+  const redactions = await admitItems(call, 'memory.write', contexts)
+  return requests.map((request, i) => {
+    const content = redactedOr(redactions[i], 'content', request.content)
+    const metadata = redactedOr(redactions[i], 'metadata', metadatas[i])
+    if (metadata === metadatas[i]) return { ...request, content }
+    return { ...request, content, options: { ...request.options, metadata } }
+  })
+}
+
+/** Metadata in `options` takes precedence. */
+const pickMetadata = ({ metadata, options }: WriteRequest) => options?.metadata ?? metadata
+
+interface ParsedWrite {
+  readonly draft: FactDraft
+  /** Null: the time of the write, as always in a store without bi_temporal (GMP 2.3). */
+  readonly valid_from_us: number | null
+}
+
+/** Options are accepted at the top level too; those in `options` take precedence. */
+export function mergeWriteOptions(request: WriteRequest): WriteOptions {
+  const { content: _, options, ...top } = request
+  const inner = Object.entries(options ?? {}).filter(([, value]) => value != null)
+  return { ...top, ...Object.fromEntries(inner) }
+}
+
+/** Refuses `capability_not_supported`, `rejected` and `validation`. */
+export function parseWrite(
+  tenant_id: string,
+  store: StoreSettings,
+  request: WriteRequest,
+  where: { readonly operation: string; readonly loc: readonly (string | number)[] },
+): ParsedWrite {
+  const options = mergeWriteOptions(request)
+  const namespace = parseNamespace(tenant_id, options)
+  if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
+  const draft = { content: request.content, metadata: options.metadata ?? {}, namespace }
+  checkFactLimits(draft, where.loc)
+  const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
+  // The schema has checked the timestamp.
+  return { draft, valid_from_us: given ? parseTime(given) : null }
+}
+
+/** What is stored with an idempotency key: numbers, and nothing of the content. */
+export interface WriteReplayIds extends ReplayIds {
+  readonly ref: number
+  readonly duplicate_of: number | null
+  readonly log_seq: number
+  readonly token_count: number
+}
+
+/** The reply of a unit of work, or what a replay is rendered from: opening seals needs the keyring. */
+export type WriteResult<T, I> = { readonly reply: T } | { readonly replay: I }
+
+export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteReply => ({
+  ref: ids.ref,
+  content_hash: fact.content_hash,
+  status: 'stored',
+  duplicate_of: ids.duplicate_of,
+  log_seq: ids.log_seq,
+  token_count: ids.token_count,
+})
+
+/** The reply to a retried write, from the rows; a memory erased since has no hash. */
+export async function showReplayedWrite(
+  kernel: Kernel,
+  tenant_id: string,
+  ids: WriteReplayIds,
+): Promise<WriteReply> {
+  const { ref, duplicate_of, log_seq, token_count } = ids
+  const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, [ref]))
+  const fact = facts.get(ref)
+  return {
+    ref,
+    content_hash: fact?.document.fact_id ?? null,
+    status: fact ? 'stored' : 'erased',
+    duplicate_of,
+    log_seq,
+    token_count,
+  }
+}

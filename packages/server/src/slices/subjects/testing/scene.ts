@@ -8,7 +8,7 @@ import type { Answer, TestService } from '../../../testing/harness.ts'
 const WAITS_MAX = 1_500
 export const SUBJECT = '/v1/erasure/subject'
 
-interface Known {
+interface SceneKeys {
   readonly tenant_id: string
   readonly api_key: string
   readonly store_id: string
@@ -22,7 +22,7 @@ export async function subjectScene(service: TestService) {
 }
 
 /** The same tenant, also after a restart. */
-export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: Known) {
+export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: SceneKeys) {
   const ask = (method: string, path: string, body?: unknown, key = api_key): Promise<Answer> =>
     service.request(method, path, body === undefined ? { key } : { key, body })
   const ok = async (method: string, path: string, body?: unknown) => {
@@ -70,16 +70,30 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     return breadcrumbs.filter((crumb: { event_type: string }) => crumb.event_type === event_type)
   }
   return {
-    ...{ tenant_id, api_key, store_id, ask, ok, write, supersede, decide, preview, request },
-    ...{ settled, erase, manifestOf, bundleOf, access, verify, events },
+    tenant_id,
+    api_key,
+    store_id,
+    ask,
+    ok,
+    write,
+    supersede,
+    decide,
+    preview,
+    request,
+    settled,
+    erase,
+    manifestOf,
+    bundleOf,
+    access,
+    verify,
+    events,
   }
 }
-export type SubjectScene = Awaited<ReturnType<typeof subjectScene>>
 
-/** What a line or a body is, for tests to look into. */
-type Any = Answer['body']
+/** A line or a body, for tests to read. */
+type JsonBody = Answer['body']
 
-const linesOf = (text: string): Any[] =>
+const linesOf = (text: string): JsonBody[] =>
   text
     .trim()
     .split('\n')

@@ -1,0 +1,90 @@
+// Makes PDFs in threads: setting a few dozen pages takes about a second of processor time.
+
+import { Worker } from 'node:worker_threads'
+import type { Report } from '@custos/contract'
+
+export interface PrintOrder {
+  readonly tenant_id: string
+  readonly report: Report
+  /** Aborted when nobody waits for the file any more. */
+  readonly gone: AbortSignal
+}
+
+/** Waiting or under way, of one tenant and of all; each takes about a second. */
+export const TENANT_MAX = 8
+export const ALL_MAX = 24
+const RETRY_AFTER_S = 5
+/** The longest reports, with the most samples and days, use a third of it. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
+
+/** Too many PDFs wait already. */
+export class PrinterBusy extends Error {
+  readonly retry_after_s = RETRY_AFTER_S
+}
+
+/** The caller left before the file was made. */
+export class PrintingCancelled extends Error {}
+
+type PrintFile = (report: Report, gone: AbortSignal) => Promise<Uint8Array>
+
+/** Makes one file after another, so that a line of requests uses one processor. */
+export class PdfPrinter {
+  readonly #print: PrintFile
+  readonly #open = new Map<string, number>()
+  #all = 0
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(print: PrintFile = printInThread) {
+    this.#print = print
+  }
+
+  /** @throws PrinterBusy, PrintingCancelled */
+  async print({ tenant_id, report, gone }: PrintOrder): Promise<Uint8Array> {
+    const open = this.#open.get(tenant_id) ?? 0
+    if (open >= TENANT_MAX || this.#all >= ALL_MAX)
+      throw new PrinterBusy('too many PDFs are being made')
+    this.#open.set(tenant_id, open + 1)
+    this.#all += 1
+    const file = this.#last.then(() => {
+      // The others do not wait for a file that nobody will read.
+      if (gone.aborted) throw new PrintingCancelled()
+      return this.#print(report, gone)
+    })
+    this.#last = file.catch(() => undefined)
+    try {
+      return await file
+    } finally {
+      this.#leave(tenant_id)
+    }
+  }
+
+  #leave(tenant_id: string): void {
+    const open = this.#open.get(tenant_id) ?? 0
+    if (open > 1) this.#open.set(tenant_id, open - 1)
+    else this.#open.delete(tenant_id)
+    this.#all -= 1
+  }
+}
+
+/** A thread for each file frees what its fonts and pages took. */
+function printInThread(report: Report, gone: AbortSignal): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
+    workerData: report,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    resourceLimits: THREAD_LIMITS,
+  })
+  worker.once('message', resolve)
+  worker.once('error', reject)
+  const stop = () => {
+    reject(new PrintingCancelled())
+    void worker.terminate()
+  }
+  gone.addEventListener('abort', stop)
+  // After a message the promise is resolved already.
+  worker.once('exit', () => {
+    gone.removeEventListener('abort', stop)
+    reject(new Error('the thread that makes a PDF stopped'))
+  })
+  return promise
+}

@@ -1,0 +1,141 @@
+// Checks the data and audits the service in worker threads: no request waits for them.
+
+import { Worker } from 'node:worker_threads'
+import type { Config } from '../../config/config.ts'
+import {
+  type Audited,
+  type AuditTask,
+  type Look,
+  type Looker,
+  LookStopped,
+  type LookTask,
+} from '../../slices/assurance/index.ts'
+import type { AuditReply, AuditWork } from './audit-worker.ts'
+import type { CheckReply } from './check-worker.ts'
+
+/** Longer than a check of any served data takes; one that hangs must not block the others. */
+const LIMITS = { look_ms: 900_000 }
+
+/** A check took too long: its thread has been ended. */
+class CheckTimeout extends Error {
+  override readonly name = 'LookTimedOut'
+}
+
+const FLAGS = ['--disable-warning=ExperimentalWarning']
+
+export class AssuranceThreads implements Looker {
+  readonly #config: Config
+  readonly #running = new Set<Worker>()
+  #checking: Worker | undefined
+  readonly #limits: { readonly look_ms: number }
+  #url: string | null = null
+  #stopped = false
+
+  /** @param limits how long one check, or one audit, may take */
+  constructor(config: Config, limits: { readonly look_ms: number } = LIMITS) {
+    this.#config = config
+    this.#limits = limits
+  }
+
+  /** Where the service answers, once it does. */
+  listensAt(url: string): void {
+    this.#url = loopbackOf(url)
+  }
+
+  async look(task: LookTask): Promise<Look> {
+    this.#refuseStopped()
+    // One thread, started at the first check: starting it costs more than most checks do.
+    const worker = this.#checking ?? this.#start('./check-worker.ts', this.#config)
+    this.#checking = worker
+    worker.ref()
+    try {
+      worker.postMessage(task)
+      const { look, error } = await this.#next<CheckReply>(worker, () => true)
+      if (look) return look
+      throw named(error)
+    } finally {
+      // An idle thread does not keep the process alive.
+      worker.unref()
+    }
+  }
+
+  async audit({ api_key, seed, onStore }: AuditTask): Promise<Audited | null> {
+    this.#refuseStopped()
+    if (this.#url === null) return null
+    const work: AuditWork = { url: this.#url, api_key, seed }
+    const worker = this.#start('./audit-worker.ts', work)
+    try {
+      const { audited, error } = await this.#next<AuditReply>(worker, ({ store_id }) => {
+        if (store_id !== undefined) onStore(store_id)
+        return store_id === undefined
+      })
+      if (audited) return audited
+      throw named(error)
+    } finally {
+      await worker.terminate()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all([...this.#running].map((worker) => worker.terminate()))
+  }
+
+  #refuseStopped(): void {
+    if (this.#stopped) throw new LookStopped('the service is stopping')
+  }
+
+  #start(file: string, workerData: Config | AuditWork): Worker {
+    const url = new URL(file, import.meta.url)
+    const worker = new Worker(url, { workerData, execArgv: FLAGS })
+    this.#running.add(worker)
+    worker.once('exit', () => {
+      this.#running.delete(worker)
+      if (this.#checking === worker) this.#checking = undefined
+    })
+    return worker
+  }
+
+  /** The first message that is the last one. */
+  #next<T>(worker: Worker, isLast: (reply: T) => boolean): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const read = (reply: T) => {
+        if (!isLast(reply)) return
+        done()
+        resolve(reply)
+      }
+      const fail = (error: Error) => {
+        done()
+        reject(error)
+      }
+      const end = () =>
+        fail(this.#stopped ? new LookStopped('the service is stopping') : new Error('it ended'))
+      // Its thread first: the next check starts another one.
+      const expire = () =>
+        worker
+          .off('exit', end)
+          .terminate()
+          .then(() => fail(new CheckTimeout()), fail)
+      const timer = setTimeout(expire, this.#limits.look_ms)
+      const done = () => {
+        clearTimeout(timer)
+        worker.off('message', read).off('error', fail).off('exit', end)
+      }
+      worker.on('message', read).on('error', fail).on('exit', end)
+    })
+  }
+}
+
+function named(name = 'unknown'): Error {
+  const error = new Error('the thread could not do it')
+  error.name = name
+  return error
+}
+
+/** An address to listen on at any is asked at the machine's own. */
+function loopbackOf(url: string): string {
+  const at = new URL(url)
+  if (at.hostname === '0.0.0.0') at.hostname = '127.0.0.1'
+  if (at.hostname === '[::]') at.hostname = '[::1]'
+  return at.origin
+}

@@ -1,0 +1,33 @@
+// The thread that checks data: it opens them for reading only, as `custos fsck` does.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Config } from '../../config/config.ts'
+import type { Look, LookTask } from '../../slices/assurance/index.ts'
+import { openReadOnly } from '../open-read-only.ts'
+import { checkTenantData } from './check-tenant.ts'
+
+export interface CheckReply {
+  readonly look?: Look
+  /** Name of what went wrong. */
+  readonly error?: string
+}
+
+// Given by SelfLooker, in the same process.
+const config: Config = workerData
+
+async function answer(task: LookTask): Promise<CheckReply> {
+  try {
+    const open = await openReadOnly(config)
+    try {
+      return { look: await checkTenantData(open, task) }
+    } finally {
+      await open.close()
+    }
+  } catch (error) {
+    return { error: error instanceof Error ? error.name : 'unknown' }
+  }
+}
+
+parentPort?.on('message', async (task: LookTask) => {
+  parentPort?.postMessage(await answer(task))
+})

@@ -1,0 +1,237 @@
+// Facts: every seal opens, its provenance is signed, and the log has committed to its content.
+
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { TOKENIZERS } from '@custos/contract'
+import { factId, isValidAt, type PublishedKey } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { SealError } from '../../platform/keys/seal.ts'
+import type { Tokenizer } from '../../platform/tokens/tokenizer.ts'
+import {
+  computeCommitment,
+  computeCommitmentsRoot,
+  type FactDocument,
+  openFactDocument,
+} from '../../slices/memory/index.ts'
+import type { CheckContext, CheckFinding } from './check-context.ts'
+import { parseRecord } from './check-log.ts'
+import {
+  countRows,
+  countTombstonesByEntry,
+  findRecord,
+  findRefRange,
+  listFactRows,
+  listStoreRows,
+} from './fsck.sql.ts'
+import { chooseSample } from './sample.ts'
+
+const CHUNK = 500
+const SAMPLE_PAGE = 50
+const ERASING = 1
+
+type FactRow = Awaited<ReturnType<typeof listFactRows>>[number]
+
+/** Facts of one writing entry, until all it counts have been seen. */
+interface Group {
+  seen: number
+  /** null once one of them could not be opened: then the root cannot be rebuilt. */
+  commitments: Buffer[] | null
+}
+
+export async function* checkFacts(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const { db, counts, log, sample } = check
+  if (sample) {
+    const wanted = { name: 'facts', there: await countRows(db, 'facts'), page: SAMPLE_PAGE }
+    const places = await chooseSample(sample, wanted, () => findRefRange(db))
+    if (places !== null) {
+      yield* checkSomeFacts(check, places)
+      return
+    }
+  }
+  const erased = new Map<number, number>()
+  for (const { written_seq, count } of await countTombstonesByEntry(db))
+    if (written_seq !== null) erased.set(written_seq, count)
+  const groups = new Map<number, Group>()
+  const keys = await check.kernel.keyring.tenant(db.tenant_id)
+  const tokenizers = await loadTokenizers(check)
+  for (let after = -1; ; ) {
+    const rows = await listFactRows(db, after, CHUNK)
+    const secrets = await secretsOf(check, rows)
+    for (const row of rows) {
+      const opened = open(keys, row, secrets.get(row.ref) ?? null)
+      yield* problemsOf(check, row, { opened, tokenizers })
+      yield* addToGroup(check, row, { opened, groups, erased })
+    }
+    counts.facts += rows.length
+    check.progress(`fact ${counts.facts}`)
+    const last = rows.at(-1)
+    if (!last || rows.length < CHUNK) break
+    after = last.ref
+    await nextTurn()
+  }
+  for (const [seq, count] of log.written) {
+    const found = (groups.get(seq)?.seen ?? 0) + (erased.get(seq) ?? 0)
+    if (found !== count)
+      yield { kind: 'log', id: `entry ${seq}`, what: `speaks of ${count} facts, ${found} are here` }
+  }
+}
+
+/** Seals, ids and signatures of a sample, and whether as many are here as the log speaks of. */
+async function* checkSomeFacts(
+  check: CheckContext,
+  places: readonly number[],
+): AsyncGenerator<CheckFinding> {
+  const { db, counts, log } = check
+  const keys = await check.kernel.keyring.tenant(db.tenant_id)
+  const tokenizers = await loadTokenizers(check)
+  const seen = new Set<number>()
+  for (const after of places) {
+    const rows = (await listFactRows(db, after, SAMPLE_PAGE)).filter(({ ref }) => !seen.has(ref))
+    const secrets = await secretsOf(check, rows)
+    for (const row of rows) {
+      seen.add(row.ref)
+      const opened = open(keys, row, secrets.get(row.ref) ?? null)
+      yield* problemsOf(check, row, { opened, tokenizers })
+    }
+  }
+  counts.facts = seen.size
+  const tombstones = (await countTombstonesByEntry(db)).filter((row) => row.written_seq !== null)
+  const here = tombstones.reduce(
+    (sum, row) => sum + Number(row.count),
+    await countRows(db, 'facts'),
+  )
+  const spoken = [...log.written.values()].reduce((sum, count) => sum + count, 0)
+  if (here !== spoken)
+    yield { kind: 'log', id: 'facts', what: `speaks of ${spoken} facts, ${here} are here` }
+}
+
+/** The counter of each store, loaded only when there is something to count. */
+async function loadTokenizers({ kernel, db }: CheckContext): Promise<Map<string, Tokenizer>> {
+  const loaded = new Map<string, Tokenizer>()
+  for (const { store_id, tokenizer } of await listStoreRows(db)) {
+    const name = TOKENIZERS.find((known) => known === tokenizer)
+    if (name) loaded.set(store_id, await kernel.tokenizer(name))
+  }
+  return loaded
+}
+
+const secretsOf = ({ kernel, db }: CheckContext, rows: readonly FactRow[]) =>
+  kernel.keyring.secrets(
+    db.tenant_id,
+    'fact',
+    rows.map(({ ref }) => ref),
+  )
+
+type Opened = FactDocument | 'no_secret' | 'sealed_shut'
+
+function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): Opened {
+  if (secret === null) return 'no_secret'
+  const { ref, store_id, sealed } = row
+  try {
+    return openFactDocument(keys, { tenant_id: keys.tenant_id, store_id, ref, secret }, sealed)
+      .document
+  } catch (error) {
+    if (error instanceof SealError) return 'sealed_shut'
+    throw error
+  }
+}
+
+function* problemsOf(
+  check: CheckContext,
+  row: FactRow,
+  { opened, tokenizers }: { opened: Opened; tokenizers: ReadonlyMap<string, Tokenizer> },
+): Generator<CheckFinding> {
+  const found = (what: string): CheckFinding => ({ kind: 'fact', id: String(row.ref), what })
+  if (opened === 'sealed_shut') yield found('the seal does not open')
+  // Being erased: its secret goes before its row does, and the next start finishes it.
+  else if (opened === 'no_secret') {
+    if (row.state !== ERASING) yield found('its secret is gone, its row is not')
+  } else {
+    const id = Buffer.from(factId(opened.content, tenantValue(check, row)))
+    if (id.toString('hex') !== opened.fact_id)
+      yield found('its id does not follow from its content')
+    const counter = tokenizers.get(row.store_id)
+    if (counter && counter.count(opened.content) !== row.token_count)
+      yield found('its tokens are miscounted')
+    const problem = signatureProblem(check.keys, row, opened, id)
+    if (problem) yield found(problem)
+  }
+}
+
+/** The tenant value on the wire: `T`, or `T/x` in the namespace x. */
+const tenantValue = ({ db }: CheckContext, { namespace }: FactRow): string =>
+  namespace === null ? db.tenant_id : `${db.tenant_id}/${namespace}`
+
+function signatureProblem(
+  published: readonly PublishedKey[],
+  row: FactRow,
+  { signer_key_id, signature }: FactDocument,
+  id: Buffer,
+): string | null {
+  const key = published.find((k) => k.key_id === signer_key_id && k.purpose === 'provenance')
+  if (!key) return 'signed by a key that is not published'
+  if (!isValidAt(key, formatTime(row.written_us)))
+    return 'its key was not valid when it was written'
+  const signed = verify(null, id, keyObject(key.public_key), Buffer.from(signature, 'base64'))
+  return signed ? null : 'its provenance signature does not hold'
+}
+
+const keyObjects = new Map<string, KeyObject>()
+
+function keyObject(public_key: string): KeyObject {
+  const known = keyObjects.get(public_key)
+  if (known) return known
+  const x = Buffer.from(public_key, 'hex').toString('base64url')
+  const made = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  keyObjects.set(public_key, made)
+  return made
+}
+
+interface Grouping {
+  readonly opened: Opened
+  readonly groups: Map<number, Group>
+  readonly erased: ReadonlyMap<number, number>
+}
+
+// Facts come in the order of refs, as the commitments of an entry do.
+async function* addToGroup(
+  check: CheckContext,
+  row: FactRow,
+  { opened, groups, erased }: Grouping,
+): AsyncGenerator<CheckFinding> {
+  const { written } = check.log
+  const count = written.get(row.written_seq)
+  if (count === undefined) {
+    yield { kind: 'fact', id: String(row.ref), what: 'the log has no entry that wrote it' }
+    return
+  }
+  const group = groups.get(row.written_seq) ?? { seen: 0, commitments: [] }
+  groups.set(row.written_seq, group)
+  group.seen += 1
+  if (typeof opened === 'string') group.commitments = null
+  else
+    group.commitments?.push(
+      computeCommitment(opened.content, Buffer.from(opened.commitment_salt, 'hex')),
+    )
+  const gone = erased.get(row.written_seq) ?? 0
+  if (group.seen + gone !== count) return
+  groups.delete(row.written_seq)
+  written.delete(row.written_seq)
+  // With one of them erased the root stands for a content that nobody has any more.
+  if (group.commitments === null || gone > 0) return
+  yield* rootProblem(check, row, computeCommitmentsRoot(group.commitments))
+}
+
+async function* rootProblem(
+  check: CheckContext,
+  row: FactRow,
+  root: string,
+): AsyncGenerator<CheckFinding> {
+  const record = await findRecord(check.db, row.written_seq)
+  const { subject, payload = {} } = parseRecord(record?.record ?? '')
+  const id = `entry ${row.written_seq}`
+  if (subject !== row.store_id) yield { kind: 'log', id, what: 'names another store' }
+  if (payload['commitments_root'] !== root)
+    yield { kind: 'log', id, what: 'did not commit to these contents' }
+}

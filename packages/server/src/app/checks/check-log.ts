@@ -1,0 +1,96 @@
+// The log: re-derived whole, then read for what it says the other tables must hold.
+
+import { RECORD_KINDS } from '@custos/proof'
+import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
+import type { CheckContext, CheckFinding, LogSummary } from './check-context.ts'
+import { findEpochCheckpoint, listRecords } from './fsck.sql.ts'
+
+const CHUNK = 1_000
+
+/** Every entry, link, stored node, checkpoint and the head, against the keys and the keyring. */
+export async function* checkLog(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const { kernel, db, keys, signed, counts } = check
+  const origin = kernel.settings.origin
+  const verdict = await verifyLog(db, { from: UNVERIFIED, keys, origin, signed })
+  counts.entries = verdict.tree_size
+  counts.epochs = verdict.epochs_verified
+  if (signed) {
+    const epoch = await findEpochCheckpoint(db, signed.epoch_number)
+    if (epoch?.checkpoint !== signed.checkpoint)
+      yield { kind: 'log', id: `epoch ${signed.epoch_number}`, what: 'is not the one signed' }
+  }
+  if (verdict.status !== 'tampered') return
+  const { at_seq, epoch_number, reason = 'tampered' } = verdict
+  const hint = reason === 'epoch_wrong_origin' ? ' (does --origin name the one served?)' : ''
+  yield {
+    kind: 'log',
+    id: epoch_number === undefined ? `entry ${at_seq ?? 0}` : `epoch ${epoch_number}`,
+    what: `${reason.replaceAll('_', ' ')}${hint}`,
+    whole_log: true,
+  }
+}
+
+/** Fills `check.log`; an entry that does not read was a finding of checkLog already. */
+export async function summariseLog(check: CheckContext): Promise<void> {
+  for (let first = 0; ; first += CHUNK) {
+    const rows = await listRecords(check.db, first, first + CHUNK)
+    for (const { seq, record } of rows) summarise(check.log, seq, parseRecord(record))
+    check.progress(`log entry ${first + rows.length}`)
+    if (rows.length < CHUNK) return
+  }
+}
+
+interface Entry {
+  readonly created_at?: unknown
+  readonly event_type?: unknown
+  readonly subject?: unknown
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+export function parseRecord(record: string): Entry {
+  try {
+    const parsed: unknown = JSON.parse(record)
+    // Fields are read one by one below, each for what it may be.
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Entry) : {}
+  } catch {
+    return {}
+  }
+}
+
+function summarise(log: LogSummary, seq: number, entry: Entry): void {
+  const { event_type, subject, payload = {}, created_at } = entry
+  if (String(created_at) <= log.last_at) log.back_at ??= seq
+  else log.last_at = String(created_at)
+  if (event_type === 'memory.written') log.written.set(seq, Number(payload['count']))
+  if (event_type === 'memory.superseded') log.written.set(seq, 1)
+  if (event_type === 'memory.erased') log.erased.set(Number(payload['ref']), seq)
+  if (event_type === 'decision.logged') log.decisions += 1
+  if (event_type === 'erasure.certified')
+    log.certified.set(String(subject), { seq, digest: String(payload['digest']) })
+  if (event_type === 'conformance.audited')
+    log.audited.set(String(subject), { seq, digest: String(payload['record_digest']) })
+  if (event_type === 'subject.erased')
+    log.manifests.set(String(subject), String(payload['record_digest']))
+  summariseRecord(log, String(event_type), { subject: String(subject), payload })
+}
+
+function summariseRecord(
+  { registered }: LogSummary,
+  event_type: string,
+  { subject, payload }: { subject: string; payload: Readonly<Record<string, unknown>> },
+): void {
+  const [kind = '', status = ''] = event_type.split('.')
+  const given = payload['record_digest']
+  // A certified artifact is still the one that was registered.
+  const before = registered.records.get(subject)?.digest ?? null
+  const last = { status, digest: typeof given === 'string' ? given : before }
+  const certificate = payload['certificate_id']
+  const certificate_id = typeof certificate === 'string' ? certificate : null
+  if (RECORD_KINDS.some((known) => known === kind))
+    registered.records.set(subject, { ...last, certificate_id })
+  if (kind !== 'approval' || status === 'settings_changed') return
+  const asked = status === 'requested' ? payload : registered.approvals.get(subject)?.asked
+  const state = status === 'requested' ? 'pending' : status
+  const digest = typeof given === 'string' ? given : null
+  registered.approvals.set(subject, { status: state, digest, ...(asked ? { asked } : {}) })
+}

@@ -1,0 +1,111 @@
+// The checks of a tenant's data, for `custos fsck` and for assurance.
+
+import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
+import { findHead } from '../../slices/gcrumbs/index.ts'
+import { checkPolicies } from '../../slices/governance/index.ts'
+import { checkRecords } from '../../slices/records/index.ts'
+import { recompute } from '../../slices/reputation/index.ts'
+import { checkAudits } from './check-audits.ts'
+import { checkCertificates, checkDestroyed } from './check-certificates.ts'
+import type { Check, CheckContext, CheckFinding } from './check-context.ts'
+import { checkFacts } from './check-facts.ts'
+import { checkLog } from './check-log.ts'
+import { checkManifests } from './check-manifests.ts'
+import { checkStores } from './check-stores.ts'
+import { checkTombstones } from './check-tombstones.ts'
+import { checkValidity } from './check-validity.ts'
+import { countRows } from './fsck.sql.ts'
+import { chooseSample } from './sample.ts'
+
+/** In the order in which they run, all after `summariseLog`. */
+export const CHECKS: readonly Check[] = [
+  { kind: 'log', part: 'chain', run: checkLog },
+  {
+    kind: 'store',
+    part: 'seals',
+    run: (context) => checkStores({ ...context, keyring: context.kernel.keyring }),
+  },
+  { kind: 'fact', part: 'seals', run: checkFacts },
+  { kind: 'validity', part: 'ledger', run: checkValidity },
+  { kind: 'tombstone', part: 'ledger', run: checkTombstones },
+  { kind: 'decision', part: 'seals', run: checkDecisionTrail },
+  { kind: 'certificate', part: 'ledger', run: checkCertificates },
+  { kind: 'policy', part: 'policies', run: checkStoredPolicies },
+  { kind: 'record', part: 'seals', run: checkRegistryRecords },
+  { kind: 'reputation', part: null, run: checkReputation },
+  { kind: 'audit', part: 'seals', run: checkAudits },
+  { kind: 'manifest', part: 'ledger', run: checkManifests },
+]
+
+/** For a tenant whose keys were destroyed, in place of the others. */
+export const DESTROYED_CHECKS: readonly Check[] = [
+  { kind: 'certificate', part: null, run: checkDestroyed },
+]
+
+/**
+ * The findings of a check. One that fails is a finding as well: rows this service did not write may
+ * break it in unexpected ways, and the other checks still run. Only the error's name is shown: a
+ * message may quote what could not be read.
+ */
+export async function* runCheck(
+  { kind, run }: Check,
+  context: CheckContext,
+): AsyncGenerator<CheckFinding> {
+  try {
+    yield* run(context)
+  } catch (error) {
+    const name = error instanceof Error ? error.name : 'unknown'
+    yield { kind, id: '-', what: `the check could not go on: ${name}` }
+  }
+}
+
+async function* checkStoredPolicies({ kernel, db }: CheckContext): AsyncGenerator<CheckFinding> {
+  const { faults } = await checkPolicies(kernel, db)
+  for (const { policy_id, fault } of faults) yield { kind: 'policy', id: policy_id, what: fault }
+}
+
+async function* checkRegistryRecords({
+  kernel,
+  db,
+  log,
+}: CheckContext): AsyncGenerator<CheckFinding> {
+  for await (const { kind, id, fault } of checkRecords(kernel, db, log.registered))
+    yield { kind, id, what: fault }
+}
+
+async function* checkReputation({ db, progress }: CheckContext): AsyncGenerator<CheckFinding> {
+  const show = (entry: number) => progress(`reputation at entry ${entry}`)
+  const { differences } = await recompute(db, show)
+  for (const { table, id, what } of differences)
+    yield { kind: 'reputation', id: `${table} ${id}`, what }
+}
+
+async function* checkDecisionTrail(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const { db, counts, log } = check
+  const { checked, faults } = await openDecisions(check)
+  const there = check.sample ? await countRows(db, 'decisions') : checked
+  counts.decisions = checked
+  for (const { decision_id, fault } of faults)
+    yield { kind: 'decision', id: decision_id, what: fault }
+  if (log.decisions !== there)
+    yield {
+      kind: 'log',
+      id: 'decisions',
+      what: `the log has ${log.decisions} logged decisions, ${there} are here`,
+    }
+}
+
+const DECISIONS_PAGE = 50
+
+async function openDecisions({ kernel, db, sample, log, progress }: CheckContext) {
+  const { tenant_id } = db
+  const wanted = { name: 'decisions', there: log.decisions, page: DECISIONS_PAGE }
+  const places =
+    sample &&
+    (await chooseSample(sample, wanted, async () => {
+      return { first: 0, last: ((await findHead(db))?.size ?? 1) - 1 }
+    }))
+  return places
+    ? checkSomeDecisions(kernel, tenant_id, places)
+    : checkDecisions(kernel, tenant_id, (done) => progress(`decision ${done}`))
+}

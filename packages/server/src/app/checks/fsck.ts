@@ -1,0 +1,209 @@
+// The consistency check: every tenant's log, seals and rows, each tenant on one snapshot.
+
+import { canonicalize, type Json } from '@custos/proof'
+import type { Config } from '../../config/config.ts'
+import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
+import { type Recomputed, recompute } from '../../slices/reputation/index.ts'
+import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
+import {
+  type CheckContext,
+  type Counts,
+  FINDINGS_MAX,
+  type Finding,
+  findingKey,
+  type LedgerState,
+  type LogSummary,
+  subjectKey,
+} from './check-context.ts'
+import { summariseLog } from './check-log.ts'
+import { CHECKS, DESTROYED_CHECKS, runCheck } from './checks.ts'
+
+export interface TenantReport {
+  readonly tenant_id: string
+  readonly counts: Readonly<Counts>
+  readonly findings: readonly Finding[]
+}
+
+export interface FsckOptions {
+  /** Only this tenant. */
+  readonly tenant_id?: string
+  progress?(text: string): void
+}
+
+/** Rows move while a service runs: what is still found on a fresh snapshot is a finding. */
+export const ROUNDS_MAX = 3
+const LEDGER_PAGE = 500
+
+/** Throws OfflineError or KeyringError when the data cannot be read at all. */
+export async function runFsck(config: Config, options: FsckOptions = {}): Promise<TenantReport[]> {
+  const open = await openReadOnly(config)
+  try {
+    const reports: TenantReport[] = []
+    for (const tenant_id of await tenantsOf(open, options.tenant_id))
+      reports.push(await checkTenant(open, tenant_id, options))
+    return reports
+  } finally {
+    await open.close()
+  }
+}
+
+/** All tenants there are, or the one that is wanted. */
+async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Promise<string[]> {
+  await open.snapshots.takeSnapshot()
+  const listed = await open.kernel.db.read(PLATFORM, listTenantIds)
+  // A tenant with keys but without a row was cut off while it was made, or lost its row.
+  const { keyring } = open.kernel
+  const known = [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())]
+  const all = [...new Set([...listed, ...known])].sort()
+  if (wanted === undefined) return all
+  if (!all.includes(wanted)) throw new OfflineError(`there is no tenant ${wanted} here`)
+  return [wanted]
+}
+
+async function checkTenant(
+  open: ReadOnlyKernel,
+  tenant_id: string,
+  options: FsckOptions,
+): Promise<TenantReport> {
+  let report = await checkOnce(open, tenant_id, options)
+  for (let rounds = 1; rounds < ROUNDS_MAX && report.findings.length > 0; rounds += 1) {
+    const again = await checkOnce(open, tenant_id, options)
+    const before = new Set(report.findings.map(findingKey))
+    const findings = again.findings.filter((finding) => before.has(findingKey(finding)))
+    report = { ...again, findings }
+  }
+  return report
+}
+
+async function checkOnce(
+  open: ReadOnlyKernel,
+  tenant_id: string,
+  options: FsckOptions,
+): Promise<TenantReport> {
+  if (!(await open.kernel.keyring.hasTenant(tenant_id))) return keyless(tenant_id)
+  return withSnapshot(open, tenant_id, async (check) => {
+    const findings = await collectFindings({
+      ...check,
+      progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
+    })
+    return { tenant_id, counts: check.counts, findings }
+  })
+}
+
+/** Runs `act` on one snapshot of a tenant that has keys. */
+export async function withSnapshot<T>(
+  { kernel, snapshots }: ReadOnlyKernel,
+  tenant_id: string,
+  act: (check: CheckContext) => Promise<T>,
+): Promise<T> {
+  // What the keyring says is done was done in the data before: so the keyring is read first.
+  const signed = await kernel.keyring.checkpoints.last(tenant_id)
+  const ledger = await readLedger(kernel, tenant_id)
+  await snapshots.takeSnapshot()
+  try {
+    return await kernel.db.read(tenant_id, (db) =>
+      act({
+        kernel,
+        db,
+        keys: kernel.keyring.publishedKeys(),
+        ledger,
+        signed,
+        log: emptySummary(),
+        counts: noCounts(),
+        progress() {},
+      }),
+    )
+  } finally {
+    await snapshots.release()
+  }
+}
+
+const emptySummary = (): LogSummary => ({
+  written: new Map(),
+  erased: new Map(),
+  certified: new Map(),
+  audited: new Map(),
+  manifests: new Map(),
+  registered: { records: new Map(), approvals: new Map() },
+  decisions: 0,
+  last_at: '',
+  back_at: null,
+})
+
+const noCounts = (): Counts => ({
+  entries: 0,
+  epochs: 0,
+  stores: 0,
+  facts: 0,
+  tombstones: 0,
+  decisions: 0,
+  certificates: 0,
+})
+
+const keyless = (tenant_id: string): TenantReport => ({
+  tenant_id,
+  counts: noCounts(),
+  findings: [{ tenant_id, kind: 'log', id: 'keys', what: 'the keyring has no keys of the tenant' }],
+})
+
+async function readLedger(kernel: Kernel, tenant_id: string) {
+  const entries = new Map<string, LedgerState>()
+  for (let after = 0; ; ) {
+    const page = await kernel.keyring.ledger.list(tenant_id, { after, limit: LEDGER_PAGE })
+    for (const { subject_kind, subject, state, certificate, ledger_id } of page) {
+      // Parsed from the ledger's JSON.
+      const kept = state === 'completed' ? canonicalize(certificate as Json) : null
+      entries.set(subjectKey(subject_kind, subject), { state, certificate: kept })
+      after = ledger_id
+    }
+    if (page.length < LEDGER_PAGE) return entries
+  }
+}
+
+async function collectFindings(check: CheckContext): Promise<Finding[]> {
+  const findings: Finding[] = []
+  await summariseLog(check)
+  const destroyed = await check.kernel.keyring.listDestroyedTenants()
+  const checks = destroyed.includes(check.db.tenant_id) ? DESTROYED_CHECKS : CHECKS
+  for (const each of checks)
+    for await (const found of runCheck(each, check)) {
+      findings.push({ tenant_id: check.db.tenant_id, ...found })
+      if (findings.length >= FINDINGS_MAX) return findings
+    }
+  return findings
+}
+
+export interface TenantReputation extends Recomputed {
+  readonly tenant_id: string
+}
+
+export interface RecomputeOptions {
+  /** Only this tenant. */
+  readonly tenant_id?: string
+  progress?(text: string): void
+}
+
+/** Throws OfflineError or KeyringError when the data cannot be read at all. */
+export async function runRecompute(
+  config: Config,
+  options: RecomputeOptions = {},
+): Promise<TenantReputation[]> {
+  const open = await openReadOnly(config)
+  const { kernel, snapshots } = open
+  try {
+    const reports: TenantReputation[] = []
+    for (const tenant_id of await tenantsOf(open, options.tenant_id)) {
+      await snapshots.takeSnapshot()
+      const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
+      const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
+      await snapshots.release()
+      reports.push({ tenant_id, ...found })
+    }
+    return reports
+  } finally {
+    await open.close()
+  }
+}

@@ -1,0 +1,50 @@
+// Places of a sample: chosen by a seed, so that anybody can choose the same again.
+
+import { hash } from 'node:crypto'
+import type { Sample } from './check-context.ts'
+
+const DIGITS = 12
+
+interface Range {
+  /** Of what: two samples of one seed differ. */
+  readonly name: string
+  readonly first: number
+  readonly last: number
+  readonly count: number
+}
+
+/** Numbers after which a page is checked, ascending, each once; the first is always there. */
+export function chooseStarts(seed: string, { name, first, last, count }: Range): number[] {
+  const starts = new Set([first - 1])
+  for (let i = 1; i < count; i += 1) {
+    const drawn = hash('sha256', `${seed}/${name}/${i}`).slice(0, DIGITS)
+    starts.add(first - 1 + (Number.parseInt(drawn, 16) % (last - first + 1)))
+  }
+  return [...starts].sort((a, b) => a - b)
+}
+
+interface Population {
+  readonly name: string
+  /** How many there are now. */
+  readonly there: number
+  /** How many are checked after each place. */
+  readonly page: number
+}
+
+/**
+ * Places of a sample; null: there are few enough to check all. Chosen by the first round and kept
+ * for those after it: one row more changes every place, and the next round would not see what the
+ * first one found.
+ */
+export async function chooseSample(
+  { size, seed, chosen }: Sample,
+  { name, there, page }: Population,
+  readRange: () => Promise<Pick<Range, 'first' | 'last'>>,
+): Promise<readonly number[] | null> {
+  const known = chosen.get(name)
+  if (known !== undefined) return known
+  const count = Math.ceil(size / page)
+  const places = there > size ? chooseStarts(seed, { ...(await readRange()), name, count }) : null
+  chosen.set(name, places)
+  return places
+}

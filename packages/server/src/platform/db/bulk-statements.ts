@@ -1,0 +1,96 @@
+// Statements over many items: one for each number of items up to a limit, or an index look-up each.
+
+import { type AliasedExpression, type Expression, sql } from 'kysely'
+import type { Builder } from './builder.ts'
+import { statement } from './statement.ts'
+import type { Query, Tx } from './tenant-db.ts'
+
+/** The first `count` items of a list parameter, or rows of a list of rows. */
+export const firstItems = <V>(list: readonly V[], count: number): V[] =>
+  Array.from({ length: count }, (_, i) => list[i]).flatMap((item) => item ?? [])
+
+/** The statement for `count` items; `build` is called once for each count. */
+export function statementPerCount<S>(build: (count: number) => S): (count: number) => S {
+  const built = new Map<number, S>()
+  return (count) => {
+    const known = built.get(count)
+    if (known !== undefined) return known
+    const made = build(count)
+    built.set(count, made)
+    return made
+  }
+}
+
+/** Calls `act` with at most `most` items each; the calls run at the same time. */
+export function runInBatches<V, T>(
+  items: readonly V[],
+  most: number,
+  act: (some: readonly V[]) => Promise<T>,
+): Promise<T[]> {
+  const acts: Promise<T>[] = []
+  for (let at = 0; at < items.length; at += most) acts.push(act(items.slice(at, at + most)))
+  return Promise.all(acts)
+}
+
+/** A statement is prepared for each number of rows up to this. */
+const ROWS_AT_ONCE = 16
+
+type Build<R> = (k: Builder, rows: readonly R[], tenant_id: string) => Query<unknown>
+
+/** `build` names every column of every row: the rows it gets stand in for those of a run. */
+export function insertRowsStatement<R>(
+  build: Build<R>,
+): (tx: Tx, rows: readonly R[]) => Promise<number[]> {
+  const insertStatement = statementPerCount((count) =>
+    statement<{ rows: readonly R[] }>()((k, p) => build(k, firstItems(p.rows, count), p.tenant_id)),
+  )
+  return (tx, rows) =>
+    runInBatches(rows, ROWS_AT_ONCE, (some) =>
+      tx.runOf(insertStatement(some.length), { rows: some }),
+    )
+}
+
+type Wanted = AliasedExpression<{ ref: number }, 'wanted'>
+
+/** A query over one number whose rows are called `found`. */
+type One<O> = (ref: Expression<number>) => {
+  offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
+}
+
+/**
+ * A query for each number that is `wanted`. Given the list itself, PostgreSQL may read all rows of
+ * the tenant instead: always while it has no statistics of a table, and later for a tenant that has
+ * far more rows than most. `offset 0` keeps it from joining the two queries into one.
+ */
+export const lateralByRef = <O>(k: Builder, wanted: Wanted, one: One<O>) =>
+  k
+    .selectFrom(wanted)
+    .innerJoinLateral(one(sql.ref('wanted.ref')).offset(sql.lit(0)).as('found'), (join) =>
+      join.onTrue(),
+    )
+    .selectAll('found')
+
+/**
+ * The numbers of a list. The inner `select` keeps PostgreSQL from counting them: it would make a
+ * new plan for every short list.
+ */
+export const unnestRefs = (refs: readonly number[]): Wanted =>
+  sql<{ ref: number }>`unnest((select ${refs}::bigint[]))`.as<'wanted'>(sql`wanted(ref)`)
+
+/** A query over one label whose rows are called `found`. */
+type OneLabel<O> = (label: Expression<Uint8Array>) => {
+  offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
+}
+
+/** The same as `lateralByRef` for a list of labels. */
+export const lateralByLabel = <O>(k: Builder, labels: readonly Uint8Array[], one: OneLabel<O>) =>
+  k
+    .selectFrom(
+      sql<{ label: Uint8Array }>`unnest((select ${labels}::bytea[]))`.as<'wanted'>(
+        sql`wanted(label)`,
+      ),
+    )
+    .innerJoinLateral(one(sql.ref('wanted.label')).offset(sql.lit(0)).as('found'), (join) =>
+      join.onTrue(),
+    )
+    .selectAll('found')

@@ -1,0 +1,81 @@
+// Declares tables in the portable subset; engines differ in column types and table options only.
+
+import { type ColumnDataType, sql } from 'kysely'
+import { builder } from '../builder.ts'
+
+export type EngineName = 'sqlite' | 'postgres'
+
+type Kind = 'text' | 'int' | 'real' | 'blob'
+type Column = Kind | `${Kind}?`
+
+export interface TableSpec {
+  readonly name: string
+  readonly columns: Readonly<Record<string, Column>>
+  readonly primary_key: readonly string[]
+  /** Small rows read in key order: kept in the key's own tree on SQLite. */
+  readonly clustered?: boolean
+  readonly unique?: readonly IndexSpec[]
+  readonly indexes?: readonly IndexSpec[]
+}
+
+interface IndexSpec {
+  readonly columns: readonly string[]
+  /** A condition on flags or nulls, the same text on both engines. */
+  readonly where?: string
+}
+
+/** An index on a table of an earlier migration. */
+interface LaterIndex extends IndexSpec {
+  readonly table: string
+}
+
+export interface Migration {
+  readonly name: string
+  readonly tables: readonly TableSpec[]
+  readonly indexes?: readonly LaterIndex[]
+  /** What the role of requests may do from here on, on PostgreSQL. */
+  readonly grants?: readonly { readonly table: string; readonly rights: string }[]
+  /** The only engine it is for. */
+  readonly engine?: EngineName
+}
+
+const TYPES: Readonly<Record<EngineName, Readonly<Record<Kind, string>>>> = {
+  sqlite: { text: 'text', int: 'integer', real: 'real', blob: 'blob' },
+  postgres: { text: 'text collate "C"', int: 'bigint', real: 'double precision', blob: 'bytea' },
+}
+
+/** The DDL statements of a table and its indexes. */
+export function tableDdl(engine: EngineName, table: TableSpec): string[] {
+  let create = builder.schema.createTable(table.name)
+  for (const [name, column] of Object.entries(table.columns)) {
+    const nullable = column.endsWith('?')
+    const kind = (nullable ? column.slice(0, -1) : column) as Kind
+    const type = sql.raw(TYPES[engine][kind]) as unknown as ColumnDataType
+    create = create.addColumn(name, type, (c) => (nullable ? c : c.notNull()))
+  }
+  create = create.addPrimaryKeyConstraint(`${table.name}_key`, [...table.primary_key] as never[])
+  if (engine === 'sqlite')
+    create = create.modifyEnd(sql.raw(table.clustered ? 'strict, without rowid' : 'strict'))
+  return [create.compile().sql, ...indexDdl(table)]
+}
+
+/** The DDL statements of what a migration adds to tables that are there. */
+export const laterDdl = ({ indexes = [] }: Migration): string[] =>
+  indexes.flatMap(({ table, ...index }) => indexDdl({ name: table, indexes: [index] }))
+
+function indexDdl(table: Pick<TableSpec, 'name' | 'unique' | 'indexes'>): string[] {
+  const named = [
+    ...(table.unique ?? []).map((index) => ({ ...index, unique: true })),
+    ...(table.indexes ?? []).map((index) => ({ ...index, unique: false })),
+  ]
+  return named.map(({ columns, where, unique }) => {
+    const name = `${table.name}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
+    let create = builder.schema
+      .createIndex(name)
+      .on(table.name)
+      .columns([...columns])
+    if (unique) create = create.unique()
+    const condition = where ? ` where ${where}` : ''
+    return create.compile().sql + condition
+  })
+}

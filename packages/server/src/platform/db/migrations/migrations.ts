@@ -1,0 +1,45 @@
+// The migrations of the data database: numbered, run once and in order.
+
+import { OperatorError } from '../../operator-error.ts'
+import { foundation } from './0001-foundation.ts'
+import { tenantLocks } from './0002-tenant-locks.ts'
+import { governance } from './0003-governance.ts'
+import { retrievedFacts } from './0004-retrieved-facts.ts'
+import { records } from './0005-records.ts'
+import { reputation } from './0006-reputation.ts'
+import { reports } from './0007-reports.ts'
+import { reportRequests } from './0008-report-requests.ts'
+import { subjects } from './0009-subjects.ts'
+import { retention } from './0010-retention.ts'
+import { offboarding } from './0011-offboarding.ts'
+import { assurance } from './0012-assurance.ts'
+import type { EngineName, Migration } from './ddl.ts'
+
+export const migrations: readonly Migration[] = [
+  foundation,
+  tenantLocks,
+  governance,
+  retrievedFacts,
+  records,
+  reputation,
+  reports,
+  reportRequests,
+  subjects,
+  retention,
+  offboarding,
+  assurance,
+]
+
+/** Raised when the database was written by a newer version. */
+export class SchemaTooNew extends OperatorError {}
+
+/** The migrations an engine runs. */
+export const migrationsOf = (engine: EngineName): Migration[] =>
+  migrations.filter((migration) => (migration.engine ?? engine) === engine)
+
+/** Throws SchemaTooNew when a migration was run that this version does not have. */
+export function requireKnown(applied: readonly string[]): void {
+  const unknown = applied.find((name) => !migrations.some((migration) => migration.name === name))
+  if (unknown !== undefined)
+    throw new SchemaTooNew(`the database has migration ${unknown}, newer than this version`)
+}

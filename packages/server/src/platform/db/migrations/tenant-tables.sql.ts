@@ -1,0 +1,54 @@
+// SQL over every table of tenants' rows, as the migrations declare them: what off-boarding removes.
+
+import { sql } from 'kysely'
+import { builder } from '../builder.ts'
+import type { TenantTable } from '../schema/tables.ts'
+import { deleteFrom, from, type TenantDb, type Tx } from '../tenant-db.ts'
+import type { TableSpec } from './ddl.ts'
+import { migrations } from './migrations.ts'
+
+const CONTROL: readonly string[] = [
+  'instance',
+  'tenants',
+  'credentials',
+  'jobs',
+  'leases',
+  'policy_sets',
+  'tenant_locks',
+  'destructions',
+]
+
+/** Tables whose rows are a tenant's, the newest migration's first. */
+export const tenantTables = (): TableSpec[] =>
+  migrations
+    .flatMap(({ tables }) => tables)
+    .filter(({ name }) => !CONTROL.includes(name))
+    .reverse()
+
+// Named by a migration, and checked against the types of tables when that was written.
+const named = ({ name }: TableSpec): TenantTable => name as TenantTable
+
+/** Up to `limit`: enough to tell whether there are more. */
+export async function countRows(
+  db: TenantDb,
+  table: TableSpec,
+  limit = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
+  const rows = from(db, named(table)).select(sql`1`.as('one')).limit(limit)
+  const counted = builder
+    .selectFrom(rows.as('rows'))
+    .select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await db.first(counted))?.count ?? 0)
+}
+
+/** Deletes at most `limit` rows; how many. */
+export function deleteSome(tx: Tx, table: TableSpec, limit: number): Promise<number> {
+  const columns = table.primary_key.filter((column) => column !== 'tenant_id')
+  const name = named(table)
+  if (columns.length === 0) return tx.run(deleteFrom(tx, name))
+  const refs = sql.join(columns.map((column) => sql.ref(column)))
+  const some = from(tx, name)
+    .select(columns.map((column) => sql.ref(column).as(column)))
+    .limit(limit)
+  return tx.run(deleteFrom(tx, name).where(sql<boolean>`(${refs}) in (${some})`))
+}

@@ -1,0 +1,72 @@
+// Who may do what on PostgreSQL: the role that requests run under, and what binds it to a tenant.
+
+import { OperatorError } from '../../operator-error.ts'
+import type { TableSpec } from '../migrations/ddl.ts'
+import type { ControlTable } from '../schema/tables.ts'
+import type { PostgresConnection } from './connection.ts'
+
+/** The role of every transaction. It owns nothing, logs in nowhere and bypasses no policy. */
+export const APP_ROLE = 'custos_app'
+
+/** The least that control.sql.ts, jobs.sql.ts, leases.sql.ts and the start need. */
+const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
+  instance: ['select'],
+  tenants: ['select', 'insert'],
+  credentials: ['select', 'insert', 'update (revoked_us)'],
+  jobs: [
+    'select',
+    'insert',
+    'update (state, progress_done, progress_total, attempts, error, updated_us, lease_until_us)',
+  ],
+  leases: ['select', 'insert', 'update (holder, until_us)', 'delete'],
+  policy_sets: ['select', 'insert', 'update (policy_set)'],
+  destructions: ['select', 'insert', 'update (log_seq, destroyed_us, record, job_id, removed_us)'],
+}
+
+const isControl = (name: string): name is ControlTable => Object.hasOwn(CONTROL_GRANTS, name)
+
+/** Statements that open a new table to the role: all of it, or one tenant's rows at a time. */
+export function accessDdl({ name, primary_key }: TableSpec): string[] {
+  if (isControl(name))
+    return CONTROL_GRANTS[name].map((grant) => `grant ${grant} on "${name}" to ${APP_ROLE}`)
+  if (primary_key[0] !== 'tenant_id') throw new Error(`${name} is no tenant's and no control table`)
+  const own = `tenant_id = current_setting('app.tenant_id', true)`
+  return [
+    `alter table "${name}" enable row level security`,
+    // The owner too, so that a mistaken login shows nothing.
+    `alter table "${name}" force row level security`,
+    `create policy "${name}_tenant" on "${name}" using (${own}) with check (${own})`,
+    `grant select, insert, update, delete on "${name}" to ${APP_ROLE}`,
+  ]
+}
+
+/** The role is unfit: requests would not be held to their tenant. */
+export class RoleUnfit extends OperatorError {}
+
+const FITNESS = `select rolsuper or rolbypassrls or rolcanlogin as unfit
+  from pg_roles where rolname = $1`
+
+/** Creates the role where it is missing and lets the current user take it on. */
+export async function ensureRole(connection: PostgresConnection): Promise<void> {
+  const { rows } = await connection.query({ sql: FITNESS }, [APP_ROLE])
+  if (rows.length === 0) await connection.step(`create role ${APP_ROLE} nologin nobypassrls`)
+  else if (rows[0].unfit)
+    throw new RoleUnfit(`the role ${APP_ROLE} may log in or bypass row security: alter or drop it`)
+  await connection.step(`grant usage on schema ${await currentSchema(connection)} to ${APP_ROLE}`)
+  if (!(await maySetRole(connection))) await connection.step(`grant ${APP_ROLE} to current_user`)
+}
+
+async function currentSchema(connection: PostgresConnection): Promise<string> {
+  const { rows } = await connection.query(
+    { sql: 'select quote_ident(current_schema()) as name' },
+    [],
+  )
+  return String(rows[0].name)
+}
+
+// From 16 on a member may be one that cannot take the role on.
+async function maySetRole(connection: PostgresConnection): Promise<boolean> {
+  const sql = `select pg_has_role(current_user, $1, case
+    when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end) as may`
+  return Boolean((await connection.query({ sql }, [APP_ROLE])).rows[0].may)
+}

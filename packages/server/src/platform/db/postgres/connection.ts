@@ -1,0 +1,233 @@
+// One connection to PostgreSQL, its transactions, and the first error of the one that is open.
+
+import type { Duplex } from 'node:stream'
+import {
+  Client,
+  type ClientBase,
+  Connection,
+  DatabaseError,
+  escapeLiteral,
+  type QueryResult,
+} from 'pg'
+import { asPostgresError, PostgresError } from './error.ts'
+import { postgresTypes } from './types.ts'
+
+/** What holds for every transaction of an engine. */
+export interface TransactionSettings {
+  /** Taken for the transaction; null: the role that logged in. */
+  readonly role: string | null
+  readonly statement_timeout_ms: number
+  readonly idle_timeout_ms: number
+}
+
+export interface Text {
+  readonly sql: string
+  /** Prepared once per connection under this name. */
+  readonly name?: string
+}
+
+/** Where a weaker setting would acknowledge what a crash can still take back. */
+const DURABLE =
+  `set_config('synchronous_commit', case when current_setting('synchronous_commit') in ` +
+  `('off', 'local', 'remote_write') then 'on' else current_setting('synchronous_commit') end, true)`
+
+const MAKE_LOCK = 'insert into tenant_locks (tenant_id) values ($1) on conflict do nothing'
+const TAKE_LOCK = 'select tenant_id from tenant_locks where tenant_id = $1 for update'
+
+/** How a unit of work takes its tenant's lock. */
+interface LockOptions {
+  /** Whether statements are prepared by name; not behind a pooler. */
+  readonly named: boolean
+  /** Whether the tenant's lock is known to be there. */
+  readonly made: boolean
+}
+
+export class PostgresConnection {
+  readonly #client: ClientBase
+  readonly #stream: Duplex | null
+  #gathering = false
+  /** The first error since the transaction began or was taken back: what follows is its echo. */
+  #failure: Error | null = null
+
+  constructor(client: ClientBase) {
+    this.#client = client
+    this.#stream = streamOf(client)
+  }
+
+  get failure(): Error | null {
+    return this.#failure
+  }
+
+  /** Sent at once behind what is under way; answers come in order. */
+  async query(text: Text, values: readonly unknown[]): Promise<QueryResult> {
+    try {
+      this.#gather()
+      return await this.#client.query({ text: text.sql, name: text.name, values: bound(values) })
+    } catch (error) {
+      throw this.#note(error)
+    }
+  }
+
+  /** BEGIN, SAVEPOINT and the like, also several in one message; the tag of the last one. */
+  async step(sql: string): Promise<string> {
+    try {
+      this.#gather()
+      // Several statements give several results, which the types of `pg` do not know.
+      const results: QueryResult | QueryResult[] = await this.#client.query(sql)
+      return (Array.isArray(results) ? results.at(-1) : results)?.command ?? ''
+    } catch (error) {
+      throw this.#note(error)
+    }
+  }
+
+  /**
+   * Begins a unit of work on the newest committed state: the tenant's lock is held until the end,
+   * so that units of one tenant run one after another, also those of other processes.
+   */
+  async beginWrite(
+    tenant_id: string,
+    settings: TransactionSettings,
+    { named, made }: LockOptions,
+  ): Promise<void> {
+    const ask = (sql: string, name: string) =>
+      this.query(named ? { sql, name } : { sql }, [tenant_id])
+    const [, , { rowCount }] = await Promise.all([
+      this.#begin('begin isolation level read committed', tenant_id, settings, [DURABLE]),
+      made ? null : ask(MAKE_LOCK, 'custos_make_lock'),
+      ask(TAKE_LOCK, 'custos_take_lock'),
+    ])
+    // Nothing was held: the unit runs again, and makes it.
+    if (rowCount !== 1) throw new PostgresError('the lock of a tenant is gone', 'retry')
+  }
+
+  /** Begins reading one committed snapshot. */
+  beginRead(tenant_id: string, settings: TransactionSettings): Promise<string> {
+    return this.#begin('begin isolation level repeatable read read only', tenant_id, settings, [])
+  }
+
+  /** Takes back what follows the savepoint; later statements are answered again. */
+  async rollbackTo(savepoint: string): Promise<void> {
+    await this.step(`rollback to savepoint ${savepoint}; release savepoint ${savepoint}`)
+    this.#failure = null
+  }
+
+  /** PostgreSQL answers COMMIT of a failed transaction with success and the tag ROLLBACK. */
+  async commit(): Promise<void> {
+    const tag = await this.step('commit')
+    if (tag === 'COMMIT') return
+    throw this.#failure ?? new PostgresError('PostgreSQL rolled back instead of committing', null)
+  }
+
+  // Everything is local to the transaction, so that a pooler may give the next one to anybody.
+  #begin(
+    begin: string,
+    tenant_id: string,
+    settings: TransactionSettings,
+    more: readonly string[],
+  ): Promise<string> {
+    this.#failure = null
+    const values: [name: string, value: string][] = [
+      ['app.tenant_id', tenant_id],
+      ['statement_timeout', String(settings.statement_timeout_ms)],
+      ['idle_in_transaction_session_timeout', String(settings.idle_timeout_ms)],
+    ]
+    if (settings.role !== null) values.push(['role', settings.role])
+    const set = values.map(([n, v]) => `set_config(${escapeLiteral(n)}, ${escapeLiteral(v)}, true)`)
+    return this.step(`${begin}; select ${[...set, ...more].join(', ')}`)
+  }
+
+  // What is sent in one turn of the event loop travels together.
+  #gather(): void {
+    if (this.#gathering || this.#stream === null) return
+    this.#gathering = true
+    this.#stream.cork()
+    process.nextTick(() => {
+      this.#gathering = false
+      this.#stream?.uncork()
+    })
+  }
+
+  #note(error: unknown): Error {
+    const known = asPostgresError(error)
+    if (known instanceof PostgresError) this.#failure ??= known
+    return known
+  }
+}
+
+// The types of `pg` do not tell that a client has a connection.
+const streamOf = (client: ClientBase): Duplex | null =>
+  'connection' in client && client.connection instanceof Connection
+    ? client.connection.stream
+    : null
+
+// NaN would be stored as NaN and undefined as NULL: both are bugs.
+function bound(values: readonly unknown[]): unknown[] {
+  for (const value of values) {
+    if (value === undefined || Number.isNaN(value)) throw new TypeError('unbindable value')
+  }
+  return [...values]
+}
+
+const CONNECT_MS = 10_000
+
+/**
+ * Runs work on a connection of its own, outside every pool. With `silence_ms` a server that says
+ * nothing for that long fails the query; without, a query may take any time.
+ */
+export async function withPostgres<T>(
+  url: string,
+  work: (connection: PostgresConnection) => Promise<T>,
+  { silence_ms }: { readonly silence_ms?: number } = {},
+): Promise<T> {
+  const { connectionString } = connectionOf(url)
+  const client = new Client({
+    ...{ connectionString, types: postgresTypes, pipeline: true, keepAlive: true },
+    connectionTimeoutMillis: CONNECT_MS,
+    ...(silence_ms !== undefined && { query_timeout: silence_ms }),
+  })
+  // Told through the queries that fail; without a listener it would end the process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw asPostgresError(error)
+  }
+  try {
+    return await work(new PostgresConnection(client))
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * Takes our own parameter off the URL: `pgbouncer=true` says that a pooler without support for
+ * prepared statements stands before the server.
+ */
+export function connectionOf(url: string): { connectionString: string; pooler: boolean } {
+  const parsed = new URL(url)
+  const given = parsed.searchParams.get('pgbouncer')
+  if (given === null) return { connectionString: url, pooler: false }
+  parsed.searchParams.delete('pgbouncer')
+  return { connectionString: parsed.href, pooler: given === 'true' || given === '1' }
+}
+
+/** It shuts down or starts up: nothing comes of waiting for what is under way. */
+const NOT_SERVING = ['57P01', '57P02', '57P03']
+
+/** Whether the server replies within `ms`; a refusal for too many connections is a reply too. */
+export async function answers(url: string, ms: number): Promise<boolean> {
+  const { connectionString } = connectionOf(url)
+  const limits = { connectionTimeoutMillis: ms, query_timeout: ms }
+  const client = new Client({ connectionString, ...limits })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch (error) {
+    return error instanceof DatabaseError && !NOT_SERVING.includes(error.code ?? '')
+  } finally {
+    // A silent server does not answer this either.
+    client.end().catch(() => {})
+  }
+}

@@ -1,0 +1,73 @@
+// What went wrong at PostgreSQL, as far as it may be told: never a value, a row or a message of it.
+
+import { DatabaseError } from 'pg'
+import { Refusal } from '../../refusal.ts'
+
+/**
+ * `retry`: the transaction lost a race and may be run again. `lost`: the connection or the server
+ * is gone. `full`: no space. `slow`: a statement or a lock took too long. Null: the statement.
+ */
+type PostgresFault = 'retry' | 'lost' | 'full' | 'slow' | null
+
+/** An error of the server or of the connection to it. */
+export class PostgresError extends Error {
+  readonly fault: PostgresFault
+  /** SQLSTATE; null where the server said nothing. */
+  readonly code: string | null
+
+  constructor(message: string, fault: PostgresFault, code: string | null = null) {
+    super(message)
+    this.name = 'PostgresError'
+    this.fault = fault
+    this.code = code
+  }
+}
+
+/** A value that cannot be handed on exactly. */
+export class InexactNumber extends RangeError {}
+
+/** SQLSTATE classes that mean the server cannot work now, whatever the statement was. */
+const LOST_CLASSES = ['08', '28', '3D', '53', '57', '58', 'F0', 'XX']
+const FAULTS: Readonly<Record<string, PostgresFault>> = {
+  '40001': 'retry',
+  '40P01': 'retry',
+  '53100': 'full',
+  '55P03': 'slow',
+  '57014': 'slow',
+  // The server ended a session that idled in its transaction.
+  '25P03': 'lost',
+  // A primary that became a standby.
+  '25006': 'lost',
+}
+
+/** Classes whose messages name tables and columns and no values. */
+const NAMING_CLASSES = ['28', '3D', '42']
+
+function faultOf(code: string): PostgresFault {
+  const known = FAULTS[code]
+  if (known !== undefined) return known
+  return LOST_CLASSES.includes(code.slice(0, 2)) ? 'lost' : null
+}
+
+/** Errors of `pg` in our words; what it did not raise itself is returned as it is. */
+export function asPostgresError(error: unknown): Error {
+  if (error instanceof PostgresError || error instanceof InexactNumber) return error
+  if (error instanceof DatabaseError) return ofServer(error)
+  // Neither the server's nor ours: a socket, a timer of the pool, an authentication step.
+  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+  return new PostgresError(`the connection to PostgreSQL failed${code}`, 'lost')
+}
+
+function ofServer({ code = 'XX000', constraint, table, message }: DatabaseError): PostgresError {
+  const where = constraint ?? table
+  const said = NAMING_CLASSES.includes(code.slice(0, 2)) ? `: ${message}` : ''
+  const text = `PostgreSQL error ${code}${where === undefined ? '' : ` at ${where}`}${said}`
+  return new PostgresError(text, faultOf(code), code)
+}
+
+/** What a caller is told when the server failed: nothing of the unit is known to be kept. */
+export function asRefusal(error: unknown): unknown {
+  if (!(error instanceof PostgresError) || error.fault === null) return error
+  if (error.fault === 'full') return new Refusal('storage_full', undefined, { retry_after_s: 30 })
+  return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+}

@@ -1,0 +1,114 @@
+// TenantDb and Tx on a PostgreSQL connection.
+
+import type { Clock } from '../../clock.ts'
+import type { BatchState } from '../batch-state.ts'
+import { compilePostgres } from '../builder.ts'
+import type { Statement } from '../statement.ts'
+import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
+import type { PostgresConnection, Text } from './connection.ts'
+
+/** How a handle reaches its transaction. */
+interface Channel {
+  readonly connection: PostgresConnection
+  /** Whether hot statements are prepared by name; not behind a pooler. */
+  readonly named: boolean
+}
+
+export class PostgresTenantDb implements TenantDb {
+  readonly tenant_id: string
+  readonly #channel: Channel
+  #open = true
+  /** Whether anything but a read was sent. */
+  protected wrote = false
+
+  constructor(tenant_id: string, channel: Channel) {
+    this.tenant_id = tenant_id
+    this.#channel = channel
+  }
+
+  async all<O>(query: Query<O>): Promise<O[]> {
+    return (await this.ask(query)).rows
+  }
+
+  async first<O>(query: Query<O>): Promise<O | undefined> {
+    return (await this.ask(query)).rows[0]
+  }
+
+  async allOf<P, O>(statement: Statement<P, O>, params: P): Promise<O[]> {
+    return (await this.askOf(statement, params)).rows
+  }
+
+  async firstOf<P, O>(statement: Statement<P, O>, params: P): Promise<O | undefined> {
+    return (await this.askOf(statement, params)).rows[0]
+  }
+
+  /** The transaction is over: a query that comes now would run in somebody else's. */
+  end(): void {
+    this.#open = false
+  }
+
+  protected ask(query: Query<unknown>) {
+    const { sql, parameters } = compilePostgres(query)
+    return this.#send({ sql }, parameters)
+  }
+
+  protected askOf<P>(statement: Statement<P, unknown>, params: P) {
+    const { sql, name, bind } = statement.postgres()
+    const text = this.#channel.named ? { sql, name } : { sql }
+    return this.#send(text, bind(this.tenant_id, params))
+  }
+
+  #send(text: Text, values: readonly unknown[]) {
+    if (!this.#open) throw new Error('a query after the end of its transaction')
+    if (!text.sql.startsWith('select')) this.wrote = true
+    return this.#channel.connection.query(text, values)
+  }
+}
+
+/** What the units of one commit share. */
+export interface PostgresBatch extends Channel {
+  readonly clock: Clock
+  readonly state: BatchState
+}
+
+export class PostgresTx extends PostgresTenantDb {
+  readonly shared: SharedState
+  readonly #after: (() => void)[] = []
+  readonly #needed: Promise<unknown>[] = []
+  readonly #clock: Clock
+
+  private constructor(tenant_id: string, batch: PostgresBatch) {
+    super(tenant_id, batch)
+    this.shared = batch.state.of(tenant_id)
+    this.#clock = batch.clock
+  }
+
+  static open(tenant_id: string, batch: PostgresBatch) {
+    const tx = new PostgresTx(tenant_id, batch)
+    const hasWritten = () => tx.wrote
+    const end = () => tx.end()
+    return { tx: asTx(tx), after: tx.#after, needed: tx.#needed, hasWritten, end }
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  async run(query: Query<unknown>): Promise<number> {
+    return (await this.ask(query)).rowCount ?? 0
+  }
+
+  async runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number> {
+    return (await this.askOf(statement, params)).rowCount ?? 0
+  }
+
+  needs(done: Promise<unknown>): void {
+    // Waited for before the commit, unless the unit fails before.
+    done.catch(() => {})
+    this.#needed.push(done)
+  }
+
+  afterCommit(act: () => void): void {
+    this.#after.push(act)
+  }
+}

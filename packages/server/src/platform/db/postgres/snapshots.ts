@@ -1,0 +1,77 @@
+// For looking only at PostgreSQL: one connection whose reads all see the snapshot last taken.
+
+import { Client } from 'pg'
+import { type DatabaseSource, type DatabaseStats, PLATFORM } from '../database.ts'
+import { readOnly, type Snapshots } from '../sqlite/snapshots.ts'
+import type { TenantDb } from '../tenant-db.ts'
+import { connectionOf, PostgresConnection } from './connection.ts'
+import { asPostgresError } from './error.ts'
+import { PostgresTenantDb } from './handle.ts'
+import { postgresTypes } from './types.ts'
+
+/** Long reads are allowed: nobody waits for them. */
+const STATEMENT_TIMEOUT_MS = 600_000
+
+export class PostgresSnapshots implements Snapshots {
+  readonly source: DatabaseSource
+  readonly shared = false
+  readonly #client: Client
+  readonly #connection: PostgresConnection
+  readonly #role: string | null
+  #open = false
+  readonly transact = readOnly
+
+  private constructor(client: Client, url: string, role: string | null) {
+    this.#client = client
+    this.#connection = new PostgresConnection(client)
+    this.#role = role
+    this.source = { engine: 'postgres', url, role }
+  }
+
+  /** Throws PostgresError when there is no connection to be had. */
+  static async open(url: string, role: string | null): Promise<PostgresSnapshots> {
+    const { connectionString } = connectionOf(url)
+    const client = new Client({ connectionString, types: postgresTypes })
+    // Told through the queries that fail; without a listener it would end the process.
+    client.on('error', () => {})
+    try {
+      await client.connect()
+    } catch (error) {
+      throw asPostgresError(error)
+    }
+    return new PostgresSnapshots(client, url, role)
+  }
+
+  async takeSnapshot(): Promise<void> {
+    await this.release()
+    await this.#connection.beginRead(PLATFORM, {
+      role: this.#role,
+      statement_timeout_ms: STATEMENT_TIMEOUT_MS,
+      idle_timeout_ms: STATEMENT_TIMEOUT_MS,
+    })
+    this.#open = true
+  }
+
+  async release(): Promise<void> {
+    if (!this.#open) return
+    this.#open = false
+    await this.#connection.commit()
+  }
+
+  /** Looks at one tenant at a time: the row policies follow the tenant last asked for. */
+  async read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
+    if (!this.#open) await this.takeSnapshot()
+    const sql = `select set_config('app.tenant_id', $1, true)`
+    await this.#connection.query({ sql }, [tenant_id])
+    return query(new PostgresTenantDb(tenant_id, { connection: this.#connection, named: false }))
+  }
+
+  stats(): DatabaseStats {
+    return { engine: 'postgres', commits: 0, units: 0, queued: 0 }
+  }
+
+  async close(): Promise<void> {
+    await this.release()
+    await this.#client.end()
+  }
+}

@@ -1,0 +1,46 @@
+// The checkpointer's thread: reads the size of the WAL and moves it into the database.
+
+import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+
+interface Task {
+  readonly path: string
+  readonly passive: number
+  readonly truncate: number
+}
+
+// Given by startCheckpointer only.
+const task = workerData as Task
+const db = new DatabaseSync(task.path, { timeout: 2_000 })
+db.exec('PRAGMA synchronous = FULL')
+db.exec('PRAGMA secure_delete = ON')
+db.exec('PRAGMA wal_autocheckpoint = 0')
+// A checkpoint that truncates holds writers up for as long as it waits for readers.
+db.exec('PRAGMA busy_timeout = 10')
+
+/** What comes in while a checkpoint runs; with more left, a reader holds an old snapshot. */
+const FRAMES_LEFT_MAX = 2_000
+
+function walBytes(): number {
+  return statSync(`${task.path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function check(): void {
+  const bytes = walBytes()
+  if (bytes < task.passive) return
+  try {
+    const [done] = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').all()
+    const left = Number(done?.['log'] ?? 0) - Number(done?.['checkpointed'] ?? 0)
+    if (bytes >= task.truncate && left <= FRAMES_LEFT_MAX)
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // Busy readers or a full disk: the next message tries again.
+  }
+}
+
+parentPort?.on('message', (message: 'check' | 'stop') => {
+  if (message === 'check') return check()
+  db.close()
+  parentPort?.close()
+})

@@ -1,0 +1,62 @@
+// Keeps the write-ahead log short from a worker thread, so that no COMMIT pays for a checkpoint.
+
+import { statSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+
+const PASSIVE_BYTES = 2 * 1024 * 1024
+// A passive checkpoint never resets the file under load (measured: 175 MB in 21 s).
+const TRUNCATE_BYTES = 32 * 1024 * 1024
+const EVERY_MS = 100
+
+export interface Checkpointer {
+  /** Told of a commit; cheap. */
+  noteCommit(): void
+  stop(): Promise<void>
+}
+
+/** The thread is started when the log first grows long: a service at rest does without it. */
+export function startCheckpointer(path: string): Checkpointer {
+  let worker: Worker | undefined
+  let dirty = false
+  const timer = setInterval(() => {
+    if (!dirty) return
+    dirty = false
+    if (walBytes(path) < PASSIVE_BYTES) return
+    if (!worker) {
+      worker = startWorker(path)
+      // The next message starts another: a thread that could not start must not end the service.
+      worker.once('error', () => {
+        worker = undefined
+      })
+    }
+    worker.postMessage('check')
+  }, EVERY_MS)
+  timer.unref()
+  return {
+    noteCommit() {
+      dirty = true
+    },
+    async stop() {
+      clearInterval(timer)
+      if (!worker) return
+      // Without a reference the process could end before the worker has closed its connection.
+      worker.ref()
+      const ended = new Promise((resolve) => worker?.once('exit', resolve))
+      worker.postMessage('stop')
+      await ended
+    },
+  }
+}
+
+function startWorker(path: string): Worker {
+  const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
+    workerData: { path, passive: PASSIVE_BYTES, truncate: TRUNCATE_BYTES },
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  })
+  worker.unref()
+  return worker
+}
+
+function walBytes(path: string): number {
+  return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+}

@@ -1,0 +1,81 @@
+// One node:sqlite connection with its pragmas and a cache of prepared statements.
+
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { LruCache } from '../../lru-cache.ts'
+
+const CACHED_STATEMENTS_MAX = 400
+
+type Bindable = string | number | bigint | null | Uint8Array
+
+export class SqliteConnection {
+  readonly #db: DatabaseSync
+  readonly #statements = new LruCache<string, StatementSync>({ max: CACHED_STATEMENTS_MAX })
+
+  constructor(path: string, mode: 'write' | 'read') {
+    this.#db = new DatabaseSync(path, { readOnly: mode === 'read', timeout: 10_000 })
+    if (mode === 'write') {
+      this.#db.exec('PRAGMA journal_mode = WAL')
+      this.#db.exec('PRAGMA synchronous = FULL')
+      this.#db.exec('PRAGMA secure_delete = ON')
+      this.#db.exec('PRAGMA foreign_keys = ON')
+      // A checkpoint inside COMMIT would stall the event loop; the checkpointer does it.
+      this.#db.exec('PRAGMA wal_autocheckpoint = 0')
+      this.#db.exec('PRAGMA cache_size = -32768')
+    }
+    this.#db.exec('PRAGMA temp_store = MEMORY')
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql)
+  }
+
+  all(sql: string, values: readonly unknown[]): unknown[] {
+    return this.#prepare(sql).all(...bindable(values))
+  }
+
+  get(sql: string, values: readonly unknown[]): unknown {
+    return this.#prepare(sql).get(...bindable(values))
+  }
+
+  run(sql: string, values: readonly unknown[]): number {
+    return Number(this.#prepare(sql).run(...bindable(values)).changes)
+  }
+
+  /** BEGIN, SAVEPOINT and the like: prepared once, no parameters. */
+  step(sql: string): void {
+    this.#prepare(sql).run()
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#db.close()
+  }
+
+  #prepare(sql: string): StatementSync {
+    // No `get`: the order of use is not worth its cost for each statement.
+    return this.#statements.peek(sql) ?? this.#statements.set(sql, this.#db.prepare(sql))
+  }
+}
+
+// NaN would be bound as NULL and undefined as an error naming no column: both are bugs.
+function bindable(values: readonly unknown[]): Bindable[] {
+  for (const value of values) {
+    if (value === undefined || Number.isNaN(value)) throw new TypeError('unbindable value')
+  }
+  return values as Bindable[]
+}
+
+const SQLITE_FULL = 13
+
+/** Whether the error means that the disk, not the unit, is at fault: the whole batch is lost. */
+export function sqliteFault(error: unknown): 'full' | 'io' | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null
+  const primary = Number(error.errcode) & 0xff
+  if (primary === SQLITE_FULL) return 'full'
+  // BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN
+  return [5, 6, 7, 8, 10, 11, 14].includes(primary) ? 'io' : null
+}

@@ -1,0 +1,65 @@
+// What the embedded engine promises beyond what every engine does.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { systemClock } from '../../clock.ts'
+import { from, insertInto, type Tx } from '../tenant-db.ts'
+import { SqliteConnection } from './connection.ts'
+import { SqliteEngine } from './engine.ts'
+import { migrateSqlite } from './migrate.ts'
+
+let dir: string
+let path: string
+let db: SqliteEngine
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'custos-engine-'))
+  path = join(dir, 'custos.db')
+  const connection = new SqliteConnection(path, 'write')
+  migrateSqlite(connection)
+  connection.close()
+  db = new SqliteEngine(path, systemClock())
+})
+
+afterEach(async () => {
+  await db.close()
+  rmSync(dir, { recursive: true })
+})
+
+const put = (tx: Tx, operation: string) =>
+  tx.run(insertInto(tx, 'usage', { period: '2026-01', operation, count: 1, bytes: 0 }))
+
+const operations = (tenant_id: string) =>
+  db.read(tenant_id, async (r) => {
+    const rows = await r.all(from(r, 'usage').select('operation').orderBy('operation'))
+    return rows.map((row) => row.operation)
+  })
+
+test('units of several tenants that arrive together share one commit', async () => {
+  const tenants = ['t1', 't2', 't3', 't1']
+  await Promise.all(tenants.map((tenant, i) => db.transact(tenant, (tx) => put(tx, `u${i}`))))
+  assert.equal(db.stats().commits, 1)
+  assert.deepEqual(await operations('t1'), ['u0', 'u3'])
+  assert.deepEqual(await operations('t2'), ['u1'])
+})
+
+test('closing waits for the units that were accepted', async () => {
+  const unit = db.transact('t1', (tx) => put(tx, 'last'))
+  const closing = db.close()
+  await unit
+  await closing
+  db = new SqliteEngine(path, systemClock())
+  assert.deepEqual(await operations('t1'), ['last'])
+})
+
+test('the schema has no table of another engine', () => {
+  const connection = new SqliteConnection(path, 'read')
+  const locks = `select name from sqlite_schema where name = 'tenant_locks'`
+  assert.deepEqual(connection.all(locks, []), [])
+  const names = connection.all('select name from migrations', []).map((row) => Object(row).name)
+  assert(names.length > 1 && !names.includes('0002-tenant-locks'))
+  connection.close()
+})

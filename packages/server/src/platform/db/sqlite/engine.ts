@@ -1,0 +1,175 @@
+// The embedded engine: group commit on one writer connection, snapshots on a few readers.
+
+import type { Clock } from '../../clock.ts'
+import { BatchState } from '../batch-state.ts'
+import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
+import type { TenantDb, Tx } from '../tenant-db.ts'
+import { SqliteConnection, sqliteFault } from './connection.ts'
+import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
+
+const BATCH_UNITS_MAX = 256
+const READERS = 4
+
+interface QueuedUnit {
+  readonly tenant_id: string
+  readonly unit: (tx: Tx) => Promise<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
+interface DoneUnit extends QueuedUnit {
+  readonly value: unknown
+  readonly after: readonly (() => void)[]
+}
+
+export class SqliteEngine implements Database {
+  readonly source: DatabaseSource
+  readonly shared = false
+  readonly #writer: SqliteConnection
+  readonly #readers: SqliteConnection[]
+  readonly #waitingReads: ((connection: SqliteConnection) => void)[] = []
+  #queue: QueuedUnit[] = []
+  #scheduled = false
+  #running: Promise<void> = Promise.resolve()
+  #commits = 0
+  #units = 0
+  readonly #clock: Clock
+  readonly #onCommit: () => void
+
+  /** @param onCommit told after each commit, so that a checkpointer can check the WAL. */
+  constructor(path: string, clock: Clock, onCommit: () => void = () => {}) {
+    this.source = { engine: 'sqlite', path }
+    this.#clock = clock
+    this.#writer = new SqliteConnection(path, 'write')
+    this.#readers = Array.from({ length: READERS }, () => new SqliteConnection(path, 'read'))
+    this.#onCommit = onCommit
+  }
+
+  transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ tenant_id, unit, resolve: resolve as (value: unknown) => void, reject })
+      this.#schedule()
+    })
+  }
+
+  async read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
+    const connection = await this.#borrow()
+    try {
+      connection.step('BEGIN')
+      return await query(new SqliteTenantDb(tenant_id, connection))
+    } catch (error) {
+      throw asRefusal(error)
+    } finally {
+      if (connection.inTransaction) connection.step('COMMIT')
+      this.#giveBack(connection)
+    }
+  }
+
+  stats(): DatabaseStats {
+    return {
+      engine: 'sqlite',
+      commits: this.#commits,
+      units: this.#units,
+      queued: this.#queue.length,
+    }
+  }
+
+  async close(): Promise<void> {
+    while (this.#scheduled || this.#queue.length > 0) {
+      await this.#running
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await this.#running
+    for (const reader of this.#readers) reader.close()
+    this.#writer.close()
+  }
+
+  // One batch a turn of the event loop: what arrived together is committed together, and a lone
+  // request never waits for company.
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#running = this.#runBatch().finally(() => {
+        this.#scheduled = false
+        if (this.#queue.length > 0) this.#schedule()
+      })
+    })
+  }
+
+  async #runBatch(): Promise<void> {
+    const batch = this.#queue.splice(0, BATCH_UNITS_MAX)
+    const state = new BatchState()
+    const shared = { connection: this.#writer, clock: this.#clock, state }
+    let done: DoneUnit[] = []
+    try {
+      this.#writer.step('BEGIN IMMEDIATE')
+      done = await this.#runUnits(batch, shared)
+      await this.#flush(shared)
+      this.#writer.step('COMMIT')
+    } catch (error) {
+      this.#abandon(batch, error)
+      return
+    }
+    this.#commits += 1
+    this.#units += done.length
+    this.#announce(done, state)
+  }
+
+  async #runUnits(batch: readonly QueuedUnit[], shared: Batch): Promise<DoneUnit[]> {
+    const done: DoneUnit[] = []
+    for (const queued of batch) {
+      const { tx, after, needed } = SqliteTx.open(queued.tenant_id, shared)
+      shared.state.beginUnit()
+      this.#writer.step('SAVEPOINT unit')
+      try {
+        const value = await queued.unit(tx)
+        if (needed.length > 0) await Promise.all(needed)
+        this.#writer.step('RELEASE unit')
+        done.push({ ...queued, value, after })
+      } catch (error) {
+        // SQLITE_FULL and I/O errors end the whole transaction, not this unit.
+        if (sqliteFault(error) || !this.#writer.inTransaction) throw error
+        // What still runs would write behind the rollback, into the batch.
+        await Promise.allSettled(needed)
+        this.#writer.step('ROLLBACK TO unit')
+        this.#writer.step('RELEASE unit')
+        shared.state.undoUnit()
+        queued.reject(error)
+      }
+    }
+    return done
+  }
+
+  async #flush(shared: Batch): Promise<void> {
+    for (const { slot, tenant_id, value } of shared.state.entries()) {
+      const { tx, needed } = SqliteTx.open(tenant_id, shared)
+      await slot.flush(tx, value)
+      await Promise.all(needed)
+    }
+  }
+
+  #announce(done: readonly DoneUnit[], state: BatchState): void {
+    for (const { slot, tenant_id, value } of state.entries()) slot.committed?.(tenant_id, value)
+    for (const { after } of done) for (const act of after) act()
+    for (const { resolve, value } of done) resolve(value)
+    this.#onCommit()
+  }
+
+  #abandon(batch: readonly QueuedUnit[], error: unknown): void {
+    if (this.#writer.inTransaction) this.#writer.step('ROLLBACK')
+    for (const { reject } of batch) reject(asRefusal(error))
+  }
+
+  #borrow(): Promise<SqliteConnection> | SqliteConnection {
+    const free = this.#readers.pop()
+    if (free) return free
+    return new Promise((resolve) => this.#waitingReads.push(resolve))
+  }
+
+  #giveBack(connection: SqliteConnection): void {
+    const waiting = this.#waitingReads.shift()
+    if (waiting) waiting(connection)
+    else this.#readers.push(connection)
+  }
+}

@@ -1,0 +1,95 @@
+// TenantDb and Tx on a SQLite connection.
+
+import type { Clock } from '../../clock.ts'
+import { Refusal } from '../../refusal.ts'
+import type { BatchState } from '../batch-state.ts'
+import type { Statement } from '../statement.ts'
+import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
+import { type SqliteConnection, sqliteFault } from './connection.ts'
+
+// Queries run synchronously underneath; the promises only keep slices engine-neutral.
+
+export class SqliteTenantDb implements TenantDb {
+  readonly tenant_id: string
+  protected readonly connection: SqliteConnection
+
+  constructor(tenant_id: string, connection: SqliteConnection) {
+    this.tenant_id = tenant_id
+    this.connection = connection
+  }
+
+  async all<O>(query: Query<O>): Promise<O[]> {
+    const { sql, parameters } = query.compile()
+    return this.connection.all(sql, parameters) as O[]
+  }
+
+  async first<O>(query: Query<O>): Promise<O | undefined> {
+    const { sql, parameters } = query.compile()
+    return this.connection.get(sql, parameters) as O | undefined
+  }
+
+  async allOf<P, O>(statement: Statement<P, O>, params: P): Promise<O[]> {
+    return this.connection.all(statement.sql, statement.bind(this.tenant_id, params)) as O[]
+  }
+
+  async firstOf<P, O>(statement: Statement<P, O>, params: P): Promise<O | undefined> {
+    const values = statement.bind(this.tenant_id, params)
+    return this.connection.get(statement.sql, values) as O | undefined
+  }
+}
+
+/** What the units of one commit share. */
+export interface Batch {
+  readonly connection: SqliteConnection
+  readonly clock: Clock
+  readonly state: BatchState
+}
+
+export class SqliteTx extends SqliteTenantDb {
+  readonly shared: SharedState
+  readonly #after: (() => void)[] = []
+  readonly #needed: Promise<unknown>[] = []
+  readonly #clock: Clock
+
+  private constructor(tenant_id: string, batch: Batch) {
+    super(tenant_id, batch.connection)
+    this.shared = batch.state.of(tenant_id)
+    this.#clock = batch.clock
+  }
+
+  static open(tenant_id: string, batch: Batch) {
+    const tx = new SqliteTx(tenant_id, batch)
+    return { tx: asTx(tx), after: tx.#after, needed: tx.#needed }
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  async run(query: Query<unknown>): Promise<number> {
+    const { sql, parameters } = query.compile()
+    return this.connection.run(sql, parameters)
+  }
+
+  async runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number> {
+    return this.connection.run(statement.sql, statement.bind(this.tenant_id, params))
+  }
+
+  needs(done: Promise<unknown>): void {
+    // Waited for at the end of the unit, unless it fails before.
+    done.catch(() => {})
+    this.#needed.push(done)
+  }
+
+  afterCommit(act: () => void): void {
+    this.#after.push(act)
+  }
+}
+
+/** What a caller is told when the disk failed: nothing of the batch was kept. */
+export function asRefusal(error: unknown): unknown {
+  const fault = sqliteFault(error)
+  if (fault === 'full') return new Refusal('storage_full', undefined, { retry_after_s: 30 })
+  if (fault === 'io') return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  return error
+}

@@ -1,0 +1,53 @@
+// For looking only: one connection whose reads all see the snapshot last taken.
+
+import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
+import type { TenantDb } from '../tenant-db.ts'
+import { SqliteConnection } from './connection.ts'
+import { SqliteTenantDb } from './handle.ts'
+
+export interface Snapshots extends Database {
+  /** What is read from now on is the data as it is committed at this moment. */
+  takeSnapshot(): Promise<void>
+  /** Lets the service clean up behind the snapshot again. */
+  release(): Promise<void>
+}
+
+/** What `transact` is here. */
+export const readOnly = (): Promise<never> =>
+  Promise.reject(new Error('the data is open for reading only'))
+
+export class SqliteSnapshots implements Snapshots {
+  readonly source: DatabaseSource
+  readonly shared = false
+  readonly #connection: SqliteConnection
+  readonly transact = readOnly
+
+  constructor(path: string) {
+    this.source = { engine: 'sqlite', path }
+    this.#connection = new SqliteConnection(path, 'read')
+  }
+
+  async takeSnapshot(): Promise<void> {
+    await this.release()
+    this.#connection.step('BEGIN')
+    // SQLite fixes the snapshot at the first read, not at BEGIN.
+    this.#connection.get('select name from migrations limit 1', [])
+  }
+
+  async release(): Promise<void> {
+    if (this.#connection.inTransaction) this.#connection.step('COMMIT')
+  }
+
+  read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
+    return query(new SqliteTenantDb(tenant_id, this.#connection))
+  }
+
+  stats(): DatabaseStats {
+    return { engine: 'sqlite', commits: 0, units: 0, queued: 0 }
+  }
+
+  async close(): Promise<void> {
+    await this.release()
+    this.#connection.close()
+  }
+}

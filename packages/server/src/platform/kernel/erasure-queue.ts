@@ -1,0 +1,99 @@
+// Erasures, scrubs and redactions of a tenant run one after another: each is planned from what the
+// one before it left.
+//
+// A lease decides which process runs the next one, and a process can lose a lease without knowing:
+// it stands still for a minute, another one starts, and the first continues. So the lease only
+// orders the work, and two checks that depend on no clock make it safe. Each erasure takes a
+// fencing number from the keyring's ledger (`takeTurn`), and the ledger accepts entries only with
+// the newest number: a plan made under an older one is refused. And units of work that hide or show
+// a memory begin with `requireErasureLease`: they fail once another process has the lease.
+// Everything else follows from ledger rows and does nothing when it is done twice.
+
+import { keyedQueue } from '../concurrency.ts'
+import type { Tx } from '../db/tenant-db.ts'
+import type { FencingToken, LedgerEntry, NewLedgerEntry } from '../keys/keyring.ts'
+import { KeyringError } from '../keys/keyring-error.ts'
+import { type Kernel, perKernel } from './kernel.ts'
+import {
+  assertLeased,
+  leaseLostRefusal,
+  listExpiredLeases,
+  requireLease,
+  runUnderLease,
+} from './leases.ts'
+
+const PREFIX = 'erasure/'
+
+const queue = perKernel(keyedQueue)
+
+/** Fencing numbers of the erasures that this process runs, by tenant. */
+const numbers = perKernel(() => new Map<string, FencingToken>())
+
+/**
+ * Runs `act` once every earlier erasure of the tenant has ended, whether it failed or not: those of
+ * this process in the order of the calls, those of other processes by a lease. Calls do not nest.
+ */
+export async function runErasure<T>(
+  kernel: Kernel,
+  tenant_id: string,
+  act: () => Promise<T>,
+): Promise<T> {
+  const numbered = () => withNumber(kernel, tenant_id, act)
+  return queue(kernel).run(tenant_id, () =>
+    runUnderLease(kernel, `${PREFIX}${tenant_id}`, numbered),
+  )
+}
+
+// Before anything is read: all that earlier erasures requested is visible, and nothing is added.
+async function withNumber<T>(kernel: Kernel, tenant_id: string, act: () => Promise<T>): Promise<T> {
+  await takeNumber(kernel, tenant_id)
+  try {
+    return await act()
+  } finally {
+    numbers(kernel).delete(tenant_id)
+  }
+}
+
+async function takeNumber(kernel: Kernel, tenant_id: string): Promise<void> {
+  numbers(kernel).set(tenant_id, await kernel.keyring.ledger.issueFencingToken(tenant_id))
+}
+
+/**
+ * Records erasures in the ledger: from here they can only be finished. Refuses `unavailable` when
+ * another process has, or may have, the lease by now; then nothing is recorded.
+ */
+export async function requestErasures(
+  kernel: Kernel,
+  tenant_id: string,
+  entries: readonly NewLedgerEntry[],
+): Promise<LedgerEntry[]> {
+  const turn = numbers(kernel).get(tenant_id)
+  if (!turn) throw new Error('an erasure was requested outside runErasure')
+  assertLeased(kernel, `${PREFIX}${tenant_id}`)
+  try {
+    return await kernel.keyring.ledger.request(entries, turn)
+  } catch (error) {
+    if (error instanceof KeyringError && error.code === 'stale_fencing_token')
+      throw leaseLostRefusal()
+    throw error
+  }
+}
+
+/** Refuses `unavailable` in a unit of work that comes after the end of its erasure's lease. */
+export const requireErasureLease = (kernel: Kernel, tx: Tx): Promise<void> =>
+  requireLease(kernel, tx, `${PREFIX}${tx.tenant_id}`)
+
+/**
+ * Takes a new fencing number after a request without a reply: the ledger then shows whether the
+ * request was recorded, and takes it no more. Refuses `unavailable` when the lease is lost.
+ */
+export async function renewFencingNumber(kernel: Kernel, tenant_id: string): Promise<void> {
+  // An erasure that lost its lease must not fence off the one that followed it.
+  await kernel.db.transact(tenant_id, (tx) => requireErasureLease(kernel, tx))
+  await takeNumber(kernel, tenant_id)
+}
+
+/** Tenants whose erasure a process left when it ended: it must be finished or undone. */
+export async function listAbandonedErasures(kernel: Kernel): Promise<string[]> {
+  return (await listExpiredLeases(kernel, PREFIX)).map((name) => name.slice(PREFIX.length))
+}

@@ -1,0 +1,63 @@
+// What every slice stands on, made once per process by the composition root.
+
+import type { Clock } from '../clock.ts'
+import type { Database } from '../db/database.ts'
+import type { Embedders } from '../embed/embedders.ts'
+import type { Ids } from '../ids.ts'
+import type { JobPause, JobQueue } from '../jobs/queue.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import type { Logger } from '../logger.ts'
+import type { Tokenizer, TokenizerName } from '../tokens/tokenizer.ts'
+
+interface KernelSettings {
+  /** Origin of checkpoints, without tenant. */
+  readonly origin: string
+  readonly version: string
+  readonly auth: 'local' | 'required'
+  readonly default_tokenizer: TokenizerName
+  readonly index_bytes_max: number
+  readonly index_wait_ms: number
+  /** A process that ends without giving a lease back, of work or of a job, holds it this long. */
+  readonly lease_ms: number
+}
+
+export interface Kernel {
+  readonly settings: KernelSettings
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly db: Database
+  readonly keyring: Keyring
+  readonly jobs: JobQueue
+  readonly embedders: Embedders
+  tokenizer(name: TokenizerName): Promise<Tokenizer>
+  /** A named point that crash tests stop at; does nothing in service. */
+  step(name: string): void | Promise<void>
+}
+
+/**
+ * State a slice keeps in memory for one kernel (an index, a cache), made on first use.
+ * Two kernels in one process, as in tests, never share it.
+ */
+export function perKernel<T>(make: (kernel: Kernel) => T): (kernel: Kernel) => T {
+  const made = new WeakMap<Kernel, T>()
+  return (kernel) => {
+    const known = made.get(kernel)
+    if (known !== undefined) return known
+    const fresh = make(kernel)
+    made.set(kernel, fresh)
+    return fresh
+  }
+}
+
+/** In milliseconds; less in tests. */
+export const jobChunkLength: (kernel: Kernel) => { ms: number } = perKernel(() => ({ ms: 2_000 }))
+
+/** After every job that is due by now. */
+export const NEXT_CHUNK: JobPause = { again_ms: 0 }
+
+/** Whether the chunk is over; asked after each batch, so that a chunk has at least one. */
+export function beginJobChunk(kernel: Kernel): () => boolean {
+  const ends = performance.now() + jobChunkLength(kernel).ms
+  return () => performance.now() >= ends
+}

@@ -1,0 +1,242 @@
+// Work that only one process may do at a time, among all that serve one database.
+
+import { PLATFORM } from '../db/database.ts'
+import {
+  claimLease,
+  databaseClock,
+  dropLease,
+  extendLease,
+  findHolder,
+  listExpired,
+  lockLease,
+} from '../db/leases.sql.ts'
+import type { Tx } from '../db/tenant-db.ts'
+import { Refusal } from '../refusal.ts'
+import { type Kernel, perKernel } from './kernel.ts'
+
+/** Renewals within the period of a lease. */
+const RENEWALS = 3
+/** Poll interval of the request that is queued first; that of the others grows to the maximum. */
+const POLL_MS = 20
+const POLL_MAX_MS = 200
+const RELEASE_RETRY_MS = 500
+/** A queued request that does not poll for this long loses its place. */
+const QUEUED_US = 5_000_000
+
+/** One acquisition: `holder` is new each time, so a late release never ends another's lease. */
+interface LeaseRequest {
+  readonly name: string
+  readonly holder: string
+}
+
+/** `queued`: it gets the lease when it is free; `busy`: another request is queued before it. */
+type LeaseClaim = 'acquired' | 'queued' | 'busy'
+
+type Claim = (kernel: Kernel, tx: Tx, request: LeaseRequest) => Promise<LeaseClaim>
+
+/**
+ * Runs `act` while this process holds the lease, or returns false when another has it. On data
+ * that only this process serves no lease is needed.
+ */
+export async function runIfLeaseFree(
+  kernel: Kernel,
+  name: string,
+  act: () => Promise<void>,
+): Promise<boolean> {
+  if (!kernel.db.shared) {
+    await act()
+    return true
+  }
+  const request = { name, holder: kernel.ids.hex(12) }
+  const since = performance.now()
+  if ((await tryClaim(kernel, request, claim)) !== 'acquired') return false
+  await runAndRelease(kernel, request, { act, since })
+  return true
+}
+
+/**
+ * Runs `act` when the lease is free; refuses `unavailable` after `wait_ms` (default: a minute). One
+ * of the waiting requests is queued first, also before a process that releases and wants it again.
+ */
+export async function runUnderLease<T>(
+  kernel: Kernel,
+  name: string,
+  act: () => Promise<T>,
+  { wait_ms = 60_000 }: { wait_ms?: number } = {},
+): Promise<T> {
+  if (!kernel.db.shared) return act()
+  const request = { name, holder: kernel.ids.hex(12) }
+  const deadline = performance.now() + wait_ms
+  for (let pause = POLL_MS; ; ) {
+    const since = performance.now()
+    const claimed = await tryClaim(kernel, request, claimInOrder)
+    if (claimed === 'acquired') return runAndRelease(kernel, request, { act, since })
+    if (performance.now() > deadline) throw leaseLostRefusal()
+    pause = claimed === 'queued' ? POLL_MS : Math.min(pause * 2, POLL_MAX_MS)
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
+}
+
+/**
+ * Runs `act` if its last run, in any process, is `period_us` ago or more. After a failure it is due
+ * at once. For work in a shared database only.
+ */
+export async function runIfDue(
+  kernel: Kernel,
+  name: string,
+  { period_us, act }: { period_us: number; act: () => Promise<void> },
+): Promise<boolean> {
+  // A lease that nobody renews: it is free again once the period is over.
+  const holder = kernel.ids.hex(12)
+  const request = { name: `due/${name}`, holder }
+  const claimed = await kernel.db.transact(PLATFORM, async (tx) => {
+    const now_us = await databaseClock(tx)
+    return claimLease(tx, { ...request, now_us, until_us: now_us + period_us })
+  })
+  if (claimed === 0) return false
+  try {
+    await act()
+    return true
+  } catch (error) {
+    await kernel.db.transact(PLATFORM, (tx) => dropLease(tx, request.name, holder))
+    throw error
+  }
+}
+
+/** Names, with this prefix, of leases whose processes ended without releasing them. */
+export async function listExpiredLeases(kernel: Kernel, prefix: string): Promise<string[]> {
+  if (!kernel.db.shared) return []
+  const rows = await kernel.db.read(PLATFORM, async (db) =>
+    listExpired(db, prefix, await databaseClock(db)),
+  )
+  return rows.map(({ name }) => name)
+}
+
+async function tryClaim(
+  kernel: Kernel,
+  request: LeaseRequest,
+  claiming: Claim,
+): Promise<LeaseClaim> {
+  try {
+    return await kernel.db.transact(PLATFORM, (tx) => claiming(kernel, tx, request))
+  } catch (error) {
+    // It may have been acquired although the reply was lost.
+    releaseLater(kernel, request)
+    throw error
+  }
+}
+
+const claim: Claim = async (kernel, tx, request) =>
+  claimAt(kernel, tx, request, await databaseClock(tx))
+
+async function claimAt(
+  kernel: Kernel,
+  tx: Tx,
+  request: LeaseRequest,
+  now_us: number,
+): Promise<LeaseClaim> {
+  const until_us = now_us + leaseUs(kernel)
+  return (await claimLease(tx, { ...request, now_us, until_us })) === 1 ? 'acquired' : 'busy'
+}
+
+// Without a queue, a process that releases and acquires again would leave the others no chance.
+const claimInOrder: Claim = async (kernel, tx, request) => {
+  const now_us = await databaseClock(tx)
+  const queued = { name: `next/${request.name}`, holder: request.holder }
+  const first = await findHolder(tx, queued.name, now_us)
+  if (first !== null && first !== request.holder) return 'busy'
+  if ((await claimAt(kernel, tx, request, now_us)) === 'acquired') {
+    if (first !== null) await dropLease(tx, queued.name, queued.holder)
+    return 'acquired'
+  }
+  await claimLease(tx, { ...queued, now_us, until_us: now_us + QUEUED_US })
+  return 'queued'
+}
+
+interface AcquiredLease {
+  readonly holder: string
+  /** By `performance.now`; 0: another process is known to have acquired it. */
+  readonly until: number
+}
+
+/** The leases of this process, by name. */
+const acquiredLeases = perKernel(() => new Map<string, AcquiredLease>())
+
+/**
+ * Refuses `unavailable` when the lease may have expired: after a long standstill another process
+ * may do the same work. Costs nothing and is only an estimate: what must not happen under another's
+ * lease is done in a unit of work that begins with `requireLease`.
+ */
+export function assertLeased(kernel: Kernel, name: string): void {
+  if (!kernel.db.shared) return
+  const until = acquiredLeases(kernel).get(name)?.until ?? 0
+  const margin = kernel.settings.lease_ms / RENEWALS
+  if (performance.now() >= until - margin) throw leaseLostRefusal()
+}
+
+/**
+ * Refuses `unavailable` when another process has acquired the lease; otherwise none does before the
+ * unit of work has ended. Depends on no clock.
+ */
+export async function requireLease(kernel: Kernel, tx: Tx, name: string): Promise<void> {
+  if (!kernel.db.shared) return
+  const lease = acquiredLeases(kernel).get(name)
+  if (!lease || !(await lockLease(tx, name, lease.holder))) throw leaseLostRefusal()
+}
+
+/** The refusal where another process may have acquired the lease by now. */
+export const leaseLostRefusal = (): Refusal =>
+  new Refusal('unavailable', undefined, { retry_after_s: 5 })
+
+const leaseUs = (kernel: Kernel): number => kernel.settings.lease_ms * 1_000
+
+async function runAndRelease<T>(
+  kernel: Kernel,
+  request: LeaseRequest,
+  { act, since }: { act: () => Promise<T>; since: number },
+): Promise<T> {
+  const { lease_ms } = kernel.settings
+  const { name, holder } = request
+  const leases = acquiredLeases(kernel).set(name, { holder, until: since + lease_ms })
+  const renew = async () => {
+    const asked = performance.now()
+    const rows = await kernel.db.transact(PLATFORM, async (tx) => {
+      const until_us = (await databaseClock(tx)) + leaseUs(kernel)
+      return extendLease(tx, { ...request, until_us })
+    })
+    // A reply after the end says nothing about a later acquisition.
+    if (leases.get(name)?.holder !== holder) return
+    leases.set(name, { holder, until: rows === 1 ? asked + lease_ms : 0 })
+  }
+  const timer = setInterval(() => {
+    // A lease that cannot be renewed expires, and another process may acquire it.
+    renew().catch(() => kernel.logger.warn('lease.not_extended', {}))
+  }, lease_ms / RENEWALS)
+  try {
+    return await act()
+  } finally {
+    clearInterval(timer)
+    if (leases.get(name)?.holder === holder) leases.delete(name)
+    await release(kernel, request).catch(() => {
+      kernel.logger.warn('lease.not_dropped', {})
+      releaseLater(kernel, request)
+    })
+  }
+}
+
+const release = (kernel: Kernel, { name, holder }: LeaseRequest): Promise<number> =>
+  kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))
+
+/** Retries until it is released or has expired: other processes wait although no work is done. */
+function releaseLater(kernel: Kernel, request: LeaseRequest): void {
+  const deadline = performance.now() + kernel.settings.lease_ms
+  const again = () => {
+    const timer = setTimeout(() => {
+      release(kernel, request).catch(() => {
+        if (performance.now() < deadline) again()
+      })
+    }, RELEASE_RETRY_MS)
+    timer.unref()
+  }
+  again()
+}

@@ -1,0 +1,38 @@
+// SQL of record secrets: the highest number the data already uses.
+
+import { from, type TenantDb } from '../db/tenant-db.ts'
+
+const NEWEST_DECISIONS = 2_048
+
+/** Tables with an index of the numbers: all of their rows count. */
+const INDEXED = [
+  'stores',
+  'policies',
+  'records',
+  'approvals',
+  'approvers',
+  'cgr_decisions',
+  'cgr_rotations',
+  'cgr_attestations',
+  'reports',
+  'report_requests',
+  'subject_requests',
+] as const
+
+/**
+ * The highest record secret number among the newest decisions and all other records; 0: none.
+ * Numbers rise with the log, so that the newest decisions stand for all of them.
+ */
+export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
+  const newest = await db.all(
+    from(db, 'decisions').select('secret_no').orderBy('seq', 'desc').limit(NEWEST_DECISIONS),
+  )
+  let highest = newest.reduce((most, row) => Math.max(most, row.secret_no), 0)
+  for (const table of INDEXED) {
+    const found = await db.first(
+      from(db, table).select('secret_no').orderBy('secret_no', 'desc').limit(1),
+    )
+    highest = Math.max(highest, found?.secret_no ?? 0)
+  }
+  return highest
+}

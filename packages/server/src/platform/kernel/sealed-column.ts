@@ -1,0 +1,150 @@
+// Columns that hold sealed payloads: bound to their row, each row under a secret of its own.
+
+import type { KeyObject } from 'node:crypto'
+import { jsonBytes } from '../bytes.ts'
+import { open, SealError, seal } from '../keys/seal.ts'
+import type { Kernel } from './kernel.ts'
+import { recordSecrets } from './record-secrets.ts'
+
+/** How a payload becomes the bytes that are sealed. */
+interface PayloadFormat<P> {
+  encode(payload: P): Buffer
+  decode(bytes: Buffer): P
+}
+
+/** What opens was sealed by this service for the same row, so it is not validated again. */
+export const jsonPayload = <P>(): PayloadFormat<P> => ({
+  encode: jsonBytes,
+  decode: (bytes): P => JSON.parse(bytes.toString()),
+})
+
+export const textPayload: PayloadFormat<string> = {
+  encode: (text) => Buffer.from(text),
+  decode: (bytes) => bytes.toString(),
+}
+
+interface ColumnSpec<R, P> {
+  /** Part of the sealed bytes, and different for each column. */
+  readonly domain: string
+  /** Identifies the row: no sealed row can stand in for another. Part of the sealed bytes. */
+  readonly ids: (tenant_id: string, row: R) => readonly (string | number)[]
+  readonly payload: PayloadFormat<P>
+}
+
+/** The members every row with a sealed column has. */
+interface SealedMembers {
+  /** Number of the record secret that it is sealed under. */
+  readonly secret_no: number
+  /** Null: nothing is sealed in it. */
+  readonly sealed: Uint8Array | null
+}
+
+/** What identifies the key of a new row, and the key. */
+interface NewKey {
+  readonly secret_no: number
+  readonly key: KeyObject
+}
+
+type KeyringOf = Pick<Kernel, 'keyring'>
+
+/** `R`: the members of a row that identify it; `P`: what is sealed in it. */
+export class SealedColumn<R, P> {
+  readonly #spec: ColumnSpec<R, P>
+
+  constructor(spec: ColumnSpec<R, P>) {
+    this.#spec = spec
+  }
+
+  seal(key: KeyObject, tenant_id: string, row: R, payload: P): Buffer {
+    const plaintext = this.#spec.payload.encode(payload)
+    const sealed = seal(key, this.#associatedData(tenant_id, row), plaintext)
+    plaintext.fill(0)
+    return sealed
+  }
+
+  /** Throws SealError: sealed under another key, for another row, or changed. */
+  open(key: KeyObject, tenant_id: string, row: R, sealed: Uint8Array): P {
+    const plaintext = open(key, this.#associatedData(tenant_id, row), sealed)
+    const payload = this.#spec.payload.decode(plaintext)
+    plaintext.fill(0)
+    return payload
+  }
+
+  /** Under a new record secret. */
+  async sealNew(
+    kernel: Kernel,
+    tenant_id: string,
+    row: R,
+    payload: P,
+  ): Promise<{ readonly secret_no: number; readonly sealed: Buffer }> {
+    const { secret_no, key } = await newKey(kernel, tenant_id)
+    return { secret_no, sealed: this.seal(key, tenant_id, row, payload) }
+  }
+
+  /** Under the secret that the row has; null: the secret is destroyed. */
+  async sealAgain(
+    kernel: KeyringOf,
+    tenant_id: string,
+    row: R & Pick<SealedMembers, 'secret_no'>,
+    payload: P,
+  ): Promise<Buffer | null> {
+    const key = (await loadKeys(kernel, tenant_id, [row.secret_no])).get(row.secret_no)
+    return key ? this.seal(key, tenant_id, row, payload) : null
+  }
+
+  /** In the order of `rows`; null where nothing is sealed or nothing that opens. */
+  async openAll(
+    kernel: KeyringOf,
+    tenant_id: string,
+    rows: readonly (R & SealedMembers)[],
+  ): Promise<(P | null)[]> {
+    if (rows.length === 0) return []
+    const numbers = rows.map(({ secret_no }) => secret_no)
+    const keys = await loadKeys(kernel, tenant_id, numbers)
+    return rows.map((row) => {
+      const key = keys.get(row.secret_no)
+      return key && row.sealed ? this.#tryOpen(key, tenant_id, row, row.sealed) : null
+    })
+  }
+
+  #tryOpen(key: KeyObject, tenant_id: string, row: R, sealed: Uint8Array): P | null {
+    try {
+      return this.open(key, tenant_id, row, sealed)
+    } catch (error) {
+      if (error instanceof SealError) return null
+      throw error
+    }
+  }
+
+  #associatedData(tenant_id: string, row: R): Buffer {
+    return jsonBytes([this.#spec.domain, ...this.#spec.ids(tenant_id, row)])
+  }
+}
+
+export const sealedColumn = <R, P>(spec: ColumnSpec<R, P>): SealedColumn<R, P> =>
+  new SealedColumn(spec)
+
+/** The key of a new row: all its columns are sealed under it. */
+export async function newKey(kernel: Kernel, tenant_id: string): Promise<NewKey> {
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
+  const key = keys.factKey(secret)
+  secret.fill(0)
+  return { secret_no, key }
+}
+
+/** The keys of rows by the numbers of their secrets, without those that are destroyed. */
+export async function loadKeys(
+  { keyring }: KeyringOf,
+  tenant_id: string,
+  numbers: readonly number[],
+): Promise<Map<number, KeyObject>> {
+  const secrets = await keyring.secrets(tenant_id, 'decision', [...new Set(numbers)])
+  const keys = new Map<number, KeyObject>()
+  for (const [number, secret] of secrets) {
+    if (!secret) continue
+    keys.set(number, (await keyring.tenant(tenant_id)).factKey(secret))
+    secret.fill(0)
+  }
+  return keys
+}

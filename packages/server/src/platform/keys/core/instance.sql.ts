@@ -1,0 +1,91 @@
+// The one row about the keyring itself: its id, its own wrapped keys, the first day with a key.
+
+import { randomBytes } from 'node:crypto'
+import { KeyringError } from '../keyring-error.ts'
+import { KEY_BYTES, type MasterHolder, type MasterRotation, opens, unwrap, wrap } from '../wrap.ts'
+import type { KeyringQueries, KeyringTx } from './database.ts'
+import type { KeyringTables } from './tables.ts'
+
+export type InstanceRow = Readonly<Omit<KeyringTables['instance'], 'singleton' | 'slots_end'>>
+
+/** The row of a new keyring. */
+export function newInstance({ key }: MasterHolder): InstanceRow {
+  const owner = randomBytes(16).toString('hex')
+  return {
+    instance_id: owner,
+    master_check: wrap(key, { kind: 'master-check', owner }, randomBytes(KEY_BYTES)),
+    mac_root: wrap(key, { kind: 'mac-root', owner }, randomBytes(KEY_BYTES)),
+    day_floor: 0,
+  }
+}
+
+/** false: there is a row already. */
+export async function insertInstance(
+  tx: KeyringTx,
+  row: InstanceRow & { slots_end?: number },
+): Promise<boolean> {
+  const query = tx.tables.insertInto('instance').values({ singleton: 1, ...row })
+  return (await tx.run(query.onConflict((on) => on.doNothing()))) > 0
+}
+
+const selectInstance = (db: KeyringQueries) =>
+  db.tables.selectFrom('instance').select(['instance_id', 'master_check', 'mac_root', 'day_floor'])
+
+export async function findInstance(db: KeyringQueries): Promise<InstanceRow | undefined> {
+  return db.first(selectInstance(db))
+}
+
+/** The row, which must be there; `wrong_master_key` when it was made under another key. */
+export async function requireInstance(
+  db: KeyringQueries,
+  master: MasterHolder,
+): Promise<InstanceRow> {
+  return requireMaster(await findInstance(db), master)
+}
+
+/**
+ * Holds off a rotation of the master key until the transaction ends: what it wraps is wrapped
+ * under the current key. `wrong_master_key` when another process has rotated it.
+ */
+export async function shareInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
+  return requireMaster(await tx.first(selectInstance(tx).forShare()), master)
+}
+
+/** The same, for one transaction at a time. */
+export async function lockInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
+  return requireMaster(await tx.first(selectInstance(tx).forUpdate()), master)
+}
+
+/** Raises the floor to `day`; it never falls. */
+export async function updateDayFloor(tx: KeyringTx, day: number): Promise<void> {
+  await tx.run(
+    tx.tables.updateTable('instance').set({ day_floor: day }).where('day_floor', '<', day),
+  )
+}
+
+export async function updateInstanceKeys(
+  tx: KeyringTx,
+  keys: Pick<InstanceRow, 'master_check' | 'mac_root'>,
+): Promise<void> {
+  const { master_check, mac_root } = keys
+  await tx.run(tx.tables.updateTable('instance').set({ master_check, mac_root }))
+}
+
+/** The instance's own keys under the next master key. */
+export function rewrapInstance(row: InstanceRow, { from, next }: MasterRotation): InstanceRow {
+  const { instance_id: owner } = row
+  const rewrap = (kind: 'master-check' | 'mac-root', wrapped: Uint8Array) =>
+    wrap(next.key, { kind, owner }, unwrap(from.key, { kind, owner }, wrapped))
+  return {
+    ...row,
+    master_check: rewrap('master-check', row.master_check),
+    mac_root: rewrap('mac-root', row.mac_root),
+  }
+}
+
+function requireMaster(row: InstanceRow | undefined, master: MasterHolder): InstanceRow {
+  if (!row) throw new KeyringError('keyring_damaged', 'the keyring has no instance row')
+  const check = { kind: 'master-check', owner: row.instance_id } as const
+  if (opens(master.key, check, row.master_check)) return row
+  throw new KeyringError('wrong_master_key', 'the master key is not the one of this keyring')
+}

@@ -1,0 +1,137 @@
+// Recovery at a start: tenants that need nothing cost one query for all of them, and a memory whose
+// erasure is undone gets the vector that it missed.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PLATFORM } from '../../platform/db/database.ts'
+import { runErasure } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { SERVICE_DIMENSIONS, startEmbeddingServer } from '../../testing/embedding-server.ts'
+import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { openTwoKernels } from '../../testing/two-kernels.ts'
+import { rollEpoch } from '../gcrumbs/index.ts'
+import { markErasing } from '../memory/index.ts'
+import { ensureTenant } from '../tenants/index.ts'
+import { unmarkUnrequested } from './prepare.ts'
+import {
+  listTenantsToReconcile,
+  listTenantsWithOpenErasures,
+  reconcileErasures,
+} from './recover.ts'
+
+const TENANTS = ['t1', 't2', 't3', 't4', 't5']
+
+/** The kernel, which counts reads of single tenants. */
+function counting(kernel: Kernel): { kernel: Kernel; looks: () => number } {
+  let looks = 0
+  const read: Kernel['db']['read'] = (tenant_id, look) => {
+    if (tenant_id !== PLATFORM) looks += 1
+    return kernel.db.read(tenant_id, look)
+  }
+  const db = new Proxy(kernel.db, {
+    get: (target, key) => {
+      if (key === 'read') return read
+      const value = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { kernel: { ...kernel, db }, looks: () => looks }
+}
+
+test('a start takes no lease and no query of its own for tenants that need nothing', async (t) => {
+  const [{ kernel }] = await openTwoKernels(t)
+  for (const tenant_id of TENANTS) {
+    await ensureTenant(kernel, { tenant_id })
+    await rollEpoch(kernel, tenant_id)
+  }
+  const { kernel: counted, looks } = counting(kernel)
+  const { commits } = kernel.db.stats()
+  await reconcileErasures(counted)
+  assert.deepEqual([kernel.db.stats().commits, looks()], [commits, 0])
+})
+
+test('a tenant whose log is behind its checkpoint is found among the others', async (t) => {
+  const [{ kernel }] = await openTwoKernels(t)
+  for (const tenant_id of TENANTS) {
+    await ensureTenant(kernel, { tenant_id })
+    await rollEpoch(kernel, tenant_id)
+  }
+  assert.deepEqual(await listTenantsToReconcile(kernel), [])
+  const last = await kernel.keyring.checkpoints.last('t3')
+  assert.ok(last)
+  const { tree_size, epoch_number } = last
+  const ahead = { ...last, tree_size: tree_size + 1, epoch_number: epoch_number + 1 }
+  await kernel.keyring.checkpoints.save('t3', ahead)
+  assert.deepEqual(
+    [await listTenantsToReconcile(kernel), await listTenantsWithOpenErasures(kernel)],
+    [['t3'], []],
+  )
+})
+
+const FACTS = 150
+
+async function withScene(
+  step: (name: string) => Promise<void>,
+  act: (scene: Scene, refs: readonly number[]) => Promise<void>,
+): Promise<void> {
+  const { url, stop } = await startEmbeddingServer()
+  const http = { url, model: 'm', key: null, dimensions: SERVICE_DIMENSIONS, timeout_ms: 2_000 }
+  const config = { embedder: { default_name: 'static' as const, http, onnx: null } }
+  const scene = await openScene({ config, step })
+  try {
+    const items = Array.from({ length: FACTS }, (_, i) => ({ content: `memory number ${i}` }))
+    const path = `/v1/stores/${scene.store_id}/write_batch`
+    const { body } = await scene.api('POST', path, { items })
+    await act(scene, body.refs)
+  } finally {
+    await scene.stop()
+    await stop()
+  }
+}
+
+const unmark = ({ service: { kernel }, tenant_id }: Scene, ref: number) =>
+  runErasure(kernel, tenant_id, () => unmarkUnrequested(kernel, tenant_id, [ref]))
+
+/** Hides a memory, changes the embedder, and shows it again when `at` is reached. */
+async function assertMadeUpFor(at: 'reembed:stored' | 'ended'): Promise<void> {
+  let act = async () => {}
+  let shown = 0
+  const step = async (name: string) => {
+    if (name !== at || shown > 0) return
+    shown += 1
+    await act()
+  }
+  await withScene(step, async (scene, refs) => {
+    const { kernel } = scene.service
+    const [, , , ref = 0] = refs
+    act = () => unmark(scene, ref)
+    await kernel.db.transact(scene.tenant_id, (tx) => markErasing(tx, [ref]))
+    await scene.api('POST', `/v1/stores/${scene.store_id}/reembed`, { embedder: 'http' })
+    await kernel.jobs.idle()
+    await step('ended')
+    await kernel.jobs.idle()
+    assert.equal(shown, 1)
+    const { body } = await scene.api('GET', `/v1/stores/${scene.store_id}/stats`)
+    assert.deepEqual(body.vectors, { space: 'http:m/1/256', embedded: FACTS, missing: 0 })
+  })
+}
+
+test('a memory shown again while the others are embedded gets its vector', () =>
+  assertMadeUpFor('reembed:stored'))
+
+test('a memory shown again after the others were embedded gets its vector', () =>
+  assertMadeUpFor('ended'))
+
+test('a memory shown again with a current vector starts no job', async (t) => {
+  await withScene(
+    async () => {},
+    async (scene, refs) => {
+      const { kernel } = scene.service
+      const [, ref = 0] = refs
+      await kernel.db.transact(scene.tenant_id, (tx) => markErasing(tx, [ref]))
+      const { mock } = t.mock.method(kernel.jobs, 'enqueue')
+      await unmark(scene, ref)
+      assert.equal(mock.callCount(), 0)
+    },
+  )
+})

@@ -1,0 +1,99 @@
+// The operations that every registry has: stats, list, get, approve and reject.
+
+import { limits } from '@custos/contract'
+import type { JsonObject } from '@custos/proof'
+import type { Call } from '../../platform/kernel/call.ts'
+import { type PageQuery, pageOf } from '../../platform/page.ts'
+import { answerWaiting, idMember } from './answers.ts'
+import { type ApprovalDecision, applyDecision } from './apply-decision.ts'
+import { findRecord, listRecords } from './find-records.ts'
+import type { OpenRecord } from './open-record.ts'
+import { countByStatus } from './records.sql.ts'
+import type { Registry, RegistryIdentity } from './registry.ts'
+
+/** How a registry shows its records. */
+export interface RegistryView<Id extends string, Key extends string, Shown, Listed> {
+  /** The name of a record's id, in paths and answers. */
+  readonly id: Id
+  /** The member of a list's answer that holds the records. */
+  readonly listKey: Key
+  show(record: OpenRecord, tenant_id: string): Shown
+  /** In a list: without what would make a page too large. */
+  showListed(record: OpenRecord, tenant_id: string): Listed
+}
+
+interface RecordInput<Id extends string> {
+  readonly params: { readonly [P in Id]: string }
+}
+
+interface DecisionInput<Id extends string> extends RecordInput<Id> {
+  readonly body: { readonly approver: string; readonly reason?: string | undefined }
+}
+
+/** Refuses where the registry has no such record. */
+export const loadRecord = async (
+  call: Call,
+  { kind, not_found }: RegistryIdentity,
+  record_id: string,
+): Promise<OpenRecord> =>
+  (await findRecord(call.kernel, call.tenant_id, { kind, record_id })) ?? call.refuse(not_found)
+
+/** For a registry whose records never wait. */
+export function registryReads<Id extends string, Key extends string, Shown, Listed>(
+  registry: RegistryIdentity,
+  { id, listKey, show, showListed }: RegistryView<Id, Key, Shown, Listed>,
+) {
+  const { kind } = registry
+  return {
+    stats: (call: Call) => call.read((db) => countByStatus(db, kind)),
+
+    async list({ kernel, tenant_id }: Call, { query }: { readonly query: PageQuery }) {
+      const page = pageOf(query, limits.records_page.default)
+      const shown = await listRecords(kernel, tenant_id, { kind, page }, (record) =>
+        showListed(record, tenant_id),
+      )
+      return page.envelope(listKey, shown)
+    },
+
+    get: async (call: Call, { params }: RecordInput<Id>): Promise<Shown> =>
+      show(await loadRecord(call, registry, params[id]), call.tenant_id),
+  }
+}
+
+export function registryHandlers<Q extends JsonObject, Id extends string, K extends string, S, L>(
+  registry: Registry<Q>,
+  view: RegistryView<Id, K, S, L>,
+) {
+  const { id, show } = view
+  const decide = (
+    call: Call,
+    { params, body }: DecisionInput<Id>,
+    decision: ApprovalDecision['decision'],
+  ): Promise<OpenRecord> => {
+    // By name: no other member of the body may become a part of the decision.
+    const { approver, reason } = body
+    return applyDecision(call, registry, params[id], { decision, approver, reason })
+  }
+  return {
+    ...registryReads(registry, view),
+
+    approve: async (call: Call, input: DecisionInput<Id>): Promise<S> =>
+      show(await decide(call, input, 'approve'), call.tenant_id),
+
+    async reject(call: Call, input: DecisionInput<Id>) {
+      const { row } = await decide(call, input, 'deny')
+      const { approver } = input.body
+      return { ...idMember(id, row.record_id), status: 'denied' as const, approver }
+    },
+  }
+}
+
+/** The answer to a proposal: the record as it is shown, or 202 while it waits. */
+export const answerProposal = async <Id extends string, K extends string, S, L>(
+  { kernel, tenant_id }: Call,
+  record: OpenRecord,
+  { id, show }: RegistryView<Id, K, S, L>,
+) =>
+  record.row.status === 'waiting_hitl'
+    ? answerWaiting(kernel, tenant_id, record, id)
+    : show(record, tenant_id)

@@ -1,0 +1,120 @@
+// The operations of actions beyond those that every registry has.
+
+import type { worldModel as contract } from '@custos/contract'
+import { canonicalize, isObject, type JsonObject, schemaDigest, type Verdict } from '@custos/proof'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import {
+  answerProposal,
+  checksOf,
+  countByStatus,
+  findEarlierAnswer,
+  loadRecord,
+  type OpenRecord,
+  proposeRecord,
+  recordRefusal,
+  type TenantRecords,
+  verifyDocument,
+} from '../records/index.ts'
+import { actionRegistry, actionView, showAction, trustRefusal } from './action-registry.ts'
+import { assertFits, normalizeAction, tierProblem } from './action-request.ts'
+import { findType, findVersion, listTitles, type OpenType } from './find-types.ts'
+
+/** POST /v1/world-model/actions/invoke: type, trust, parameters, policies, a signed record. */
+export const invoke: Handler<typeof contract.invoke> = async (call, { body }) => {
+  const { kernel, tenant_id, principal } = call
+  // A retry gets the first answer, whatever the types are now.
+  const before = await findEarlierAnswer(call, actionRegistry)
+  if (before) return answerProposal(call, before, actionView)
+  const named = { kind: 'action', name: body.action_name } as const
+  const type = await findType(kernel, tenant_id, named)
+  if (!type) return call.refuse('type_not_found')
+  const request = normalizeAction(kernel, body, type)
+
+  const reason = tierProblem(request, principal.max_trust_tier ?? null)
+  if (reason !== null) {
+    const { row } = await recordRefusal(call, actionRegistry, request, {
+      code: 'trust_tier',
+      reason,
+    })
+    throw trustRefusal(reason, row.record_id)
+  }
+
+  await assertFits(call, request, type)
+
+  const record = await proposeRecord(call, actionRegistry, request)
+  return answerProposal(call, record, actionView)
+}
+
+export const actionStats: Handler<typeof contract.action_stats> = async (call) => {
+  const types: Record<string, number> = {}
+  for (const { kind } of await listTitles(call.kernel, call.tenant_id))
+    types[kind] = (types[kind] ?? 0) + 1
+  return { types, actions: await call.read((db) => countByStatus(db, 'action')) }
+}
+
+/** GET /v1/world-model/actions/{action_id}/verify */
+export const verifyAction: Handler<typeof contract.verify_action> = async (call, { params }) => {
+  const record = await loadRecord(call, actionRegistry, params.action_id)
+  const verdict = await verifyDocumentAndType(call, record)
+  const { action_name, subject_refs, authority, gate, status } = showAction(record, call.tenant_id)
+  const { human_principal, delegation_ref, trust_tier } = authority
+  return {
+    passed: verdict?.valid ?? false,
+    checks: checksOf(verdict),
+    not_checked: [...(verdict?.not_checked ?? [])],
+    reason: verdict === null ? 'nothing was signed' : (verdict.reason ?? null),
+    attribution: {
+      who: human_principal,
+      did: action_name,
+      to: subject_refs,
+      under: { delegation_ref, trust_tier },
+      gate,
+    },
+    status,
+  }
+}
+
+/** Verifies the signed document and the version of the type that it names. */
+async function verifyDocumentAndType(call: Call, record: OpenRecord): Promise<Verdict | null> {
+  const { document } = record
+  const verdict = await verifyDocument(call.kernel, actionRegistry, record)
+  if (verdict === null || document === null) return null
+  const ok = await matchesTypeVersion(call, document)
+  const checks = [...verdict.checks, { name: 'type_version', ok }]
+  if (ok || !verdict.valid) return { ...verdict, checks, valid: verdict.valid && ok }
+  const reason = 'type_version: the version that it names is not there as it says'
+  return { ...verdict, checks, valid: false, reason }
+}
+
+/** Whether the version of the type that a signed action names exists as it names it. */
+async function matchesTypeVersion(
+  { kernel, tenant_id }: TenantRecords,
+  document: JsonObject,
+): Promise<boolean> {
+  const named = document['type']
+  if (!isObject(named)) return false
+  const { type_id, version } = named
+  if (typeof type_id !== 'string' || typeof version !== 'number') return false
+  const found = await findVersion(kernel, tenant_id, { type_id, version })
+  return found !== null && isNamedVersion(named, found, document['action_name'])
+}
+
+/** Compared with what was registered, and not with how it is read today. */
+function isNamedVersion(
+  named: JsonObject,
+  { record, request }: OpenType,
+  action_name: unknown,
+): boolean {
+  const { series_id: type_id, version, record_id } = record.row
+  const { required_trust_tier = null, subject_type = null } = request.spec
+  const registered = {
+    type_id,
+    version,
+    record_id,
+    required_trust_tier,
+    subject_type,
+    schema_digest: schemaDigest(request.spec),
+  }
+  const sameName = request.kind === 'action' && request.name === action_name
+  return sameName && canonicalize(registered) === canonicalize(named)
+}

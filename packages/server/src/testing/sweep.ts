@@ -1,0 +1,19 @@
+// The short and the long form of a sweep: `npm test` runs some of its cases, `npm run test:slow` all.
+
+import { randomInt } from 'node:crypto'
+
+const isLong = (): boolean => process.env['CUSTOS_TEST_SLOW'] === '1'
+
+/** How many rounds of a sweep to run. */
+export const roundsOf = (short: number, long: number): number => (isLong() ? long : short)
+
+/** In the short form `count` of the cases, evenly spread from a random first, in their order. */
+export function casesOf<T>(cases: readonly T[], count: number): readonly T[] {
+  if (isLong() || count >= cases.length) return cases
+  const first = randomInt(cases.length)
+  const chosen = Array.from(
+    { length: count },
+    (_, i) => (first + Math.floor((i * cases.length) / count)) % cases.length,
+  )
+  return chosen.sort((a, b) => a - b).flatMap((index) => cases.slice(index, index + 1))
+}
