@@ -1,9 +1,9 @@
 // The tables of the index bench: how building, memory and answers grow with the store.
 
 import type {
-  Memory,
-  Parts,
-  Times,
+  BuildCosts,
+  MemoryUse,
+  SearchTimes,
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
 
 export interface IndexResult {
@@ -14,12 +14,12 @@ export interface IndexResult {
   /** Reads of another store while the index was built, and before. */
   readonly delay: { readonly p50_ms: number; readonly p99_ms: number }
   readonly delay_max_ms: number
-  readonly alone: Times
-  readonly before: Memory
-  readonly after: Memory
-  readonly searches: readonly Times[]
-  readonly retrieves: readonly Times[]
-  readonly parts: Parts
+  readonly alone: SearchTimes
+  readonly before: MemoryUse
+  readonly after: MemoryUse
+  readonly searches: readonly SearchTimes[]
+  readonly retrieves: readonly SearchTimes[]
+  readonly parts: BuildCosts
 }
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
@@ -54,7 +54,7 @@ function builds(results: readonly IndexResult[]): string {
 
 function times(
   results: readonly IndexResult[],
-  of: (result: IndexResult) => readonly Times[],
+  of: (result: IndexResult) => readonly SearchTimes[],
 ): string {
   const kinds = results[0] ? of(results[0]).map(({ kind }) => kind) : []
   return table(

@@ -9,23 +9,23 @@ import {
 } from '@custos/server'
 import {
   buildIndex,
-  buildParts,
-  heldMemory,
-  type Searched,
-  searchTimes,
+  measureBuildCosts,
+  measureMemory,
+  measureSearches,
+  type SearchWorkload,
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
 
 export type Wish =
   | { readonly act: 'build'; readonly store_id: string }
   | { readonly act: 'memory'; readonly store_id: string }
   | { readonly act: 'parts'; readonly store_id: string; readonly count: number }
-  | { readonly act: 'search'; readonly store_id: string; readonly searched: Searched }
+  | { readonly act: 'search'; readonly store_id: string; readonly searched: SearchWorkload }
 
 function answer(kernel: Kernel, wish: Wish): Promise<unknown> | unknown {
   if (wish.act === 'build') return buildIndex(kernel, wish.store_id)
-  if (wish.act === 'memory') return heldMemory(kernel, wish.store_id)
-  if (wish.act === 'parts') return buildParts(kernel, wish.store_id, wish.count)
-  return searchTimes(kernel, wish.store_id, wish.searched)
+  if (wish.act === 'memory') return measureMemory(kernel, wish.store_id)
+  if (wish.act === 'parts') return measureBuildCosts(kernel, wish.store_id, wish.count)
+  return measureSearches(kernel, wish.store_id, wish.searched)
 }
 
 function serve(service: Service): void {

@@ -8,11 +8,11 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import {
-  type Build,
-  type Memory,
-  type Parts,
+  type BuildCosts,
+  type BuildTime,
+  type MemoryUse,
   percentiles,
-  type Times,
+  type SearchTimes,
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
 import { makeFact, makeQuery, QUERY_KINDS, random } from './index-facts.ts'
 import { type IndexResult, indexTables } from './index-report.ts'
@@ -106,7 +106,7 @@ async function timed({ url, store_id, options = {} }: Retrieve, query: string): 
 }
 
 /** One retrieve after another, as a client sees them. */
-async function answers(kind: string, where: Retrieve): Promise<Times> {
+async function answers(kind: string, where: Retrieve): Promise<SearchTimes> {
   const next = random(kind.length + 40)
   const times: number[] = []
   for (let at = 0; at < QUERIES; at += 1)
@@ -120,7 +120,7 @@ async function buildUnderProbe(server: Server, big: string, small: string) {
   const where = { url: server.url, store_id: small }
   const delays: number[] = []
   let building = true
-  const built = server.ask<Build>({ act: 'build', store_id: big }).finally(() => {
+  const built = server.ask<BuildTime>({ act: 'build', store_id: big }).finally(() => {
     building = false
   })
   while (building) {
@@ -132,7 +132,7 @@ async function buildUnderProbe(server: Server, big: string, small: string) {
 
 const BACK_US = 500_000
 
-async function searchAlone(server: Server, store_id: string): Promise<Times[]> {
+async function searchAlone(server: Server, store_id: string): Promise<SearchTimes[]> {
   const queriesOf = (kind: (typeof QUERY_KINDS)[number]) => {
     const next = random(kind.length)
     return Array.from({ length: QUERIES }, () => makeQuery(kind, next))
@@ -143,9 +143,9 @@ async function searchAlone(server: Server, store_id: string): Promise<Times[]> {
     { kind: 'as of', queries: sentences, back_us: BACK_US },
     { kind: 'metadata', queries: sentences, filter: { kind: 'event' } },
   ]
-  const found: Times[] = []
+  const found: SearchTimes[] = []
   for (const searched of wanted)
-    found.push(await server.ask<Times>({ act: 'search', store_id, searched }))
+    found.push(await server.ask<SearchTimes>({ act: 'search', store_id, searched }))
   return found
 }
 
@@ -163,9 +163,9 @@ async function measure(facts: number): Promise<IndexResult> {
     const where = { url: server.url, store_id: big }
     const warm = { url: server.url, store_id: small }
     const alone = await answers('other store', warm)
-    const before = await server.ask<Memory>({ act: 'memory', store_id: big })
+    const before = await server.ask<MemoryUse>({ act: 'memory', store_id: big })
     const built = await buildUnderProbe(server, big, small)
-    const after = await server.ask<Memory>({ act: 'memory', store_id: big })
+    const after = await server.ask<MemoryUse>({ act: 'memory', store_id: big })
     const searches = await searchAlone(server, big)
     const as_of = new Date().toISOString()
     const retrieves = [
@@ -174,7 +174,7 @@ async function measure(facts: number): Promise<IndexResult> {
       await answers('retrieve known_at', { ...where, options: { known_at: as_of } }),
       await answers('retrieve metadata', { ...where, options: { metadata: { kind: 'event' } } }),
     ]
-    const parts = await server.ask<Parts>({ act: 'parts', store_id: big, count: 20_000 })
+    const parts = await server.ask<BuildCosts>({ act: 'parts', store_id: big, count: 20_000 })
     await server.stop()
     return { facts, ...built, alone, before, after, searches, retrieves, parts }
   } finally {

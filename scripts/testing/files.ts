@@ -17,7 +17,7 @@ const ON_EITHER =
 const ON_BOTH: readonly RegExp[] = [/^packages\/server\/src\/slices\//]
 
 /** Files that change or measure the process they are in. */
-const ALONE = /governance\/loading\.test/
+const ALONE = /governance\/lazy-loading\.test/
 
 /** Files that take longest: they start first, so that no process is left with one at the end. */
 const LONG = /^test\/(?:crash|processes|conformance)\/|^packages\/cli\//

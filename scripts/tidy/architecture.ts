@@ -113,22 +113,9 @@ export function isExempt({ exemptions }: Architecture, rule: string, path: strin
 }
 
 /** The Markdown that ARCHITECTURE.md carries between its markers. */
-export function renderTiers({ tiers, zones }: Architecture): string {
-  const lines = ['| Tier | Slices | What they are |', '|---|---|---|']
+export function renderTiers({ tiers }: Architecture): string {
+  const lines = ['| Tier | Slices | What they hold |', '|---|---|---|']
   for (const { tier, slices, about } of tiers)
     lines.push(`| ${tier} | ${slices.map((s) => `\`${s}\``).join(', ')} | ${about} |`)
-  lines.push('', '| Part | May import | What it is |', '|---|---|---|')
-  for (const zone of zones) lines.push(`| \`${zone.path}\` | ${allowed(zone)} | ${zone.about} |`)
   return lines.join('\n')
-}
-
-function allowed({ name, zones, packages, types = [], builtins }: Zone): string {
-  const parts = [
-    ...zones.filter((zone) => zone !== name),
-    ...packages.map((name) => `\`${name}\``),
-    ...types.map((name) => `types of \`${name}\``),
-    ...(name === 'slices' ? ['`index.ts` of slices in a lower tier'] : []),
-    ...(builtins ? ['Node'] : []),
-  ]
-  return parts.join(', ') || 'nothing'
 }

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import type { SealedColumn } from '../../packages/server/src/platform/kernel/sealed-column.ts'
 import { tenantKeys } from '../../packages/server/src/platform/keys/core/tenant-keys.ts'
 import { SealError } from '../../packages/server/src/platform/keys/seal.ts'
+import { approverColumn } from '../../packages/server/src/slices/approvals/approver.ts'
 import {
   openDocument,
   readSealed,
@@ -13,9 +14,10 @@ import {
 import { policyColumn } from '../../packages/server/src/slices/governance/sealed-policy.ts'
 import { factColumn } from '../../packages/server/src/slices/memory/facts/fact-document.ts'
 import { descriptionColumn } from '../../packages/server/src/slices/memory/stores/store-description.ts'
-import { sealedColumnOf } from '../../packages/server/src/slices/records/sealed-record.ts'
+import { approvalColumn } from '../../packages/server/src/slices/records/approval-request.ts'
+import { recordColumn } from '../../packages/server/src/slices/records/open-record.ts'
 import { reportColumns } from '../../packages/server/src/slices/reports/sealed-report.ts'
-import { reputationColumn } from '../../packages/server/src/slices/reputation/sealed-words.ts'
+import { reputationColumn } from '../../packages/server/src/slices/reputation/sealed-payload.ts'
 import { storeColumn } from '../../packages/server/src/slices/retention/store-notes.ts'
 import {
   payloadColumn,
@@ -45,15 +47,16 @@ describe('columns of rows with a secret of their own', () => {
   function assertOpens<R, P>(
     name: string,
     column: SealedColumn<R, P>,
-    { row, others, payload }: { row: R; others: readonly R[]; payload: P },
+    { row, others, payload }: { row: R; others: readonly R[]; payload: unknown },
   ): void {
     const { secret_no, sealed } = readVector(name)
     const key = keys.factKey(secretOf(secret_no))
-    assert.deepEqual(column.open(key, 'acme', row, sealed), payload)
+    const opened = column.open(key, 'acme', row, sealed)
+    assert.deepEqual(opened, payload)
     assert.throws(() => column.open(key, 'other', row, sealed), SealError)
     for (const other of others)
       assert.throws(() => column.open(key, 'acme', other, sealed), SealError)
-    const again = column.seal(key, 'acme', row, payload)
+    const again = column.seal(key, 'acme', row, opened)
     assert.equal(again.length, sealed.length)
     assert.deepEqual(column.open(key, 'acme', row, again), payload)
   }
@@ -95,20 +98,19 @@ describe('columns of rows with a secret of their own', () => {
   })
 
   test('records, requests for approvals and approvers', () => {
-    const others = [{ kind: 'corpus', id: 'r1' } as const]
-    assertOpens('record', sealedColumnOf('record'), {
-      row: { kind: 'artifact', id: 'r1' },
-      others,
+    assertOpens('record', recordColumn, {
+      row: { kind: 'artifact', record_id: 'r1' },
+      others: [{ kind: 'corpus', record_id: 'r1' }],
       payload: { request: { name: 'x' } },
     })
-    assertOpens('approval', sealedColumnOf('approval'), {
-      row: { kind: 'artifact', id: 'q1' },
-      others,
+    assertOpens('approval', approvalColumn, {
+      row: { kind: 'artifact', request_id: 'q1' },
+      others: [{ kind: 'corpus', request_id: 'q1' }],
       payload: { operation: 'artifact.register' },
     })
-    assertOpens('approver', sealedColumnOf('approver'), {
-      row: { kind: '', id: 'a1' },
-      others,
+    assertOpens('approver', approverColumn, {
+      row: { approver_id: 'a1' },
+      others: [{ approver_id: 'a2' }],
       payload: { name: 'Ann', role: null },
     })
   })
@@ -146,9 +148,7 @@ describe('columns of rows with a secret of their own', () => {
     assertOpens('subject_words', payloadColumn, {
       row,
       others,
-      payload: JSON.parse(
-        '{"find":{"text":"Zoë"},"store_ids":null,"include_decisions":true,"reasons":{}}',
-      ),
+      payload: { find: { text: 'Zoë' }, store_ids: null, include_decisions: true, reasons: {} },
     })
     assertOpens('subject_reason', reasonColumn, { row, others, payload: 'more time' })
   })

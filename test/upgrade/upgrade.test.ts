@@ -249,7 +249,8 @@ function goingOn(given: Given): void {
     const now = await client.get(`/v1/cgr/scores/${HANDLE}`)
     assert.equal(now.subject_did, before.subject_did)
     assert.equal(now.n_resolved, before.n_resolved + 1)
-    assert.match(await custosOk(given().place(), ['cgr', 'recompute']), /equal to the last bit/)
+    // Ends with status 1 where a score or a record differs from the log.
+    await custosOk(given().place(), ['cgr', 'recompute'])
   })
 
   test('gives the same report again for the same time', async () => {
@@ -371,7 +372,7 @@ function moving(given: Given, engine: Engine): void {
     await custosOk(elsewhere, [
       ...['restore', '--data', join(copies, data), '--keyring', join(copies, keyring)],
     ])
-    assert.match(await custosOk(elsewhere, ['fsck']), /^nothing found$/m)
+    await custosOk(elsewhere, ['fsck'])
   })
 }
 

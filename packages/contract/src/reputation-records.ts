@@ -39,7 +39,7 @@ export const JUDGMENTS_PER_REFERENT_MAX = 32
 export const CGR_BULK_PAIRS_MAX = 50_000
 /** Bytes of `context` as JSON. */
 export const CGR_CONTEXT_BYTES_MAX = 64 * 1024
-export const CGR_REASON_CHARS_MAX = 10_000
+const CGR_REASON_CHARS_MAX = 10_000
 export const CGR_ROTATIONS_PER_CHAIN_MAX = 100
 
 export const Judgment = Type.Enum(JUDGMENTS, {

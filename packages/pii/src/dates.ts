@@ -2,7 +2,7 @@
 
 import { isDay } from './checksums.ts'
 import { isDigit } from './fold.ts'
-import type { Found } from './found.ts'
+import type { Matches } from './matches.ts'
 import { gapAfter } from './number-chain.ts'
 import { codesOf, role, type Scan } from './scan.ts'
 
@@ -29,7 +29,7 @@ function isYear(scan: Scan, word: number): boolean {
 }
 
 /** Three groups with the same of - / . between. True if they are a date, found or not wanted. */
-export function findNumericDate(scan: Scan, word: number, found: Found): boolean {
+export function findNumericDate(scan: Scan, word: number, found: Matches): boolean {
   const gap = gapAfter(scan, word)
   if (gap < 0x2d || gap > 0x2f || gapAfter(scan, word + 1) !== gap) return false
   if (gapAfter(scan, word + 2) === gap || !isThreePartDate(scan, word)) return false
@@ -91,7 +91,7 @@ function isTwoDigits(scan: Scan, i: number): boolean {
 }
 
 /** A word with a role of time: a month with its day or year, a day of the week. */
-export function findNamedDate(scan: Scan, word: number, found: Found): void {
+export function findNamedDate(scan: Scan, word: number, found: Matches): void {
   if (scan.has(word, WEEKDAY)) found.add('DATE_TIME', scan.start(word), scan.end(word), 0.5)
   if (!scan.has(word, MONTH)) return
   let first = word
@@ -122,14 +122,14 @@ function isDayWord(scan: Scan, word: number): boolean {
 }
 
 /** A year that stands alone, after a word that puts something in time. */
-export function findYear(scan: Scan, word: number, found: Found): void {
+export function findYear(scan: Scan, word: number, found: Matches): void {
   if (!isYear(scan, word) || !scan.has(word - 1, BEFORE_YEAR)) return
   if (scan.start(word) - scan.end(word - 1) !== 1) return
   found.add('DATE_TIME', scan.start(word), scan.end(word), 0.5)
 }
 
 /** "62 years old", "62-year-old", "26 y/o", "aged 62", "at the age of 62", "turned 62". */
-export function findAge(scan: Scan, word: number, found: Found): void {
+export function findAge(scan: Scan, word: number, found: Matches): void {
   const after = scan.has(word + 1, AGE_AFTER) && isBeside(scan, word)
   const old = after && scan.has(word + 2, OLD) && isBeside(scan, word + 1)
   const before = scan.has(word - 1, AGE_BEFORE) && isBeside(scan, word - 1)

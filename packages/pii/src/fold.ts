@@ -6,7 +6,7 @@ export const OTHER_UPPER = 0x81
 const OTHER = 0x82
 const DROPPED = 0
 
-export interface Folded {
+export interface FoldedText {
   /** One byte a character: ASCII, or one of the three classes above. */
   readonly codes: Uint8Array
   readonly size: number
@@ -17,7 +17,7 @@ export interface Folded {
 }
 
 /** Full-width forms, digits of other scripts, accents, wide spaces; zero-width removed. */
-export function foldText(text: string): Folded {
+export function foldText(text: string): FoldedText {
   const codes = new Uint8Array(text.length)
   let plain = 0
   for (; plain < text.length; plain++) {
@@ -31,7 +31,7 @@ export function foldText(text: string): Folded {
 }
 
 /** From the first character that is left out, or that takes two units, offsets differ. */
-function foldRest(text: string, codes: Uint8Array, from: number): Folded {
+function foldRest(text: string, codes: Uint8Array, from: number): FoldedText {
   const at = new Int32Array(text.length + 1)
   for (let i = 0; i < from; i++) at[i] = i
   let size = from

@@ -8,13 +8,13 @@
 
 import { findNamedDate } from './dates.ts'
 import { type EntityAbout, listEntities } from './entities.ts'
-import { Found, resolveOverlaps } from './found.ts'
 import { findBareDomain, findInternet, mayEndDomain } from './internet.ts'
+import { Matches, resolveOverlaps } from './matches.ts'
 import { findNumbers } from './numbers.ts'
 import { findNames } from './people.ts'
 import { DIGITS, LETTERS, MIXED, Scan } from './scan.ts'
 import { findStreets } from './streets.ts'
-import { findDashed, findMixed, findSpacedNino } from './words.ts'
+import { findDashed, findMixed, findSpacedNino } from './word-patterns.ts'
 
 /** What may be looked for, a sentence each, sorted by name. */
 export const ENTITIES: readonly EntityAbout[] = listEntities()
@@ -47,7 +47,7 @@ export function isEntity(name: string): boolean {
 export function findPersonalData(text: string, options: FindOptions = {}): PersonalData[] {
   const { entities, languages, min_score = MIN_SCORE } = options
   const scan = new Scan(text, languages && new Set(languages))
-  const found = new Found(entities && new Set(entities), min_score)
+  const found = new Matches(entities && new Set(entities), min_score)
   findInternet(scan, found)
   for (let word = 0; word < scan.count; ) word = findAt(scan, word, found)
   const findings = resolveOverlaps(found.candidates)
@@ -59,7 +59,7 @@ export function findPersonalData(text: string, options: FindOptions = {}): Perso
 }
 
 /** Looks at one word or chain of digits; gives the word to go on with. */
-function findAt(scan: Scan, word: number, found: Found): number {
+function findAt(scan: Scan, word: number, found: Matches): number {
   const kind = scan.kinds[word] ?? 0
   if (mayEndDomain(scan, word)) findBareDomain(scan, word, found)
   if (kind === DIGITS) {

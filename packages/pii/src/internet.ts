@@ -1,7 +1,7 @@
 // E-mail addresses, web addresses, addresses of version 6.
 
 import { isDigit, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
-import type { Found } from './found.ts'
+import type { Matches } from './matches.ts'
 import { codesOf, FOREIGN, LETTERS, type Scan } from './scan.ts'
 
 const AT = 0x40
@@ -12,7 +12,7 @@ const DOMAIN_MAX = 255
 /** Endings of which a bare name is taken for a domain; others need a scheme or "www." in front. */
 const ENDINGS = new Set('com org net edu gov mil int info biz'.split(' '))
 
-export function findInternet(scan: Scan, found: Found): void {
+export function findInternet(scan: Scan, found: Matches): void {
   const { codes, size } = scan
   for (let i = codes.indexOf(AT); i >= 0 && i < size; i = codes.indexOf(AT, i + 1))
     findEmail(scan, i, found)
@@ -23,7 +23,7 @@ export function findInternet(scan: Scan, found: Found): void {
 }
 
 /** No part before the sign is too long: what is left of it would stay. It ends at another sign. */
-function findEmail(scan: Scan, at: number, found: Found): void {
+function findEmail(scan: Scan, at: number, found: Matches): void {
   let start = at
   while (isLocal(scan.at(start - 1))) start--
   while (start < at && !isNameCode(scan.at(start))) start++
@@ -66,7 +66,7 @@ function domainEnd(scan: Scan, from: number): number {
 }
 
 /** `scheme://` at the colon: the address up to a space, a quote or a bracket; else 0. */
-function findWithScheme(scan: Scan, colon: number, found: Found): number {
+function findWithScheme(scan: Scan, colon: number, found: Matches): number {
   if (scan.at(colon + 1) !== 0x2f || scan.at(colon + 2) !== 0x2f) return 0
   let start = colon
   while (colon - start < 16 && isLetter(scan.at(start - 1))) start--
@@ -97,7 +97,7 @@ function isAfterAddress(code: number): boolean {
 const TRAILING = codesOf(".,;:!?')]}*|\\")
 
 /** A word at the end of a name with dots: "example.com", "www.example.co.uk/path". */
-export function findBareDomain(scan: Scan, word: number, found: Found): void {
+export function findBareDomain(scan: Scan, word: number, found: Matches): void {
   let first = word
   while (word - first < 8 && isDotted(scan, first - 1)) first--
   const before = scan.at(scan.start(first) - 1)
@@ -145,7 +145,7 @@ export function mayEndDomain(scan: Scan, word: number): boolean {
 }
 
 /** Eight groups of hexadecimal digits, or fewer around one "::"; 0 if there is none. */
-function findIPv6(scan: Scan, colon: number, found: Found): number {
+function findIPv6(scan: Scan, colon: number, found: Matches): number {
   let start = colon
   while (colon - start < 5 && isHex(scan.at(start - 1))) start--
   const before = scan.at(start - 1)

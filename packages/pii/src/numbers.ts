@@ -3,7 +3,7 @@
 import { CARD_SHAPES, cardScore } from './cards.ts'
 import { findAge, findNumericDate, findYear } from './dates.ts'
 import { CONTEXT, digitIdsOf, ID_SHAPES } from './digit-ids.ts'
-import type { Found } from './found.ts'
+import type { Matches } from './matches.ts'
 import { chainEnd, Groups, gapAfter, isPartOfNumber } from './number-chain.ts'
 import { findInnerPhone, findPhone } from './phones.ts'
 import { role, type Scan } from './scan.ts'
@@ -20,7 +20,7 @@ const SHAPES = new Uint8Array(100_000)
 for (const shape of [...CARD_SHAPES, ...ID_SHAPES]) SHAPES[shape] = 1
 
 /** From a word of digits on; gives the first word after those it looked at. */
-export function findNumbers(scan: Scan, first: number, found: Found): number {
+export function findNumbers(scan: Scan, first: number, found: Matches): number {
   const last = chainEnd(scan, first)
   if (last === first) findAlone(scan, first, found)
   else findChain(scan, first, last, found)
@@ -28,7 +28,7 @@ export function findNumbers(scan: Scan, first: number, found: Found): number {
   return last + 1
 }
 
-function findAlone(scan: Scan, word: number, found: Found): void {
+function findAlone(scan: Scan, word: number, found: Matches): void {
   const size = scan.length(word)
   if (size <= 3) findAge(scan, word, found)
   if (size === 4) findYear(scan, word, found)
@@ -37,7 +37,7 @@ function findAlone(scan: Scan, word: number, found: Found): void {
   findIds(scan, word, word, found)
 }
 
-function findChain(scan: Scan, first: number, last: number, found: Found): void {
+function findChain(scan: Scan, first: number, last: number, found: Matches): void {
   if (!findNumericDate(scan, first, found)) findPhone(scan, first, last, found)
   for (let word = first; word <= last; word++) {
     if (word > first) findNumericDate(scan, word, found)
@@ -48,7 +48,7 @@ function findChain(scan: Scan, first: number, last: number, found: Found): void 
 }
 
 /** Gives the last word of what it found, so that parts of it are not looked at again. */
-function findShapes(scan: Scan, word: number, last: number, found: Found): number {
+function findShapes(scan: Scan, word: number, last: number, found: Matches): number {
   if (scan.length(word) >= 6) findIds(scan, word, word, found)
   const most = Math.min(last, word + 4)
   let shape = scan.length(word)
@@ -62,7 +62,7 @@ function findShapes(scan: Scan, word: number, last: number, found: Found): numbe
 }
 
 /** Cards and identifiers in the groups from `word` to `to`; true if they are any. */
-function findIds(scan: Scan, word: number, to: number, found: Found): boolean {
+function findIds(scan: Scan, word: number, to: number, found: Matches): boolean {
   if (scan.length(word) > 19 || !groups.read(scan, word, to - word + 1)) return false
   const { total, gap, count } = groups
   if (count > 1 && (gap < 0x20 || gap > DOT || gap === 0x28)) return false
@@ -86,7 +86,7 @@ function findIds(scan: Scan, word: number, to: number, found: Found): boolean {
 }
 
 /** Four groups up to 255, neither more nor fewer with dots between. */
-function findIPv4(scan: Scan, word: number, found: Found): void {
+function findIPv4(scan: Scan, word: number, found: Matches): void {
   if (scan.at(scan.start(word) - 1) === DOT) return
   for (let i = 0; i < 4; i++) {
     if (scan.length(word + i) > 3 || (i < 3 && gapAfter(scan, word + i) !== DOT)) return
@@ -106,7 +106,7 @@ function tens(scan: Scan, word: number): number {
 }
 
 /** Digits right behind a word for a postal code. */
-function findZip(scan: Scan, first: number, last: number, found: Found): void {
+function findZip(scan: Scan, first: number, last: number, found: Matches): void {
   const start = scan.start(first)
   if (!scan.justBefore(ZIP, start, 16)) return
   const size = scan.length(first)

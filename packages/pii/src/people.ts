@@ -1,6 +1,6 @@
 // Names, as far as rules go: after a title, where someone is introduced, before a legal form.
 
-import type { Found } from './found.ts'
+import type { Matches } from './matches.ts'
 import { codesOf, role, type Scan } from './scan.ts'
 
 const TITLE = role('title')
@@ -14,7 +14,7 @@ const DOT = 0x2e
 const BETWEEN = codesOf(' :."\'=')
 
 /** A word that announces a name: "Dr", "name", "lives". */
-export function findNames(scan: Scan, word: number, found: Found): void {
+export function findNames(scan: Scan, word: number, found: Matches): void {
   if (scan.has(word, TITLE) && scan.isCapital(word)) addNames(scan, word + 1, found, 'PERSON')
   if (scan.has(word, NAME)) {
     const linked = scan.has(word + 1, NAME_LINK) && isClose(scan, word)
@@ -32,7 +32,7 @@ function isClose(scan: Scan, word: number): boolean {
   return scan.isBesideNext(word, BETWEEN)
 }
 
-function addNames(scan: Scan, first: number, found: Found, entity: 'PERSON' | 'LOCATION'): void {
+function addNames(scan: Scan, first: number, found: Matches, entity: 'PERSON' | 'LOCATION'): void {
   if (first >= scan.count || !isClose(scan, first - 1) || !scan.isName(first)) return
   let last = first
   while (last - first < WORDS_MAX - 1 && isNextName(scan, last)) last++
@@ -50,7 +50,7 @@ function isNextName(scan: Scan, word: number): boolean {
 }
 
 /** The capitalised words before "Ltd". */
-function addOrganisation(scan: Scan, legal: number, found: Found): void {
+function addOrganisation(scan: Scan, legal: number, found: Matches): void {
   if (!scan.isCapital(legal) && scan.length(legal) < 3) return
   let first = legal
   while (legal - first < WORDS_MAX && first > 0 && scan.isName(first - 1)) {

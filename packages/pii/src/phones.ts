@@ -1,6 +1,6 @@
 // Telephone numbers: international and North American ones by form, others where one is spoken of.
 
-import type { Found } from './found.ts'
+import type { Matches } from './matches.ts'
 import { GROUPS_MAX, Groups, gapAfter, isPartOfNumber } from './number-chain.ts'
 import { role, type Scan } from './scan.ts'
 
@@ -12,7 +12,7 @@ const OPEN = 0x28
 const groups = new Groups()
 
 /** Looks at the chain of groups that begins at `word` as one number. */
-export function findPhone(scan: Scan, word: number, last: number, found: Found): void {
+export function findPhone(scan: Scan, word: number, last: number, found: Matches): void {
   const count = last - word + 1
   if (count > GROUPS_MAX || isPartOfNumber(scan, word, last)) return
   if (!groups.read(scan, word, count)) return
@@ -83,7 +83,7 @@ function isSlashed(scan: Scan, { word, count }: Form): boolean {
 }
 
 /** A North American number inside a longer chain, whole groups; true if it is one. */
-export function findInnerPhone(scan: Scan, word: number, found: Found): boolean {
+export function findInnerPhone(scan: Scan, word: number, found: Matches): boolean {
   if (scan.length(word) !== 3 || scan.length(word + 1) !== 3) return false
   if (scan.length(word + 2) !== 4 || !groups.read(scan, word, 3)) return false
   if (groups.digit(0) < 2 || groups.digit(3) < 2 || isPartOfNumber(scan, word, word + 2))

@@ -1,6 +1,6 @@
 // A text read once: its words, their kinds, and where words that lend context stand.
 
-import { type Folded, foldText, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
+import { type FoldedText, foldText, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
 import {
   findWord,
   hasRole,
@@ -24,7 +24,7 @@ const BEFORE = 60
 const AFTER = 25
 
 export class Scan {
-  readonly folded: Folded
+  readonly folded: FoldedText
   readonly codes: Uint8Array
   readonly size: number
   readonly starts: Int32Array

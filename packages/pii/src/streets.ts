@@ -1,8 +1,8 @@
 // Addresses with a structure: a number beside a street's name, boxes, flats and suites.
 
 import { isDigit } from './fold.ts'
-import type { Found } from './found.ts'
 import { STREET_ENDINGS } from './lexicon.ts'
+import type { Matches } from './matches.ts'
 import { codesOf, DIGITS, role, type Scan } from './scan.ts'
 
 const STREET = role('street')
@@ -14,7 +14,7 @@ const NAME_WORDS = 4
 const BETWEEN = codesOf(' .#')
 
 /** A word of letters that may belong to an address. */
-export function findStreets(scan: Scan, word: number, found: Found): void {
+export function findStreets(scan: Scan, word: number, found: Matches): void {
   const known = scan.words[word] !== 0
   if (known && scan.has(word, UNIT)) findUnit(scan, word, found)
   if (known && scan.has(word, FORCES)) findForces(scan, word, found)
@@ -24,7 +24,7 @@ export function findStreets(scan: Scan, word: number, found: Found): void {
 }
 
 /** "Apt. 12", "Box 345", with "P.O." before it if it is there. */
-function findUnit(scan: Scan, word: number, found: Found): void {
+function findUnit(scan: Scan, word: number, found: Matches): void {
   const next = word + 1
   if (!isNear(scan, word) || ((scan.kinds[next] ?? 0) & DIGITS) === 0) return
   const boxed = scan.has(word - 1, POST_BOX) && isNear(scan, word - 1)
@@ -34,7 +34,7 @@ function findUnit(scan: Scan, word: number, found: Found): void {
 }
 
 /** "APO AE 09012": the letters of the theatre, the code. */
-function findForces(scan: Scan, word: number, found: Found): void {
+function findForces(scan: Scan, word: number, found: Matches): void {
   const last = word + 2
   if (!isNear(scan, word) || !isNear(scan, word + 1)) return
   if (scan.length(word + 1) !== 2 || scan.length(last) !== 5 || !scan.isDigits(last)) return
@@ -42,7 +42,7 @@ function findForces(scan: Scan, word: number, found: Found): void {
 }
 
 /** "12 Rue de la Paix", "Via Roma 71": the kind first, a number on either side. */
-function findAfter(scan: Scan, word: number, found: Found): void {
+function findAfter(scan: Scan, word: number, found: Matches): void {
   let last = word
   while (last - word < NAME_WORDS && isSpaced(scan, last) && scan.isLetters(last + 1)) last++
   const numbered = isSpaced(scan, last) && isHouse(scan, last + 1)
@@ -53,7 +53,7 @@ function findAfter(scan: Scan, word: number, found: Found): void {
 }
 
 /** "221 Baker Street", "Hauptstrasse 5": the name before its kind, a number on either side. */
-function findBefore(scan: Scan, word: number, found: Found): void {
+function findBefore(scan: Scan, word: number, found: Matches): void {
   let first = word
   while (word - first < NAME_WORDS && isSpaced(scan, first - 1) && scan.isName(first - 1)) first--
   const before = isHouse(scan, first - 1) && isSpaced(scan, first - 1)

@@ -83,7 +83,7 @@ export class Service {
       const late = setTimeout(() => child.kill('SIGKILL'), START_MS)
       const hear = (chunk: Buffer) => {
         output += chunk
-        const [, address] = /custos listens on (\S+)/.exec(output) ?? []
+        const [, address] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(output) ?? []
         if (address === undefined) return
         clearTimeout(late)
         resolve(address)

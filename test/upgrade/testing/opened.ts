@@ -95,8 +95,8 @@ export class Older {
     assert.equal(verdicts.length, documents.length)
   }
 
-  /** Fails with what `custos fsck` says, unless it finds nothing. */
+  /** Fails with the findings of `custos fsck`; without any that ends with status 0. */
   async fsck(): Promise<void> {
-    assert.match(await custosOk(this.place(), ['fsck']), /^nothing found$/m)
+    await custosOk(this.place(), ['fsck'])
   }
 }

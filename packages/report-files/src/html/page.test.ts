@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleReport } from '../testing/sample-report.ts'
-import { inWords, viewOf } from '../view/report-view.ts'
+import { textOf, viewOf } from '../view/report-view.ts'
 import { escaped } from './escape.ts'
 import { htmlReport } from './page.ts'
 
@@ -17,7 +17,7 @@ test('a page tells each article with its finding, its evidence and what is missi
     const part = parts.find((one) => one.includes(anchor))
     assert.ok(part, anchor)
     const { requirement, not_covered, finding, force, title } = section
-    for (const text of [title, inWords(finding), force, requirement, not_covered])
+    for (const text of [title, textOf(finding), force, requirement, not_covered])
       assert.ok(part.includes(escaped(text)), text)
     for (const { about, count } of section.kinds)
       assert.match(part, new RegExp(`${escaped(about)}.*?>${count}<`))

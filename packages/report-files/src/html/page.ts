@@ -1,23 +1,123 @@
 // A report as one page that needs nothing else: readable printed, narrow, and in black and white.
 
 import { REPORT_SAMPLES_MAX, type Report, type ReportFinding } from '@custos/contract'
-import { activityChart, type Chart, FILLS, findingsChart } from '../view/chart.ts'
+import {
+  activityChart,
+  type Chart,
+  FILLS,
+  type Fill,
+  findingsChart,
+  LABEL_SIZE,
+  type Shape,
+} from '../view/chart.ts'
 import {
   type FrameworkView,
-  inWords,
   type KindView,
   lastEntry,
-  logInWords,
+  logText,
   positionsOf,
   type ReportView,
   type SectionView,
   type SourceView,
   shortName,
+  textOf,
   viewOf,
 } from '../view/report-view.ts'
-import { chartSvg, PATTERNS, patchSvg } from './charts.ts'
 import { escaped } from './escape.ts'
-import { STYLE } from './style.ts'
+
+const STYLE = `
+:root { color-scheme: light }
+* { box-sizing: border-box } html { font-size: 15px }
+body { font: 1rem/1.5 system-ui, sans-serif; color: #111; background: #fff; margin: 2rem auto;
+  max-width: 58rem; padding: 0 1rem }
+header p { margin: 0; font-size: 1.05rem } header p:first-child { font-weight: 600 }
+h1 { font-size: 1.8rem; line-height: 1.25; margin: .2rem 0; overflow-wrap: anywhere }
+h2 { margin: 2.4rem 0 .8rem; border-bottom: 2px solid #111; font-size: 1.35rem }
+h3 { margin: 1.6rem 0 .3rem; font-size: 1.05rem } p { margin: .35rem 0 }
+a { color: inherit } figure { margin: .5rem 0; overflow-x: auto }
+table { border-collapse: collapse; width: 100%; font-size: .92rem }
+table { margin: .6rem 0 }
+th, td { border: 1px solid #555; padding: .25rem .5rem; text-align: left; vertical-align: top }
+th { background: #e9e9e9 } .facts th { width: 12.5rem }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+td.address { overflow-wrap: anywhere; min-width: 14rem }
+code { font-size: .86em; overflow-wrap: anywhere }
+.finding { font-weight: 600; white-space: nowrap; font-size: .92em }
+.patterns { position: absolute } .patch { width: .85em; height: .85em; vertical-align: -.08em }
+.chart { display: block; width: 100%; min-width: 32rem; font-family: system-ui, sans-serif }
+.small { font-size: .88rem; color: #333 }
+.records { list-style: none; padding: 0; margin: .3rem 0; columns: 24rem; font-size: .88rem }
+.records li { break-inside: avoid } .records span { display: inline-block; min-width: 4.5rem;
+  text-align: right; padding-right: .6rem; font-variant-numeric: tabular-nums }
+@media screen and (max-width: 40rem) {
+  body { margin: 1rem auto } .facts th { width: 8rem }
+  .rows, .rows tbody, .rows tr { display: block } .rows thead { display: none }
+  .rows tr { border: 1px solid #555; margin: .5rem 0; padding: .15rem .4rem }
+  .rows td, .rows td.number { border: 0; display: flex; gap: .6rem; padding: .1rem 0;
+    text-align: left; white-space: normal }
+  .rows td::before { content: attr(data-head); flex: 0 0 6.5rem; color: #333; font-size: .88rem }
+}
+@media print {
+  @page { margin: 18mm 15mm }
+  html { font-size: 10.5px } body { max-width: none; margin: 0; padding: 0 }
+  h2, h3, h2 + p { break-after: avoid } section, tr, figure { break-inside: avoid }
+  figure { overflow: visible } .chart { min-width: 0 } a { text-decoration: none }
+}
+`
+
+/** The same ink as the text's. */
+const INK = '#111'
+
+const FILLED: Readonly<Record<Fill, string>> = {
+  solid: `fill="${INK}" stroke="${INK}"`,
+  hatched: `fill="url(#hatched)" stroke="${INK}"`,
+  dotted: `fill="url(#dotted)" stroke="${INK}"`,
+  empty: `fill="#fff" stroke="${INK}"`,
+  paper: 'fill="#fff"',
+}
+
+/** Once in a page, before what is filled with them. */
+const PATTERNS =
+  '<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>' +
+  '<pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" ' +
+  'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/>' +
+  `<rect width="3" height="6" fill="${INK}"/></pattern>` +
+  '<pattern id="dotted" width="6" height="6" patternUnits="userSpaceOnUse">' +
+  `<rect width="6" height="6" fill="#fff"/><circle cx="3" cy="3" r="1.2" fill="${INK}"/>` +
+  '</pattern></defs></svg>'
+
+/** In front of a finding's name, as in the charts. */
+const patchSvg = (fill: Fill): string =>
+  '<svg class="patch" viewBox="0 0 13 13" aria-hidden="true">' +
+  `<rect x="0.5" y="0.5" width="12" height="12" ${FILLED[fill]}/></svg>`
+
+const chartSvg = ({ title, width, height, shapes }: Chart): string =>
+  `<svg class="chart" role="img" viewBox="0 0 ${width} ${height}" ` +
+  `font-size="${LABEL_SIZE}" aria-label="${escaped(title)}">${shapes.map(shapeSvg).join('')}</svg>`
+
+const ANCHORS = { left: 'start', middle: 'middle', right: 'end' } as const
+
+function shapeSvg(shape: Shape): string {
+  switch (shape.kind) {
+    case 'box': {
+      const [x, y, width, height] = [shape.x, shape.y, shape.width, shape.height].map(short)
+      return `<rect x="${x}" y="${y}" width="${width}" height="${height}" ${FILLED[shape.fill]}/>`
+    }
+    case 'line': {
+      const points = shape.points.map((point) => point.map(short).join(',')).join(' ')
+      return `<polyline points="${points}" fill="none" stroke="${INK}"/>`
+    }
+    case 'label': {
+      const { x, y, text, align, light } = shape
+      return (
+        `<text x="${short(x)}" y="${short(y)}" text-anchor="${ANCHORS[align]}"` +
+        `${light ? ' fill="#fff"' : ''}>${escaped(text)}</text>`
+      )
+    }
+  }
+}
+
+const short = (value: number): string => String(Math.round(value * 10) / 10)
 
 export function htmlReport(report: Report): string {
   const view = viewOf(report)
@@ -42,7 +142,7 @@ export function htmlReport(report: Report): string {
 }
 
 const finding = (name: ReportFinding): string =>
-  `<span class="finding">${patchSvg(FILLS[name])} ${inWords(name)}</span>`
+  `<span class="finding">${patchSvg(FILLS[name])} ${textOf(name)}</span>`
 
 const code = (text: unknown): string => `<code>${escaped(text)}</code>`
 
@@ -79,7 +179,7 @@ function facts({ report, content }: ReportView): string {
     ['Period', `${escaped(report.period_start)} up to ${escaped(report.period_end)}`],
     ['Generated', escaped(report.generated_at)],
     ['Tenant', code(report.tenant_id)],
-    ['Log', escaped(logInWords(content))],
+    ['Log', escaped(logText(content))],
     ['Log position', lastEntry(report)],
     ['Root hash of the log', code(content.log.root_hash ?? 'none: the log is empty')],
     ['Catalogue', `as of ${escaped(content.catalogue_version)}`],

@@ -15,7 +15,7 @@ export const prop = (name: string, value: string | number | boolean): JsonObject
   value: String(value),
 })
 
-interface Named {
+interface ControlName {
   readonly framework: string
   readonly key: string
 }
@@ -33,11 +33,11 @@ export class Names {
   }
 
   /** A token of OSCAL: letters, digits, `_`, `.` and `-`, a letter first. */
-  control({ framework, key }: Named): string {
+  control({ framework, key }: ControlName): string {
     return `${framework}.${key}`
   }
 
-  objective(section: Named): string {
+  objective(section: ControlName): string {
     return `${this.control(section)}.evidence`
   }
 

@@ -3,11 +3,11 @@
 import { FILLS } from '../view/chart.ts'
 import {
   type FrameworkView,
-  inWords,
   positionsOf,
   type SectionView,
   shortName,
-  sourcesInWords,
+  sourcesText,
+  textOf,
 } from '../view/report-view.ts'
 import { drawPatch } from './draw.ts'
 import { BODY, GAP, LEFT, type Paper, SMALL } from './paper.ts'
@@ -42,7 +42,7 @@ function drawSection(paper: Paper, section: SectionView): void {
 const notesOf = (section: SectionView): string[] => [
   ...(section.missed.length === 0 ? [] : [`Missing: ${section.missed.join('; ')}.`]),
   `Not covered: ${section.not_covered}`,
-  sourcesInWords(section),
+  sourcesText(section),
 ]
 
 const FINDING = 17
@@ -51,7 +51,7 @@ function drawFinding(paper: Paper, { finding, force }: SectionView): void {
   const y = paper.y
   paper.artifact(() => drawPatch(paper.doc, [LEFT, y + 1.5], FILLS[finding]))
   paper.tag('P', {}, () => {
-    const name = inWords(finding)
+    const name = textOf(finding)
     paper.textAt(name, [LEFT + 14, y], { size: 9.5, bold: true }, { lineBreak: false })
     const x = LEFT + 14 + paper.doc.widthOfString(name) + 8
     paper.textAt(`${force}.`, [x, y + 1.2], SMALL, { lineBreak: false })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ReadPdf, readPdf } from '../testing/read-pdf.ts'
 import { type Sample, sampleReport } from '../testing/sample-report.ts'
-import { inWords, positionsOf, viewOf } from '../view/report-view.ts'
+import { positionsOf, textOf, viewOf } from '../view/report-view.ts'
 import { pdfReport } from './document.ts'
 
 const read = async (sample: Sample = {}): Promise<ReadPdf> =>
@@ -29,7 +29,7 @@ describe('a report as PDF', () => {
     for (const { sections } of viewOf(sampleReport()).frameworks)
       for (const section of sections) {
         const { article, title, finding, force, requirement, not_covered, kinds } = section
-        const start = `${article} · ${title}${inWords(finding)}${force}.${requirement}`
+        const start = `${article} · ${title}${textOf(finding)}${force}.${requirement}`
         assert.ok(all.includes(letters(start)), start)
         assert.ok(all.includes(letters(`Not covered: ${not_covered}`)), not_covered)
         for (const kind of kinds) {

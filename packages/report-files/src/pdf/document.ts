@@ -4,11 +4,11 @@ import type { Report } from '@custos/contract'
 import { activityChart, FILLS, findingsChart } from '../view/chart.ts'
 import {
   type FrameworkView,
-  inWords,
   lastEntry,
-  logInWords,
+  logText,
   type ReportView,
   shortName,
+  textOf,
   viewOf,
 } from '../view/report-view.ts'
 import { drawAnnexes } from './annexes.ts'
@@ -78,11 +78,11 @@ function factsOf({ report, content }: ReportView): Row[] {
   const { log } = content
   const finding = report.overall_finding
   return [
-    ['Finding overall', { text: inWords(finding), bold: true, patch: FILLS[finding] }],
+    ['Finding overall', { text: textOf(finding), bold: true, patch: FILLS[finding] }],
     ['Period', `${report.period_start} up to ${report.period_end}`],
     ['Generated', report.generated_at],
     ['Tenant', report.tenant_id],
-    ['Log', logInWords(content)],
+    ['Log', logText(content)],
     ['Log position', lastEntry(report)],
     ['Root hash of the log', log.root_hash ?? 'none: the log is empty'],
     ['Catalogue', `as of ${content.catalogue_version}`],
@@ -138,7 +138,7 @@ function drawSummary(paper: Paper, view: ReportView): void {
       { text: shortName(part.framework), goTo: part.framework },
       part.regulation,
       String(part.sections.length),
-      { text: inWords(part.finding), patch: FILLS[part.finding] },
+      { text: textOf(part.finding), patch: FILLS[part.finding] },
     ]),
   })
   paper.heading(3, 'Activity in the period', { keep: 140 })
@@ -161,7 +161,7 @@ function drawOverview(paper: Paper, frameworks: readonly FrameworkView[]): void 
         shortName(framework),
         article,
         title,
-        { text: inWords(finding), patch: FILLS[finding] },
+        { text: textOf(finding), patch: FILLS[finding] },
       ]),
     ),
   })

@@ -25,7 +25,7 @@ const INDENT = 14
 /** Below a paragraph. */
 export const GAP = 4
 
-export interface About {
+export interface DocumentInfo {
   readonly title: string
   /** At the head of every page but the first. */
   readonly running: string
@@ -39,7 +39,7 @@ export interface About {
 
 export class Paper {
   readonly doc: PDFDocument
-  readonly #about: About
+  readonly #about: DocumentInfo
   readonly #root: Structure
   #parent: Structure
   readonly #bookmarks: { readonly title: string; readonly page: number }[] = []
@@ -49,7 +49,7 @@ export class Paper {
   /** Some character could only be named by its code point. */
   named = false
 
-  constructor(about: About) {
+  constructor(about: DocumentInfo) {
     this.#about = about
     this.doc = new PDFDocument({
       size: 'A4',

@@ -36,7 +36,7 @@ const PAD_Y = 3
 const PATCH_ROOM = PATCH + 5
 const HEAD = '#e6e6e6'
 
-interface Placed extends Cell {
+interface PlacedCell extends Cell {
   readonly x: number
   /** Inside, without the patch. */
   readonly width: number
@@ -80,11 +80,11 @@ function headOf(paper: Paper, table: Table): PlacedRow[] {
 }
 
 interface PlacedRow {
-  readonly cells: readonly Placed[]
+  readonly cells: readonly PlacedCell[]
   readonly height: number
 }
 
-interface Placed extends Cell {
+interface PlacedCell extends Cell {
   readonly x: number
   /** Inside, without the patch. */
   readonly width: number
@@ -95,7 +95,7 @@ interface Placed extends Cell {
 
 function place(paper: Paper, table: Table, row: Row, part: 'head' | 'row'): PlacedRow {
   let x = LEFT
-  const cells = table.columns.map((column, i): Placed => {
+  const cells = table.columns.map((column, i): PlacedCell => {
     const given = row[i] ?? ''
     const cell = typeof given === 'string' ? { text: given } : given
     const room = cell.patch ? PATCH_ROOM : 0
@@ -138,7 +138,7 @@ function drawRow(paper: Paper, table: Table, { cells, height }: PlacedRow): void
   paper.y = top + height
 }
 
-function drawCell(paper: Paper, table: Table, cell: Placed, top: number): void {
+function drawCell(paper: Paper, table: Table, cell: PlacedCell, top: number): void {
   const { kind, scope, text, below, x, width, column, goTo } = cell
   const style = styleOf(table, cell)
   const box = { width, ...(column.align && kind === 'TD' ? { align: column.align } : {}) }

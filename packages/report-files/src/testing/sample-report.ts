@@ -5,7 +5,7 @@ import { canonicalize, type JsonObject } from '@custos/proof'
 import { sha256 } from '../../../server/src/slices/gcrumbs/index.ts'
 import { makeContent } from '../../../server/src/slices/reports/content.ts'
 import { Tally } from '../../../server/src/slices/reports/tally.ts'
-import type { Walked } from '../../../server/src/slices/reports/walk-log.ts'
+import type { LogWalk } from '../../../server/src/slices/reports/walk-log.ts'
 
 const PERIOD = { from: '2026-10-01T00:00:00.000000Z', to: '2026-11-01T00:00:00.000000Z' }
 const DECISIONS = 30
@@ -14,7 +14,7 @@ const hex = (text: string): string => Buffer.from(sha256(Buffer.from(text))).toS
 const id = (text: string): string => hex(text).slice(0, 32)
 
 /** A month with decisions, an erasure and a policy; or with nothing at all. */
-function walkedOf(entries: 'some' | 'none'): Walked {
+function walkedOf(entries: 'some' | 'none'): LogWalk {
   const tally = new Tally(PERIOD)
   let seq = 0
   const take = (event_type: string, payload: JsonObject = {}) => {

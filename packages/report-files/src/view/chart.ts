@@ -2,7 +2,7 @@
 
 import { REPORT_FINDINGS, type ReportFinding } from '@custos/contract'
 import type { Day } from './content-shape.ts'
-import { type FrameworkView, inWords, shortName } from './report-view.ts'
+import { type FrameworkView, shortName, textOf } from './report-view.ts'
 
 /** Told apart without colour. */
 export type Fill = 'solid' | 'hatched' | 'dotted' | 'empty' | 'paper'
@@ -108,7 +108,7 @@ export function findingsChart(frameworks: readonly FrameworkView[]): Chart {
     title: `Articles by finding: ${frameworks.map(inSentence).join('; ')}`,
     width: CHART_WIDTH,
     height: LEGEND + frameworks.length * ROW,
-    shapes: [...legend(REPORT_FINDINGS.map((name) => [inWords(name), FILLS[name]])), ...rows],
+    shapes: [...legend(REPORT_FINDINGS.map((name) => [textOf(name), FILLS[name]])), ...rows],
   }
 }
 
@@ -122,7 +122,7 @@ function numberIn(count: number, middle: number, y: number, name: ReportFinding)
 const inSentence = ({ framework, sections }: FrameworkView): string =>
   `${shortName(framework)} ${REPORT_FINDINGS.map((name) => {
     const count = sections.filter(({ finding }) => finding === name).length
-    return `${count} ${inWords(name).toLowerCase()}`
+    return `${count} ${textOf(name).toLowerCase()}`
   }).join(', ')}`
 
 const BARS_MAX = 62

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleReport } from '../testing/sample-report.ts'
-import { logInWords, positionsOf, sourcesInWords, viewOf } from './report-view.ts'
+import { logText, positionsOf, sourcesText, viewOf } from './report-view.ts'
 
 const view = viewOf(sampleReport())
 
@@ -32,7 +32,7 @@ test('what was not found is named as missing, and nothing else is', () => {
 test('sources say whether two agree', () => {
   const sections = view.frameworks.flatMap((part) => part.sections)
   for (const section of sections) {
-    const words = sourcesInWords(section)
+    const words = sourcesText(section)
     assert.equal(words.includes('unverified'), !section.verified, words)
     for (const { label } of section.read) assert.match(words, new RegExp(`\\b${label}\\b`))
   }
@@ -40,12 +40,12 @@ test('sources say whether two agree', () => {
 
 test('a log that does not hold is said to, with the place, and that nothing on it counts', () => {
   const { content } = view
-  assert.match(logInWords(content), /^intact: 34 entries .*; checkpoint valid, over the first 20$/)
+  assert.match(logText(content), /^intact: 34 entries .*; checkpoint valid, over the first 20$/)
   const log = { ...content.log, status: 'tampered', reason: 'entry_changed', at_seq: 7 } as const
-  const words = logInWords({ ...content, log })
+  const words = logText({ ...content, log })
   assert.match(words, /^tampered: .*entry_changed at position 7\. Nothing on it is evidence$/)
   const unsigned = { ...content.log, last_epoch: null }
-  assert.match(logInWords({ ...content, log: unsigned }), /no signed checkpoint$/)
+  assert.match(logText({ ...content, log: unsigned }), /no signed checkpoint$/)
 })
 
 test('positions are a range, a single one, the last alone, or none', () => {

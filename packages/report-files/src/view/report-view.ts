@@ -114,7 +114,7 @@ function forceOf({ in_force, in_force_from, in_force_to }: Section): string {
 }
 
 /** `EVIDENCE FOUND` */
-export const inWords = (finding: ReportFinding): string => finding.replaceAll('_', ' ')
+export const textOf = (finding: ReportFinding): string => finding.replaceAll('_', ' ')
 
 /** Where a kind of evidence is on the log: `3 – 17`. */
 export function positionsOf({ first_seq, last_seq }: Evidence): string {
@@ -141,7 +141,7 @@ export const lastEntry = ({ log_seq }: Report): string =>
   log_seq < 0 ? 'none: the log is empty' : `${log_seq}, the last entry taken account of`
 
 /** The state of the log in a sentence. */
-export function logInWords({ log }: Content): string {
+export function logText({ log }: Content): string {
   const verified = `${log.status}: ${log.entries_verified} entries verified from the beginning`
   const where = log.at_seq === null ? '' : ` at position ${log.at_seq}`
   if (log.reason !== null) return `${verified}; ${log.reason}${where}. Nothing on it is evidence`
@@ -152,7 +152,7 @@ export function logInWords({ log }: Content): string {
 }
 
 /** The texts of an article by their numbers in the list of sources. */
-export function sourcesInWords({ text, read, verified }: SectionView): string {
+export function sourcesText({ text, read, verified }: SectionView): string {
   const labels = read.map(({ label }) => label).join(', ')
   const agree = verified ? 'verified: they agree' : 'unverified: fewer than two sources'
   return `Sources: text ${text.label}; read for title and date ${labels || 'none'} (${agree}).`

@@ -7,10 +7,10 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runUnderLease } from '../platform/kernel/leases.ts'
 import { OperatorError } from '../platform/operator-error.ts'
 import {
+  awaitRuns,
   interruptAbandoned,
-  runsSettled,
-  setLooker,
-  stopLooking,
+  setChecker,
+  stopChecking,
 } from '../slices/assurance/index.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
 import { flushEvaluations } from '../slices/governance/index.ts'
@@ -60,7 +60,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
     registerReportJobs(kernel)
     registerSubjectJobs(kernel)
     const looker = new AssuranceThreads(config)
-    setLooker(kernel, looker)
+    setChecker(kernel, looker)
     if (!kernel.db.shared) await interruptAbandoned(kernel, true)
     kernel.jobs.start()
     const timers = startTimers(kernel, config)
@@ -77,10 +77,10 @@ export async function startService(config: Config, options: KernelOptions = {}):
     looker.listensAt(url)
     const stopInOrder = async () => {
       // Requests that wait for a run are answered: it ends as stopped.
-      await stopLooking(kernel)
+      await stopChecking(kernel)
       await server.close()
       await timers.stop()
-      await runsSettled(kernel)
+      await awaitRuns(kernel)
       await flushEvaluations(kernel)
       await flushReadMeter(kernel)
       await flushRetrievedFacts(kernel)

@@ -5,10 +5,9 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
-import { Authenticator, type AuthOptions } from './authenticate.ts'
+import { Authenticator, type AuthOptions } from './access/authenticate.ts'
+import { type Asset, errorPages, loadExplorer, PUBLIC_PATHS, sendAsset } from './assets.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
-import { errorPages } from './error-pages.ts'
-import { type Asset, loadExplorer, PUBLIC_PATHS, sendAsset } from './explorer.ts'
 import { buildOpenapi } from './openapi.ts'
 import {
   answerClientError,

@@ -1,7 +1,7 @@
 // OpenAPI 3.1 from the operation table: paths, schemas, scopes and every declared refusal.
 
 import { COMMON_REFUSALS, type OperationSpec, type RefusalCode } from '@custos/contract'
-import { edgeRefusals } from './authorize.ts'
+import { edgeRefusals } from './access/authorize.ts'
 import { OpenapiParts } from './openapi-parts.ts'
 import type { Json } from './openapi-schemas.ts'
 

@@ -5,7 +5,7 @@ import { KeyringError } from '../platform/keys/keyring-error.ts'
 import type { Logger } from '../platform/logger.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
-import { errorPath } from './error-pages.ts'
+import { errorPath } from './assets.ts'
 
 interface Rendered {
   readonly status: number

@@ -62,12 +62,6 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   return asTestService(service, data)
 }
 
-/** The file of the embedded engine's data, for tests that look at it or alter it. */
-function databaseFile({ db }: Kernel): string {
-  if (db.source.engine !== 'sqlite') throw new Error('the data is not in a file')
-  return db.source.path
-}
-
 function asTestService(service: Service, { data_dir, remove }: TestData): TestService {
   const request: TestService['request'] = (method, path, options = {}) =>
     send(`${service.url}${path}`, method, options)

@@ -3,12 +3,12 @@
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
 import {
-  type Audited,
+  type AuditResult,
   type AuditTask,
-  type Look,
-  type Looker,
-  LookStopped,
-  type LookTask,
+  type CheckReport,
+  CheckStopped,
+  type CheckTask,
+  type TenantChecker,
 } from '../../slices/assurance/index.ts'
 import type { AuditReply, AuditWork } from './audit-worker.ts'
 import type { CheckReply } from './check-worker.ts'
@@ -23,7 +23,7 @@ class CheckTimeout extends Error {
 
 const FLAGS = ['--disable-warning=ExperimentalWarning']
 
-export class AssuranceThreads implements Looker {
+export class AssuranceThreads implements TenantChecker {
   readonly #config: Config
   readonly #running = new Set<Worker>()
   #checking: Worker | undefined
@@ -42,7 +42,7 @@ export class AssuranceThreads implements Looker {
     this.#url = loopbackOf(url)
   }
 
-  async look(task: LookTask): Promise<Look> {
+  async look(task: CheckTask): Promise<CheckReport> {
     this.#refuseStopped()
     // One thread, started at the first check: starting it costs more than most checks do.
     const worker = this.#checking ?? this.#start('./check-worker.ts', this.#config)
@@ -59,7 +59,7 @@ export class AssuranceThreads implements Looker {
     }
   }
 
-  async audit({ api_key, seed, onStore }: AuditTask): Promise<Audited | null> {
+  async audit({ api_key, seed, onStore }: AuditTask): Promise<AuditResult | null> {
     this.#refuseStopped()
     if (this.#url === null) return null
     const work: AuditWork = { url: this.#url, api_key, seed }
@@ -82,7 +82,7 @@ export class AssuranceThreads implements Looker {
   }
 
   #refuseStopped(): void {
-    if (this.#stopped) throw new LookStopped('the service is stopping')
+    if (this.#stopped) throw new CheckStopped('the service is stopping')
   }
 
   #start(file: string, workerData: Config | AuditWork): Worker {
@@ -109,7 +109,7 @@ export class AssuranceThreads implements Looker {
         reject(error)
       }
       const end = () =>
-        fail(this.#stopped ? new LookStopped('the service is stopping') : new Error('it ended'))
+        fail(this.#stopped ? new CheckStopped('the service is stopping') : new Error('it ended'))
       // Its thread first: the next check starts another one.
       const expire = () =>
         worker

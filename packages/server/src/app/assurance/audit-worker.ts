@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { runConformance } from '@custos/conformance'
 import { isObject } from '@custos/proof'
-import type { Audited } from '../../slices/assurance/index.ts'
+import type { AuditResult } from '../../slices/assurance/index.ts'
 
 export interface AuditWork {
   readonly url: string
@@ -14,7 +14,7 @@ export interface AuditWork {
 
 export interface AuditReply {
   readonly store_id?: string
-  readonly audited?: Audited
+  readonly audited?: AuditResult
   /** Name of what went wrong. */
   readonly error?: string
 }

@@ -5,11 +5,11 @@ import { ASSURANCE_FINDINGS_MAX, ASSURANCE_SAMPLE, type CheckResult } from '@cus
 import { parseTime, wallTime } from '../../platform/clock.ts'
 import { databaseClock } from '../../platform/db/leases.sql.ts'
 import type {
+  CheckReport,
+  CheckTask,
   CountName,
   DataCheck,
-  Look,
-  LookTask,
-  Observed,
+  TenantObservation,
 } from '../../slices/assurance/index.ts'
 import { findHead, treeRoot } from '../../slices/gcrumbs/index.ts'
 import { digestPolicies } from '../../slices/governance/index.ts'
@@ -55,7 +55,7 @@ class NoKeys extends Error {
 }
 
 /** Rows move while the service runs: what is still found on a fresh snapshot is a finding. */
-export async function checkTenantData(open: ReadOnlyKernel, task: LookTask): Promise<Look> {
+export async function checkTenantData(open: ReadOnlyKernel, task: CheckTask): Promise<CheckReport> {
   if (!(await open.kernel.keyring.hasTenant(task.tenant_id))) throw new NoKeys()
   const sample: Sample = { size: ASSURANCE_SAMPLE, seed: task.seed, chosen: new Map() }
   const once = () =>
@@ -90,14 +90,14 @@ function inBoth(before: CheckParts, now: CheckParts): CheckParts {
   return Object.fromEntries(kept)
 }
 
-interface CheckRound extends Omit<Look, 'results'> {
+interface CheckRound extends Omit<CheckReport, 'results'> {
   readonly parts: CheckParts
   readonly sampled: boolean
 }
 
 async function runChecks(
   check: CheckContext & { readonly sample: Sample },
-  task: LookTask,
+  task: CheckTask,
 ): Promise<CheckRound> {
   const rows = await countAll(check)
   // What the log speaks of is compared with what there is: by all checks but the chain's own.
@@ -109,7 +109,7 @@ async function runChecks(
   return { parts, observed, sampled, baseline_root: await rootAtBaseline(check, task) }
 }
 
-type Rows = Omit<Observed['counts'], 'policies_in_force'>
+type Rows = Omit<TenantObservation['counts'], 'policies_in_force'>
 
 async function countAll({ db }: CheckContext): Promise<Rows> {
   return {
@@ -181,7 +181,7 @@ function resultOf(
   }
 }
 
-async function observe({ db, keys }: CheckContext, rows: Rows): Promise<Observed> {
+async function observe({ db, keys }: CheckContext, rows: Rows): Promise<TenantObservation> {
   const head = await findHead(db)
   const { policy_set, in_force, digest } = await digestPolicies(db)
   const size = head?.size ?? 0
@@ -197,7 +197,7 @@ async function observe({ db, keys }: CheckContext, rows: Rows): Promise<Observed
 
 async function rootAtBaseline(
   { db }: CheckContext,
-  { baseline_size }: LookTask,
+  { baseline_size }: CheckTask,
 ): Promise<string | null> {
   if (baseline_size === null || baseline_size > ((await findHead(db))?.size ?? 0)) return null
   return rootOf(db, baseline_size)

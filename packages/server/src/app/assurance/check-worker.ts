@@ -2,12 +2,12 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
-import type { Look, LookTask } from '../../slices/assurance/index.ts'
+import type { CheckReport, CheckTask } from '../../slices/assurance/index.ts'
 import { openReadOnly } from '../open-read-only.ts'
 import { checkTenantData } from './check-tenant.ts'
 
 export interface CheckReply {
-  readonly look?: Look
+  readonly look?: CheckReport
   /** Name of what went wrong. */
   readonly error?: string
 }
@@ -15,7 +15,7 @@ export interface CheckReply {
 // Given by SelfLooker, in the same process.
 const config: Config = workerData
 
-async function answer(task: LookTask): Promise<CheckReply> {
+async function answer(task: CheckTask): Promise<CheckReply> {
   try {
     const open = await openReadOnly(config)
     try {
@@ -28,6 +28,6 @@ async function answer(task: LookTask): Promise<CheckReply> {
   }
 }
 
-parentPort?.on('message', async (task: LookTask) => {
+parentPort?.on('message', async (task: CheckTask) => {
   parentPort?.postMessage(await answer(task))
 })

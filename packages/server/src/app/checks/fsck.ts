@@ -6,7 +6,7 @@ import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
-import { type Recomputed, recompute } from '../../slices/reputation/index.ts'
+import { type RecomputeResult, recompute } from '../../slices/reputation/index.ts'
 import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
 import {
   type CheckContext,
@@ -83,7 +83,7 @@ async function checkOnce(
   tenant_id: string,
   options: FsckOptions,
 ): Promise<TenantReport> {
-  if (!(await open.kernel.keyring.hasTenant(tenant_id))) return keyless(tenant_id)
+  if (!(await open.kernel.keyring.hasTenant(tenant_id))) return reportMissingKeys(tenant_id)
   return withSnapshot(open, tenant_id, async (check) => {
     const findings = await collectFindings({
       ...check,
@@ -143,7 +143,7 @@ const noCounts = (): Counts => ({
   certificates: 0,
 })
 
-const keyless = (tenant_id: string): TenantReport => ({
+const reportMissingKeys = (tenant_id: string): TenantReport => ({
   tenant_id,
   counts: noCounts(),
   findings: [{ tenant_id, kind: 'log', id: 'keys', what: 'the keyring has no keys of the tenant' }],
@@ -176,7 +176,7 @@ async function collectFindings(check: CheckContext): Promise<Finding[]> {
   return findings
 }
 
-export interface TenantReputation extends Recomputed {
+export interface TenantReputation extends RecomputeResult {
   readonly tenant_id: string
 }
 

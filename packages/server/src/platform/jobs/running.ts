@@ -8,9 +8,9 @@ import { type Job, type JobContext, JobEnded } from './queue.ts'
 
 const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
 /** Renewals within the period of a lease. */
-const EXTENSIONS = 3
+const RENEWALS = 3
 /** How often the row of a job that can be cancelled is read: any process may write it. */
-const LOOK_MS = 500
+const POLL_MS = 500
 
 interface RunningParts {
   readonly db: Database
@@ -70,14 +70,14 @@ export class Running implements JobContext {
   /** However long a step takes: nobody else is to begin what is under way here. */
   async during<T>(act: () => Promise<T>): Promise<T> {
     const { lease_ms, cancellable } = this.#parts
-    const extending = every(lease_ms / EXTENSIONS, () => this.save(this.#lease()))
-    const polling = cancellable ? every(LOOK_MS, () => this.#look()) : null
+    const renewing = every(lease_ms / RENEWALS, () => this.save(this.#lease()))
+    const polling = cancellable ? every(POLL_MS, () => this.#poll()) : null
     try {
       return await act()
     } finally {
       // A lease extended now would undo what is saved about the end.
-      await extending.end()
-      await looking?.end()
+      await renewing.end()
+      await polling?.end()
     }
   }
 
@@ -90,7 +90,7 @@ export class Running implements JobContext {
     )
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { job_id, tenant_id } = this.job
     const row = await this.#parts.db.read(tenant_id, (db) => findJob(db, job_id))
     if (row?.state === 'cancelled') this.cancel()

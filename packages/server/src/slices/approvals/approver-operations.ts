@@ -9,8 +9,8 @@ import {
   type ApproverContent,
   type ApproverEvent,
   appendApproverEvent,
+  approverColumn,
   openApprovers,
-  sealApprover,
   showApprover,
   showApprovers,
 } from './approver.ts'
@@ -35,7 +35,7 @@ export const enroll: Handler<typeof contract.enroll> = async (call, { body }) =>
     return call.refuse('rejected', 'public_key is not a public key of Ed25519')
   const approver_id = kernel.ids.hex(APPROVER_ID_BYTES)
   const content = { name: body.name, role: body.role ?? null }
-  const sealed = await sealApprover(kernel, { tenant_id, approver_id }, content)
+  const sealed = await approverColumn.sealNew(kernel, tenant_id, { approver_id }, content)
 
   const enrolled = await call.once<string>({
     async run(tx) {
@@ -125,7 +125,7 @@ async function changeOnce(
   const event = eventOf({ before, known }, { content, active })
   if (event === null) return { approver: showApprover(before, known), event }
 
-  const sealed = await sealApprover(kernel, { tenant_id, approver_id }, content)
+  const sealed = await approverColumn.sealNew(kernel, tenant_id, { approver_id }, content)
   return call.transact(async (tx) => {
     const row = { ...before, ...sealed, active: active ? 1 : 0, changed_us: tx.now() }
     if (!(await updateApproverRow(tx, before, row))) throw new Conflict('approver')

@@ -5,22 +5,24 @@ import type { Approver } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { openSealed, sealNew } from '../records/index.ts'
 import type { ApproverRow } from './approvers.sql.ts'
 
 /** What a caller wrote about a person; sealed. */
 export type ApproverContent = { readonly name: string; readonly role: string | null }
 
-const ownerOf = (tenant_id: string, approver_id: string) =>
-  ({ tenant_id, table: 'approver', kind: '', id: approver_id }) as const
-
-export const sealApprover = (
-  kernel: Kernel,
-  { tenant_id, approver_id }: { tenant_id: string; approver_id: string },
-  content: ApproverContent,
-) => sealNew(kernel, ownerOf(tenant_id, approver_id), content)
+export const approverColumn = sealedColumn({
+  domain: 'approver',
+  // The empty text stands where records and approval requests name their kind.
+  ids: (tenant_id, { approver_id }: Pick<ApproverRow, 'approver_id'>) => [
+    tenant_id,
+    '',
+    approver_id,
+  ],
+  payload: jsonPayload<ApproverContent>(),
+})
 
 /** Opens approvers in the order of `rows`. Refuses while one of them does not open. */
 export async function openApprovers(
@@ -28,8 +30,7 @@ export async function openApprovers(
   tenant_id: string,
   rows: readonly ApproverRow[],
 ): Promise<{ row: ApproverRow; content: ApproverContent }[]> {
-  const sealed = rows.map((row) => ({ ...row, owner: ownerOf(tenant_id, row.approver_id) }))
-  const opened = await openSealed<ApproverContent>(kernel, tenant_id, sealed)
+  const opened = await approverColumn.openAll(kernel, tenant_id, rows)
   return rows.map((row, i) => {
     const content = opened[i]
     if (!content) throw new Refusal('unavailable', 'an approver cannot be opened')

@@ -53,7 +53,7 @@ export async function insertApprover(tx: Tx, row: ApproverRow): Promise<boolean>
   return inserted === 1
 }
 
-/** False: it has changed since it was looked at. */
+/** False: it has changed since `before` was read. */
 export async function updateApproverRow(tx: Tx, before: ApproverRow, row: ApproverRow) {
   const { active, secret_no, sealed, changed_us } = row
   const changed = await tx.run(

@@ -1,4 +1,4 @@
-// Approvers and settings: enrolled, changed, revoked; each change is on the log, no name ever is.
+// Approvers and settings over HTTP: every change is logged, and no name is.
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -127,7 +127,7 @@ test("'approvals.revoke' keeps the approver listed, and says whether it was acti
   assert.equal((await tenant.events('approver.revoked')).length, 1)
 })
 
-test('approvers of another tenant are not there', async () => {
+test('approvers of another tenant do not exist', async () => {
   const { tenant, service } = scene
   const { approver_id } = await tenant.enroll()
   const other = await ApprovingTenant.create(service)
@@ -139,7 +139,7 @@ test('approvers of another tenant are not there', async () => {
   assert.equal((await tenant.ok('GET', `/hitl/approvers/${approver_id}`)).active, true)
 })
 
-test('pages of approvers go on where the last one ended', async () => {
+test('a page of approvers continues the one before', async () => {
   const { tenant } = scene
   const made: string[] = []
   for (let i = 0; i < 3; i++) made.push((await tenant.enroll(`A${i}`)).approver_id)
@@ -149,7 +149,7 @@ test('pages of approvers go on where the last one ended', async () => {
   assert.deepEqual(ids, made.toReversed())
 })
 
-test('an enrolment that is sent again under its key is made once', async () => {
+test('an enrolment that is repeated under its Idempotency-Key is made once', async () => {
   const { tenant, service } = scene
   const body = { name: 'Ana', public_key: makeKey().public_key }
   const send = () =>

@@ -1,4 +1,4 @@
-// Decisions by signature: exactly one is made, of exactly what was signed, and it can be checked.
+// Decisions by signature: exactly one is made, on exactly what was signed, and it verifies.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ const scene = openApprovalScene()
 const DECIDED = ['approval.approved', 'approval.denied', 'approval.expired']
 const ARTIFACT = ['artifact.registered', 'artifact.denied', 'artifact.expired']
 
-test("'approvals.attest' approves what was asked; the record verifies offline", async () => {
+test("'approvals.attest' approves what was proposed; the record verifies offline", async () => {
   const { tenant } = scene
   const ana = await tenant.enroll('Ana Lima')
   const waiting = await tenant.register()
@@ -46,7 +46,7 @@ test("'approvals.attest' approves what was asked; the record verifies offline", 
   assert.equal((await verifyApproval({ ...record, reason: 'another' }, keys)).valid, false)
 })
 
-test("'approvals.verify' recomputes a decision, and says what it cannot show", async () => {
+test("'approvals.verify' recomputes a decision, and names what it cannot check", async () => {
   const { tenant } = scene
   const ana = await tenant.enroll()
   const waiting = await tenant.register()
@@ -66,7 +66,7 @@ test("'approvals.verify' recomputes a decision, and says what it cannot show", a
   assert.equal(Buffer.from(context_bytes_hex, 'hex').toString(), canonicalize(context))
 })
 
-test("'approvals.request' shows what is asked for and the exact bytes to sign", async () => {
+test("'approvals.request' shows the proposal and the exact bytes to sign", async () => {
   const { tenant } = scene
   const { request_id, artifact_id } = await tenant.register('models/shown')
   const shown = await tenant.request(request_id)
@@ -166,7 +166,7 @@ async function assertUntouched(tenant: ApprovingTenant, waiting: Waiting): Promi
   assert.deepEqual(await tenant.events(...DECIDED, ...ARTIFACT), [])
 }
 
-test('who was never enrolled, is revoked or of another tenant is no approver', async () => {
+test('a person never enrolled, revoked or of another tenant is no approver', async () => {
   const { tenant, service } = scene
   const waiting = await tenant.register()
   const revoked = await tenant.enroll()
@@ -199,7 +199,7 @@ test('an approver decides once: the same or the opposite again is refused', asyn
   assert.equal((await tenant.events(...DECIDED)).length, 1)
 })
 
-test('of 20 decisions at once one is made, whoever decides and however', async () => {
+test('of 20 concurrent decisions exactly one is made, approvals or denials', async () => {
   const { tenant } = scene
   const ana = await tenant.enroll()
   const waiting = await tenant.register()
@@ -234,7 +234,7 @@ test('of 20 decisions at once one is made, whoever decides and however', async (
   assert.equal(verified.passed, true, JSON.stringify(verified.checks))
 })
 
-test('where credentials must differ, the key that asked cannot send a decision', async () => {
+test('where credentials must differ, the credential that proposed cannot decide', async () => {
   const { tenant } = scene
   await tenant.ok('PUT', '/hitl/settings', { different_credential: true })
   const ana = await tenant.enroll()
@@ -247,7 +247,7 @@ test('where credentials must differ, the key that asked cannot send a decision',
   assert.equal((await tenant.attest(waiting, body, api_key)).status, 200)
 })
 
-test('an approver enrolled under the name of the key that asked cannot decide', async () => {
+test('an approver enrolled under the id of the proposing credential cannot decide', async () => {
   const { tenant } = scene
   const waiting = await tenant.register()
   const { requested_by } = await tenant.request(waiting.request_id)
@@ -257,7 +257,7 @@ test('an approver enrolled under the name of the key that asked cannot decide', 
   await assertUntouched(tenant, waiting)
 })
 
-test('where signatures are demanded, a name decides nothing', async () => {
+test('where signatures are required, a name decides nothing', async () => {
   const { tenant } = scene
   await tenant.ok('PUT', '/hitl/settings', { attestation_required: true })
   const ana = await tenant.enroll()
@@ -272,7 +272,7 @@ test('where signatures are demanded, a name decides nothing', async () => {
   assert.equal((await tenant.attest(waiting, body)).status, 200)
 })
 
-test('a policy that denies by now holds against a signature', async () => {
+test('a policy that denies at the time of the decision overrides a signature', async () => {
   const { tenant } = scene
   const ana = await tenant.enroll()
   const waiting = await tenant.register()
@@ -284,7 +284,7 @@ test('a policy that denies by now holds against a signature', async () => {
   assert.notEqual(await tenant.recordStatus(waiting), 'registered')
 })
 
-test('a request of another tenant is not there', async () => {
+test('a request of another tenant does not exist', async () => {
   const { tenant, service } = scene
   const waiting = await tenant.register()
   const other = await ApprovingTenant.create(service)
@@ -299,7 +299,7 @@ test('a request of another tenant is not there', async () => {
   await assertUntouched(tenant, waiting)
 })
 
-test('what is altered in the rows does not verify, and cannot be approved', async () => {
+test('an altered row does not verify, and cannot be approved', async () => {
   const { tenant, service } = scene
   const ana = await tenant.enroll()
   const waiting = await tenant.register()
@@ -338,7 +338,7 @@ test('a decision altered in its rows afterwards does not verify', async () => {
   assert.deepEqual(await failing(approved), ['request'])
 })
 
-test('an approver revoked at the same moment has decided before it, or not at all', async () => {
+test('an approver revoked at the same moment decides before it, or not at all', async () => {
   const { tenant } = scene
   for (let round = 0; round < 8; round++) {
     const ana = await tenant.enroll()

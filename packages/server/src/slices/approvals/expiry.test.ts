@@ -1,4 +1,4 @@
-// Requests that nobody decides: shown as expired at once, made so by the timer, never issued.
+// Overdue approval requests: they read as expired at once, the timer expires them, none is issued.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ const idsOf = async (tenant: ApprovingTenant, status: string): Promise<string[]>
     ({ request_id }: Waiting) => request_id,
   )
 
-test('what waited too long is expired for whoever looks or decides, before any timer', async () => {
+test('an overdue request reads as expired and cannot be decided, before any timer', async () => {
   const { tenant, service } = scene
   const ana = await tenant.enroll()
   const [late, waiting] = [await tenant.register('models/late'), await tenant.register()]
@@ -78,7 +78,7 @@ test('a request that was decided does not expire afterwards', async () => {
   assert.equal(await tenant.recordStatus(waiting), 'registered')
 })
 
-test('an expired artifact can be asked for again, as a request of its own', async () => {
+test('an expired artifact can be proposed again, as a new request', async () => {
   const { tenant, service } = scene
   const layers = [{ digest: 'ab'.repeat(32) }]
   const body = { artifact_ref: 'models/again', base_model_ref: 'base', layers }
@@ -92,7 +92,7 @@ test('an expired artifact can be asked for again, as a request of its own', asyn
   assert.deepEqual(await idsOf(tenant, 'pending'), [again.request_id])
 })
 
-test('what waits goes on waiting when the service starts again, and is decided then', async () => {
+test('a waiting record still waits after a restart, and is decided then', async () => {
   const first = await startTestService()
   const before = await ApprovingTenant.create(first)
   const ana = await before.enroll()

@@ -1,4 +1,4 @@
-// Public keys of approvers: every key that is honestly made passes, no point of another order does.
+// Public keys of approvers: every generated key passes, and no point of another order does.
 
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
@@ -18,7 +18,7 @@ const decode = (key: Buffer) => {
   return { y: value & (2n ** 255n - 1n), odd: value >> 255n }
 }
 
-test('keys that are made are taken, the one of RFC 8032 7.1 among them', () => {
+test('generated keys are accepted, and the one of RFC 8032 7.1', () => {
   const known = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'
   assert.equal(isSoundPublicKey(Buffer.from(known, 'hex')), true)
   for (let i = 0; i < 20; i++) assert.equal(isSoundPublicKey(madeKey()), true)
@@ -33,7 +33,7 @@ test('points of small order are refused, in every encoding', () => {
     for (const odd of [0n, 1n]) assert.equal(isSoundPublicKey(encode(y, odd)), false, `${y}`)
 })
 
-test('a made key plus a point of order two is refused', () => {
+test('a generated key plus a point of order two is refused', () => {
   for (let i = 0; i < 5; i++) {
     const { y, odd } = decode(madeKey())
     assert.equal(isSoundPublicKey(encode(P - y, 1n - odd)), false)
@@ -42,7 +42,7 @@ test('a made key plus a point of order two is refused', () => {
   }
 })
 
-test('bytes that are no point, or not 32, are refused', () => {
+test('bytes that are not a point, or not 32, are refused', () => {
   for (const length of [0, 31, 33]) assert.equal(isSoundPublicKey(Buffer.alloc(length, 9)), false)
   assert.equal(isSoundPublicKey(Buffer.alloc(32, 0xff)), false)
   // y = 2: (y² - 1)/(dy² + 1) has no root.

@@ -1,4 +1,4 @@
-// The registries whose records wait: each is found by its kind, so that it can be decided.
+// Registries whose records wait: each is found by its kind.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

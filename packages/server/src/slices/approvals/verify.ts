@@ -57,7 +57,7 @@ const refuted = (name: string, detail: string): Check => ({ name, ok: false, det
 const checked = (name: string, ok: boolean, detail: string): Check =>
   ok ? { name, ok } : refuted(name, detail)
 
-/** The row, what was sealed when it was asked for, and the record say the same. */
+/** The row, the sealed request and the signed record agree. */
 function checkRequest(
   tenant_id: string,
   { row, content }: OpenApproval,

@@ -90,7 +90,7 @@ function* mutations(document: unknown, path = ''): Generator<[string, unknown]> 
   else yield [path, `${document}x`]
 }
 
-test('the same artifact again is the one that is there', async () => {
+test('the same artifact again is the existing record', async () => {
   const first = await register()
   const again = await register({ ...ADAPTER, metadata: { other: true } })
   assert.equal(again.status, 201)
@@ -101,7 +101,7 @@ test('the same artifact again is the one that is there', async () => {
   assert.notEqual(other.body.manifest_digest, first.body.manifest_digest)
 })
 
-test('twenty registrations of one artifact at once make one record', async () => {
+test('twenty concurrent registrations of one artifact make one record', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => register()))
   assert.equal(new Set(answers.map(({ body }) => body.artifact_id)).size, 1)
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
@@ -130,7 +130,7 @@ test('artifacts.integrity compares order and number of layers', async () => {
   assert.equal(await compare([HASH('a')]), false)
 })
 
-test('a denial is kept, logged and answered with 403; asked again it is judged anew', async () => {
+test('a denial is stored, logged and answered with 403; a retry is evaluated again', async () => {
   const policy = {
     name: 'no adapters',
     policy_type: 'content_filter',
@@ -151,10 +151,10 @@ test('a denial is kept, logged and answered with 403; asked again it is judged a
   assert.notEqual(after.body.artifact_id, body.detail.artifact_id)
 })
 
-test('an escalated one waits, is approved once, and keeps its id', async () => {
+test('an escalated artifact waits, is approved once, and keeps its id', async () => {
   await escalating()
   const artifact_id = await waiting()
-  assert.equal(await waiting(), artifact_id, 'asked again it is the same request')
+  assert.equal(await waiting(), artifact_id, 'proposed again it is the same request')
   const decide = () => ask('POST', `/artifacts/${artifact_id}/approve`, { approver: 'Dana' })
   const answers = await Promise.all(Array.from({ length: 20 }, decide))
   const won = answers.filter(({ status }) => status === 200)
@@ -170,7 +170,7 @@ test('an escalated one waits, is approved once, and keeps its id', async () => {
   assert.equal((await events()).filter((type) => type === 'approval.approved').length, 1)
 })
 
-test('a rejected one stays denied; who made a request cannot decide it', async () => {
+test('a rejected artifact stays denied; the proposer of a request cannot decide it', async () => {
   await escalating()
   const artifact_id = await waiting()
   const { body: row } = await ask('GET', `/artifacts/${artifact_id}`)
@@ -209,7 +209,7 @@ test('policies of the time of the approval hold: a new denial or escalation refu
   assert.equal((await approve()).status, 200)
 })
 
-test('a retry with the same Idempotency-Key is told of the same artifact', async () => {
+test('a retry with the same Idempotency-Key gets the same artifact', async () => {
   const headers = { 'idempotency-key': 'one' }
   const first = await ask('POST', '/artifacts/register', ADAPTER, headers)
   const again = await ask('POST', '/artifacts/register', ADAPTER, headers)
@@ -244,7 +244,7 @@ const landed = (more: object = {}) =>
     ...more,
   })
 
-test('artifacts.verify looks the certificate of a certified one up', async () => {
+test('artifacts.verify checks the certificate of a certified artifact', async () => {
   const { body } = await register()
   const verify = async () => (await ask('GET', `/artifacts/${body.artifact_id}/verify`)).body
   assert.equal('certificate' in (await verify()).checks, false)

@@ -1,4 +1,4 @@
-// Deciding about artifacts: only what a decision has for members counts, whatever else is sent.
+// Decisions about artifacts: only the members of a decision count, whatever else is sent.
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -37,7 +37,7 @@ const ATTESTED: readonly unknown[] = [
   { approver_id: 'f'.repeat(32), attestation: { public_key: '', signature: '' } },
 ]
 
-test("'artifacts.approve' approves, whatever decision or attestation stands beside", async () => {
+test("'artifacts.approve' approves, whatever decision or attestation the body adds", async () => {
   for (const attested of ATTESTED) {
     key = (await service.createTenant()).api_key
     const artifact_id = await waiting()
@@ -50,7 +50,7 @@ test("'artifacts.approve' approves, whatever decision or attestation stands besi
   }
 })
 
-test("'artifacts.reject' rejects, whatever decision or attestation stands beside", async () => {
+test("'artifacts.reject' rejects, whatever decision or attestation the body adds", async () => {
   for (const attested of ATTESTED) {
     key = (await service.createTenant()).api_key
     const artifact_id = await waiting()
@@ -64,7 +64,7 @@ test("'artifacts.reject' rejects, whatever decision or attestation stands beside
   }
 })
 
-test('an attestation that nobody verified is none to a tenant that demands one', async () => {
+test('an unverified attestation does not satisfy a tenant that requires one', async () => {
   const settings = await ask('PUT', '/hitl/settings', { attestation_required: true })
   const artifact_id = await waiting()
   const [, , , attested] = ATTESTED

@@ -1,4 +1,4 @@
-// What an artifact may hold, and how much of it stands in a list.
+// The limits of an artifact, and of what a list shows of it.
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -35,7 +35,7 @@ const ofBytes = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.len
 const layers = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ digest: i.toString(16).padStart(64, '0') }))
 
-test('metadata beyond its bytes or its levels is refused with its place', async () => {
+test('metadata beyond its bytes or its levels is refused with its location', async () => {
   for (const metadata of [ofBytes(limits.metadata_bytes), nested(limits.metadata_depth)])
     assert.equal(
       (await register({ metadata, artifact_ref: `with ${Object.keys(metadata)}` })).status,
@@ -57,7 +57,7 @@ test('an artifact has a thousand layers at most', async () => {
   assert.deepEqual([status, body.error], [422, 'validation'])
 })
 
-test('a document that is large is left out of lists, and of nothing else', async () => {
+test('a large document is left out of lists only', async () => {
   const { body: large } = await register({ layers: layers(limits.layers_per_artifact) })
   const { body: small } = await register({ artifact_ref: 'small' })
   assert.ok(JSON.stringify(large.document).length > LISTED_ARTIFACT_BYTES_MAX)

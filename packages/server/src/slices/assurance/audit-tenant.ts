@@ -2,12 +2,12 @@
 
 import type { CheckResult, Scope } from '@custos/contract'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { type Measured, type SignedAudit, signAudit } from '../compliance/index.ts'
+import { type AuditMeasure, type SignedAudit, signAudit } from '../compliance/index.ts'
 import { startStoreDeletion } from '../erasure/index.ts'
 import { withMomentaryKey } from '../tenants/index.ts'
 import { type RunRow, updateRunning } from './assurance.sql.ts'
 import { notChecked } from './checks.ts'
-import { type Audited, LookStopped, lookerOf } from './looker.ts'
+import { type AuditResult, CheckStopped, checkerOf } from './tenant-checker.ts'
 
 /** What the suite does: it makes, fills, reads and deletes stores. */
 const SCOPES: readonly Scope[] = ['memory:read', 'memory:write', 'memory:admin']
@@ -38,14 +38,18 @@ export async function auditTenant(
 }
 
 /** What was measured, or why nothing could be. */
-async function runSuite(kernel: Kernel, tenant_id: string, run: RunRow): Promise<Audited | string> {
+async function runSuite(
+  kernel: Kernel,
+  tenant_id: string,
+  run: RunRow,
+): Promise<AuditResult | string> {
   const notes = new Notes(kernel, tenant_id, run)
   try {
     const audited = await withMomentaryKey(
       kernel,
       { tenant_id, scopes: SCOPES, expires_us: kernel.clock.now() + KEY_US },
       (api_key) =>
-        lookerOf(kernel).audit({
+        checkerOf(kernel).audit({
           api_key,
           seed: run.seed.slice(0, SEED_DIGITS),
           onStore: (store_id) => notes.add(store_id),
@@ -53,7 +57,7 @@ async function runSuite(kernel: Kernel, tenant_id: string, run: RunRow): Promise
     )
     return audited ?? 'the service does not listen yet'
   } catch (error) {
-    if (error instanceof LookStopped) throw error
+    if (error instanceof CheckStopped) throw error
     return `the suite could not run: ${error instanceof Error ? error.name : 'unknown'}`
   } finally {
     await takeAway(kernel, tenant_id, { scratch: await notes.settled() })
@@ -92,13 +96,13 @@ const NOTHING_TESTED =
   'the suite could test nothing: no audit is made of it. Does a policy keep it out?'
 
 /** What the service declares and this run says nothing of; the signed result has the reasons. */
-function untested(capabilities: Measured['capabilities']): string {
+function untested(capabilities: AuditMeasure['capabilities']): string {
   const names = capabilities.filter(({ verdict }) => verdict === 'not_tested')
   if (names.length === 0) return ''
   return `; declared, but not tested: ${names.map(({ capability }) => capability).join(', ')}`
 }
 
-function resultOf({ capabilities, passed, tested }: Measured): CheckResult {
+function resultOf({ capabilities, passed, tested }: AuditMeasure): CheckResult {
   const failed = capabilities.filter(({ verdict }) => verdict === 'fail')
   const of = (wanted: string) => capabilities.filter(({ verdict }) => verdict === wanted).length
   const counts = {

@@ -9,7 +9,7 @@ import type { CheckName } from './checks.ts'
 const ID_BYTES = 12
 const SEED_BYTES = 16
 
-export interface Wanted {
+export interface RunRequest {
   readonly checks: readonly CheckName[]
   readonly begun_by: AssuranceTrigger
   readonly requested_by: string
@@ -20,7 +20,7 @@ export const leaseUntil = (kernel: Kernel): number =>
   kernel.clock.now() + kernel.settings.lease_ms * 1_000
 
 /** Null: another one is under way. */
-export async function beginRun(kernel: Kernel, tx: Tx, wanted: Wanted): Promise<RunRow | null> {
+export async function beginRun(kernel: Kernel, tx: Tx, wanted: RunRequest): Promise<RunRow | null> {
   if ((await listRunning(tx)).length > 0) return null
   const row: RunRow = {
     run_id: kernel.ids.hex(ID_BYTES),

@@ -21,14 +21,14 @@ import {
   updateSchedule,
 } from './assurance.sql.ts'
 import { type CheckName, checksOf } from './checks.ts'
+import { refuseLimited } from './run.ts'
 import { namesOf, showSchedule } from './show.ts'
-import { refuseLimited } from './whole-tenant.ts'
 
 const ID_BYTES = 12
 const MINUTE_US = 60_000_000
 const INTERVAL_MIN = 60
 
-interface Wanted {
+interface ScheduleFields {
   readonly checks?: readonly CheckName[]
   readonly alert_webhook?: string | null
 }
@@ -39,7 +39,7 @@ function refuseHasty(names: readonly CheckName[], interval_min: number): void {
   throw new Refusal('rejected', `conformance writes to the log: at intervals of ${least} or more`)
 }
 
-function refuseEmpty({ checks, alert_webhook }: Wanted): void {
+function refuseEmpty({ checks, alert_webhook }: ScheduleFields): void {
   if (alert_webhook !== undefined && alert_webhook !== null)
     throw new Refusal(
       'rejected',

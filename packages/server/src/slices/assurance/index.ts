@@ -2,25 +2,24 @@
 
 import type { assurance } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { captureBaseline } from './capture-baseline.ts'
 import { changeSchedule, createSchedule, removeSchedule } from './change-schedules.ts'
 import { baseline, drift, getRun, runs, schedules, stats } from './reads.ts'
-import { run } from './run.ts'
+import { captureBaseline, run } from './run.ts'
 
-export { runsSettled } from './carry-out.ts'
-export { assureDue, interruptAbandoned, runDue, stopLooking } from './due.ts'
+export { assureDue, interruptAbandoned, runDue, stopChecking } from './due-runs.ts'
+export { awaitRuns } from './execute-run.ts'
 export {
-  type Audited,
+  type AuditResult,
   type AuditTask,
+  type CheckReport,
+  CheckStopped,
+  type CheckTask,
   type CountName,
   type DataCheck,
-  type Look,
-  type Looker,
-  LookStopped,
-  type LookTask,
-  type Observed,
-  setLooker,
-} from './looker.ts'
+  setChecker,
+  type TenantChecker,
+  type TenantObservation,
+} from './tenant-checker.ts'
 
 export const assuranceHandlers = {
   create_schedule: createSchedule,

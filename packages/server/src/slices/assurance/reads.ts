@@ -12,8 +12,8 @@ import {
   listRuns,
   listSchedules,
 } from './assurance.sql.ts'
+import { refuseLimited } from './run.ts'
 import { driftOf, showRun, showSchedule, showSummary } from './show.ts'
-import { refuseLimited } from './whole-tenant.ts'
 
 export const schedules: Handler<typeof contract.schedules> = async (call) => {
   refuseLimited(call)

@@ -8,9 +8,9 @@ import {
 } from '@custos/contract'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Results } from './checks.ts'
-import type { CountName, Look, Observed } from './looker.ts'
+import type { CheckReport, CountName, TenantObservation } from './tenant-checker.ts'
 
-export interface Snapshot extends Observed {
+export interface Snapshot extends TenantObservation {
   readonly settings: Readonly<Record<string, string>>
   readonly checks: Readonly<Partial<Record<AssuranceCheck, CheckStatus>>>
 }
@@ -23,7 +23,7 @@ const settingsOf = ({ settings }: Kernel) => ({
   default_tokenizer: settings.default_tokenizer,
 })
 
-export function snapshotOf(kernel: Kernel, { observed }: Look, results: Results): Snapshot {
+export function snapshotOf(kernel: Kernel, { observed }: CheckReport, results: Results): Snapshot {
   const checks = Object.entries(results).map(([check, { status }]) => [check, status])
   return { ...observed, settings: settingsOf(kernel), checks: Object.fromEntries(checks) }
 }

@@ -6,7 +6,7 @@ import { OPERATOR_KEY } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { startShared } from '../../testing/services-on-one-database.ts'
-import { assureDue, interruptAbandoned, runsSettled } from './index.ts'
+import { assureDue, awaitRuns, interruptAbandoned } from './index.ts'
 
 async function openBoth(t: TestContext, step: (name: string) => void | Promise<void> = () => {}) {
   const database = await createDatabase()
@@ -61,7 +61,7 @@ test('a run that another process gave up for dead stays given up', async (t) => 
   await rawSql(one, 'update assurance_runs set lease_until_us = 1')
   await interruptAbandoned(two.kernel)
   open()
-  await runsSettled(one.kernel)
+  await awaitRuns(one.kernel)
   const run = await own('GET', `/assurance/runs/${run_id}`)
   assert.deepEqual([run.status, run.error, run.log_seq], ['fail', 'interrupted', null])
   const { breadcrumbs } = await own('GET', '/gcrumbs/breadcrumbs')

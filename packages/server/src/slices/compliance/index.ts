@@ -4,7 +4,7 @@ import type { compliance } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { badgeJsonOf, badgeSvgOf, history, status } from './reads.ts'
 
-export { type Measured, recordAudit, type SignedAudit, signAudit } from './record-audit.ts'
+export { type AuditMeasure, recordAudit, type SignedAudit, signAudit } from './record-audit.ts'
 
 export const complianceHandlers = {
   history,

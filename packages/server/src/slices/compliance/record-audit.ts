@@ -12,7 +12,7 @@ const ID_BYTES = 16
 const MILLION = 1_000_000
 
 /** What is looked at in a result of the conformance suite; the rest is carried as it is. */
-export interface Measured {
+export interface AuditMeasure {
   readonly store_ids: readonly string[]
   readonly capabilities: readonly { readonly capability: string; readonly verdict: string }[]
   readonly passed: number
@@ -24,14 +24,14 @@ export interface SignedAudit {
   readonly audited_us: number
   readonly record: JsonObject
   readonly record_digest: string
-  readonly measured: Measured
+  readonly measured: AuditMeasure
 }
 
 /** Signs before the unit of work that stores it, and verifies before anybody sees it. */
 export async function signAudit(
   kernel: Kernel,
   tenant_id: string,
-  { result, measured }: { result: JsonObject; measured: Measured },
+  { result, measured }: { result: JsonObject; measured: AuditMeasure },
 ): Promise<SignedAudit> {
   const signer = kernel.keyring.signer('record')
   const audit_id = kernel.ids.hex(ID_BYTES)

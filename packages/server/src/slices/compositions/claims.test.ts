@@ -1,4 +1,4 @@
-// Claimed licences against what the records state, and those that they rest on: none is laundered.
+// Claimed licences are compared with those that records and their evidence state.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -32,7 +32,7 @@ test('the licences of the sources of a corpus join the one that is claimed', asy
   assert.equal((await scene.offline(row)).valid, true)
 })
 
-test('a source without a licence is reported, however far it is carried', async () => {
+test('a source without a licence is reported, through every record that refers to it', async () => {
   const { corpus_id } = await corpus([{ id: 'a', lawful_basis: 'consent' }])
   const inner = await governed({ members: [member(corpus_id)] })
   const outer = await governed({ members: [member(inner.composition_id)], target_ref: 'outer' })
@@ -65,7 +65,7 @@ test('the same holds where the artifact was registered after its certificate', a
   assert.match(reasons.join(), /claimed to be under "MIT", but is registered under another/)
 })
 
-test('a certificate and its artifact take the licences of their corpus along', async () => {
+test('a certificate and its artifact inherit the licences of their corpus', async () => {
   const block = await blockOf([{ id: 'a', license: 'CC-BY-NC-ND-4.0' }])
   const { artifact_id } = await register('adapters/trained', { license: 'MIT' })
   const { certificate_id } = await landed('adapters/trained', block)
@@ -75,7 +75,7 @@ test('a certificate and its artifact take the licences of their corpus along', a
   }
 })
 
-test('registering what was composed does not take its licences off', async () => {
+test('registering a composition as an artifact does not remove its licences', async () => {
   const members = [member('adapters/nc', 'CC-BY-NC-4.0')]
   const { composition_id } = await governed({ members, target_ref: 'stacks/nc' })
   const { artifact_ref } = await ok('GET', `/compositions/${composition_id}/artifact`)
@@ -102,7 +102,7 @@ test('a record that states no licence is named as not compared', async () => {
   assert.match(not_checked.join('\n'), /license of "adapters\/silent": .* none to compare/)
 })
 
-test('what a record states by the time of the approval counts', async () => {
+test('the licences that a record states at the time of the approval count', async () => {
   await certified('stacks/late')
   const members = [member('stacks/late')]
   const policy_id = await scene.policy('hitl_required', { operations: ['composition.govern'] })

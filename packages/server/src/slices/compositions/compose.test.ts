@@ -1,4 +1,4 @@
-// Composing over HTTP: what is governed, what is rejected, and that the answer proves itself.
+// Compositions over HTTP: what is governed, what is rejected, and that answers verify offline.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ test("K1 K2 K3: 'compositions.compose' signs what 'compositions.get' reads", asy
   assert.doesNotMatch(JSON.stringify(event), /ana@|adapter|stack|MIT/)
 })
 
-test("'compositions.verify' recomputes all, and says what the caller vouched for", async () => {
+test("'compositions.verify' recomputes all, and names what the caller claims", async () => {
   const { composition_id } = await governed()
   const verified = await ok('GET', `/compositions/${composition_id}/verify`)
   const { passed, status, reason, attestation, unverified_members } = verified
@@ -62,7 +62,7 @@ test("'compositions.verify' recomputes all, and says what the caller vouched for
   assert.ok(verified.not_checked.length > 0)
 })
 
-test("K10: 'compositions.artifact' says what to register the result as", async () => {
+test("K10: 'compositions.artifact' answers what to register the result as", async () => {
   const { composition_id } = await governed()
   assert.deepEqual(await ok('GET', `/compositions/${composition_id}/artifact`), {
     ...{ artifact_ref: 'stacks/support', composition_id, members: ['adapter', 'base'] },
@@ -70,7 +70,7 @@ test("K10: 'compositions.artifact' says what to register the result as", async (
   })
 })
 
-test('an unknown composition is not there for any operation', async () => {
+test('an unknown composition is 404 for every operation', async () => {
   const decision = { approver: 'ben' }
   for (const [method, path, body] of [
     ['GET', ''],
@@ -84,7 +84,7 @@ test('an unknown composition is not there for any operation', async () => {
   }
 })
 
-test('K4: no leaf of a signed composition can be changed unnoticed', async () => {
+test('K4: no leaf of a signed composition can be changed undetected', async () => {
   const row = await governed()
   assert.equal((await offline(row)).valid, true)
   let count = 0
@@ -125,7 +125,7 @@ test('K5: the order of the members never matters: it is the same composition', a
   assert.notEqual(other.composition_id, first.composition_id)
 })
 
-test('K6: what is not certified is rejected, and nothing is kept of it', async () => {
+test('K6: an uncertified member is rejected, and nothing is stored', async () => {
   const members = [member('adapter', 'MIT', false), member('base'), member('c', 'MIT', false)]
   const { reasons } = await rejected({ members })
   assert.deepEqual(reasons, ['"adapter" is not certified', '"c" is not certified'])
@@ -134,7 +134,7 @@ test('K6: what is not certified is rejected, and nothing is kept of it', async (
   assert.deepEqual(await statuses(), {})
 })
 
-test('K7: licences that cannot stand together are rejected with rule and source', async () => {
+test('K7: incompatible licences are rejected with rule and source', async () => {
   for (const [one, other, reason] of [
     ['cc-by-nd', 'MIT', /adapted material/],
     ['CC-BY-NC-ND-4.0', 'MIT', /creativecommons\.org\/licenses\/by-nd/],
@@ -159,7 +159,7 @@ test('K7: licences that cannot stand together are rejected with rule and source'
     await governed({ members: [member('a', one), member('b', other)] })
 })
 
-test('words that are no SPDX expression stand, and the record says so', async () => {
+test('a licence that is no SPDX expression is accepted, and the record says so', async () => {
   const row = await governed({ members: [member('a', 'commercial'), member('b', 'LicenseRef-x')] })
   const { compatible, expression, reported, detail } = row.license_verdict
   assert.deepEqual([compatible, expression], [true, null])
@@ -176,14 +176,14 @@ test('words that are no SPDX expression stand, and the record says so', async ()
   assert.match(detail, /not judged: LicenseRef-x, not SPDX: commercial/)
 })
 
-test('a licence with more alternatives than can be meant is rejected', async () => {
+test('a licence with too many alternatives is rejected', async () => {
   const pairs = ['MIT OR ISC', 'Zlib OR X11', '0BSD OR curl', 'NCSA OR JSON', 'TCL OR SL']
   const license = [...pairs, 'AFL-1.1 OR AFL-1.2', 'Vim OR W3C'].map((p) => `(${p})`).join(' AND ')
   const { reasons } = await rejected({ members: [member('a', license)] })
   assert.deepEqual(reasons, ['the licence of "a" has more than 64 alternatives'])
 })
 
-test('K8: a tier below the required one is rejected, and that is kept and logged', async () => {
+test('K8: a tier below the required one is rejected, stored and logged', async () => {
   for (const [authority, required_trust_tier] of [
     [{ trust_tier: 'basic' }, undefined],
     [{}, undefined],
@@ -218,7 +218,7 @@ test('a claim above the ceiling of the credential counts as the ceiling', async 
   assert.deepEqual([claimed_tier, trust_tier], ['root', 'basic'])
 })
 
-test('a retry under the same key is told of the same composition', async () => {
+test('a retry under the same key gets the same composition', async () => {
   const headers = { 'idempotency-key': 'k-1' }
   const [first, again] = [await compose({}, { headers }), await compose({}, { headers })]
   assert.deepEqual([again.status, again.body], [first.status, first.body])
@@ -231,7 +231,7 @@ test('a retry under the same key is told of the same composition', async () => {
   assert.deepEqual(await statuses(), { denied: 1, governed: 1 })
 })
 
-test('a key that found the composition there already is used up as well', async () => {
+test('a key that found an existing composition is used as well', async () => {
   const row = await governed()
   const headers = { 'idempotency-key': 'late' }
   for (const replayed of [null, 'true']) {
@@ -285,7 +285,7 @@ test("pages of 'compositions.list' are newest first, and never another tenant’
   assert.equal(hidden.status, 404)
 })
 
-test('a composition of a composition carries what its members asked for', async () => {
+test('a composition of a composition inherits the terms of its members', async () => {
   const inner = await governed({ members: [member('x', 'GPL-2.0-only')] })
   const { composition_id } = inner
   const members = [member(composition_id, 'MIT'), member('y', 'Apache-2.0')]

@@ -1,4 +1,4 @@
-// Policies in front of compositions, and people who decide about those that wait.
+// Policies on compositions, and decisions about waiting ones.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const decide = (composition_id: string, verb: string, body: object = BEN) =>
   ask('POST', `/compositions/${composition_id}/${verb}`, body)
 const rowOf = (composition_id: string) => ok('GET', `/compositions/${composition_id}`)
 
-test('K9: a denial is kept, logged and answered with the policy and its reason', async () => {
+test('K9: a denial is stored, logged and answered with the policy and its reason', async () => {
   const policy_id = await policy('hitl_required', GOVERN, { action: 'deny', name: 'none today' })
   const { composition_id = '', ...detail } = await rejected({})
   assert.match(detail.reasons.join(), /^denied by the policy "none today": /)
@@ -51,7 +51,7 @@ test("K9: 'compositions.approve' governs what waited under the same id, says who
   assert.deepEqual(await governed(), body)
 })
 
-test("'compositions.reject' denies once, and what was rejected can be asked for anew", async () => {
+test("'compositions.reject' denies once, and the composition can be proposed again", async () => {
   const composition_id = await waiting()
   const { status, body } = await decide(composition_id, 'reject')
   assert.deepEqual([status, body], [200, { composition_id, status: 'denied', approver: 'ben' }])
@@ -59,12 +59,12 @@ test("'compositions.reject' denies once, and what was rejected can be asked for 
   assert.deepEqual([row.status, row.reason, row.approval.approver], ['denied', BEN.reason, 'ben'])
   for (const verb of ['approve', 'reject'])
     assert.equal((await decide(composition_id, verb)).body.error, 'not_waiting', verb)
-  const anew = await compose()
-  assert.equal(anew.status, 202)
-  assert.notEqual(anew.body.detail.composition_id, composition_id)
+  const again = await compose()
+  assert.equal(again.status, 202)
+  assert.notEqual(again.body.detail.composition_id, composition_id)
 })
 
-test('nobody approves a composition of their own', async () => {
+test('nobody approves their own composition', async () => {
   const composition_id = await waiting()
   for (const approver of ['ana@example.org', ' ANA@example.org '])
     for (const verb of ['approve', 'reject']) {
@@ -74,7 +74,7 @@ test('nobody approves a composition of their own', async () => {
   assert.equal((await rowOf(composition_id)).status, 'waiting_hitl')
 })
 
-test('of twenty decisions at once exactly one is made', async () => {
+test('of twenty concurrent decisions exactly one is made', async () => {
   const composition_id = await waiting()
   const verbs = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? 'approve' : 'reject'))
   const answers = await Promise.all(verbs.map((verb) => decide(composition_id, verb)))
@@ -84,7 +84,7 @@ test('of twenty decisions at once exactly one is made', async () => {
   assert.equal(kept.length, 2)
 })
 
-test('what a policy denies by now is not approved, and still waits', async () => {
+test('what a policy denies meanwhile is not approved, and still waits', async () => {
   const composition_id = await waiting()
   const denying = await policy('hitl_required', GOVERN, { action: 'deny', name: 'no more' })
   const refused = await decide(composition_id, 'approve')
@@ -95,14 +95,14 @@ test('what a policy denies by now is not approved, and still waits', async () =>
   assert.equal((await decide(composition_id, 'approve')).status, 200)
 })
 
-test('an escalation that nobody was asked about is not approved either', async () => {
+test('an escalation by a newer policy is not approved either', async () => {
   const composition_id = await waiting()
   await policy('hitl_required', GOVERN, { name: 'legal too' })
   const refused = await decide(composition_id, 'approve')
   assert.deepEqual([refused.status, refused.body.error], [403, 'approval_required'])
 })
 
-test('members are looked up again: what has become another thing is not approved', async () => {
+test('members are read again: a composition of changed members is not approved', async () => {
   const composition_id = await waiting({ members: [member('adapters/new', 'GPL-3.0-only')] })
   await certified('adapters/new', { license: 'MIT' })
   const { status, body } = await decide(composition_id, 'approve')
@@ -113,7 +113,7 @@ test('members are looked up again: what has become another thing is not approved
   assert.equal((await decide(composition_id, 'reject')).status, 200)
 })
 
-test('what cannot stand is not put before a person', async () => {
+test('what cannot be issued is not put before a person', async () => {
   await policy('hitl_required', GOVERN)
   await rejected({ members: [member('a', 'GPL-2.0-only'), member('b', 'Apache-2.0')] })
   await rejected({ authority: { trust_tier: 'basic' } })
@@ -164,7 +164,7 @@ test('personal data is redacted, and denied where a member would be lost', async
   assert.deepEqual([status, body.error], [403, 'policy_denied'])
 })
 
-test('what a policy redacts is not kept of a refusal either', async () => {
+test('what a policy redacts is not stored in a refusal either', async () => {
   const config = { redact: true, entities: ['EMAIL_ADDRESS'], check_fields: ['target'] }
   await policy('pii_guard', config, { action: 'log_only' })
   const { composition_id = '' } = await rejected({
@@ -175,7 +175,7 @@ test('what a policy redacts is not kept of a refusal either', async () => {
   assert.doesNotMatch(JSON.stringify(row), /eve@example/)
 })
 
-test('policies read what is required, what records state, and what no rule judges', async () => {
+test('policies read required tiers, stated licences, and licences without a rule', async () => {
   await certified('adapters/gpl', { license: 'GPL-3.0-only' })
   const inner = await governed({ members: [member('adapters/gpl', 'GPL-3.0-only')] })
   const outer = { members: [member(inner.composition_id)], target_ref: 'outer' }

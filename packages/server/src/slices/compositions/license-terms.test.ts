@@ -1,4 +1,4 @@
-// Licences as written: SPDX expressions, ids in any case, free words, and what is too much.
+// The parser of licences: SPDX expressions, ids in any case, free text, and its limits.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -69,7 +69,7 @@ test('the same licence is the same in another spelling, and no other is', () => 
   assert.ok(!isSameLicense('commercial', 'proprietary'))
 })
 
-test('any text is read as something, and never as a licence it does not name', () => {
+test('any text is parsed, and never as a licence that it does not name', () => {
   const piece = fc.constantFrom(
     ...['MIT', 'GPL-2.0', 'AND', 'OR', 'WITH', '(', ')', '+', ':', ' ', 'x', '-', '.', '@', '\t'],
     ...['LicenseRef-', 'DocumentRef-', 'LLVM-exception', 'é'],

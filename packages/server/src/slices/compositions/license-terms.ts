@@ -54,8 +54,8 @@ function readExpression(text: string): Info | null {
   }
 }
 
-// Within an expression an unlisted id counts as a reference of the caller's own, so that the rest of
-// the expression is read. A single unknown word is no expression.
+// Within an expression an unlisted id counts as a reference of the caller's own, so that the rest
+// of the expression is read. A single unknown word is no expression.
 function readWithUnknown(text: string): Info | null {
   if (!/[ (]/.test(text)) return null
   const named = text.replace(WORD, (word) =>

@@ -1,4 +1,4 @@
-// How much a composition may hold, and how much of it stands in a list.
+// The limits of a composition, and of what a list shows of it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ function swollen(count: number) {
   })
 }
 
-test('what is signed has 256 KiB at most, and nothing is kept of more', async () => {
+test('a signed record has 256 KiB at most, and nothing is stored of a larger one', async () => {
   const row = await governed({ members: swollen(4) })
   assert.ok(JSON.stringify(row.document.members).length < COMPOSITION_SIGNED_BYTES_MAX)
   const { reasons } = await rejected({ members: swollen(60) })
@@ -62,7 +62,7 @@ test('the licences that records state are bounded as well', async () => {
   assert.match(reasons.join(), /the licences that the members found state have more than 65536/)
 })
 
-test('of a large one a list shows the row, and neither document nor members', async () => {
+test('a list shows the row of a large composition, without document and members', async () => {
   const small = await governed()
   const large = await governed({ members: swollen(4), target_ref: 'large' })
   assert.ok(JSON.stringify(large.document).length > LISTED_COMPOSITION_BYTES_MAX)

@@ -1,4 +1,4 @@
-// Members that are in the registries: what is found is shown, and what contradicts it is rejected.
+// Members with records: what is found is shown, and a claim that contradicts it is rejected.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -56,7 +56,7 @@ test('an artifact that is only registered is not certified, whatever is claimed'
   }
 })
 
-test('records that wait or were denied vouch for nothing', async () => {
+test('records that wait or were denied certify nothing', async () => {
   await escalateArtifacts()
   const asked = await scene.ask('POST', '/artifacts/register', {
     ...{ artifact_ref: 'adapters/w', base_model_ref: 'base-7b' },
@@ -73,7 +73,7 @@ test('records that wait or were denied vouch for nothing', async () => {
   assert.match(inner.reasons.join(), /the composition found is denied/)
 })
 
-test('of many artifacts of one name the newest that was registered is meant', async () => {
+test('of many artifacts of one name the newest registered one counts', async () => {
   const { artifact_id } = await certified('adapters/a')
   const row = await governed({ members: [member('adapters/a')] })
   assert.equal(row.members[0].found.id, artifact_id)
@@ -100,7 +100,7 @@ test('a licence other than the registered one is rejected, another spelling is n
   await governed({ members: [member('adapters/b', 'MIT'), member('adapters/c', 'ISC')] })
 })
 
-test('what another tenant has registered is not found', async () => {
+test('records of another tenant are not found', async () => {
   const { artifact_id } = await certified('adapters/a')
   const other = await scene.service.createTenant()
   const members = [member(artifact_id), member('adapters/a')]
@@ -109,7 +109,7 @@ test('what another tenant has registered is not found', async () => {
   assert.ok(answer.body.members.every(({ found }: { found: unknown }) => found === null))
 })
 
-test('an artifact that stands is found, however often its name was denied since', async () => {
+test('a registered artifact is found, however often its name was denied since', async () => {
   const { artifact_id } = await certified('adapters/a')
   const denying = await scene.policy(
     ...(['hitl_required', { operations: ['artifact.register'] }] as const),

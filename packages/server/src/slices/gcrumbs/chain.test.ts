@@ -21,8 +21,7 @@ import { listCrumbs } from './chain.sql.ts'
 import { rollEpoch } from './epochs.ts'
 import { showCrumb } from './reads.ts'
 import { reconcileLog } from './restore.ts'
-import { seqAt } from './seq-at.ts'
-import { auditPath, prefixPath } from './tree.ts'
+import { auditPath, prefixPath, seqAt } from './tree.ts'
 import { verifyChain } from './verify.ts'
 
 let service: TestKernel

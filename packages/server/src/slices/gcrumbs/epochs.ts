@@ -1,6 +1,6 @@
 // Epochs: checkpoints of a tenant's log in C2SP form, signed once per origin and size.
 
-import type { Epoch } from '@custos/contract'
+import type { Epoch, gcrumbs } from '@custos/contract'
 import {
   assembleNote,
   decodeFrontier,
@@ -9,16 +9,18 @@ import {
   noteKeyHash,
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { runUnderLease } from '../../platform/kernel/leases.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { sha256 } from './append.ts'
+import { loadHead, sha256 } from './append.ts'
 import {
   type EpochRow,
   findEpoch,
   findEpochBefore,
+  findEpochs,
   findHead,
   findLastEpoch,
   type HeadRow,
@@ -68,7 +70,10 @@ export const rollEpoch = (kernel: Kernel, tenant_id: string): Promise<Epoch> =>
  * is in its table: rolls under way have ended, and what only the keyring knew is stored. Returns
  * what the keyring signed last.
  */
-export const settleEpochs = (kernel: Kernel, tenant_id: string): Promise<StoredCheckpoint | null> =>
+export const storePendingEpochs = (
+  kernel: Kernel,
+  tenant_id: string,
+): Promise<StoredCheckpoint | null> =>
   inTurn(kernel, tenant_id, async () => {
     const head = await kernel.db.read(tenant_id, findHead)
     const stored = await kernel.keyring.checkpoints.last(tenant_id)
@@ -112,7 +117,7 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
 async function republishOf(
   kernel: Kernel,
   tenant_id: string,
-  { head, stored }: Pick<Signing, 'head' | 'stored'>,
+  { head, stored }: Pick<CheckpointDraft, 'head' | 'stored'>,
 ): Promise<void> {
   if (stored?.generation === head.generation && stored.tree_size < head.size)
     await republish(kernel, tenant_id, stored)
@@ -132,7 +137,7 @@ export async function republish(
   await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, { ...row, created_us: tx.now() }))
 }
 
-interface Signing {
+interface CheckpointDraft {
   readonly head: HeadRow
   readonly last_number: number
   /** What the keyring holds as signed last. */
@@ -142,7 +147,7 @@ interface Signing {
 async function signHead(
   kernel: Kernel,
   tenant_id: string,
-  { head, last_number, stored }: Signing,
+  { head, last_number, stored }: CheckpointDraft,
 ): Promise<EpochRow> {
   const { generation, size: tree_size } = head
   const root_hash = frontierRoot(decodeFrontier(head.frontier), sha256)
@@ -185,4 +190,53 @@ async function show(
 ): Promise<Epoch> {
   const epoch = await kernel.db.read(tenant_id, (db) => showEpoch(kernel, db, row))
   return { ...epoch, rolled }
+}
+
+type RollCall = Call<typeof gcrumbs.roll>
+
+/** The log as a keyed request first found it; which epoch answers it follows from that. */
+interface RollSnapshot {
+  readonly generation: number
+  readonly size: number
+  /** There was something new to sign. */
+  readonly rolled: boolean
+}
+
+// Signing waits for the disk, which a unit of work must not: the unit only claims the key.
+export const roll: Handler<typeof gcrumbs.roll> = async (call) => {
+  const repeated = await call.once<RollSnapshot | null>({
+    run: async (tx) => ({ reply: null, ids: { ...(await findAsked(tx)) } }),
+    replay: async (_tx, { generation, size, rolled }) => ({
+      generation: Number(generation),
+      size: Number(size),
+      rolled: rolled === true,
+    }),
+  })
+  if (repeated === null) return rollEpoch(call.kernel, call.tenant_id)
+  return (await findAnswer(call, repeated)) ?? rollFor(call, repeated)
+}
+
+async function findAsked(tx: Tx): Promise<RollSnapshot> {
+  const { generation, frontier } = await loadHead(tx)
+  if (frontier.size === 0) throw new Refusal('chain_empty')
+  const last = await findLastEpoch(tx)
+  const rolled = last?.generation !== generation || last.tree_size !== frontier.size
+  return { generation, size: frontier.size, rolled }
+}
+
+const findAnswer = (call: RollCall, asked: RollSnapshot): Promise<Epoch | undefined> =>
+  call.read(async (db) => {
+    const row = await findCovering(db, asked)
+    return row && { ...(await showEpoch(call.kernel, db, row)), rolled: asked.rolled }
+  })
+
+async function findCovering(db: TenantDb, asked: RollSnapshot): Promise<EpochRow | undefined> {
+  const epochs = await findEpochs(db, asked.size)
+  return epochs.find(({ generation }) => generation === asked.generation)
+}
+
+// The first request has not signed yet, or was cut off before it could.
+async function rollFor(call: RollCall, asked: RollSnapshot): Promise<Epoch> {
+  const epoch = await rollEpoch(call.kernel, call.tenant_id)
+  return (await findAnswer(call, asked)) ?? epoch
 }

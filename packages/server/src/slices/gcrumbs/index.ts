@@ -2,15 +2,14 @@
 
 import type { gcrumbs } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { roll } from './epochs.ts'
 import * as reads from './reads.ts'
-import { roll } from './roll.ts'
 
 export { appendCrumb, type ChainHead, loadHead, nextSeq, sha256 } from './append.ts'
 export { findHead, findHeads, type HeadRow } from './chain.sql.ts'
-export { originOf, rollEpoch, settleEpochs } from './epochs.ts'
+export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
 export { fitsHead, fitsLog, reconcileLog } from './restore.ts'
-export { seqAt } from './seq-at.ts'
-export { treeRoot } from './tree.ts'
+export { seqAt, treeRoot } from './tree.ts'
 export { verifyChain } from './verify.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { consistencyPath, inclusionPath, nodeHash, rootAt } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { STORED_HEIGHTS, sha256 } from './append.ts'
-import { listLeaves, listNodes } from './chain.sql.ts'
+import { findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
 
 /** Hash of the perfect subtree over leaves [index·2^height, (index+1)·2^height). */
 export type NodeAt = (height: number, index: number) => Promise<Uint8Array>
@@ -47,3 +48,22 @@ export const prefixPath = (db: TenantDb, from: number, to: number) =>
   consistencyPath(from, to, nodesOf(db), sha256)
 
 export const treeRoot = (db: TenantDb, size: number) => rootAt(size, nodesOf(db), sha256)
+
+/** The last seq appended at or before `us`; -1 when the log began later. */
+export async function seqAt(db: TenantDb, us: number): Promise<number> {
+  const at = formatTime(us)
+  let [low, high] = [0, (await findHead(db))?.size ?? 0]
+  // created_at rises with seq (verified with the log), so a binary search finds the border.
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if ((await createdAt(db, middle)) <= at) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+async function createdAt(db: TenantDb, seq: number): Promise<string> {
+  const row = await findCrumb(db, seq)
+  // Written by appendCrumb only.
+  return row ? (JSON.parse(row.record) as { created_at: string }).created_at : ''
+}

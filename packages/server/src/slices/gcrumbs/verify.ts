@@ -37,14 +37,14 @@ const verifier = perKernel(() => new Verifier())
 const refusalOf = ({ code, retry_after_s }: NonNullable<VerifyReply['refusal']>): Refusal =>
   new Refusal(code, undefined, retry_after_s === undefined ? {} : { retry_after_s })
 
-interface Waiting {
+interface PendingVerdict {
   resolve(verdict: LogVerdict): void
   reject(reason: Error): void
 }
 
 /** One thread, started at the first verification: starting it costs more than most logs do. */
 class Verifier {
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingVerdict>()
   #worker: Worker | undefined
   #next = 0
 

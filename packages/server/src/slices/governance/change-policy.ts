@@ -9,6 +9,7 @@ import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
+import { rateLimits } from './log/rate-limits.ts'
 import {
   closeVersion,
   insertMembers,
@@ -17,8 +18,7 @@ import {
   type PolicyRow,
 } from './policies.sql.ts'
 import { policySets } from './policy-sets.ts'
-import { rateLimits } from './rate-limits.ts'
-import { actionOf, type PolicyWords, policyColumn, typeOf } from './sealed-policy.ts'
+import { actionOf, type PolicyPayload, policyColumn, typeOf } from './sealed-policy.ts'
 
 export type Change = 'created' | 'updated' | 'deleted'
 
@@ -35,7 +35,7 @@ export interface Draft {
   readonly seed_key: string | null
   /** Null: now. */
   readonly created_us: number | null
-  readonly words: PolicyWords
+  readonly words: PolicyPayload
 }
 
 export interface PreparedPolicy extends Draft {
@@ -65,7 +65,7 @@ const lastChanges = perKernel(() => new Map<string, Promise<unknown>>())
  * One change of a tenant's policies at a time; looks and changes again while another process was
  * quicker, and refuses when that goes on.
  */
-export async function untilUnchanged<T>({ kernel, tenant_id }: Call, act: () => Promise<T>) {
+export async function retryChange<T>({ kernel, tenant_id }: Call, act: () => Promise<T>) {
   const last = lastChanges(kernel)
   const before = last.get(tenant_id) ?? Promise.resolve()
   const mine = before.then(() => tryToChange(act))
@@ -133,13 +133,16 @@ export async function changePolicies(
   })
 }
 
-interface Made {
+interface PolicyChange {
   readonly policy_set: number
   readonly changed_us: number
   readonly changed_by: string
 }
 
-function rowOf(policy: PreparedPolicy, { policy_set, changed_us, changed_by }: Made): PolicyRow {
+function rowOf(
+  policy: PreparedPolicy,
+  { policy_set, changed_us, changed_by }: PolicyChange,
+): PolicyRow {
   const { policy_id, version, change, policy_type, action, priority, seed_key } = policy
   return {
     ...{ policy_id, version, policy_set, change, policy_type, action, priority, seed_key },
@@ -166,7 +169,7 @@ async function appendChange(
   })
 }
 
-export function showPolicy(row: PolicyRow, { name, description, config }: PolicyWords): Policy {
+export function showPolicy(row: PolicyRow, { name, description, config }: PolicyPayload): Policy {
   return {
     policy_id: row.policy_id,
     name,

@@ -37,8 +37,8 @@ async function uncompiled(opened: readonly OpenedPolicy[]): Promise<PolicyFault[
   if (opened.length === 0) return []
   // Loaded where it is used: a service without policies starts without its engines.
   const [{ makeRule }, { recognisers }] = await Promise.all([
-    import('./policy.ts'),
-    import('./personal-data.ts'),
+    import('./rules/policy.ts'),
+    import('./rules/personal-data.ts'),
   ])
   return opened.flatMap(({ row, words }): PolicyFault[] => {
     if (words === null) return []

@@ -1,18 +1,105 @@
 // POST /v1/governance/policies: a policy, validated, sealed, and in force with its commit.
 
-import type { governance as contract, Policy } from '@custos/contract'
+import {
+  type governance as contract,
+  limits,
+  type Policy,
+  type PolicyConfig,
+  type PolicyType,
+  policyConfigs,
+} from '@custos/contract'
 import type { Handler } from '../../platform/kernel/call.ts'
+import type { Refusal } from '../../platform/refusal.ts'
+import { type Loc, Shape, validationDetail } from '../../platform/validation.ts'
 import {
   changePolicies,
   type Draft,
   defaultAction,
   newPolicyId,
   preparePolicy,
+  retryChange,
   showPolicy,
 } from './change-policy.ts'
-import { findVersion } from './policies.sql.ts'
-import { assertConfig } from './policy-config.ts'
-import { openPolicies, UNREADABLE } from './sealed-policy.ts'
+import { findStanding, findVersion } from './policies.sql.ts'
+import { ENTITY_NAMES } from './rules/entity-names.ts'
+import { actionOf, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
+
+type Config = Readonly<Record<string, unknown>>
+
+const WHERE = ['body', 'config'] as const
+const shapes = new Map<PolicyType, Shape>()
+
+/** Refuses `validation` in the shape of every other field of the body. */
+async function assertConfig(policy_type: PolicyType, config: Config): Promise<void> {
+  let shape = shapes.get(policy_type)
+  if (!shape) {
+    shape = new Shape(policyConfigs[policy_type], ...WHERE)
+    shapes.set(policy_type, shape)
+  }
+  shape.assert(config)
+  if (Buffer.byteLength(JSON.stringify(config)) > limits.policy_config_bytes)
+    throw invalid([], `a configuration has ${limits.policy_config_bytes} bytes at most`, 'too_long')
+  await check(policy_type, config)
+}
+
+const invalid = (at: Loc, msg: string, type: string): Refusal =>
+  validationDetail([...WHERE, ...at], msg, type)
+
+type Checks = { readonly [T in PolicyType]?: (config: PolicyConfig<T>) => void | Promise<void> }
+
+const checks: Checks = {
+  hitl_required: assertHitl,
+  pii_guard: assertPii,
+  world_model_constraint: assertConstraint,
+  content_filter: ({ patterns }) => assertPatterns('patterns', patterns, true),
+  tool_deny: ({ denied_tools }) => assertPatterns('denied_tools', denied_tools, false),
+}
+
+async function check<T extends PolicyType>(policy_type: T, config: Config): Promise<void> {
+  // The schema of its type has just been checked.
+  await checks[policy_type]?.(config as PolicyConfig<T>)
+}
+
+// Empty lists of both would hold up everything.
+function assertHitl({ operations = [], tools = [] }: PolicyConfig<'hitl_required'>): void {
+  if (operations.length + tools.length > 0) return
+  throw invalid(['operations'], 'name operations, tools, or both', 'too_short')
+}
+
+async function assertPii({
+  patterns = [],
+  entities = [],
+}: PolicyConfig<'pii_guard'>): Promise<void> {
+  if (patterns.length + entities.length === 0)
+    throw invalid(['entities'], 'name entities, patterns, or both', 'too_short')
+  const unknown = entities.findIndex((entity) => !ENTITY_NAMES.includes(entity))
+  if (unknown !== -1) {
+    const msg = `must be one of ${ENTITY_NAMES.join(', ')}`
+    throw invalid(['entities', unknown], msg, 'enum')
+  }
+  await assertPatterns('patterns', patterns, false)
+}
+
+function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void {
+  if ((config.require_params ?? []).length > 0 || config.deny_if !== undefined) return
+  throw invalid(['require_params'], 'name require_params, deny_if, or both', 'too_short')
+}
+
+async function assertPatterns(
+  name: string,
+  patterns: readonly string[],
+  any_case: boolean,
+): Promise<void> {
+  if (patterns.length === 0) return
+  // Loaded only where it is used.
+  const { compileAll, PatternAt } = await import('./rules/patterns.ts')
+  try {
+    compileAll(patterns, { any_case })
+  } catch (error) {
+    if (!(error instanceof PatternAt)) throw error
+    throw invalid([name, error.position], error.message, 'string_pattern_mismatch')
+  }
+}
 
 export const createPolicy: Handler<typeof contract.create_policy> = async (call, { body }) => {
   const { kernel, tenant_id } = call
@@ -52,3 +139,58 @@ export const createPolicy: Handler<typeof contract.create_policy> = async (call,
     return showPolicy(row, opened?.words ?? UNREADABLE)
   }
 }
+
+export const updatePolicy: Handler<typeof contract.update_policy> = (call, { params, body }) =>
+  retryChange(call, async () => {
+    const { kernel, tenant_id } = call
+    const { policy_id } = params
+    const row = await call.read((db) => findStanding(db, policy_id))
+    if (!row) return call.refuse('policy_not_found')
+    const [opened] = await openPolicies(kernel, tenant_id, [row])
+    const words = opened?.words ?? UNREADABLE
+    const config = body.config ?? words.config
+    await assertConfig(typeOf(row), config)
+    const draft: Draft = {
+      change: 'updated',
+      policy_id,
+      version: row.version + 1,
+      policy_type: typeOf(row),
+      action: body.action ?? actionOf(row),
+      enabled: body.enabled ?? row.enabled === 1,
+      priority: body.priority ?? row.priority,
+      seed_key: row.seed_key,
+      created_us: row.created_us,
+      words: {
+        name: body.name ?? words.name,
+        description: body.description ?? words.description,
+        config,
+      },
+    }
+    const prepared = await preparePolicy(kernel, tenant_id, draft)
+
+    const changed = await call.transact(async (tx) => {
+      await changePolicies(call, tx, [prepared])
+      return findVersion(tx, policy_id, draft.version)
+    })
+    return changed ? showPolicy(changed, draft.words) : call.refuse('unavailable')
+  })
+
+export const deletePolicy: Handler<typeof contract.delete_policy> = (call, { params }) =>
+  retryChange(call, async () => {
+    const { kernel, tenant_id } = call
+    const { policy_id } = params
+    const row = await call.read((db) => findStanding(db, policy_id))
+    if (!row) return call.refuse('policy_not_found')
+    const [opened] = await openPolicies(kernel, tenant_id, [row])
+    const { priority, seed_key, created_us } = row
+    const prepared = await preparePolicy(kernel, tenant_id, {
+      ...{ change: 'deleted', policy_id, version: row.version + 1, priority, seed_key, created_us },
+      policy_type: typeOf(row),
+      action: actionOf(row),
+      enabled: false,
+      words: opened?.words ?? UNREADABLE,
+    })
+
+    await call.transact((tx) => changePolicies(call, tx, [prepared]))
+    return { deleted: true, policy_id }
+  })

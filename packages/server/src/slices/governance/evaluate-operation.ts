@@ -4,11 +4,16 @@ import type { governance as contract, Evaluation, GovernanceLog } from '@custos/
 import { formatTime } from '../../platform/clock.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { readMeter } from '../tenants/index.ts'
-import { verdictOf } from './evaluate-set.ts'
-import { type Evaluated, readOutcomes, recordOf, writeEvaluated } from './evaluated.ts'
-import { findEvaluation } from './evaluations.sql.ts'
-import { logId, showLogs, showOutcome } from './expanded.ts'
+import {
+  type EvaluationResult,
+  readOutcomes,
+  recordOf,
+  writeEvaluated,
+} from './evaluation-result.ts'
+import { logId, showLogs, showOutcome } from './evaluation-rows.ts'
 import { evaluate, record } from './gate.ts'
+import { findEvaluation } from './log/evaluations.sql.ts'
+import { verdictOf } from './rules/evaluate-set.ts'
 
 type EvaluateCall = Call<typeof contract.evaluate>
 
@@ -22,7 +27,7 @@ export const evaluateOperation: Handler<typeof contract.evaluate> = async (call,
   return showEvaluated(call.tenant_id, evaluated, dry_run)
 }
 
-interface Kept {
+interface EvaluationIds {
   readonly evaluation_id: string | null
   readonly created_us: number
   readonly policy_set: number
@@ -34,12 +39,12 @@ interface Kept {
  */
 async function evaluateOnce(
   call: EvaluateCall,
-  evaluated: Evaluated | null,
+  evaluated: EvaluationResult | null,
   dry_run: boolean,
 ): Promise<Evaluation> {
   const { kernel, tenant_id } = call
   const keys = await kernel.keyring.tenant(tenant_id)
-  const kept = await call.once<Kept>({
+  const kept = await call.once<EvaluationIds>({
     async run(tx) {
       const ids = keptOf(evaluated, dry_run)
       if (evaluated !== null && !dry_run) await writeEvaluated(tx, keys, evaluated)
@@ -61,7 +66,7 @@ async function evaluateOnce(
   return showEvaluated(tenant_id, evaluated, dry_run)
 }
 
-function keptOf(evaluated: Evaluated | null, dry_run: boolean): Kept {
+function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): EvaluationIds {
   if (evaluated === null || dry_run) return { evaluation_id: null, created_us: 0, policy_set: 0 }
   const { evaluation_id, created_us, set } = evaluated
   return { evaluation_id, created_us, policy_set: set.policy_set }
@@ -70,8 +75,8 @@ function keptOf(evaluated: Evaluated | null, dry_run: boolean): Kept {
 /** Null where the same policies do not say the same any more. */
 async function showKept(
   call: EvaluateCall,
-  { evaluation_id, created_us, policy_set }: Kept,
-  evaluated: Evaluated | null,
+  { evaluation_id, created_us, policy_set }: EvaluationIds,
+  evaluated: EvaluationResult | null,
 ): Promise<Evaluation | null> {
   if (evaluation_id === null || evaluated === null) return null
   const row = await call.read((db) => findEvaluation(db, { created_us, evaluation_id }))
@@ -85,7 +90,7 @@ async function showKept(
 
 function showEvaluated(
   tenant_id: string,
-  evaluated: Evaluated | null,
+  evaluated: EvaluationResult | null,
   dry_run: boolean,
 ): Evaluation {
   if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })

@@ -2,21 +2,27 @@
 
 import type { PolicyAction, PolicyResult, PolicyType } from '@custos/contract'
 import { Refusal } from '../../platform/refusal.ts'
-import { describeDetail } from './describe.ts'
+import {
+  type EvaluationResult,
+  keptOperation,
+  recordOf,
+  summarise,
+  writeEvaluated,
+} from './evaluation-result.ts'
+import { evaluationLog } from './log/evaluation-log.ts'
+import { rateLimits } from './log/rate-limits.ts'
+import { type PolicyScope, type PolicySet, policySets } from './policy-sets.ts'
+import { describeDetail } from './rules/describe.ts'
 import {
   evaluateSet,
   type Redactions,
   type SetOutcome,
   type Verdict,
   verdictOf,
-} from './evaluate-set.ts'
-import { type Evaluated, keptOperation, recordOf, summarise, writeEvaluated } from './evaluated.ts'
-import { evaluationLog } from './evaluation-log.ts'
-import type { Outcome } from './outcome.ts'
-import type { CompiledPolicy } from './policy.ts'
-import { type Asking, type PolicySet, policySets } from './policy-sets.ts'
-import { rateLimits } from './rate-limits.ts'
-import type { Context } from './request.ts'
+} from './rules/evaluate-set.ts'
+import type { Outcome } from './rules/outcome.ts'
+import type { CompiledPolicy } from './rules/policy.ts'
+import type { Context } from './rules/request.ts'
 
 /** What one enabled policy said. */
 export interface GatePolicy {
@@ -33,7 +39,7 @@ export interface GatePolicy {
   readonly detail: string
 }
 
-export interface Gated {
+export interface GateResult {
   readonly verdict: Verdict
   /** Null: the tenant has no policies that are enabled, nothing was evaluated. */
   readonly evaluation_id: string | null
@@ -84,7 +90,7 @@ const asksItself = (operation: string): boolean =>
   GATED.has(operation) || operation.startsWith(ACTION)
 const NO_REDACTIONS: Redactions = {}
 /** What is asked of a tenant without policies. */
-const UNGATED: Gated = {
+const UNGATED: GateResult = {
   verdict: 'allowed',
   evaluation_id: null,
   policy_set: 0,
@@ -97,21 +103,21 @@ const UNGATED: Gated = {
  * when it returns; an allowed one is written within a second.
  */
 export async function gate(
-  call: Asking,
+  call: PolicyScope,
   operation: string,
   context: Context,
   options: GateOptions = {},
-): Promise<Gated> {
+): Promise<GateResult> {
   return gateItems(call, operation, [context], options)
 }
 
 /** The same for a request of several items: it counts once, and the heaviest of them decides. */
 export async function gateItems(
-  call: Asking,
+  call: PolicyScope,
   operation: string,
   contexts: readonly Context[],
   options: GateOptions = {},
-): Promise<Gated> {
+): Promise<GateResult> {
   const minted = GATED.get(operation) ?? []
   const request = { operation, contexts, minted, ...options, by: 'gate' as const }
   const evaluated = await evaluate(call, request)
@@ -121,7 +127,7 @@ export async function gateItems(
 }
 
 /** The number of the policies, where none of them is enabled. */
-async function policySetOf(asking: Asking): Promise<number> {
+async function policySetOf(asking: PolicyScope): Promise<number> {
   const { policy_set } = await policySets(asking.kernel).of(asking)
   return policy_set
 }
@@ -131,7 +137,7 @@ async function policySetOf(asking: Asking): Promise<number> {
  * for operations that have no state to wait in.
  */
 export async function admit(
-  call: Asking,
+  call: PolicyScope,
   operation: string,
   context: Context,
   options: Pick<GateOptions, 'minted'> = {},
@@ -142,7 +148,7 @@ export async function admit(
 
 /** The same for several items; what it returns has the order of `contexts`. */
 export async function admitItems(
-  call: Asking,
+  call: PolicyScope,
   operation: string,
   contexts: readonly Context[],
   options: Pick<GateOptions, 'minted'> = {},
@@ -153,7 +159,7 @@ export async function admitItems(
 }
 
 /** The answer to a request that its policies do not let pass. */
-export function refusalOf({ verdict, policies }: Gated): Refusal {
+export function refusalOf({ verdict, policies }: GateResult): Refusal {
   const deciding = policies.find(({ result }) => result === verdict)
   const { policy_id = '', name = '', detail: reason = '' } = deciding ?? {}
   const members = { policy_id, name, reason }
@@ -170,9 +176,9 @@ export interface EvaluateRequest extends GateOptions {
 
 /** Null: there are no policies. Rate limits are counted, unless it is a dry run. */
 export async function evaluate(
-  asking: Asking,
+  asking: PolicyScope,
   request: EvaluateRequest,
-): Promise<Evaluated | null> {
+): Promise<EvaluationResult | null> {
   const { kernel, tenant_id } = asking
   const found = policySets(kernel).of(asking)
   const set = found instanceof Promise ? await found : found
@@ -211,7 +217,7 @@ function meet(
 }
 
 async function exceededRates(
-  { kernel, tenant_id }: Asking,
+  { kernel, tenant_id }: PolicyScope,
   { policies }: PolicySet,
   { operation, dry_run = false, by, met }: EvaluateRequest,
 ): Promise<ReadonlySet<number>> {
@@ -228,7 +234,10 @@ async function exceededRates(
 }
 
 /** Durable when it returns, where it was not allowed. */
-export async function record({ kernel, tenant_id }: Asking, evaluated: Evaluated): Promise<void> {
+export async function record(
+  { kernel, tenant_id }: PolicyScope,
+  evaluated: EvaluationResult,
+): Promise<void> {
   if (evaluated.verdict === 'allowed') {
     await evaluationLog(kernel).add(tenant_id, recordOf(evaluated))
     return
@@ -237,7 +246,13 @@ export async function record({ kernel, tenant_id }: Asking, evaluated: Evaluated
   await kernel.db.transact(tenant_id, (tx) => writeEvaluated(tx, keys, evaluated))
 }
 
-function showGated({ verdict, evaluation_id, set, outcomes, redactions }: Evaluated): Gated {
+function showGated({
+  verdict,
+  evaluation_id,
+  set,
+  outcomes,
+  redactions,
+}: EvaluationResult): GateResult {
   return {
     verdict,
     evaluation_id,

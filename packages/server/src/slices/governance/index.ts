@@ -1,6 +1,6 @@
 // The face of governance: the gate for other slices, handlers for the HTTP layer.
 //
-// gate(call, operation, context, options?) -> Promise<Gated>
+// gate(call, operation, context, options?) -> Promise<GateResult>
 //   asks the tenant's policies about one request: { verdict: 'allowed' | 'denied' | 'escalated',
 //   evaluation_id, policy_set, policies: [{ policy_id, version, name, policy_type, action, result,
 //   applicable, reason, detail }], redactions: [{ field: value }] }. It counts towards rate limits
@@ -20,29 +20,27 @@
 
 import type { governance } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { createPolicy } from './create-policy.ts'
-import { deletePolicy } from './delete-policy.ts'
+import { createPolicy, deletePolicy, updatePolicy } from './create-policy.ts'
 import { evaluateOperation } from './evaluate-operation.ts'
 import { logs } from './logs.ts'
 import { getPolicy, listPolicies, policyTypes, stats } from './reads.ts'
 import { seedDefaults } from './seed-defaults.ts'
-import { updatePolicy } from './update-policy.ts'
 
 export { checkPolicies, digestPolicies } from './check.ts'
-export { type Redactions, redactedOr, type Verdict } from './evaluate-set.ts'
-export { flushEvaluations } from './evaluation-log.ts'
 export {
   admit,
   admitItems,
-  type Gated,
   type GateOptions,
   type GatePolicy,
+  type GateResult,
   gate,
   gateItems,
   type PolicyVersion,
   refusalOf,
 } from './gate.ts'
-export type { Context } from './request.ts'
+export { flushEvaluations } from './log/evaluation-log.ts'
+export { type Redactions, redactedOr, type Verdict } from './rules/evaluate-set.ts'
+export type { Context } from './rules/request.ts'
 
 export const governanceHandlers = {
   stats,

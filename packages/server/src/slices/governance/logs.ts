@@ -4,15 +4,15 @@ import type { governance as contract, PolicyResult } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { readOutcomes } from './evaluated.ts'
-import { evaluationLog } from './evaluation-log.ts'
-import { type EvaluationPage, type EvaluationRow, listEvaluations } from './evaluations.sql.ts'
-import { Members, type Picked, showLogs } from './expanded.ts'
+import { readOutcomes } from './evaluation-result.ts'
+import { Members, type OutcomePosition, showLogs } from './evaluation-rows.ts'
+import { evaluationLog } from './log/evaluation-log.ts'
+import { type EvaluationPage, type EvaluationRow, listEvaluations } from './log/evaluations.sql.ts'
 import { listVersions } from './policies.sql.ts'
 
 const ROWS_PER_PAGE = 500
 
-interface Wanted {
+interface LogFilter {
   readonly policy_id: string | null
   readonly result: PolicyResult | null
 }
@@ -45,11 +45,15 @@ interface Span {
 }
 
 /** Walks the rows from the newest, counting outcomes without opening anything. */
-async function pick(call: Call, wanted: Wanted, { after, skip, limit }: Span): Promise<Picked[]> {
+async function pick(
+  call: Call,
+  wanted: LogFilter,
+  { after, skip, limit }: Span,
+): Promise<OutcomePosition[]> {
   const policy_sets = await call.read((db) => setsOf(db, wanted.policy_id))
   if (policy_sets === 'none') return []
   const members = new Members()
-  const picked: Picked[] = []
+  const picked: OutcomePosition[] = []
   let skipped = 0
   let before: EvaluationPage['before'] = after === null ? null : justBefore(after)
   for (;;) {
@@ -86,7 +90,7 @@ async function setsOf(db: TenantDb, policy_id: string | null) {
   return { first: oldest.policy_set, last }
 }
 
-function matching(row: EvaluationRow, wanted: Wanted, members: Members): number[] {
+function matching(row: EvaluationRow, wanted: LogFilter, members: Members): number[] {
   const all = members.of(row.policy_set)
   return readOutcomes(row.verdicts, null).flatMap(({ result }, index) => {
     if (wanted.result !== null && result !== wanted.result) return []
@@ -106,7 +110,7 @@ const isShown = (row: EvaluationRow, index: number, after: Position): boolean =>
   row.evaluation_id === after.evaluation_id &&
   index <= after.index
 
-const writeCursor = ({ row, index }: Picked): string =>
+const writeCursor = ({ row, index }: OutcomePosition): string =>
   Buffer.from(`e${row.created_us}.${row.evaluation_id}.${index}`).toString('base64url')
 
 function readCursor(cursor: string): Position {

@@ -4,9 +4,9 @@ import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import type { Recognisers } from './personal-data.ts'
 import { listStanding } from './policies.sql.ts'
-import type { CompiledPolicy } from './policy.ts'
+import type { Recognisers } from './rules/personal-data.ts'
+import type { CompiledPolicy } from './rules/policy.ts'
 import { actionOf, type OpenedPolicy, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
 
 export interface PolicySet {
@@ -20,7 +20,7 @@ const NO_POLICIES: PolicySet = { policy_set: 0, policies: [] }
 const KEPT_MAX = 10_000
 
 /** Whose policies, and what is known of them from the credential. */
-export interface Asking {
+export interface PolicyScope {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly principal: Pick<Principal, 'policy_set'>
@@ -40,7 +40,7 @@ class PolicySets {
   }
 
   /** A promise only where the database has to be asked. */
-  of({ tenant_id, principal }: Asking): PolicySet | Promise<PolicySet> {
+  of({ tenant_id, principal }: PolicyScope): PolicySet | Promise<PolicySet> {
     const kept = this.#kept.get(tenant_id)
     if (!this.#kernel.db.shared) return kept ?? this.#load(tenant_id)
     const { policy_set } = principal
@@ -91,7 +91,7 @@ async function loadEnabled(db: TenantDb) {
 async function compile(opened: readonly OpenedPolicy[]): Promise<CompiledPolicy[]> {
   if (opened.length === 0) return []
   const [{ compilePolicy, policyOf }, recognisers] = await Promise.all([
-    import('./policy.ts'),
+    import('./rules/policy.ts'),
     recognisersFor(opened),
   ])
   return opened.map(({ row, words }) => {
@@ -105,7 +105,7 @@ async function compile(opened: readonly OpenedPolicy[]): Promise<CompiledPolicy[
 
 async function recognisersFor(opened: readonly OpenedPolicy[]): Promise<Recognisers> {
   const named = opened.some(({ words }) => words !== null && words.config['entities'] !== undefined)
-  return named ? (await import('./personal-data.ts')).recognisers : NONE
+  return named ? (await import('./rules/personal-data.ts')).recognisers : NONE
 }
 
 /** For policies that name no entity; one that did would deny, not let pass. */

@@ -13,10 +13,10 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { defaultAction, showPolicy } from './change-policy.ts'
-import { ENTITY_NAMES } from './entity-names.ts'
-import { evaluationLog } from './evaluation-log.ts'
-import { type CountRow, listCounts } from './evaluations.sql.ts'
+import { evaluationLog } from './log/evaluation-log.ts'
+import { type CountRow, listCounts } from './log/evaluations.sql.ts'
 import { findNewest, listStanding, listVersions } from './policies.sql.ts'
+import { ENTITY_NAMES } from './rules/entity-names.ts'
 import { actionOf, type OpenedPolicy, openPolicies, UNREADABLE } from './sealed-policy.ts'
 
 const HISTORY_MAX = 100

@@ -7,7 +7,7 @@ import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.t
 import type { PolicyRow } from './policies.sql.ts'
 
 /** What a caller wrote: a name or a pattern may be a person's. */
-export interface PolicyWords {
+export interface PolicyPayload {
   readonly name: string
   readonly description: string
   readonly config: Readonly<Record<string, unknown>>
@@ -20,13 +20,13 @@ export const policyColumn = sealedColumn({
     policy_id,
     version,
   ],
-  payload: jsonPayload<PolicyWords>(),
+  payload: jsonPayload<PolicyPayload>(),
 })
 
 export interface OpenedPolicy {
   readonly row: PolicyRow
   /** Null: it cannot be opened. */
-  readonly words: PolicyWords | null
+  readonly words: PolicyPayload | null
 }
 
 /** In the order of `rows`. */
@@ -39,7 +39,7 @@ export async function openPolicies(
   return rows.map((row, i) => ({ row, words: opened[i] ?? null }))
 }
 
-export const UNREADABLE: PolicyWords = { name: '', description: '', config: {} }
+export const UNREADABLE: PolicyPayload = { name: '', description: '', config: {} }
 
 // Written from the contract's enums: anything else was not written by us.
 function oneOf<T extends string>(words: readonly T[], word: string): T {
@@ -49,4 +49,5 @@ function oneOf<T extends string>(words: readonly T[], word: string): T {
 }
 
 export const typeOf = (row: PolicyRow): PolicyType => oneOf(POLICY_TYPES, row.policy_type)
+
 export const actionOf = (row: PolicyRow): PolicyAction => oneOf(POLICY_ACTIONS, row.action)

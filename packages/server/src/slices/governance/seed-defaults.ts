@@ -7,7 +7,7 @@ import {
   type Draft,
   newPolicyId,
   preparePolicy,
-  untilUnchanged,
+  retryChange,
 } from './change-policy.ts'
 import { listStanding } from './policies.sql.ts'
 
@@ -46,7 +46,7 @@ const DEFAULT_POLICIES: readonly Default[] = [
 ]
 
 export const seedDefaults: Handler<typeof contract.seed_defaults> = (call) =>
-  untilUnchanged(call, async () => {
+  retryChange(call, async () => {
     const { kernel, tenant_id } = call
     const prepared = await Promise.all(
       DEFAULT_POLICIES.map((policy) =>

@@ -2,7 +2,6 @@
 
 import type { jobs } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { cancel } from './cancel.ts'
-import { get } from './reads.ts'
+import { cancel, get } from './reads.ts'
 
 export const jobsHandlers = { get, cancel } satisfies HandlersOf<typeof jobs>

@@ -1,4 +1,4 @@
-// Conformance: what the tenant's own registries say counts, and what they do not know is named.
+// Conformance: the tenant's registries are the evidence, and what they do not know is named.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -24,7 +24,7 @@ const subject = (more: object = {}) => ({
 })
 const check = (more?: object) => scene.ok('POST', '/landing/conformance', subject(more))
 
-test("'landing.conformance' passes nothing that nobody knows, and stores nothing", async () => {
+test("'landing.conformance' passes nothing unknown, and stores nothing", async () => {
   const before = await scene.events()
   const { result, per_policy, evidence, reasons, not_checked, harness_version } = await check()
   assert.deepEqual([harness_version, result, reasons], ['landing/1', 'not_checked', []])
@@ -48,7 +48,7 @@ test("'landing.conformance' passes nothing that nobody knows, and stores nothing
   assert.deepEqual(await scene.events(), before)
 })
 
-test('the check and the certificate say the same of the same', async () => {
+test('the check and the certificate agree on the same subject', async () => {
   const data_provenance = await scene.corpus()
   await scene.register()
   const given = { data_provenance, authority: AUTHORITY, kind: 'lora+rag' }
@@ -64,7 +64,7 @@ test('the check and the certificate say the same of the same', async () => {
 })
 
 describe('an artifact', () => {
-  test('registered with these layers passes, whatever else has its name', async () => {
+  test('registered with these layers passes, whatever else has the name', async () => {
     await scene.register({ layers: [{ digest: digestOf(Buffer.from('older')) }] })
     const { artifact_id } = await scene.register()
     for (const more of [{}, { base_model_ref: 'models/base-7b' }, { kind: 'lora+rag' }]) {
@@ -87,7 +87,7 @@ describe('an artifact', () => {
     assert.equal((await check({ kind: 'full' })).result, 'fail')
   })
 
-  test('that waits or was denied is nothing that could agree', async () => {
+  test('that waits or was denied is no evidence', async () => {
     const config = { operations: ['artifact.register'] }
     const made = { name: 'look', policy_type: 'hitl_required', config }
     await scene.ok('POST', '/governance/policies', { ...made, action: 'escalate' })
@@ -106,7 +106,7 @@ describe('an artifact', () => {
     assert.equal(body.per_policy.artifact_integrity, 'not_checked')
   })
 
-  test('that was denied or waits, however often, does not hide what is registered', async () => {
+  test('that was denied or waits, however often, does not hide a registered one', async () => {
     await scene.register()
     const layers = [{ digest: 'f'.repeat(64) }]
     const gate = { policy_type: 'hitl_required', config: { operations: ['artifact.register'] } }
@@ -125,7 +125,7 @@ describe('an artifact', () => {
     assert.equal((await scene.issued()).conformance.per_policy.artifact_integrity, 'pass')
   })
 
-  test('bytes pass by themselves, and fail against what is registered otherwise', async () => {
+  test('bytes alone pass, and fail against another registration', async () => {
     const layer_bytes = BYTES.map((bytes) => bytes.toString('base64'))
     const { per_policy, evidence, not_checked } = await check({ layer_bytes })
     assert.deepEqual(
@@ -161,7 +161,7 @@ describe('a corpus', () => {
       assert.deepEqual(await asked(given), ['pass', corpus_id], JSON.stringify(given))
   })
 
-  test('that contradicts what is said of it fails, and nothing is issued', async () => {
+  test('that contradicts its description fails, and nothing is issued', async () => {
     const block = await scene.corpus()
     const other = await scene.corpus('another', ['x'])
     const { merkle_root, sources } = block
@@ -194,7 +194,7 @@ describe('a corpus', () => {
     assert.equal((await scene.issue(given)).status, 422)
   })
 
-  test('of an id of ours that is not here is a contradiction', async () => {
+  test('with the id of a record that does not exist is a contradiction', async () => {
     const { merkle_root, corpus_id } = await scene.corpus()
     for (const named of ['0'.repeat(32), corpus_id.toUpperCase()])
       for (const root of [merkle_root, ROOT]) {
@@ -206,7 +206,7 @@ describe('a corpus', () => {
       }
   })
 
-  test('of another registry is named as what nobody looked at', async () => {
+  test('of another registry is named as not checked', async () => {
     const data_provenance = { merkle_root: ROOT, corpus_id: 'hub/mails', corpus_hash: ROOT }
     const { conformance, not_checked } = await scene.issued({ data_provenance })
     assert.equal(conformance.per_policy.data_provenance, 'not_checked')
@@ -222,7 +222,7 @@ describe('a corpus', () => {
     }
   })
 
-  test('of the same sources under another name does not stand in the way', async () => {
+  test('of the same sources under another name does not interfere', async () => {
     const one = await scene.corpus('one')
     const two = await scene.corpus('two')
     assert.equal(one.merkle_root, two.merkle_root)
@@ -244,7 +244,7 @@ describe('a corpus', () => {
     assert.deepEqual(await scene.ok('POST', '/landing/conformance', none), answer.body)
   })
 
-  test('further words about it are kept, and named as nobody’s finding', async () => {
+  test('further members are recorded, and named as not checked', async () => {
     const data_provenance = { merkle_root: ROOT, region: { of: ['eu', null] }, empty: null }
     const document = await scene.issued({ data_provenance })
     assert.deepEqual(document.data_provenance, { merkle_root: ROOT, region: { of: ['eu', null] } })

@@ -92,7 +92,7 @@ async function findArtifactEvidence(
   const named = await findByName(kernel, tenant_id, wanted)
   const same = named.find((record) => matchesLayers(record, layers))
   if (same) return found(same.row.record_id)
-  if (named.some(stands))
+  if (named.some(isRegistered))
     return fault('layer_hashes, base_model_ref or kind are not those registered for artifact_ref')
   // Older ones were not read, and may be registered.
   if (named.length >= NAMED_MAX) return fault('too many artifacts wait under artifact_ref')
@@ -108,13 +108,13 @@ async function findExact(
   if (base_model_ref === null || kind === null) return null
   const content = artifactContent({ artifact_ref, base_model_ref, kind, layer_hashes })
   const record = await findByContent(kernel, tenant_id, { kind: 'artifact', content })
-  return record && stands(record) ? record : null
+  return record && isRegistered(record) ? record : null
 }
 
 export function matchesLayers(record: OpenRecord, layers: ArtifactLayers): boolean {
   const { artifact_ref, base_model_ref, kind, layer_hashes } = record.document ?? {}
   return (
-    stands(record) &&
+    isRegistered(record) &&
     artifact_ref === layers.artifact_ref &&
     (layers.base_model_ref ?? base_model_ref) === base_model_ref &&
     (layers.kind ?? kind) === kind &&
@@ -122,7 +122,7 @@ export function matchesLayers(record: OpenRecord, layers: ArtifactLayers): boole
   )
 }
 
-const stands = ({ row, document }: OpenRecord): boolean =>
+const isRegistered = ({ row, document }: OpenRecord): boolean =>
   document !== null && REGISTERED.has(row.status)
 
 const RECORD_ID = /^[0-9a-f]{32}$/i

@@ -1,4 +1,4 @@
-// Certificates that wait: decided once, by somebody else, on exactly what was asked for.
+// Waiting certificates: they are decided once, by somebody else, on exactly what was proposed.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -44,7 +44,7 @@ test("G9: 'landing.approve' issues what waits, under the same id, and it verifie
     assert.equal(events.filter((one) => one === event).length, 1, event)
 })
 
-test("after 'landing.reject' it is denied for good", async () => {
+test("after 'landing.reject' it stays denied", async () => {
   const id = await scene.waiting()
   const { status, body } = await decide(id, 'reject', { reason: 'no' })
   assert.deepEqual([status, body], [200, { certificate_id: id, status: 'denied', approver: 'bo' }])
@@ -54,14 +54,14 @@ test("after 'landing.reject' it is denied for good", async () => {
   assert.deepEqual([row.status, row.reason, row.document], ['denied', 'no', null])
 })
 
-describe('beside its approver and reason a decision says nothing that counts', () => {
+describe('a decision is its approver and its reason', () => {
   const FORGED = {
     attested: { approver_id: 'ab'.repeat(16), attestation: { signature: 'AAAA' } },
     approver_id: 'ab'.repeat(16),
     decided_by: 'somebody',
   }
 
-  test('another decision in it does not turn it round', async () => {
+  test('another decision in the body does not reverse it', async () => {
     const id = await scene.waiting()
     const approved = await decide(id, 'approve', { ...FORGED, decision: 'deny', reason: 'fine' })
     assert.equal(approved.status, 200, approved.text)
@@ -74,7 +74,7 @@ describe('beside its approver and reason a decision says nothing that counts', (
     assert.deepEqual([row.status, row.document], ['denied', null])
   })
 
-  test('an attestation in it is none', async () => {
+  test('an attestation in the body does not count', async () => {
     const id = await scene.waiting()
     await scene.ok('PUT', '/hitl/settings', { attestation_required: true })
     for (const verb of ['approve', 'reject'] as const) {
@@ -85,7 +85,7 @@ describe('beside its approver and reason a decision says nothing that counts', (
   })
 })
 
-test('what was issued at once does not wait', async () => {
+test('a certificate that is issued directly does not wait', async () => {
   const { certificate_id } = await scene.issued()
   for (const verb of ['approve', 'reject'] as const) {
     const { status, body } = await decide(certificate_id, verb)
@@ -113,7 +113,7 @@ test(`of ${PARALLEL} approvals at once one issues, and certifies the artifact on
   assert.deepEqual([artifact.status, artifact.certificate_id], ['certified', id])
 })
 
-test('of approvals and rejections at once one decides', async () => {
+test('of concurrent approvals and rejections one decides', async () => {
   const id = await scene.waiting()
   const answers = await Promise.all(
     Array.from({ length: PARALLEL }, (_, i) => decide(id, i % 2 === 0 ? 'approve' : 'reject')),
@@ -123,7 +123,7 @@ test('of approvals and rejections at once one decides', async () => {
   assert.ok(['issued', 'denied'].some((status) => stats[status] === 1))
 })
 
-test('nobody approves what was asked for in their own name', async () => {
+test('nobody approves a request in their own name', async () => {
   const id = await scene.waiting()
   for (const approver of [ANA, ` ${ANA.toUpperCase()} `]) {
     const { status, body } = await decide(id, 'approve', { approver })
@@ -132,8 +132,8 @@ test('nobody approves what was asked for in their own name', async () => {
   assert.equal((await decide(id, 'approve')).status, 200)
 })
 
-describe('an approval is judged by what is known when it is given', () => {
-  test('a policy that denies by then refuses it, and it goes on waiting', async () => {
+describe('an approval is evaluated by what is known when it is given', () => {
+  test('a policy that denies by then refuses it, and the record still waits', async () => {
     const id = await scene.waiting()
     const policy_id = await scene.rule('deny', { name: 'never' })
     const refused = await decide(id, 'approve')
@@ -150,7 +150,7 @@ describe('an approval is judged by what is known when it is given', () => {
     assert.equal((await scene.ok('GET', `/landing/${id}`)).status, 'waiting_hitl')
   })
 
-  test('the ceiling is that of the credential that asked, not that decides', async () => {
+  test('the ceiling is that of the proposing credential, not of the deciding one', async () => {
     const grants = { scopes: ['compliance:read', 'compliance:admin'] }
     const low = await scene.key({ ...grants, max_trust_tier: 'basic' })
     const id = await scene.waiting()
@@ -184,7 +184,7 @@ describe('a registered artifact of the same content', () => {
     assert.equal(events.filter((event) => event === 'artifact.certified').length, 1)
   })
 
-  test('is not touched by a certificate of another one, or of none', async () => {
+  test('is not changed by a certificate of another artifact, or of none', async () => {
     const { artifact_id } = await scene.register()
     await scene.issued({ artifact_ref: 'adapters/other' })
     await scene.rule('deny')
@@ -212,7 +212,7 @@ describe('a registered artifact of the same content', () => {
     assert.deepEqual(await statusOf(artifact_id), ['registered', null])
   })
 
-  test('and many certificates at once: it has exactly one of them', async () => {
+  test('has exactly one of many concurrent certificates', async () => {
     const { artifact_id } = await scene.register()
     const answers = await Promise.all(Array.from({ length: 8 }, () => scene.issue()))
     const ids = answers.map(({ status, body, text }) => {

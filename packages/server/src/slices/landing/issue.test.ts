@@ -1,4 +1,4 @@
-// Issuing: what is computed, what is refused, and that the answer proves itself.
+// Issuing certificates: what is computed, what is refused, and that answers verify offline.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -87,7 +87,7 @@ test("G4: 'landing.verify' recomputes everything and gives five answers", async 
   assert.ok(verified.not_checked.length > 0)
 })
 
-test('what nothing outside the request agrees with is issued, and not passed', async () => {
+test('a subject without outside evidence is issued, and not passed', async () => {
   const { certificate_id, conformance } = await scene.issued()
   assert.deepEqual(
     [conformance.result, conformance.per_policy.authority],
@@ -104,7 +104,7 @@ test('what nothing outside the request agrees with is issued, and not passed', a
   )
 })
 
-test('whatever outside the request agrees, it passes', async () => {
+test('with any outside evidence it passes', async () => {
   const results: string[] = []
   const issue = async (more: object) => results.push((await scene.issued(more)).conformance.result)
   await issue({ layer_bytes: BYTES.map((bytes) => bytes.toString('base64')) })
@@ -114,13 +114,13 @@ test('whatever outside the request agrees, it passes', async () => {
   assert.deepEqual(results, ['pass', 'pass', 'pass'])
 })
 
-test('G6: provenance without a sealed root is refused, however it is left out', async () => {
+test('G6: provenance without a sealed root is refused, in every form', async () => {
   const roots = [undefined, null, '', true, 7, 'sealed', 'g'.repeat(64), `${ROOT}0`, [ROOT]]
   for (const merkle_root of roots)
     await assertRejected({ data_provenance: { merkle_root } }, /unsealed/)
 })
 
-test('G7: bytes that are not those of the digests are refused, fewer and more too', async () => {
+test('G7: bytes that do not match the digests are refused, fewer and more too', async () => {
   const sent = BYTES.map((bytes) => bytes.toString('base64'))
   const wrong = [[], sent.slice(0, 1), [...sent, sent[0]], sent.toReversed(), [sent[0], '']]
   for (const layer_bytes of wrong) await assertRejected({ layer_bytes }, /layer_bytes/)
@@ -132,7 +132,7 @@ test('G7: bytes that are not those of the digests are refused, fewer and more to
   assert.ok(!not_checked.join().includes('bytes'))
 })
 
-test("G8: 'landing.issue' keeps a denial with its reason, and signs nothing", async () => {
+test("G8: 'landing.issue' stores a denial with its reason, and signs nothing", async () => {
   const policy_id = await scene.rule('deny')
   const { status, body } = await scene.issue()
   assert.equal(status, 403)
@@ -170,12 +170,12 @@ describe('a claim is recorded and never believed', () => {
       )
   })
 
-  test('one that passes what is found to fail does not issue', async () => {
+  test('one that passes a check that fails does not issue', async () => {
     const conformance = { result: 'pass', per_policy: { authority: 'pass' } }
     await assertRejected({ conformance, authority: {} }, /claims that authority passes/)
   })
 
-  test('in words and values of their own it is recorded; what fails in it fails', async () => {
+  test('with members of its own it is recorded; what fails in it fails', async () => {
     const per_policy = { authority: 'n/a', bias: true, 'own check': '0.93 of 1', empty: '' }
     const { claimed_conformance } = await scene.issued({
       conformance: { result: 'pass', per_policy },
@@ -201,7 +201,7 @@ describe('a claim is recorded and never believed', () => {
     }
   })
 
-  test('what it passes and nobody looked at stays unchecked beside it', async () => {
+  test('what it passes and no check covers stays unchecked', async () => {
     const claim = { result: 'pass', per_policy: { data_provenance: 'pass' }, note: { by: ['me'] } }
     const { conformance, claimed_conformance } = await scene.issued({ conformance: claim })
     assert.deepEqual(claimed_conformance, claim)
@@ -295,7 +295,7 @@ test('a page shows every certificate once, while others are issued', async (t) =
   assert.deepEqual(shown, ids)
 })
 
-test('ids of nothing and of others are the same 404', async () => {
+test('unknown ids and ids of other tenants are the same 404', async () => {
   const { certificate_id } = await scene.issued()
   const other = await scene.service.createTenant()
   for (const id of [certificate_id, 'f'.repeat(32)])

@@ -1,4 +1,4 @@
-// G5: an issued certificate, as it was answered, with any one of its members changed.
+// G5: an issued certificate with any one of its members changed does not verify.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ function* mutations(value: Json, path: string): Generator<{ path: string; change
       yield { path: at.path, changed: { ...value, [name]: at.changed } }
 }
 
-test('G5: no leaf of an approved certificate can be changed unseen', async () => {
+test('G5: no leaf of an approved certificate can be changed undetected', async () => {
   const data_provenance = await scene.corpus()
   await scene.register()
   const id = await scene.waiting({ data_provenance })

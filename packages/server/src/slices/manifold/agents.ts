@@ -4,7 +4,7 @@ import type { ManifoldAgent, ManifoldPoint, ScoreObject } from '@custos/contract
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { listAgents, listWeighed, nameAll, scoreOf, showAll } from '../reputation/index.ts'
 import { round4 } from './plane.ts'
-import type { Asked } from './selection.ts'
+import type { SelectionQuery } from './selection.ts'
 
 /** Agents whose scores are made in one go. */
 const CHUNK = 500
@@ -12,7 +12,7 @@ const CHUNK = 500
 export interface AgentFrame {
   readonly kernel: Kernel
   readonly tenant_id: string
-  readonly asked: Asked
+  readonly asked: SelectionQuery
   readonly dimension: string
   readonly log_seq: number | null
   readonly pace: () => Promise<void> | undefined

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { outcomeField, RESOLUTION, type Resolved } from './field.ts'
+import { outcomeField, RESOLUTION, type ResolvedPoint } from './field.ts'
 
 const now = () => undefined
 
@@ -14,7 +14,7 @@ const RING = Array.from({ length: 8 }, (_, at) => ({
 }))
 const FAR = { x: 3, y: 3 }
 
-const judged = (paid: boolean): Resolved[] => RING.map((place) => ({ ...place, paid }))
+const judged = (paid: boolean): ResolvedPoint[] => RING.map((place) => ({ ...place, paid }))
 
 describe('the field of outcomes', () => {
   test('without a resolved outcome is 0.5 with no support, everywhere', async () => {

@@ -2,12 +2,12 @@
 
 import { round4 } from './plane.ts'
 
-export interface Placed {
+export interface PlanePoint {
   readonly x: number
   readonly y: number
 }
 
-export interface Resolved extends Placed {
+export interface ResolvedPoint extends PlanePoint {
   readonly paid: boolean
 }
 
@@ -32,8 +32,8 @@ const STRETCH = 16
 
 /** Over the bounding box of all `points`; only the `resolved` ones are evidence. */
 export async function outcomeField(
-  points: readonly Placed[],
-  resolved: readonly Resolved[],
+  points: readonly PlanePoint[],
+  resolved: readonly ResolvedPoint[],
   pace: () => Promise<void> | undefined,
 ): Promise<Field> {
   const x_range = padded(points.map(({ x }) => x))

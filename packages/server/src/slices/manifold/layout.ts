@@ -1,16 +1,30 @@
 // What is laid out for a tenant: computed once for what its log holds, for all who ask.
 
-import { MANIFOLD_DECISIONS_MAX, type ManifoldField } from '@custos/contract'
+import {
+  JUDGMENTS,
+  MANIFOLD_DECISIONS_MAX,
+  type ManifoldField,
+  type ManifoldPoint,
+  OUTCOMES,
+  type ScoreObject,
+  VERIFIABILITY_TAGS,
+} from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { dimensionLabel } from '../reputation/index.ts'
-import { overlay, scoreAgents } from './agents.ts'
-import { emptyField, outcomeField } from './field.ts'
+import { type Judgment, overlay, scoreAgents } from './agents.ts'
+import { emptyField, outcomeField, type ResolvedPoint } from './field.ts'
 import { type Plane, principalPlane } from './plane.ts'
-import { placePoints } from './points.ts'
-import { type Asked, lastEntry, type Selected, type Selection, select } from './selection.ts'
+import {
+  type JudgmentFields,
+  lastEntry,
+  type SelectedDecision,
+  type Selection,
+  type SelectionQuery,
+  select,
+} from './selection.ts'
 import { EMBEDDER_NAME, vectorsOf } from './vectors.ts'
 
 /** Layouts kept in memory, the last ones asked for: some 6 MB each of 20,000 points. */
@@ -20,11 +34,11 @@ const POINTS_MIN = 3
 
 export interface Layout {
   /** What was selected, in the order of the points: of fewer than three there are none. */
-  readonly items: readonly Selected[]
+  readonly items: readonly SelectedDecision[]
   readonly field: ManifoldField
 }
 
-interface Kept extends Layout {
+interface CachedLayout extends Layout {
   readonly tenant_id: string
   /** What the plane was made of. */
   readonly fingerprint: string
@@ -33,10 +47,10 @@ interface Kept extends Layout {
 
 /** Numbers, ids and handles; no text of a decision and no vector stays. */
 class Layouts {
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, CachedLayout>()
   #last: Promise<unknown> = Promise.resolve()
 
-  find(key: string): Kept | undefined {
+  find(key: string): CachedLayout | undefined {
     const kept = this.#kept.get(key)
     if (!kept) return undefined
     this.#kept.delete(key)
@@ -44,7 +58,7 @@ class Layouts {
     return kept
   }
 
-  keep(key: string, kept: Kept): void {
+  keep(key: string, kept: CachedLayout): void {
     this.#kept.delete(key)
     this.#kept.set(key, kept)
     for (const oldest of this.#kept.keys())
@@ -105,11 +119,11 @@ export async function layOut(caller: Caller, dimension: string): Promise<Layout>
   return (await current()) ?? known.inTurn(compute)
 }
 
-interface Laying {
+interface LayoutInput {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly dimension: string
-  readonly asked: Asked
+  readonly asked: SelectionQuery
   readonly selection: Selection
   readonly pace: () => Promise<void> | undefined
 }
@@ -120,13 +134,13 @@ const NO_PLANE: Plane = {
   variance_explained: [0, 0],
 }
 
-async function planeOf(laying: Laying): Promise<Plane> {
+async function planeOf(laying: LayoutInput): Promise<Plane> {
   const { items } = laying.selection
   if (items.length < POINTS_MIN) return NO_PLANE
   return principalPlane(await vectorsOf(laying, items), laying.pace)
 }
 
-async function fieldOf(laying: Laying, plane: Plane): Promise<ManifoldField> {
+async function fieldOf(laying: LayoutInput, plane: Plane): Promise<ManifoldField> {
   const { selection, dimension, pace } = laying
   const { items, log_seq } = selection
   const empty = items.length < POINTS_MIN
@@ -156,3 +170,45 @@ async function fieldOf(laying: Laying, plane: Plane): Promise<ManifoldField> {
 
 const TOO_FEW = `A plane needs ${POINTS_MIN} decisions.`
 const TRUNCATED = `The newest ${MANIFOLD_DECISIONS_MAX} decisions are laid out.`
+
+interface Points {
+  /** In the order of the selection. */
+  readonly points: ManifoldPoint[]
+  readonly judgments: readonly Judgment[]
+  readonly resolved: readonly ResolvedPoint[]
+}
+
+function placePoints(
+  items: readonly SelectedDecision[],
+  { xs, ys }: Plane,
+  scores: ReadonlyMap<number, ScoreObject>,
+): Points {
+  const judgments: Judgment[] = []
+  const resolved: ResolvedPoint[] = []
+  const points = items.map(({ seq, decision_id, judged }, at) => {
+    const place = { decision_id, log_seq: seq, x: xs[at] ?? 0, y: ys[at] ?? 0 }
+    if (judged === null) return place
+    const point = { ...place, ...judgmentOf(judged, scores.get(judged.agent_no)) }
+    judgments.push({ agent_no: judged.agent_no, point })
+    if (point.outcome === 'paid' || point.outcome === 'default')
+      resolved.push({ x: point.x, y: point.y, paid: point.outcome === 'paid' })
+    return point
+  })
+  return { points, judgments, resolved }
+}
+
+type PointDetails = Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'>
+
+function judgmentOf(judged: JudgmentFields, score: ScoreObject | undefined): PointDetails {
+  const outcome = OUTCOMES.find((word) => word === judged.outcome)
+  const verifiability_tag = VERIFIABILITY_TAGS.find((word) => word === judged.tag)
+  const decision = JUDGMENTS.find((word) => word === judged.decision)
+  const agent_key = score?.subject_key ?? null
+  return {
+    ...(outcome ? { outcome } : {}),
+    ...(score ? { agent_handle: score.agent_handle } : {}),
+    ...(agent_key === null ? {} : { agent_key }),
+    ...(verifiability_tag ? { verifiability_tag } : {}),
+    ...(decision ? { decision } : {}),
+  }
+}

@@ -51,7 +51,7 @@ export async function countTrail(db: TenantDb, store_ids: readonly string[]): Pr
   return Number((await db.first(counted))?.count ?? 0)
 }
 
-type Governed = Pick<
+type GovernedRow = Pick<
   Tables['cgr_decisions'],
   'seq' | 'decision_id' | 'agent_no' | 'decision' | 'tag' | 'secret_no'
 > & {
@@ -89,12 +89,12 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()((k, p) =
     .limit(p.limit),
 )
 
-/** Governed decisions of a dimension that count, the newest first, with their outcomes. */
+/** GovernedRow decisions of a dimension that count, the newest first, with their outcomes. */
 export const listGoverned = (
   db: TenantDb,
   dimension: Uint8Array,
   page: Page,
-): Promise<Governed[]> => db.allOf(governedStatement, { dimension, ...page })
+): Promise<GovernedRow[]> => db.allOf(governedStatement, { dimension, ...page })
 
 const countGovernedStatement = statement<{ dimension: Uint8Array }>()((k, p) =>
   k

@@ -61,7 +61,7 @@ export const line = (...[x1, y1, x2, y2, width = 1]: number[]): string =>
 
 const hundredths = (value = 0): number => Math.round(value * 100) / 100
 
-export interface Lettering {
+export interface TextStyle {
   readonly x: number
   readonly y: number
   readonly size?: number
@@ -71,7 +71,7 @@ export interface Lettering {
   readonly turned?: boolean
 }
 
-export function text({ x, y, size = 12, bold, anchor, turned }: Lettering, words: string): string {
+export function text({ x, y, size = 12, bold, anchor, turned }: TextStyle, words: string): string {
   const [left, base] = [hundredths(x), hundredths(y)]
   const look = [
     `x="${left}" y="${base}" font-size="${size}"`,

@@ -7,23 +7,23 @@ import { findHead } from '../gcrumbs/index.ts'
 import { countGoverned, countTrail, listGoverned, markTrail, type Page } from './manifold.sql.ts'
 
 /** What a governed decision has and one of the trail has not. */
-export interface Judged {
+export interface JudgmentFields {
   readonly agent_no: number
   readonly decision: string
   readonly tag: string
   readonly outcome: string | null
 }
 
-export interface Selected {
+export interface SelectedDecision {
   readonly seq: number
   readonly decision_id: string
   /** null: one of the decision trail. */
-  readonly judged: Judged | null
+  readonly judged: JudgmentFields | null
 }
 
 export interface Selection {
   /** Falling by seq. */
-  readonly items: readonly Selected[]
+  readonly items: readonly SelectedDecision[]
   /** How many there are to select from. */
   readonly total: number
   /** Another one as soon as a decision came, was replaced, or was sealed again. */
@@ -32,7 +32,7 @@ export interface Selection {
   readonly log_seq: number | null
 }
 
-export interface Asked {
+export interface SelectionQuery {
   /** The label of the dimension. */
   readonly dimension: Uint8Array
   /** Empty: every store of the tenant, and what belongs to none. */
@@ -55,7 +55,7 @@ export async function lastEntry(db: TenantDb): Promise<number | null> {
 
 export async function select(
   db: TenantDb,
-  { dimension, store_ids }: Asked,
+  { dimension, store_ids }: SelectionQuery,
   { limit = MANIFOLD_DECISIONS_MAX, pace }: Terms,
 ): Promise<Selection> {
   const inPages = <T extends { seq: number }>(list: (page: Page) => Promise<T[]>) =>

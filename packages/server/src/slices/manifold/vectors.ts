@@ -9,10 +9,10 @@ import {
   openRows,
   retryWhileErasing,
 } from '../decisions/index.ts'
-import { openWords } from '../reputation/index.ts'
+import { openPayload } from '../reputation/index.ts'
 import { listSealedGoverned } from './manifold.sql.ts'
 import type { Vectors } from './plane.ts'
-import type { Asked, Selected } from './selection.ts'
+import type { SelectedDecision, SelectionQuery } from './selection.ts'
 
 /** The same for every store and every configuration: vectors of two spaces cannot be compared. */
 const embedder = createStaticEmbedder()
@@ -26,18 +26,21 @@ const CHUNK_ROWS = 100
 export interface Frame {
   readonly kernel: Kernel
   readonly tenant_id: string
-  readonly asked: Asked
+  readonly asked: SelectionQuery
   readonly pace: () => Promise<void> | undefined
 }
 
 /** A text of a decision at a place of the log. */
-interface Said {
+interface DecisionText {
   readonly seq: number
   readonly text: string
 }
 
 /** In the order of `items`; zeros for what cannot be opened any more. */
-export async function vectorsOf(frame: Frame, items: readonly Selected[]): Promise<Vectors> {
+export async function vectorsOf(
+  frame: Frame,
+  items: readonly SelectedDecision[],
+): Promise<Vectors> {
   const { dimensions } = embedder
   const rows = new Int8Array(items.length * dimensions)
   const placeOf = new Map(items.map(({ seq }, at) => [seq, at]))
@@ -54,7 +57,7 @@ export async function vectorsOf(frame: Frame, items: readonly Selected[]): Promi
   return { rows, count: items.length, dimensions }
 }
 
-async function textsOf(frame: Frame, chunk: readonly Selected[]): Promise<Said[]> {
+async function textsOf(frame: Frame, chunk: readonly SelectedDecision[]): Promise<DecisionText[]> {
   const trail = chunk.filter(({ judged }) => judged === null)
   const governed = chunk.filter(({ judged }) => judged !== null)
   return [...(await trailTexts(frame, trail)), ...(await governedTexts(frame, governed))]
@@ -65,8 +68,8 @@ const joined = (question: string, answer: string): string =>
 
 async function trailTexts(
   { kernel, tenant_id, asked }: Frame,
-  chunk: readonly Selected[],
-): Promise<Said[]> {
+  chunk: readonly SelectedDecision[],
+): Promise<DecisionText[]> {
   const [newest, oldest] = [chunk[0], chunk.at(-1)]
   if (!newest || !oldest) return []
   // No decision ever comes in between two that are there.
@@ -95,8 +98,8 @@ type GovernedWords = {
 
 async function governedTexts(
   { kernel, tenant_id, asked }: Frame,
-  chunk: readonly Selected[],
-): Promise<Said[]> {
+  chunk: readonly SelectedDecision[],
+): Promise<DecisionText[]> {
   const [newest, oldest] = [chunk[0], chunk.at(-1)]
   if (!newest || !oldest) return []
   const range = { dimension: asked.dimension, first: oldest.seq, last: newest.seq }
@@ -105,7 +108,7 @@ async function governedTexts(
     const place = { column: 'decision', id: Buffer.from(decision_id).toString('hex') } as const
     return { place, secret_no, sealed }
   })
-  const opened = await openWords<GovernedWords>(kernel, tenant_id, sealed)
+  const opened = await openPayload<GovernedWords>(kernel, tenant_id, sealed)
   return rows.flatMap(({ seq }, at) => {
     const words = opened[at]
     if (!words) return []

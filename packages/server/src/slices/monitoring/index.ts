@@ -5,5 +5,5 @@ import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { stats } from './stats.ts'
 
 export { platformHandlers } from './probes.ts'
-export { startedAt, uptimeSeconds } from './process-facts.ts'
+export { startedAt, uptimeSeconds } from './stats.ts'
 export const monitoringHandlers: HandlersOf<typeof contract> = { stats }

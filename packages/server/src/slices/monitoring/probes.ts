@@ -5,8 +5,8 @@ import { findTenant } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { startedAt, uptimeSeconds } from './process-facts.ts'
 import { logSize } from './stats.sql.ts'
+import { startedAt, uptimeSeconds } from './stats.ts'
 
 export const platformHandlers: HandlersOf<typeof contract> = {
   async health({ kernel }) {

@@ -1,13 +1,18 @@
 // monitoring.stats: a tenant's own numbers, or for an operator all of them and the process.
 
 import type { monitoring as contract, Usage } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
-import { startedAt, uptimeSeconds } from './process-facts.ts'
 import { countCertificates, countDecisions, countFacts, countStores, logSize } from './stats.sql.ts'
+
+/** Seconds with one decimal. */
+export const uptimeSeconds = (): number => Math.floor(performance.now() / 100) / 10
+
+export const startedAt = (): string => formatTime(Math.floor(performance.timeOrigin * 1000))
 
 /** What can be told apart by store. */
 interface Counts {
@@ -17,7 +22,7 @@ interface Counts {
 }
 
 /** What belongs to a tenant as a whole. */
-interface Whole {
+interface TenantTotals {
   readonly certificates: number
   readonly log_size: number
   readonly usage: Usage
@@ -32,7 +37,7 @@ export const stats: Handler<typeof contract.stats> = async (call) => {
     return { ...show(kernel, counts, whole), tenant_id }
   }
   const tenantIds = await kernel.db.read(PLATFORM, listTenantIds)
-  const all: (Counts & Whole)[] = []
+  const all: (Counts & TenantTotals)[] = []
   for (const id of tenantIds)
     all.push({ ...(await countsOf(kernel, id, [])), ...(await wholeOf(kernel, id)) })
   const sum = total(all)
@@ -57,15 +62,15 @@ const countsOf = (kernel: Kernel, tenant_id: string, store_ids: readonly string[
 const wholeOf = (kernel: Kernel, tenant_id: string) =>
   kernel.db.read(
     tenant_id,
-    async (db): Promise<Whole> => ({
+    async (db): Promise<TenantTotals> => ({
       certificates: await countCertificates(db),
       log_size: await logSize(db),
       usage: await loadUsage(db, calendarMonth(kernel.clock.now(), 0).period),
     }),
   )
 
-function total(all: readonly (Counts & Whole)[]): Counts & Whole {
-  const sum = (pick: (numbers: Counts & Whole) => number) =>
+function total(all: readonly (Counts & TenantTotals)[]): Counts & TenantTotals {
+  const sum = (pick: (numbers: Counts & TenantTotals) => number) =>
     all.reduce((soFar, numbers) => soFar + pick(numbers), 0)
   return {
     stores: sum((n) => n.stores),
@@ -77,7 +82,7 @@ function total(all: readonly (Counts & Whole)[]): Counts & Whole {
   }
 }
 
-function show(kernel: Kernel, { stores, memories, decisions }: Counts, whole: Whole | null) {
+function show(kernel: Kernel, { stores, memories, decisions }: Counts, whole: TenantTotals | null) {
   return {
     status: 'ok' as const,
     version: kernel.settings.version,

@@ -1,4 +1,4 @@
-// The normal form: one spelling for one meaning, nothing of the caller's lost.
+// The normal form of a corpus: one spelling for one meaning, and no member is lost.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { normalizeCorpus } from './normal-corpus.ts'
 
 const HEX = 'ab'.repeat(32)
 
-test('a digest has one spelling, and saying nothing has one form', () => {
+test('a digest has one spelling, and an absent value has one form', () => {
   const bare = normalizeCorpus({ name: 'c', sources: [{ id: 'a', license: 'MIT' }] })
   assert.deepEqual(bare, {
     name: 'c',
@@ -30,7 +30,7 @@ test('a digest has one spelling, and saying nothing has one form', () => {
   }
 })
 
-test('members that are not ours are kept as they are, null ones too', () => {
+test('members outside the contract are recorded unchanged, null ones too', () => {
   const source = {
     id: 'a',
     license: 'MIT',

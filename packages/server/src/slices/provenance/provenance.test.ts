@@ -14,7 +14,7 @@ const UNKNOWN = '0'.repeat(32)
 const proofOf = (corpus_id: string, source_id: string) =>
   read(`/corpora/${corpus_id}/proof?source_id=${encodeURIComponent(source_id)}`)
 
-test("'provenance.register' seals a corpus, which 'provenance.get' reads as it was", async () => {
+test("'provenance.register' seals a corpus, which 'provenance.get' reads unchanged", async () => {
   const row = await sealed()
   assert.match(row.corpus_id, /^[0-9a-f]{32}$/)
   assert.match(row.merkle_root, /^[0-9a-f]{64}$/)
@@ -50,7 +50,7 @@ test('a corpus is verified offline with the published keys, from its row as save
   assert.equal((await offline(changed)).valid, false)
 })
 
-test("'provenance.verify' answers what was checked, and what the record cannot show", async () => {
+test("'provenance.verify' names what was checked, and what the record cannot show", async () => {
   const row = await sealed()
   const verified = await read(`/corpora/${row.corpus_id}/verify`)
   assert.equal(verified.passed, true)
@@ -63,7 +63,7 @@ test("'provenance.verify' answers what was checked, and what the record cannot s
   assert.equal(verified.reason, null)
 })
 
-test('the same content again is the corpus there is, signed once and on the log once', async () => {
+test('the same content again is the existing corpus, signed and logged once', async () => {
   const row = await sealed()
   const again = { ...CORPUS, sources: SOURCES.map((source) => ({ ...source })), metadata: null }
   assert.deepEqual(await sealed(again), row)
@@ -76,7 +76,7 @@ test('the same content again is the corpus there is, signed once and on the log 
   assert.deepEqual(await read('/stats'), { sealed: 3, cleared: 3 })
 })
 
-test('of many at once with the same content one is sealed, and all are answered it', async () => {
+test('of many concurrent corpora with one content one is sealed and answered to all', async () => {
   const rows = await Promise.all(Array.from({ length: 8 }, () => sealed()))
   assert.equal(new Set(rows.map(({ corpus_id }) => corpus_id)).size, 1)
   assert.deepEqual(await read('/stats'), { sealed: 1, cleared: 1 })
@@ -117,7 +117,7 @@ test("'provenance.proof' proves each source offline; another source or leaf does
   assert.equal((await ask('GET', `/provenance/corpora/${row.corpus_id}/proof`)).status, 422)
 })
 
-test("'provenance.block' is what a landing certificate takes", async () => {
+test("'provenance.block' answers what a landing certificate repeats", async () => {
   const { corpus_id, merkle_root, corpus_hash } = await sealed()
   const sources = SOURCES.map(({ id }) => id)
   assert.deepEqual(await read(`/corpora/${corpus_id}/block`), {

@@ -13,7 +13,7 @@ import { ATTESTATIONS, CORPUS, HEX, openCorpusScene, SOURCES } from './testing/c
 const scene = openCorpusScene()
 const { register, sealed, read, offline, policy } = scene
 
-describe('before any policy: what cannot be cleared is refused with every reason', () => {
+describe('before any policy, an uncleared corpus is refused with every reason', () => {
   const reasonsOf = async (more: object): Promise<string[]> => {
     const { status, body, text } = await register({ ...CORPUS, ...more })
     assert.equal(status, 422, text)
@@ -40,7 +40,7 @@ describe('before any policy: what cannot be cleared is refused with every reason
     ])
   })
 
-  test('attestations that say nothing', async () => {
+  test('attestations without a statement', async () => {
     for (const nothing of [null, false, 0, '', ' ', [], {}]) {
       const attestations = { ...ATTESTATIONS, bias_examination: nothing }
       assert.deepEqual(await reasonsOf({ attestations }), [missing('bias_examination')])
@@ -64,7 +64,7 @@ describe('before any policy: what cannot be cleared is refused with every reason
   })
 })
 
-describe('what is not a corpus is refused by the schema', () => {
+describe('the schema refuses what is not a corpus', () => {
   const source = { id: 'a', license: 'MIT' }
   const sourceCases: [object, (string | number)[]][] = [
     [{ id: undefined }, ['id']],
@@ -112,7 +112,7 @@ describe('policies on provenance.seal', () => {
   const models = { models: ['none'] }
   const asked = { operations: ['provenance.seal'] }
 
-  test('a denial is 422 rejected, keeps nothing, and is on the log as an evaluation', async () => {
+  test('a denial is 422 rejected, stores nothing, and is logged as an evaluation', async () => {
     await policy('content_filter', { patterns: ['mails'], check_fields: ['name'] })
     const { status, body } = await register(CORPUS)
     assert.equal(status, 422)
@@ -139,7 +139,7 @@ describe('policies on provenance.seal', () => {
     assert.equal((await register(CORPUS)).body.error, 'rejected')
   })
 
-  test('a policy that reads what sealing does not carry does not concern it', async () => {
+  test('a policy on members that sealing does not have does not apply', async () => {
     await policy('model_allowlist', models)
     assert.equal((await sealed()).document.policy_set, 1)
   })

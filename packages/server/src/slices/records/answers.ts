@@ -5,7 +5,7 @@ import { formatTime } from '../../platform/clock.ts'
 import { accepted } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { type Gated, refusalOf } from '../governance/index.ts'
+import { type GateResult, refusalOf } from '../governance/index.ts'
 import { findApproval } from './approvals.sql.ts'
 import { findRowFault, type OpenRecord } from './open-record.ts'
 import type { DenyingPolicy, RegistryIdentity } from './registry.ts'
@@ -62,7 +62,7 @@ export const normalizeDigest = (digest: string): string =>
   digest.toLowerCase().replace(/^sha256:/, '')
 
 /** The first policy that gave the verdict. */
-export function denyingPolicy({ policies, verdict }: Gated): DenyingPolicy {
+export function denyingPolicy({ policies, verdict }: GateResult): DenyingPolicy {
   const first = policies.find(({ result }) => result === verdict)
   const { policy_id = '', name = '', detail: reason = '' } = first ?? {}
   return { policy_id, name, reason }
@@ -71,7 +71,7 @@ export function denyingPolicy({ policies, verdict }: Gated): DenyingPolicy {
 /** What the policies refuse: nothing is stored, or the record stays as it is. */
 export function refusalOfGate(
   registry: RegistryIdentity,
-  gated: Gated,
+  gated: GateResult,
   record_id: string,
 ): Refusal {
   const denied = gated.verdict === 'denied'

@@ -19,8 +19,7 @@ import { gate } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
 import { refusalOfGate } from './answers.ts'
 import {
-  type ApprovalContent,
-  approvalOwner,
+  approvalColumn,
   contextOf,
   escalationsOf,
   type OpenApproval,
@@ -35,13 +34,12 @@ import {
   kindOf,
   type OpenRecord,
   type RecordContent,
-  recordOwner,
+  recordColumn,
   toOpenRecord,
 } from './open-record.ts'
 import { appendRecordEvent } from './record-events.ts'
 import { type RecordRow, updateStatus } from './records.sql.ts'
 import type { RecordEffect, Registry } from './registry.ts'
-import { sealAgain } from './sealed-record.ts'
 import { deriveIds, documentDigest, signDocument, signRecord } from './sign-record.ts'
 
 export interface ApprovalDecision {
@@ -89,7 +87,7 @@ async function wasDecidedBefore(call: Call, { row }: OpenRecord): Promise<boolea
   if (row.status === 'waiting_hitl' || call.idempotency_key === null) return false
   return call.once<boolean>({
     run: async () => {
-      throw new Refusal(row.status === 'expired' ? 'approval_expired' : 'not_waiting')
+      return call.refuse(row.status === 'expired' ? 'approval_expired' : 'not_waiting')
     },
     replay: async () => true,
   })
@@ -104,12 +102,12 @@ interface PendingDecision {
 async function loadPendingApproval(call: Call, { row }: OpenRecord): Promise<OpenApproval> {
   const { kernel, tenant_id } = call
   const { request_id } = row
-  if (request_id === null || row.status === 'denied') throw new Refusal('not_waiting')
+  if (request_id === null || row.status === 'denied') return call.refuse('not_waiting')
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
-  if (!approval) throw new Refusal('unavailable')
-  if (approval.state === 'expired') throw new Refusal('approval_expired')
-  if (approval.state !== 'pending') throw new Refusal('not_waiting')
-  if (await expireRequest(kernel, tenant_id, approval)) throw new Refusal('approval_expired')
+  if (!approval) return call.refuse('unavailable')
+  if (approval.state === 'expired') return call.refuse('approval_expired')
+  if (approval.state !== 'pending') return call.refuse('not_waiting')
+  if (await expireRequest(kernel, tenant_id, approval)) return call.refuse('approval_expired')
   const [opened] = await openApprovals(kernel, tenant_id, [approval])
   return opened ?? call.refuse('unavailable')
 }
@@ -125,12 +123,12 @@ async function requireOtherPerson(
   const names = [approver, attested?.approver_id ?? ''].map(foldName)
   if (names[0] === '')
     throw validationDetail(['body', 'approver'], 'has nothing that can be read', 'value_error')
-  if (names.includes(foldName(requested_by))) throw new Refusal('self_approval')
+  if (names.includes(foldName(requested_by))) return call.refuse('self_approval')
   const { principal_label } = record.content
   if (principal_label === null) return
   for (const name of names)
     if ((await principalLabel(kernel, tenant_id, name)) === principal_label)
-      throw new Refusal('self_approval')
+      call.refuse('self_approval')
 }
 
 /** The tenant's settings, as they are in the unit of work. */
@@ -140,9 +138,9 @@ async function requireSettings(
   { approval, decision }: PendingDecision,
 ): Promise<void> {
   const settings = settingsOf(await findSettings(tx))
-  if (settings.attestation_required && !decision.attested) throw new Refusal('attestation_required')
+  if (settings.attestation_required && !decision.attested) call.refuse('attestation_required')
   if (settings.different_credential && call.principal.key_id === approval.row.requested_by)
-    throw new Refusal('self_approval', 'the tenant demands the credential of somebody else')
+    call.refuse('self_approval', 'the tenant requires another credential to decide')
 }
 
 async function approve<Q extends JsonObject>(
@@ -294,18 +292,15 @@ async function storeDecision(
   const { kernel, tenant_id, operation } = call
   const { record, approval } = pending
   const { signed, status, content, policy_set } = decided
-  const { record_id, secret_no } = record.row
+  const { record_id } = record.row
   const kind = kindOf(record.row)
-  const owner = recordOwner(tenant_id, kind, record_id)
-  const sealed = await sealAgain(kernel, owner, secret_no, content)
+  const sealed = await recordColumn.sealAgain(kernel, tenant_id, record.row, content)
+  const sealedApproval = await approvalColumn.sealAgain(kernel, tenant_id, approval.row, {
+    ...approval.content,
+    record: signed.record,
+  })
+  if (!sealed || !sealedApproval) return call.refuse('unavailable')
   const row = { ...record.row, status, policy_set, sealed }
-  const approvalContent: ApprovalContent = { ...approval.content, record: signed.record }
-  const sealedApproval = await sealAgain(
-    kernel,
-    approvalOwner(tenant_id, kind, approval.row.request_id),
-    approval.row.secret_no,
-    approvalContent,
-  )
   const keys = await kernel.keyring.tenant(tenant_id)
   const { approver, approver_id } = signed.member
   const approver_label = keys.label(`approver\n${approver_id ?? approver}`)

@@ -4,9 +4,10 @@ import type { JsonObject, RecordKind } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import type { Gated, PolicyVersion } from '../governance/index.ts'
+import type { GateResult, PolicyVersion } from '../governance/index.ts'
 import {
   type ApprovalRow,
   findSettings,
@@ -14,7 +15,6 @@ import {
   type SettingsRow,
 } from './approvals.sql.ts'
 import { kindOf } from './open-record.ts'
-import { openSealed, sealNew } from './sealed-record.ts'
 
 /** What an approval request keeps sealed. */
 export type ApprovalContent = {
@@ -28,7 +28,7 @@ export type ApprovalContent = {
   readonly record: JsonObject | null
 }
 
-export interface ApprovalSettings {
+interface ApprovalSettings {
   readonly different_credential: boolean
   readonly attestation_required: boolean
   readonly expires_after_seconds: number
@@ -55,14 +55,17 @@ export function settingsOf(row: SettingsRow | undefined): ApprovalSettings {
 
 const ID_BYTES = 16
 
-export const approvalOwner = (tenant_id: string, kind: RecordKind, id: string) => ({
-  tenant_id,
-  kind,
-  id,
-  table: 'approval' as const,
+export const approvalColumn = sealedColumn({
+  domain: 'approval',
+  ids: (tenant_id, { kind, request_id }: Pick<ApprovalRow, 'kind' | 'request_id'>) => [
+    tenant_id,
+    kind,
+    request_id,
+  ],
+  payload: jsonPayload<ApprovalContent>(),
 })
 
-export interface ApprovalSubject {
+interface ApprovalSubject {
   readonly kind: RecordKind
   readonly record_id: string
   readonly proposal_digest: string
@@ -75,7 +78,7 @@ export interface ApprovalSubject {
 export async function prepareApproval(
   kernel: Kernel,
   tenant_id: string,
-  { subject, gated }: { subject: ApprovalSubject; gated: Gated },
+  { subject, gated }: { subject: ApprovalSubject; gated: GateResult },
 ): Promise<ApprovalRow> {
   const { kind, record_id, proposal_digest, operation, requested_by, principal } = subject
   const { expires_after_seconds } = await loadSettings(kernel, tenant_id)
@@ -104,8 +107,7 @@ export async function prepareApproval(
     reasons: escalated.map(({ policy_id, name, detail }) => ({ policy_id, name, reason: detail })),
     record: null,
   }
-  const owner = approvalOwner(tenant_id, kind, request_id)
-  return { ...row, ...(await sealNew(kernel, owner, content)) }
+  return { ...row, ...(await approvalColumn.sealNew(kernel, tenant_id, row, content)) }
 }
 
 export interface OpenApproval {
@@ -119,12 +121,7 @@ export async function openApprovals(
   tenant_id: string,
   rows: readonly ApprovalRow[],
 ): Promise<OpenApproval[]> {
-  const sealed = rows.map((row) => ({
-    owner: approvalOwner(tenant_id, kindOf(row), row.request_id),
-    secret_no: row.secret_no,
-    sealed: row.sealed,
-  }))
-  const contents = await openSealed<ApprovalContent>(kernel, tenant_id, sealed)
+  const contents = await approvalColumn.openAll(kernel, tenant_id, rows)
   return rows.map((row, i) => {
     const content = contents[i]
     if (!content) throw new Refusal('unavailable', 'an approval request cannot be opened')

@@ -33,7 +33,7 @@ export const insertApproval = (tx: Tx, row: ApprovalRow) => tx.run(insertInto(tx
 export const findApproval = (db: TenantDb, request_id: string): Promise<ApprovalRow | undefined> =>
   db.first(from(db, 'approvals').select(COLUMNS).where('request_id', '=', request_id))
 
-export interface ApprovalPage {
+interface ApprovalPage {
   /** `pending` and `expired` as of `now_us`: rows may not say it yet. */
   readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'all'
   readonly now_us: number
@@ -150,6 +150,6 @@ export async function findOverdueTenants(
   tenants: readonly string[],
   now_us: number,
 ): Promise<string[]> {
-  const asked = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
-  return [...(await firstRowPerTenant(db, overdueStatement, asked)).keys()]
+  const queries = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
+  return [...(await firstRowPerTenant(db, overdueStatement, queries)).keys()]
 }

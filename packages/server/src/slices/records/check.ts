@@ -4,11 +4,10 @@ import { canonicalize, type RecordKind, verifyEnvelope } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { type ApprovalContent, approvalOwner, contextOf } from './approval-request.ts'
+import { type ApprovalContent, approvalColumn, contextOf } from './approval-request.ts'
 import { type ApprovalRow, listAllApprovals } from './approvals.sql.ts'
-import { findRowFault, kindOf, type RecordContent, recordOwner } from './open-record.ts'
+import { findRowFault, kindOf, type RecordContent, recordColumn } from './open-record.ts'
 import { listAllRows, type RecordRow } from './records.sql.ts'
-import { openSealed } from './sealed-record.ts'
 import { deriveIds, documentDigest } from './sign-record.ts'
 
 /** The last log entry about a record or an approval request. */
@@ -65,11 +64,7 @@ async function* checkRows(
   tenant_id: string,
   { rows, logged }: { rows: readonly RecordRow[]; logged: LoggedRecords['records'] },
 ): AsyncGenerator<RecordFault> {
-  const sealed = rows.map((row) => ({
-    owner: recordOwner(tenant_id, kindOf(row), row.record_id),
-    ...row,
-  }))
-  const contents = await openSealed<RecordContent>(kernel, tenant_id, sealed)
+  const contents = await recordColumn.openAll(kernel, tenant_id, rows)
   for (const [i, row] of rows.entries()) {
     const content = contents[i]
     const entry = logged.get(row.record_id)
@@ -137,11 +132,7 @@ async function* checkApprovals(
   tenant_id: string,
   { rows, logged }: { rows: readonly ApprovalRow[]; logged: LoggedRecords['approvals'] },
 ): AsyncGenerator<RecordFault> {
-  const sealed = rows.map((row) => ({
-    owner: approvalOwner(tenant_id, kindOf(row), row.request_id),
-    ...row,
-  }))
-  const contents = await openSealed<ApprovalContent>(kernel, tenant_id, sealed)
+  const contents = await approvalColumn.openAll(kernel, tenant_id, rows)
   for (const [i, row] of rows.entries()) {
     const content = contents[i]
     const id = row.request_id
@@ -159,7 +150,7 @@ async function* checkApprovals(
   }
 }
 
-/** The row against what was sealed and logged when it was asked for, and against the decision. */
+/** Compares the row with the sealed and logged request, and with the signed decision. */
 function findApprovalFaults(
   row: ApprovalRow,
   tenant_id: string,

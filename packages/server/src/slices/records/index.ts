@@ -60,4 +60,3 @@ export type {
   TenantRecords,
 } from './registry.ts'
 export { answerProposal, loadRecord, registryHandlers, registryReads } from './registry-handlers.ts'
-export { openSealed, sealNew } from './sealed-record.ts'

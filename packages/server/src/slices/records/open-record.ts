@@ -11,10 +11,10 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { RecordRow } from './records.sql.ts'
 import type { DenyingPolicy } from './registry.ts'
-import { openSealed } from './sealed-record.ts'
 
 /** What a record keeps sealed. */
 export type RecordContent = {
@@ -45,11 +45,14 @@ export interface OpenRecord {
   readonly reason: string | null
 }
 
-export const recordOwner = (tenant_id: string, kind: RecordKind, id: string) => ({
-  tenant_id,
-  kind,
-  id,
-  table: 'record' as const,
+export const recordColumn = sealedColumn({
+  domain: 'record',
+  ids: (tenant_id, { kind, record_id }: Pick<RecordRow, 'kind' | 'record_id'>) => [
+    tenant_id,
+    kind,
+    record_id,
+  ],
+  payload: jsonPayload<RecordContent>(),
 })
 
 export function toOpenRecord(row: RecordRow, content: RecordContent): OpenRecord {
@@ -69,12 +72,7 @@ export async function openRecords(
   tenant_id: string,
   rows: readonly RecordRow[],
 ): Promise<OpenRecord[]> {
-  const sealed = rows.map((row) => ({
-    owner: recordOwner(tenant_id, kindOf(row), row.record_id),
-    secret_no: row.secret_no,
-    sealed: row.sealed,
-  }))
-  const contents = await openSealed<RecordContent>(kernel, tenant_id, sealed)
+  const contents = await recordColumn.openAll(kernel, tenant_id, rows)
   return rows.map((row, i) => {
     const content = contents[i]
     if (!content) throw new Refusal('unavailable', 'a record cannot be opened')

@@ -5,7 +5,13 @@ import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { type Gated, gate, type Redactions, redactedOr, refusalOf } from '../governance/index.ts'
+import {
+  type GateResult,
+  gate,
+  type Redactions,
+  redactedOr,
+  refusalOf,
+} from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
 import { denyingPolicy, refusalOfDenied, refusalOfGate } from './answers.ts'
 import { insertApprovalRequest, prepareApproval } from './approval-request.ts'
@@ -16,7 +22,7 @@ import { contentKey, findByContent, findRecord, nameKey } from './find-records.t
 import {
   type OpenRecord,
   type RecordContent,
-  recordOwner,
+  recordColumn,
   statusOf,
   toOpenRecord,
 } from './open-record.ts'
@@ -29,7 +35,6 @@ import type {
   Registry,
   RegistryIdentity,
 } from './registry.ts'
-import { sealNew } from './sealed-record.ts'
 import { deriveIds, signRecord } from './sign-record.ts'
 
 /** A record that is signed and sealed, and not yet stored. */
@@ -63,7 +68,7 @@ export async function proposeRecord<Q extends JsonObject>(
 ): Promise<OpenRecord> {
   const before = await findEarlierAnswer(call, registry)
   if (before) return before
-  const evaluated: { gated?: Gated } = {}
+  const evaluated: { gated?: GateResult } = {}
   return retryOnConflict(async () => {
     const prepared = await prepareRecord(call, registry, request, evaluated)
     return 'existing' in prepared
@@ -157,7 +162,7 @@ interface ProposalDraft<Q extends JsonObject> {
   readonly call: Call
   readonly registry: Registry<Q>
   readonly proposal: AdmittedProposal<Q>
-  readonly gated: Pick<Gated, 'evaluation_id' | 'policy_set'>
+  readonly gated: Pick<GateResult, 'evaluation_id' | 'policy_set'>
   /** The live version that this one follows. */
   readonly follows: string | null
   /** The human principal as given, before any policy redacted it. */
@@ -173,7 +178,7 @@ export async function prepareRecord<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
   given: Q,
-  evaluated: { gated?: Gated } = {},
+  evaluated: { gated?: GateResult } = {},
 ): Promise<PreparedRecord | { readonly existing: OpenRecord }> {
   const existing = await findExisting(call, registry, given)
   if (existing) return { existing }
@@ -292,7 +297,7 @@ async function prepareIssued<Q extends JsonObject>(
 
 async function prepareWaiting<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
-  gated: Gated,
+  gated: GateResult,
 ): Promise<PreparedRecord> {
   const { call, registry, proposal } = draft
   const { record_id, proposal_digest, request } = proposal
@@ -368,7 +373,7 @@ async function sealDraft<Q extends JsonObject>(
     policy_set: gated.policy_set,
     request_id: approval?.request_id ?? null,
     requested_by: principal.key_id,
-    ...(await sealNew(kernel, recordOwner(tenant_id, kind, record_id), record)),
+    ...(await recordColumn.sealNew(kernel, tenant_id, { kind, record_id }, record)),
   }
   return {
     registry,

@@ -41,7 +41,7 @@ type EventName = { [K in RecordKind]: EventNames[K][keyof EventNames[K]] }[Recor
 
 const byKind: Readonly<Record<RecordKind, Readonly<Partial<Record<string, EventName>>>>> = EVENTS
 
-export interface RecordEvent {
+interface RecordEvent {
   readonly kind: RecordKind
   readonly status: RecordStatus
   readonly row: Pick<RecordRow, 'record_id' | 'proposal_digest' | 'policy_set' | 'request_id'>

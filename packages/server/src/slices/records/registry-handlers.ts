@@ -12,7 +12,7 @@ import { countByStatus } from './records.sql.ts'
 import type { Registry, RegistryIdentity } from './registry.ts'
 
 /** How a registry shows its records. */
-export interface RegistryView<Id extends string, Key extends string, Shown, Listed> {
+interface RegistryView<Id extends string, Key extends string, Shown, Listed> {
   /** The name of a record's id, in paths and answers. */
   readonly id: Id
   /** The member of a list's answer that holds the records. */

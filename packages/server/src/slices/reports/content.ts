@@ -2,19 +2,19 @@
 
 import {
   REPORT_FRAMEWORKS,
+  REPORT_SAMPLES_MAX,
   type ReportFinding,
   type ReportFramework,
   type ReportSection,
   type ReportType,
 } from '@custos/contract'
-import type { JsonObject } from '@custos/proof'
+import type { Json, JsonObject } from '@custos/proof'
 import { type Article, isVerified } from './catalogue/article.ts'
 import { CATALOGUE_VERSION, FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
 import { SOURCES } from './catalogue/sources.ts'
-import { clientFields } from './client-fields.ts'
-import type { EvidenceName } from './evidence-kinds.ts'
-import { asJson, type Found, findAll } from './found.ts'
-import type { Walked } from './walk-log.ts'
+import { EVIDENCE, type EvidenceKind, type EvidenceName, evidenceKind } from './evidence-kinds.ts'
+import type { EventCounts, Sample } from './tally.ts'
+import type { LogWalk } from './walk-log.ts'
 
 export interface Subject {
   readonly tenant_id: string
@@ -23,7 +23,7 @@ export interface Subject {
   readonly period_end: string
 }
 
-export interface Made {
+export interface ReportContent {
   readonly content: JsonObject
   readonly sections: ReportSection[]
   readonly overall_finding: ReportFinding
@@ -38,7 +38,7 @@ const LIMITS = [
   'The catalogue is a reading of its sources on its date, not legal advice.',
 ]
 
-export function makeContent(subject: Subject, walked: Walked): Made {
+export function makeContent(subject: Subject, walked: LogWalk): ReportContent {
   const { report_type } = subject
   const found = findAll(walked)
   const all = report_type === 'full_audit'
@@ -77,9 +77,9 @@ export function makeContent(subject: Subject, walked: Walked): Made {
   }
 }
 
-type FoundByName = Readonly<Record<EvidenceName, Found>>
+type FoundByName = Readonly<Record<EvidenceName, EvidenceFinding>>
 
-function partOf(name: ReportFramework, subject: Subject, found: FoundByName, walked: Walked) {
+function partOf(name: ReportFramework, subject: Subject, found: FoundByName, walked: LogWalk) {
   const { articles, regulation, note } = FRAMEWORKS[name]
   const judged = articles.map((article) => ({ article, finding: judge(article, found) }))
   const overall_finding = overall(judged.map(({ finding }) => finding))
@@ -155,3 +155,170 @@ export function overall(findings: readonly ReportFinding[]): ReportFinding {
   if (judged.every((finding) => finding === 'EVIDENCE_FOUND')) return 'EVIDENCE_FOUND'
   return judged.includes('INSUFFICIENT_DATA') ? 'INSUFFICIENT_DATA' : 'PARTIAL'
 }
+
+type Read = (found: Readonly<Record<EvidenceName, EvidenceFinding>>, walked: LogWalk) => Json
+
+const count =
+  (name: EvidenceName): Read =>
+  (found) =>
+    found[name].count
+const any =
+  (name: EvidenceName): Read =>
+  (found) =>
+    found[name].count > 0
+
+const models: Read = (_, { decided }) => decided.models.map(({ model_id }) => model_id)
+const latency: Read = (_, { decided }) => decided.average_latency_ms
+/** Of a period without entries there is nothing to say. */
+const intact: Read = any('log_verified')
+const erasedAt =
+  (end: 'first_seq' | 'last_seq'): Read =>
+  (found) =>
+    found.erasures_certified[end]
+
+/** By section. What a client reads and nothing on the log shows is left out. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
+  article_13_transparency: {
+    decision_trail_active: any('decisions_logged'),
+    total_decisions_logged: count('decisions_logged'),
+    models_used: models,
+    average_latency_ms: latency,
+  },
+  article_14_human_oversight: {
+    governance_gateway_active: any('policies_in_force'),
+    total_policies: count('policies_changed'),
+    active_policies: count('policies_in_force'),
+    hitl_policies: count('oversight_policies'),
+    requests_denied: count('evaluations_denied'),
+    requests_escalated_hitl: count('evaluations_escalated'),
+  },
+  article_15_accuracy: { cryptographic_provenance: intact, content_addressing: intact },
+  article_17_erasure: {
+    erasure_proof_active: any('erasures_certified'),
+    certificates_issued: count('erasures_certified'),
+    signed_certificates: count('erasures_certified'),
+    decisions_scrubbed: count('decisions_redacted'),
+    first_erasure_seq: erasedAt('first_seq'),
+    last_erasure_seq: erasedAt('last_seq'),
+    signature_algorithm: () => 'Ed25519',
+    content_hash_algorithm: () => 'SHA-256',
+  },
+  article_30_records: {
+    decision_trail_active: any('decisions_logged'),
+    total_processing_records: count('decisions_logged'),
+    models_used: models,
+  },
+  article_25_by_design: {
+    content_addressing: intact,
+    cryptographic_signing: any('checkpoints_signed'),
+    erasure_certificates: count('erasures_certified'),
+  },
+  article_6_ict_risk: {
+    governance_gateway_active: any('policies_in_force'),
+    active_policies: count('policies_in_force'),
+    blocked_requests: count('evaluations_denied'),
+  },
+  article_9_protection: { content_integrity: intact, signature_verification: intact },
+  article_11_audit_trail: {
+    decision_trail_active: any('decisions_logged'),
+    total_decisions_logged: count('decisions_logged'),
+    erasure_audit_trail: any('erasures_certified'),
+    all_records_immutable: intact,
+  },
+}
+
+/** The flat members of a section; of others the counts by kind of evidence. */
+function clientFields(
+  key: string,
+  evidence: readonly EvidenceName[],
+  found: Readonly<Record<EvidenceName, EvidenceFinding>>,
+  walked: LogWalk,
+): JsonObject {
+  const counts = evidence.map((name): [string, Json] => [name, found[name].count])
+  const named = Object.entries(FIELDS[key] ?? {}).map(([name, read]): [string, Json] => [
+    name,
+    read(found, walked),
+  ])
+  return Object.fromEntries([...named, ...counts])
+}
+
+type EvidenceFinding = {
+  readonly query: EvidenceName
+  readonly about: string
+  readonly count: number
+  readonly first_seq: number | null
+  readonly last_seq: number | null
+  /** The newest, oldest first. */
+  readonly samples: readonly { readonly seq: number; readonly id: string }[]
+}
+
+const NONE = { count: 0, first_seq: null, last_seq: null, samples: [] } as const
+type Amount = Omit<EvidenceFinding, 'query' | 'about'>
+
+/** Every kind of evidence, by name. Of a log that does not hold nothing was found. */
+function findAll(walked: LogWalk): Record<EvidenceName, EvidenceFinding> {
+  const holds = walked.log.status === 'intact'
+  const names = Object.keys(EVIDENCE) as EvidenceName[]
+  return Object.fromEntries(
+    names.map((query) => {
+      const kind = evidenceKind(query)
+      return [query, { query, about: kind.about, ...(holds ? amountOf(kind, walked) : NONE) }]
+    }),
+  ) as Record<EvidenceName, EvidenceFinding>
+}
+
+function amountOf({ events, derived }: EvidenceKind, walked: LogWalk): Amount {
+  const { tally, checkpoints } = walked
+  if (events) {
+    const seen = events.map((type) => tally.seen.get(type)).filter((one) => one !== undefined)
+    return together(seen)
+  }
+  const enabled = [...tally.policies].filter(([, { enabled }]) => enabled)
+  const asks = ([, { action, policy_type }]: (typeof enabled)[number]) =>
+    action === 'escalate' || policy_type === 'hitl_required'
+  switch (derived) {
+    case 'policies':
+      return standing(enabled.map(([id, { seq }]) => ({ id, seq })))
+    case 'oversight':
+      return standing(enabled.filter(asks).map(([id, { seq }]) => ({ id, seq })))
+    case 'approvers':
+      return standing([...tally.approvers].map(([id, seq]) => ({ id, seq })))
+    case 'checkpoint':
+      return { ...NONE, ...checkpoints }
+    default:
+      return { ...NONE, ...tally.counted }
+  }
+}
+
+function together(seen: readonly EventCounts[]): Amount {
+  if (seen.length === 0) return NONE
+  return {
+    count: seen.reduce((sum, { things }) => sum + things, 0),
+    first_seq: Math.min(...seen.map(({ first_seq }) => first_seq)),
+    last_seq: Math.max(...seen.map(({ last_seq }) => last_seq)),
+    samples: newest(seen.flatMap(({ samples }) => samples)),
+  }
+}
+
+function standing(items: readonly Sample[]): Amount {
+  if (items.length === 0) return NONE
+  const seqs = items.map(({ seq }) => seq)
+  return {
+    count: items.length,
+    first_seq: Math.min(...seqs),
+    last_seq: Math.max(...seqs),
+    samples: newest(items),
+  }
+}
+
+const newest = (samples: readonly Sample[]) =>
+  samples
+    .toSorted((a, b) => a.seq - b.seq)
+    .slice(-REPORT_SAMPLES_MAX)
+    .map(({ seq, id }) => ({ seq, id }))
+
+const asJson = (found: EvidenceFinding): JsonObject => ({
+  ...found,
+  found: found.count > 0,
+  samples: found.samples.map((sample) => ({ ...sample })),
+})

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { insertInto } from '../../platform/db/tenant-db.ts'
 import { openTestKernel, type TestKernel } from '../../testing/kernel.ts'
-import { EpochFeed } from './epoch-feed.ts'
+import { EpochFeed } from './walk-log.ts'
 
 const EPOCHS = 9_000
 const PAGE = 2_000

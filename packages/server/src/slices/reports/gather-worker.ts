@@ -7,9 +7,8 @@ import type { DatabaseSource } from '../../platform/db/database.ts'
 import { readSource } from '../../platform/db/engines/source.ts'
 import { Refusal, type RefusalExtras } from '../../platform/refusal.ts'
 import { sha256 } from '../gcrumbs/index.ts'
-import { type Made, makeContent, type Subject } from './content.ts'
-import { WalkControl } from './walk-control.ts'
-import { type WalkTask, walkLog } from './walk-log.ts'
+import { makeContent, type ReportContent, type Subject } from './content.ts'
+import { WalkControl, type WalkTask, walkLog } from './walk-log.ts'
 
 export interface GatherRequest {
   readonly source: DatabaseSource
@@ -22,21 +21,21 @@ export interface GatherRequest {
   readonly control: SharedArrayBuffer
 }
 
-export interface Gathered extends Made {
+export interface GatheredReport extends ReportContent {
   readonly log_seq: number
   readonly content_hash: string
   readonly file_size_bytes: number
 }
 
 export interface GatherReply {
-  readonly gathered?: Gathered | 'beyond'
+  readonly gathered?: GatheredReport | 'beyond'
   /** Name of what went wrong. */
   readonly error?: string
   /** What the caller is told, where the database could not answer. */
   readonly refusal?: { readonly code: RefusalCode; readonly extras: RefusalExtras }
 }
 
-async function gathered(request: GatherRequest): Promise<Gathered | 'beyond'> {
+async function gathered(request: GatherRequest): Promise<GatheredReport | 'beyond'> {
   const { source, subject, log_seq, signed, keys, origin } = request
   const period = { from: subject.period_start, to: subject.period_end }
   const control = new WalkControl(request.control)

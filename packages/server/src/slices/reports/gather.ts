@@ -3,13 +3,13 @@
 import { Worker } from 'node:worker_threads'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { settleEpochs } from '../gcrumbs/index.ts'
+import { storePendingEpochs } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'
 import { findLogSize } from './evidence.sql.ts'
-import type { Gathered, GatherReply, GatherRequest } from './gather-worker.ts'
-import { WalkControl, WalkStopped } from './walk-control.ts'
+import type { GatheredReport, GatherReply, GatherRequest } from './gather-worker.ts'
+import { WalkControl, WalkStopped } from './walk-log.ts'
 
-export interface Following {
+export interface WalkOptions {
   /** Aborted: the walk stops, and `gather` throws WalkStopped. */
   readonly signal: AbortSignal
   /** Told now and then how many entries of how many are behind it. */
@@ -27,13 +27,13 @@ export async function gather(
   kernel: Kernel,
   subject: Subject,
   log_seq: number | null,
-  following: Following,
-): Promise<Gathered | 'beyond'> {
+  following: WalkOptions,
+): Promise<GatheredReport | 'beyond'> {
   const { tenant_id } = subject
   // First the position, then its epochs: none over fewer entries comes to be after that, so that
   // whoever asks again counts the same.
   const at = log_seq ?? (await kernel.db.read(tenant_id, findLogSize)) - 1
-  const signed = await settleEpochs(kernel, tenant_id)
+  const signed = await storePendingEpochs(kernel, tenant_id)
   const control = new WalkControl()
   const request = {
     source: kernel.db.source,
@@ -58,8 +58,8 @@ class Gatherer {
   gather(
     request: GatherRequest,
     control: WalkControl,
-    { signal, progress }: Following,
-  ): Promise<Gathered | 'beyond'> {
+    { signal, progress }: WalkOptions,
+  ): Promise<GatheredReport | 'beyond'> {
     let begun = false
     const turn = this.#last.then(async () => {
       begun = true
@@ -78,7 +78,7 @@ class Gatherer {
     request: GatherRequest,
     control: WalkControl,
     signal: AbortSignal,
-  ): Promise<Gathered | 'beyond'> {
+  ): Promise<GatheredReport | 'beyond'> {
     if (signal.aborted) throw new WalkStopped()
     this.#worker ??= this.#start()
     const worker = this.#worker
@@ -137,7 +137,7 @@ async function unlessAborted<T>(
 }
 
 /** What is told is under way when it ends no more. */
-function tellProgress(control: WalkControl, progress: NonNullable<Following['progress']>) {
+function tellProgress(control: WalkControl, progress: NonNullable<WalkOptions['progress']>) {
   let told = 0
   let telling: Promise<void> | null = null
   const timer = setInterval(() => {
@@ -174,7 +174,7 @@ function replyOf(worker: Worker, request: GatherRequest): Promise<GatherReply> {
   })
 }
 
-function readReply({ gathered, error, refusal }: GatherReply): Gathered | 'beyond' {
+function readReply({ gathered, error, refusal }: GatherReply): GatheredReport | 'beyond' {
   if (gathered) return gathered
   if (refusal) throw new Refusal(refusal.code, undefined, refusal.extras)
   throw new Error(`the evidence could not be gathered: ${error}`)

@@ -4,12 +4,12 @@ import type { JobContext, JobRunner, JobTraits } from '../../platform/jobs/queue
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { gather } from './gather.ts'
-import type { Gathered } from './gather-worker.ts'
-import { type Order, orderOf, periodOfOrder } from './order-payload.ts'
+import type { GatheredReport } from './gather-worker.ts'
+import { type Order, orderOf, periodOfOrder } from './order.ts'
 import { insertWritten, writeReport } from './report-record.ts'
-import { deleteRequest, findRequest, type RequestRow } from './requests.sql.ts'
+import { deleteRequest, findRequest, type RequestRow } from './reports.sql.ts'
 import { openReports } from './sealed-report.ts'
-import { WalkStopped } from './walk-control.ts'
+import { WalkStopped } from './walk-log.ts'
 
 const idOf = ({ report_id }: Order): Buffer => Buffer.from(report_id, 'hex')
 
@@ -47,7 +47,11 @@ export const reportMaker =
     return undefined
   }
 
-async function gathering(kernel: Kernel, context: JobContext, order: Order): Promise<Gathered> {
+async function gathering(
+  kernel: Kernel,
+  context: JobContext,
+  order: Order,
+): Promise<GatheredReport> {
   const { signal, progress } = context
   const following = { signal, progress }
   await kernel.step('report:begun')
@@ -64,16 +68,16 @@ const subjectOf = ({ job }: JobContext, order: Order) => {
   return { tenant_id: job.tenant_id, report_type, period_start, period_end }
 }
 
-interface Finishing {
+interface FinishedReport {
   readonly context: JobContext
   readonly order: Order
   readonly request: RequestRow
-  readonly gathered: Gathered
+  readonly gathered: GatheredReport
 }
 
 async function finish(
   kernel: Kernel,
-  { context, order, request, gathered }: Finishing,
+  { context, order, request, gathered }: FinishedReport,
 ): Promise<void> {
   const { tenant_id } = context.job
   const { report_id } = order

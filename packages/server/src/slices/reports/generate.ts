@@ -1,23 +1,23 @@
 // POST /v1/reports/generate: gathers the evidence, then signs, seals and logs the report.
 
 import type { GenerateReportRequest, Report, ReportType, reports } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
 import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
 import { gather } from './gather.ts'
-import { orderReport } from './order.ts'
-import { type Period, periodOf } from './period.ts'
+import { orderReport, type Period, periodOf, refuseLimited } from './order.ts'
 import {
   insertWritten,
   openReport,
   REPORT_ID_BYTES,
-  type Written,
+  type ReportDraft,
   writeReport,
 } from './report-record.ts'
-import { findReport } from './reports.sql.ts'
+import { deleteReport, findReport } from './reports.sql.ts'
 import { sealTitle } from './sealed-report.ts'
-import { WalkStopped } from './walk-control.ts'
-import { refuseLimited } from './whole-tenant.ts'
+import { WalkStopped } from './walk-log.ts'
 
 type Generate = Call<typeof reports.generate>
 
@@ -69,7 +69,7 @@ function titleOf(report_type: ReportType, { period_start, period_end }: Period):
   return `${name} (${period_start.slice(0, DAY_CHARS)} → ${period_end.slice(0, DAY_CHARS)})`
 }
 
-function writeOnce(call: Generate, written: Written): Once<Report> {
+function writeOnce(call: Generate, written: ReportDraft): Once<Report> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)
@@ -84,4 +84,32 @@ function writeOnce(call: Generate, written: Written): Once<Report> {
       return openReport(call.kernel, call.tenant_id, row)
     },
   }
+}
+
+export const remove: Handler<typeof reports.delete> = async (call, { params }) => {
+  refuseLimited(call)
+  const { report_id } = params
+  const id = Buffer.from(report_id, 'hex')
+  const { answer, secret_no } = await call.transact(async (tx) => {
+    const row = await findReport(tx, id)
+    const deleted_us = tx.now()
+    // Of two at once, one finds it gone.
+    if (!row || (await deleteReport(tx, id, deleted_us)) !== 1)
+      return call.refuse('report_not_found')
+    meter(tx, call.operation.id)
+    await appendCrumb(tx, {
+      event_type: 'report.deleted',
+      subject: report_id,
+      payload: {
+        report_type: row.report_type as ReportType,
+        content_digest: Buffer.from(row.content_hash).toString('hex'),
+        deleted_by: call.principal.key_id,
+      },
+    })
+    const answer = { deleted: true as const, report_id, deleted_at: formatTime(deleted_us) }
+    return { answer, secret_no: row.secret_no }
+  })
+  // After the end is durable: what older copies of the row hold opens no more.
+  await call.kernel.keyring.destroySecrets(call.tenant_id, 'decision', [secret_no])
+  return answer
 }

@@ -3,10 +3,9 @@
 import type { reports } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { remove } from './delete.ts'
-import { generate } from './generate.ts'
+import { generate, remove } from './generate.ts'
 import { REPORT_TRAITS, reportMaker } from './generate-job.ts'
-import { REPORT_GENERATE } from './order-payload.ts'
+import { REPORT_GENERATE } from './order.ts'
 import { download, frameworks, get, list, stats } from './reads.ts'
 
 export const reportsHandlers = {

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { canonicalize } from '@custos/proof'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
-import { findHead, rollEpoch, settleEpochs } from '../gcrumbs/index.ts'
+import { findHead, rollEpoch, storePendingEpochs } from '../gcrumbs/index.ts'
 
 let service: TestService
 before(async () => {
@@ -67,7 +67,7 @@ describe('the content of a report', () => {
     try {
       const rolling = rollEpoch(kernel, tenant.tenant_id)
       await signing.promise
-      const settled = settleEpochs(kernel, tenant.tenant_id)
+      const settled = storePendingEpochs(kernel, tenant.tenant_id)
       const known = settled.then(() =>
         rawSql(service, 'select * from epochs where tenant_id = ?', [tenant.tenant_id]),
       )

@@ -1,22 +1,31 @@
 // A report asked for in the background: what it is about is fixed now, a job makes it.
 
 import assert from 'node:assert/strict'
-import type { AcceptedReply, ReportJobReply, ReportType, reports } from '@custos/contract'
+import {
+  type AcceptedReply,
+  type GenerateReportRequest,
+  REPORT_PERIOD_DAYS_MAX,
+  REPORT_TYPES,
+  type ReportJobReply,
+  type ReportType,
+  type reports,
+} from '@custos/contract'
+import { formatTime, parseTime } from '../../platform/clock.ts'
 import { findJob, findOpenJobs } from '../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Job } from '../../platform/jobs/queue.ts'
 import { toJob } from '../../platform/jobs/worker.ts'
-import { accepted, type Call } from '../../platform/kernel/call.ts'
+import { accepted, type Call, type Principal } from '../../platform/kernel/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { meter } from '../tenants/index.ts'
 import { findLogSize } from './evidence.sql.ts'
-import { type Order, orderOf, payloadOf, periodOfOrder, REPORT_GENERATE } from './order-payload.ts'
-import type { Period } from './period.ts'
 import { REPORT_ID_BYTES } from './report-record.ts'
-import { insertRequest } from './requests.sql.ts'
+import { insertRequest } from './reports.sql.ts'
 import { sealTitle } from './sealed-report.ts'
 
 type Generate = Call<typeof reports.generate>
 
-export interface Asked {
+export interface ReportQuery {
   readonly report_type: ReportType
   readonly period: Period
   readonly title: string
@@ -29,7 +38,7 @@ const OPEN_MAX = 20
 
 export async function orderReport(
   call: Generate,
-  asked: Asked,
+  asked: ReportQuery,
 ): Promise<AcceptedReply<ReportJobReply>> {
   const { kernel, tenant_id } = call
   const size = await call.read(findLogSize)
@@ -73,3 +82,76 @@ function answerOf(order: Order, job_id: string): ReportJobReply {
     ...{ report_id, job_id, report_type, period_start, period_end, log_seq },
   }
 }
+
+export function refuseLimited({ principal }: { readonly principal: Principal }): void {
+  if (principal.allowed_stores.length > 0)
+    throw new Refusal('scope_missing', 'a report is about all stores; the key is limited to some')
+}
+
+const DAY_US = 86_400_000_000
+const DAYS_DEFAULT = 30
+
+export interface Period {
+  readonly from_us: number
+  readonly to_us: number
+  readonly period_start: string
+  readonly period_end: string
+}
+
+/** Refuses a period that is none, or too long. */
+export function periodOf(request: GenerateReportRequest, now_us: number): Period {
+  const { from, to, period_days } = request
+  if (from !== undefined && period_days !== undefined)
+    throw new Refusal('rejected', 'give from or period_days, not both')
+  const to_us = to === undefined ? now_us : microseconds(to)
+  const days = period_days ?? DAYS_DEFAULT
+  const from_us = from === undefined ? to_us - days * DAY_US : microseconds(from)
+  // What is in force at its end, and what will happen in it, nobody knows yet.
+  if (to_us > now_us) throw new Refusal('rejected', 'the period ends in the future')
+  if (from_us >= to_us) throw new Refusal('rejected', 'the period ends before it begins')
+  if (to_us - from_us > REPORT_PERIOD_DAYS_MAX * DAY_US)
+    throw new Refusal('rejected', `a period has at most ${REPORT_PERIOD_DAYS_MAX} days`)
+  return { from_us, to_us, period_start: formatTime(from_us), period_end: formatTime(to_us) }
+}
+
+/** Of a time whose form was checked. */
+function microseconds(time: string): number {
+  const us = parseTime(time)
+  if (us === null) throw new Refusal('rejected', 'the time is none that can be used')
+  return us
+}
+
+export const REPORT_GENERATE = 'report.generate'
+
+export interface Order {
+  readonly report_id: string
+  readonly report_type: ReportType
+  readonly from_us: number
+  readonly to_us: number
+  /** Fixed, so that whoever takes the job up again makes the same content. */
+  readonly log_seq: number
+  /** Key id. */
+  readonly requested_by: string
+}
+
+const payloadOf = (order: Order): Readonly<Record<string, unknown>> => ({ ...order })
+
+/** Payloads are written by order.ts only. */
+export function orderOf({ payload }: Pick<Job, 'payload'>): Order {
+  const report_type = REPORT_TYPES.find((type) => type === payload['report_type'])
+  assert(report_type, 'a report is of a type')
+  return {
+    report_id: String(payload['report_id']),
+    report_type,
+    from_us: Number(payload['from_us']),
+    to_us: Number(payload['to_us']),
+    log_seq: Number(payload['log_seq']),
+    requested_by: String(payload['requested_by']),
+  }
+}
+
+export const periodOfOrder = ({ from_us, to_us }: Order): Period => ({
+  ...{ from_us, to_us },
+  period_start: formatTime(from_us),
+  period_end: formatTime(to_us),
+})

@@ -8,17 +8,17 @@ import { type Call, fileReply, type Handler } from '../../platform/kernel/call.t
 import { perKernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { CATALOGUE_VERSION, FRAMEWORKS, FULL_AUDIT, shownRows } from './catalogue/catalogue.ts'
+import { CATALOGUE_VERSION, catalogueRows, FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
 import { EVIDENCE } from './evidence-kinds.ts'
+import { refuseLimited } from './order.ts'
 import { openReport, showSummaries } from './report-record.ts'
 import { countReports, findReport, listReports } from './reports.sql.ts'
-import { refuseLimited } from './whole-tenant.ts'
 
 export const frameworks: Handler<typeof reports.frameworks> = async () => ({
   frameworks: [
     ...REPORT_FRAMEWORKS.map((type) => {
       const { name, regulation, articles } = FRAMEWORKS[type]
-      const rows = shownRows(FRAMEWORKS[type])
+      const rows = catalogueRows(FRAMEWORKS[type])
       return { type, name, regulation, articles: articles.map(labelOf), catalogue: rows }
     }),
     { type: 'full_audit' as const, ...FULL_AUDIT, articles: [], catalogue: [] },

@@ -1,35 +1,36 @@
 // The signed document of a report, made and verified before anybody sees it; what rows show of it.
 
+import assert from 'node:assert/strict'
 import type { Report, ReportSummary, ReportType } from '@custos/contract'
+import { type JsonObject, signedBytes, verifyEnvelope } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { appendCrumb, nextSeq, sha256 } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'
-import type { Gathered } from './gather-worker.ts'
+import type { GatheredReport } from './gather-worker.ts'
 import { insertReport, type ReportRow, type SummaryRow } from './reports.sql.ts'
 import { openReports, type Part, type SealedTitle, sealDocument } from './sealed-report.ts'
-import { type SignedReport, signReport } from './sign-report.ts'
 
-export interface Written extends SignedReport {
+export interface ReportDraft extends SignedReport {
   readonly row: Omit<ReportRow, 'seq'> & Pick<Report, 'report_type' | 'overall_finding'>
 }
 
-export interface Writing {
+export interface ReportInput {
   readonly report_id: string
   readonly subject: Subject
   readonly title: string
   /** The same, sealed under the secret that is to be the report's. */
   readonly sealed: SealedTitle
-  readonly gathered: Gathered
+  readonly gathered: GatheredReport
   /** Microseconds. */
   readonly period: { readonly from_us: number; readonly to_us: number }
 }
 
 export const REPORT_ID_BYTES = 16
 
-export async function writeReport(kernel: Kernel, writing: Writing): Promise<Written> {
+export async function writeReport(kernel: Kernel, writing: ReportInput): Promise<ReportDraft> {
   const { report_id, subject, title, sealed, gathered, period } = writing
   const { tenant_id, report_type } = subject
   const { secret_no } = sealed
@@ -81,7 +82,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 /** Its row and its entry on the log. Returns its id. */
 export async function insertWritten(
   tx: Tx,
-  { record_digest, row }: Written,
+  { record_digest, row }: ReportDraft,
   generated_by: string,
 ): Promise<string> {
   const report_id = hex(row.report_id)
@@ -132,7 +133,7 @@ export async function showSummaries(
 }
 
 function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
-  // Written by writeReport only.
+  // ReportDraft by writeReport only.
   const report_type = row.report_type as ReportType
   const overall_finding = row.overall_finding as ReportSummary['overall_finding']
   const created_at = formatTime(row.created_us)
@@ -154,4 +155,25 @@ function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
     created_at,
     deleted_at: row.deleted_us === null ? null : formatTime(row.deleted_us),
   }
+}
+
+interface SignedReport {
+  readonly report: JsonObject
+  /** Lower hex SHA-256 of the signed bytes: what the log carries. */
+  readonly record_digest: string
+}
+
+async function signReport(kernel: Kernel, document: JsonObject): Promise<SignedReport> {
+  const signer = kernel.keyring.signer('record')
+  const message = signedBytes('report', document)
+  const report: JsonObject = {
+    ...document,
+    signature: signer.sign(message).toString('base64'),
+    public_key: signer.public_key.toString('base64'),
+    key_id: signer.key_id,
+  }
+  const keys = kernel.keyring.publishedKeys()
+  const verdict = await verifyEnvelope({ type: 'record', kind: 'report', record: report }, { keys })
+  assert(verdict.valid, `a report that does not verify was made: ${verdict.reason}`)
+  return { report, record_digest: Buffer.from(sha256(message)).toString('hex') }
 }

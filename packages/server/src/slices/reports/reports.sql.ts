@@ -1,7 +1,14 @@
 // SQL of reports: their rows, and the tombstones of those deleted.
 
 import type { Tables } from '../../platform/db/schema/tables.ts'
-import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../platform/db/tenant-db.ts'
 
 export type ReportRow = Omit<Tables['reports'], 'tenant_id'>
 /** Without the document itself. */
@@ -69,3 +76,18 @@ export const countReports = (db: TenantDb) =>
       .groupBy('report_type')
       .orderBy('report_type'),
   )
+
+export type RequestRow = Omit<Tables['report_requests'], 'tenant_id'>
+
+export const insertRequest = (tx: Tx, row: RequestRow) =>
+  tx.run(insertInto(tx, 'report_requests', row))
+
+export const findRequest = (db: TenantDb, report_id: Uint8Array): Promise<RequestRow | undefined> =>
+  db.first(
+    from(db, 'report_requests')
+      .select(['report_id', 'secret_no', 'sealed_title'])
+      .where('report_id', '=', report_id),
+  )
+
+export const deleteRequest = (tx: Tx, report_id: Uint8Array): Promise<number> =>
+  tx.run(deleteFrom(tx, 'report_requests').where('report_id', '=', report_id))

@@ -18,7 +18,7 @@ export interface Sample {
 }
 
 /** Of one type of entry, in the period. */
-export interface Seen {
+export interface EventCounts {
   entries: number
   /** Things: an entry may be about several. */
   things: number
@@ -43,7 +43,7 @@ interface PolicyState {
 }
 
 /** The entries of the period. */
-interface Counted {
+interface EntryCounts {
   count: number
   first_seq: number | null
   last_seq: number | null
@@ -51,12 +51,12 @@ interface Counted {
 
 /** Memory is bounded: by the types of entries, the days, and what a tenant may have standing. */
 export class Tally {
-  readonly seen = new Map<string, Seen>()
+  readonly seen = new Map<string, EventCounts>()
   readonly days = new Map<string, Day>()
   readonly policies = new Map<string, PolicyState>()
   /** The place on the log where each was enrolled. */
   readonly approvers = new Map<string, number>()
-  readonly counted: Counted = { count: 0, first_seq: null, last_seq: null }
+  readonly counted: EntryCounts = { count: 0, first_seq: null, last_seq: null }
   readonly #from: string
   readonly #to: string
 
@@ -122,7 +122,7 @@ export class Tally {
     if (REFUSED.has(event_type)) day.refused += 1
   }
 
-  #seenOf(event_type: string, seq: number): Seen {
+  #seenOf(event_type: string, seq: number): EventCounts {
     let seen = this.seen.get(event_type)
     if (!seen) {
       seen = { entries: 0, things: 0, first_seq: seq, last_seq: seq, samples: [] }

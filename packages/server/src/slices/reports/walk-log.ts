@@ -2,18 +2,18 @@
 
 import { type PublishedKey, parseCheckpoint, verifyCheckpoint } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { EpochFeed } from './epoch-feed.ts'
 import {
+  type EpochPlace,
   type EpochRow,
   findDecisionBefore,
   findLogHead,
   type LogHead,
   listDecisions,
   listEntries,
+  listEpochs,
 } from './evidence.sql.ts'
-import { type Seen, Tally } from './tally.ts'
+import { type EventCounts, Tally } from './tally.ts'
 import { EntryVerifier } from './verify-entries.ts'
-import type { WalkControl } from './walk-control.ts'
 
 export interface WalkTask {
   /** Null: all there is. */
@@ -41,20 +41,20 @@ export interface LogState {
 }
 
 /** Of the newest decisions in the period. */
-export interface Decided {
+export interface DecisionFigures {
   readonly count: number
   readonly models: readonly { readonly model_id: string; readonly decisions: number }[]
   readonly models_total: number
   readonly average_latency_ms: number | null
 }
 
-export interface Walked {
+export interface LogWalk {
   readonly log_seq: number
   readonly log: LogState
   readonly tally: Tally
   /** Over entries of the period. */
   readonly checkpoints: { readonly count: number; readonly last_seq: number | null }
-  readonly decided: Decided
+  readonly decided: DecisionFigures
 }
 
 const PAGE = 2_000
@@ -67,7 +67,7 @@ export async function walkLog(
   db: TenantDb,
   task: WalkTask,
   control?: WalkControl,
-): Promise<Walked | 'beyond'> {
+): Promise<LogWalk | 'beyond'> {
   const head = await findLogHead(db)
   const log_seq = task.log_seq ?? head.size - 1
   if (log_seq >= head.size) return 'beyond'
@@ -161,7 +161,7 @@ async function isSigned(
 }
 
 /** In the order of the log, so that the sum is the same wherever it is made. */
-async function decidedIn(db: TenantDb, tally: Tally): Promise<Decided> {
+async function decidedIn(db: TenantDb, tally: Tally): Promise<DecisionFigures> {
   const seen = tally.seen.get('decision.logged')
   const models = new Map<string, number>()
   let [count, timed, sum] = [0, 0, 0]
@@ -181,12 +181,82 @@ async function decidedIn(db: TenantDb, tally: Tally): Promise<Decided> {
   }
 }
 
-async function* newestDecisions(db: TenantDb, { first_seq, last_seq }: Seen) {
+async function* newestDecisions(db: TenantDb, { first_seq, last_seq }: EventCounts) {
   const border = await findDecisionBefore(db, last_seq, DECISIONS_MAX)
   let after = Math.max(first_seq - 1, border ?? -1)
   while (after < last_seq) {
     const rows = await listDecisions(db, { after, last: last_seq, limit: PAGE })
     yield* rows
     after = rows.at(-1)?.seq ?? last_seq
+  }
+}
+
+/** Two megabytes; each lot costs a look at all epochs. */
+const LOT = 4_000
+
+export class EpochFeed {
+  readonly #db: TenantDb
+  readonly #size: number
+  #waiting: EpochRow[] = []
+  #last: EpochPlace = { tree_size: -1, epoch_number: 0 }
+  #ended = false
+
+  /** @param size only epochs over fewer entries are handed out */
+  constructor(db: TenantDb, size: number) {
+    this.#db = db
+    this.#size = size
+  }
+
+  /** Those over at most `entries` that were not handed out before. */
+  async upTo(entries: number): Promise<readonly EpochRow[]> {
+    while (!this.#ended && this.#last.tree_size <= entries) await this.#load()
+    const beyond = this.#waiting.findIndex(({ tree_size }) => tree_size > entries)
+    return this.#waiting.splice(0, beyond === -1 ? this.#waiting.length : beyond)
+  }
+
+  async #load(): Promise<void> {
+    const asked = { after: this.#last, size: this.#size, limit: LOT }
+    const rows = await listEpochs(this.#db, asked)
+    this.#ended = rows.length < LOT
+    this.#last = rows.at(-1) ?? this.#last
+    this.#waiting = [...this.#waiting, ...rows]
+  }
+}
+
+/** The walk was told to stop. */
+export class WalkStopped extends Error {
+  override readonly name = 'WalkStopped'
+}
+
+const STOP = 0
+const DONE = 1
+const TOTAL = 2
+const CELLS = 3
+
+/** A thread that reads rows looks at no messages; this it looks at after every page. */
+export class WalkControl {
+  readonly buffer: SharedArrayBuffer
+  readonly #cells: BigInt64Array
+
+  constructor(buffer = new SharedArrayBuffer(CELLS * BigInt64Array.BYTES_PER_ELEMENT)) {
+    this.buffer = buffer
+    this.#cells = new BigInt64Array(buffer)
+  }
+
+  stop(): void {
+    Atomics.store(this.#cells, STOP, 1n)
+  }
+
+  /** Of the thread: so many entries are behind it. Throws WalkStopped. */
+  passed(done: number, total: number): void {
+    Atomics.store(this.#cells, TOTAL, BigInt(total))
+    Atomics.store(this.#cells, DONE, BigInt(done))
+    if (Atomics.load(this.#cells, STOP) === 1n) throw new WalkStopped()
+  }
+
+  /** Entries of the log; both are 0 before it has begun. */
+  get progress(): { readonly done: number; readonly total: number } {
+    const done = Number(Atomics.load(this.#cells, DONE))
+    return { done, total: Number(Atomics.load(this.#cells, TOTAL)) }
   }
 }

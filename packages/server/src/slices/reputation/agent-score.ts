@@ -12,10 +12,10 @@ import { type AgentRow, listWeighed, type WeighedRow } from './aggregates.sql.ts
 import { errorOf } from './changes.ts'
 import { listSealedNames } from './events.sql.ts'
 import { hexOf, keyLabel, nameLabel, sameLabel } from './labels.ts'
-import type { NameWords } from './new-decision.ts'
+import type { NameTexts } from './new-decision.ts'
 import { openLinks } from './rotate.ts'
 import { anchorOf, findLinks, listChain, type RotationRow } from './rotations.sql.ts'
-import { openWords } from './sealed-words.ts'
+import { openPayload } from './sealed-payload.ts'
 
 export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentScore {
   const { n_success, n_failure, n_pending } = agent
@@ -30,18 +30,18 @@ export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentS
 }
 
 /** An agent with its score, as one snapshot shows them, still sealed. */
-export interface Found {
+export interface ScoredAgent {
   readonly agent: AgentRow
   readonly score: AgentScore
 }
 
-export interface WithNames extends Found {
+export interface WithNames extends ScoredAgent {
   readonly name: Awaited<ReturnType<typeof listSealedNames>>[number]
   readonly chain: readonly RotationRow[]
 }
 
 /** In the order of `found`. */
-export async function nameAll(db: TenantDb, found: readonly Found[]): Promise<WithNames[]> {
+export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Promise<WithNames[]> {
   const names = await listSealedNames(
     db,
     found.map(({ agent }) => agent.newest_seq),
@@ -63,7 +63,7 @@ export async function lastSeq(db: TenantDb): Promise<number | null> {
   return head && head.size > 0 ? head.size - 1 : null
 }
 
-export interface Shown {
+export interface ScoreView {
   readonly score: AgentScore
   readonly object: ScoreObject
 }
@@ -76,14 +76,14 @@ interface Frame {
 }
 
 /** Opens what is sealed; in the order of `found`. */
-export async function showAll(frame: Frame, found: readonly WithNames[]): Promise<Shown[]> {
+export async function showAll(frame: Frame, found: readonly WithNames[]): Promise<ScoreView[]> {
   const { kernel, tenant_id, dimension, log_seq } = frame
   const now_us = kernel.clock.now()
   const sealed = found.map(({ name }) => {
     const place = { column: 'name', id: hexOf(name.decision_id) } as const
     return { place, secret_no: name.secret_no, sealed: name.sealed_name }
   })
-  const opened = await openWords<NameWords>(kernel, tenant_id, sealed)
+  const opened = await openPayload<NameTexts>(kernel, tenant_id, sealed)
   const subjects = await Promise.all(
     found.map((one, at) => subjectOf(frame, one.chain, { words: opened[at] ?? null, now_us })),
   )
@@ -121,7 +121,7 @@ interface Subject {
 async function subjectOf(
   { kernel, tenant_id }: Frame,
   chain: readonly RotationRow[],
-  { words, now_us }: { words: NameWords | null; now_us: number },
+  { words, now_us }: { words: NameTexts | null; now_us: number },
 ): Promise<Subject> {
   const key = words?.agent_key ?? null
   if (key === null) return { subject_key: null, subject_did: null }
@@ -132,7 +132,7 @@ async function subjectOf(
   return { subject_key: standing.at(-1)?.new_key ?? anchor, subject_did: didKeyOf(anchor) }
 }
 
-export interface Wanted {
+export interface ScoreQuery {
   readonly agent_handle: string
   readonly subject_key?: string | null | undefined
   readonly dimension: string
@@ -141,8 +141,8 @@ export interface Wanted {
 /** Who goes by the handle, the most trustworthy first; refuses when there is nobody. */
 export async function findSubject(
   { kernel, tenant_id }: { kernel: Kernel; tenant_id: string },
-  wanted: Wanted,
-): Promise<{ shown: Shown; agent: AgentRow; same_handle: number }> {
+  wanted: ScoreQuery,
+): Promise<{ shown: ScoreView; agent: AgentRow; same_handle: number }> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const { dimension, agent_handle, subject_key } = wanted
   const name = nameLabel(keys, dimension, agent_handle)

@@ -27,17 +27,17 @@ export interface NewOutcome {
   readonly signed_us: number | null
 }
 
-export interface Writing {
+export interface WriteContext {
   readonly now_us: number
   /** Id of the key of the request. */
   readonly recorded_by: string
 }
 
-type Stored = Awaited<ReturnType<typeof listOutcomes>>[number]
+type StoredOutcome = Awaited<ReturnType<typeof listOutcomes>>[number]
 
 interface Item {
   readonly given: NewOutcome
-  readonly stored: Stored | undefined
+  readonly stored: StoredOutcome | undefined
   readonly judgments: readonly Judgment[]
   readonly reviews: readonly Review[]
 }
@@ -46,7 +46,7 @@ interface Item {
 export async function applyOutcomes(
   tx: Tx,
   given: readonly NewOutcome[],
-  writing: Writing,
+  writing: WriteContext,
 ): Promise<ItemFate[]> {
   const items = await lookAround(tx, given)
   await refuseOwn(tx, items, writing)
@@ -90,7 +90,11 @@ export const byReferent = <T extends { referent: Uint8Array | null }>(
   rows: readonly T[],
 ): Map<string, T[]> => Map.groupBy(rows, ({ referent }) => hexOrNull(referent) ?? '')
 
-async function refuseOwn(tx: Tx, items: readonly Item[], { recorded_by }: Writing): Promise<void> {
+async function refuseOwn(
+  tx: Tx,
+  items: readonly Item[],
+  { recorded_by }: WriteContext,
+): Promise<void> {
   const { compare_credentials: compares } = await findSettings(tx)
   for (const { given, judgments } of items) {
     const { reporter_key } = given
@@ -136,7 +140,11 @@ function count(changes: Changes, { given, stored, judgments, reviews }: Item): v
   }
 }
 
-async function write(tx: Tx, given: NewOutcome, { now_us, recorded_by }: Writing): Promise<void> {
+async function write(
+  tx: Tx,
+  given: NewOutcome,
+  { now_us, recorded_by }: WriteContext,
+): Promise<void> {
   const { referent, outcome, amount, content } = given
   const event_us = given.event_us ?? now_us
   const { signed_us } = given
@@ -155,7 +163,7 @@ async function write(tx: Tx, given: NewOutcome, { now_us, recorded_by }: Writing
   tx.needs(upsertOutcome(tx, { ...row, recorded_by }))
 }
 
-function fateOf(item: Item, { now_us }: Writing): ItemFate {
+function fateOf(item: Item, { now_us }: WriteContext): ItemFate {
   const { given, stored } = item
   if (stored && isSame(item)) return { fate: 'idempotent', event_us: stored.event_us }
   return { fate: stored ? 'superseded' : 'new', event_us: given.event_us ?? now_us }

@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { findSettings } from './agents.sql.ts'
-import { byReferent, type Writing } from './apply-outcomes.ts'
+import { byReferent, type WriteContext } from './apply-outcomes.ts'
 import type { ItemFate } from './batch.ts'
 import { Changes } from './changes.ts'
 import {
@@ -46,7 +46,7 @@ export interface NewReview {
   readonly content: Buffer
 }
 
-type Stored = Awaited<ReturnType<typeof listReviews>>[number]
+type StoredReview = Awaited<ReturnType<typeof listReviews>>[number]
 
 interface Reviewer {
   /** Null: this is the first review. */
@@ -62,7 +62,7 @@ interface Item {
   readonly reviewer: Reviewer
   /** Of the decision it is limited to. */
   readonly agent_no: number | null
-  readonly stored: Stored | undefined
+  readonly stored: StoredReview | undefined
   readonly effect: Effect
   readonly judgments: readonly Judgment[]
 }
@@ -71,7 +71,7 @@ interface Item {
 export async function applyReviews(
   tx: Tx,
   given: readonly NewReview[],
-  writing: Writing,
+  writing: WriteContext,
 ): Promise<ItemFate[]> {
   const items = await lookAround(tx, given)
   const { compare_credentials: compares } = await findSettings(tx)
@@ -188,12 +188,12 @@ const isSame = ({ given, stored }: Item): boolean =>
   stored.rating_e6 === given.rating_e6 &&
   sameLabel(stored.content, given.content)
 
-interface At {
+interface ReviewContext {
   readonly changes: Changes
-  readonly writing: Writing
+  readonly writing: WriteContext
 }
 
-async function write(tx: Tx, item: Item, { changes, writing }: At): Promise<void> {
+async function write(tx: Tx, item: Item, { changes, writing }: ReviewContext): Promise<void> {
   const { given, reviewer, stored } = item
   const event_us = given.event_us ?? writing.now_us
   const { seq } = await appendCrumb(tx, {
@@ -228,7 +228,7 @@ function count(changes: Changes, review: Review, { effect, judgments }: Item, si
   changes.observation(review, effect, sign)
 }
 
-function fateOf(item: Item, { now_us }: Writing): ItemFate {
+function fateOf(item: Item, { now_us }: WriteContext): ItemFate {
   const { given, stored } = item
   if (stored && isSame(item)) return { fate: 'idempotent', event_us: stored.event_us }
   return { fate: stored ? 'superseded' : 'new', event_us: given.event_us ?? now_us }

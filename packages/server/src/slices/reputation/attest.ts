@@ -31,16 +31,16 @@ import {
   listAttestations,
 } from './rotations.sql.ts'
 import { tiergateOf } from './scores.ts'
-import { openWords, sealWords } from './sealed-words.ts'
+import { openPayload, sealPayload } from './sealed-payload.ts'
 
 const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */
 const DAY_CHARS = 10
 
-type Signed = Omit<Attestation, 'evidence_ref'>
+type SignedAttestation = Omit<Attestation, 'evidence_ref'>
 
 /** The row and the place on the log of its issue. */
-interface Stored {
+interface StoredAttestation {
   readonly row: AttestationRow
   readonly evidence_ref: string | null
 }
@@ -85,13 +85,13 @@ const saysTheSame = (before: Attestation, now: CgrAttestationBody): boolean => {
 }
 
 /** An attestation as it will be stored; its place is that of its entry on the log. */
-interface Made {
+interface NewAttestation {
   readonly row: Omit<AttestationRow, 'seq'>
   readonly record: string
   readonly issuer_key_id: string
 }
 
-interface Signing {
+interface AttestationInput {
   readonly agent: AgentRow
   readonly body: CgrAttestationBody
   readonly signer: Signer
@@ -100,8 +100,8 @@ interface Signing {
 async function sign(
   kernel: Kernel,
   tenant_id: string,
-  { agent, body, signer }: Signing,
-): Promise<Made> {
+  { agent, body, signer }: AttestationInput,
+): Promise<NewAttestation> {
   const bytes = cgrAttestationBytes(body)
   const signed = { ...body, signature: signer.sign(bytes).toString('hex') }
   const verdict = await verifyCgrAttestation(signed, kernel.keyring.publishedKeys())
@@ -109,7 +109,7 @@ async function sign(
   const keys = await kernel.keyring.tenant(tenant_id)
   const id = kernel.ids.hex(ATTESTATION_ID_BYTES)
   const place = { column: 'attestation', id } as const
-  const { secret_no, sealed } = await sealWords(kernel, tenant_id, [{ place, content: signed }])
+  const { secret_no, sealed } = await sealPayload(kernel, tenant_id, [{ place, content: signed }])
   return {
     row: {
       attestation_id: Buffer.from(id, 'hex'),
@@ -124,7 +124,7 @@ async function sign(
 
 interface Issue {
   /** Null: the newest one says the same. */
-  readonly made: Made | null
+  readonly made: NewAttestation | null
   readonly newest: AttestationRow | undefined
 }
 
@@ -168,24 +168,27 @@ async function issue(tx: Tx, agent: AgentRow, { made, newest }: Issue): Promise<
   return row
 }
 
-async function newestOf(db: TenantDb, agent_no: number): Promise<Stored | undefined> {
+async function newestOf(db: TenantDb, agent_no: number): Promise<StoredAttestation | undefined> {
   const row = await findNewestAttestation(db, agent_no)
   return row && { row, evidence_ref: await findEntryId(db, row.seq) }
 }
 
-const withEntry = (call: Call<typeof reputation.attest>, row: AttestationRow): Promise<Stored> =>
+const withEntry = (
+  call: Call<typeof reputation.attest>,
+  row: AttestationRow,
+): Promise<StoredAttestation> =>
   call.read(async (db) => ({ row, evidence_ref: await findEntryId(db, row.seq) }))
 
 async function openAll(
   kernel: Kernel,
   tenant_id: string,
-  stored: readonly Stored[],
+  stored: readonly StoredAttestation[],
 ): Promise<Attestation[]> {
   const sealed = stored.map(({ row }) => {
     const place = { column: 'attestation', id: hexOf(row.attestation_id) } as const
     return { place, secret_no: row.secret_no, sealed: row.sealed }
   })
-  const opened = await openWords<JsonObject & Signed>(kernel, tenant_id, sealed)
+  const opened = await openPayload<JsonObject & SignedAttestation>(kernel, tenant_id, sealed)
   return opened.map((signed, at) => {
     if (!signed) throw new Refusal('unavailable')
     return { ...signed, evidence_ref: stored[at]?.evidence_ref ?? null }

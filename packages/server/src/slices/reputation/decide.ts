@@ -30,14 +30,14 @@ import {
   identityLabel,
   nameLabel,
 } from './labels.ts'
-import { type NewDecision, prepareDecision, type RecordedWords } from './new-decision.ts'
+import { type NewDecision, prepareDecision, type RecordedTexts } from './new-decision.ts'
 import { anchorOf, findLinks } from './rotations.sql.ts'
-import { openWords } from './sealed-words.ts'
+import { openPayload } from './sealed-payload.ts'
 
 type Decide = typeof reputation.decide
 
 /** Where the decision is; another request may have recorded it. */
-interface Placed {
+interface DecisionPosition {
   readonly [key: string]: unknown
   readonly seq: number
   readonly superseded_prior: boolean
@@ -51,7 +51,7 @@ export const decide: Handler<Decide> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const keys = await kernel.keyring.tenant(tenant_id)
   const given = await prepareDecision(kernel, keys, body)
-  const once: Once<Placed> = {
+  const once: Once<DecisionPosition> = {
     async run(tx) {
       const placed = await placeDecision(call, tx, { keys, given })
       meter(tx, call.operation.id, given.sealed.length)
@@ -73,7 +73,7 @@ interface Parts {
   readonly given: NewDecision
 }
 
-async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<Placed> {
+async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<DecisionPosition> {
   const { given } = parts
   const scene = await lookAround(tx, parts)
   const { previous, judgments } = scene
@@ -213,7 +213,7 @@ async function showDecision(call: Call<Decide>, seq: number) {
   if (!row) return call.refuse('unavailable')
   const place = { column: 'decision', id: Buffer.from(row.decision_id).toString('hex') } as const
   const { secret_no, sealed } = row
-  const [opened] = await openWords<{ record: RecordedWords }>(kernel, tenant_id, [
+  const [opened] = await openPayload<{ record: RecordedTexts }>(kernel, tenant_id, [
     { place, secret_no, sealed },
   ])
   if (!opened) return call.refuse('unavailable')

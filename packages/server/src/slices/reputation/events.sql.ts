@@ -21,7 +21,7 @@ export type ReviewRow = Row<'cgr_reviews'>
 /** A statement is prepared for each number of referents up to this. */
 const AT_ONCE = 32
 
-interface Wanted {
+interface LabelFilter {
   readonly labels: readonly Uint8Array[]
 }
 
@@ -41,7 +41,7 @@ const judgments = (k: Builder, tenant_id: string) =>
     .where('current', '=', sql.lit(1))
 
 const judgmentsStatement = statementPerCount((count) =>
-  statement<Wanted>()(
+  statement<LabelFilter>()(
     (k, p) => judgments(k, p.tenant_id).where('referent', 'in', firstItems(p.labels, count)),
     (k, p) =>
       lateralByLabel(k, p.labels, (label) =>
@@ -67,7 +67,7 @@ const outcomes = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_outcomes').select(OUTCOME_COLUMNS).where('tenant_id', '=', tenant_id)
 
 const outcomesStatement = statementPerCount((count) =>
-  statement<Wanted>()(
+  statement<LabelFilter>()(
     (k, p) => outcomes(k, p.tenant_id).where('referent', 'in', firstItems(p.labels, count)),
     (k, p) =>
       lateralByLabel(k, p.labels, (label) =>
@@ -101,7 +101,7 @@ const reviews = (k: Builder, tenant_id: string) =>
     .where('review.tenant_id', '=', tenant_id)
 
 const reviewsStatement = statementPerCount((count) =>
-  statement<Wanted>()(
+  statement<LabelFilter>()(
     (k, p) => reviews(k, p.tenant_id).where('review.referent', 'in', firstItems(p.labels, count)),
     (k, p) =>
       lateralByLabel(k, p.labels, (label) =>
@@ -120,7 +120,7 @@ const reviewers = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_reviewers').select(REVIEWER_COLUMNS).where('tenant_id', '=', tenant_id)
 
 const reviewersStatement = statementPerCount((count) =>
-  statement<Wanted>()(
+  statement<LabelFilter>()(
     (k, p) => reviewers(k, p.tenant_id).where('name', 'in', firstItems(p.labels, count)),
     (k, p) =>
       lateralByLabel(k, p.labels, (label) => reviewers(k, p.tenant_id).where('name', '=', label)),
@@ -134,7 +134,7 @@ const names = (k: Builder, tenant_id: string) =>
   k.selectFrom('cgr_names').select(['name', 'agent_no']).where('tenant_id', '=', tenant_id)
 
 const namesStatement = statementPerCount((count) =>
-  statement<Wanted>()(
+  statement<LabelFilter>()(
     (k, p) => names(k, p.tenant_id).where('name', 'in', firstItems(p.labels, count)),
     (k, p) =>
       lateralByLabel(k, p.labels, (label) => names(k, p.tenant_id).where('name', '=', label)),
@@ -152,7 +152,7 @@ const ids = (k: Builder, tenant_id: string) =>
     .where('tenant_id', '=', tenant_id)
 
 const idsStatement = statementPerCount((count) =>
-  statement<Wanted>()(
+  statement<LabelFilter>()(
     (k, p) => ids(k, p.tenant_id).where('decision_id', 'in', firstItems(p.labels, count)),
     (k, p) =>
       lateralByLabel(k, p.labels, (label) => ids(k, p.tenant_id).where('decision_id', '=', label)),

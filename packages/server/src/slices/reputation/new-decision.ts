@@ -10,18 +10,25 @@ import { parseTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { type KnownBy, keyLabel, nameLabel, pseudonymOf, referentLabel } from './labels.ts'
-import { proves, readKey } from './possession.ts'
-import { sealWords } from './sealed-words.ts'
+import {
+  type KnownBy,
+  keyLabel,
+  nameLabel,
+  proves,
+  pseudonymOf,
+  readKey,
+  referentLabel,
+} from './labels.ts'
+import { sealPayload } from './sealed-payload.ts'
 
 /** What its unit of work knows only. */
-export type RecordedWords = Omit<DecisionRecord, 'created_at' | 'log_seq'>
+export type RecordedTexts = Omit<DecisionRecord, 'created_at' | 'log_seq'>
 
 /** What an agent is called, under the same secret as its decision. */
-export type NameWords = { readonly agent_handle: string; readonly agent_key: string | null }
+export type NameTexts = { readonly agent_handle: string; readonly agent_key: string | null }
 
 export interface NewDecision {
-  readonly words: RecordedWords
+  readonly words: RecordedTexts
   readonly known_by: KnownBy
   readonly agent_key: string | null
   readonly signed_us: number | null
@@ -49,9 +56,9 @@ export async function prepareDecision(
   const { agent_handle, dimension } = words
   const proven = await provenBy(body, agent_key, words)
   const record = { ...words, proven }
-  const named: NameWords = { agent_handle, agent_key }
+  const named: NameTexts = { agent_handle, agent_key }
   const id = words.decision_id
-  const { secret_no, sealed } = await sealWords(kernel, keys.tenant_id, [
+  const { secret_no, sealed } = await sealPayload(kernel, keys.tenant_id, [
     { place: { column: 'name', id }, content: named },
     { place: { column: 'decision', id }, content: { record, context } },
   ])
@@ -70,7 +77,7 @@ export async function prepareDecision(
   }
 }
 
-function wordsOf(kernel: Kernel, keys: TenantKeys, body: GovernedDecisionRequest): RecordedWords {
+function wordsOf(kernel: Kernel, keys: TenantKeys, body: GovernedDecisionRequest): RecordedTexts {
   const { decision, reason = '', invoice_id } = body
   return {
     decision_id: kernel.ids.hex(DECISION_ID_BYTES),
@@ -96,7 +103,7 @@ function wordsOf(kernel: Kernel, keys: TenantKeys, body: GovernedDecisionRequest
 function provenBy(
   body: GovernedDecisionRequest,
   agent_key: string | null,
-  words: RecordedWords,
+  words: RecordedTexts,
 ): Promise<boolean> {
   const { agent_signature: signature, signed_at } = body
   const loc = ['body', 'agent_signature']

@@ -13,8 +13,15 @@ import type { Loc } from '../../platform/validation.ts'
 import { meter } from '../tenants/index.ts'
 import { applyOutcomes, type NewOutcome } from './apply-outcomes.ts'
 import { type BatchIds, collapse, fateAt, idsOf, readIds } from './batch.ts'
-import { contentLabel, hexOf, keyLabel, pseudonymOf, referentLabel } from './labels.ts'
-import { proves, readKey } from './possession.ts'
+import {
+  contentLabel,
+  hexOf,
+  keyLabel,
+  proves,
+  pseudonymOf,
+  readKey,
+  referentLabel,
+} from './labels.ts'
 
 export const outcome: Handler<typeof reputation.outcome> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)

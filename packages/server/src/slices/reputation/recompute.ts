@@ -26,7 +26,7 @@ export interface Difference {
   readonly what: string
 }
 
-export interface Recomputed {
+export interface RecomputeResult {
   /** Entries of the log that were replayed. */
   readonly entries: number
   readonly decisions: number
@@ -45,7 +45,7 @@ const DIFFERENCES_MAX = 100
 export async function recompute(
   db: TenantDb,
   progress: (entry: number) => void = () => {},
-): Promise<Recomputed> {
+): Promise<RecomputeResult> {
   const replay = new Replay()
   const entries = await replayLog(db, replay, progress)
   const totals = replay.totals()

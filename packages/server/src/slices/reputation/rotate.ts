@@ -11,8 +11,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { hasRecord } from './agents.sql.ts'
-import { contentLabel, hexOf, keyLabel, sameLabel } from './labels.ts'
-import { readKey } from './possession.ts'
+import { contentLabel, hexOf, keyLabel, readKey, sameLabel } from './labels.ts'
 import {
   anchorOf,
   findLinks,
@@ -21,7 +20,7 @@ import {
   listRotations,
   type RotationRow,
 } from './rotations.sql.ts'
-import { openWords, sealWords } from './sealed-words.ts'
+import { openPayload, sealPayload } from './sealed-payload.ts'
 
 type Rotate = typeof reputation.rotate
 
@@ -68,7 +67,7 @@ async function prepare({ kernel, tenant_id }: Call<Rotate>, link: RotationLink):
   const keys = await kernel.keyring.tenant(tenant_id)
   const new_key = keyLabel(keys, link.new_key)
   const place = { column: 'rotation', id: hexOf(new_key) } as const
-  const { secret_no, sealed } = await sealWords(kernel, tenant_id, [
+  const { secret_no, sealed } = await sealPayload(kernel, tenant_id, [
     { place, content: { ...link } },
   ])
   return {
@@ -131,7 +130,7 @@ export async function openLinks(
     const place = { column: 'rotation', id: hexOf(new_key) } as const
     return { place, secret_no: row.secret_no, sealed: row.sealed }
   })
-  const opened = await openWords<JsonObject & RotationLink>(kernel, tenant_id, sealed)
+  const opened = await openPayload<JsonObject & RotationLink>(kernel, tenant_id, sealed)
   return opened.map((link) => link ?? unreadable())
 }
 

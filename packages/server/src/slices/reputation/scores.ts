@@ -7,11 +7,11 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import {
-  type Found,
   findSubject,
   lastSeq,
   nameAll,
-  type Shown,
+  type ScoredAgent,
+  type ScoreView,
   scoreOf,
   showAll,
 } from './agent-score.ts'
@@ -45,11 +45,11 @@ export const scores: Handler<typeof reputation.scores> = async (call, { query })
   return { scores, count, as_of, dimension, limit, offset, next_cursor }
 }
 
-const order = ({ agent }: Found): number => agent.agent_no
+const order = ({ agent }: ScoredAgent): number => agent.agent_no
 
 /** The scores of a dimension, in pieces: others are answered in between. */
-async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<Found[]> {
-  const all: Found[] = []
+async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgent[]> {
+  const all: ScoredAgent[] = []
   for (let after = -1; ; ) {
     const agents = await listAgents(db, dimension, { after, limit: CHUNK })
     all.push(...(await scoreRows(db, agents)))
@@ -61,7 +61,7 @@ async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<Found[]> {
 }
 
 /** @param agents in the order of their numbers */
-async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<Found[]> {
+async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<ScoredAgent[]> {
   const [first, last] = [agents[0], agents.at(-1)]
   if (!first || !last) return []
   const weighed = await listWeighed(db, first.agent_no, last.agent_no)
@@ -81,7 +81,7 @@ export const score: Handler<typeof reputation.score> = async (call, { params, qu
 }
 
 /** The band of a score and why, in the words that an attestation signs. */
-export function tiergateOf({ object, score }: Shown): AgentScore['tiergate'] {
+export function tiergateOf({ object, score }: ScoreView): AgentScore['tiergate'] {
   return {
     agent_handle: object.agent_handle,
     subject_key: object.subject_key,

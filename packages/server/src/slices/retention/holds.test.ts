@@ -186,7 +186,7 @@ test('contents that only a decision of a held store names are kept with it', asy
   }
 })
 
-test('at most holds_per_store holds stand on a store, released ones not counted', async () => {
+test('a store has at most holds_per_store holds, released ones not counted', async () => {
   const scene = await openScene()
   try {
     const place = () => scene.api('POST', holdsOf(scene), { reason: 'r' })

@@ -1,6 +1,7 @@
 // POST /v1/erasure/subject/access: everything stored about a person, line by line.
 
 import type { InputOf, JsonObject, subjects } from '@custos/contract'
+import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
 import { showBySeqs } from '../decisions/index.ts'
@@ -9,7 +10,7 @@ import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { loadLiveFacts, showMemory } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { requireItemLimit, type SearchResult, searchAll } from './search.ts'
-import { bytesOf } from './show.ts'
+
 import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
 import { insertRequest, listVersions } from './subjects.sql.ts'
 import { type SubjectSummary, summarizeSearch } from './summary.ts'
@@ -64,12 +65,12 @@ function recordAccess(
     const now = tx.now()
     await insertRequest(tx, {
       seq: await nextSeq(tx),
-      request_id: bytesOf(request_id),
+      request_id: fromHex(request_id),
       kind: 'access',
       status: 'done',
       job_id: null,
-      find_label: bytesOf(find_label),
-      found_digest: bytesOf(summary.digest),
+      find_label: fromHex(find_label),
+      found_digest: fromHex(summary.digest),
       ...summary.found,
       log_seq: found.log_seq,
       searched_seq: found.log_seq,

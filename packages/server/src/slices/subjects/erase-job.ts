@@ -13,6 +13,7 @@ import {
   type SignedManifest,
   verifyManifest,
 } from '@custos/proof'
+import { fromHex, toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
@@ -34,12 +35,10 @@ import { buildMatcher } from './matcher.ts'
 import { openPayload, type RequestPayload } from './sealed-request.ts'
 import { listAdjacentVersions, searchAll } from './search.ts'
 import {
-  bytesOf,
   countFindings,
   DECISIONS,
   decisionOf,
   FACTS,
-  hex,
   isFactItem,
   itemOfDecision,
   itemOfFact,
@@ -121,7 +120,7 @@ async function eraseRequest(
 ): Promise<JobPause | undefined> {
   const { tenant_id, payload } = context.job
   const request_id = String(payload['request_id'])
-  const row = await kernel.db.read(tenant_id, (db) => findRequest(db, bytesOf(request_id)))
+  const row = await kernel.db.read(tenant_id, (db) => findRequest(db, fromHex(request_id)))
   if (!row) return undefined
   const { secret_no, sealed } = row
   if (row.completed_us === null) {
@@ -142,7 +141,7 @@ async function eraseRequest(
 async function markRunning({ kernel, tenant_id, request_id, row }: EraseTask): Promise<void> {
   if (row.started_us !== null) return
   await kernel.db.transact(tenant_id, (tx) =>
-    updateOpenRequest(tx, bytesOf(request_id), { status: 'running', started_us: tx.now() }),
+    updateOpenRequest(tx, fromHex(request_id), { status: 'running', started_us: tx.now() }),
   )
   await reportStep(kernel, 'begun')
 }
@@ -175,7 +174,7 @@ async function eraseAll(
 }
 
 async function showProgress({ kernel, tenant_id, request_id }: EraseTask, context: JobContext) {
-  const row = await kernel.db.read(tenant_id, (db) => findRequest(db, bytesOf(request_id)))
+  const row = await kernel.db.read(tenant_id, (db) => findRequest(db, fromHex(request_id)))
   if (row) await context.progress(row.items_done, row.items)
 }
 
@@ -219,7 +218,7 @@ async function recordOutcomes(
   { kernel, tenant_id, request_id }: Pick<EraseTask, 'kernel' | 'tenant_id' | 'request_id'>,
   outcomes: readonly ItemOutcome[],
 ): Promise<void> {
-  const id = bytesOf(request_id)
+  const id = fromHex(request_id)
   await kernel.db.transact(tenant_id, async (tx) => {
     let changed = 0
     for (const outcome of outcomes)
@@ -277,7 +276,7 @@ async function openItems(
 ): Promise<string[]> {
   const most = limit + unproven.size
   const items = await kernel.db.read(tenant_id, (db) =>
-    listOpenItems(db, bytesOf(request_id), { prefix, limit: most }),
+    listOpenItems(db, fromHex(request_id), { prefix, limit: most }),
   )
   return items.filter((item) => !unproven.has(item)).slice(0, limit)
 }
@@ -297,7 +296,7 @@ async function listHeld(
 
 /** Adds items to the request; how many of them are new. */
 async function addItems(tx: Tx, request_id: string, items: readonly string[]): Promise<number> {
-  const id = bytesOf(request_id)
+  const id = fromHex(request_id)
   const known = await findKnownItems(tx, id, items)
   const fresh = [...new Set(items)].filter((item) => !known.has(item))
   if (fresh.length === 0) return 0
@@ -315,7 +314,7 @@ const ROUNDS_MAX = 5
  */
 async function searchAgain(task: EraseTask): Promise<'found' | 'nothing'> {
   const { kernel, tenant_id, request_id, search } = task
-  const id = bytesOf(request_id)
+  const id = fromHex(request_id)
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
   if (!row || search === null || row.rounds >= ROUNDS_MAX) return 'nothing'
   const { find, store_ids, namespace, include_decisions } = search
@@ -346,7 +345,7 @@ const NOT_SEARCHED_AGAIN =
 
 async function closeRequest(task: EraseTask): Promise<void> {
   const { kernel, tenant_id, request_id } = task
-  const id = bytesOf(request_id)
+  const id = fromHex(request_id)
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
   if (!row || row.completed_us !== null) return
   const listed = await listEntries(kernel, tenant_id, id)
@@ -418,7 +417,7 @@ function buildEntry(
   assert(record !== undefined && certificate_id !== null, 'an erased item has no certificate')
   const bytes = certificateBytes(parseCertificate(record))
   root.add(bytes)
-  return { ...subject, outcome, certificate_id, certificate_digest: hex(sha256(bytes)) }
+  return { ...subject, outcome, certificate_id, certificate_digest: toHex(sha256(bytes)) }
 }
 
 async function buildManifest(
@@ -436,8 +435,8 @@ async function buildManifest(
     tenant_id,
     kind: 'erase',
     status: outcomes.held > 0 ? 'done_with_holds' : 'done',
-    find_label: hex(row.find_label),
-    found_digest: hex(row.found_digest),
+    find_label: toHex(row.find_label),
+    found_digest: toHex(row.found_digest),
     found: countFindings(row),
     found_later: entries.length - row.facts - row.decisions_naming,
     searched_again: search !== null,
@@ -457,6 +456,7 @@ async function buildManifest(
 
 /**
  * Verified before anybody sees it. A long one takes time: other requests are answered in between.
+ * `record_digest`: lower hex SHA-256 of the signed bytes, for the log.
  */
 async function signManifest(
   kernel: Kernel,
@@ -471,7 +471,7 @@ async function signManifest(
     public_key: signer.public_key.toString('base64'),
     key_id: signer.key_id,
   }
-  const record_digest = hex(sha256(message))
+  const record_digest = toHex(sha256(message))
   await yieldToOthers()
   const verdict = await verifyManifest(manifest, kernel.keyring.publishedKeys())
   assert(verdict.valid, `a new manifest does not verify: ${verdict.reason}`)

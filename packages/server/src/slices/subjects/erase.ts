@@ -1,6 +1,7 @@
 // POST /v1/erasure/subject: finds everything about a person; shows it, or erases it as a job.
 
 import type { InputOf, SubjectPreview, SubjectRequest, subjects } from '@custos/contract'
+import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { type Call, type Handler, type Once, previewed } from '../../platform/kernel/call.ts'
@@ -11,7 +12,7 @@ import { meter } from '../tenants/index.ts'
 import { SUBJECT_ERASE } from './erase-job.ts'
 import { type SealedPayload, sealPayload } from './sealed-request.ts'
 import { type SearchResult, searchAll } from './search.ts'
-import { bytesOf, refOf, showRequest } from './show.ts'
+import { refOf, showRequest } from './show.ts'
 import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
 import { findRequest, insertItems, insertRequest, type RequestRow } from './subjects.sql.ts'
 import { type SubjectSummary, summarizeSearch } from './summary.ts'
@@ -82,7 +83,7 @@ interface NewRequest extends EraseFindings {
 }
 
 async function showQueued(tx: Tx, request_id: string): Promise<SubjectRequest> {
-  const row = await findRequest(tx, bytesOf(request_id))
+  const row = await findRequest(tx, fromHex(request_id))
   if (!row) throw new Error('a request is gone although requests are never removed')
   return showRequest(tx.tenant_id, asQueued(row), row.created_us)
 }
@@ -147,12 +148,12 @@ async function writeRequest(
   const { job_id } = await call.kernel.jobs.enqueue(tx, SUBJECT_ERASE, { request_id })
   await insertRequest(tx, {
     seq: await nextSeq(tx),
-    request_id: bytesOf(request_id),
+    request_id: fromHex(request_id),
     kind: 'erase',
     status: 'queued',
     job_id,
-    find_label: bytesOf(find_label),
-    found_digest: bytesOf(summary.digest),
+    find_label: fromHex(find_label),
+    found_digest: fromHex(summary.digest),
     ...summary.found,
     log_seq: found.log_seq,
     searched_seq: found.log_seq,
@@ -170,7 +171,7 @@ async function writeRequest(
     sealed_reason: null,
     manifest: null,
   })
-  await insertItems(tx, bytesOf(request_id), summary.items)
+  await insertItems(tx, fromHex(request_id), summary.items)
   await appendCrumb(tx, {
     event_type: 'subject.requested',
     subject: request_id,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Manifest, StreamReply, subjects } from '@custos/contract'
 import { verifyManifest } from '@custos/proof'
+import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
@@ -11,7 +12,7 @@ import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { extendedDue } from './due-date.ts'
 import { openPayload, openReason, sealReason } from './sealed-request.ts'
-import { bytesOf, showRequest } from './show.ts'
+import { showRequest } from './show.ts'
 import {
   findManifest,
   findRequest,
@@ -33,7 +34,7 @@ const ownRequestsOnly = ({ principal }: ReadCall): { made_by?: string } =>
   principal.allowed_stores.length === 0 ? {} : { made_by: principal.key_id }
 
 async function findVisible(call: ReadCall, request_id: string): Promise<RequestRow | undefined> {
-  const row = await call.read((db) => findRequest(db, bytesOf(request_id)))
+  const row = await call.read((db) => findRequest(db, fromHex(request_id)))
   const { made_by } = ownRequestsOnly(call)
   return made_by === undefined || row?.made_by === made_by ? row : undefined
 }
@@ -110,7 +111,7 @@ async function* bundleLines(
   for (let after = ''; ; ) {
     const at = after
     const { items, records } = await call.read(async (db) => {
-      const items = await listItems(db, bytesOf(request_id), { after: at, limit: ITEMS_AT_ONCE })
+      const items = await listItems(db, fromHex(request_id), { after: at, limit: ITEMS_AT_ONCE })
       const ids = items.flatMap(({ certificate_id }) => certificate_id ?? [])
       const rows = ids.length === 0 ? [] : await findCertificates(db, ids)
       return { items, records: new Map(rows.map((row) => [row.certificate_id, row.record])) }
@@ -135,7 +136,7 @@ export const extend: Handler<typeof subjects.extend> = async (call, { params, bo
   const sealed = { request_id, secret_no, reason: body.reason }
   const sealed_reason = await sealReason(kernel, tenant_id, sealed)
   return call.transact(async (tx) => {
-    const row = await findRequest(tx, bytesOf(request_id))
+    const row = await findRequest(tx, fromHex(request_id))
     const fault = row && findExtensionFault(row, tx.now())
     if (!row || fault || !sealed_reason) return call.refuse('wrong_state', fault ?? REQUEST_DONE)
     meter(tx, call.operation.id)

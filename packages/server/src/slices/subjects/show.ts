@@ -3,13 +3,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { SUBJECT_KINDS, SUBJECT_STATUSES, type SubjectRequest } from '@custos/contract'
+import { toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { RequestRow } from './subjects.sql.ts'
-
-export const hex = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
-
-export const bytesOf = (id: string): Buffer => Buffer.from(id, 'hex')
 
 const timeOrNull = (us: number | null): string | null => (us === null ? null : formatTime(us))
 
@@ -22,15 +18,15 @@ function oneOf<T extends string>(values: readonly T[], text: string): T {
 
 export function showRequest(tenant_id: string, row: RequestRow, now_us: number): SubjectRequest {
   return {
-    request_id: hex(row.request_id),
+    request_id: toHex(row.request_id),
     tenant_id,
     kind: oneOf(SUBJECT_KINDS, row.kind),
     status: oneOf(SUBJECT_STATUSES, row.status),
     job_id: row.job_id,
     found: countFindings(row),
-    digest: hex(row.found_digest),
+    digest: toHex(row.found_digest),
     log_seq: row.log_seq,
-    find_label: hex(row.find_label),
+    find_label: toHex(row.find_label),
     received_at: formatTime(row.received_us),
     due_at: formatTime(row.due_us),
     extended_at: timeOrNull(row.extended_us),

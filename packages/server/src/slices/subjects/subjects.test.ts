@@ -81,7 +81,7 @@ describe("a preview of 'subjects.erase'", () => {
     assert.equal((await preview({ text: 'Zo\u00eb Quill', match: 'exact_case' })).found.facts, 1)
   })
 
-  test('looks for values of metadata in decisions as whole words, not for short ones', async () => {
+  test('searches decisions for values of metadata as whole words, not for short ones', async () => {
     const { decide, preview } = await scene()
     await decide('orders of cust-17?', 'three')
     await decide('orders of cust-170?', 'none')
@@ -106,7 +106,7 @@ describe("a preview of 'subjects.erase'", () => {
     assert.equal((await preview(find, { namespace: 'unit' })).found.facts, 1)
   })
 
-  test('says what it was narrowed to and what was not searched for it, signed too', async () => {
+  test('says its scope and what was not searched, also in the signed manifest', async () => {
     const { write, decide, preview, erase, manifestOf, access, ok, store_id } = await scene()
     await write('Jana Novak lives in Brno')
     await decide('Who is Jana Novak?', 'A customer')
@@ -178,7 +178,7 @@ describe("a preview of 'subjects.erase'", () => {
       find: { metadata: Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, 1])) },
     })
     const value = (chars: number) => ({ find: { metadata: { k: 'x'.repeat(chars) } } })
-    // None of the stores is there, which is not looked at where there are too many.
+    // None of the stores exists; too many of them are refused before that is checked.
     const stores = (count: number) => ({
       find: { text: 'Jana' },
       store_ids: Array.from({ length: count }, (_, i) => `store-${i}`),
@@ -336,7 +336,7 @@ describe("an erasure by 'subjects.erase'", () => {
     assert.equal((await ok('GET', SUBJECT)).count, 1)
   })
 
-  test('leaves what a legal hold stands on, and says so', async () => {
+  test('leaves what is on legal hold, and says so', async () => {
     const { ok, write, decide, preview, erase, manifestOf, store_id } = await scene()
     const other = (await ok('POST', '/v1/stores', { name: 'held' })).store_id
     const free = await write('Jana Novak lives in Brno')

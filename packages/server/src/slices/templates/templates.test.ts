@@ -1,4 +1,4 @@
-// Templates over HTTP: what they hold, and that they are installed whole or not at all.
+// Templates over HTTP: what they contain, and that they are installed whole or not at all.
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -37,7 +37,7 @@ const TEMPLATES = [
   ['virtualbank-receivables', 'virtualbank-receivables', 21, { action: 5, link: 7, object: 9 }],
 ] as const
 
-test("'templates.list' names the templates there are", async () => {
+test("'templates.list' lists the templates", async () => {
   for (const path of ['/templates', '/templates/']) {
     const { templates, ...envelope } = await ok(ask('GET', path))
     assert.deepEqual(envelope, { count: 3, limit: 50, offset: 0, next_cursor: null })
@@ -114,7 +114,7 @@ test('the types of a template hold what they say', async () => {
   assert.equal(invoked.status, 'invoked')
 })
 
-test('a second installation changes nothing, and says what was there', async () => {
+test('a second installation changes nothing, and names the existing types', async () => {
   await ok(install('healthcare'))
   const before = await types()
   const { data } = await ok(install('healthcare'))
@@ -141,7 +141,7 @@ test('what the tenant has edited is not overwritten: nothing is installed', asyn
   assert.deepEqual(await types(), [{ ...edited, document: null }])
 })
 
-test('what the tenant has by its own hand in the same words is taken as there', async () => {
+test('a type that the tenant registered with the same spec counts as installed', async () => {
   const properties = {
     icd10_code: { type: 'string', required: true },
     description: { type: 'string' },
@@ -170,7 +170,7 @@ test('a policy against one of the types stops all of them', async () => {
   assert.equal((await install('gns-software-engineering')).status, 200)
 })
 
-test('installations at once install each type once', async () => {
+test('concurrent installations install each type once', async () => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => install('healthcare')))
   const statuses = answers.map(({ status }) => status)
   assert.ok(statuses.includes(200), statuses.join())
@@ -180,7 +180,7 @@ test('installations at once install each type once', async () => {
   for (const { version } of all) assert.equal(version, 1)
 })
 
-test('the same key installs once, and is told again what it did', async () => {
+test('the same key installs once, and repeats its answer', async () => {
   const headers = { 'idempotency-key': 'one' }
   const first = await ok(install('healthcare', {}, headers))
   assert.equal(first.data.installed.length, 5)
@@ -192,7 +192,7 @@ test('the same key installs once, and is told again what it did', async () => {
   assert.equal((await install('healthcare', {}, { 'idempotency-key': 'two' })).status, 422)
 })
 
-test('an id is looked up in the table, and leads nowhere else', async () => {
+test('an id that is not in the table is unknown', async () => {
   for (const id of ['unknown', '../healthcare', 'healthcare.yaml', '__proto__', 'constructor']) {
     const { status, body } = await install(id)
     assert.deepEqual([status, body.error], [404, 'template_not_found'], id)

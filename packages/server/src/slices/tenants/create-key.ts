@@ -5,6 +5,7 @@ import {
   type keys as contract,
   DEFAULT_SCOPES,
   type InputOf,
+  type Key,
   limits,
   type Scope,
   scopeCovers,
@@ -12,26 +13,30 @@ import {
 } from '@custos/contract'
 import type { Static } from 'typebox'
 import { formatTime, parseTime } from '../../platform/clock.ts'
-import { countLiveCredentials, findCredentialById } from '../../platform/db/control.sql.ts'
+import {
+  type CredentialInfo,
+  countLiveCredentials,
+  findCredentialById,
+  listCredentials,
+} from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
+import type { Call, Handler, HandlersOf, Principal } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueKey } from './credentials.ts'
-import { isWithin, showKey } from './show-key.ts'
+import { issueKey, revokeKey } from './credentials.ts'
 import { meter } from './usage.ts'
 
 type CreateCall = Call<typeof contract.create>
-type Created = Static<typeof contract.create.reply>
-type Wanted = InputOf<typeof contract.create>['body']
+type CreatedKey = Static<typeof contract.create.reply>
+type KeyRequest = InputOf<typeof contract.create>['body']
 
-export const createKey: Handler<typeof contract.create> = async (call, { body }) => {
+const createKey: Handler<typeof contract.create> = async (call, { body }) => {
   const { kernel, principal } = call
   const credentialClass = body.class ?? 'service'
   const scopes = grantedScopes(call, credentialClass, body.scopes)
   const allowed_stores = grantedStores(call, body.allowed_stores)
   const expires_us = expiry(call, body.expires_at ?? null)
 
-  const make = async (tx: Tx): Promise<Created> => {
+  const make = async (tx: Tx): Promise<CreatedKey> => {
     if ((await countLiveCredentials(tx, tx.tenant_id)) >= limits.keys_per_tenant)
       return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
     const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
@@ -59,7 +64,7 @@ export const createKey: Handler<typeof contract.create> = async (call, { body })
       expires_at: ends_us === null ? null : formatTime(ends_us),
     }
   }
-  return call.once<Created>({
+  return call.once<CreatedKey>({
     async run(tx) {
       const reply = await make(tx)
       return { reply, ids: { key_id: reply.key_id } }
@@ -69,7 +74,7 @@ export const createKey: Handler<typeof contract.create> = async (call, { body })
 }
 
 /** Only its hash is kept: the key itself was shown to whoever got the first answer. */
-async function showAgain(call: CreateCall, tx: Tx, key_id: string): Promise<Created> {
+async function showAgain(call: CreateCall, tx: Tx, key_id: string): Promise<CreatedKey> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
   assert(row, 'an issued key keeps its row')
   const shown = showKey(row)
@@ -123,11 +128,70 @@ const earlier = (a: number | null, b: number | null): number | null =>
 function grantedTier(
   call: CreateCall,
   own: string | null,
-  wanted: Wanted['max_trust_tier'],
+  wanted: KeyRequest['max_trust_tier'],
 ): (typeof TRUST_TIERS)[number] | null {
   const ceiling = TRUST_TIERS.find((tier) => tier === own) ?? null
   if (ceiling === null) return wanted ?? null
   const tier = wanted ?? ceiling
   if (TRUST_TIERS.indexOf(tier) <= TRUST_TIERS.indexOf(ceiling)) return tier
   return call.refuse('scope_missing', 'the caller cannot grant a higher trust tier than its own')
+}
+
+/** A key of certain stores sees itself and keys whose stores are all among its own. */
+function isWithin({ allowed_stores, key_id }: Principal, key: Key): boolean {
+  if (allowed_stores.length === 0 || key.key_id === key_id) return true
+  const stores = key.allowed_stores
+  return stores.length > 0 && stores.every((store) => allowed_stores.includes(store))
+}
+
+function showKey(row: CredentialInfo): Key {
+  // Validated against the contract's lists when the row was written.
+  const stored = {
+    class: row.class,
+    scopes: JSON.parse(row.scopes),
+    allowed_stores: JSON.parse(row.allowed_stores),
+    max_trust_tier: row.max_trust_tier,
+  } as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
+  return {
+    key_id: row.key_id,
+    name: row.name,
+    prefix: row.prefix,
+    ...stored,
+    created_at: formatTime(row.created_us),
+    expires_at: row.expires_us === null ? null : formatTime(row.expires_us),
+    revoked_at: row.revoked_us === null ? null : formatTime(row.revoked_us),
+  }
+}
+
+export const keysHandlers: HandlersOf<typeof contract> = {
+  create: createKey,
+
+  list: (call, { query }) =>
+    call.read(async (db) => {
+      const limit = query.limit ?? 100
+      const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(query.cursor)
+      const rows = await listCredentials(db, db.tenant_id, { limit: limit + 1, offset })
+      const keys = rows
+        .slice(0, limit)
+        .map(showKey)
+        .filter((key) => isWithin(call.principal, key))
+      const next_cursor = rows.length > limit ? String(offset + limit) : null
+      return { keys, count: keys.length, limit, offset, next_cursor }
+    }),
+
+  revoke: (call, { params: { key_id } }) =>
+    call.transact(async (tx) => {
+      const row = await findCredentialById(tx, tx.tenant_id, key_id)
+      if (!row || !isWithin(call.principal, showKey(row))) return call.refuse('key_not_found')
+      const revoked = await revokeKey(call.kernel, tx, { owner: tx.tenant_id, key_id })
+      if (revoked) {
+        meter(tx, call.operation.id)
+        await appendCrumb(tx, {
+          event_type: 'tenant.key_revoked',
+          subject: key_id,
+          payload: { key_id },
+        })
+      }
+      return { key_id, revoked }
+    }),
 }

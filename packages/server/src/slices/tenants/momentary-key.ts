@@ -14,7 +14,7 @@ export interface Credential {
   readonly max_trust_tier: string | null
 }
 
-interface Wanted {
+interface MomentaryKeyRequest {
   readonly tenant_id: string
   readonly scopes: readonly Scope[]
   readonly expires_us: number
@@ -27,7 +27,7 @@ const momentary = perKernel(() => new Map<string, Credential>())
 /** The key is nobody's once `act` has ended. */
 export async function withMomentaryKey<T>(
   kernel: Kernel,
-  { tenant_id, scopes, expires_us }: Wanted,
+  { tenant_id, scopes, expires_us }: MomentaryKeyRequest,
   act: (api_key: string) => Promise<T>,
 ): Promise<T> {
   const api_key = mintApiKey(kernel.ids, 'service')

@@ -4,16 +4,18 @@ import { DEFAULT_SCOPES } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import {
   type FoundTenant,
+  findCredentialById,
   findTenant,
   insertTenant,
   type TenantRow,
 } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueKey } from './credentials.ts'
+import { type IssuedKey, issueKey, revokeKey } from './credentials.ts'
 
 /** The tenant of local mode. */
 export const LOCAL_TENANT = 'local'
@@ -99,3 +101,25 @@ export function showTenant(tenant: TenantRow & Partial<FoundTenant>) {
     limits: { max_memories: null, max_stores: null, max_requests_per_minute: null },
   }
 }
+
+/** Issues an operator key; the result shows it once. */
+export const createOperatorKey = (
+  kernel: Kernel,
+  { name, expires_us = null }: { name: string; expires_us?: number | null },
+): Promise<IssuedKey> =>
+  kernel.db.transact(PLATFORM, (tx) =>
+    issueKey(kernel, tx, {
+      tenant_id: null,
+      class: 'operator',
+      name,
+      scopes: DEFAULT_SCOPES.operator,
+      expires_us,
+    }),
+  )
+
+/** Revokes an operator key at once; null when there is no such key. */
+export const revokeOperatorKey = (kernel: Kernel, key_id: string): Promise<boolean | null> =>
+  kernel.db.transact(PLATFORM, async (tx) => {
+    if (!(await findCredentialById(tx, null, key_id))) return null
+    return revokeKey(kernel, tx, { owner: null, key_id })
+  })

@@ -17,7 +17,7 @@ import { FIRST_KEY_NAME } from './provision.ts'
 import { meter } from './usage.ts'
 
 type Rotate = typeof contract.rotate_key
-type Rotated = Static<Rotate['reply']>
+type RotatedKey = Static<Rotate['reply']>
 
 export const rotateKey: Handler<Rotate> = async (call) => {
   // Before the unit: what an operator wrote in the path and is no tenant gets nowhere near a row,
@@ -25,7 +25,7 @@ export const rotateKey: Handler<Rotate> = async (call) => {
   const tenant = await call.read((db) => findTenant(db, db.tenant_id))
   if (!tenant) return call.refuse('tenant_not_found')
   if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
-  return call.once<Rotated>({
+  return call.once<RotatedKey>({
     async run(tx) {
       const reply = await rotate(call, tx)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
@@ -38,7 +38,7 @@ export const rotateKey: Handler<Rotate> = async (call) => {
   })
 }
 
-async function rotate(call: Call<Rotate>, tx: Tx): Promise<Rotated> {
+async function rotate(call: Call<Rotate>, tx: Tx): Promise<RotatedKey> {
   const { kernel, principal } = call
   if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
 

@@ -74,7 +74,7 @@ test("'world_model.verify_action' attributes it, and no leaf can be changed", as
   assert.ok(count >= 30, String(count))
 })
 
-test('a version that is not there as an action says is found by verifying the action', async () => {
+test('an action that names a missing version of its type does not verify', async () => {
   await scene.build()
   const { body: row } = await invoke()
   const { type_id, record_id } = row.type
@@ -98,7 +98,7 @@ test('a version that is not there as an action says is found by verifying the ac
   assert.equal((await verify()).checks.type_version, false)
 })
 
-test('what a policy takes out of an action is not kept of one that is refused either', async () => {
+test('what a policy redacts in an action is not stored in its refusal either', async () => {
   await scene.build()
   const guard = { entities: ['EMAIL_ADDRESS'], check_fields: ['params'], redact: true }
   await scene.policy('pii_guard', guard, { action: 'log_only' })
@@ -112,7 +112,7 @@ test('what a policy takes out of an action is not kept of one that is refused ei
   }
 })
 
-test('a list leaves out what is large of an action', async () => {
+test('a list leaves out the large members of an action', async () => {
   await scene.build()
   const { body: small } = await invoke()
   const { body: large } = await invoke({ params: { amount: 1, note: 'x'.repeat(20_000) } })
@@ -120,7 +120,7 @@ test('a list leaves out what is large of an action', async () => {
   assert.deepEqual(invocations, [{ ...large, params: null, document: null }, small])
 })
 
-test('an action below its tier is refused, kept, logged; one at its tier is not', async () => {
+test('an action below its tier is refused, stored, logged; one at its tier is signed', async () => {
   await scene.build()
   for (const authority of [undefined, {}, { trust_tier: 'basic' }]) {
     const { status, body } = await invoke({ authority })
@@ -146,7 +146,7 @@ test('an action below its tier is refused, kept, logged; one at its tier is not'
   assert.deepEqual(actions, { denied: 3, invoked: 1 })
 })
 
-test('a claim does not reach above the ceiling of the credential', async () => {
+test('a claim does not exceed the ceiling of the credential', async () => {
   await scene.build()
   const body = { scopes: ['artifacts:admin'], max_trust_tier: 'basic' }
   const { api_key: key } = await told(201, 'POST', '/keys', body)
@@ -160,7 +160,7 @@ test('a claim does not reach above the ceiling of the credential', async () => {
   assert.equal(row.type.version, 2)
 })
 
-test('parameters that do not fit are refused with all that is wrong, and no value', async () => {
+test('parameters that do not fit are refused with every problem, without values', async () => {
   await scene.build()
   const { status, body } = await invoke({ params: { amount: 'canary', note: 7 } })
   assert.equal(status, 422)
@@ -179,7 +179,7 @@ test('parameters that do not fit are refused with all that is wrong, and no valu
   assert.deepEqual(invocations, [])
 })
 
-test('subjects are of the type of the action, and of types that are there', async () => {
+test('subjects are of the type of the action, and of existing types', async () => {
   await scene.build()
   const subjects: readonly (readonly [refs: unknown, status: number])[] = [
     [
@@ -211,7 +211,7 @@ test('subjects are of the type of the action, and of types that are there', asyn
   }
 })
 
-test('a policy denies an action, and both that and why are kept', async () => {
+test('a policy denies an action, and the denial and its reason are stored', async () => {
   await scene.build()
   const config = { deny_if: { action: 'certify', params_has: [] } }
   assert.equal((await ask('POST', '/governance/policies', config)).status, 422)
@@ -245,7 +245,7 @@ test("'world_model.approve_action' signs exactly what waited, under the same id"
   assert.deepEqual((await told(200, 'GET', '/world-model/actions/stats')).actions, { invoked: 1 })
 })
 
-test('of twenty approvals at once one signs, and whoever asked cannot approve', async () => {
+test('of twenty concurrent approvals one signs, and the proposer cannot approve', async () => {
   await scene.build()
   const id = await waiting()
   const own = await approve(id, { approver: ' ADA ' })
@@ -266,7 +266,7 @@ test("'world_model.reject_action' ends it, and nothing is signed", async () => {
   assert.equal((await approve(id)).status, 409)
 })
 
-test('an action that waited meets the type as it is when it is approved', async () => {
+test('a waiting action is checked against its type as it is at the approval', async () => {
   await scene.build()
   const id = await waiting()
   const stricter = { ...CERTIFY.spec, required_trust_tier: 'root' }
@@ -283,7 +283,7 @@ test('an action that waited meets the type as it is when it is approved', async 
   assert.deepEqual([row.status, row.type.version], ['invoked', 1])
 })
 
-test('the same key asks once: what was invoked or refused is told again', async () => {
+test('a retry under the same key gets the first answer, invoked or refused', async () => {
   await scene.build()
   const headers = { 'idempotency-key': 'one' }
   const [first, again] = [await invoke({}, { headers }), await invoke({}, { headers })]

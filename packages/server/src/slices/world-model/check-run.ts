@@ -1,20 +1,20 @@
-// One check of a value: how much work it may be, and what is wrong, without the value.
+// Runs a schema against a value within a limit of work, and collects problems without the value.
 
 import { worldModelLimits } from '@custos/contract'
 import { canonicalize, type Json, type JsonObject } from '@custos/proof'
 import type { Loc } from '../../platform/validation.ts'
 
-export interface SchemaProblem {
+interface SchemaProblem {
   readonly loc: Loc
   readonly msg: string
 }
 
-/** What a schema asks of a value. */
+/** Whether a value fits a schema; reports problems to the run. */
 export type SchemaTest = (value: Json, loc: Loc, run: CheckRun) => boolean
 
 const PROBLEMS_MAX = 8
 
-/** Of the work, not of the value: a schema can make much of little. */
+/** The limit is on the work: a small schema can cause much of it. */
 class TooMuchWork extends Error {}
 
 export class CheckRun {
@@ -30,7 +30,7 @@ export class CheckRun {
     if (this.#steps > worldModelLimits.check_steps) throw new TooMuchWork()
   }
 
-  /** The names of an object's members: listed once, however many rules look at them. */
+  /** The names of an object's members; listed once. */
   namesOf(object: JsonObject): readonly string[] {
     this.step()
     const known = this.#names.get(object)
@@ -41,7 +41,7 @@ export class CheckRun {
     return names
   }
 
-  /** Canonical; of an object or a list made once. */
+  /** The canonical JSON of a value; computed once for each object and list. */
   textOf(value: Json): string {
     const composed = typeof value === 'object' && value !== null ? value : null
     const known = composed === null ? undefined : this.#texts.get(composed)
@@ -56,7 +56,7 @@ export class CheckRun {
     return false
   }
 
-  /** For alternatives: that one of them does not fit is no problem. */
+  /** Tests without reporting: an alternative that does not fit is not a problem. */
   quietly(test: SchemaTest, value: Json, loc: Loc): boolean {
     this.#quiet += 1
     const fits = test(value, loc, this)
@@ -65,7 +65,7 @@ export class CheckRun {
   }
 }
 
-/** Empty: it fits. At most eight, and none repeats a value. */
+/** Empty: the value fits. At most eight problems; none repeats a value. */
 export function findProblems(test: SchemaTest, value: Json): readonly SchemaProblem[] {
   const run = new CheckRun()
   try {
@@ -77,6 +77,6 @@ export function findProblems(test: SchemaTest, value: Json): readonly SchemaProb
   }
 }
 
-/** As one line. */
+/** One line of text. */
 export const showProblem = ({ loc, msg }: SchemaProblem): string =>
   loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`

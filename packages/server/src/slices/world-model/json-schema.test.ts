@@ -1,4 +1,4 @@
-// Tenants' schemas: what is enforced, what is refused, and that no schema can hold up the service.
+// Tenants' schemas: what is enforced, what is refused, and that no schema blocks the service.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -191,7 +191,7 @@ function counting<T extends object>(value: T): { readonly watched: T; count(): n
   return { watched, count: () => count }
 }
 
-test('the members of an object are listed once, however many rules look at them', () => {
+test('the members of an object are listed once for all rules', () => {
   for (const rule of [{ minProperties: 1 }, { propertyNames: { minLength: 1 } }]) {
     const schema = { type: 'object', allOf: Array.from({ length: 300 }, () => rule) }
     const { watched, count } = counting<JsonObject>({ a: 1, b: 2 })
@@ -205,7 +205,7 @@ test('the members of an object are listed once, however many rules look at them'
   assert.deepEqual(found, ['is too large to be checked against its schema'])
 })
 
-test('places that a list does not have are not looked at', () => {
+test('positions beyond the end of a list are not tested', () => {
   const prefixItems = Array.from({ length: 1_000 }, () => true)
   const { watched, count } = counting<Json[]>([1])
   assert.deepEqual(problems(ofA({ prefixItems }), { a: watched }), [])
@@ -218,7 +218,7 @@ test('a comparison of long decimals is counted as the work that it is', () => {
   assert.deepEqual(found, ['is too large to be checked against its schema'])
 })
 
-test('a check ends where it would be too much work, and then nothing fits', () => {
+test('a check that takes too much work ends, and the value does not fit', () => {
   const many = Array.from({ length: 900 }, () => ({ type: 'integer' }))
   const list = Array.from({ length: 5_000 }, () => 1)
   const found = problems(ofA({ items: { allOf: many } }), { a: list })
@@ -228,7 +228,7 @@ test('a check ends where it would be too much work, and then nothing fits', () =
   assert.equal(long.length, 1)
 })
 
-test('problems are named by their place, eight at most', () => {
+test('problems are named by their location, eight at most', () => {
   const schema = ofA({ items: { type: 'string' } })
   assert.deepEqual(problems(schema, { a: ['x', 1] }), ['a.1: must be string'])
   assert.equal(problems(schema, { a: Array.from({ length: 50 }, () => 1) }).length, 8)
@@ -254,7 +254,7 @@ function schemaOf(inner: fc.Arbitrary<Json>, value: fc.Arbitrary<Json>): fc.Arbi
   return fc.array(keyword, { maxLength: 3 }).map((keywords) => Object.fromEntries(keywords))
 }
 
-test('what a library says of a schema and a value, this says too', () => {
+test('a library agrees on whether values fit schemas', () => {
   const value = fc.oneof(
     fc.constantFrom<Json>(null, true, false, 0, 1, 2, 2.5, '', 'a', 'ab', [], {}),
     fc.array(fc.constantFrom<Json>(0, 1, 'a', null, [1], { b: 1 }), { maxLength: 4 }),

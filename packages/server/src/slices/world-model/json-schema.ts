@@ -1,4 +1,4 @@
-// Tenants' schemas read into tests: JSON Schema 2020-12 keyword by keyword, and the short form.
+// Compiles tenants' schemas into tests: JSON Schema 2020-12, and the short form of properties.
 
 import { PROPERTY_TYPES, worldModelLimits } from '@custos/contract'
 import { isObject, type Json, type JsonObject } from '@custos/proof'
@@ -6,7 +6,7 @@ import type { Loc } from '../../platform/validation.ts'
 import type { SchemaTest } from './check-run.ts'
 import { KEYWORDS, type KeywordReader } from './schema-keywords.ts'
 
-/** What is wrong with a schema or a spec, and where. */
+/** A mistake in a schema or a spec, and its location. */
 export class SpecRefused extends Error {
   readonly loc: Loc
 
@@ -19,24 +19,24 @@ export class SpecRefused extends Error {
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 const LOCAL_REF = /^#\/\$defs\/([^/]+)$/
 
-/** Say nothing of values. */
+/** Keywords that test nothing. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['title', 'description', '$comment', 'default', 'examples'],
   ...['deprecated', 'readOnly', 'writeOnly'],
 ])
 
-/** Whether it is a schema, and not the short form: there, `type` would be a property. */
+/** Whether it is a JSON Schema; in the short form `type` would be a property. */
 export const isJsonSchema = (form: JsonObject): boolean =>
   typeof form['$schema'] === 'string' || typeof form['type'] === 'string'
 
 /**
- * What an `input_schema` asks of parameters, in either form. Throws SpecRefused.
- * @param loc where it stands
+ * Compiles an `input_schema` in either form. Throws SpecRefused.
+ * @param loc its location in the body
  */
 export const readForm = (form: JsonObject, loc: Loc): SchemaTest =>
   isJsonSchema(form) ? readJsonSchema(form, loc) : readProperties(form, loc)
 
-/** A schema of objects. Throws SpecRefused. */
+/** Compiles a schema of objects. Throws SpecRefused. */
 export function readJsonSchema(root: JsonObject, loc: Loc): SchemaTest {
   const { $schema, $defs = {}, ...rest } = root
   if ($schema !== undefined && !(typeof $schema === 'string' && DIALECT.test($schema)))
@@ -53,7 +53,7 @@ export function readJsonSchema(root: JsonObject, loc: Loc): SchemaTest {
 const DEFINITION_MEMBERS: ReadonlySet<string> = new Set(['type', 'required', 'description'])
 const KNOWN_TYPES: readonly unknown[] = PROPERTY_TYPES
 
-/** `{name: {type, required?}}`; members that it does not name may be there. */
+/** `{name: {type, required?}}`; other members are allowed. */
 export function readProperties(form: JsonObject, loc: Loc): SchemaTest {
   const read = Object.entries(form).map(([name, given]) => ({
     name,
@@ -88,8 +88,8 @@ interface SchemaPosition {
 const START: SchemaPosition = { loc: [], depth: 0, within: [] }
 
 /**
- * Of one schema, all its definitions included: they are read again for each reference, so that
- * the nodes it counts are all there is to read and to run.
+ * Compiles one schema with its definitions. A definition is compiled again for each reference, so
+ * that the number of nodes bounds both the reading and the running.
  */
 class SchemaReader {
   readonly #defs: JsonObject
@@ -148,7 +148,7 @@ class SchemaReader {
     return this.#definition(name, at)
   }
 
-  /** The definitions that nothing refers to: a mistake in one is one. */
+  /** Compiles the definitions without a reference, so that mistakes in them are found. */
   readRest(): void {
     for (const name of Object.keys(this.#defs))
       if (!this.#read.has(name)) this.#definition(name, START)
@@ -182,10 +182,10 @@ const nothing: SchemaTest = (_value, loc, run) => {
   return run.fail(loc, 'is not allowed')
 }
 
-/** Keywords with values of their own in place of schemas. */
+/** Keywords that hold values instead of schemas. */
 const VALUED: ReadonlySet<string> = new Set(['enum', 'const', 'required', 'dependentRequired'])
 
-/** Of a text that counts as one more value. */
+/** This many characters of a text count as one more value. */
 const TEXT_CHARS = 64
 
 function sizeOf(value: Json): number {

@@ -1,4 +1,4 @@
-// The keywords of JSON Schema 2020-12 that tenants' schemas may use, each made into a test.
+// Compiles the keywords of JSON Schema 2020-12 that tenants' schemas may use into tests.
 
 import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proof'
 import Format from 'typebox/format'
@@ -10,14 +10,14 @@ interface Decimal {
   readonly power: number
 }
 
-/** Of the shortest text that names the number. */
+/** From the shortest text of the number: 0.3 is three times 0.1, although not in binary. */
 function decimalOf(value: number): Decimal {
   const [mantissa = '0', exponent = '0'] = value.toExponential().split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')
   return { digits: BigInt(whole + fraction), power: Number(exponent) - fraction.length }
 }
 
-/** @param step told how much work it is: digits that are multiplied and divided */
+/** @param step counts the work: digits that are multiplied and divided */
 type MultipleTest = (value: number, step: (count: number) => void) => boolean
 
 const FEWEST_STEPS = 20
@@ -36,7 +36,7 @@ function multiplesOf(divisor: number): MultipleTest {
   }
 }
 
-/** A keyword being read: where it stands, and the ways to what is around it. */
+/** What a keyword is read with: its siblings, nested schemas, and a refusal at its location. */
 export interface KeywordReader {
   /** The other keywords of the same schema. */
   readonly siblings: JsonObject
@@ -45,13 +45,13 @@ export interface KeywordReader {
   refuse(msg: string): never
 }
 
-/** Null: another keyword's test does it. */
-export type Keyword = (given: Json, reading: KeywordReader) => SchemaTest | null
+/** Null: the test of another keyword includes it. */
+type Keyword = (given: Json, reading: KeywordReader) => SchemaTest | null
 
-export const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const
+const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const
 
-/** Checked by comparisons and by expressions that are linear in the text. */
-export const FORMATS = [
+/** Checked by comparisons and by expressions that run in linear time. */
+const FORMATS = [
   ...(['date-time', 'date', 'time', 'duration'] as const),
   ...(['email', 'uuid', 'ipv4', 'ipv6', 'uri'] as const),
 ] as const
@@ -126,7 +126,7 @@ const multipleOf: Keyword = (divisor, { refuse }) => {
 const AT_LEAST = (count: number, limit: number): boolean => count >= limit
 const AT_MOST = (count: number, limit: number): boolean => count <= limit
 
-/** @param countOf undefined: the keyword does not concern the value */
+/** @param countOf undefined: the keyword does not apply to the value */
 const counted =
   (
     countOf: (value: Json, run: CheckRun) => number | undefined,
@@ -166,7 +166,7 @@ const format: Keyword = (name, { refuse }) => {
 
 // Objects
 
-/** Of the members of an object that a keyword names: its tests by their name. */
+/** Tests by the names of members. */
 function namedTests(given: Json, { read, refuse }: KeywordReader): ReadonlyMap<string, SchemaTest> {
   if (!isObject(given)) return refuse('must be an object of schemas')
   return new Map(Object.entries(given).map(([name, schema]) => [name, read(schema, name)]))
@@ -189,7 +189,7 @@ const properties: Keyword = (given, reading) => {
 const memberOf = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/** Of looking one up by its name, in the schema and in the object. */
+/** The cost of finding a member by its name, in the schema and in the object. */
 const MEMBER_STEPS = 3
 
 const additionalProperties: Keyword = (given, { siblings, read }) => {
@@ -321,7 +321,7 @@ const uniqueItems: Keyword = (given, { refuse }) => {
 
 const allOf: Keyword = (given, reading) => all(listOfTests(given, reading))
 
-/** So many of the alternatives fit. */
+/** Tests how many of the alternatives fit. */
 const someOf =
   (fits: (count: number) => boolean, msg: string): Keyword =>
   (given, reading) => {
@@ -348,7 +348,7 @@ const conditional: Keyword = (given, { siblings, read }) => {
   return (value, loc, run) => (run.quietly(test, value, loc) ? met : unmet)(value, loc, run)
 }
 
-/** Read by `if`; without it they are read all the same, and ask nothing. */
+/** Read by `if`; without it they are read, so that mistakes are found, and test nothing. */
 const consequence: Keyword = (given, { siblings, read }) => {
   if (!Object.hasOwn(siblings, 'if')) read(given)
   return null

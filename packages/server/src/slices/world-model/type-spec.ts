@@ -1,4 +1,4 @@
-// What the spec of a type says: read member by member, by the kind of the type.
+// Reads the spec of a type, by its kind.
 
 import {
   ACTION_NAME_PATTERN,
@@ -21,19 +21,19 @@ import {
   SpecRefused,
 } from './json-schema.ts'
 
-export interface ObjectSpec {
+interface ObjectSpec {
   readonly kind: 'object'
   readonly test: SchemaTest
 }
 
-export interface LinkSpec {
+interface LinkSpec {
   readonly kind: 'link'
   readonly from_type: string
   readonly to_type: string
   readonly cardinality: Cardinality
 }
 
-export interface ActionSpec {
+interface ActionSpec {
   readonly kind: 'action'
   readonly required_trust_tier: TrustTier
   readonly subject_type: string | null
@@ -45,21 +45,21 @@ export interface SpecOf {
   readonly link: LinkSpec
   readonly action: ActionSpec
 }
-export type TypeSpec = SpecOf[WorldTypeKind]
+type TypeSpec = SpecOf[WorldTypeKind]
 
-/** Another type that a spec names: an object, always. */
-export interface TypeMention {
+/** An object type that a spec names. */
+interface TypeMention {
   readonly name: string
   readonly loc: Loc
 }
 
 const WHERE = ['body', 'spec'] as const
 
-/** The refusal of a spec, in the shape of every other field of a body. */
+/** 422 at a location in the body. */
 export const specRefusal = (loc: Loc, msg: string): Refusal =>
   validationDetail(loc, msg, 'value_error')
 
-/** Refuses what could not be enforced as it is written. */
+/** Refuses a spec that could not be enforced as written. */
 export function readSpec<K extends WorldTypeKind>(
   { kind, name }: { readonly kind: K; readonly name: string },
   spec: JsonObject,
@@ -77,13 +77,13 @@ export function readSpec<K extends WorldTypeKind>(
 
 const ACTION_NAME = new RegExp(ACTION_NAME_PATTERN)
 
-/** Policies name operations: an action must have a name that they can say. */
+/** Policies name operations: the name of an action must be valid in them. */
 function assertName(kind: WorldTypeKind, name: string): void {
   if (kind !== 'action' || ACTION_NAME.test(name)) return
   throw specRefusal(['body', 'name'], 'must be letters, digits, _, ., : and -, at most 46')
 }
 
-/** The objects that must be there before a type is. */
+/** The object types that must exist before the type. */
 export function mentionsOf(spec: TypeSpec): readonly TypeMention[] {
   if (spec.kind === 'object') return []
   if (spec.kind === 'link')
@@ -132,7 +132,7 @@ function readLink(spec: JsonObject): LinkSpec {
 function readAction(spec: JsonObject): ActionSpec {
   assertNotes(spec)
   assertMembers(spec, ['operation', 'required_trust_tier', 'input_schema', 'subject_type'])
-  // What its author calls it; policies know it by its name.
+  // A note of the author; policies use the name of the type.
   if (spec['operation'] !== undefined) readText(spec, 'operation')
   const { required_trust_tier: tier, input_schema = {} } = spec
   const required_trust_tier = TRUST_TIERS.find((known) => known === tier)

@@ -25,7 +25,7 @@ test("'world_model.register_type' registers what 'world_model.get_type' reads", 
   assert.ok(!JSON.stringify(crumb).includes('Invoice'))
 })
 
-test('another spec is the next version under the same id; the earlier stays', async () => {
+test('another spec is the next version under the same id; the earlier remains', async () => {
   const first = await register(CLIENT)
   const changed = { ...CLIENT, spec: { properties: { name: { type: 'string', required: true } } } }
   const second = await register(changed)
@@ -51,7 +51,7 @@ test('another spec is the next version under the same id; the earlier stays', as
   )
 })
 
-test('of versions registered at once each has a number of its own', async () => {
+test('versions registered concurrently have numbers of their own', async () => {
   const specs = Array.from({ length: 6 }, (_, i) => ({
     properties: { [`p${i}`]: { type: 'string' } },
   }))
@@ -208,7 +208,7 @@ for (const [what, type, at] of refused)
     assert.equal(types.length, 2)
   })
 
-test('an action is governed under its own name, whatever its author calls it', async () => {
+test('an action is governed under its own name, whatever its spec calls it', async () => {
   await register(INVOICE)
   const spec = { ...CERTIFY.spec, operation: 'harmless' }
   const row = await register({ ...CERTIFY, spec })
@@ -218,7 +218,7 @@ test('an action is governed under its own name, whatever its author calls it', a
   assert.equal((await scene.invoke()).status, 202)
 })
 
-test('a policy denies or holds up a registration, and nothing is kept of it', async () => {
+test('a policy denies or escalates a registration, and nothing is stored', async () => {
   const operations = ['worldmodel.type.register']
   const policy_id = await scene.policy('hitl_required', { operations }, { action: 'deny' })
   const denied = await ask('POST', '/world-model/types', CLIENT)

@@ -1,4 +1,4 @@
-// Objects and links against their types: in both forms, cardinality among the links named.
+// Validation of objects in both forms of schema, and of links with their cardinality.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ const { ask, told, register } = scene
 const object = (instance: unknown, more: object = {}) =>
   told(200, 'POST', '/world-model/validate/object', { type_name: 'Invoice', instance, ...more })
 
-test("'world_model.validate_object' says what an object lacks, and never its values", async () => {
+test("'world_model.validate_object' names what an object lacks, without values", async () => {
   await scene.build()
   const good = {
     invoice_ref: 'INV-1',
@@ -92,7 +92,7 @@ test('the schema of a version is read once, and each version has its own', async
   assert.equal(await load(version), first)
 })
 
-test('a type that is not there is 404, and a link is no object type', async () => {
+test('an unknown type is 404, and a link is no object type', async () => {
   await scene.build()
   for (const type_name of ['Nobody', 'owns']) {
     const { status, body } = await ask('POST', '/world-model/validate/object', {
@@ -110,7 +110,7 @@ const link = (more: object = {}, name = 'owns') =>
     ...more,
   })
 
-test("'world_model.validate_link' checks both ends, and says what it did not look at", async () => {
+test("'world_model.validate_link' checks both ends, and names what it did not check", async () => {
   await scene.build()
   const ends = await link()
   assert.deepEqual([ends.valid, ends.errors, ends.cardinality], [true, [], 'one_to_many'])

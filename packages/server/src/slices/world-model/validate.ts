@@ -1,16 +1,14 @@
-// Validating objects and links against their types: pure checks, nothing is kept.
+// Validates objects and links against their types; nothing is stored.
 
 import { type Cardinality, type worldModel as contract, worldModelLimits } from '@custos/contract'
 import { isObject } from '@custos/proof'
 import type { Handler } from '../../platform/kernel/call.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { validationDetail } from '../../platform/validation.ts'
 import { findProblems, showProblem } from './check-run.ts'
 import { findType, findVersion, type OpenType, specOf } from './find-types.ts'
 import { specRefusal } from './type-spec.ts'
 
-type Op<K extends keyof typeof contract> = (typeof contract)[K]
-
-export const validateObject: Handler<Op<'validate_object'>> = async (call, { body }) => {
+export const validateObject: Handler<typeof contract.validate_object> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const { type_name: name, instance, version } = body
   const newest = await findType(kernel, tenant_id, { kind: 'object', name })
@@ -29,7 +27,7 @@ export const validateObject: Handler<Op<'validate_object'>> = async (call, { bod
   return { ...answer(type, problems.map(showProblem)) }
 }
 
-export const validateLink: Handler<Op<'validate_link'>> = async (call, { body }) => {
+export const validateLink: Handler<typeof contract.validate_link> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const { link_name: name, from_type, to_type, existing } = body
   const type = await findType(kernel, tenant_id, { kind: 'link', name })
@@ -57,9 +55,7 @@ function namedLink({ from_id, to_id, existing }: LinkBody): NamedLink | null {
   const none = typeof from_id !== 'string' && typeof to_id !== 'string'
   if (none && !existing) return null
   const missing = typeof from_id === 'string' ? 'to_id' : 'from_id'
-  throw new Refusal('validation', undefined, {
-    detail: [{ loc: ['body', missing], msg: 'Field required', type: 'missing' }],
-  })
+  throw validationDetail(['body', missing], 'Field required', 'missing')
 }
 
 const unchecked = (link: NamedLink | null, existing: LinkBody['existing']): string[] => {

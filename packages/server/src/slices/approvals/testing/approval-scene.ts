@@ -5,7 +5,7 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { after, before, beforeEach } from 'node:test'
 import { type Answer, startTestService, type TestService } from '../../../testing/harness.ts'
 
-export interface KeyPair {
+interface KeyPair {
   /** 64 hex characters. */
   readonly public_key: string
   sign(message: Uint8Array): Buffer
@@ -21,7 +21,7 @@ export function makeKey(): KeyPair {
 
 const rawKey = (key: KeyObject): Buffer => key.export({ format: 'der', type: 'spki' }).subarray(-32)
 
-export interface Approver extends KeyPair {
+interface Approver extends KeyPair {
   readonly approver_id: string
 }
 
@@ -116,7 +116,7 @@ export class ApprovingTenant {
   }
 }
 
-export interface ApprovalScene {
+interface ApprovalScene {
   readonly service: TestService
   readonly tenant: ApprovingTenant
 }

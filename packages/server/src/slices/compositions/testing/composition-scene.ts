@@ -1,4 +1,4 @@
-// A service, and for each test a tenant of its own that composes, registers and makes policies.
+// A service, and for each test a tenant of its own that composes, registers and adds policies.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ export const member = (ref_id: string, license = 'MIT', certified = true) => ({
 })
 
 /** A composition that stands. */
-export const composition = (more: object = {}) => ({
+const composition = (more: object = {}) => ({
   composition_kind: 'stack',
   members: [member('adapter'), member('base', 'Apache-2.0')],
   target_ref: 'stacks/support',

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { findOccurrences, type SearchableText } from './redact-text.ts'
 
-/** The text itself, counting how many of its units are looked at. */
+/** The text itself, counting how many of its units are read. */
 class CountedText implements SearchableText {
   readonly #text: string
   looks = 0

@@ -1,8 +1,8 @@
 // Policies as they are evaluated, made of a type and a configuration, without a service.
 
 import type { PolicyAction, PolicyType } from '@custos/contract'
-import { type Recognisers, recognisers } from '../personal-data.ts'
-import { type CompiledPolicy, compilePolicy, type PolicyText, policyOf } from '../policy.ts'
+import { type Recognisers, recognisers } from '../rules/personal-data.ts'
+import { type CompiledPolicy, compilePolicy, type PolicyText, policyOf } from '../rules/policy.ts'
 
 export const textOf = (
   policy_type: PolicyType,

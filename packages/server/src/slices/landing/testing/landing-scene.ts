@@ -46,7 +46,7 @@ interface Landing {
   events(): Promise<string[]>
 }
 
-export type LandingScene = TenantScene & Landing
+type LandingScene = TenantScene & Landing
 
 /** One service for all tests of the file; to be called where its tests are declared. */
 export function openLandingScene(): LandingScene {

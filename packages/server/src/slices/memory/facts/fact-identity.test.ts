@@ -1,4 +1,4 @@
-// The fast identity of a fact is the published one; commitments hide what they commit to.
+// Fact ids are those that verifiers compute; commitments depend on content and salt.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

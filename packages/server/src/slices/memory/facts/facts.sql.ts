@@ -310,7 +310,7 @@ const statesStatement = statementPerCount((count) =>
 const states = (k: Builder, tenant_id: string) =>
   k.selectFrom('facts').select(['ref', 'state']).where('tenant_id', '=', tenant_id)
 
-export const findStates = (
+export const findFactStates = (
   db: TenantDb,
   refs: readonly number[],
 ): Promise<{ ref: number; state: number }[]> =>

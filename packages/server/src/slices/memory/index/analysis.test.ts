@@ -1,4 +1,4 @@
-// Analysis: what finds what, the same for facts and queries, in time linear in the text.
+// Analysis: which texts share terms, the same for facts and queries, in time linear in the text.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -93,8 +93,8 @@ function spellDate(_date: string, year: string, month: string, day: string | und
 }
 
 /**
- * English function words, and words that only frame a question (`what kind of`, `how many`): neither
- * indexed nor searched. `may` is not among them: it is often the month.
+ * English function words, and words that only frame a question (`what kind of`, `how many`):
+ * neither indexed nor searched. `may` is not among them: it is often the month.
  */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (

@@ -1,11 +1,11 @@
-// An explanation looks at what a search looks at, however many terms and facts there are.
+// An explanation costs what a search costs, for any number of terms and facts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
 import { explainQueryDates, explainQueryTerms, explainScores } from './explain-scores.ts'
+import { scoreTerms, takeScratch } from './lexical-scores.ts'
 import { Partition } from './partition.ts'
 import { findVisible, rankFacts, type SearchOptions } from './ranking.ts'
-import { scoreTerms, takeScratch } from './word-scores.ts'
 
 const FACTS = 300
 const TERMS = 1_000

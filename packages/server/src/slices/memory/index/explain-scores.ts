@@ -1,7 +1,15 @@
-// Explains a ranking: what each term of the query and the likeness added to the scores of a few facts.
+// Explains a ranking: what each term of the query and the likeness added to the scores of a few
+// facts.
 
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
 import { analyse, analyseQuery, findDates } from './analysis.ts'
+import {
+  computeTermWeight,
+  type GainObserver,
+  SCORE_UNIT,
+  scoreTerms,
+  takeScratch,
+} from './lexical-scores.ts'
 import type { Partition } from './partition.ts'
 import {
   DOT_MAX,
@@ -10,13 +18,6 @@ import {
   type SearchOptions,
   scoreLikeness,
 } from './ranking.ts'
-import {
-  type GainObserver,
-  inverseFrequency,
-  SCORE_UNIT,
-  scoreTerms,
-  takeScratch,
-} from './word-scores.ts'
 
 interface TermScore {
   readonly term: string
@@ -144,7 +145,7 @@ class ExplainedGains implements GainObserver {
 
 function explainTerm(partition: Partition, term: string) {
   const memories = partition.findPostings(term)?.size ?? 0
-  const weight = memories === 0 ? 0 : inverseFrequency(partition.size, memories) / SCORE_UNIT
+  const weight = memories === 0 ? 0 : computeTermWeight(partition.size, memories) / SCORE_UNIT
   return { term, memories, weight }
 }
 

@@ -1,4 +1,4 @@
-// Near-duplicates are those that a comparison of every two facts finds, whoever counts them.
+// The count of near duplicates equals a comparison of all pairs of facts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NearDuplicateCount } from './near-duplicates.ts'

@@ -22,12 +22,12 @@ export interface NearDuplicateCount {
 }
 
 /**
- * A fact counts if another fact of its namespace, valid at the same time, has the same distinct words
- * or shares at least nine tenths of the words of both (Jaccard). Words are indexed terms without
- * metadata; a fact without words has no duplicate. Exact, except that two facts with different words
- * are compared only if they share one of the rarest words of the counted fact, and 256 facts or
- * fewer have that word. Depends on the set of facts alone; facts written during the count may be
- * counted or not.
+ * A fact counts if another fact of its namespace, valid at the same time, has the same distinct
+ * words or shares at least nine tenths of the words of both (Jaccard). Words are indexed terms
+ * without metadata; a fact without words has no duplicate. Exact, except that two facts with
+ * different words are compared only if they share one of the rarest words of the counted fact, and
+ * 256 facts or fewer have that word. Depends on the set of facts alone; facts written during the
+ * count may be counted or not.
  */
 export async function countNearDuplicates(
   partitions: readonly Partition[],
@@ -66,7 +66,9 @@ class PartitionCount {
   readonly #sizes: Uint32Array
   readonly #sums: Uint32Array
   readonly #alike: Uint8Array
-  /** One slot of each set of words, plus 1: open addressing by sum. Dropped after the first pass. */
+  /**
+   * One slot of each set of words, plus 1: open addressing by sum. Dropped after the first pass.
+   */
   #sets: Int32Array
   /** By slot: the slot it was last compared with, plus 1. Empty during the first pass. */
   #comparedFor = new Uint32Array(0)

@@ -40,7 +40,8 @@ type Pending = Pick<IndexedFact, 'content' | 'metadata'>
 
 /**
  * All facts that have not been removed are indexed, current or not. Term statistics are over all of
- * them, so they depend on the set of facts alone, not on the time of a query or the order of writes.
+ * them, so they depend on the set of facts alone, not on the time of a query or the order of
+ * writes.
  */
 export class Partition {
   readonly namespace: string | null

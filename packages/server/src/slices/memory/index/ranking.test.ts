@@ -1,4 +1,4 @@
-// The best few of many: exactly the head of the whole order.
+// The best candidates kept are exactly the head of the sorted order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,17 +1,17 @@
 // Ranks the visible facts of a partition by terms, own and of neighbours, and likeness of vectors.
 
 import { analyseQuery, listMetadataFeatures } from './analysis.ts'
-import type { Partition, Validity } from './partition.ts'
-import { NO_REF } from './slot-columns.ts'
-import { readSlot } from './term-index.ts'
-import { growArray } from './typed-arrays.ts'
 import {
   type LexicalScores,
   SCORE_UNIT,
   type SearchScratch,
   scoreTerms,
   takeScratch,
-} from './word-scores.ts'
+} from './lexical-scores.ts'
+import type { Partition, Validity } from './partition.ts'
+import { NO_REF } from './slot-columns.ts'
+import { readSlot } from './term-index.ts'
+import { growArray } from './typed-arrays.ts'
 
 export interface SearchOptions {
   readonly query: string
@@ -22,7 +22,9 @@ export interface SearchOptions {
   readonly at_us: number
   /** Top-level metadata entries a fact must have; values are compared as canonical JSON. */
   readonly filter: Readonly<Record<string, unknown>> | null
-  /** What was on record at an earlier time: replaces validity, and hides refs that are not in it. */
+  /**
+   * What was on record at an earlier time: replaces validity, and hides refs that are not in it.
+   */
   readonly visible: ReadonlyMap<number, Validity> | null
   readonly limit: number
   readonly min_score: number | null
@@ -59,9 +61,10 @@ export const DOT_MAX = 127 * 127
 const RECENCY_STEPS = 0x10000
 
 /**
- * The best `limit` visible facts by score descending, then ref ascending. The score is the term score,
- * own and of neighbours, plus likeness of vectors. Facts that match in neither follow, so that a
- * budget is filled. A query without a term and without a vector ranks the newest facts first.
+ * The best `limit` visible facts by score descending, then ref ascending. The score is the term
+ * score, own and of neighbours, plus likeness of vectors. Facts that match in neither follow, so
+ * that a budget is filled. A query without a term and without a vector ranks the newest facts
+ * first.
  */
 export function rankFacts(partition: Partition, options: SearchOptions): RankedFact[] {
   partition.analysePending()
@@ -117,7 +120,8 @@ function offerFused(
   const { dots } = scratch
   partition.vectors.denseScores(vector, used, dots)
   const bestScore = findBestScore(scores)
-  // An upper bound of the likeness, without its division: skips facts that cannot be among the best.
+  // An upper bound of the likeness, without its division: skips facts that cannot be among the
+  // best.
   const perDot = (bestScore * LIKENESS.numerator) / (LIKENESS.denominator * DOT_MAX)
   for (let slot = 0; slot < used; slot++) {
     if (visible[slot] === 0) continue
@@ -129,8 +133,8 @@ function offerFused(
 }
 
 /**
- * Likeness in score units, an integer; 0 for a negative dot product. Where no fact has a term of the
- * query, a perfect likeness scores one and a half units of BM25.
+ * Likeness in score units, an integer; 0 for a negative dot product. Where no fact has a term of
+ * the query, a perfect likeness scores one and a half units of BM25.
  */
 export function scoreLikeness(dot: number, bestScore: number): number {
   if (dot <= 0) return 0

@@ -1,4 +1,4 @@
-// Equal contents are found by their digests, however many there are and however they come and go.
+// Equal contents are found by their fingerprints as contents are added and removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -195,8 +195,8 @@ const FIRST_BUCKETS = 16
 type Fingerprint = Uint32Array
 
 /**
- * A keyed digest of a content. With a key that dies with the process, what is left in memory reveals
- * nothing about an erased content, and no writer can prepare two contents that collide.
+ * A keyed digest of a content. With a key that dies with the process, what is left in memory
+ * reveals nothing about an erased content, and no writer can prepare two contents that collide.
  */
 export function computeFingerprint(content: string, key: Uint8Array): Fingerprint {
   const keyed = Buffer.allocUnsafeSlow(key.length + Buffer.byteLength(content))

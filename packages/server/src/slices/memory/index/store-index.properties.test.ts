@@ -1,4 +1,5 @@
-// Properties of the store index: rebuilt or grown, it answers alike; what is removed is gone.
+// Properties of the store index: rebuilt or updated, it answers alike; a removed fact leaves
+// nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

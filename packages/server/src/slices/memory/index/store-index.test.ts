@@ -1,4 +1,5 @@
-// The store index: what a search may see, how it orders, and what stays the same in every index.
+// The store index: which facts a search sees, how it ranks them, and what does not depend on
+// history.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertLinear } from '../../../testing/growth.ts'

@@ -113,7 +113,9 @@ export class StoreIndex {
     return this.#partitions.get(namespace)?.findDuplicate(content, at_us) ?? null
   }
 
-  /** Every term and metadata feature that a search can match: tests check what an erasure leaves. */
+  /**
+   * Every term and metadata feature that a search can match: tests check what an erasure leaves.
+   */
   terms(): Set<string> {
     const terms = new Set<string>()
     for (const partition of this.#partitions.values()) {

@@ -1,4 +1,4 @@
-// The index of a store: whatever way it came to be, it answers as the rows do.
+// The index of a store answers as the rows do, built or updated in any way.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -42,7 +42,7 @@ async function fill(store_id: string): Promise<number[]> {
   return refs
 }
 
-test('an index fed write by write and one built from rows answer alike, bit for bit', async () => {
+test('an index updated write by write answers bit for bit as one built from rows', async () => {
   const store_id = await freshStore()
   await retrieved(store_id, 'warm')
   await fill(store_id)
@@ -54,7 +54,7 @@ test('an index fed write by write and one built from rows answer alike, bit for 
     assert.deepEqual(await retrieved(store_id, query), fed[i], query)
 })
 
-test('an index built while its store is written holds exactly what its position says', async () => {
+test('an index built during writes contains exactly the facts of its log position', async () => {
   const { kernel } = scene.service
   const store_id = await freshStore()
   const items = Array.from({ length: 150 }, (_, i) => ({ content: `note ${i} on tea` }))
@@ -88,7 +88,7 @@ test('an index built while its store is written holds exactly what its position 
   assert.deepEqual(built.search(request), rebuilt.search(request))
 })
 
-test('a memory whose erasure is given up is found again by any index', async () => {
+test('a memory whose erasure is undone is found again by every index', async () => {
   const { kernel } = scene.service
   const store_id = await freshStore()
   const [, , , , , , , , , , hidden = 0] = await fill(store_id)
@@ -121,7 +121,7 @@ test('a memory being erased takes no room in a budget from those that can be sho
   await kernel.db.transact(scene.tenant_id, (tx) => unmarkErasing(tx, [first]))
 })
 
-test('beyond the limit the index used longest ago goes, and is built again on demand', async () => {
+test('beyond the memory limit the index unused for longest is dropped and rebuilt', async () => {
   const tight = await openScene({ config: { index_bytes_max: 60_000 } })
   try {
     const stores: string[] = []
@@ -144,7 +144,7 @@ test('beyond the limit the index used longest ago goes, and is built again on de
   }
 })
 
-test('a store that takes too long to index answers 503 and when to come back', async () => {
+test('a store that takes too long to index answers 503 with a time to retry', async () => {
   const store_id = await freshStore()
   await fill(store_id)
   const { kernel } = scene.service

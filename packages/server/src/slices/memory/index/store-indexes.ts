@@ -208,8 +208,8 @@ export class StoreIndexes {
     }
   }
 
-  // Loads the vectors of the space of the store's embedder: after a change of embedder there are few
-  // or none until a job has made them.
+  // Loads the vectors of the space of the store's embedder: after a change of embedder there are
+  // few or none until a job has made them.
   async #enterSpace(
     tenant_id: string,
     entry: IndexEntry,
@@ -234,7 +234,8 @@ export class StoreIndexes {
     }
   }
 
-  // A job makes missing vectors, requested once for each build; searches use what there is meanwhile.
+  // A job makes missing vectors, requested once for each build; searches use what there is
+  // meanwhile.
   #enqueueReembed(tenant_id: string, { store_id, embedder, state }: StoreRow): void {
     if (state !== 'active' || this.#kernel.embedders.spaceOf(embedder) === null) return
     this.#kernel.db
@@ -242,8 +243,8 @@ export class StoreIndexes {
       .catch(() => this.#kernel.logger.warn('memory.reembed_not_queued', { tenant_id, store_id }))
   }
 
-  // Facts being erased are indexed too: reads check the row's state, and the index is complete again
-  // when an erasure is undone. Vectors of another space are left out.
+  // Facts being erased are indexed too: reads check the row's state, and the index is complete
+  // again when an erasure is undone. Vectors of another space are left out.
   async #open(
     tenant_id: string,
     rows: readonly FactRow[],

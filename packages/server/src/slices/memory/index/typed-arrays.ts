@@ -36,7 +36,9 @@ export class UintArena {
   #room = 0
   readonly #own: (Uint32Array | undefined)[] = []
   readonly #freeOwn: number[] = []
-  /** By class: 1 + the address of the first free run, whose first number is the next in the list. */
+  /**
+   * By class: 1 + the address of the first free run, whose first number is the next in the list.
+   */
   readonly #free = new Uint32Array(ROOMS.length)
   #bytes = 0
 
@@ -123,7 +125,9 @@ function classesOf(rooms: readonly number[]): Uint8Array {
 
 type GrowableArray = Float64Array | Uint32Array | Int32Array | Uint8Array
 
-/** The array itself when it has an entry `at`, else a copy half as long again, filled with `fill`. */
+/**
+ * The array itself when it has an entry `at`, else a copy half as long again, filled with `fill`.
+ */
 export function growArray<A extends GrowableArray>(array: A, at: number, fill = 0): A {
   if (at < array.length) return array
   const Kind = array.constructor as new (length: number) => A

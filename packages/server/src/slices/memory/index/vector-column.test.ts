@@ -14,7 +14,7 @@ test('this machine runs the SIMD module, not the plain code', () => {
   assert.notEqual(makeDots(), plainDots)
 })
 
-test('every slot gets the sum of products, for vectors of any length, with SIMD and without', () => {
+test('every slot gets the sum of products, for any length, with SIMD and without', () => {
   const simd = makeDots()
   const shape = fc
     .tuple(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 20 }))

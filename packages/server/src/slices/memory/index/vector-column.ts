@@ -1,6 +1,6 @@
 // The vectors of a partition by slot, and their dot products with a query: with SIMD, by a small
-// WebAssembly module, or in plain code. Sums of integers within 32 bits do not depend on their order,
-// so both give the same results.
+// WebAssembly module, or in plain code. Sums of integers within 32 bits do not depend on their
+// order, so both give the same results.
 
 import assert from 'node:assert/strict'
 
@@ -10,8 +10,8 @@ const PAGE_BYTES = 0x10000
 
 interface DotProducts {
   /**
-   * Writes into `out`, from `at` on, the dot product of `query` with each vector of `block`. Vectors
-   * are contiguous and as long as `query`, a multiple of STEP.
+   * Writes into `out`, from `at` on, the dot product of `query` with each vector of `block`.
+   * Vectors are contiguous and as long as `query`, a multiple of STEP.
    */
   run(block: Int8Array, query: Int8Array, out: Int32Array, at: number): void
   /** Clears copies of vectors that `run` has made: an erased fact must leave nothing here. */
@@ -72,9 +72,9 @@ export const DOTS_MODULE = Buffer.from(
 )
 
 /**
- * Copies a block into its own memory, computes there and copies the results out. Copying doubles the
- * time, but vectors stay in ordinary arrays, which are freed when an index is dropped: a WebAssembly
- * memory only ever grows.
+ * Copies a block into its own memory, computes there and copies the results out. Copying doubles
+ * the time, but vectors stay in ordinary arrays, which are freed when an index is dropped: a
+ * WebAssembly memory only ever grows.
  */
 class SimdDots implements DotProducts {
   readonly #memory: WebAssembly.Memory
@@ -173,8 +173,8 @@ export class VectorColumn {
   }
 
   /**
-   * Writes the dot products of slots 0 to `slots` - 1 into `out`, equal to those of `dot`. Takes 2 ms
-   * for 100,000 vectors of 256 dimensions with SIMD, ten times that without.
+   * Writes the dot products of slots 0 to `slots` - 1 into `out`, equal to those of `dot`. Takes 2
+   * ms for 100,000 vectors of 256 dimensions with SIMD, ten times that without.
    */
   denseScores(
     query: Int8Array,

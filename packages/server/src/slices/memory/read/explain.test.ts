@@ -61,7 +61,7 @@ function assertAddsUp({ memories, explain }: Retrieved): void {
 const reasons = ({ explain }: Retrieved) =>
   explain.dropped.map(({ ref, reason }) => [ref, reason] as const)
 
-test('the scores of each term and of the likeness add up to the score, in every ranking', async () => {
+test('scores of terms and of the likeness add up to the score, in every ranking', async () => {
   for (const embedder of ['static', 'none']) {
     const store = await freshStore({ embedder })
     const talk = ['Mia keeps bees', 'how many hives?', 'seven hives by the lake', 'a cold winter']

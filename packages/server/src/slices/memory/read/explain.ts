@@ -7,7 +7,7 @@ import {
   type Explanation,
 } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { findStates, LIVE } from '../facts/facts.sql.ts'
+import { findFactStates, LIVE } from '../facts/facts.sql.ts'
 import {
   type ExplainedScores,
   explainQueryDates,
@@ -52,8 +52,8 @@ export function beginExplanation(
   return { ranked, top_k, min_score, all: index.search(wider), scores: index.explain(wider, refs) }
 }
 
-// Hidden facts are known only once their rows are read. Where many are hidden, a fact packed in their
-// position from far down the ranking is not explained.
+// Hidden facts are known only once their rows are read. Where many are hidden, a fact packed in
+// their position from far down the ranking is not explained.
 function chooseExplainedRefs(ranked: readonly RankedFact[], budget_tokens: number): number[] {
   const { packed } = packWithinBudget(ranked, budget_tokens)
   const refs = new Set(packed.slice(0, EXPLAIN_PACKED_MAX).map(({ ref }) => ref))
@@ -121,7 +121,7 @@ async function explainDropped(
     .flatMap((one, at) => (packed.has(one.ref) ? [] : [{ one, at }]))
     .slice(0, EXPLAIN_DROPPED_MAX)
   const refs = listed.map(({ one }) => one.ref)
-  const states = new Map((await findStates(db, refs)).map(({ ref, state }) => [ref, state]))
+  const states = new Map((await findFactStates(db, refs)).map(({ ref, state }) => [ref, state]))
   const isHidden = (ref: number) => hidden.has(ref) || states.get(ref) !== LIVE
   const shown = listed.filter(({ one }) => !isHidden(one.ref))
   const { min_score, top_k } = explained

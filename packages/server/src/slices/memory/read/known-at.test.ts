@@ -1,4 +1,4 @@
-// 'memory.retrieve' with `known_at`: a large store is read without holding up others.
+// 'memory.retrieve' with `known_at`: a large store is read without blocking others.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

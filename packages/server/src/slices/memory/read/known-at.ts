@@ -26,10 +26,10 @@ export interface RecordedVersions {
 }
 
 /**
- * Runs `act` with the versions on record at `us`, which the log maps to a position. Each page is read
- * on a snapshot of its own: what was on record at a log position is the same in all of them. `act`
- * must not keep the versions. Refuses `unavailable` when too many other requests do the same for as
- * long as a read waits for an index.
+ * Runs `act` with the versions on record at `us`, which the log maps to a position. Each page is
+ * read on a snapshot of its own: what was on record at a log position is the same in all of them.
+ * `act` must not keep the versions. Refuses `unavailable` when too many other requests do the same
+ * for as long as a read waits for an index.
  */
 export function withVersionsKnownAt<T>(
   kernel: Kernel,
@@ -48,7 +48,9 @@ export function withVersionsKnownAt<T>(
   })
 }
 
-/** The versions on record at `us` in this snapshot: a future time may have more of the log by now. */
+/**
+ * The versions on record at `us` in this snapshot: a future time may have more of the log by now.
+ */
 export async function completeVersions(
   db: TenantDb,
   store_id: string,

@@ -23,7 +23,9 @@ import { loadReadableStore, requireCapability } from '../stores/store-settings.t
 
 type Op<K extends keyof typeof memory> = (typeof memory)[K]
 
-/** The ref that a page starts after: from its cursor, or by counting to its offset; null: no page. */
+/**
+ * The ref that a page starts after: from its cursor, or by counting to its offset; null: no page.
+ */
 async function findPageStart(
   db: TenantDb,
   store_id: string,

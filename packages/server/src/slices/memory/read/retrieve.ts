@@ -43,7 +43,7 @@ const CANDIDATES_MAX = 100_000
 /** Ranking stops at a budget filled to this share. */
 const FILLED = 0.9
 const WIDENING = 4
-/** Snapshots read at limitMax, while the store keeps changing as its index catches up. */
+/** Snapshots read at most, while the store keeps changing as its index catches up. */
 const ATTEMPTS_MAX = 16
 
 interface RetrieveOptions {
@@ -128,8 +128,8 @@ type RetrieveAttempt =
   /** The index is not at the log position of the snapshot: it must catch up first. */
   | { readonly reply?: undefined; readonly embedder?: undefined; readonly head_seq: number }
 
-// Store, validity and rows are of one snapshot, and the index is used only at the same log position:
-// no answer shows half of a supersession.
+// Store, validity and rows are of one snapshot, and the index is used only at the same log
+// position: no answer shows half of a supersession.
 async function answerFromSnapshot(
   call: Call<Retrieve>,
   db: TenantDb,
@@ -179,8 +179,8 @@ async function answerFromSnapshot(
 }
 
 /**
- * Ranks as many candidates as the budget is expected to hold, and more while they leave a tenth of it
- * unused. The answer depends on the store and the request alone.
+ * Ranks as many candidates as the budget is expected to hold, and more while they leave a tenth of
+ * it unused. The answer depends on the store and the request alone.
  */
 function rankForBudget(
   index: StoreIndex,

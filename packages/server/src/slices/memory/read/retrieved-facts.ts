@@ -4,7 +4,9 @@ import { findDestruction } from '../../../platform/db/destructions.sql.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { insertRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
 
-/** Refs known to be recorded; with more they are dropped, and recorded again at the next retrieval. */
+/**
+ * Refs known to be recorded; with more they are dropped, and recorded again at the next retrieval.
+ */
 const RECORDED_MAX = 200_000
 /** Refs not recorded yet; with more, as when the database is down, further ones are not counted. */
 const PENDING_MAX = 200_000
@@ -17,8 +19,8 @@ interface StoreId {
 }
 
 /**
- * A retrieval costs one look-up for each ref and no unit of work. A process that is killed loses the
- * refs since the last flush; other processes count a ref once it is recorded.
+ * A retrieval costs one look-up for each ref and no unit of work. A process that is killed loses
+ * the refs since the last flush; other processes count a ref once it is recorded.
  */
 class RetrievedFacts {
   readonly #kernel: Kernel

@@ -1,4 +1,4 @@
-// 'memory.ingestion_stats' and 'memory.stats': memories alike, and memories never retrieved.
+// 'memory.ingestion_stats' and 'memory.stats': near duplicates, and memories never retrieved.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -91,7 +91,7 @@ test('which memories were retrieved is known after a restart', async () => {
   }
 })
 
-test('erasing a memory removes its retrieval record, also one that was still pending', async (t) => {
+test('erasing a memory removes its retrieval record, even a pending one', async (t) => {
   const scene = await openedScene(t)
   const { kernel } = scene.service
   const refs: number[] = []
@@ -255,7 +255,7 @@ test('a retrieval at one process counts at the other once it is recorded', async
   assert.deepEqual([await never(one), await never(two)], [1, 1])
 })
 
-test('two stores are counted at once, others after them, each once for all', async (t) => {
+test('two stores are counted at once, others later, each once for all requests', async (t) => {
   const scene = await openedScene(t)
   const { tenant_id, service } = scene
   const stores: { tenant_id: string; store_id: string; head_seq: number }[] = []
@@ -289,7 +289,7 @@ test('two stores are counted at once, others after them, each once for all', asy
   assert.equal(counting.mock.callCount(), stores.length)
 })
 
-test('whoever asks while a count is behind waits for the same one after it', async (t) => {
+test('requests during an outdated count wait for one common count after it', async (t) => {
   const scene = await openedScene(t)
   const { tenant_id, store_id, service } = scene
   const write = async () =>

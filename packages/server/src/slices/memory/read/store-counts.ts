@@ -1,4 +1,5 @@
-// Counts of a store's current facts that take long: computed from its index, kept while they are valid.
+// Counts of a store's current facts that take long: computed from its index, kept while they are
+// valid.
 
 import { semaphore } from '../../../platform/concurrency.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
@@ -98,8 +99,8 @@ class Counter {
     return done
   }
 
-  // A count that began before a write of this caller may not include it: one more count follows, for
-  // all callers that come meanwhile.
+  // A count that began before a write of this caller may not include it: one more count follows,
+  // for all callers that come meanwhile.
   #countAfter(known: RunningCount, store: CountedStore): Promise<StoreCounts> {
     const { next } = known
     if (next) {

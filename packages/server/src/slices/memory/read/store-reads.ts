@@ -6,7 +6,7 @@ import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
-import { ingestionCountsOf } from '../stores/ingestion.ts'
+import { getIngestionCounts } from '../stores/ingestion.ts'
 import { openDescriptions, showStore } from '../stores/store-description.ts'
 import {
   DEFAULT_STORE,
@@ -87,7 +87,7 @@ export const flush: Handler<Op<'flush'>> = async (call, { params }) => {
 }
 
 function showIngestion({ kernel, tenant_id }: Call, store_id: string) {
-  const { pending, committed, batches } = ingestionCountsOf(kernel, tenant_id, store_id)
+  const { pending, committed, batches } = getIngestionCounts(kernel, tenant_id, store_id)
   return {
     batching_enabled: true as const,
     pending,

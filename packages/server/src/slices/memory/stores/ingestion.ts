@@ -18,7 +18,7 @@ const STORES_MAX = 10_000
 
 const counters = perKernel(() => new Map<string, IngestionCounts>())
 
-export function ingestionCountsOf(
+export function getIngestionCounts(
   kernel: Kernel,
   tenant_id: string,
   store_id: string,
@@ -41,7 +41,7 @@ export async function countPending<T>(
   facts: number,
   commit: () => Promise<T>,
 ): Promise<T> {
-  const counts = ingestionCountsOf(kernel, store.tenant_id, store.store_id)
+  const counts = getIngestionCounts(kernel, store.tenant_id, store.store_id)
   counts.pending += facts
   try {
     return await commit()
@@ -54,7 +54,7 @@ export async function countPending<T>(
 export function countCommitted(kernel: Kernel, tx: Tx, store_id: string, facts: number): void {
   const { tenant_id } = tx
   tx.afterCommit(() => {
-    const counts = ingestionCountsOf(kernel, tenant_id, store_id)
+    const counts = getIngestionCounts(kernel, tenant_id, store_id)
     const { commits } = kernel.db.stats()
     counts.committed += facts
     if (counts.last_commit !== commits) counts.batches += 1

@@ -1,4 +1,4 @@
-// Namespaces read back as they are shown.
+// Namespaces are parsed from the form in which they are shown.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

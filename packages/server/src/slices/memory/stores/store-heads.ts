@@ -9,7 +9,7 @@ import {
   insertStore,
   type StoreRow,
   updateEmbedder,
-  updateHead,
+  updateHeadSeq,
   updateStoreState,
 } from './stores.sql.ts'
 
@@ -31,7 +31,7 @@ const slot: SharedSlot<Heads> = {
   name: 'memory.stores',
   async flush(tx, heads) {
     for (const { store_id, head_seq, saved_seq } of heads.values())
-      if (head_seq !== saved_seq) await updateHead(tx, store_id, head_seq)
+      if (head_seq !== saved_seq) await updateHeadSeq(tx, store_id, head_seq)
   },
 }
 

@@ -49,7 +49,7 @@ const headStatement = statement<{ store_id: string; head_seq: number }>()((k, p)
     .where('store_id', '=', p.store_id),
 )
 
-export const updateHead = (tx: Tx, store_id: string, head_seq: number) =>
+export const updateHeadSeq = (tx: Tx, store_id: string, head_seq: number) =>
   tx.runOf(headStatement, { store_id, head_seq })
 
 export const updateStoreState = (tx: Tx, store_id: string, state: string) =>

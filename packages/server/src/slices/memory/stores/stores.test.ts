@@ -37,7 +37,7 @@ test('a store keeps its name, labels, capabilities and tokenizer', async () => {
   assert.equal(typeof tenant_stats.fact_count, 'number')
 })
 
-test('a store is created from nothing, once for one idempotency key', async () => {
+test('a store is created from an empty body, once for one idempotency key', async () => {
   const key = { 'idempotency-key': 'make-a-store' }
   const first = await scene.api('POST', '/v1/stores', undefined, key)
   const again = await scene.api('POST', '/v1/stores', undefined, key)
@@ -47,7 +47,7 @@ test('a store is created from nothing, once for one idempotency key', async () =
   assert.deepEqual((await scene.api('GET', path)).body, { capabilities: [...CAPABILITIES] })
 })
 
-test('capabilities that are unknown or lack what they imply are refused', async () => {
+test('capabilities that are unknown or lack one they require are refused', async () => {
   const refusals: [unknown, string][] = [
     [['telepathy'], 'validation'],
     [['bi_temporal'], 'rejected'],
@@ -60,7 +60,7 @@ test('capabilities that are unknown or lack what they imply are refused', async 
   }
 })
 
-test('what a store does not offer is refused with the members GMP clients read', async () => {
+test('a capability that a store lacks is refused with the members GMP clients read', async () => {
   const { store_id } = (await scene.api('POST', '/v1/stores', { capabilities: [] })).body
   const base = `/v1/stores/${store_id}`
   const { ref } = (await scene.api('POST', `${base}/write`, { content: 'plain' })).body
@@ -89,7 +89,7 @@ test('what a store does not offer is refused with the members GMP clients read',
   assert.equal(seen.valid_from, seen.written_at)
 })
 
-test('default is empty until its first write makes it, in one unit with that write', async () => {
+test('default is empty until its first write creates it in the same unit of work', async () => {
   const own = await openScene()
   try {
     assert.deepEqual(
@@ -119,7 +119,7 @@ test('default is empty until its first write makes it, in one unit with that wri
   }
 })
 
-test('numbers are those of the store, whatever other tenants write', async () => {
+test('statistics are of the store alone, whatever other tenants write', async () => {
   const { store_id } = (await scene.api('POST', '/v1/stores', {})).body
   const base = `/v1/stores/${store_id}`
   const other = await scene.service.createTenant('other')

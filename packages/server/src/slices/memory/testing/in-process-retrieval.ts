@@ -1,4 +1,4 @@
-// Ranking and packing as retrieval does them, without service and database: for bulk runs.
+// Ranking and packing of a retrieval without service and database: for evaluations.
 
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
 import { StoreIndex } from '../index/store-index.ts'
@@ -17,24 +17,36 @@ export interface PlainRequest {
 }
 
 interface InProcessStore {
-  /** Positions of the packed facts, best first, and the tokens they are said to have. */
+  /** Positions of the packed facts, best first, and their tokens. */
   retrieve(request: PlainRequest): { packed: number[]; tokens_used: number }
 }
 
-/** A store of these facts, ranked by words alone. */
+/** A store of these facts, ranked by terms alone. */
 export async function openInProcess(facts: readonly PlainFact[]): Promise<InProcessStore> {
   const tokenizer = await loadTokenizer('o200k_base')
   const index = new StoreIndex(new Uint8Array(32))
   for (const [ref, { content, metadata }] of facts.entries())
     index.put({
-      ...{ ref, content, metadata, namespace: null, vector: null },
-      ...{ valid_from_us: 0, valid_until_us: null, token_count: tokenizer.count(content) },
+      ref,
+      content,
+      metadata,
+      namespace: null,
+      vector: null,
+      valid_from_us: 0,
+      valid_until_us: null,
+      token_count: tokenizer.count(content),
     })
   return {
     retrieve({ query, budget_tokens, top_k, min_score }) {
       const ranked = index.search({
-        ...{ query, min_score, limit: top_k ?? facts.length, vector: null, namespace: null },
-        ...{ at_us: 1, filter: null, visible: null },
+        query,
+        min_score,
+        limit: top_k ?? facts.length,
+        vector: null,
+        namespace: null,
+        at_us: 1,
+        filter: null,
+        visible: null,
       })
       const { packed } = packWithinBudget(ranked, budget_tokens)
       return {

@@ -1,15 +1,15 @@
-// The raw parts of a ranking, fact by fact: for experiments on how to put them together.
+// The raw parts of a ranking, fact by fact: for experiments on how to combine them.
 
 import { createStaticEmbedder } from '../../../platform/embed/static-embedder.ts'
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
 import { analyse, analyseQuery } from '../index/analysis.ts'
+import { SCORE_UNIT, scoreTerms, takeScratch } from '../index/lexical-scores.ts'
 import { Partition } from '../index/partition.ts'
-import { SCORE_UNIT, scoreTerms, takeScratch } from '../index/word-scores.ts'
 import type { PlainFact } from './in-process-retrieval.ts'
 
 /** By position in the list of facts. */
 export interface RawScores {
-  /** BM25 of own words plus what neighbours lend. */
+  /** BM25 of own terms plus the shares of neighbours. */
   readonly words: Float64Array
   /** Cosine of the bundled model's vectors. */
   readonly likeness: Float64Array
@@ -35,8 +35,14 @@ export async function openScores(facts: readonly PlainFact[]): Promise<ScoredFac
   const tokens = facts.map(({ content }) => tokenizer.count(content))
   for (const [ref, { content, metadata }] of facts.entries())
     partition.put({
-      ...{ ref, content, metadata, namespace: null, vector: null },
-      ...{ valid_from_us: 0, valid_until_us: null, token_count: tokens[ref] ?? 0 },
+      ref,
+      content,
+      metadata,
+      namespace: null,
+      vector: null,
+      valid_from_us: 0,
+      valid_until_us: null,
+      token_count: tokens[ref] ?? 0,
     })
   partition.analysePending()
   const vectors = await embedder.embed(facts.map(({ content }) => content))

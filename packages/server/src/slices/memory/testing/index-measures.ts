@@ -1,4 +1,4 @@
-// What a store's index costs, measured inside the service's process: for the bench.
+// Time and memory of a store's index, measured inside the service's process: for the benchmarks.
 
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { embedQuery } from '../facts/embeddings.ts'
@@ -12,32 +12,36 @@ import { findStore } from '../stores/stores.sql.ts'
 const TENANT = 'local'
 const PAGE = 500
 const CANDIDATES = 64
-/** Each search is run this often and the quickest counts: the rest is what else the machine did. */
+/** Each search is run this often and the fastest counts: the others measure the machine's load. */
 const REPEATS = 3
 
-export interface Memory {
+export interface MemoryUse {
   readonly rss: number
   /** Of the heap and of arrays outside it. */
   readonly held: number
-  /** What the index says of itself. */
+  /** The index's own estimate. */
   readonly estimate: number
 }
 
-export interface Parts {
+export interface BuildCosts {
   readonly read_us: number
   readonly open_us: number
   readonly analyse_us: number
   readonly insert_us: number
 }
 
-export interface Times {
+export interface SearchTimes {
   readonly kind: string
   readonly p50_ms: number
   readonly p99_ms: number
 }
 
 /** Microseconds of processor time a fact of each part of a build, measured apart. */
-export async function buildParts(kernel: Kernel, store_id: string, count: number): Promise<Parts> {
+export async function measureBuildCosts(
+  kernel: Kernel,
+  store_id: string,
+  count: number,
+): Promise<BuildCosts> {
   const index = new StoreIndex(new Uint8Array(32).fill(1))
   const spent = { read: 0, open: 0, analyse: 0, put: 0 }
   let facts = 0
@@ -74,13 +78,13 @@ function spentMs(): number {
   return (user + system) / 1_000
 }
 
-export interface Build {
+export interface BuildTime {
   readonly build_ms: number
   readonly build_cpu_ms: number
 }
 
 /** Brings the index up to the store's head. */
-export async function buildIndex(kernel: Kernel, store_id: string): Promise<Build> {
+export async function buildIndex(kernel: Kernel, store_id: string): Promise<BuildTime> {
   const [startedAt, spentBefore] = [performance.now(), spentMs()]
   for (;;) {
     try {
@@ -103,28 +107,28 @@ async function rowOf(kernel: Kernel, store_id: string) {
   return row
 }
 
-export function heldMemory(kernel: Kernel, store_id: string): Memory {
-  // Twice: what a finaliser lets go of is collected by the second.
+export function measureMemory(kernel: Kernel, store_id: string): MemoryUse {
+  // Twice: the second run collects what finalisers have released.
   for (let round = 0; round < 2; round += 1) globalThis.gc?.()
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
   const estimate = storeIndexes(kernel).describe(TENANT, store_id).bytes
   return { rss, held: heapUsed + arrayBuffers, estimate }
 }
 
-export interface Searched {
+export interface SearchWorkload {
   readonly kind: string
   readonly queries: readonly string[]
-  /** How far back the time lies that is asked for. */
+  /** How long before now the search is as of. */
   readonly back_us?: number
   readonly filter?: Readonly<Record<string, unknown>>
 }
 
 /** Searching alone, without reading rows; queries are embedded before. */
-export async function searchTimes(
+export async function measureSearches(
   kernel: Kernel,
   store_id: string,
-  { kind, queries, back_us = 0, filter }: Searched,
-): Promise<Times> {
+  { kind, queries, back_us = 0, filter }: SearchWorkload,
+): Promise<SearchTimes> {
   const { head_seq, embedder } = await rowOf(kernel, store_id)
   const index = await storeIndexes(kernel).loadCurrent(TENANT, store_id, head_seq)
   const at_us = kernel.clock.now() - back_us

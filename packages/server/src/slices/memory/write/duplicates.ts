@@ -3,7 +3,7 @@
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
-import { findStates, LIVE } from '../facts/facts.sql.ts'
+import { findFactStates, LIVE } from '../facts/facts.sql.ts'
 import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { findStore } from '../stores/stores.sql.ts'
@@ -32,8 +32,8 @@ export async function findDuplicates(
 }
 
 /**
- * Adds duplicates within a batch to those `found` in the store: the first fact of the batch that has
- * the content in the same namespace and is current from the write on.
+ * Adds duplicates within a batch to those `found` in the store: the first fact of the batch that
+ * has the content in the same namespace and is current from the write on.
  */
 export function findDuplicatesInBatch(
   facts: readonly Pick<PreparedFact, 'ref' | 'content_hash'>[],
@@ -57,7 +57,7 @@ async function removeHidden(
 ): Promise<(number | null)[]> {
   const refs = found.filter((ref) => ref !== null)
   if (refs.length === 0) return [...found]
-  const rows = await kernel.db.read(tenant_id, (db) => findStates(db, refs))
+  const rows = await kernel.db.read(tenant_id, (db) => findFactStates(db, refs))
   const live = new Set(rows.flatMap(({ ref, state }) => (state === LIVE ? [ref] : [])))
   return found.map((ref) => (ref !== null && live.has(ref) ? ref : null))
 }

@@ -1,5 +1,5 @@
 // 'memory.create_store', 'memory.write', 'memory.retrieve', 'memory.stats': a store's embedder, and
-// what happens where it fails or is not there.
+// what happens when it fails or is not configured.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -122,7 +122,7 @@ test('new stores, and the store default, use the default embedder', async () => 
   )
 })
 
-test('a failing embedder fails no write and no retrieval, and its vectors are made later', async () => {
+test('a failing embedder fails no write and no read; its vectors are made later', async () => {
   await withRemote(async (scene, service) => {
     const store_id = await newStore(scene, 'http')
     service.behave((_, response) => reply(response, 500, {}))

@@ -1,4 +1,5 @@
-// What erasure needs of memory: marks, tombstones, removal from this process, and a check of absence.
+// What erasure needs of memory: marks, tombstones, removal from this process, and a check of
+// absence.
 
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -9,7 +10,7 @@ import {
   ERASING,
   findFact,
   findFactHeads,
-  findStates,
+  findFactStates,
   findTombstones,
   insertTombstone,
   LIVE,
@@ -33,7 +34,7 @@ export async function loadFactStates(
   refs: readonly number[],
 ): Promise<Map<number, FactState>> {
   const states = new Map<number, FactState>()
-  for (const { ref, state } of await findStates(db, refs))
+  for (const { ref, state } of await findFactStates(db, refs))
     states.set(ref, state === ERASING ? 'erasing' : 'live')
   // A ref has a row or a tombstone, never both.
   const others = refs.filter((ref) => !states.has(ref))

@@ -1,4 +1,4 @@
-// 'memory.write', 'memory.write_batch', 'memory.supersede': a number that is erased as a label of
+// 'memory.write', 'memory.write_batch', 'memory.supersede': a ref that is erased as a label of
 // decisions while a memory is being prepared under it.
 
 import assert from 'node:assert/strict'

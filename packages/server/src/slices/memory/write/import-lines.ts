@@ -1,5 +1,5 @@
-// Parses an import: NDJSON lines of a byte stream, and their version chains. The first line that cannot
-// be imported is named in the refusal.
+// Parses an import: NDJSON lines of a byte stream, and their version chains. The first line that
+// cannot be imported is named in the refusal.
 
 import { ExportHeader, IMPORT_LINES_MAX, ImportLine, limits } from '@custos/contract'
 import { Compile } from 'typebox/compile'
@@ -25,7 +25,7 @@ const line = Compile(ImportLine)
 const header = Compile(ExportHeader)
 
 /** The refusal `import_refused` with the number of the line that cannot be imported. */
-export const importRefused = (number: number, why: string): Refusal =>
+export const importLineRefusal = (number: number, why: string): Refusal =>
   new Refusal('import_refused', `line ${number}: ${why}`, { members: { line: number } })
 
 /** The facts of the stream, in the order of its lines; skips empty lines and a header. */
@@ -37,7 +37,7 @@ export async function* readImport(
   for await (const text of splitLines(body)) {
     number += 1
     if (number > IMPORT_LINES_MAX)
-      throw importRefused(number, `an import has ${IMPORT_LINES_MAX} lines at most`)
+      throw importLineRefusal(number, `an import has ${IMPORT_LINES_MAX} lines at most`)
     if (text.trim() === '') continue
     const value = parseLine(text, number)
     if (number === 1 && header.Check(value)) continue
@@ -48,9 +48,9 @@ export async function* readImport(
 function parseLine(text: string, number: number): unknown {
   const value = parse(text, number)
   const problem = findJsonProblem(value)
-  if (problem !== null) throw importRefused(number, problem)
+  if (problem !== null) throw importLineRefusal(number, problem)
   if (typeof value === 'object' && value !== null && 'signing_key' in value)
-    throw importRefused(number, 'private keys are never accepted in a request')
+    throw importLineRefusal(number, 'private keys are never accepted in a request')
   return value
 }
 
@@ -58,7 +58,7 @@ function parse(text: string, number: number): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw importRefused(number, 'not valid JSON')
+    throw importLineRefusal(number, 'not valid JSON')
   }
 }
 
@@ -69,7 +69,10 @@ function toFact(
 ): ImportedFact {
   if (!line.Check(value)) {
     const [error] = line.Errors(value)
-    throw importRefused(at.number, `${error?.instancePath || 'the line'} ${error?.message ?? ''}`)
+    throw importLineRefusal(
+      at.number,
+      `${error?.instancePath || 'the line'} ${error?.message ?? ''}`,
+    )
   }
   const written_at = value.source?.original_written_at ?? value.written_at
   const original = parseOptionalTime(written_at)
@@ -95,16 +98,16 @@ function toFact(
     }
   } catch (error) {
     if (error instanceof Refusal && error.code !== 'import_refused')
-      throw importRefused(at.number, explainRefusal(error))
+      throw importLineRefusal(at.number, explainRefusal(error))
     throw error
   }
 }
 
 function interval(number: number, valid_from_us: number | null, valid_until_us: number | null) {
   if (valid_until_us !== null && valid_from_us === null)
-    throw importRefused(number, 'valid_until needs valid_from or written_at')
+    throw importLineRefusal(number, 'valid_until needs valid_from or written_at')
   if (valid_until_us !== null && valid_until_us <= (valid_from_us ?? 0))
-    throw importRefused(number, 'valid_until must come after valid_from')
+    throw importLineRefusal(number, 'valid_until must come after valid_from')
   return { valid_from_us, valid_until_us }
 }
 
@@ -154,19 +157,19 @@ function decode(pieces: readonly Uint8Array[], number: number): string {
   try {
     return utf8.decode(Buffer.concat(pieces))
   } catch {
-    throw importRefused(number, 'not UTF-8')
+    throw importLineRefusal(number, 'not UTF-8')
   }
 }
 
 function assertBounded(bytes: number, number: number): void {
   if (bytes > limits.import_line_bytes)
-    throw importRefused(number, `a line has ${limits.import_line_bytes} bytes at most`)
+    throw importLineRefusal(number, `a line has ${limits.import_line_bytes} bytes at most`)
 }
 
 /**
- * Why a JSON value would not survive sealing, signing and showing unchanged: U+0000, lone surrogates,
- * integers beyond 2^53-1, numbers out of range, keys that reach a prototype, deep nesting; the same
- * rules as for request bodies. Null: it survives.
+ * Why a JSON value would not survive sealing, signing and showing unchanged: U+0000, lone
+ * surrogates, integers beyond 2^53-1, numbers out of range, keys that reach a prototype, deep
+ * nesting; the same rules as for request bodies. Null: it survives.
  */
 function findJsonProblem(value: unknown, levels: number = limits.json_depth): string | null {
   if (typeof value === 'string') return findTextProblem(value)
@@ -204,8 +207,8 @@ interface LinkedVersion {
 }
 
 /**
- * Checks the version chains line by line: each version has at most one successor and one predecessor,
- * in its own namespace, and a successor begins later, so that no chain is a ring.
+ * Checks the version chains line by line: each version has at most one successor and one
+ * predecessor, in its own namespace, and a successor begins later, so that no chain is a ring.
  */
 export class ImportLinks {
   readonly #versions = new Map<number, LinkedVersion>()

@@ -1,4 +1,4 @@
-// 'memory.import': refs, times and chains arrive as they were, or nothing does.
+// 'memory.import': refs, times and chains are imported unchanged, or nothing is imported.
 
 import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
@@ -32,7 +32,7 @@ const ndjson = (lines: readonly unknown[]): string =>
 const audit = async (store_id: string): Promise<Memory[]> =>
   (await scene.api('GET', `/v1/stores/${store_id}/audit`)).body.memories
 
-test('an export imported into another tenant keeps refs, times, chains and namespaces', async () => {
+test('an export imported by another tenant keeps refs, times, chains and namespaces', async () => {
   const from = await freshStore()
   const write = async (content: string, options: object = {}) =>
     (await scene.api('POST', `/v1/stores/${from}/write`, { content, options })).body.ref
@@ -327,7 +327,7 @@ async function blocksFor(scene: Scene, refs: readonly number[]): Promise<number[
   }
 }
 
-test('an import with refs far apart makes secrets for them, not for the refs in between', async () => {
+test('an import with refs far apart makes secrets for them, not for refs in between', async () => {
   const scene = await openScene()
   try {
     const first = (await scene.write('takes the first block')) + 10_000

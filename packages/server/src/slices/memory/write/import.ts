@@ -20,7 +20,7 @@ import {
   retryOnStoreConflict,
   type WriteTarget,
 } from '../stores/write-target.ts'
-import { type ImportedFact, ImportLinks, importRefused, readImport } from './import-lines.ts'
+import { type ImportedFact, ImportLinks, importLineRefusal, readImport } from './import-lines.ts'
 import { insertFacts } from './insert-facts.ts'
 
 type Import = typeof memory.import
@@ -79,7 +79,7 @@ async function importLines(context: ImportContext, body: AsyncIterable<Uint8Arra
   let streaming = false
   for await (const fact of readImport(call.tenant_id, body)) {
     const problem = notOffered(target.settings, fact) ?? links.add(fact)
-    if (problem !== null) throw importRefused(fact.line, problem)
+    if (problem !== null) throw importLineRefusal(fact.line, problem)
     pending.push(fact)
     bytes += fact.bytes
     streaming ||= bytes > limits.body_bytes
@@ -145,7 +145,7 @@ async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact
   const erased = await call.read((db) => findTombstones(db, refs))
   const gone = new Set(erased.map(({ ref }) => ref))
   const bad = facts.find(({ ref }) => ref !== null && gone.has(ref))
-  if (bad) throw importRefused(bad.line, 'this memory has been erased and is not taken back')
+  if (bad) throw importLineRefusal(bad.line, 'this memory has been erased and is not taken back')
 }
 
 type ChunkNote = ((tx: Tx, reached: ImportProgress) => Promise<void>) | null

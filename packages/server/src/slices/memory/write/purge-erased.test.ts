@@ -1,4 +1,4 @@
-// A process that nobody asks for anything drops what another process erases.
+// An idle process removes from its memory what another process erases.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { loadContents } from '../facts/opened-fact.ts'
 import { openedFactCache } from '../facts/opened-fact-cache.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 
-test('an idle process soon has nothing in memory of a fact or store that another has erased', async () => {
+test('an idle process soon drops a fact or store that another process has erased', async () => {
   const database = await createDatabase()
   const { postgres, master_key } = sharedConfig(database.url)
   const eraser = await openScene({ config: { postgres, master_key } })

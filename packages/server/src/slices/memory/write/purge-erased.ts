@@ -35,8 +35,8 @@ const purgePositions = perKernel(() => new Map<string, PurgePosition>())
 const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${store_id}`
 
 /**
- * Checks every store that this process has facts of. For processes that share a database: reads never
- * show an erased fact, as they check their snapshot; the purge clears the memory.
+ * Checks every store that this process has facts of. For processes that share a database: reads
+ * never show an erased fact, as they check their snapshot; the purge clears the memory.
  */
 export async function purgeErased(kernel: Kernel): Promise<void> {
   await dropDestroyed(kernel)

@@ -97,8 +97,8 @@ async function resealFacts(
 }
 
 /**
- * Stores the facts that are live and unchanged since they were opened; facts that are erased or being
- * erased are left alone. Null: the store has another embedder by now.
+ * Stores the facts that are live and unchanged since they were opened; facts that are erased or
+ * being erased are left alone. Null: the store has another embedder by now.
  */
 function storeResealed(
   kernel: Kernel,

@@ -1,5 +1,5 @@
-// 'memory.reembed': vectors made anew by a job, with progress, beside writes and erasures, and over
-// a crash; every index agrees on the outcome.
+// 'memory.reembed': a job replaces vectors, with progress, during writes and erasures and across a
+// crash; every index agrees on the result.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -132,7 +132,7 @@ test('memory.reembed gives every memory a vector by another embedder, with progr
   })
 })
 
-test('memory.reembed requested twice is one job, and a third time has nothing to do', async () => {
+test('memory.reembed requested twice is one job, and has nothing to do afterwards', async () => {
   await withScene(async (scene, service) => {
     await fill(scene, 40)
     let release = () => {}

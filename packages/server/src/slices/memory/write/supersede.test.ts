@@ -1,4 +1,5 @@
-// 'memory.supersede': one open head, one winner, history kept; and chains closed again by erasure.
+// 'memory.supersede': one open head, one winner, a complete history; and chains repaired by
+// erasure.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -67,7 +68,7 @@ test('without valid_from the successor begins when it is written', async () => {
   assert.equal(body.status, 'stored')
 })
 
-test('of many who supersede one head one wins, and the others learn the head', async () => {
+test('of many requests that supersede one head one wins; the others get the head', async () => {
   const a = await scene.write('contested')
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, i) => supersede(a, `contender ${i}`)),

@@ -29,7 +29,9 @@ import {
   type WriteResult,
 } from './write.ts'
 
-/** Links followed to name the head of a chain: the unit of work blocks every other write meanwhile. */
+/**
+ * Links followed to name the head of a chain: the unit of work blocks every other write meanwhile.
+ */
 const LINKS_MAX = 10_000
 
 interface SupersedeReplayIds extends WriteReplayIds {

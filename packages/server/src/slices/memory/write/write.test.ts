@@ -1,4 +1,4 @@
-// 'memory.write' and 'memory.write_batch': what is answered is stored, signed and found again.
+// 'memory.write' and 'memory.write_batch': what was acknowledged is stored, signed and found.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

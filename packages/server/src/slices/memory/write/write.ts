@@ -174,7 +174,9 @@ export interface WriteReplayIds extends ReplayIds {
   readonly token_count: number
 }
 
-/** The reply of a unit of work, or what a replay is rendered from: opening seals needs the keyring. */
+/**
+ * The reply of a unit of work, or what a replay is rendered from: opening seals needs the keyring.
+ */
 export type WriteResult<T, I> = { readonly reply: T } | { readonly replay: I }
 
 export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteReply => ({

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isVerified } from './article.ts'
-import { FRAMEWORKS, shownRows } from './catalogue.ts'
+import { catalogueRows, FRAMEWORKS } from './catalogue.ts'
 
 const rows = Object.values(FRAMEWORKS).flatMap(({ articles }) => articles)
 
@@ -25,7 +25,7 @@ test('what nothing on the log speaks to is left to people, and the rest is not',
 })
 
 test('dates are days, or months where the day is not known, and sources are addresses', () => {
-  for (const shown of Object.values(FRAMEWORKS).flatMap(shownRows)) {
+  for (const shown of Object.values(FRAMEWORKS).flatMap(catalogueRows)) {
     assert.match(shown.in_force_from ?? '2000-01-01', /^\d{4}-\d{2}(-\d{2})?$/, shown.key)
     for (const { url } of [shown.source, ...shown.sources]) assert.equal(new URL(url).href, url)
   }

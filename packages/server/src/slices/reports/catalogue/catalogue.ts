@@ -30,7 +30,7 @@ export const FULL_AUDIT = {
 } as const
 
 /** A framework's rows as they are shown. */
-export const shownRows = ({ articles }: Framework) =>
+export const catalogueRows = ({ articles }: Framework) =>
   articles.map((article) => ({
     key: article.key,
     framework: article.framework,

@@ -1,0 +1,139 @@
+// What is served without a credential: the explorer, and the pages that problems link to (/errors,
+// one per refusal code).
+
+import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { type Remedy, refusals, remedies } from '@custos/contract'
+
+const INDEX = '/errors'
+
+/** Path of the page of a code: the `type` of a problem (RFC 9457, 3.1.1). */
+export const errorPath = (code: string): string => `${INDEX}/${code}`
+
+interface Explained extends Remedy {
+  readonly code: string
+  readonly status: number
+  readonly title: string
+}
+
+/** HTML without scripts or styles, generated from the contract. */
+export function errorPages(): Asset[] {
+  const texts = new Map(Object.entries(remedies))
+  const explained = Object.entries(refusals).flatMap(([code, refusal]): Explained[] => {
+    const remedy = texts.get(code)
+    return remedy ? [{ code, ...refusal, ...remedy }] : []
+  })
+  const pages = explained.map((one) => asset(errorPath(one.code), pageOf(one)))
+  return [asset(INDEX, indexOf(explained)), ...pages]
+}
+
+const asset = (path: string, html: string): Asset => ({
+  path,
+  type: 'text/html; charset=utf-8',
+  content: Buffer.from(html),
+})
+
+function pageOf({ code, status, title, when, advice }: Explained): string {
+  return documentOf(code, [
+    `<h1><code>${code}</code></h1>`,
+    `<p><strong>${status}</strong> ${toHtml(title)}.</p>`,
+    `<h2>When</h2><p>${toHtml(when)}</p>`,
+    `<h2>What to do</h2><p>${toHtml(advice)}</p>`,
+    `<p><a href="${INDEX}">All refusals</a></p>`,
+  ])
+}
+
+function indexOf(explained: readonly Explained[]): string {
+  const rows = explained.map(({ code, status, title }) => {
+    const link = `<a href="${errorPath(code)}"><code>${code}</code></a>`
+    return `<tr><td>${link}</td><td>${status}</td><td>${toHtml(title)}</td></tr>`
+  })
+  return documentOf('Refusals', [
+    '<h1>Refusals</h1>',
+    '<p>The values of <code>error</code> in replies of 400 and above. The codes are stable;',
+    'texts may change.</p>',
+    '<table>',
+    '<thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead>',
+    `<tbody>${rows.join('\n')}</tbody>`,
+    '</table>',
+  ])
+}
+
+function documentOf(title: string, body: readonly string[]): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    `<title>${title} · Custos</title>`,
+    '<link rel="icon" href="data:,">',
+    '</head>',
+    '<body>',
+    ...body,
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
+/** A text of the contract as HTML; backticks mark code. */
+const toHtml = (text: string): string =>
+  text
+    .replaceAll(/[&<>]/g, (character) => ENTITIES[character] ?? character)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+
+export interface Asset {
+  readonly path: string
+  readonly type: string
+  readonly content: Buffer
+}
+
+/** The files of the explorer, served without a credential. */
+export const PUBLIC_PATHS = {
+  openapi: '/openapi.json',
+  docs: '/docs',
+  script: '/docs/explorer.js',
+  style: '/docs/explorer.css',
+} as const
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const FILES = [
+  { path: PUBLIC_PATHS.docs, file: 'index.html', type: 'text/html; charset=utf-8' },
+  { path: PUBLIC_PATHS.script, file: 'explorer.js', type: 'text/javascript; charset=utf-8' },
+  { path: PUBLIC_PATHS.style, file: 'explorer.css', type: 'text/css; charset=utf-8' },
+] as const
+
+export const loadExplorer = (): Promise<Asset[]> =>
+  Promise.all(
+    FILES.map(async ({ path, file, type }) => ({
+      path,
+      type,
+      content: await readFile(new URL(`./docs/${file}`, import.meta.url)),
+    })),
+  )
+
+export function sendAsset(raw: ServerResponse, { type, content }: Asset): void {
+  raw.writeHead(200, {
+    'content-type': type,
+    'content-length': content.length,
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-cache',
+  })
+  raw.end(content)
+}

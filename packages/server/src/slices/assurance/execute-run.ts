@@ -1,0 +1,224 @@
+// Carries a run out: looks at the data, compares with the baseline, writes down what was found.
+
+import {
+  ASSURANCE_CHECKS,
+  type AssuranceCheck,
+  type AssuranceStatus,
+  type CheckResult,
+  type DriftEvent,
+  limits,
+} from '@custos/contract'
+import { canonicalize, type Json } from '@custos/proof'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { recordAudit, type SignedAudit } from '../compliance/index.ts'
+import { appendCrumb, nextSeq, sha256 } from '../gcrumbs/index.ts'
+import {
+  findBaseline,
+  findRun,
+  insertBaseline,
+  pruneBaselines,
+  pruneRuns,
+  type RunRow,
+  updateRunning,
+} from './assurance.sql.ts'
+import { auditTenant } from './audit-tenant.ts'
+import { leaseUntil } from './begin-run.ts'
+import { checksOf, decideStatus, notChecked } from './checks.ts'
+import { namesOf } from './show.ts'
+import { driftBetween, type Snapshot, snapshotOf } from './snapshot.ts'
+import { type CheckReport, CheckStopped, checkerOf, type DataCheck } from './tenant-checker.ts'
+
+const ID_BYTES = 12
+/** A lease is extended so many times before it could run out. */
+const EXTENSIONS = 3
+
+interface Outcome {
+  readonly status: AssuranceStatus
+  readonly results: Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
+  readonly drift: readonly DriftEvent[]
+  readonly baseline_id: string | null
+  /** What a baseline would keep; null: nothing was looked at. */
+  readonly snapshot: Snapshot | null
+  readonly audit: SignedAudit | null
+}
+
+/** One run after another in a process: each may read all of a tenant's data. */
+const turns = perKernel((): { last: Promise<unknown> } => ({ last: Promise.resolve() }))
+
+/** Returns the row as it is afterwards; what goes wrong is written down as a failed run. */
+export function executeRun(kernel: Kernel, tenant_id: string, run: RunRow): Promise<RunRow> {
+  const letGo = keepLease(kernel, tenant_id, run.run_id)
+  const turn = turns(kernel)
+  const done = turn.last.then(() => lookAndSettle(kernel, tenant_id, run)).finally(letGo)
+  turn.last = done.catch(() => undefined)
+  return done
+}
+
+/** All that is under way has been written down. */
+export const awaitRuns = async (kernel: Kernel): Promise<void> => {
+  await turns(kernel).last
+}
+
+function keepLease(kernel: Kernel, tenant_id: string, run_id: string): () => void {
+  const extend = () =>
+    kernel.db.transact(tenant_id, (tx) =>
+      updateRunning(tx, run_id, { lease_until_us: leaseUntil(kernel) }),
+    )
+  const timer = setInterval(() => {
+    // One that fails is the next one's to make up for.
+    extend().catch(() => kernel.logger.warn('assurance.lease_not_extended', {}))
+  }, kernel.settings.lease_ms / EXTENSIONS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+async function lookAndSettle(kernel: Kernel, tenant_id: string, run: RunRow): Promise<RunRow> {
+  await kernel.step('assurance:begun')
+  let outcome: Outcome
+  try {
+    outcome = await look(kernel, tenant_id, run)
+  } catch (error) {
+    const stopped = error instanceof CheckStopped
+    const name = error instanceof Error ? error.name : 'unknown'
+    if (!stopped) kernel.logger.error('assurance.run_failed', { run_id: run.run_id, reason: name })
+    return giveUp(kernel, tenant_id, run.run_id, stopped ? 'stopped' : name)
+  }
+  await kernel.step('assurance:looked')
+  try {
+    return await settle(kernel, tenant_id, run, { outcome, not_logged: null })
+  } catch (error) {
+    // A log that does not hold may take no entry either, whatever was asked for: what was found
+    // is kept all the same, and that it is not on the log is a failure.
+    const not_logged = error instanceof Error ? error.name : 'unknown'
+    const reason = { run_id: run.run_id, reason: not_logged }
+    kernel.logger.error('assurance.run_not_logged', reason)
+    const failed: Outcome = { ...outcome, status: 'fail' }
+    return settle(kernel, tenant_id, run, { outcome: failed, not_logged })
+  }
+}
+
+async function look(kernel: Kernel, tenant_id: string, run: RunRow): Promise<Outcome> {
+  const checks = checksOf(namesOf(run))
+  const kept = await kernel.db.read(tenant_id, findBaseline)
+  // Written by settle.
+  const baseline: Snapshot | null = kept ? JSON.parse(kept.snapshot) : null
+  const data = checks.filter((check): check is DataCheck => check !== 'conformance')
+  const looked: CheckReport | null =
+    data.length === 0
+      ? null
+      : await checkerOf(kernel).look({
+          tenant_id,
+          checks: data,
+          seed: run.seed,
+          baseline_size: baseline?.log.tree_size ?? null,
+        })
+  const audited = checks.includes('conformance') ? await auditTenant(kernel, tenant_id, run) : null
+  const results: Partial<Record<AssuranceCheck, CheckResult>> = {
+    ...Object.fromEntries(data.map((check) => [check, notChecked('it was not looked at')])),
+    ...looked?.results,
+    ...(audited ? { conformance: audited.result } : {}),
+  }
+  const snapshot = looked && snapshotOf(kernel, looked, results)
+  const drift =
+    baseline && snapshot ? driftBetween(baseline, snapshot, looked?.baseline_root ?? null) : []
+  return {
+    status: decideStatus(results, drift),
+    results,
+    drift,
+    baseline_id: snapshot && kept ? kept.baseline_id : null,
+    snapshot,
+    audit: audited?.audit ?? null,
+  }
+}
+
+/** SHA-256 of the canonical form of a text of JSON, lower hex. */
+function digestOf(text: string): string {
+  const value: Json = JSON.parse(text)
+  return Buffer.from(sha256(Buffer.from(canonicalize(value)))).toString('hex')
+}
+
+function settle(
+  kernel: Kernel,
+  tenant_id: string,
+  run: RunRow,
+  { outcome, not_logged }: { outcome: Outcome; not_logged: string | null },
+): Promise<RunRow> {
+  const logged = not_logged === null
+  const { run_id } = run
+  const { status, results, drift, baseline_id } = outcome
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const written = await updateRunning(tx, run_id, {
+      status,
+      results: JSON.stringify(results),
+      drift: JSON.stringify(drift),
+      drift_count: drift.length,
+      baseline_id,
+      error: not_logged,
+      scratch: null,
+      completed_us: tx.now(),
+      log_seq: logged ? await nextSeq(tx) : null,
+    })
+    // Given up meanwhile, by a process that took this one for dead.
+    if (written === 1) {
+      if (logged) await log(tx, run, outcome)
+      if (logged && outcome.audit) await recordAudit(tx, run_id, outcome.audit)
+      if (run.begun_by === 'baseline' && status !== 'fail')
+        await keepBaseline(kernel, tx, { run_id, snapshot: outcome.snapshot })
+      await pruneRuns(tx, limits.assurance_runs_kept)
+    }
+    return (await findRun(tx, run_id)) ?? run
+  })
+}
+
+async function log(tx: Tx, run: RunRow, outcome: Outcome): Promise<void> {
+  const { status, results, drift, baseline_id } = outcome
+  await appendCrumb(tx, {
+    event_type: 'assurance.completed',
+    subject: run.run_id,
+    payload: {
+      trigger: run.begun_by,
+      status,
+      checks: ASSURANCE_CHECKS.flatMap((check) => {
+        const found = results[check]
+        return found ? [{ check, status: found.status }] : []
+      }),
+      drift_events: drift.length,
+      results_digest: digestOf(JSON.stringify(results)),
+      baseline_id,
+    },
+  })
+}
+
+async function keepBaseline(
+  kernel: Kernel,
+  tx: Tx,
+  { run_id, snapshot }: { run_id: string; snapshot: Snapshot | null },
+): Promise<void> {
+  if (snapshot === null) return
+  const baseline_id = kernel.ids.hex(ID_BYTES)
+  const captured_us = tx.now()
+  const text = JSON.stringify(snapshot)
+  await insertBaseline(tx, { baseline_id, run_id, captured_us, snapshot: text })
+  await pruneBaselines(tx, limits.assurance_baselines_kept)
+  await appendCrumb(tx, {
+    event_type: 'assurance.baseline_captured',
+    subject: baseline_id,
+    payload: { run_id, snapshot_digest: digestOf(text) },
+  })
+}
+
+/** A run that ends without having looked: it failed, and says why. */
+export function giveUp(
+  kernel: Kernel,
+  tenant_id: string,
+  run_id: string,
+  error: string,
+): Promise<RunRow> {
+  return kernel.db.transact(tenant_id, async (tx) => {
+    await updateRunning(tx, run_id, { status: 'fail', error, completed_us: tx.now() })
+    const row = await findRun(tx, run_id)
+    if (!row) throw new Error('a run that was begun is not there')
+    return row
+  })
+}

@@ -1,0 +1,82 @@
+// What looks at a tenant's data: handed in by the composition root, with the consistency check.
+
+import type { AssuranceCheck, CheckResult } from '@custos/contract'
+import type { JsonObject } from '@custos/proof'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import type { AuditMeasure } from '../compliance/index.ts'
+
+/** Checks of the data itself. */
+export type DataCheck = Exclude<AssuranceCheck, 'conformance'>
+
+export interface CheckTask {
+  readonly tenant_id: string
+  readonly checks: readonly DataCheck[]
+  /** Chooses the samples. */
+  readonly seed: string
+  /** Entries of the log at the baseline, to tell whether the log still begins so. */
+  readonly baseline_size: number | null
+}
+
+/** Counts and digests of a tenant at one moment; nothing a tenant stored. */
+export interface TenantObservation {
+  readonly log: {
+    readonly tree_size: number
+    readonly root_hash: string | null
+    readonly generation: number
+  }
+  readonly counts: Readonly<Record<CountName, number>>
+  readonly policies: { readonly policy_set: number; readonly digest: string }
+  readonly keys: { readonly digest: string; readonly key_ids: readonly string[] }
+}
+
+export type CountName =
+  | 'stores'
+  | 'facts'
+  | 'tombstones'
+  | 'decisions'
+  | 'certificates'
+  | 'policies_in_force'
+
+export interface CheckReport {
+  readonly results: Partial<Record<DataCheck, CheckResult>>
+  readonly observed: TenantObservation
+  /** Root of the first `baseline_size` entries; null: there are not so many. */
+  readonly baseline_root: string | null
+}
+
+export interface AuditTask {
+  readonly api_key: string
+  readonly seed: string
+  /** Told before anything is written to it. */
+  onStore(store_id: string): void
+}
+
+export interface AuditResult {
+  /** As the suite answers it. */
+  readonly result: JsonObject
+  readonly measured: AuditMeasure
+}
+
+export interface TenantChecker {
+  /** In a thread of its own; nothing is written. Rejects with CheckStopped after `stop`. */
+  look(task: CheckTask): Promise<CheckReport>
+  /** Runs the conformance suite against this service over HTTP; null: it does not listen yet. */
+  audit(task: AuditTask): Promise<AuditResult | null>
+  stop(): Promise<void>
+}
+
+/** The process is ending: what was under way is given up. */
+export class CheckStopped extends Error {}
+
+const lookers = perKernel((): { looker: TenantChecker | null } => ({ looker: null }))
+
+export function setChecker(kernel: Kernel, looker: TenantChecker): void {
+  lookers(kernel).looker = looker
+}
+
+/** Throws where none was handed in: a kernel without a service checks nothing. */
+export function checkerOf(kernel: Kernel): TenantChecker {
+  const { looker } = lookers(kernel)
+  if (looker === null) throw new Error('nothing was handed in that looks at the data')
+  return looker
+}

@@ -1,0 +1,147 @@
+// One evaluation on record: the row that is kept of it, and what is put on the log.
+
+import { type EventPayload, KNOWN_OPERATIONS, type PolicyResult } from '@custos/contract'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { countKey, type NewEvaluation, writeEvaluation } from './log/evaluation-log.ts'
+import type { PolicySet } from './policy-sets.ts'
+import type { SetOutcome } from './rules/evaluate-set.ts'
+import type { Detail } from './rules/outcome.ts'
+import { type Outcome, REASONS } from './rules/outcome.ts'
+import type { Context } from './rules/request.ts'
+
+export interface EvaluationResult extends SetOutcome {
+  readonly evaluation_id: string
+  readonly created_us: number
+  readonly operation: string
+  /** Its name as it is kept: one we do not know is a caller's word. */
+  readonly kept_operation: string
+  /** What is kept of the request. */
+  readonly request: string
+  readonly set: PolicySet
+}
+
+const LETTERS = { denied: 'D', escalated: 'E', logged: 'L', allowed: 'A' } as const
+/** A policy that the request did not concern. */
+const UNCONCERNED = 'N'
+
+const letterOf = ({ result, applicable }: Outcome): string =>
+  applicable ? LETTERS[result] : UNCONCERNED
+
+const RESULTS: Readonly<Record<string, PolicyResult>> = {
+  D: 'denied',
+  E: 'escalated',
+  L: 'logged',
+  A: 'allowed',
+  N: 'allowed',
+}
+
+/** The outcomes of a row, in the order of the policy set. */
+export function readOutcomes(verdicts: string, details: string | null): Outcome[] {
+  // Written by recordOf.
+  const pairs: [number, Detail][] = JSON.parse(details ?? '[]')
+  const kept = new Map(pairs)
+  return Array.from(verdicts, (letter, i) => ({
+    result: RESULTS[letter] ?? 'denied',
+    applicable: letter !== UNCONCERNED,
+    detail: kept.get(i) ?? null,
+  }))
+}
+
+export function recordOf(evaluated: EvaluationResult): NewEvaluation {
+  const { outcomes, set } = evaluated
+  const verdicts = outcomes.map(letterOf).join('')
+  const details = outcomes.flatMap(({ detail }, i) => (detail === null ? [] : [[i, detail]]))
+  const countOf = (wanted: string) => outcomes.filter(({ result }) => result === wanted).length
+  return {
+    row: {
+      created_us: evaluated.created_us,
+      evaluation_id: evaluated.evaluation_id,
+      policy_set: set.policy_set,
+      operation: evaluated.kept_operation,
+      verdicts,
+      details: details.length === 0 ? null : JSON.stringify(details),
+      request: evaluated.request,
+      members: outcomes.length,
+      denied: countOf('denied'),
+      escalated: countOf('escalated'),
+      logged: countOf('logged'),
+    },
+    counted: outcomes.map(({ result }, i) => countKey(set.policies[i]?.policy_id ?? '', result)),
+  }
+}
+
+/** The row, and what was not allowed on the log, in the caller's unit. */
+export async function writeEvaluated(
+  tx: Tx,
+  keys: TenantKeys,
+  evaluated: EvaluationResult,
+): Promise<void> {
+  await writeEvaluation(tx, recordOf(evaluated))
+  const { verdict, evaluation_id } = evaluated
+  if (verdict === 'allowed') return
+  const payload = crumbOf(keys, evaluated)
+  await appendCrumb(tx, { event_type: `evaluation.${verdict}`, subject: evaluation_id, payload })
+}
+
+function crumbOf(
+  keys: TenantKeys,
+  { operation, set, outcomes }: EvaluationResult,
+): EventPayload<'evaluation.denied'> {
+  return {
+    operation: isKnown(operation) ? operation : keys.label(`operation\n${operation}`),
+    policy_set: set.policy_set,
+    policies: set.policies.flatMap(({ policy_id, version }, i) => {
+      const outcome = outcomes[i]
+      if (outcome?.result !== 'denied' && outcome?.result !== 'escalated') return []
+      const reason = REASONS[outcome.detail?.reason ?? 'failed']
+      return [{ policy_id, version, result: outcome.result, reason }]
+    }),
+  }
+}
+
+const isKnown = (operation: string): boolean => KNOWN_OPERATIONS.includes(operation)
+
+const LABEL_CHARS = 12
+const LABELLED = ['model_id', 'store_id', 'tool_name', 'action'] as const
+const MEASURED = ['query', 'content', 'output'] as const
+
+const labelOf = (keys: TenantKeys, key: string, value: string | number): string =>
+  `~${keys.label(`${key}\n${value}`).slice(0, LABEL_CHARS)}`
+
+/** In clear only what our own code names it by. */
+export const keptOperation = (keys: TenantKeys, operation: string): string =>
+  isKnown(operation) ? operation : labelOf(keys, 'operation', operation)
+
+export interface EvaluationSummary {
+  readonly kept_operation: string
+  readonly contexts: readonly Context[]
+  /** Keys of the context whose values are ids we minted: only these are shown in clear. */
+  readonly minted: readonly string[]
+}
+
+/** Lengths, and keyed hashes of what a caller names things by: never a word of it. */
+export function summarise(
+  keys: TenantKeys,
+  { kept_operation, contexts, minted }: EvaluationSummary,
+): string {
+  const [first = {}] = contexts
+  const parts = [`op=${kept_operation}`]
+  const show = (key: string, value: string | number) =>
+    minted.includes(key) ? String(value) : labelOf(keys, key, value)
+  if (contexts.length !== 1) parts.push(`items=${contexts.length}`)
+  for (const key of LABELLED) {
+    const value = first[key]
+    if (typeof value === 'string') parts.push(`${key.split('_')[0]}=${show(key, value)}`)
+  }
+  for (const key of MEASURED) {
+    const chars = contexts.reduce((sum, context) => sum + lengthOf(context[key]), 0)
+    if (chars > 0) parts.push(`${key}=${chars} chars`)
+  }
+  const { ref } = first
+  if (typeof ref === 'number') parts.push(`ref=${show('ref', ref)}`)
+  return parts.join(' ')
+}
+
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : 0)

@@ -1,0 +1,199 @@
+// What policies said, on its way to the rows: allowed requests in batches, within a second.
+
+import { findDestruction } from '../../../platform/db/destructions.sql.ts'
+import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import {
+  addCount,
+  deleteSlots,
+  type EvaluationRow,
+  insertEvaluation,
+  saveSlot,
+} from './evaluations.sql.ts'
+
+const FLUSH_MS = 200
+/** Small units: requests are answered between them. */
+const ROWS_PER_UNIT = 100
+/** Beyond this a request waits until the rows of its tenant are written. */
+const WAITING_MAX = 20_000
+/** The same for one tenant alone: one whose rows cannot be written leaves room for the others. */
+const WAITING_OF_TENANT_MAX = 10_000
+
+/** Results by policy. */
+export type Counts = ReadonlyMap<string, number>
+
+const countsSlot: SharedSlot<Counts> = {
+  name: 'policy-counts',
+  async flush(tx, counts) {
+    for (const [key, count] of counts) {
+      const [policy_id = '', result = ''] = key.split(' ')
+      await addCount(tx, { policy_id, result, count })
+    }
+  },
+}
+
+export const countKey = (policy_id: string, result: string): string => `${policy_id} ${result}`
+
+/** Counts with the commit of the unit. */
+function countResults(tx: Tx, keys: readonly string[]): void {
+  const counts = new Map(tx.shared.get(countsSlot))
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  tx.shared.set(countsSlot, counts)
+}
+
+export interface NewEvaluation {
+  readonly row: EvaluationRow
+  /** One for each policy, see `countKey`. */
+  readonly counted: readonly string[]
+}
+
+/** Once: a row that is there already is neither written nor counted again. */
+export async function writeEvaluation(tx: Tx, { row, counted }: NewEvaluation): Promise<void> {
+  if ((await insertEvaluation(tx, row)) > 0) countResults(tx, counted)
+}
+
+/** What a slot of a rate limit holds now. */
+export interface SlotNote {
+  readonly policy_id: string
+  readonly slot_us: number
+  readonly count: number
+  /** Slots until here do not count any more. */
+  readonly old_us: number
+}
+
+/** What waits of one tenant. */
+interface PendingRows {
+  readonly evaluations: NewEvaluation[]
+  readonly slots: Map<string, SlotNote>
+  /** Ends with the writing under way; never rejects. */
+  writing: Promise<void>
+}
+
+/** Each tenant waits, and fails, for itself alone. */
+class EvaluationLog {
+  readonly #kernel: Kernel
+  readonly #waiting = new Map<string, PendingRows>()
+  #count = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #stopped = false
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /** A promise when too much is waiting: it fails when nothing of the tenant can be written. */
+  add(tenant_id: string, evaluation: NewEvaluation): undefined | Promise<void> {
+    const { evaluations } = this.#of(tenant_id)
+    if (this.#count < WAITING_MAX && evaluations.length < WAITING_OF_TENANT_MAX) {
+      this.#push(tenant_id, evaluation)
+      return undefined
+    }
+    return this.flush(tenant_id).then(() => this.#push(tenant_id, evaluation))
+  }
+
+  noteSlot(tenant_id: string, note: SlotNote): void {
+    this.#of(tenant_id).slots.set(slotKey(note), note)
+    this.#schedule()
+  }
+
+  /** Writes what waits of the tenant. Throws when it cannot; what was not written waits on. */
+  flush(tenant_id: string): Promise<void> {
+    const waiting = this.#of(tenant_id)
+    const written = waiting.writing.then(() => this.#write(tenant_id, waiting))
+    waiting.writing = written.catch(() => {})
+    return written
+  }
+
+  /** The same for all tenants; one that cannot be written does not hold up the others. */
+  async flushAll(): Promise<void> {
+    let failed: unknown
+    for (const tenant_id of [...this.#waiting.keys()])
+      try {
+        await this.flush(tenant_id)
+      } catch (error) {
+        failed = error
+      }
+    if (failed !== undefined) throw failed
+  }
+
+  /** Call it before the database is closed. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    await this.#flushInBackground()
+  }
+
+  #of(tenant_id: string): PendingRows {
+    let waiting = this.#waiting.get(tenant_id)
+    if (!waiting) {
+      waiting = { evaluations: [], slots: new Map(), writing: Promise.resolve() }
+      this.#waiting.set(tenant_id, waiting)
+    }
+    return waiting
+  }
+
+  #push(tenant_id: string, evaluation: NewEvaluation): void {
+    this.#of(tenant_id).evaluations.push(evaluation)
+    this.#count += 1
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#stopped) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.#flushInBackground()
+    }, FLUSH_MS)
+    this.#timer.unref()
+  }
+
+  async #flushInBackground(): Promise<void> {
+    try {
+      await this.flushAll()
+    } catch {
+      this.#kernel.logger.warn('governance.log_not_written', { waiting: this.#count })
+      this.#schedule()
+    }
+  }
+
+  // What comes meanwhile is left to the next time.
+  async #write(tenant_id: string, waiting: PendingRows): Promise<void> {
+    const { evaluations, slots } = waiting
+    let left = evaluations.length
+    while (left > 0 || slots.size > 0) {
+      const some = evaluations.slice(0, Math.min(left, ROWS_PER_UNIT))
+      const notes = [...slots.values()]
+      await this.#kernel.db.transact(tenant_id, async (tx) => {
+        // Of a tenant that was off-boarded meanwhile nothing is to come back.
+        if (!(await findDestruction(tx, tenant_id))) await writeAll(tx, some, notes)
+      })
+      evaluations.splice(0, some.length)
+      this.#count -= some.length
+      for (const note of notes) if (slots.get(slotKey(note)) === note) slots.delete(slotKey(note))
+      left -= some.length
+      if (left === 0) break
+    }
+    const empty = evaluations.length === 0 && slots.size === 0
+    if (empty && this.#waiting.get(tenant_id) === waiting) this.#waiting.delete(tenant_id)
+  }
+}
+
+const slotKey = ({ policy_id, slot_us }: SlotNote): string => `${policy_id} ${slot_us}`
+
+/** May run again after a commit whose answer was lost. */
+async function writeAll(
+  tx: Tx,
+  evaluations: readonly NewEvaluation[],
+  notes: readonly SlotNote[],
+): Promise<void> {
+  for (const evaluation of evaluations) await writeEvaluation(tx, evaluation)
+  for (const { policy_id, slot_us, count, old_us } of notes) {
+    await saveSlot(tx, { policy_id, slot_us, count })
+    await deleteSlots(tx, policy_id, old_us)
+  }
+}
+
+export const evaluationLog = perKernel((kernel) => new EvaluationLog(kernel))
+
+/** Stops writing in the background and writes what is left. */
+export const flushEvaluations = (kernel: Kernel): Promise<void> => evaluationLog(kernel).stop()

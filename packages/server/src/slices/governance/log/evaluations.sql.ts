@@ -1,0 +1,159 @@
+// SQL of evaluations: a row each, counts by policy, and slots of rate limits.
+
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+
+export type EvaluationRow = Omit<Tables['evaluations'], 'tenant_id'>
+export type CountRow = Omit<Tables['policy_counts'], 'tenant_id'>
+export type SlotRow = Omit<Tables['rate_slots'], 'tenant_id'>
+
+const insertStatement = statement<EvaluationRow>()((k, p) =>
+  k
+    .insertInto('evaluations')
+    .values({
+      tenant_id: p.tenant_id,
+      created_us: p.created_us,
+      evaluation_id: p.evaluation_id,
+      policy_set: p.policy_set,
+      operation: p.operation,
+      verdicts: p.verdicts,
+      details: p.details,
+      request: p.request,
+      members: p.members,
+      denied: p.denied,
+      escalated: p.escalated,
+      logged: p.logged,
+    })
+    // Written again where the answer to its commit was lost.
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** 0: it is there already. */
+export const insertEvaluation = (tx: Tx, row: EvaluationRow) => tx.runOf(insertStatement, row)
+
+const COLUMNS = [
+  'created_us',
+  'evaluation_id',
+  'policy_set',
+  'operation',
+  'verdicts',
+  'details',
+  'request',
+  'members',
+  'denied',
+  'escalated',
+  'logged',
+] as const
+
+export const findEvaluation = (
+  db: TenantDb,
+  { created_us, evaluation_id }: { created_us: number; evaluation_id: string },
+): Promise<EvaluationRow | undefined> =>
+  db.first(
+    from(db, 'evaluations')
+      .select(COLUMNS)
+      .where('created_us', '=', created_us)
+      .where('evaluation_id', '=', evaluation_id),
+  )
+
+export interface EvaluationPage {
+  /** Rows at this moment and before; with `before_id` only smaller ids of the moment itself. */
+  readonly before: { readonly created_us: number; readonly evaluation_id: string } | null
+  /** Rows that hold such a result. */
+  readonly result: 'denied' | 'escalated' | 'logged' | null
+  readonly policy_sets: { readonly first: number; readonly last: number } | null
+  readonly limit: number
+}
+
+/** Newest first. */
+export function listEvaluations(db: TenantDb, page: EvaluationPage): Promise<EvaluationRow[]> {
+  const { before, result, policy_sets, limit } = page
+  let query = from(db, 'evaluations').select(COLUMNS)
+  if (result !== null) query = query.where(result, '>', 0)
+  if (policy_sets !== null)
+    query = query
+      .where('policy_set', '>=', policy_sets.first)
+      .where('policy_set', '<=', policy_sets.last)
+  if (before !== null)
+    query = query
+      .where('created_us', '<=', before.created_us)
+      .where((e) =>
+        e.or([
+          e('created_us', '<', before.created_us),
+          e('evaluation_id', '<', before.evaluation_id),
+        ]),
+      )
+  return db.all(query.orderBy('created_us', 'desc').orderBy('evaluation_id', 'desc').limit(limit))
+}
+
+const countStatement = statement<CountRow>()((k, p) =>
+  k
+    .insertInto('policy_counts')
+    .values({
+      tenant_id: p.tenant_id,
+      policy_id: p.policy_id,
+      result: p.result,
+      count: p.count,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'policy_id', 'result']).doUpdateSet((e) => ({
+        count: e('policy_counts.count', '+', p.count),
+      })),
+    ),
+)
+
+/** Adds to a count; a missing one starts at zero. */
+export const addCount = (tx: Tx, row: CountRow) => tx.runOf(countStatement, row)
+
+export const listCounts = (db: TenantDb): Promise<CountRow[]> =>
+  db.all(
+    from(db, 'policy_counts')
+      .select(['policy_id', 'result', 'count'])
+      .orderBy('policy_id')
+      .orderBy('result'),
+  )
+
+const saveSlotStatement = statement<SlotRow>()((k, p) =>
+  k
+    .insertInto('rate_slots')
+    .values({
+      tenant_id: p.tenant_id,
+      policy_id: p.policy_id,
+      slot_us: p.slot_us,
+      count: p.count,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'policy_id', 'slot_us']).doUpdateSet({ count: p.count }),
+    ),
+)
+
+/** What a slot holds now, whatever it held. */
+export const saveSlot = (tx: Tx, row: SlotRow) => tx.runOf(saveSlotStatement, row)
+
+/** Every slot that begins after the moment. */
+export const listSlots = (db: TenantDb, after_us: number): Promise<SlotRow[]> =>
+  db.all(
+    from(db, 'rate_slots')
+      .select(['policy_id', 'slot_us', 'count'])
+      .where('slot_us', '>', after_us),
+  )
+
+const slotsStatement = statement<{ policy_id: string; after_us: number }>()((k, p) =>
+  k
+    .selectFrom('rate_slots')
+    .select(['policy_id', 'slot_us', 'count'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('policy_id', '=', p.policy_id)
+    .where('slot_us', '>', p.after_us),
+)
+
+export const listSlotsOf = (db: TenantDb, policy_id: string, after_us: number) =>
+  db.allOf(slotsStatement, { policy_id, after_us })
+
+export const deleteSlots = (tx: Tx, policy_id: string, until_us: number) =>
+  tx.run(
+    deleteFrom(tx, 'rate_slots')
+      .where('policy_id', '=', policy_id)
+      .where('slot_us', '<=', until_us),
+  )

@@ -1,0 +1,273 @@
+// How many requests came: exact in one process, on a shared database by small quotas.
+
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { evaluationLog } from './evaluation-log.ts'
+import { deleteSlots, listSlots, listSlotsOf, type SlotRow, saveSlot } from './evaluations.sql.ts'
+
+export interface LimitOf extends Window {
+  readonly tenant_id: string
+  readonly policy_id: string
+}
+
+interface Rates {
+  /** Counts a request, unless it is one too many: then false. A promise where it must ask. */
+  take(limit: LimitOf): boolean | Promise<boolean>
+  /** What `take` would answer; counts nothing. */
+  peek(limit: LimitOf): boolean | Promise<boolean>
+  /** For a policy that is gone. */
+  forget(of: { tenant_id: string; policy_id: string }): void
+}
+
+export const rateLimits = perKernel(
+  (kernel: Kernel): Rates => (kernel.db.shared ? new SharedRates(kernel) : new OwnRates(kernel)),
+)
+
+/** How finely a window is divided. What it costs: a request counts up to a 60th too long. */
+const SLOTS = 60
+
+interface Window {
+  readonly window_us: number
+  readonly max_requests: number
+}
+
+/** When the slot of a moment begins. */
+export function slotOf(now_us: number, { window_us }: Pick<Window, 'window_us'>): number {
+  const width = widthOf(window_us)
+  return Math.floor(now_us / width) * width
+}
+
+/**
+ * Slots that begin after this still reach into the window: any part of one counts in full, so
+ * that no window of that length ever holds more than its maximum.
+ */
+export const countedAfter = (now_us: number, { window_us }: Pick<Window, 'window_us'>): number =>
+  now_us - window_us - widthOf(window_us)
+
+const widthOf = (window_us: number): number => Math.max(1, Math.ceil(window_us / SLOTS))
+
+/** Requests by the beginning of their slot. */
+export type Slots = Map<number, number>
+
+/** Requests that count now; forgets the slots that do not count any more. */
+export function countIn(slots: Slots, now_us: number, window: Window): number {
+  const after = countedAfter(now_us, window)
+  let sum = 0
+  for (const [slot_us, count] of slots) {
+    if (slot_us <= after) slots.delete(slot_us)
+    else sum += count
+  }
+  return sum
+}
+
+const LONGEST_WINDOW_US = 86_400_000_000
+/** Tenants whose counts are in memory; those of another are read again. */
+const TENANTS_MAX = 10_000
+
+type SlotsByPolicy = Map<string, Slots>
+
+/** Exact while the process lives; after a kill it may have forgotten the last second. */
+class OwnRates implements Rates {
+  readonly #kernel: Kernel
+  readonly #tenants = new Map<string, SlotsByPolicy>()
+  readonly #loading = new Map<string, Promise<SlotsByPolicy>>()
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  take(limit: LimitOf): boolean | Promise<boolean> {
+    const counted = this.#tenants.get(limit.tenant_id)
+    if (counted) return this.#take(limit, counted)
+    return this.#load(limit.tenant_id).then((loaded) => this.#take(limit, loaded))
+  }
+
+  peek(limit: LimitOf): boolean | Promise<boolean> {
+    const counted = this.#tenants.get(limit.tenant_id)
+    if (counted) return this.#hasRoom(limit, counted)
+    return this.#load(limit.tenant_id).then((loaded) => this.#hasRoom(limit, loaded))
+  }
+
+  forget({ tenant_id, policy_id }: { tenant_id: string; policy_id: string }): void {
+    this.#tenants.get(tenant_id)?.delete(policy_id)
+  }
+
+  #take(limit: LimitOf, counted: SlotsByPolicy): boolean {
+    if (!this.#hasRoom(limit, counted)) return false
+    const { tenant_id, policy_id } = limit
+    const now_us = this.#kernel.clock.now()
+    const slots = slotsOf(counted, policy_id)
+    const slot_us = slotOf(now_us, limit)
+    const count = (slots.get(slot_us) ?? 0) + 1
+    slots.set(slot_us, count)
+    const old_us = countedAfter(now_us, limit)
+    evaluationLog(this.#kernel).noteSlot(tenant_id, { policy_id, slot_us, count, old_us })
+    return true
+  }
+
+  #hasRoom(limit: LimitOf, counted: SlotsByPolicy): boolean {
+    const now_us = this.#kernel.clock.now()
+    return countIn(slotsOf(counted, limit.policy_id), now_us, limit) < limit.max_requests
+  }
+
+  #load(tenant_id: string): Promise<SlotsByPolicy> {
+    const loading = this.#loading.get(tenant_id) ?? this.#read(tenant_id)
+    this.#loading.set(tenant_id, loading)
+    return loading
+  }
+
+  async #read(tenant_id: string): Promise<SlotsByPolicy> {
+    try {
+      await this.#makeRoom()
+      const after_us = this.#kernel.clock.now() - 2 * LONGEST_WINDOW_US
+      const rows = await this.#kernel.db.read(tenant_id, (db) => listSlots(db, after_us))
+      const counted: SlotsByPolicy = new Map()
+      for (const { policy_id, slot_us, count } of rows)
+        slotsOf(counted, policy_id).set(slot_us, count)
+      this.#tenants.set(tenant_id, counted)
+      return counted
+    } finally {
+      this.#loading.delete(tenant_id)
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    if (this.#tenants.size < TENANTS_MAX) return
+    // Everything that was counted has to be in the rows first.
+    await evaluationLog(this.#kernel).flushAll()
+    this.#tenants.clear()
+  }
+}
+
+function slotsOf(counted: SlotsByPolicy, policy_id: string): Slots {
+  let slots = counted.get(policy_id)
+  if (!slots) {
+    slots = new Map()
+    counted.set(policy_id, slots)
+  }
+  return slots
+}
+
+/** A quota is at most this part of the maximum; of a maximum up to it, one request. */
+const QUOTAS_PER_MAX = 100
+const KEPT_MAX = 10_000
+
+interface Quota {
+  /** It is for requests of this slot. What is left then is given back with the next quota. */
+  slot_us: number
+  left: number
+  /** Requests that wait for the next quota. */
+  waiting: number
+  fetching: Promise<boolean> | null
+}
+
+/**
+ * Never more than the maximum in any window, over all processes. A process holds back at most a
+ * hundredth of it that others cannot use: until its next request, or until the window is over.
+ */
+class SharedRates implements Rates {
+  readonly #kernel: Kernel
+  readonly #quotas = new Map<string, Quota>()
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  take(limit: LimitOf): boolean | Promise<boolean> {
+    const quota = this.#quotaOf(limit)
+    return takeFrom(quota, slotOf(this.#kernel.clock.now(), limit)) || this.#await(limit, quota)
+  }
+
+  peek(limit: LimitOf): boolean | Promise<boolean> {
+    const now_us = this.#kernel.clock.now()
+    const { slot_us, left } = this.#quotaOf(limit)
+    if (left > 0 && slot_us === slotOf(now_us, limit)) return true
+    return this.#kernel.db.read(limit.tenant_id, async (db) => {
+      const rows = await listSlotsOf(db, limit.policy_id, countedAfter(now_us, limit))
+      const unused = rows.some((row) => row.slot_us === slot_us) ? left : 0
+      return sumOf(rows) - unused < limit.max_requests
+    })
+  }
+
+  forget({ tenant_id, policy_id }: { tenant_id: string; policy_id: string }): void {
+    this.#quotas.delete(`${tenant_id}\n${policy_id}`)
+  }
+
+  async #await(limit: LimitOf, quota: Quota): Promise<boolean> {
+    quota.waiting += 1
+    try {
+      for (;;) {
+        quota.fetching ??= this.#fetch(limit, quota).finally(() => {
+          quota.fetching = null
+        })
+        if (!(await quota.fetching)) return false
+        // It waited while the quota was counted: also when the slot is over by now.
+        if (takeFrom(quota, quota.slot_us)) return true
+      }
+    } finally {
+      quota.waiting -= 1
+    }
+  }
+
+  /** Whether there was anything left to take. */
+  async #fetch(limit: LimitOf, quota: Quota): Promise<boolean> {
+    const { tenant_id, policy_id, max_requests } = limit
+    // Whoever waits now is served by this quota, and nobody else's share is held back for it.
+    await Promise.resolve()
+    const wanted = Math.max(quota.waiting, Math.floor(max_requests / QUOTAS_PER_MAX))
+    const before = { slot_us: quota.slot_us, left: quota.left }
+    // Not to be taken while it may be given back, and not to be given back twice.
+    quota.left = 0
+    const taken = await this.#kernel.db.transact(tenant_id, async (tx) => {
+      const now_us = tx.now()
+      const after_us = countedAfter(now_us, limit)
+      const slot_us = slotOf(now_us, limit)
+      const rows = await listSlotsOf(tx, policy_id, after_us)
+      if (before.slot_us !== slot_us) await giveBack(tx, rows, before)
+      const granted = Math.min(wanted, max_requests - sumOf(rows))
+      if (granted <= 0) return { granted: 0, slot_us }
+      const here = rows.find((row) => row.slot_us === slot_us)?.count ?? 0
+      if (here === 0) await deleteSlots(tx, policy_id, after_us)
+      await saveSlot(tx, { policy_id, slot_us, count: here + granted })
+      return { granted, slot_us }
+    })
+    const same = before.slot_us === taken.slot_us
+    quota.left = (same ? before.left : 0) + taken.granted
+    quota.slot_us = taken.slot_us
+    return quota.left > 0
+  }
+
+  #quotaOf({ tenant_id, policy_id }: LimitOf): Quota {
+    const key = `${tenant_id}\n${policy_id}`
+    let quota = this.#quotas.get(key)
+    if (!quota) {
+      // A quota that is forgotten is lost, not doubled.
+      if (this.#quotas.size >= KEPT_MAX) this.#quotas.clear()
+      quota = { slot_us: 0, left: 0, waiting: 0, fetching: null }
+      this.#quotas.set(key, quota)
+    }
+    return quota
+  }
+}
+
+const sumOf = (rows: readonly SlotRow[]): number => rows.reduce((sum, { count }) => sum + count, 0)
+
+/** What was not used of a slot, in its row and in `rows`. */
+async function giveBack(
+  tx: Tx,
+  rows: SlotRow[],
+  { slot_us, left }: Pick<Quota, 'slot_us' | 'left'>,
+): Promise<void> {
+  const i = rows.findIndex((row) => row.slot_us === slot_us)
+  const row = rows[i]
+  if (left === 0 || !row) return
+  const kept = { ...row, count: Math.max(0, row.count - left) }
+  rows[i] = kept
+  await saveSlot(tx, kept)
+}
+
+function takeFrom(quota: Quota, slot_us: number): boolean {
+  if (quota.left === 0 || quota.slot_us !== slot_us) return false
+  quota.left -= 1
+  return true
+}

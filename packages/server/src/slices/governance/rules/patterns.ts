@@ -1,0 +1,116 @@
+// Tenants' patterns on a linear-time engine: none can keep the process busy for ever.
+
+import { limits } from '@custos/contract'
+import { RE2JS } from 're2js'
+import type { Work } from './rule.ts'
+import type { Searchable } from './searchable.ts'
+
+/** Half-open, in UTF-16 units. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Pattern {
+  /** Instructions: time is in proportion to them and to the text. */
+  readonly size: number
+  /** Whether it matches anywhere. */
+  test(text: string): boolean
+  /** Whether it matches the whole text. */
+  testWhole(text: string): boolean
+  /** The matches from the left, not overlapping; the search for each is linear in what is left. */
+  spans(text: string): Iterable<Span>
+}
+
+export interface PatternOptions {
+  readonly any_case: boolean
+  /** `.` is a line break as well. */
+  readonly across_lines?: boolean
+}
+
+/** The pattern is not one of the engine's language, or too large; the message says which. */
+export class PatternRefused extends Error {}
+
+/** Instructions of the compiled pattern. */
+export const PATTERN_SIZE_MAX = 500
+
+/**
+ * RE2 syntax: no lookaround, no backreferences.
+ * @param source at most `limits.pattern_chars` characters
+ */
+export function compilePattern(source: string, options: PatternOptions): Pattern {
+  if (source.length > limits.pattern_chars)
+    throw new PatternRefused(`a pattern has ${limits.pattern_chars} characters at most`)
+  const compiled = compile(source, flagsOf(options))
+  if (compiled.programSize() > PATTERN_SIZE_MAX)
+    throw new PatternRefused('the pattern is too large: repeat less')
+  return {
+    size: compiled.programSize(),
+    test: (text) => compiled.test(text),
+    testWhole: (text) => compiled.testExact(text),
+    spans: (text) => findSpans(compiled, text),
+  }
+}
+
+function compile(source: string, flags: number): RE2JS {
+  try {
+    return RE2JS.compile(source, flags)
+  } catch {
+    // The engine's message repeats the pattern.
+    throw new PatternRefused('not a pattern of the RE2 syntax')
+  }
+}
+
+function flagsOf({ any_case, across_lines = false }: PatternOptions): number {
+  return (any_case ? RE2JS.CASE_INSENSITIVE : 0) | (across_lines ? RE2JS.DOTALL : 0)
+}
+
+function* findSpans(pattern: RE2JS, text: string): Generator<Span> {
+  const matcher = pattern.matcher(text)
+  while (matcher.find()) {
+    const span = { start: matcher.start(), end: matcher.end() }
+    if (span.end > span.start) yield span
+  }
+}
+
+/**
+ * The position of the first pattern that is found, in the text as it stands or as it reads; -1:
+ * none is.
+ */
+export async function findFirst(
+  patterns: readonly Pattern[],
+  searched: Searchable,
+  work: Work,
+): Promise<number> {
+  if (patterns.length === 0) return -1
+  const { text, folded } = searched
+  const forms = folded === null ? [text] : [text, folded.text]
+  for (const [i, pattern] of patterns.entries())
+    for (const form of forms) {
+      const pause = work.spend(pattern.size * form.length)
+      if (pause) await pause
+      if (pattern.test(form)) return i
+    }
+  return -1
+}
+
+/** Throws PatternRefused with the position of the pattern that is not taken. */
+export function compileAll(patterns: readonly string[], options: PatternOptions): Pattern[] {
+  return patterns.map((source, i) => {
+    try {
+      return compilePattern(source, options)
+    } catch (error) {
+      if (!(error instanceof PatternRefused)) throw error
+      throw new PatternAt(error.message, i)
+    }
+  })
+}
+
+export class PatternAt extends PatternRefused {
+  readonly position: number
+
+  constructor(message: string, position: number) {
+    super(message)
+    this.position = position
+  }
+}

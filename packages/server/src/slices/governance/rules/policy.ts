@@ -1,0 +1,127 @@
+// A policy as it is evaluated: compiled once, for every request until it changes.
+
+import type { PolicyAction, PolicyConfig, PolicyResult, PolicyType } from '@custos/contract'
+import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
+import { PatternRefused } from './patterns.ts'
+import type { Recognisers } from './personal-data.ts'
+import type { GateRequest } from './request.ts'
+import type { Replacement, Rule, RuleFinding, Surroundings } from './rule.ts'
+import { isOf, makers, rateOf } from './rules.ts'
+
+/** A stored policy, opened. */
+export interface PolicyText {
+  readonly policy_id: string
+  readonly version: number
+  readonly policy_type: PolicyType
+  readonly action: PolicyAction
+  readonly name: string
+  /** As it was validated when it was stored. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+export interface Rate {
+  readonly max_requests: number
+  readonly window_us: number
+  isOf(operation: string): boolean
+}
+
+export interface CompiledPolicy extends PolicyText {
+  /** Null for every other type than rate_limit. */
+  readonly rate: Rate | null
+  /** A promise only where it searches for long, or waits for something. */
+  evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
+}
+
+export interface Evaluation {
+  readonly outcome: Outcome
+  /** For a request that is let pass. */
+  readonly replacements: readonly Replacement[]
+}
+
+const RESULTS: Readonly<Record<PolicyAction, PolicyResult>> = {
+  allow: 'allowed',
+  deny: 'denied',
+  escalate: 'escalated',
+  log_only: 'logged',
+}
+
+/** A policy that cannot be read or compiled denies every request. */
+export function compilePolicy(text: PolicyText | null, recognisers: Recognisers): Rule {
+  if (text === null) return faulty({ reason: 'unreadable' })
+  try {
+    return makeRule(text, recognisers)
+  } catch (error) {
+    if (error instanceof PatternRefused) return faulty({ reason: 'bad_pattern' })
+    return faulty({ reason: 'failed' })
+  }
+}
+
+/** Throws for a configuration that its type cannot take. */
+export function makeRule(
+  { policy_type, config }: Pick<PolicyText, 'policy_type' | 'config'>,
+  recognisers: Recognisers,
+): Rule {
+  // The configuration was validated for its type before it was stored.
+  const make = makers[policy_type] as (config: unknown, recognisers: Recognisers) => Rule
+  return make(config, recognisers)
+}
+
+const faulty = (detail: Detail): Rule => ({
+  find() {
+    throw new Fault(detail)
+  },
+})
+
+/** @param rule of `compilePolicy` */
+export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
+  return {
+    ...text,
+    rate: text.policy_type === 'rate_limit' ? rateRule(text.config) : null,
+    evaluate: (request, around) => evaluateRule(text.action, rule, request, around),
+  }
+}
+
+function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
+  const { max_requests, window_seconds } = rateOf(config)
+  return {
+    max_requests,
+    window_us: window_seconds * 1_000_000,
+    isOf: (operation) => isOf(config.operations, operation),
+  }
+}
+
+function evaluateRule(
+  action: PolicyAction,
+  rule: Rule,
+  request: GateRequest,
+  around: Surroundings,
+): Evaluation | Promise<Evaluation> {
+  try {
+    const found = rule.find(request, around)
+    if (!(found instanceof Promise)) return evaluationOf(action, found)
+    return found.then((later) => evaluationOf(action, later)).catch(faultOf)
+  } catch (error) {
+    return faultOf(error)
+  }
+}
+
+function evaluationOf(action: PolicyAction, found: RuleFinding): Evaluation {
+  if (typeof found !== 'object' || !('replacements' in found))
+    return { outcome: outcomeOf(action, found), replacements: NOTHING }
+  const { finding, replacements } = found
+  return { outcome: outcomeOf(action, finding), replacements }
+}
+
+function faultOf(error: unknown): Evaluation {
+  const detail = error instanceof Fault ? error.detail : { reason: 'failed' as const }
+  const outcome = { result: 'denied', applicable: true, detail } as const
+  return { outcome, replacements: NOTHING }
+}
+
+const NOTHING: readonly Replacement[] = []
+
+function outcomeOf(action: PolicyAction, finding: Finding): Outcome {
+  if (finding === 'clear') return { result: 'allowed', applicable: true, detail: null }
+  if (finding === 'unconcerned') return { result: 'allowed', applicable: false, detail: null }
+  return { result: RESULTS[action], applicable: true, detail: finding }
+}

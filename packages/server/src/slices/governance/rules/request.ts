@@ -1,0 +1,116 @@
+// A request as rules see it: the operation, and the context read key by key.
+
+import { limits, OPERATION_KEYS } from '@custos/contract'
+import { Fault } from './outcome.ts'
+import { foldText, Searchable } from './searchable.ts'
+
+export type Context = Readonly<Record<string, unknown>>
+
+export interface GateRequest {
+  readonly operation: string
+  readonly context: Context
+  /** What policies have searched so far, by key. */
+  readonly searched: Map<string, Searchable>
+}
+
+export const gateRequest = (operation: string, context: Context): GateRequest => ({
+  ...{ operation, context },
+  searched: new Map(),
+})
+
+const CARRIED: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(OPERATION_KEYS))
+
+/** What content_filter and pii_guard read where their configuration does not say. */
+export const QUERY_FIELDS = ['query', 'output']
+export const OUTPUT_FIELDS = ['output']
+
+/** Other names a key goes by. */
+const ALIASES: Readonly<Record<string, string>> = { tool_name: 'tool' }
+
+/** null counts as missing. Two names with different values are a fault: which one holds? */
+export function valueAt({ context }: GateRequest, key: string): unknown {
+  const value = ownValue(context, key)
+  const alias = ALIASES[key]
+  if (alias === undefined) return value
+  const other = ownValue(context, alias)
+  if (value !== undefined && other !== undefined && value !== other)
+    throw new Fault({ reason: 'ambiguous', field: 0 })
+  return value ?? other
+}
+
+const ownValue = (context: Context, key: string): unknown =>
+  Object.hasOwn(context, key) ? (context[key] ?? undefined) : undefined
+
+/**
+ * The value of a key that a rule cannot do without; `undefined`: the operation does not carry it,
+ * so that the rule does not concern it. A missing one that it does carry is a fault.
+ */
+export function requiredValue(request: GateRequest, key: string): unknown {
+  const value = valueAt(request, key)
+  if (value !== undefined) return value
+  if (CARRIED.get(request.operation)?.includes(key) ?? false)
+    throw new Fault({ reason: 'missing_context', field: 0 })
+  return undefined
+}
+
+/** The same for a key whose value has to be text. */
+export function requiredText(request: GateRequest, key: string): string | undefined {
+  const value = requiredValue(request, key)
+  if (value === undefined || typeof value === 'string') return value
+  throw new Fault({ reason: 'wrong_type', field: 0 })
+}
+
+/** No shorter than what a list of tools may hold. */
+const TOOL_BYTES = 1_024
+
+/**
+ * The names a tool may be meant by: as it stands, and as it reads. A tool without a name is a
+ * fault.
+ */
+export function toolNames(request: GateRequest): readonly string[] | undefined {
+  const name = requiredText(request, 'tool_name')
+  if (name === undefined) return undefined
+  const count = Buffer.byteLength(name)
+  if (count > TOOL_BYTES)
+    throw new Fault({ reason: 'field_too_long', field: 0, count, limit: TOOL_BYTES })
+  const read = (foldText(name)?.text ?? name).trim()
+  if (read === '') throw new Fault({ reason: 'missing_context', field: 0 })
+  return read === name ? [name] : [name, read]
+}
+
+export interface SearchedField {
+  readonly key: string
+  /** Position in the fields that the policy reads. */
+  readonly field: number
+  readonly text: Searchable
+}
+
+/**
+ * The fields that are there, to be searched. One beyond the limit is a fault: half of it would
+ * not be looked at.
+ * @param limit bytes
+ */
+export function searchFields(
+  request: GateRequest,
+  keys: readonly string[],
+  limit: number = limits.pattern_field_bytes,
+): SearchedField[] {
+  return keys.flatMap((key, field) => {
+    const text = searchable(request, key)
+    if (text === undefined) return []
+    const { bytes } = text
+    if (bytes > limit) throw new Fault({ reason: 'field_too_long', field, count: bytes, limit })
+    return [{ key, field, text }]
+  })
+}
+
+/** Made once for all policies that search the field. */
+function searchable(request: GateRequest, key: string): Searchable | undefined {
+  const known = request.searched.get(key)
+  if (known !== undefined) return known
+  const value = valueAt(request, key)
+  if (value === undefined) return undefined
+  const text = new Searchable(value)
+  request.searched.set(key, text)
+  return text
+}

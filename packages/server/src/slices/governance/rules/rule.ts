@@ -1,0 +1,61 @@
+// What a rule is: a function of a request, made once from a policy's configuration.
+
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import { Fault, type Finding } from './outcome.ts'
+import type { GateRequest } from './request.ts'
+
+/** What a rule needs to know that is not in the request. */
+export interface Surroundings {
+  /** Whether the request is one too many for the rate limit being evaluated. */
+  readonly rate_exceeded: boolean
+  readonly work: Work
+}
+
+export interface Replacement {
+  readonly field: string
+  /** Of the field's searchable text. */
+  readonly start: number
+  readonly end: number
+  /** What stands there instead. */
+  readonly by: string
+}
+
+/** A finding, and what to put in place of what was found. */
+export interface RedactionFinding {
+  readonly finding: Finding
+  readonly replacements: readonly Replacement[]
+}
+
+export type RuleFinding = Finding | RedactionFinding
+
+export interface Rule {
+  find(request: GateRequest, around: Surroundings): RuleFinding | Promise<RuleFinding>
+}
+
+/** Instructions of patterns times characters of text: seconds of one core at the worst. */
+const WORK_MAX = 2 ** 30
+/** What recognisers cost a character, in the same measure. */
+export const RECOGNISER_SIZE = 20
+
+export interface Work {
+  /**
+   * To await before a search. Throws once the request asked for more than it may: the count, not
+   * the clock, decides, so that the same request always gets the same answer.
+   */
+  spend(units: number): Promise<void> | undefined
+  /** To await between items. */
+  pause(): Promise<void> | undefined
+}
+
+export function makeWork(): Work {
+  const pace = yieldBetweenChunks()
+  let left = WORK_MAX
+  return {
+    spend(units) {
+      left -= units
+      if (left < 0) throw new Fault({ reason: 'work_exceeded' })
+      return pace()
+    },
+    pause: pace,
+  }
+}

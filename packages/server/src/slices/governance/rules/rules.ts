@@ -1,0 +1,124 @@
+// The rules of the policy types: each a pure function of a request, made once per policy.
+
+import type { PolicyConfig, PolicyType } from '@custos/contract'
+import { constraintRule } from './constraint-rule.ts'
+import { type Detail, Fault, type Finding } from './outcome.ts'
+import { compileAll, findFirst, type Pattern } from './patterns.ts'
+import type { Recognisers } from './personal-data.ts'
+import { piiRule } from './pii-rule.ts'
+import {
+  QUERY_FIELDS,
+  requiredText,
+  requiredValue,
+  type SearchedField,
+  searchFields,
+  toolNames,
+} from './request.ts'
+import type { Rule, Work } from './rule.ts'
+
+type Make<T extends PolicyType> = (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
+
+/** Tokens beyond a budget that are told. */
+const TOKENS_BEYOND_MAX = 100_000
+
+/** Throws PatternRefused for a pattern the engine does not take. */
+export const makers: { readonly [T in PolicyType]: Make<T> } = {
+  rate_limit: (config) => ({
+    find(request, { rate_exceeded }) {
+      if (!isOf(config.operations, request.operation)) return 'unconcerned'
+      if (!rate_exceeded) return 'clear'
+      const { max_requests, window_seconds } = rateOf(config)
+      return { reason: 'rate_exceeded', limit: max_requests, count: window_seconds }
+    },
+  }),
+
+  model_allowlist: ({ models }) => listRule('model_id', models, 'model_not_listed'),
+
+  data_scope: ({ allowed_stores }) => listRule('store_id', allowed_stores, 'store_not_listed'),
+
+  content_filter({ patterns, check_fields = QUERY_FIELDS }) {
+    const compiled = compileAll(patterns, { any_case: true })
+    return {
+      find: (request, { work }) => findPattern(searchFields(request, check_fields), compiled, work),
+    }
+  },
+
+  token_budget: ({ max_tokens_per_request: limit = 10_000 }) => ({
+    find(request) {
+      const tokens = requiredValue(request, 'tokens')
+      if (tokens === undefined) return 'unconcerned'
+      if (typeof tokens !== 'number' || !Number.isFinite(tokens))
+        throw new Fault({ reason: 'wrong_type', field: 0 })
+      if (tokens <= limit) return 'clear'
+      // A number of the caller's is kept up to here only: a larger one says nothing more.
+      const count = Math.min(Math.ceil(tokens), limit + TOKENS_BEYOND_MAX)
+      return { reason: 'over_budget', count, limit }
+    },
+  }),
+
+  hitl_required: ({ operations = [], tools = [] }) => ({
+    find(request) {
+      if (!isOf(operations, request.operation)) return 'unconcerned'
+      if (tools.length === 0) return { reason: 'approval_needed' }
+      const names = toolNames(request)
+      if (names === undefined) return 'unconcerned'
+      const item = tools.findIndex((tool) => names.includes(tool))
+      return item === -1 ? 'clear' : { reason: 'approval_needed', item }
+    },
+  }),
+
+  pii_guard: piiRule,
+
+  world_model_constraint: constraintRule,
+
+  tool_deny({ denied_tools }) {
+    const compiled = compileAll(denied_tools, { any_case: false, across_lines: true })
+    return {
+      find(request) {
+        const names = toolNames(request)
+        if (names === undefined) return 'unconcerned'
+        const item = denied_tools.findIndex((denied, i) =>
+          names.some((name) => denied === name || compiled[i]?.testWhole(name)),
+        )
+        return item === -1 ? 'clear' : { reason: 'tool_denied', item }
+      },
+    }
+  },
+}
+
+export const rateOf = ({
+  max_requests = 600,
+  window_seconds = 60,
+}: PolicyConfig<'rate_limit'>): { max_requests: number; window_seconds: number } => ({
+  max_requests,
+  window_seconds,
+})
+
+/** Whether a list that is empty for "all" has the operation. */
+export const isOf = (operations: readonly string[] | undefined, operation: string): boolean =>
+  operations === undefined || operations.length === 0 || operations.includes(operation)
+
+function listRule(key: string, allowed: readonly string[], reason: Detail['reason']): Rule {
+  const known = new Set(allowed)
+  return {
+    find(request) {
+      const value = requiredText(request, key)
+      if (value === undefined) return 'unconcerned'
+      return known.has(value) ? 'clear' : { reason }
+    },
+  }
+}
+
+/** The first pattern found in the first field that has one. */
+async function findPattern(
+  fields: readonly SearchedField[],
+  patterns: readonly Pattern[],
+  work: Work,
+): Promise<Finding> {
+  if (fields.length === 0) return 'unconcerned'
+  for (const { field, text } of fields) {
+    const item = await findFirst(patterns, text, work)
+    if (item !== -1) return { reason: 'pattern_found', field, item }
+  }
+  return 'clear'
+}

@@ -1,0 +1,60 @@
+// PostgreSQL finds facts by ref through an index, even without statistics of the tables.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withPostgres } from '../../../platform/db/postgres/connection.ts'
+import { rowsRead } from '../../../platform/db/testing/rows-read.ts'
+import { openPostgres } from '../../../testing/postgres.ts'
+import { findFactHeads, findFactStates, findFacts, findTombstones } from './facts.sql.ts'
+
+const FACTS = 5_000
+/** More than one statement's worth. */
+const REFS = Array.from({ length: 40 }, (_, i) => 1 + i * 97)
+/** Row versions an index may lead to for one ref in one table. */
+const ROWS_A_REF = 2
+
+const TABLES = ['facts', 'validity', 'tombstones']
+
+const FILL = `
+  alter table facts set (autovacuum_enabled = off);
+  alter table validity set (autovacuum_enabled = off);
+  alter table tombstones set (autovacuum_enabled = off);
+  insert into facts (tenant_id, ref, store_id, written_seq, sealed_seq, written_us, token_count,
+      state, sealed)
+    select 't1', n, 's', n, n, n, 1, 0, '' from generate_series(1, ${FACTS}) n;
+  insert into validity (tenant_id, store_id, ref, from_seq, valid_from_us)
+    select 't1', 's', n, n, n from generate_series(1, ${FACTS}) n;
+  insert into tombstones (tenant_id, ref, store_id, erased_seq, erased_us)
+    select 't1', n, 's', n, n from generate_series(1, ${FACTS}) n`
+
+const looks = {
+  findFacts: { look: findFacts, tables: 2 },
+  findFactHeads: { look: findFactHeads, tables: 2 },
+  findStates: { look: findFactStates, tables: 1 },
+  findTombstones: { look: findTombstones, tables: 1 },
+}
+
+test('facts are found by ref without reading others, even without statistics', async () => {
+  const { db, url, close } = await openPostgres({ connections: 1 })
+  try {
+    await withPostgres(url, (connection) => connection.step(FILL))
+    for (const [name, { look, tables }] of Object.entries(looks)) {
+      // Often enough for PostgreSQL to settle on a plan.
+      for (let time = 1; time <= 8; time += 1) {
+        const { found, rows } = await db.read('t1', async (r) => {
+          const before = await rowsRead(r, TABLES)
+          const answer: { ref: number }[] = await look(r, REFS)
+          return { found: answer.map(({ ref }) => ref), rows: (await rowsRead(r, TABLES)) - before }
+        })
+        assert.deepEqual(
+          found.sort((a, b) => a - b),
+          REFS,
+        )
+        const most = REFS.length * tables * ROWS_A_REF
+        assert.ok(rows > 0 && rows <= most, `${name}, time ${time}: ${rows} rows read`)
+      }
+    }
+  } finally {
+    await close()
+  }
+})

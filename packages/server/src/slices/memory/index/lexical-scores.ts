@@ -1,0 +1,349 @@
+// Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
+// of what their neighbours in the session score.
+
+import type { Partition } from './partition.ts'
+import { NO_SLOT } from './slot-columns.ts'
+import { readFrequency, readSlot } from './term-index.ts'
+import { SlotList } from './typed-arrays.ts'
+
+/**
+ * One unit of BM25 score: 2^16. Scores are in fixed point, so that they sum to the same integer in
+ * any order and on any machine.
+ */
+export const SCORE_UNIT = 0x10000
+
+// Lower than usual: facts are short, so length and repetition say little about them.
+const K1 = 0.9
+const B = 0.4
+
+/** The weight of a term that `factsWithTerm` of the `facts` have, in score units; positive. */
+export function computeTermWeight(facts: number, factsWithTerm: number): number {
+  const odds = (facts - factsWithTerm + 0.5) / (factsWithTerm + 0.5)
+  return Math.round(SCORE_UNIT * Math.log1p(odds))
+}
+
+/**
+ * One term's contribution to one fact, an integer in score units. `relativeLength` is the
+ * fact's length over the average length. Only basic IEEE operations, which round the same
+ * everywhere.
+ */
+function computeContribution(weight: number, frequency: number, relativeLength: number): number {
+  const saturation = frequency + K1 * (1 - B + B * relativeLength)
+  return Math.round((weight * (frequency * (K1 + 1))) / saturation)
+}
+
+/** What a fact without a term gets from a neighbour with it: half of the contribution there. */
+const neighbourShare = (contribution: number): number => Math.floor(contribution / 2)
+
+/** Contributions are cached for facts below this length and terms up to this frequency. */
+const LENGTHS_CACHED = 256
+const FREQUENCIES_CACHED = 4
+
+/**
+ * Contributions of one term after another to the facts of a partition. A term has few different
+ * ones, and each is computed once. Returns exactly what `computeContribution` returns.
+ */
+class ContributionCache {
+  readonly #averageLength: number
+  /** By frequency and length; valid where the entry of `#stamps` is the current stamp. */
+  readonly #contributions = sharedContributions
+  readonly #stamps = sharedStamps
+  #weight = 0
+
+  constructor(averageLength: number) {
+    this.#averageLength = averageLength
+  }
+
+  /** Starts a term of this weight. */
+  startTerm(weight: number): void {
+    this.#weight = weight
+    stamp = stamp === 0xffffffff ? 1 : stamp + 1
+    if (stamp === 1) this.#stamps.fill(0)
+  }
+
+  of(frequency: number, length: number): number {
+    if (frequency > FREQUENCIES_CACHED || length >= LENGTHS_CACHED)
+      return computeContribution(this.#weight, frequency, length / this.#averageLength)
+    const at = (frequency - 1) * LENGTHS_CACHED + length
+    if (this.#stamps[at] === stamp) return this.#contributions[at] ?? 0
+    const own = computeContribution(this.#weight, frequency, length / this.#averageLength)
+    this.#stamps[at] = stamp
+    this.#contributions[at] = own
+    return own
+  }
+}
+
+// Shared by the process: a search is synchronous.
+const sharedContributions = new Int32Array(FREQUENCIES_CACHED * LENGTHS_CACHED)
+const sharedStamps = new Uint32Array(FREQUENCIES_CACHED * LENGTHS_CACHED)
+let stamp = 0
+
+/** How far a term reaches in a conversation: an answer is within two turns of its question. */
+const NEIGHBOURS = 2
+
+/** The scores of one search, by slot: integers in score units. */
+export interface LexicalScores {
+  readonly lexical: Float64Array
+  readonly neighbour: Float64Array
+  /** The visible slots with a score, each once. */
+  readonly matched: SlotList
+}
+
+/**
+ * BM25 of each fact's own terms, plus, for each term a fact lacks, half of the best contribution
+ * among the two visible facts before and the two after it in its session.
+ */
+export function scoreTerms(
+  partition: Partition,
+  terms: readonly string[],
+  {
+    visible,
+    scratch,
+    observer,
+  }: { visible: Uint8Array; scratch: SearchScratch; observer?: GainObserver },
+): LexicalScores {
+  const search = new LexicalSearch(partition, visible, scratch)
+  for (const term of terms) search.addTerm(term, observer)
+  return search
+}
+
+/** Is told what each term adds to the scores of a few slots. */
+export interface GainObserver {
+  /** By slot: 1 for the slots it is told of. */
+  readonly watched: Uint8Array
+  /** Called once for each term and watched slot whose score it raises, and for no other. */
+  onGain(term: string, slot: number, gain: { readonly own: number; readonly lent: number }): void
+}
+
+class LexicalSearch implements LexicalScores {
+  readonly lexical: Float64Array
+  readonly neighbour: Float64Array
+  readonly matched: SlotList
+  readonly #partition: Partition
+  readonly #visible: Uint8Array
+  readonly #chains: VisibleNeighbours
+  /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
+  readonly #own: Int32Array
+  readonly #lent: Int32Array
+  readonly #owners: SlotList
+  readonly #borrowers: SlotList
+  readonly #contributions: ContributionCache
+
+  constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
+    this.#partition = partition
+    this.#visible = visible
+    this.#contributions = new ContributionCache(partition.averageLength)
+    this.#chains = new VisibleNeighbours(partition, visible, scratch)
+    this.lexical = scratch.lexical
+    this.neighbour = scratch.neighbour
+    this.#own = scratch.own
+    this.#lent = scratch.lent
+    this.matched = scratch.matched
+    this.#owners = scratch.owners
+    this.#borrowers = scratch.borrowers
+  }
+
+  addTerm(term: string, observer: GainObserver | undefined): void {
+    this.#addOwn(term)
+    this.#lendAround()
+    if (observer !== undefined) this.#tell(term, observer)
+    this.#addLent()
+    for (let at = 0; at < this.#owners.size; at++) this.#own[this.#owners.at(at)] = 0
+    this.#owners.clear()
+    this.#borrowers.clear()
+  }
+
+  #tell(term: string, observer: GainObserver): void {
+    for (const slots of [this.#owners, this.#borrowers]) {
+      for (let at = 0; at < slots.size; at++) {
+        const slot = slots.at(at)
+        if (observer.watched[slot] !== 1) continue
+        observer.onGain(term, slot, { own: this.#own[slot] ?? 0, lent: this.#lent[slot] ?? 0 })
+      }
+    }
+  }
+
+  /** Adds the term's contribution to every visible fact that has it: the owners. */
+  #addOwn(term: string): void {
+    const postings = this.#partition.findPostings(term)
+    if (postings === undefined) return
+    const visible = this.#visible
+    const { lengths } = this.#partition.columns
+    const { array, start, size } = postings
+    this.#contributions.startTerm(computeTermWeight(this.#partition.size, size))
+    for (let at = start; at < start + size; at++) {
+      const posting = array[at] ?? 0
+      const slot = readSlot(posting)
+      if (visible[slot] === 0) continue
+      const frequency = readFrequency(posting, postings)
+      const own = this.#contributions.of(frequency, lengths[slot] ?? 0)
+      // A term that nearly all of very many facts have contributes less than one unit.
+      if (own === 0) continue
+      this.#markMatched(slot)
+      this.#own[slot] = own
+      this.lexical[slot] = (this.lexical[slot] ?? 0) + own
+      this.#owners.push(slot)
+    }
+  }
+
+  /** Notes for each fact near an owner that is not one itself the best share it gets. */
+  #lendAround(): void {
+    const chains = this.#chains
+    for (let at = 0; at < this.#owners.size; at++) {
+      const slot = this.#owners.at(at)
+      const share = neighbourShare(this.#own[slot] ?? 0)
+      if (share === 0) continue
+      let earlier = chains.before(slot)
+      let later = chains.after(slot)
+      for (let distance = 1; distance <= NEIGHBOURS; distance++) {
+        if (earlier !== NO_SLOT) {
+          this.#lend(earlier, share)
+          earlier = distance < NEIGHBOURS ? chains.before(earlier) : NO_SLOT
+        }
+        if (later !== NO_SLOT) {
+          this.#lend(later, share)
+          later = distance < NEIGHBOURS ? chains.after(later) : NO_SLOT
+        }
+      }
+    }
+  }
+
+  #lend(slot: number, share: number): void {
+    if (this.#own[slot] !== 0) return
+    const best = this.#lent[slot] ?? 0
+    if (best === 0) this.#borrowers.push(slot)
+    if (share > best) this.#lent[slot] = share
+  }
+
+  #addLent(): void {
+    for (let at = 0; at < this.#borrowers.size; at++) {
+      const slot = this.#borrowers.at(at)
+      this.#markMatched(slot)
+      this.neighbour[slot] = (this.neighbour[slot] ?? 0) + (this.#lent[slot] ?? 0)
+      this.#lent[slot] = 0
+    }
+  }
+
+  #markMatched(slot: number): void {
+    if (this.lexical[slot] === 0 && this.neighbour[slot] === 0) this.matched.push(slot)
+  }
+}
+
+/** The neighbour across a gap is not known yet; see VisibleNeighbours. */
+const UNKNOWN = -2
+
+/**
+ * Working memory of a search: arrays by slot. Allocating it for each search costs more than the
+ * search; as searches are synchronous, the process shares one, and each search resets what it
+ * wrote. It holds scores and slots, nothing of any content.
+ */
+export class SearchScratch {
+  readonly lexical: Float64Array
+  readonly neighbour: Float64Array
+  readonly own: Int32Array
+  readonly lent: Int32Array
+  readonly before: Int32Array
+  readonly after: Int32Array
+  /** Dot products with the query. Written before they are read, never reset. */
+  readonly dots: Int32Array
+  /**
+   * Flags of visible slots, before and after a filter. Written before they are read, never reset.
+   */
+  readonly valid: Uint8Array
+  readonly filtered: Uint8Array
+  readonly matched: SlotList
+  readonly owners: SlotList
+  readonly borrowers: SlotList
+  /** Slots from which a gap was crossed, in either direction. */
+  readonly linked: SlotList
+  readonly capacity: number
+
+  constructor(capacity: number) {
+    this.capacity = capacity
+    this.lexical = new Float64Array(capacity)
+    this.neighbour = new Float64Array(capacity)
+    this.own = new Int32Array(capacity)
+    this.lent = new Int32Array(capacity)
+    this.before = new Int32Array(capacity).fill(UNKNOWN)
+    this.after = new Int32Array(capacity).fill(UNKNOWN)
+    this.dots = new Int32Array(capacity)
+    this.valid = new Uint8Array(capacity)
+    this.filtered = new Uint8Array(capacity)
+    this.matched = new SlotList(capacity)
+    this.owners = new SlotList(capacity)
+    this.borrowers = new SlotList(capacity)
+    this.linked = new SlotList(capacity * 2)
+  }
+
+  /** Clears what a search has written. */
+  reset(): void {
+    for (let at = 0; at < this.matched.size; at++) {
+      const slot = this.matched.at(at)
+      this.lexical[slot] = 0
+      this.neighbour[slot] = 0
+    }
+    for (let at = 0; at < this.owners.size; at++) this.own[this.owners.at(at)] = 0
+    for (let at = 0; at < this.borrowers.size; at++) this.lent[this.borrowers.at(at)] = 0
+    for (let at = 0; at < this.linked.size; at++) {
+      const slot = this.linked.at(at)
+      this.before[slot] = UNKNOWN
+      this.after[slot] = UNKNOWN
+    }
+    for (const list of [this.matched, this.owners, this.borrowers, this.linked]) list.clear()
+  }
+}
+
+const CAPACITY_MIN = 1_024
+let sharedScratch = new SearchScratch(CAPACITY_MIN)
+
+/** Clear working memory for `slots` slots; the search that takes it must reset it. */
+export function takeScratch(slots: number): SearchScratch {
+  if (sharedScratch.capacity < slots) sharedScratch = new SearchScratch(Math.ceil(slots * 1.5))
+  return sharedScratch
+}
+
+/**
+ * The neighbours of a fact in its session among the facts a search can see. A gap of other facts is
+ * crossed once in each direction; the neighbour beyond it is kept for the rest of the search.
+ */
+class VisibleNeighbours {
+  readonly #visible: Uint8Array
+  readonly #before: Int32Array
+  readonly #after: Int32Array
+  readonly #visibleBefore: Int32Array
+  readonly #visibleAfter: Int32Array
+  readonly #linked: SlotList
+
+  constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
+    this.#visible = visible
+    this.#before = partition.sessions.before
+    this.#after = partition.sessions.after
+    this.#visibleBefore = scratch.before
+    this.#visibleAfter = scratch.after
+    this.#linked = scratch.linked
+  }
+
+  /** The nearest earlier visible slot of the session of a visible slot, or NO_SLOT. */
+  before(slot: number): number {
+    const next = this.#before[slot] ?? NO_SLOT
+    if (next === NO_SLOT || this.#visible[next] !== 0) return next
+    return this.#cross(slot, this.#before, this.#visibleBefore)
+  }
+
+  /** The nearest later visible slot, or NO_SLOT. */
+  after(slot: number): number {
+    const next = this.#after[slot] ?? NO_SLOT
+    if (next === NO_SLOT || this.#visible[next] !== 0) return next
+    return this.#cross(slot, this.#after, this.#visibleAfter)
+  }
+
+  #cross(slot: number, links: Int32Array, crossed: Int32Array): number {
+    const known = crossed[slot] ?? UNKNOWN
+    if (known !== UNKNOWN) return known
+    let next = links[slot] ?? NO_SLOT
+    while (next !== NO_SLOT && this.#visible[next] === 0) next = links[next] ?? NO_SLOT
+    crossed[slot] = next
+    this.#linked.push(slot)
+    return next
+  }
+}
