@@ -1,7 +1,7 @@
 // Synthetic facts and queries for the search index: made from a seed, distributed like speech.
 
 /** A fact as it is written; `ref` counts from 1. */
-export interface MadeFact {
+export interface GeneratedFact {
   readonly content: string
   readonly metadata: { readonly session_id: string; readonly kind: string; readonly day: string }
 }
@@ -61,7 +61,7 @@ function sentence(next: () => number, words: number): string {
 }
 
 /** The fact with this number, as long as a turn of a conversation: 130 characters or so. */
-export function makeFact(at: number): MadeFact {
+export function makeFact(at: number): GeneratedFact {
   const next = random(at * 7919 + 1)
   for (let warm = 0; warm < 4; warm += 1) next()
   const day = new Date(FIRST_DAY_MS + Math.floor(at / FACTS_A_DAY) * DAY_MS).toISOString()

@@ -15,13 +15,13 @@ import {
   type SearchWorkload,
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
 
-export type Wish =
+export type SearchRequest =
   | { readonly act: 'build'; readonly store_id: string }
   | { readonly act: 'memory'; readonly store_id: string }
   | { readonly act: 'parts'; readonly store_id: string; readonly count: number }
   | { readonly act: 'search'; readonly store_id: string; readonly searched: SearchWorkload }
 
-function answer(kernel: Kernel, wish: Wish): Promise<unknown> | unknown {
+function answer(kernel: Kernel, wish: SearchRequest): Promise<unknown> | unknown {
   if (wish.act === 'build') return buildIndex(kernel, wish.store_id)
   if (wish.act === 'memory') return measureMemory(kernel, wish.store_id)
   if (wish.act === 'parts') return measureBuildCosts(kernel, wish.store_id, wish.count)
@@ -31,7 +31,7 @@ function answer(kernel: Kernel, wish: Wish): Promise<unknown> | unknown {
 function serve(service: Service): void {
   // Without the bench there is nobody to stop it.
   process.once('disconnect', () => process.exit())
-  process.on('message', async (wish: Wish | 'stop') => {
+  process.on('message', async (wish: SearchRequest | 'stop') => {
     if (wish === 'stop') {
       await service.stop()
       process.exit()

@@ -16,7 +16,7 @@ import {
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
 import { makeFact, makeQuery, QUERY_KINDS, random } from './index-facts.ts'
 import { type IndexResult, indexTables } from './index-report.ts'
-import type { Wish } from './index-server.ts'
+import type { SearchRequest } from './index-server.ts'
 
 const MILLION = 1_000_000
 
@@ -38,7 +38,7 @@ const QUERIES = Number(values.queries)
 
 interface Server {
   readonly url: string
-  ask<T>(wish: Wish): Promise<T>
+  ask<T>(wish: SearchRequest): Promise<T>
   stop(): Promise<void>
 }
 

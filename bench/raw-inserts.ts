@@ -10,7 +10,7 @@ import type { RawInsert } from './raw-rows.ts'
 const CONNECTIONS = 10
 
 export interface RawLoop {
-  /** Durable units a second at so many callers. */
+  /** Durable units a second with this number of callers. */
   fire(callers: number, seconds: number): Promise<number>
   close(): Promise<void>
 }

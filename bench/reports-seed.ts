@@ -31,7 +31,7 @@ interface Head {
 
 const BATCH = 5_000
 const MODELS = 7
-/** A memory is written before so many decisions. */
+/** Decisions for each memory; the memory is written first. */
 const DECISIONS_A_MEMORY = 10
 /** Between two entries: a million of them end before now. */
 const STEP_US = 4
@@ -42,7 +42,7 @@ const SEALED = Buffer.alloc(1_120, 7)
 const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')
 const digestOf = (at: number): Buffer => createHash('sha256').update(String(at)).digest()
 
-/** Appends so many decisions to the only tenant there is, in the order of its log. */
+/** Appends this number of decisions to the log of the only tenant. */
 export async function seedDecisions(place: Place, decisions: number): Promise<void> {
   const target = await openTarget(place)
   try {

@@ -81,7 +81,7 @@ async function readBare(place: Place, entries: number): Promise<number> {
   return performance.now() - started_ms
 }
 
-interface Measured {
+interface ReportMeasurement {
   readonly seconds: number
   /** Of the service; on a busy machine the better measure. */
   readonly cpu_s: number
@@ -93,7 +93,7 @@ interface Measured {
   readonly log_seq: number
 }
 
-async function makeOne(server: ChildProcess, base: string): Promise<Measured> {
+async function makeOne(server: ChildProcess, base: string): Promise<ReportMeasurement> {
   resetPeak(server)
   const rss_before_mb = memoryMb(server, 'VmRSS')
   const now = Date.now()
@@ -166,7 +166,7 @@ async function measure(place: Place) {
   const server = startCustos(place.env)
   try {
     const base = await urlOf(server)
-    const runs: Measured[] = []
+    const runs: ReportMeasurement[] = []
     for (let run = 0; run < Number(values.times); run += 1) {
       const one = await makeOne(server, base)
       const entries = one.log_seq + 1

@@ -121,7 +121,7 @@ const evaluation = (next: () => number) => ({
   },
 })
 
-/** A number that the connections divide: each of them sends both outcomes of a referent in turn. */
+/** Divisible by the number of connections: each sends both outcomes of a referent alternately. */
 const REFERENTS = 1_024
 
 const certified = Array.from({ length: REFERENTS }, (_, at) => ({

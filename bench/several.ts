@@ -127,13 +127,13 @@ async function createTenants(base: string, { preload: facts }: Scenario): Promis
   return keys
 }
 
-interface Running {
+interface RunningProcess {
   readonly urls: readonly string[]
   readonly keys: readonly string[]
   readonly scenario: Scenario
 }
 
-function callersOf(placement: Placement, { urls, keys, scenario }: Running): Caller[] {
+function callersOf(placement: Placement, { urls, keys, scenario }: RunningProcess): Caller[] {
   return Array.from({ length: scenario.connections }, (_, connection) => {
     const tenant = connection % placement.tenants
     const key = placement.tenants === 1 ? keys[TENANTS] : keys[tenant]

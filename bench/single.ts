@@ -1,4 +1,4 @@
-// One scenario on one process, its ceilings and the service measured in turn.
+// One scenario on one process: measures its ceilings and the service alternately.
 
 import type { Engine, PostgresServer } from './engines.ts'
 import { fire, median, middleOf, type Round } from './load.ts'

@@ -22,7 +22,7 @@ const BATCH = 500
 const POLL_MS = 250
 const MB = 1024 * 1024
 
-interface Measured {
+interface SubjectMeasurement {
   readonly seconds: number
   /** Of the processor, on a machine that does other things too. */
   readonly cpu_seconds: number
@@ -118,7 +118,7 @@ async function ask(url: string, path: string, body?: unknown): Promise<Reply> {
   return JSON.parse(text)
 }
 
-async function measured(act: () => Promise<unknown>): Promise<Measured> {
+async function measured(act: () => Promise<unknown>): Promise<SubjectMeasurement> {
   const turns = new Turns()
   const cpu = process.cpuUsage()
   const began = performance.now()
@@ -140,7 +140,7 @@ class Turns {
     this.#used.push((user + system) / 1_000)
   }
 
-  end(): Pick<Measured, 'turn_p99_ms' | 'turn_max_ms'> {
+  end(): Pick<SubjectMeasurement, 'turn_p99_ms' | 'turn_max_ms'> {
     clearInterval(this.#timer)
     this.#note()
     const sorted = this.#used.toSorted((a, b) => a - b)
@@ -149,7 +149,7 @@ class Turns {
   }
 }
 
-function show(engine: string, what: string, found: Measured) {
+function show(engine: string, what: string, found: SubjectMeasurement) {
   const { seconds, cpu_seconds, turn_p99_ms, turn_max_ms } = found
   const cpu = `${cpu_seconds.toFixed(2)} s of processor`
   const turns = `turn p99 ${turn_p99_ms.toFixed(0)} ms, longest ${turn_max_ms.toFixed(0)} ms`

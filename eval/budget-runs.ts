@@ -26,14 +26,14 @@ export interface BudgetRun {
   readonly nearly_full: number
 }
 
-interface Answered {
+interface AnsweredRequest {
   readonly request: PlainRequest
   readonly contents: readonly string[]
   readonly tokens_used: number
 }
 
 /** Why an answer breaks the promise; null when it does not. */
-export function violationOf({ request, contents, tokens_used }: Answered): string | null {
+export function violationOf({ request, contents, tokens_used }: AnsweredRequest): string | null {
   const counted = contents.reduce((sum, content) => sum + countO200k(content), 0)
   const { budget_tokens, top_k, query } = request
   const of = `for a budget of ${budget_tokens}, query ${JSON.stringify(query)}`
@@ -58,7 +58,7 @@ class Tally {
     this.#stores += 1
   }
 
-  add(answered: Answered): void {
+  add(answered: AnsweredRequest): void {
     this.#requests += 1
     const { budget_tokens } = answered.request
     if (budget_tokens > 0 && answered.tokens_used >= 0.9 * budget_tokens) this.#nearlyFull += 1

@@ -27,7 +27,7 @@ export interface Settings {
 }
 
 /** What came back for one budget. */
-export interface Packed {
+export interface BudgetResult {
   readonly budget: number
   readonly keys: readonly string[]
   /** As the service says, and as counted here on the contents. */
@@ -42,13 +42,13 @@ export interface Outcome extends Question {
   readonly conversation: string
   /** The best facts without a budget, best first. */
   readonly ranked: readonly string[]
-  readonly packed: readonly Packed[]
+  readonly packed: readonly BudgetResult[]
   /** Facts that were shown although they were erased or superseded. */
   readonly hidden_shown: readonly string[]
 }
 
 /** Of all stores together; the embedder and its space where the service names them. */
-export interface Loading {
+export interface LoadReport {
   readonly embedder: string | null
   /** The space of the vectors. */
   readonly space: string | null
@@ -60,7 +60,7 @@ export interface Loading {
 
 export interface Drive {
   readonly outcomes: readonly Outcome[]
-  readonly loading: Loading
+  readonly loading: LoadReport
 }
 
 const readCreated = readerOf(
@@ -91,7 +91,7 @@ export async function drive(
   settings: Settings,
 ): Promise<Drive> {
   const outcomes: Outcome[] = []
-  let loading: Loading = {
+  let loading: LoadReport = {
     ...{ embedder: null, space: null },
     ...{ facts: 0, superseded: 0, erased: 0, seconds: 0 },
   }
@@ -107,7 +107,7 @@ export async function drive(
   return { outcomes, loading }
 }
 
-function addLoading(sum: Loading, facts: readonly Fact[], seconds: number): Loading {
+function addLoading(sum: LoadReport, facts: readonly Fact[], seconds: number): LoadReport {
   return {
     ...sum,
     facts: sum.facts + facts.length,
@@ -120,7 +120,7 @@ function addLoading(sum: Loading, facts: readonly Fact[], seconds: number): Load
 interface Store {
   post(operation: string, body: unknown): ReturnType<Service['post']>
   readonly keys: ReadonlyMap<number, string>
-  readonly vectors: Pick<Loading, 'embedder' | 'space'>
+  readonly vectors: Pick<LoadReport, 'embedder' | 'space'>
 }
 
 async function load(
@@ -188,7 +188,7 @@ async function ask(
   { conversation, hidden }: { conversation: string; hidden: ReadonlySet<string> },
 ): Promise<Outcome> {
   const ranking = await retrieve(store, question.text, { budget: UNLIMITED, top_k: RANKED })
-  const packed: Packed[] = []
+  const packed: BudgetResult[] = []
   for (const budget of BUDGETS) packed.push(await retrieve(store, question.text, { budget }))
   const shown = new Set([ranking, ...packed].flatMap(({ keys }) => keys))
   const hidden_shown = [...shown].filter((key) => hidden.has(key))
@@ -199,7 +199,7 @@ async function retrieve(
   { post, keys }: Store,
   query: string,
   { budget, top_k }: { budget: number; top_k?: number },
-): Promise<Packed> {
+): Promise<BudgetResult> {
   const { body, ms } = await post('retrieve', { query, budget_tokens: budget, top_k })
   const { memories, tokens_used, ranking = null } = readRetrieved(body)
   const keyOf = (ref: number) => {

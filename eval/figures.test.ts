@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BUDGETS, type Outcome, type Packed } from './drive.ts'
+import { BUDGETS, type BudgetResult, type Outcome } from './drive.ts'
 import { figuresOf, goldAsGiven, goldCorrected, latencyOf } from './figures.ts'
 import { brokenPromises } from './promises.ts'
 import { budgetTable, intervalTable, qualityTable } from './report.ts'
@@ -12,7 +12,7 @@ const bootstrap = { resamples: 50, seed: 1 }
 /** The first budget holds one fact of the ranking, each further one more. */
 function outcome(about: Partial<Outcome> & Pick<Outcome, 'gold'>): Outcome {
   const ranked = ['p', 'q', 'r', 's', 't', 'u']
-  const packed = BUDGETS.map((budget, at): Packed => {
+  const packed = BUDGETS.map((budget, at): BudgetResult => {
     const tokens = budget - 10
     return {
       ...{ budget, keys: ranked.slice(0, at + 1), ranking: null, ms: at + 1 },

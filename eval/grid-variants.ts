@@ -5,7 +5,7 @@ import type {
   ScoredFacts,
 } from '../packages/server/src/slices/memory/testing/in-process-scores.ts'
 
-export interface Asked extends RawScores {
+export interface GridQuestion extends RawScores {
   readonly scored: ScoredFacts
   readonly sessions: readonly string[]
   readonly text: string
@@ -13,7 +13,7 @@ export interface Asked extends RawScores {
 
 export interface Variant {
   readonly label: string
-  order(asked: Asked): number[]
+  order(asked: GridQuestion): number[]
 }
 
 const byScore = (scores: Float64Array): number[] =>
@@ -28,7 +28,7 @@ function fuse({ words, likeness }: RawScores, weight: number): Float64Array {
 }
 
 /** Each fact's likeness plus a share of the best among the two before and after in its session. */
-function lend(asked: Asked, share: number): Asked {
+function lend(asked: GridQuestion, share: number): GridQuestion {
   const { likeness, sessions } = asked
   const near = (at: number) =>
     [at - 2, at - 1, at + 1, at + 2].filter((other) => sessions[other] === sessions[at])
@@ -40,7 +40,7 @@ function lend(asked: Asked, share: number): Asked {
 }
 
 /** Pseudo-relevance feedback: rare words of the first hits are asked for too. */
-function feedback(asked: Asked, hits: number, terms: number): Asked {
+function feedback(asked: GridQuestion, hits: number, terms: number): GridQuestion {
   const { scored, words, text } = asked
   const inFacts = new Map<string, number>()
   for (const own of scored.terms)
@@ -66,7 +66,7 @@ function feedback(asked: Asked, hits: number, terms: number): Asked {
 const POOL = 100
 
 /** Maximal marginal relevance: what is like what was chosen already counts for less. */
-function diversify(asked: Asked, scores: Float64Array, penalty: number): number[] {
+function diversify(asked: GridQuestion, scores: Float64Array, penalty: number): number[] {
   const order = byScore(scores)
   const pool = new Set(order.slice(0, POOL))
   const most = best(scores)
@@ -84,7 +84,7 @@ function diversify(asked: Asked, scores: Float64Array, penalty: number): number[
 }
 
 /** Shorter facts first among equals, the more so the higher the power. */
-const byDensity = ({ scored }: Asked, scores: Float64Array, power: number): number[] =>
+const byDensity = ({ scored }: GridQuestion, scores: Float64Array, power: number): number[] =>
   byScore(scores.map((score, at) => score / Math.max(1, scored.tokens[at] ?? 1) ** power))
 
 /** As built: one and a half. */
@@ -95,25 +95,25 @@ export const variants: readonly Variant[] = [
   { label: 'likeness alone', order: ({ likeness }) => byScore(likeness) },
   ...[0.25, 0.5, 0.75, 1, CHOSEN, 2, 3].map((weight) => ({
     label: `words + ${weight} likeness${weight === CHOSEN ? ' (as built)' : ''}`,
-    order: (asked: Asked) => byScore(fuse(asked, weight)),
+    order: (asked: GridQuestion) => byScore(fuse(asked, weight)),
   })),
   ...[0.3, 0.5].map((share) => ({
     label: `as built, neighbours lend ${share} of likeness`,
-    order: (asked: Asked) => byScore(fuse(lend(asked, share), CHOSEN)),
+    order: (asked: GridQuestion) => byScore(fuse(lend(asked, share), CHOSEN)),
   })),
   ...[
     [3, 5],
     [10, 10],
   ].map(([hits = 0, terms = 0]) => ({
     label: `as built, ${terms} words of the first ${hits} asked for too`,
-    order: (asked: Asked) => byScore(fuse(feedback(asked, hits, terms), CHOSEN)),
+    order: (asked: GridQuestion) => byScore(fuse(feedback(asked, hits, terms), CHOSEN)),
   })),
   ...[0.1, 0.2].map((penalty) => ({
     label: `as built, likeness to what is chosen costs ${penalty}`,
-    order: (asked: Asked) => diversify(asked, fuse(asked, CHOSEN), penalty),
+    order: (asked: GridQuestion) => diversify(asked, fuse(asked, CHOSEN), penalty),
   })),
   ...[0.1, 0.3].map((power) => ({
     label: `as built, by score over tokens^${power}`,
-    order: (asked: Asked) => byDensity(asked, fuse(asked, CHOSEN), power),
+    order: (asked: GridQuestion) => byDensity(asked, fuse(asked, CHOSEN), power),
   })),
 ]

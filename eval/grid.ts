@@ -9,7 +9,7 @@ import {
 import { type Conversation, type Dataset, hiddenKeys } from './data/dataset.ts'
 import { readLocomo } from './data/locomo.ts'
 import { makeSynthetic, SYNTHETIC } from './data/synthetic.ts'
-import { type Asked, variants } from './grid-variants.ts'
+import { type GridQuestion, variants } from './grid-variants.ts'
 import { mean, recall, recallAt, reciprocalRank } from './metrics.ts'
 
 const { values } = parseArgs({
@@ -27,7 +27,7 @@ const CATEGORIES_OF: Readonly<Record<string, readonly number[]>> = { locomo: [1,
 const MULTI_HOP: Readonly<Record<string, number>> = { locomo: 1, synthetic: 3 }
 const BUDGETS = [512, 1024] as const
 
-interface Opened {
+interface ScoredConversation {
   readonly scored: ScoredFacts
   readonly sessions: readonly string[]
   readonly keys: readonly string[]
@@ -35,7 +35,7 @@ interface Opened {
 }
 
 /** What is shown at the end only: facts erased or superseded are not there. */
-async function open(conversation: Conversation): Promise<Opened> {
+async function open(conversation: Conversation): Promise<ScoredConversation> {
   const hidden = hiddenKeys(conversation)
   const facts = conversation.facts.filter(({ key }) => !hidden.has(key))
   return {
@@ -49,13 +49,13 @@ async function open(conversation: Conversation): Promise<Opened> {
 interface Row {
   readonly category: number
   readonly gold: readonly string[]
-  readonly asked: Asked
+  readonly asked: GridQuestion
   readonly keys: readonly string[]
   readonly tokens: readonly number[]
 }
 
 async function rowsOf(
-  { scored, sessions, keys, conversation }: Opened,
+  { scored, sessions, keys, conversation }: ScoredConversation,
   categories: readonly number[] | undefined,
 ): Promise<Row[]> {
   const rows: Row[] = []

@@ -2,7 +2,7 @@
 
 import type { LabelledSpan, LabelledText } from './data/pii.ts'
 
-export interface FoundSpan {
+export interface DetectedSpan {
   readonly entity: string
   readonly start: number
   readonly end: number
@@ -43,22 +43,22 @@ export interface TypeFigures {
   readonly leaks: number
 }
 
-export interface Unlabelled {
+export interface LabelMismatch {
   readonly kind: 'missed' | 'unlabelled'
   readonly name: string
   readonly at: number
   readonly text: string
 }
 
-export interface Measured {
+export interface PiiFigures {
   readonly rows: readonly TypeFigures[]
-  readonly details: readonly Unlabelled[]
+  readonly details: readonly LabelMismatch[]
 }
 
-type Look = (text: string) => readonly FoundSpan[]
+type Look = (text: string) => readonly DetectedSpan[]
 type Labels = Readonly<Record<string, readonly string[]>>
 
-export function measure(texts: readonly LabelledText[], look: Look, labels: Labels): Measured {
+export function measure(texts: readonly LabelledText[], look: Look, labels: Labels): PiiFigures {
   const looked = texts.map((labelled) => ({ ...labelled, found: look(labelled.text) }))
   const rows = Object.entries(labels).map(([label, entities]): TypeFigures => {
     const row = { label, entities, spans: 0, found: 0, leaks: 0 }
@@ -113,7 +113,7 @@ function overlaps(a: Range, b: Range): boolean {
   return a.start < b.end && b.start < a.end
 }
 
-function leaks(span: LabelledSpan, found: readonly FoundSpan[]): boolean {
+function leaks(span: LabelledSpan, found: readonly DetectedSpan[]): boolean {
   let covered = 0
   for (const { start, end } of found)
     covered += Math.max(0, Math.min(end, span.end) - Math.max(start, span.start))

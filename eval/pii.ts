@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findPersonalData } from '@custos/pii'
 import { readLabelled } from './data/pii.ts'
-import { LABELS, measure, type TypeFigures, type Unlabelled } from './pii-figures.ts'
+import { LABELS, type LabelMismatch, measure, type TypeFigures } from './pii-figures.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -42,7 +42,7 @@ function table(rows: readonly TypeFigures[]): string {
   return [head, '|---|---|---|---|---|---|---|---|---|', ...rows.map(row)].join('\n')
 }
 
-function printDetails(details: readonly Unlabelled[]): void {
+function printDetails(details: readonly LabelMismatch[]): void {
   for (const { kind, name, text, at } of details) console.log(`${kind} ${name} ${at}: ${text}`)
 }
 

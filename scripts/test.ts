@@ -2,21 +2,22 @@
 //
 //   --all                  what continuous integration runs: every slice on PostgreSQL as well
 //   --postgres             only the tests of slices and of the contract, on PostgreSQL
+//   --choose-postgres      with --all: note the files that `npm test` runs on PostgreSQL
 //   --slow                 also the long forms of sweeps (*.slow.test.ts)
 //   --slowest=N            how many of the slowest files to list
 //   --test-name-pattern=P  only the tests whose name matches
 //
 // Starting a service compiles some 800 modules, so a process takes many files, one after another.
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { quietEnvironment, requireNode } from './node-version.ts'
 import { type RunOptions, runTests } from './testing/batches.ts'
-import { chooseFiles } from './testing/files.ts'
+import { chooseFiles, POSTGRES_FILES } from './testing/files.ts'
 import { startPostgres } from './testing/postgres.ts'
-import { uncalledStatements } from './testing/statements.ts'
+import { coveringFiles, listQueries } from './testing/queries.ts'
 
 const TIMEOUT_MS = 600_000
 const FILES_OF_A_PROCESS = 50
@@ -28,6 +29,7 @@ const { values, positionals } = parseArgs({
   options: {
     all: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
+    'choose-postgres': { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
     slowest: { type: 'string', default: '10' },
     'test-name-pattern': { type: 'string', multiple: true, default: [] },
@@ -45,29 +47,41 @@ Object.assign(process.env, quietEnvironment())
 useCompileCache()
 const started = performance.now()
 const chosen = chooseFiles(positionals, values)
-if (chosen.embedded.length + chosen.postgres.length + chosen.alone.length === 0) {
+const { embedded, postgres, with_postgres, alone } = chosen
+if (Object.values(chosen).flat().length === 0) {
   console.error(`no test file matches ${positionals.join(' ') || 'anything'}`)
   process.exit(1)
 }
-const postgres = chosen.needs_postgres ? await startPostgres() : undefined
-const covers = positionals.length === 0 && chosen.postgres.length > 0
+const needsPostgres = postgres.length + with_postgres.length + alone.length > 0
+const server = needsPostgres ? await startPostgres() : undefined
 if (values.slow) process.env['CUSTOS_TEST_SLOW'] = '1'
 const timeout_ms = values.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS
 const each = { files_max: FILES_OF_A_PROCESS, timeout_ms }
+const covers = positionals.length === 0 && postgres.length > 0
 const options: RunOptions = {
   queues: [
-    { engine: 'postgres', files: chosen.postgres, covers, ...each },
-    { engine: 'sqlite', files: chosen.embedded, covers: false, ...each },
+    { engine: 'sqlite', files: with_postgres, covers, ...each },
+    { engine: 'postgres', files: postgres, covers, ...each },
+    { engine: 'sqlite', files: embedded, covers: false, ...each },
   ],
-  alone: chosen.alone,
+  alone,
   processes: Math.min(4, availableParallelism()),
   name_patterns: values['test-name-pattern'],
   slowest: Number(values.slowest),
 }
-const { failed, called } = await runTests(options)
-await postgres?.stop()
+const { failed, called, seconds } = await runTests(options)
+await server?.stop()
 
-const uncalled = covers ? uncalledStatements(called) : []
-for (const statement of uncalled) console.log(`not run on PostgreSQL by any test: ${statement}`)
+if (values['choose-postgres'])
+  writeFileSync(
+    POSTGRES_FILES,
+    `${JSON.stringify(
+      coveringFiles(called, seconds).filter((path) => postgres.includes(path)),
+      null,
+      2,
+    )}\n`,
+  )
+const uncalled = covers && !values.postgres ? listQueries().filter((q) => !called.has(q)) : []
+for (const query of uncalled) console.log(`not run on PostgreSQL by any test: ${query}`)
 console.log(`${Math.round((performance.now() - started) / 1000)} s in all`)
 process.exit(failed || uncalled.length > 0 ? 1 : 0)

@@ -48,7 +48,7 @@ export interface Dataset {
   /** Categories whose evidence must be found within the default budget. */
   readonly certain: readonly number[]
   readonly conversations: readonly Conversation[]
-  /** What whoever reads the figures has to know of the set. */
+  /** What a reader of the figures must know about the data set. */
   readonly notes: readonly string[]
 }
 

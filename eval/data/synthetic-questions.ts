@@ -2,7 +2,7 @@
 
 import { pick, type Random, shuffled } from '../random.ts'
 import { fill } from './synthetic-relations.ts'
-import type { Statement, Told, Visit, World } from './synthetic-world.ts'
+import type { FactVersions, Statement, Visit, World } from './synthetic-world.ts'
 
 export const SYNTHETIC_CATEGORIES = {
   1: 'direct',
@@ -17,7 +17,7 @@ export const SYNTHETIC_CATEGORIES = {
 /** How many questions of each category a circle is asked, at most. */
 export type QuestionCounts = Readonly<Record<keyof typeof SYNTHETIC_CATEGORIES, number>>
 
-export interface Asked {
+export interface SyntheticQuestion {
   readonly category: keyof typeof SYNTHETIC_CATEGORIES
   readonly text: string
   readonly gold: readonly Statement[]
@@ -27,7 +27,7 @@ const MONTHS =
   'January February March April May June July August September October November December'.split(' ')
 
 /** Marks some statements as erased: what is asked of them has no answer any more. */
-export function ask(random: Random, world: World, counts: QuestionCounts): Asked[] {
+export function ask(random: Random, world: World, counts: QuestionCounts): SyntheticQuestion[] {
   const steady = shuffled(
     random,
     world.told.filter(({ versions, person }) => versions.length === 1 && !person.has_namesake),
@@ -36,7 +36,11 @@ export function ask(random: Random, world: World, counts: QuestionCounts): Asked
   const erased = take(counts[6])
   for (const { versions } of erased) for (const statement of versions) statement.erased = true
   eraseOldVersions(random, world)
-  const plain = (category: Asked['category'], told: Told, template: string): Asked => ({
+  const plain = (
+    category: SyntheticQuestion['category'],
+    told: FactVersions,
+    template: string,
+  ): SyntheticQuestion => ({
     category,
     text: fill(template, { p: told.person.asked }),
     gold: told.versions.slice(-1),
@@ -56,7 +60,9 @@ export function ask(random: Random, world: World, counts: QuestionCounts): Asked
       ...changed.map((told) => plain(5, told, told.relation.asks)),
       ...askOfChangedProjects(world),
     ]).slice(0, counts[5]),
-    ...erased.map((told): Asked => ({ ...plain(6, told, told.relation.asks), gold: [] })),
+    ...erased.map(
+      (told): SyntheticQuestion => ({ ...plain(6, told, told.relation.asks), gold: [] }),
+    ),
     ...shuffled(random, namesakes)
       .slice(0, counts[7])
       .map((told) => plain(7, told, told.relation.asks)),
@@ -72,10 +78,10 @@ function eraseOldVersions(random: Random, { told }: World): void {
     }
 }
 
-const isErased = ({ versions }: Told): boolean => versions.at(-1)?.erased === true
+const isErased = ({ versions }: FactVersions): boolean => versions.at(-1)?.erased === true
 
 /** Who leads is said in one place, what is asked of the leader in another, without the project. */
-function askOfLeaders({ projects, told }: World): Asked[] {
+function askOfLeaders({ projects, told }: World): SyntheticQuestion[] {
   return projects.flatMap(({ name, leader, lead }) =>
     told
       .filter((one) => one.person === leader && !isErased(one))
@@ -88,13 +94,13 @@ function askOfLeaders({ projects, told }: World): Asked[] {
 }
 
 /** All places of one person, and one relation of two people. */
-function askOfSeveral(random: Random, { people, told, visits }: World): Asked[] {
+function askOfSeveral(random: Random, { people, told, visits }: World): SyntheticQuestion[] {
   const places = people.map(({ asked, name }) => ({
     category: 3 as const,
     text: `Which places has ${asked} visited?`,
     gold: visits.filter(({ person }) => person.name === name).map(({ statement }) => statement),
   }))
-  const pairs = people.flatMap((person): Asked[] => {
+  const pairs = people.flatMap((person): SyntheticQuestion[] => {
     const own = told.filter((one) => one.person === person && !isErased(one))
     if (own.length === 0) return []
     const first = pick(random, own)
@@ -115,8 +121,8 @@ function askOfSeveral(random: Random, { people, told, visits }: World): Asked[] 
   return [...places, ...pairs]
 }
 
-function askOfTimes(random: Random, { people, visits, dates }: World): Asked[] {
-  return people.flatMap((person): Asked[] => {
+function askOfTimes(random: Random, { people, visits, dates }: World): SyntheticQuestion[] {
+  return people.flatMap((person): SyntheticQuestion[] => {
     const own = visits.filter((visit) => visit.person === person)
     const [one, other] = [own[0], own[1]]
     if (!one || !other) return []
@@ -124,7 +130,7 @@ function askOfTimes(random: Random, { people, visits, dates }: World): Asked[] {
     const monthOf = ({ statement }: Visit) => (dates[statement.session] ?? '').slice(0, 7)
     const month = monthOf(visit)
     const spoken = `${MONTHS[Number(month.slice(5)) - 1]} ${month.slice(0, 4)}`
-    const asked = (text: string, gold: readonly Visit[]): Asked => ({
+    const asked = (text: string, gold: readonly Visit[]): SyntheticQuestion => ({
       category: 4,
       text,
       gold: gold.map(({ statement }) => statement),
@@ -141,7 +147,7 @@ function askOfTimes(random: Random, { people, visits, dates }: World): Asked[] {
   })
 }
 
-function askOfChangedProjects({ projects }: World): Asked[] {
+function askOfChangedProjects({ projects }: World): SyntheticQuestion[] {
   return projects.flatMap(({ name, facts }) =>
     facts
       .filter(({ versions }) => versions.length > 1)

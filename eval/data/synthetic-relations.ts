@@ -13,7 +13,7 @@ export interface Relation {
   readonly asks: string
   /** The same question in other words than those of the statement. */
   readonly asks_otherwise: string
-  /** The same about whoever leads the project `{j}`. */
+  /** The same about the person who leads the project `{j}`. */
   readonly asks_of_leader: string
 }
 

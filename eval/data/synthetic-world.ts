@@ -28,7 +28,7 @@ export interface Person {
 }
 
 /** What one person told of one relation, oldest version first. */
-export interface Told {
+export interface FactVersions {
   readonly person: Person
   readonly relation: Relation
   readonly versions: readonly Statement[]
@@ -54,7 +54,7 @@ export interface World {
   /** ISO dates, ascending. */
   readonly dates: readonly string[]
   readonly people: readonly Person[]
-  readonly told: readonly Told[]
+  readonly told: readonly FactVersions[]
   /** By person, each person's in the order of time. */
   readonly visits: readonly Visit[]
   readonly projects: readonly Project[]
@@ -70,7 +70,7 @@ const FIRST_DAY_MS = Date.UTC(2023, 0, 9)
 /** A couple of pairs in each circle share their first name. */
 const PEOPLE_A_NAMESAKE = 5
 const VISITS_EACH = 3
-/** Of what a person could tell, so many are left untold. */
+/** The number of facts that each person does not tell. */
 const UNTOLD = 2
 const CHANGED_SHARE = 0.3
 const SECOND_HAND_SHARE = 0.25
@@ -118,7 +118,7 @@ interface Circle {
   readonly size: WorldSize
 }
 
-function tellAbout(random: Random, { person, people, size }: Circle): Told[] {
+function tellAbout(random: Random, { person, people, size }: Circle): FactVersions[] {
   const relations = shuffled(random, RELATIONS).slice(UNTOLD)
   return relations.map((relation) => {
     const { says_again } = relation
@@ -138,13 +138,16 @@ function tellAbout(random: Random, { person, people, size }: Circle): Told[] {
   })
 }
 
-interface Telling extends Omit<Circle, 'size'> {
+interface StatementOptions extends Omit<Circle, 'size'> {
   readonly relation: Relation
   readonly session: number
   readonly v: string
 }
 
-function tellFirst(random: Random, { person, people, relation, session, v }: Telling): Statement {
+function tellFirst(
+  random: Random,
+  { person, people, relation, session, v }: StatementOptions,
+): Statement {
   if (random() >= SECOND_HAND_SHARE) {
     const text = decorate(random, fill(pick(random, relation.says), { v }))
     return { session, speaker: person.name, text }

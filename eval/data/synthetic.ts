@@ -3,10 +3,10 @@
 import { below, type Random, seededRandom, shuffled } from '../random.ts'
 import { type Conversation, type Dataset, type Fact, sha256 } from './dataset.ts'
 import {
-  type Asked,
   ask,
   type QuestionCounts,
   SYNTHETIC_CATEGORIES,
+  type SyntheticQuestion,
 } from './synthetic-questions.ts'
 import { fill } from './synthetic-relations.ts'
 import { NEAR_MISSES, SMALL_TALK } from './synthetic-words.ts'
@@ -68,7 +68,7 @@ function makeConversation(random: Random, name: string, size: SyntheticSize): Co
     if (key === undefined) throw new Error('a question about what nobody said')
     return key
   }
-  const questions = asked.map(({ category, text, gold }: Asked, at) => ({
+  const questions = asked.map(({ category, text, gold }: SyntheticQuestion, at) => ({
     question_id: `${name}_q${at}`,
     category,
     text,

@@ -1,6 +1,6 @@
-// One runner process: takes test files from the queue of a run, one after another, until it is empty.
+// One process of a test run: takes files from a queue, one after another, until it is empty.
 
-import { openSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, openSync, readFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -20,10 +20,12 @@ export interface Queue {
 
 export const QUEUE = 'queue.json'
 
-/** Called functions of *.sql.ts as `path name`, in files of this prefix beside the queue. */
+/** Files beside the queue: lines of a query (`path function`), a tab and the test that called it. */
 export const CALLED = 'called-'
 
-/** Whether this process is the first to take item `index`: it makes a file that must not be there. */
+const ROOT_URL = `${pathToFileURL(ROOT).href}/`
+
+/** Whether this process is the first to take item `index`: the file it makes must be new. */
 function claim(directory: string, index: number): boolean {
   try {
     openSync(join(directory, `taken-${index}`), 'wx')
@@ -41,7 +43,8 @@ function startCoverage(): Session {
   return session
 }
 
-function writeCoverage(session: Session, path: string): void {
+/** Adds what was called since the last time. */
+function noteCalled(session: Session, path: string, file: string): void {
   session.post('Profiler.takePreciseCoverage', (error, { result }) => {
     if (error) throw error
     const called = result
@@ -49,12 +52,9 @@ function writeCoverage(session: Session, path: string): void {
       .flatMap(({ url, functions }) =>
         functions
           .filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
-          .map(
-            ({ functionName }) =>
-              `${url.slice(pathToFileURL(ROOT).href.length + 1)} ${functionName}`,
-          ),
+          .map(({ functionName }) => `${url.slice(ROOT_URL.length)} ${functionName}`),
       )
-    writeFileSync(path, called.join('\n'))
+    appendFileSync(path, called.map((query) => `${query}\t${file}\n`).join(''))
   })
 }
 
@@ -71,9 +71,9 @@ export async function runQueue(directory: string): Promise<void> {
     if (!claim(directory, index)) continue
     taken += 1
     await test(file, { timeout: queue.timeout_ms }, async () => {
-      await import(pathToFileURL(join(ROOT, file)).href)
+      await import(`${ROOT_URL}${file}`)
     })
+    if (coverage) noteCalled(coverage, join(directory, `${CALLED}${process.pid}`), file)
   }
   clearInterval(open)
-  if (coverage) writeCoverage(coverage, join(directory, `${CALLED}${process.pid}`))
 }

@@ -22,8 +22,9 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly failed: boolean
-  /** Functions of *.sql.ts that a queue with `covers` called, as `path name`. */
-  readonly called: ReadonlySet<string>
+  /** By query, the test files of queues with `covers` that called it. */
+  readonly called: ReadonlyMap<string, ReadonlySet<string>>
+  readonly seconds: ReadonlyMap<string, number>
 }
 
 /** The entry points of one queue: as many processes as take all its files. */
@@ -35,10 +36,8 @@ function writeEntries(directory: string, queue: Queue, processes: number): strin
   const length = Math.ceil(queue.files.length / queue.files_max) + processes - 1
   return Array.from({ length }, (_, index) => {
     const path = join(directory, `${queue.engine}-${index}.mjs`)
-    writeFileSync(
-      path,
-      `const { runQueue } = await import('${runner}')\nawait runQueue(${JSON.stringify(directory)})\n`,
-    )
+    const call = `await runQueue(${JSON.stringify(directory)})`
+    writeFileSync(path, `const { runQueue } = await import('${runner}')\n${call}\n`)
     return path
   })
 }
@@ -53,13 +52,15 @@ function failuresOnly(): Transform {
   })
 }
 
-function readCalled(directories: readonly string[]): Set<string> {
-  const lines = directories.flatMap((directory) =>
-    readdirSync(directory)
-      .filter((name) => name.startsWith(CALLED))
-      .flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n')),
-  )
-  return new Set(lines)
+function readCalled(directories: readonly string[]): Map<string, Set<string>> {
+  const called = new Map<string, Set<string>>()
+  for (const directory of directories)
+    for (const name of readdirSync(directory).filter((file) => file.startsWith(CALLED)))
+      for (const line of readFileSync(join(directory, name), 'utf8').split('\n')) {
+        const [query = '', file = ''] = line.split('\t')
+        called.set(query, (called.get(query) ?? new Set()).add(file))
+      }
+  return called
 }
 
 const shortened = (path: string) => (isAbsolute(path) ? relative(ROOT, path) : path)
@@ -103,5 +104,5 @@ export async function runTests(options: RunOptions): Promise<RunResult> {
   for (const command of failures) console.log(`  ${command}`)
   const called = readCalled(directories)
   rmSync(scratch, { recursive: true, force: true })
-  return { failed, called }
+  return { failed, called, seconds: new Map(durations.map(({ path, seconds }) => [path, seconds])) }
 }

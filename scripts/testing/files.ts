@@ -1,6 +1,6 @@
 // Which test files there are, and where each of them runs.
 
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
@@ -14,7 +14,7 @@ const ON_EITHER =
   /^(packages\/server\/src\/slices|test\/conformance)\/(?!.*\.(embedded|slow)\.test\.ts$)/
 
 /** Of these, the ones that `npm test` runs on PostgreSQL too: together they run every query. */
-const ON_BOTH: readonly RegExp[] = [/^packages\/server\/src\/slices\//]
+export const POSTGRES_FILES = join(import.meta.dirname, 'postgres-files.json')
 
 /** Files that change or measure the process they are in. */
 const ALONE = /governance\/lazy-loading\.test/
@@ -24,10 +24,12 @@ const LONG = /^test\/(?:crash|processes|conformance)\/|^packages\/cli\//
 
 export interface ChosenFiles {
   readonly embedded: readonly string[]
+  /** With the service on PostgreSQL. */
   readonly postgres: readonly string[]
+  /** They use PostgreSQL by themselves. */
+  readonly with_postgres: readonly string[]
   /** On the embedded engine, a process each. */
   readonly alone: readonly string[]
-  readonly needs_postgres: boolean
 }
 
 export interface Selection {
@@ -48,16 +50,14 @@ export function chooseFiles(words: readonly string[], selection: Selection): Cho
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => Number(LONG.test(b)) - Number(LONG.test(a)) || (a < b ? -1 : 1))
   const either = files.filter((path) => ON_EITHER.test(path))
-  const both = either.filter(
-    (path) => words.length === 0 && ON_BOTH.some((rule) => rule.test(path)),
-  )
+  const listed: string[] = JSON.parse(readFileSync(POSTGRES_FILES, 'utf8'))
+  const both = words.length === 0 ? either.filter((path) => listed.includes(path)) : []
   const isAlone = (path: string) => selection['test-name-pattern'].length > 0 || ALONE.test(path)
-  const here = selection.postgres ? [] : files
-  const postgres = selection.postgres || selection.all ? either : both
+  const shared = selection.postgres ? [] : files.filter((path) => !isAlone(path))
   return {
-    embedded: here.filter((path) => !isAlone(path)),
-    postgres,
-    alone: here.filter(isAlone),
-    needs_postgres: postgres.length > 0 || here.some((path) => NEEDS_POSTGRES.test(path)),
+    embedded: shared.filter((path) => !NEEDS_POSTGRES.test(path)),
+    postgres: selection.postgres || selection.all ? either : both,
+    with_postgres: shared.filter((path) => NEEDS_POSTGRES.test(path)),
+    alone: selection.postgres ? [] : files.filter(isAlone),
   }
 }

@@ -45,7 +45,7 @@ function readLines(text: string): Document[] {
   const filled = lines.filter(({ line }) => line !== '')
   if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: 'not JSON' }]
   const values = filled.map(({ line, where }) => ({ where, value: parse(line) }))
-  // Log entries are checked as one chain, a manifest together with its certificates.
+  // Log entries are verified as one sequence, and a manifest together with its certificates.
   const chain = detectEnvelope(values.map(({ value }) => value))
   const whole = chain?.type === 'breadcrumbs' || chain?.type === 'erasure_manifest'
   if (chain && whole) return [{ kind: 'json', where: '', envelope: chain }]
@@ -202,7 +202,7 @@ export function parseKeyList(text: string, path: string): readonly PublishedKey[
   return keys
 }
 
-/** One public key given by hand: trusted for every purpose and at every time. */
+/** One public key from the command line: trusted for every purpose and at every time. */
 export function keysFromHex(hex: string): PublishedKey[] {
   if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw new UsageError('--key takes 64 hex digits')
   const public_key = hex.toLowerCase()

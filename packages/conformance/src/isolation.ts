@@ -11,9 +11,9 @@ export const ANOMALIES = [
 export type Anomaly = (typeof ANOMALIES)[number]
 
 /**
- * The anomaly that a group of transactions could show, by its operations alone: a delete beside a
- * write of the same key, two writes of one key, two reads around a write, or two writes each after
- * a read of the other's key. Null when it can show none.
+ * The anomaly that the operations of a group make possible: a delete and a write of the same key,
+ * two writes of one key, two reads around a write, or two writes each after a read of the other's
+ * key. Null when none is possible.
  */
 export function anomalyOf(trace: Trace, turns: readonly Turn[]): Anomaly | null {
   const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
@@ -42,9 +42,9 @@ export type TransactionResult = {
   readonly kind: 'write' | 'delete'
   /** The server acknowledged it. */
   readonly committed: boolean
-  /** In the audit afterwards: of a write what it wrote, of a delete what it deleted. */
+  /** The memory that it wrote or deleted is in the audit afterwards. */
   readonly survives: boolean
-  /** An answer to a question about it contains it. */
+  /** An answer to a question about the memory contains it. */
   readonly is_read: boolean
   /** A later write superseded it. */
   readonly replaced: boolean
@@ -61,9 +61,9 @@ export type IsolationLevel = 'read_committed' | 'serializable'
 export type ObservedAnomaly = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
 
 /**
- * The anomalies a group showed, and the strongest level they leave. All but a lost update are
- * forbidden at every level. Whether the deleted memory had been replaced before does not matter:
- * a delete and a write of one key leave the write, in either order, and never the deleted.
+ * The anomalies a group showed, and the strongest isolation level they allow. All but a lost update
+ * are forbidden at every level. A delete and a write of one key leave the new version in either
+ * order, and never the deleted one, even if that was replaced before.
  */
 export function evaluateGroup({ transactions, base_is_read }: TransactionGroup): {
   readonly anomalies: readonly ObservedAnomaly[]

@@ -6,7 +6,7 @@ export interface RandomDraws {
   /** 0 … below − 1, for `below` up to 2^24. */
   int(below: number): number
   pick<T>(list: readonly T[]): T
-  /** A copy in another order (Fisher-Yates from the end). */
+  /** A shuffled copy (Fisher-Yates from the end). */
   shuffle<T>(list: readonly T[]): T[]
 }
 
@@ -24,7 +24,7 @@ export function seededDraws(label: string): RandomDraws {
     at += 4
     return block.getUint32(at - 4)
   }
-  // The remainder of 2^32 by anything used here is too small to matter for a workload.
+  // The modulo bias is negligible for the small values of `below` that workloads use.
   const int = (below: number) => word() % below
   const pick = <T>(list: readonly T[]): T => itemAt(list, int(list.length))
   return {

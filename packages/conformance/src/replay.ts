@@ -16,7 +16,7 @@ export type ReplayStore = {
   write(content: string, options: WriteOptions): Promise<Ref>
   supersede(old_ref: Ref, content: string, options: WriteOptions): Promise<Ref>
   erase(ref: Ref): Promise<boolean>
-  /** Refs, best first; what was written before is visible to it. */
+  /** Returns refs, best first; all earlier writes are visible. */
   retrieve(query: string, options: RetrieveOptions): Promise<readonly Ref[]>
 }
 
@@ -35,7 +35,7 @@ export type Observation = {
   readonly turn_id: string
   readonly as_of: string | null
   readonly required: readonly string[]
-  /** Those of `required` that were returned. */
+  /** The facts of `required` that were returned. */
   readonly found: readonly string[]
   readonly leaks: readonly LeakedFact[]
   readonly returned: number
@@ -45,7 +45,7 @@ export type ReplayResult = {
   readonly observations: readonly Observation[]
   readonly refs: ReadonlyMap<string, Ref>
   readonly facts: ReadonlyMap<string, TraceFact>
-  /** Facts whose deletion the store answered with "not there". */
+  /** Facts whose deletion the store answered with `deleted: false`. */
   readonly not_deleted: readonly string[]
 }
 
@@ -182,5 +182,5 @@ export const scoresOf = (observations: readonly Observation[]): Metrics => ({
   precision: rounded(precisionOf(observations)),
 })
 
-/** Six decimals are more than any of these numbers carries. */
+/** Rounds to six decimals, more than the precision of any of these numbers. */
 export const rounded = (share: number): number => Math.round(share * 1e6) / 1e6

@@ -54,7 +54,7 @@ export type ConformanceResult = {
   /** Every store created for the run. */
   readonly store_ids: readonly string[]
   readonly leftovers: readonly Leftover[]
-  /** As the server answered them, also names that the protocol does not know. */
+  /** The server's own answer, including names that the protocol does not define. */
   readonly declared_capabilities: readonly string[]
   readonly capabilities: readonly CapabilityResult[]
   readonly measurements: readonly Measurement[]
@@ -66,7 +66,7 @@ export type ConformanceResult = {
   readonly workload_digest: string
 }
 
-/** The suite could not run; this says nothing about the server. */
+/** The suite could not run; the error is no verdict on the server. */
 export class ConformanceError extends Error {
   override readonly name = 'ConformanceError'
   /** Stores of the run that could not be removed. */

@@ -1,4 +1,4 @@
-// The stores a run makes for itself, and their removal in every case.
+// Creates the stores of a run, and removes all of them at its end.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '@custos/proof'
@@ -9,9 +9,9 @@ import type { Wire } from './wire.ts'
 
 export type RunStores = {
   readonly store_ids: string[]
-  /** @param wire of another credential, where it is not the run's own */
+  /** @param wire of another credential; default: the run's own */
   open(wire?: Wire): Promise<Store>
-  /** Never throws: what could not be removed is named. */
+  /** Never throws; returns the stores that could not be removed. */
   removeAll(): Promise<Leftover[]>
 }
 
@@ -29,7 +29,7 @@ export function openRunStores(wire: Wire, cleaning: (of: Wire) => Wire): RunStor
     },
     async removeAll() {
       const left: Leftover[] = []
-      // A server that does not answer is not queried for each store again.
+      // When the server does not answer, the remaining stores are not tried.
       let silent: string | null = null
       for (const { store_id, of } of made.splice(0)) {
         try {
@@ -49,7 +49,7 @@ export function openRunStores(wire: Wire, cleaning: (of: Wire) => Wire): RunStor
 const POLL_MS = 100
 const POLLS_MAX = 300
 
-/** Null when it is gone, else why it is not. */
+/** Removes a store; returns null, or the reason why it still exists. */
 async function remove(wire: Wire, store_id: string): Promise<string | null> {
   const path = `/v1/stores/${encodeURIComponent(store_id)}`
   const { status } = await wire('DELETE', path)
@@ -58,14 +58,14 @@ async function remove(wire: Wire, store_id: string): Promise<string | null> {
   for (let poll = 0; poll < POLLS_MAX; poll += 1) {
     const seen = await wire('GET', path)
     const state = isObject(seen.body) ? seen.body['state'] : undefined
-    // A server that cannot show a single store is trusted: it answered that it deletes it.
+    // A server without the operation to read a store is trusted: it acknowledged the deletion.
     if (seen.status >= 400 || state === 'deleted' || state === undefined) return null
     await sleep(POLL_MS)
   }
   return 'it is still being deleted'
 }
 
-/** Where stores cannot be deleted, what was written to them can. */
+/** Deletes every memory of a store, for servers that cannot delete stores. */
 async function emptyOut(wire: Wire, store_id: string): Promise<string> {
   const store = openStore(wire, store_id)
   for (const { ref } of await store.audit()) await store.erase(ref)

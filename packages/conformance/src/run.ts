@@ -9,11 +9,11 @@ import { auditProbe, biTemporalProbe, conflictProbe, supersessionProbe } from '.
 import { provenanceProbe, signatureProbe } from './probes/origin.ts'
 import {
   checkAbsence,
+  countTurns,
   type Probe,
   type ProbeContext,
   type ProbeResult,
   replayIn,
-  turnCount,
 } from './probes/probe.ts'
 import { multiTenantProbe } from './probes/tenancy.ts'
 import { rounded, scoresOf } from './replay.ts'
@@ -130,7 +130,7 @@ async function testCapabilities(run: Run): Promise<RunVerdicts> {
   const tested = probes.filter(({ capability }) => declared.has(capability))
   const all = [workloads.near_misses, workloads.long_horizon, workloads.importance]
   const measured = run.options.measure === false ? [] : all
-  const total = tested.reduce((sum, probe) => sum + probe.steps(workloads), turnCount(...measured))
+  const total = tested.reduce((sum, probe) => sum + probe.steps(workloads), countTurns(...measured))
   let done = 0
   const step = (capability: string) => () => {
     done += 1

@@ -1,19 +1,19 @@
-// One store of a server over the wire protocol: only what the protocol defines is sent, and of
-// what comes back only what is needed is read.
+// A client for one store of a server: sends only what the wire protocol defines, and reads only the
+// members that it needs.
 
 import { isObject, isText } from '@custos/proof'
 import type { Answer, Wire } from './wire.ts'
 
-/** Opaque: only compared for equality. */
+/** An opaque reference, compared only for equality. */
 export type Ref = string | number
 
-/** Two refs are the same when these are. */
+/** A key that is equal for equal refs. */
 export const refKey = (ref: unknown): string => JSON.stringify(ref ?? null)
 
-/** A budget for the whole store, so that nothing is missing because of the budget. */
+/** A budget larger than any store of a run, so that nothing is dropped. */
 export const WHOLE_STORE = 2 ** 20
 
-/** A memory as it came; fields that a server does not send are undefined. */
+/** A memory in an answer; members that a server does not send are undefined. */
 export type WireMemory = {
   readonly ref: Ref
   readonly content: string
@@ -41,14 +41,14 @@ export type Store = {
   capabilities(): Promise<readonly string[]>
   write(content: string, options: WriteOptions): Promise<Ref>
   supersede(old_ref: Ref, content: string, options: WriteOptions): Promise<Ref>
-  /** Whether it was there. */
+  /** Deletes a memory; returns whether it existed. */
   erase(ref: Ref): Promise<boolean>
   retrieve(query: string, options: RetrieveOptions): Promise<readonly WireMemory[]>
   audit(): Promise<readonly WireMemory[]>
   flush(): Promise<void>
 }
 
-/** An answer that is no success. */
+/** An answer with an error status. */
 export class RequestRefused extends Error {
   readonly operation: string
   readonly status: number
@@ -127,7 +127,7 @@ function bodyOf(operation: string, answer: Answer): Body {
   throw new MalformedAnswer(`${operation} answered ${answer.status} without a JSON object`)
 }
 
-// The stock client names every option, with null for what it does not use.
+// The reference client sends every option, with null for unused ones.
 const full = ({ valid_from = null, tenant_id = null, metadata = {} }: WriteOptions) => ({
   valid_from,
   tenant_id,
@@ -158,7 +158,7 @@ function memoriesOf(operation: string, { memories }: Body): WireMemory[] {
   })
 }
 
-// Servers that page their audit name the next page; the others answer all of it at once.
+// Servers with a paged audit name the next page; others answer everything at once.
 async function readPages(call: (operation: string) => Promise<Body>): Promise<WireMemory[]> {
   const all: WireMemory[] = []
   let query = ''

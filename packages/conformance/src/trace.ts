@@ -1,5 +1,5 @@
-// What a workload is: facts, and turns that introduce, delete and ask for them. The fields that
-// public traces have too are called as there, so that both can be replayed and judged alike.
+// The data of a workload: facts, and turns that introduce, delete and query them. Fields that exist
+// in public traces have the same names, so that the same code replays and evaluates both.
 
 export type TraceFact = {
   readonly fact_id: string
@@ -14,7 +14,7 @@ export type TraceFact = {
   readonly superseded_by: string | null
 }
 
-/** What a question is about: every fact on it that is valid then is an answer. */
+/** The subject of a question: every fact about it that is valid at the time is an answer. */
 export type Slot = { readonly subject: string; readonly predicate: string }
 
 export type Turn = {
@@ -24,10 +24,10 @@ export type Turn = {
   readonly timestamp: string
   readonly introduces: readonly string[]
   readonly deletes: readonly string[]
-  /** Of a question only. */
+  /** Set for questions only. */
   readonly asks: Slot | null
   readonly as_of: string | null
-  /** The transaction it belongs to, in a group that runs at once. */
+  /** The transaction of the turn, in a group that runs concurrently. */
   readonly txn_id: string | null
 }
 
@@ -44,10 +44,10 @@ export type Trace = {
   readonly sessions: readonly Session[]
 }
 
-/** A turn with the session that it is of. */
+/** A turn with its session. */
 export type PlacedTurn = { readonly turn: Turn; readonly session: Session }
 
-/** All turns by time, then session, then place in it. */
+/** All turns, sorted by time, then session, then position in the session. */
 export function turnsInOrder(trace: Trace): PlacedTurn[] {
   return trace.sessions
     .flatMap((session, s) => session.turns.map((turn, t) => ({ turn, session, s, t })))
@@ -55,10 +55,10 @@ export function turnsInOrder(trace: Trace): PlacedTurn[] {
     .map(({ turn, session }) => ({ turn, session }))
 }
 
-// All times of a trace have one form, in UTC, so they compare as text.
+// All times of a trace have the same format, in UTC, so they compare as text.
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Sorts a version under the one that it replaces. */
+/** Maps each fact that replaces another to the replaced one. */
 export function predecessorsOf(trace: Trace): ReadonlyMap<string, string> {
   return new Map(
     trace.facts.flatMap((fact) =>

@@ -20,7 +20,7 @@ export type WireOptions = {
 }
 
 const TIMEOUT_MS = 30_000
-/** 429 and 503 are answered by waiting this often, as long as they ask for, up to a limit. */
+/** Retries after 429 and 503; each waits as long as the answer asks for, up to a limit. */
 const PATIENCE = 5
 const WAIT_MS_MAX = 10_000
 
@@ -66,7 +66,7 @@ async function reach(
   }
 }
 
-// fetch says "fetch failed" and keeps the reason in its cause.
+// fetch throws "fetch failed"; the reason is in its cause.
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
   const { cause } = error

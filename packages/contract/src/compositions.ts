@@ -23,9 +23,9 @@ import {
 
 export const COMPOSITION_MEMBERS_MAX = 200
 export const LICENSE_CHARS_MAX = 1_000
-/** Of all claimed licences, and of all that the records of members state. */
+/** Limit of all claimed licences together, and of all licences that the members' records state. */
 export const COMPOSITION_LICENSES_BYTES_MAX = 64 * 1024
-/** Of members and licences in the signed record. */
+/** Limit of members and licences together in the signed record. */
 export const COMPOSITION_SIGNED_BYTES_MAX = 256 * 1024
 /** Larger documents are left out of a list. */
 export const LISTED_COMPOSITION_BYTES_MAX = 64 * 1024

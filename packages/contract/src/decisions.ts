@@ -1,4 +1,4 @@
-// The decision trail (interface 2.1, 4.3): what an agent decided, with what, and what it read.
+// The decision trail (interface 2.1, 4.3): decisions of agents, with the memories they used.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -168,7 +168,7 @@ const Period = {
   from: Type.Optional(time('Only decisions from this time on')),
   to: Type.Optional(time('Only decisions up to and including this time')),
 }
-// Any text: what is not an id of a decision of the tenant is answered with 404.
+// Any text is valid; one that is no decision id of the tenant is answered with 404.
 const DecisionParams = Type.Object({ decision_id: Type.String() })
 
 const read = { access: 'tenant', scope: 'decisions:read', method: 'GET', status: 200 } as const

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { loadModel } from './bundled.ts'
-import { normalise, splitWords, Tokenizer } from './tokenizer.ts'
+import { normalise, splitTokens, Tokenizer } from './tokenizer.ts'
 
 interface Row {
   readonly text: string
@@ -82,7 +82,7 @@ describe('normalising', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const normalised = normalise(text)
-        const words = splitWords(normalised)
+        const words = splitTokens(normalised)
         assert.equal(words.join(''), normalised.replace(/\p{White_Space}/gu, ''))
         for (const word of words) assert(word.length === 1 || !/[\p{P}$+<=>^`|~]/u.test(word))
       }),

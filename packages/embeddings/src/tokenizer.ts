@@ -42,7 +42,7 @@ export function normalise(text: string): string {
 }
 
 /** Words and single punctuation characters of a normalised text. */
-export function splitWords(normalised: string): readonly string[] {
+export function splitTokens(normalised: string): readonly string[] {
   return normalised.match(PLAIN.test(normalised) ? PLAIN_PART : PART) ?? []
 }
 
@@ -72,7 +72,7 @@ export class Tokenizer {
    */
   tokenise(text: string, limit = Number.POSITIVE_INFINITY): number[] {
     const ids: number[] = []
-    for (const word of splitWords(normalise(text))) {
+    for (const word of splitTokens(normalise(text))) {
       if (ids.length >= limit) break
       this.#appendWord(word, ids)
     }

@@ -1,4 +1,4 @@
-// All that is made of digits alone: a chain of groups is looked at whole and group by group.
+// Recognises numbers: tests a sequence of digit groups as a whole and group by group.
 
 import { CARD_SHAPES, cardScore } from './cards.ts'
 import { findAge, findNumericDate, findYear } from './dates.ts'

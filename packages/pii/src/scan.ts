@@ -13,7 +13,7 @@ import {
   WORD_MAX,
 } from './lexicon.ts'
 
-/** What a word is made of. */
+/** The kind of characters in a token. */
 export const DIGITS = 1
 export const LETTERS = 2
 export const FOREIGN = 4

@@ -73,14 +73,14 @@ export function detectEnvelope(json: unknown): Envelope | null {
   return isObject(json) ? (detectRecord(json) ?? detectPage(json)) : null
 }
 
-type Bare = Readonly<Record<string, unknown>>
+type PlainObject = Readonly<Record<string, unknown>>
 
-function has(value: Bare, ...fields: readonly string[]): boolean {
+function has(value: PlainObject, ...fields: readonly string[]): boolean {
   return fields.every((field) => Object.hasOwn(value, field))
 }
 
 // Certificates before decisions: a redaction certificate has a decision_id too.
-function detectRecord(json: Bare): Envelope | null {
+function detectRecord(json: PlainObject): Envelope | null {
   if (looksLikeBreadcrumb(json)) return { type: 'breadcrumbs', breadcrumbs: [json] }
   if (isManifest(json)) return { type: 'erasure_manifest', manifest: json }
   if (has(json, 'certificate_id', 'outcome')) return { type: 'certificate', certificate: json }
@@ -98,7 +98,7 @@ function detectRecord(json: Bare): Envelope | null {
 }
 
 // A document, a registry row with a document, or an approval request.
-function detectRegistryRecord(json: Bare): Envelope | null {
+function detectRegistryRecord(json: PlainObject): Envelope | null {
   // It names the kind of the record that it is about.
   if (has(json, 'request_id', 'proposal_digest', 'decision', 'attestation'))
     return { type: 'record', kind: 'approval', record: json }
@@ -116,7 +116,7 @@ function detectRegistryRecord(json: Bare): Envelope | null {
 }
 
 // The answer of the API names both epochs side by side.
-function flatConsistency(json: Bare): Envelope {
+function flatConsistency(json: PlainObject): Envelope {
   const epoch = (side: 'from' | 'to') => ({
     epoch_number: json[`${side}_epoch`],
     tree_size: json[`${side}_size`],
@@ -127,7 +127,7 @@ function flatConsistency(json: Bare): Envelope {
 }
 
 // The pages of the API carry their items under the plural of the record's name.
-function detectPage(json: Bare): Envelope | null {
+function detectPage(json: PlainObject): Envelope | null {
   const pages = [
     ...['breadcrumbs', 'epochs', 'certificates', 'decisions', 'memories', 'items'],
     ...['artifacts', 'types', 'invocations', 'corpora', 'compositions', 'attestations'],

@@ -18,12 +18,12 @@ export {
 } from './app/checks/fsck.ts'
 export { runMigrate } from './app/migrate.ts'
 export {
-  type Moved,
+  type MigrationResult,
   runMigrateEngine,
 } from './app/migrate-engine/migrate-engine.ts'
 export { openKernel } from './app/open-kernel.ts'
 export { openReadOnly } from './app/open-read-only.ts'
-export { type Restored, runRestore } from './app/restore/restore.ts'
+export { type RestoreResult, runRestore } from './app/restore/restore.ts'
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
 export { VERSION } from './app/version.ts'

@@ -8,7 +8,7 @@ import { readEverything } from './read-everything.ts'
 
 const WAITS_MAX = 600
 
-/** What a restart has made of an erasure that was cut off. */
+/** The state of an interrupted erasure after a restart. */
 export type Outcome = 'undone' | 'complete'
 
 export interface Subject {

@@ -9,7 +9,7 @@ import { type Random, seeded, seedOfRun } from './random.ts'
 import { Stage } from './stage.ts'
 
 const DELAY_MS_MAX = 30
-/** Each check reads all there is, so a directory is left after so many rounds. */
+/** Each check reads the whole directory, so a new one is used after this number of rounds. */
 const ROUNDS_PER_STAGE = 10
 
 interface Moments {

@@ -18,7 +18,7 @@ process.on('message', (given) => {
   points = given as readonly Point[]
   tell({ kind: 'armed' })
 })
-// The parent is gone: so is whoever would have stopped this process.
+// The parent has ended, and nothing else would stop this process.
 process.on('disconnect', () => process.exit(0))
 
 const service = await startService(parseConfig(readEnvironment()), {

@@ -1,4 +1,4 @@
-// A run of the simulation: so many steps, compared after each, wholly at intervals.
+// Runs the simulation: compares the service with the model after each step, fully at intervals.
 
 import type { TestContext } from 'node:test'
 import { seeded, seedOfRun } from '../../crash/testing/random.ts'

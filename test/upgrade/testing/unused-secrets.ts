@@ -1,5 +1,5 @@
 // Leaves out the secrets that were made in advance and that no record has: a process that starts
-// makes new ones, and 32 random bytes each for ten thousand of them would be most of the data.
+// makes new ones, and 32 random bytes each for thousands of them would be most of the data.
 
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

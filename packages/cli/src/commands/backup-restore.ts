@@ -1,6 +1,6 @@
 // custos backup copies a service into two files; custos restore makes a data directory of them.
 
-import { type BackupFile, type Restored, runBackup, runRestore } from '@custos/server'
+import { type BackupFile, type RestoreResult, runBackup, runRestore } from '@custos/server'
 import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 import { DATA_HELP, DATA_OPTIONS, LEDGER_HELP, readDataConfig } from '../data-options.ts'
 import { formatBytes, startProgress } from '../output.ts'
@@ -84,7 +84,7 @@ async function restoreBackup(args: readonly string[]): Promise<number> {
   return 0
 }
 
-function tenantLines({ tenants, carried_over }: Restored): string[] {
+function tenantLines({ tenants, carried_over }: RestoreResult): string[] {
   const lines = tenants.map(
     ({ tenant_id, generation, continued, erased_again, certificates_returned }) =>
       `${tenant_id}: ${erased_again} facts erased again, ` +

@@ -88,7 +88,7 @@ ${CLIENT_HELP}`,
   run: runImport,
 }
 
-interface Imported {
+interface ImportReply {
   readonly imported: number
   readonly refs_mapped: readonly { readonly from: number; readonly to: number }[]
 }
@@ -103,7 +103,7 @@ async function runImport(args: readonly string[]): Promise<number> {
   // pipe() does not pass on a failed read.
   source.once('error', (error: Error) => counter.stream.destroy(error))
   try {
-    const { imported, refs_mapped } = await client.json<Imported>(
+    const { imported, refs_mapped } = await client.json<ImportReply>(
       `/v1/stores/${encodeURIComponent(store)}/import`,
       {
         method: 'POST',

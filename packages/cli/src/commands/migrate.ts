@@ -1,6 +1,6 @@
 // custos migrate creates the schema on PostgreSQL; migrate-engine moves a data directory there.
 
-import { type Moved, runMigrate, runMigrateEngine } from '@custos/server'
+import { type MigrationResult, runMigrate, runMigrateEngine } from '@custos/server'
 import { type Command, readArguments, requirePositionals } from '../command.ts'
 import { DATA_HELP, DATA_OPTIONS, LEDGER_HELP, readDataConfig } from '../data-options.ts'
 import { formatTable, startProgress } from '../output.ts'
@@ -65,7 +65,7 @@ async function moveToPostgres(args: readonly string[]): Promise<number> {
   return 0
 }
 
-function proofLines({ tables, keyring, tenants, mark }: Moved): string[] {
+function proofLines({ tables, keyring, tenants, mark }: MigrationResult): string[] {
   const { secrets, destroyed, signing_keys, entries } = keyring
   return [
     formatTable([

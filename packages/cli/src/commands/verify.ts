@@ -13,7 +13,7 @@ import {
 } from '../documents.ts'
 import { startProgress } from '../output.ts'
 
-// A longer text does not fit into one string.
+// A longer file does not fit into one JavaScript string.
 const FILE_BYTES_MAX = 400 * 1024 * 1024
 
 export const verify: Command = {
@@ -128,7 +128,7 @@ function documentLines({ file, where, verdict }: DocumentVerdict): string[] {
   ]
 }
 
-// Lines that are the same for thousands of records are printed once.
+// Lines that all records share are printed once.
 function sharedLines(verdicts: readonly DocumentVerdict[]): string[] {
   const unchecked = new Set(verdicts.flatMap(({ verdict }) => verdict.not_checked))
   const signers = new Set(verdicts.flatMap(({ verdict }) => verdict.valid_with))

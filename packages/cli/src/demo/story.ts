@@ -19,7 +19,7 @@ export interface StoryContext {
   say(line: string): void
 }
 
-/** The ref of each text. */
+/** Writes the conversation; returns the ref of each text. */
 export async function writeConversation({ api, say }: StoryContext): Promise<Map<string, number>> {
   const refs = new Map<string, number>()
   for (const { session_id, turns } of CONVERSATION) {
@@ -177,7 +177,7 @@ async function verifyOffline(
   }
 }
 
-/** Files that hold any of the words in UTF-8 or UTF-16, and how many were read. */
+/** Finds the files that contain any of the words in UTF-8 or UTF-16, and counts the files read. */
 export function searchFiles(
   dir: string,
   words: readonly string[],
@@ -216,7 +216,7 @@ interface Certificate {
 
 const post = (json: unknown) => ({ method: 'POST', json })
 
-/** Calls on one store. */
+/** Calls the operations of one store. */
 export function openStoreApi(client: ServiceClient, store_id: string) {
   const store = `/v1/stores/${encodeURIComponent(store_id)}`
   return {

@@ -1,4 +1,4 @@
-// A real service for tests of commands, in this process, with calls on its public interface.
+// Runs a real service in the test process, and calls its public interface, for tests of commands.
 
 import { join } from 'node:path'
 import { type Config, parseConfig, type Service, startService } from '@custos/server'
@@ -50,7 +50,7 @@ export interface LocalService {
   stop(): Promise<void>
 }
 
-/** Local mode: tenant `local`, no credential; stopped with the test. */
+/** Starts a service in local mode: tenant `local`, no credential. The end of the test stops it. */
 export async function serveLocally(
   t: TestCleanup,
   { data_dir = join(tempDirectory(), 'data'), env = {} }: { data_dir?: string; env?: object } = {},
@@ -95,7 +95,7 @@ export async function serveLocally(
   }
 }
 
-/** The sample data: two versions of a memory, one kept, one erased, a decision on them. */
+/** Sample data: three memories, one of them superseded and one erased, and a decision. */
 export interface SampleData {
   readonly refs: readonly number[]
   readonly successor: number

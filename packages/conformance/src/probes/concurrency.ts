@@ -1,19 +1,19 @@
-// Probe of concurrency_control: transactions of one request each, sent at once (W10).
+// Probe of concurrency_control: sends groups of requests concurrently (W10).
 
 import { evaluateGroup, type IsolationLevel, type TransactionGroup } from '../isolation.ts'
 import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../store.ts'
 import { type Turn, turnsInOrder } from '../trace.ts'
-import { type Probe, type ProbeContext, turnCount } from './probe.ts'
+import { countTurns, type Probe, type ProbeContext } from './probe.ts'
 
 /**
- * Two requests on one memory at once, a group at a time. At every level: what was deleted stays
- * away, who was refused left nothing, and who was answered reads what was written. At a level
- * above read_committed no committed write is lost either; which level is claimed is not part of
- * the interface, so a lost one is only counted.
+ * Sends two concurrent requests on one memory, group by group. At every isolation level, deleted
+ * memories stay deleted, refused requests leave nothing, and acknowledged writes can be read.
+ * Above read_committed no committed write is lost either; the interface does not name the level,
+ * so lost writes are only counted.
  */
 export const concurrencyProbe: Probe = {
   capability: 'concurrency_control',
-  steps: ({ at_once }) => turnCount(at_once),
+  steps: ({ at_once }) => countTurns(at_once),
   async run(context) {
     const { workloads, declared } = context
     if (!declared.has('audit') || !declared.has('supersession_chain'))
@@ -59,7 +59,7 @@ type Group = {
   readonly base_id: string
 }
 
-/** Sends the group concurrently, then checks what is left of it. */
+/** Sends the requests of the group concurrently, then reads what each of them left. */
 async function runGroup({ tick }: ProbeContext, group: Group): Promise<TransactionGroup> {
   const { store, turns, ref, name } = group
   const ended = await Promise.all(
@@ -92,7 +92,7 @@ async function runGroup({ tick }: ProbeContext, group: Group): Promise<Transacti
   }
 }
 
-/** What was written, or null when the store refused it as a conflict. */
+/** Returns the new ref, or null when the store refused the write as a conflict. */
 async function attempt(run: () => Promise<Ref | null>): Promise<Ref | null> {
   try {
     return await run()

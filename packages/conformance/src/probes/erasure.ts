@@ -1,13 +1,13 @@
-// Probes of what must be gone: deletion, and changes that other sessions must see at once.
+// Probes of deletion, and of changes that other sessions must see at once.
 
 import { recallOf, rounded } from '../replay.ts'
 import { refKey, type Store, WHOLE_STORE, type WireMemory } from '../store.ts'
-import { type Probe, type ProbeContext, replayIn, turnCount } from './probe.ts'
+import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
-/** W6: the deleted are gone from every answer and the audit, and the others are not. */
+/** W6: deleted memories are in no answer and not in the audit; all others still are. */
 export const hardDeleteProbe: Probe = {
   capability: 'hard_delete',
-  steps: ({ deletion }) => turnCount(deletion) + 6,
+  steps: ({ deletion }) => countTurns(deletion) + 6,
   async run(context) {
     const { checks, workloads, tick } = context
     const trace = workloads.deletion
@@ -33,7 +33,7 @@ export const hardDeleteProbe: Probe = {
   },
 }
 
-/** A time when the deleted still were. */
+/** Retrieves as of a time before the deletions: deleted memories must not be returned. */
 async function checkPast(context: ProbeContext, store: Store, gone: ReadonlySet<string>) {
   const { checks, declared, workloads, tick } = context
   if (declared.has('bi_temporal')) {
@@ -49,9 +49,12 @@ async function checkPast(context: ProbeContext, store: Store, gone: ReadonlySet<
 const among = (memories: readonly WireMemory[], gone: ReadonlySet<string>): string[] =>
   memories.map(({ ref }) => refKey(ref)).filter((ref) => gone.has(ref))
 
-type Deleted = { readonly refs: ReadonlyMap<string, unknown>; readonly gone: ReadonlySet<string> }
+type DeletionResult = {
+  readonly refs: ReadonlyMap<string, unknown>
+  readonly gone: ReadonlySet<string>
+}
 
-async function checkAudit(context: ProbeContext, store: Store, { refs, gone }: Deleted) {
+async function checkAudit(context: ProbeContext, store: Store, { refs, gone }: DeletionResult) {
   const { checks } = context
   const audited = await store.audit()
   checks.none('the audit does not hold the deleted', among(audited, gone), 'gone from the audit')
@@ -61,7 +64,7 @@ async function checkAudit(context: ProbeContext, store: Store, { refs, gone }: D
   checks.none('the audit holds the others', ids, `${refs.size - gone.size} memories`)
 }
 
-/** The current version of a chain: deleting it must neither fail nor leave the slot empty. */
+/** Deletes the current version of a chain: the version before it must become current again. */
 async function checkHead({ checks, tick, declared }: ProbeContext, store: Store): Promise<void> {
   const at = (second: number) => ({ valid_from: `2024-02-01T00:00:0${second}.000000+00:00` })
   const old = await store.write('The lighthouse at Skerrow is painted white.', at(1))
@@ -85,12 +88,12 @@ async function checkHead({ checks, tick, declared }: ProbeContext, store: Store)
 }
 
 /**
- * W9: what one session writes and deletes, another that already asked sees at its next question.
- * Each session is a separate caller; HTTP has no sessions.
+ * W9: a session that has queried before sees the writes and deletions of another session in its
+ * next answer. Each session is a separate caller; HTTP has no sessions.
  */
 export const crossSessionProbe: Probe = {
   capability: 'cross_session_propagation',
-  steps: ({ across_sessions }) => turnCount(across_sessions),
+  steps: ({ across_sessions }) => countTurns(across_sessions),
   async run(context) {
     const { checks, workloads, declared } = context
     const { observations } = await replayIn(context, workloads.across_sessions)

@@ -5,7 +5,7 @@ import { chainsOf } from '../oracle.ts'
 import { recallOf, replay, rounded, scoresOf } from '../replay.ts'
 import { type Ref, refKey, type WireMemory } from '../store.ts'
 import { type Trace, turnsInOrder } from '../trace.ts'
-import { type Probe, type ProbeContext, replayIn, turnCount } from './probe.ts'
+import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 function isMarked({ metadata }: WireMemory): boolean {
   return isObject(metadata) && metadata['conflict'] === true
@@ -14,7 +14,7 @@ function isMarked({ metadata }: WireMemory): boolean {
 /** W1: the audit contains everything written, once and unchanged, and nothing else. */
 export const auditProbe: Probe = {
   capability: 'audit',
-  steps: ({ stable_recall }) => turnCount(stable_recall) + 1,
+  steps: ({ stable_recall }) => countTurns(stable_recall) + 1,
   async run(context) {
     const { checks, workloads, tick } = context
     const { store, refs, observations } = await replayIn(context, workloads.stable_recall)
@@ -45,10 +45,10 @@ function contentsOf(trace: Trace): ReadonlyMap<string, string> {
   )
 }
 
-/** W2, now: answers hold current versions only, and the audit the others with their successor. */
+/** W2, now: answers contain current versions only; the audit has the others with successors. */
 export const supersessionProbe: Probe = {
   capability: 'supersession_chain',
-  steps: ({ current_versions }) => turnCount(current_versions) + 1,
+  steps: ({ current_versions }) => countTurns(current_versions) + 1,
   async run(context) {
     const { checks, workloads, declared, tick } = context
     const trace = workloads.current_versions
@@ -61,12 +61,16 @@ export const supersessionProbe: Probe = {
   },
 }
 
-type Audited = {
+type AuditedTrace = {
   readonly refs: ReadonlyMap<string, Ref>
   readonly audited: readonly WireMemory[]
 }
 
-function checkChains({ checks }: ProbeContext, trace: Trace, { refs, audited }: Audited): void {
+function checkChains(
+  { checks }: ProbeContext,
+  trace: Trace,
+  { refs, audited }: AuditedTrace,
+): void {
   const by = new Map(audited.map((memory) => [refKey(memory.ref), memory]))
   const [missing, unlinked]: [string[], string[]] = [[], []]
   for (const chain of chainsOf(trace)) {
@@ -81,10 +85,10 @@ function checkChains({ checks }: ProbeContext, trace: Trace, { refs, audited }: 
   checks.none('versions point to their successor', unlinked, 'superseded_by, null for the last')
 }
 
-/** W2, then: `as_of` brings the version whose interval [from, until) the moment is in. */
+/** W2, then: `as_of` returns the version whose interval [from, until) contains that time. */
 export const biTemporalProbe: Probe = {
   capability: 'bi_temporal',
-  steps: ({ past_versions }) => turnCount(past_versions),
+  steps: ({ past_versions }) => countTurns(past_versions),
   async run(context) {
     const { checks, workloads } = context
     const { observations } = await replayIn(context, workloads.past_versions)
@@ -97,10 +101,10 @@ export const biTemporalProbe: Probe = {
   },
 }
 
-/** W7: of two values that contradict each other neither is lost in silence. */
+/** W7: when two values contradict each other, the store reports it or keeps both. */
 export const conflictProbe: Probe = {
   capability: 'conflict_detection',
-  steps: ({ conflicts }) => turnCount(conflicts) + 1,
+  steps: ({ conflicts }) => countTurns(conflicts) + 1,
   async run(context) {
     const { checks, workloads, declared, tick } = context
     const store = await context.openStore()

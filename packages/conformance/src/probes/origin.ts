@@ -2,7 +2,7 @@
 
 import { factId, isObject, isText, readBase64, toHex, verifyEd25519 } from '@custos/proof'
 import { refKey, type Store, type WireMemory } from '../store.ts'
-import { type Probe, type ProbeContext, replayIn, turnCount } from './probe.ts'
+import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 type ShownMemory = { readonly where: 'audit' | 'retrieve'; readonly memory: WireMemory }
 
@@ -22,7 +22,7 @@ async function readShown(context: ProbeContext): Promise<{ store: Store; shown: 
   return { store, shown }
 }
 
-const steps: Probe['steps'] = ({ signed }) => turnCount(signed) + 1
+const steps: Probe['steps'] = ({ signed }) => countTurns(signed) + 1
 
 /** Every returned memory names its write, and always the same one. */
 export const provenanceProbe: Probe = {

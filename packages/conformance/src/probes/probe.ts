@@ -18,21 +18,21 @@ export type ProbeContext = {
   /** A new store; removed at the end of the run. */
   readonly openStore: (wire?: Wire) => Promise<Store>
   readonly checks: Checks
-  /** One turn or one request is done. */
+  /** Reports the progress of one turn or one request. */
   readonly tick: () => void
 }
 
-/** `not_tested` says what was missing for a test, if nothing seen is a failure. */
+/** `not_tested` says why the capability could not be tested; a failed check takes precedence. */
 export type ProbeResult = { readonly metrics: Metrics; readonly not_tested?: string }
 
 export type Probe = {
   readonly capability: GmpCapability
-  /** The turns it will replay: for the display of progress only. */
+  /** The number of turns and requests, for the progress display only. */
   steps(workloads: Workloads): number
   run(context: ProbeContext): Promise<ProbeResult>
 }
 
-export const turnCount = (...traces: readonly Trace[]): number =>
+export const countTurns = (...traces: readonly Trace[]): number =>
   traces.reduce((sum, { sessions }) => sum + sessions.reduce((n, s) => n + s.turns.length, 0), 0)
 
 /** Replays a trace in the given store or a new one. */
@@ -43,7 +43,7 @@ export async function replayIn(
 ): Promise<ReplayResult & { readonly store: Store }> {
   const store = given ?? (await context.openStore())
   const { declared, budget, tick } = context
-  // A barrier before a question, but not between questions alone.
+  // Flush before a question if something was written since the last one.
   let written = true
   const after = async <T>(done: Promise<T>): Promise<T> => {
     written = true
@@ -68,7 +68,7 @@ export async function replayIn(
 
 const AT = '2024-02-02T00:00:00.000000+00:00'
 
-/** Uses a capability. Those without an operation or option of their own are not here. */
+/** A request that uses each capability, for those with an operation or option of their own. */
 const USES: Partial<Record<GmpCapability, (store: Store) => Promise<unknown>>> = {
   audit: (store) => store.audit(),
   supersession_chain: async (store) => {
@@ -80,7 +80,7 @@ const USES: Partial<Record<GmpCapability, (store: Store) => Promise<unknown>>> =
   multi_tenant: (store) => store.write('The pier is open.', { tenant_id: 'apart-1' }),
 }
 
-/** Adds a check where the protocol says what refusing looks like: 422 capability_not_supported. */
+/** Checks that using an undeclared capability is refused with 422 capability_not_supported. */
 export async function checkAbsence(context: ProbeContext, capability: GmpCapability) {
   const use = USES[capability]
   if (!use) return

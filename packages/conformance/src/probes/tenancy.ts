@@ -4,12 +4,12 @@ import { isObject, isText } from '@custos/proof'
 import { recallOf, rounded } from '../replay.ts'
 import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../store.ts'
 import type { Answer, Wire } from '../wire.ts'
-import { type Probe, type ProbeContext, replayIn, turnCount } from './probe.ts'
+import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
-/** W5, then the same store with a credential it is not for. */
+/** W5, then requests on the same store with the credential of another tenant. */
 export const multiTenantProbe: Probe = {
   capability: 'multi_tenant',
-  steps: (workloads) => turnCount(workloads.namespaces) + 8,
+  steps: (workloads) => countTurns(workloads.namespaces) + 8,
   async run(context) {
     const { checks, workloads, other } = context
     const { store, refs, observations } = await replayIn(context, workloads.namespaces)
@@ -27,7 +27,7 @@ export const multiTenantProbe: Probe = {
 
 type Target = { readonly store: Store; readonly ref: Ref; readonly other: Wire }
 
-/** What keeps the other credential from being a test, or null. */
+/** Why the other credential cannot serve as a test, or null. */
 async function probeOther(context: ProbeContext, { store, ref, other }: Target) {
   const { checks, tick } = context
   let own: Store
@@ -67,7 +67,7 @@ async function tenantIn(store: Store): Promise<string | null> {
   return isText(memory?.tenant_id) ? memory.tenant_id : null
 }
 
-/** Each operation on the store, as the other tenant: refused, with nothing of it in the body. */
+/** Calls each operation on the store as the other tenant: refused, with no content in the body. */
 async function checkClosed({ checks, tick }: ProbeContext, { store, ref, other }: Target) {
   const base = `/v1/stores/${encodeURIComponent(store.store_id)}`
   const asked = { query: 'Who lives where?', options: { budget_tokens: WHOLE_STORE } }

@@ -1,4 +1,4 @@
-// Every workload of a seed, and their digest.
+// Builds all workloads of a seed, and their digest.
 
 import { canonicalBytes, sha256, toHex } from '@custos/proof'
 import type { Trace } from '../trace.ts'
@@ -22,7 +22,7 @@ export type Workloads = {
   readonly signed: Trace
 }
 
-/** The ten workloads; those of W2 and W1 in two parts. A function of the seed alone. */
+/** Builds the ten workloads from the seed alone; W1 and W2 have two traces each. */
 export function workloadsOf(seed: number): Workloads {
   return {
     stable_recall: stableRecall('W1', seed),
@@ -40,7 +40,7 @@ export function workloadsOf(seed: number): Workloads {
   }
 }
 
-/** Hex SHA-256 of the canonical JSON (RFC 8785) of all of them. */
+/** Hex SHA-256 of the canonical JSON (RFC 8785) of all workloads. */
 export function workloadDigest(workloads: Workloads): string {
   return toHex(sha256(canonicalBytes({ ...workloads })))
 }

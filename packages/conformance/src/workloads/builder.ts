@@ -18,22 +18,22 @@ export type NewFact = {
 
 export type QuestionTarget = { readonly predicate: Predicate; readonly subject: string }
 
-/** A fact whose relation is in the vocabulary. */
+/** A fact whose predicate is in the vocabulary. */
 export type PhrasedFact = TraceFact & { readonly predicate: Predicate }
 
 export type TraceBuilder = {
   readonly draws: RandomDraws
-  /** Turns from now on belong to a new session. */
+  /** Begins a new session for the following turns. */
   session(tenant_id?: string): void
-  /** A fact that is valid from now on, as the next version of `replaces`. */
+  /** Adds a fact that is valid from now on, as the next version of `replaces`. */
   say(fact: NewFact, options?: { replaces?: TraceFact; txn_id?: string }): PhrasedFact
   forget(fact: TraceFact, txn_id?: string): void
   ask(slot: QuestionTarget, as_of?: string | null): void
-  /** The second that the next turn is at. */
+  /** The second of the next turn. */
   next_s(): number
-  /** The moment of a second, with a fraction of milliseconds. */
+  /** Formats the time of a second, with optional milliseconds. */
   time(second: number, ms?: number): string
-  /** Turns until `leave` are at one and the same time. */
+  /** Gives all turns that `turns` adds the same time. */
   atOnce(turns: () => void): void
   done(): Trace
 }
@@ -46,7 +46,7 @@ export function timeOf(second: number, ms = 0): string {
   return `${DAY}T${two(h)}:${two(m)}:${two(s)}.${String(ms).padStart(3, '0')}000+00:00`
 }
 
-type Growing = {
+type TraceDraft = {
   readonly name: string
   readonly facts: TraceFact[]
   readonly sessions: (Session & { turns: Turn[] })[]
@@ -54,9 +54,9 @@ type Growing = {
   held: boolean
 }
 
-/** @param name of the workload in this seed: it makes ids and draws its own */
+/** @param name of the workload, part of its ids and of the seed of its random numbers */
 export function buildTrace(name: string, seed: number): TraceBuilder {
-  const growing: Growing = { name, facts: [], sessions: [], second: 1, held: false }
+  const growing: TraceDraft = { name, facts: [], sessions: [], second: 1, held: false }
   const { facts, sessions } = growing
   return {
     draws: seededDraws(`custos-conformance/1|${name}|${seed}`),
@@ -88,7 +88,7 @@ export function buildTrace(name: string, seed: number): TraceBuilder {
   }
 }
 
-function addTurn(growing: Growing, turn: Partial<Turn> & Pick<Turn, 'content'>): void {
+function addTurn(growing: TraceDraft, turn: Partial<Turn> & Pick<Turn, 'content'>): void {
   const session = growing.sessions.at(-1)
   if (!session) throw new Error('a turn needs a session')
   const plain = { role: 'user', introduces: [], deletes: [], asks: null, as_of: null } as const
@@ -103,7 +103,7 @@ function addTurn(growing: Growing, turn: Partial<Turn> & Pick<Turn, 'content'>):
 }
 
 function writeSentence(
-  growing: Growing,
+  growing: TraceDraft,
   { predicate, subject, object, tenant_id = undefined, importance = 1 }: NewFact,
   { replaces, txn_id }: { replaces?: TraceFact; txn_id?: string },
 ): PhrasedFact {

@@ -1,4 +1,4 @@
-// Workloads of finding again: W1 stable recall, W3 near misses, W4 long horizon, W8 importance.
+// Recall workloads: W1 stable recall, W3 near misses, W4 long horizon, W8 importance.
 
 import type { Trace } from '../trace.ts'
 import { buildTrace, type NewFact, type TraceBuilder } from './builder.ts'
@@ -48,8 +48,8 @@ export function nearMisses(seed: number): Trace {
   return trace.done()
 }
 
-/** W4: as many facts as a small store has, and questions spread evenly over the logarithm of how
- * long ago the answer was written. */
+/** W4: the facts of a small store, and questions about old and new ones: the age of the answers is
+ * spread evenly on a logarithmic scale. */
 export function longHorizon(seed: number): Trace {
   const trace = buildTrace('W4', seed)
   trace.session()

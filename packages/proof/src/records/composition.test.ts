@@ -12,7 +12,7 @@ import {
   type CompositionRequest,
   compositionContent,
   compositionVerdict,
-  type FoundMember,
+  type MemberSnapshot,
   membersDigest,
 } from './composition.ts'
 import { proposalDigest, recordId } from './registry-record.ts'
@@ -25,7 +25,7 @@ const found = {
   id: 'aa'.repeat(16),
   status: 'certified',
   licenses: ['Apache-2.0', 'ISC'],
-} satisfies FoundMember
+} satisfies MemberSnapshot
 
 const adapter: CompositionMember = {
   ...{ ref_id: 'adapter', license: 'MIT OR GPL-3.0-only', certified: true, found: null },

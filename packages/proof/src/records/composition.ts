@@ -14,7 +14,7 @@ import {
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /** What a member was found to be in the tenant's registries when the composition was proposed. */
-export type FoundMember = {
+export type MemberSnapshot = {
   readonly kind: 'artifact' | 'landing' | 'corpus' | 'composition'
   readonly id: string
   readonly status: string
@@ -23,7 +23,7 @@ export type FoundMember = {
 }
 
 /** The status that a record of a kind must have to count as verified. */
-export const MEMBER_STANDING: Readonly<Record<FoundMember['kind'], string>> = {
+export const MEMBER_STANDING: Readonly<Record<MemberSnapshot['kind'], string>> = {
   artifact: 'certified',
   landing: 'issued',
   corpus: 'sealed',
@@ -36,7 +36,7 @@ export type ProposedMember = {
   readonly license: string
   readonly certified: boolean
   /** Null if only the caller states it. */
-  readonly found: FoundMember | null
+  readonly found: MemberSnapshot | null
 }
 
 /** Ascending. */

@@ -33,7 +33,7 @@ export type LicenseReading = readonly LicenseTrait[]
 
 export type LicenseRule = {
   readonly rule: string
-  /** A trait of one and a trait of the other; a rule on one licence alone has no second list. */
+  /** Traits of the first and the second licence; a rule on a single licence has no second list. */
   readonly one: readonly LicenseTrait[]
   readonly other?: readonly LicenseTrait[]
   readonly detail: string
@@ -145,11 +145,11 @@ export const LICENSE_RULES: readonly LicenseRule[] = [
 
 const bitOf = (trait: LicenseTrait): number => 1 << TRAITS.indexOf(trait)
 
-/** The traits as bits of one number. */
+/** The traits as a bit mask. */
 export const bitsOf = (traits: Iterable<LicenseTrait>): number =>
   [...traits].reduce((bits, trait) => bits | bitOf(trait), 0)
 
-/** For each trait, in the order of its bit, those that a rule keeps it apart from. */
+/** The traits that conflict with each trait, as bit masks in the order of the traits. */
 const APART: readonly number[] = TRAITS.map((trait) =>
   LICENSE_RULES.reduce((bits, { one, other = [] }) => {
     const theirs = one.includes(trait) ? bitsOf(other) : 0
@@ -157,11 +157,11 @@ const APART: readonly number[] = TRAITS.map((trait) =>
   }, 0),
 )
 
-/** All that the rules keep apart from any of these traits. */
+/** The traits that conflict with any of these traits. */
 export const apartFrom = (bits: number): number =>
   APART.reduce((apart, theirs, i) => (bits & (1 << i) ? apart | theirs : apart), 0)
 
-/** GNU licences; `-or-later` may be read as each version from there on. */
+/** GNU licences; `-or-later` may be read as this version or any later one. */
 const GNU: Readonly<Record<string, readonly LicenseReading[]>> = {
   'GPL-1.0-only': [['gpl-1']],
   'GPL-1.0-or-later': [['gpl-1'], ['gpl-2'], ['gpl-3']],
@@ -173,7 +173,7 @@ const GNU: Readonly<Record<string, readonly LicenseReading[]>> = {
   'AGPL-1.0-or-later': [['not-gpl', 'copyleft'], ['agpl-3']],
   'AGPL-3.0-only': [['agpl-3']],
   'AGPL-3.0-or-later': [['agpl-3']],
-  // Both let the work be taken under the GPL, version 2 or any later.
+  // Both allow the work to be relicensed under the GPL, version 2 or later.
   'LGPL-2.0-only': [['lgpl-2']],
   'LGPL-2.0-or-later': [['lgpl-2']],
   'LGPL-2.1-only': [['lgpl-2']],
@@ -209,7 +209,7 @@ const FREE_TO_COMPOSE: ReadonlySet<string> = new Set(
     PDDL-1.0 PSF-2.0 PostgreSQL Python-2.0 UPL-1.0 Unicode-3.0 Unlicense WTFPL X11 Zlib curl`),
 )
 
-/** `+` behind these may be read as a version that has less against others. */
+/** A later version of each licence with fewer conflicts, which `+` permits. */
 const LATER: Readonly<Record<string, string>> = {
   'Apache-1.0': 'Apache-2.0',
   'Apache-1.1': 'Apache-2.0',
@@ -233,7 +233,7 @@ export const NOT_SPDX = 'not SPDX: '
 
 const FREE_WORDS = /^(?:not SPDX: |LicenseRef-|DocumentRef-)/
 
-/** How the licence can be read; never empty. */
+/** The possible readings of the licence; never empty. */
 export function licenseReadings(term: string): readonly LicenseReading[] {
   if (FREE_WORDS.test(term)) return [wordTraits(term.replace(NOT_SPDX, ''))]
   const [licence = '', exception] = term.split(' WITH ')
@@ -278,8 +278,8 @@ function creativeCommonsTraits(id: string): LicenseReading {
 const plainTraits = (major: string): LicenseReading => (Number(major) < 4 ? ['by-old'] : [])
 
 /**
- * The rule for texts that are not SPDX expressions, as existing clients send them: `nd` between
- * hyphens or spaces, no-deriv; `nc`, non-commercial; commercial where non-commercial is not there.
+ * The traits of a text that is not an SPDX expression, as existing clients send them: `nd` between
+ * hyphens or spaces means no-deriv, `nc` non-commercial; else the word commercial counts.
  */
 function wordTraits(text: string): LicenseReading {
   const lower = text.toLowerCase()

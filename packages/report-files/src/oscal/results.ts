@@ -91,7 +91,7 @@ const localDefinitions = (names: Names): JsonObject => ({
   },
 })
 
-/** Kinds that were found by computing anew, not by reading what is written. */
+/** Kinds of evidence that were recomputed, not read from stored rows. */
 const TESTED: ReadonlySet<string> = new Set(['log_verified', 'checkpoints_signed'])
 
 function observed(view: ReportView, part: FrameworkView, kind: KindView, names: Names): JsonObject {

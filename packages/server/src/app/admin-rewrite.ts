@@ -3,14 +3,14 @@
 import type { Config } from '../config/config.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runIfDue } from '../platform/kernel/leases.ts'
-import type { Rewritten } from '../platform/keys/keyring.ts'
+import type { RewriteResult } from '../platform/keys/keyring.ts'
 import { OfflineError } from '../platform/operator-error.ts'
 import { openKernel } from './open-kernel.ts'
 
 const HOUR_US = 3_600_000_000
 
 /** For the operator, beside running services. Throws OfflineError on the embedded engine. */
-export async function rewriteSecrets(config: Config): Promise<Rewritten> {
+export async function rewriteSecrets(config: Config): Promise<RewriteResult> {
   if (config.postgres === null)
     throw new OfflineError(
       'CUSTOS_DATABASE_URL is not set: the embedded keyring overwrites in place',

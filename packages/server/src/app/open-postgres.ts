@@ -39,7 +39,7 @@ export async function openPostgres(
   around: Surroundings,
 ): Promise<{ db: Database; keyring: Keyring }> {
   await whenPresent(postgres, around, () => migrateData(postgres))
-  // Whoever copies the database then copies the keys with it: an erasure does not reach the copy.
+  // A copy of the database then contains the keys too: an erasure does not reach the copy.
   if (postgres.keyring_url === null)
     around.logger.warn('keyring.beside_data', { schema: 'custos_keyring' })
   const keyring = await whenPresent(postgres, around, () =>

@@ -151,7 +151,7 @@ async function whileAnswered(
   { database_url, keyring_url }: PostgresConfig,
   work: Promise<void>,
 ): Promise<void> {
-  // What comes of it later is of interest to nobody.
+  // Ignore a later failure: nobody waits for the result any more.
   work.catch(() => {})
   const over = { yet: false }
   const urls = new Set([database_url, keyring_url ?? database_url])

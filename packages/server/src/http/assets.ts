@@ -10,7 +10,7 @@ const INDEX = '/errors'
 /** Path of the page of a code: the `type` of a problem (RFC 9457, 3.1.1). */
 export const errorPath = (code: string): string => `${INDEX}/${code}`
 
-interface Explained extends Remedy {
+interface ErrorPage extends Remedy {
   readonly code: string
   readonly status: number
   readonly title: string
@@ -19,7 +19,7 @@ interface Explained extends Remedy {
 /** HTML without scripts or styles, generated from the contract. */
 export function errorPages(): Asset[] {
   const texts = new Map(Object.entries(remedies))
-  const explained = Object.entries(refusals).flatMap(([code, refusal]): Explained[] => {
+  const explained = Object.entries(refusals).flatMap(([code, refusal]): ErrorPage[] => {
     const remedy = texts.get(code)
     return remedy ? [{ code, ...refusal, ...remedy }] : []
   })
@@ -33,7 +33,7 @@ const asset = (path: string, html: string): Asset => ({
   content: Buffer.from(html),
 })
 
-function pageOf({ code, status, title, when, advice }: Explained): string {
+function pageOf({ code, status, title, when, advice }: ErrorPage): string {
   return documentOf(code, [
     `<h1><code>${code}</code></h1>`,
     `<p><strong>${status}</strong> ${toHtml(title)}.</p>`,
@@ -43,7 +43,7 @@ function pageOf({ code, status, title, when, advice }: Explained): string {
   ])
 }
 
-function indexOf(explained: readonly Explained[]): string {
+function indexOf(explained: readonly ErrorPage[]): string {
   const rows = explained.map(({ code, status, title }) => {
     const link = `<a href="${errorPath(code)}"><code>${code}</code></a>`
     return `<tr><td>${link}</td><td>${status}</td><td>${toHtml(title)}</td></tr>`

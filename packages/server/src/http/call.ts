@@ -3,7 +3,13 @@
 import type { ServerResponse } from 'node:http'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
-import type { Call, InParts, Once, Principal, ReplayIds } from '../platform/kernel/call.ts'
+import type {
+  Call,
+  IdempotentUnit,
+  InParts,
+  Principal,
+  ReplayIds,
+} from '../platform/kernel/call.ts'
 import { runOnce } from '../platform/kernel/idempotency.ts'
 import { runInParts } from '../platform/kernel/idempotency-parts.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
@@ -85,7 +91,7 @@ export class HttpCall implements Call {
     return this.#keyed?.key ?? null
   }
 
-  async once<T>(unit: Once<T>, tenant_id = this.tenant_id): Promise<T> {
+  async once<T>(unit: IdempotentUnit<T>, tenant_id = this.tenant_id): Promise<T> {
     this.#wrote = true
     const { kernel } = this
     if (this.#keyed === null)

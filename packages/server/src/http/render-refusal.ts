@@ -7,7 +7,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
 import { errorPath } from './assets.ts'
 
-interface Rendered {
+interface RefusalReply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -42,7 +42,7 @@ function describe(error: unknown): { error: string; code?: string; stack?: strin
   return { error: error.name, ...code, stack: frames.slice(0, 12).join('\n') }
 }
 
-export function renderRefusal(refusal: Refusal, request_id: string): Rendered {
+export function renderRefusal(refusal: Refusal, request_id: string): RefusalReply {
   const { code, extras, status } = refusal
   const list = isValidation(refusal)
   const headers = answerHeaders(request_id, list ? JSON_TYPE : PROBLEM_TYPE)

@@ -7,7 +7,7 @@ interface LruOptions<V> {
   readonly weigh?: (value: V) => number
 }
 
-interface Weighed<V> {
+interface WeightedValue<V> {
   readonly value: V
   readonly weight: number
 }
@@ -16,7 +16,7 @@ export class LruCache<K, V> {
   readonly #max: number
   readonly #weigh: (value: V) => number
   /** In the order of their last use: the first is dropped first. */
-  readonly #entries = new Map<K, Weighed<V>>()
+  readonly #entries = new Map<K, WeightedValue<V>>()
   #weight = 0
 
   constructor({ max, weigh = () => 1 }: LruOptions<V>) {

@@ -1,5 +1,5 @@
-// A process that keeps a PostgreSQL for another: it prints the URL as its first line, and stops and
-// removes everything when its standard input ends, however the other process has ended.
+// Runs a PostgreSQL server for another process: prints the URL as the first line, and removes the
+// server when standard input ends, even if the other process crashed.
 
 import { startCluster } from './postgres-cluster.ts'
 

@@ -1,4 +1,4 @@
-// A service for all tests of a file, and for each test a tenant of its own that asks it.
+// Runs one service for all tests of a file, and gives each test a tenant of its own.
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach } from 'node:test'
@@ -11,25 +11,25 @@ export interface TenantScene {
   readonly service: TestService
   readonly tenant_id: string
   readonly api_key: string
-  /** From now on another tenant asks. */
+  /** Sends the following requests as a new tenant. */
   changeTenant(): Promise<void>
-  /** As the tenant, unless another key is given; paths begin behind `/v1`. */
+  /** Sends a request as the tenant, unless another key is given; paths are relative to `/v1`. */
   ask(method: string, path: string, body?: unknown, more?: RequestOptions): Promise<Answer>
-  /** The body of an answer that must have that status. */
+  /** Sends a request; returns the body, and fails unless the answer has this status. */
   told(status: number, method: string, path: string, body?: unknown): Promise<Body>
-  /** The body of an answer that is no refusal. */
+  /** Sends a request; returns the body, and fails for a refusal. */
   ok(method: string, path: string, body?: unknown): Promise<Body>
-  /** The id of a new policy. */
+  /** Creates a policy; returns its id. */
   policy(policy_type: string, config: object, more?: object): Promise<string>
-  /** Another key of the tenant. */
+  /** Creates another key of the tenant. */
   key(grants: object): Promise<string>
-  /** A record judged with the published keys alone. */
+  /** Verifies a record with the published keys alone. */
   offline(record: unknown): Promise<Verdict>
-  /** Entries of the log, oldest first: all, or those of one type. */
+  /** Lists log entries, oldest first: all, or those of one type. */
   crumbs(event_type?: string): Promise<Body[]>
 }
 
-/** To be called where the tests of the file are declared. */
+/** Call this at the top level of the test file. */
 export function openTenantScene(): TenantScene {
   let service: TestService
   let tenant: { tenant_id: string; api_key: string }
@@ -92,7 +92,7 @@ function speaking(ask: TenantScene['ask']) {
   return { told, ok, policy, offline, crumbs, key }
 }
 
-/** The scene with more to do in it; who its tenant is stays a question asked each time. */
+/** Adds members to the scene; its getters still return the tenant of the current test. */
 export function withMore<M extends object>(scene: TenantScene, more: M): TenantScene & M {
   return Object.defineProperties(more, Object.getOwnPropertyDescriptors(scene)) as TenantScene & M
 }

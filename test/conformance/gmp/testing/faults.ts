@@ -1,4 +1,4 @@
-// Faults by the capability that they break; each is made anew for a run.
+// Faults by the capability that they break; each run creates its own.
 
 import { auditOf, type Body, eachMemory, type Fault, withMore } from './faulty.ts'
 

@@ -123,9 +123,9 @@ const secretsOf = ({ kernel, db }: CheckContext, rows: readonly FactRow[]) =>
     rows.map(({ ref }) => ref),
   )
 
-type Opened = FactDocument | 'no_secret' | 'sealed_shut'
+type OpenResult = FactDocument | 'no_secret' | 'sealed_shut'
 
-function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): Opened {
+function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): OpenResult {
   if (secret === null) return 'no_secret'
   const { ref, store_id, sealed } = row
   try {
@@ -140,7 +140,7 @@ function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): Opened {
 function* problemsOf(
   check: CheckContext,
   row: FactRow,
-  { opened, tokenizers }: { opened: Opened; tokenizers: ReadonlyMap<string, Tokenizer> },
+  { opened, tokenizers }: { opened: OpenResult; tokenizers: ReadonlyMap<string, Tokenizer> },
 ): Generator<CheckFinding> {
   const found = (what: string): CheckFinding => ({ kind: 'fact', id: String(row.ref), what })
   if (opened === 'sealed_shut') yield found('the seal does not open')
@@ -189,7 +189,7 @@ function keyObject(public_key: string): KeyObject {
 }
 
 interface Grouping {
-  readonly opened: Opened
+  readonly opened: OpenResult
   readonly groups: Map<number, Group>
   readonly erased: ReadonlyMap<number, number>
 }

@@ -40,10 +40,10 @@ export const listFactRows = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-type Counted = 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates'
+type TableCount = 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates'
 
 /** Of tombstones, those of erasures that came to be. */
-export async function countRows(db: TenantDb, table: Counted): Promise<number> {
+export async function countRows(db: TenantDb, table: TableCount): Promise<number> {
   const row = await db.first(
     table === 'tombstones'
       ? from(db, table)

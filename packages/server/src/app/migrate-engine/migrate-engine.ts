@@ -16,7 +16,7 @@ export interface MigrateEngineOptions {
   step?(name: string): void | Promise<void>
 }
 
-export interface Moved {
+export interface MigrationResult {
   readonly tables: readonly MovedTable[]
   readonly keyring: KeyringProof
   readonly tenants: readonly TenantProof[]
@@ -32,7 +32,7 @@ export interface Moved {
 export async function runMigrateEngine(
   config: Config,
   options: MigrateEngineOptions,
-): Promise<Moved> {
+): Promise<MigrationResult> {
   const { postgres, data_dir } = config
   if (postgres === null)
     throw new OfflineError('CUSTOS_DATABASE_URL is not set: it names the database to move into')

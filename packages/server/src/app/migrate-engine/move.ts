@@ -25,7 +25,7 @@ import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { runFsck, type TenantReport } from '../checks/fsck.ts'
 import { copyTables } from './copy-tables.ts'
-import type { MigrateEngineOptions, Moved } from './migrate-engine.ts'
+import type { MigrateEngineOptions, MigrationResult } from './migrate-engine.ts'
 import { leaveMark, requireUnmoved } from './moved-mark.ts'
 import { proveTenants } from './prove-tenants.ts'
 
@@ -40,7 +40,10 @@ interface Move {
 }
 
 /** Of a directory that is locked; throws what `runMigrateEngine` does. */
-export async function moveFrom(to: Move['to'], options: MigrateEngineOptions): Promise<Moved> {
+export async function moveFrom(
+  to: Move['to'],
+  options: MigrateEngineOptions,
+): Promise<MigrationResult> {
   try {
     return await withBoth(to, options, move)
   } catch (error) {
@@ -52,8 +55,8 @@ export async function moveFrom(to: Move['to'], options: MigrateEngineOptions): P
 async function withBoth(
   to: Move['to'],
   options: MigrateEngineOptions,
-  work: (task: Move) => Promise<Moved>,
-): Promise<Moved> {
+  work: (task: Move) => Promise<MigrationResult>,
+): Promise<MigrationResult> {
   const { data_dir, postgres } = to
   const source = await openKeyringSource(join(data_dir, 'keyring'), masterKeys(to))
   const rows = new MovedRows(databasePath(data_dir))
@@ -80,7 +83,7 @@ function masterKeys({ data_dir, master_key }: Config): Buffer[] {
   return [...keys, loadMasterKey({ data_dir }).key]
 }
 
-async function move(task: Move): Promise<Moved> {
+async function move(task: Move): Promise<MigrationResult> {
   const { to, source, rows, target, options } = task
   const { instance_id } = source.instance
   const clear = await onTarget(task, (connection) => requireTarget(connection, task))

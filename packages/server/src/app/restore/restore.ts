@@ -17,7 +17,7 @@ import { checkStores } from '../checks/check-stores.ts'
 import { requireUnmoved } from '../migrate-engine/moved-mark.ts'
 import { carryOver } from './carry-over.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
-import { openStage, removeStages, settleDatabase, stageData } from './stage.ts'
+import { mergeWriteAheadLog, openStage, removeStages, stageData } from './stage.ts'
 
 export interface RestoreOptions {
   readonly data: string
@@ -28,7 +28,7 @@ export interface RestoreOptions {
   progress?(done: number, total: number): void
 }
 
-export interface Restored {
+export interface RestoreResult {
   readonly tenants: readonly RestoredTenant[]
   /** Ledger and checkpoints of the keyring that was replaced live on in the restored one. */
   readonly carried_over: boolean
@@ -38,7 +38,7 @@ export interface Restored {
  * Until the files are exchanged the directory is as it was; an interrupted restore is run again.
  * Throws OfflineError, KeyringError or DataDirHeld, each with one line.
  */
-export async function runRestore(config: Config, options: RestoreOptions): Promise<Restored> {
+export async function runRestore(config: Config, options: RestoreOptions): Promise<RestoreResult> {
   if (config.postgres !== null)
     throw new OfflineError('PostgreSQL is put back by its own tools: see docs/operating/backup.md')
   const dir = config.data_dir
@@ -55,7 +55,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     if (options.keyring !== undefined)
       return await restoreBoth(config, { stage, keyring: options.keyring, master_key })
     await requireKinship(databasePath(stage), { dir: join(dir, 'keyring'), master_key })
-    settleDatabase(databasePath(stage))
+    mergeWriteAheadLog(databasePath(stage))
     putData(dir, stage)
   } finally {
     removeStages(dir)
@@ -65,7 +65,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   return { tenants, carried_over: true }
 }
 
-interface Both {
+interface StagedPair {
   readonly stage: string
   readonly keyring: string
   readonly master_key: Buffer
@@ -74,8 +74,8 @@ interface Both {
 // All of it happens in the stage, so that nothing is served between the files and the replay.
 async function restoreBoth(
   config: Config,
-  { stage, keyring, master_key }: Both,
-): Promise<Restored> {
+  { stage, keyring, master_key }: StagedPair,
+): Promise<RestoreResult> {
   const dir = config.data_dir
   const to = join(stage, 'keyring')
   await restoreFileKeyring({ from: keyring, dir: to })
@@ -85,7 +85,7 @@ async function restoreBoth(
   const staged = { ...config, data_dir: stage, master_key: master_key.toString('hex') }
   const keyring_restored = carried === 'no'
   const tenants = await reconcileRestored(staged, { keyring_restored })
-  settleDatabase(databasePath(stage))
+  mergeWriteAheadLog(databasePath(stage))
   putKeyring(dir, stage)
   putData(dir, stage)
   return { tenants, carried_over: carried === 'yes' }

@@ -84,7 +84,7 @@ function requireDatabase(path: string, from: string): void {
 }
 
 /** Leaves one file: what is still in the write-ahead log goes into it. */
-export function settleDatabase(path: string): void {
+export function mergeWriteAheadLog(path: string): void {
   const connection = new SqliteConnection(path, 'write')
   try {
     connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')

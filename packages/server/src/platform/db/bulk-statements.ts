@@ -50,10 +50,10 @@ export function insertRowsStatement<R>(
     )
 }
 
-type Wanted = AliasedExpression<{ ref: number }, 'wanted'>
+type NumberColumn = AliasedExpression<{ ref: number }, 'wanted'>
 
 /** A query over one number whose rows are called `found`. */
-type One<O> = (ref: Expression<number>) => {
+type QueryByNumber<O> = (ref: Expression<number>) => {
   offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
 }
 
@@ -62,7 +62,7 @@ type One<O> = (ref: Expression<number>) => {
  * the tenant instead: always while it has no statistics of a table, and later for a tenant that has
  * far more rows than most. `offset 0` keeps it from joining the two queries into one.
  */
-export const lateralByRef = <O>(k: Builder, wanted: Wanted, one: One<O>) =>
+export const lateralByRef = <O>(k: Builder, wanted: NumberColumn, one: QueryByNumber<O>) =>
   k
     .selectFrom(wanted)
     .innerJoinLateral(one(sql.ref('wanted.ref')).offset(sql.lit(0)).as('found'), (join) =>
@@ -74,7 +74,7 @@ export const lateralByRef = <O>(k: Builder, wanted: Wanted, one: One<O>) =>
  * The numbers of a list. The inner `select` keeps PostgreSQL from counting them: it would make a
  * new plan for every short list.
  */
-export const unnestRefs = (refs: readonly number[]): Wanted =>
+export const unnestRefs = (refs: readonly number[]): NumberColumn =>
   sql<{ ref: number }>`unnest((select ${refs}::bigint[]))`.as<'wanted'>(sql`wanted(ref)`)
 
 /** A query over one label whose rows are called `found`. */

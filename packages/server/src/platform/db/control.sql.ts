@@ -9,7 +9,7 @@ type CredentialRow = Tables['credentials']
 export type CredentialInfo = Omit<CredentialRow, 'key_hash'>
 
 /** A credential with the number of its tenant's policies; null: there never were any. */
-export type FoundCredential = CredentialInfo & { policy_set: number | null }
+export type CredentialWithPolicies = CredentialInfo & { policy_set: number | null }
 
 const TENANT = ['tenant_id', 'name', 'plan', 'created_us'] as const
 const CREDENTIAL = [
@@ -36,7 +36,7 @@ export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
   )
 
 /** A tenant and what became of it. */
-export interface FoundTenant extends TenantRow {
+export interface TenantState extends TenantRow {
   /** When its off-boarding began; null: it was not. */
   readonly requested_us: number | null
   readonly destroyed_us: number | null
@@ -49,11 +49,11 @@ const tenants = () =>
     .select(TENANT.map((column) => `tenants.${column}` as const))
     .select(['destructions.requested_us', 'destructions.destroyed_us'])
 
-export const findTenant = (db: TenantDb, tenant_id: string): Promise<FoundTenant | undefined> =>
+export const findTenant = (db: TenantDb, tenant_id: string): Promise<TenantState | undefined> =>
   db.first(tenants().where('tenants.tenant_id', '=', tenant_id))
 
 /** Oldest first, those that were off-boarded included. */
-export const listTenants = (db: TenantDb): Promise<FoundTenant[]> =>
+export const listTenants = (db: TenantDb): Promise<TenantState[]> =>
   db.all(tenants().orderBy('tenants.created_us').orderBy('tenants.tenant_id'))
 
 /** Without those that were off-boarded: they have no keys to do anything with. */
@@ -68,7 +68,7 @@ export const insertCredential = (tx: Tx, credential: CredentialRow): Promise<num
 export const findCredential = (
   db: TenantDb,
   key_hash: Uint8Array,
-): Promise<FoundCredential | undefined> =>
+): Promise<CredentialWithPolicies | undefined> =>
   db.first(
     builder
       .selectFrom('credentials')

@@ -50,12 +50,12 @@ export interface Statement<P, O> extends Bound<P> {
 
 type Parameters<P> = P & { tenant_id: string }
 
-interface Built<O> {
+interface CompilableQuery<O> {
   compile(): CompiledQuery<O>
   toOperationNode(): RootOperationNode
 }
 
-type Build<P, O> = (k: Builder, p: Parameters<P>) => Built<O>
+type Build<P, O> = (k: Builder, p: Parameters<P>) => CompilableQuery<O>
 
 /**
  * `statement<{ref: number}>()((k, p) => k.selectFrom('facts')…where('ref', '=', p.ref))`.
@@ -86,7 +86,7 @@ export function statement<P>(): <O>(
   }
 }
 
-function postgresStatement<P>(query: Built<unknown>): PostgresStatement<P> {
+function postgresStatement<P>(query: CompilableQuery<unknown>): PostgresStatement<P> {
   const { sql, parameters } = compilePostgres(query)
   const slots = slotsOf(parameters, sql)
   return {

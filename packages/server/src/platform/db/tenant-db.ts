@@ -73,14 +73,18 @@ export interface SharedSlot<T> {
   committed?(tenant_id: string, value: T): void
 }
 
-type Scoped<T extends TenantTable> = SelectQueryBuilder<Tables, T, object>
+type TenantQuery<T extends TenantTable> = SelectQueryBuilder<Tables, T, object>
 
 /** SELECT … FROM table WHERE table.tenant_id = the tenant. */
-export function from<T extends TenantTable>(db: TenantDb, table: T): Scoped<T> {
+export function from<T extends TenantTable>(db: TenantDb, table: T): TenantQuery<T> {
   // Kysely cannot type a column reference on a generic table; the four casts of this file are the
   // only ones, so that no query elsewhere has to name its tenant.
   const query = builder.selectFrom(table) as unknown as SelectQueryBuilder<Tables, 'facts', object>
-  return query.where(`${table as 'facts'}.tenant_id`, '=', db.tenant_id) as unknown as Scoped<T>
+  return query.where(
+    `${table as 'facts'}.tenant_id`,
+    '=',
+    db.tenant_id,
+  ) as unknown as TenantQuery<T>
 }
 
 export function insertInto<T extends TenantTable>(

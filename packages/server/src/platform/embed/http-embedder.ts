@@ -179,7 +179,7 @@ class Caller {
       await this.#prove(call).catch((failure) => {
         throw failure instanceof NotNow ? failure : refusalOf(error)
       })
-      // Whoever waits leaves it to work that is patient: it may have been the service after all.
+      // An interactive caller fails here; patient work retries: the service may have failed.
       if (error instanceof NotNow && !call.patient) throw error
       if (alone) return [null]
       const half = texts.length >> 1

@@ -54,7 +54,7 @@ export async function requestVectors(
 async function exchange(
   { url, model, key }: Endpoint,
   texts: readonly string[],
-  { expected, signal }: { expected: Expected; signal: AbortSignal },
+  { expected, signal }: { expected: VectorShape; signal: AbortSignal },
 ): Promise<string> {
   const response = await send(url, {
     method: 'POST',
@@ -123,20 +123,20 @@ async function readBounded(response: Response, bytesMax: number): Promise<string
 const NUMBER_BYTES_MAX = 32
 const REST_BYTES_MAX = 64 * 1024
 
-interface Expected {
+interface VectorShape {
   readonly count: number
   readonly dimensions: number
 }
 
 /** The most bytes an answer of this shape needs. */
-const replyBytesMax = ({ count, dimensions }: Expected): number =>
+const replyBytesMax = ({ count, dimensions }: VectorShape): number =>
   count * (dimensions * NUMBER_BYTES_MAX + 1_024) + REST_BYTES_MAX
 
 /**
  * The vectors in the order of the texts, whatever order the answer has them in. Throws
  * EmbedderRefused with a word that says what is wrong, never with a part of the answer.
  */
-function readReply(text: string, expected: Expected): Int8Array[] {
+function readReply(text: string, expected: VectorShape): Int8Array[] {
   const data = dataOf(text)
   if (data.length !== expected.count) throw new EmbedderRefused('count')
   const vectors: Int8Array[] = []

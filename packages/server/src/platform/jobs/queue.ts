@@ -49,9 +49,9 @@ export interface JobPause {
 /** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */
 export type JobRunner = (context: JobContext) => Promise<JobPause | undefined>
 
-/** What a kind of jobs is like; erasures and all that must not stop half way have none. */
+/** Optional traits of a job kind; erasures and other jobs that must not stop half way have none. */
 export interface JobTraits {
-  /** Whoever may start one may end it. Its runner heeds `cancelled` or `signal`. */
+  /** A caller who may start such a job may cancel it. Its runner checks `cancelled` or `signal`. */
   readonly cancellable?: boolean
   /** In the unit that cancels it, or gives it up as failed: removes what was kept for it. */
   abandon?(tx: Tx, job: Job): Promise<void>
@@ -61,7 +61,7 @@ export interface JobTraits {
   readonly apart?: boolean
 }
 
-export type Cancelled = 'cancelled' | 'ended' | 'not_cancellable' | 'absent'
+export type CancelResult = 'cancelled' | 'ended' | 'not_cancellable' | 'absent'
 
 export interface JobQueue {
   /** Adds a job in the caller's unit of work; it starts once that is durable. */
@@ -69,8 +69,8 @@ export interface JobQueue {
   register(kind: string, runner: JobRunner, traits?: JobTraits): void
   /** Of a kind this process knows. */
   traitsOf(kind: string): JobTraits
-  /** In the caller's unit: once that is durable the job has ended, and the process running it stops. */
-  cancel(tx: Tx, job_id: string): Promise<Cancelled>
+  /** In the caller's unit: once that is durable, the job has ended and its process stops it. */
+  cancel(tx: Tx, job_id: string): Promise<CancelResult>
   /** Starts the worker; jobs whose lease has run out are taken up again. */
   start(): void
   stop(): Promise<void>

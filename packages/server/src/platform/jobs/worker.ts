@@ -16,7 +16,7 @@ import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logger.ts'
 import {
-  type Cancelled,
+  type CancelResult,
   type Job,
   JobEnded,
   type JobPause,
@@ -136,7 +136,7 @@ export class JobWorker implements JobQueue {
     return this.#kinds.get(kind)?.traits ?? {}
   }
 
-  async cancel(tx: Tx, job_id: string): Promise<Cancelled> {
+  async cancel(tx: Tx, job_id: string): Promise<CancelResult> {
     const row = await findJob(tx, job_id)
     if (!row) return 'absent'
     const traits = this.traitsOf(row.kind)

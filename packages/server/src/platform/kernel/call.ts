@@ -41,7 +41,7 @@ export interface Principal {
 /** What a first run leaves for a retry: enough to render the same answer from rows again. */
 export type ReplayIds = Readonly<Record<string, unknown>>
 
-export interface Once<T> {
+export interface IdempotentUnit<T> {
   /** The unit of work; `ids` are stored with the idempotency key. */
   run(tx: Tx): Promise<{ reply: T; ids: ReplayIds }>
   /** Renders the answer of an earlier run from its rows. */
@@ -86,7 +86,7 @@ export interface Call<S extends OperationSpec = OperationSpec> {
    * the rows; the same key with the same body replays; with another body it is refused (409).
    * @param tenant_id where the unit runs, for an operation that makes the tenant
    */
-  once<T>(unit: Once<T>, tenant_id?: string): Promise<T>
+  once<T>(unit: IdempotentUnit<T>, tenant_id?: string): Promise<T>
   /** The same for an operation of several units, which are not undone together. */
   inParts<T extends ReplayIds>(parts: InParts<T>): Promise<T>
 }

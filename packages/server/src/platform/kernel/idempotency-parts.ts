@@ -59,7 +59,7 @@ export async function runInParts<T extends ReplayIds>(
   )
 }
 
-interface Keyed extends PartsRequest {
+interface LabelledRequest extends PartsRequest {
   readonly key_label: Buffer
 }
 
@@ -68,7 +68,7 @@ interface Keyed extends PartsRequest {
  * that stands is given without it: who died after the last unit may still hold it.
  */
 async function amongProcesses<T extends ReplayIds>(
-  keyed: Keyed,
+  keyed: LabelledRequest,
   parts: InParts<T>,
   name: string,
 ): Promise<OnceResult<T>> {
@@ -89,7 +89,7 @@ async function amongProcesses<T extends ReplayIds>(
 }
 
 async function runOrReplay<T extends ReplayIds>(
-  keyed: Keyed,
+  keyed: LabelledRequest,
   parts: InParts<T>,
 ): Promise<OnceResult<T>> {
   const seen = await findRow(keyed)
@@ -99,7 +99,7 @@ async function runOrReplay<T extends ReplayIds>(
 
 /** Of a run that is over, or that this process has found nobody at. */
 async function replayOf<T extends ReplayIds>(
-  keyed: Keyed,
+  keyed: LabelledRequest,
   parts: InParts<T>,
   seen: IdempotencyRow,
 ): Promise<OnceResult<T>> {
@@ -111,7 +111,7 @@ async function replayOf<T extends ReplayIds>(
 }
 
 // A process that only stood still finds another record than its own, and does not go on.
-async function breakOff({ kernel, tenant_id, key_label }: Keyed, seen: IdempotencyRow) {
+async function breakOff({ kernel, tenant_id, key_label }: LabelledRequest, seen: IdempotencyRow) {
   await kernel.db.transact(tenant_id, async (tx) => {
     const found = await findRecord(tx, key_label)
     if (found?.created_us !== seen.created_us) throw underWay()
@@ -121,10 +121,14 @@ async function breakOff({ kernel, tenant_id, key_label }: Keyed, seen: Idempoten
   })
 }
 
-const findRow = ({ kernel, tenant_id, key_label }: Keyed): Promise<IdempotencyRow | undefined> =>
+const findRow = ({
+  kernel,
+  tenant_id,
+  key_label,
+}: LabelledRequest): Promise<IdempotencyRow | undefined> =>
   kernel.db.read(tenant_id, (db) => findRecord(db, key_label))
 
-async function findLive(keyed: Keyed): Promise<IdempotencyRow | undefined> {
+async function findLive(keyed: LabelledRequest): Promise<IdempotencyRow | undefined> {
   const seen = await findRow(keyed)
   return seen && (await isLive(keyed.kernel, seen)) ? seen : undefined
 }
@@ -154,7 +158,10 @@ const underWay = (retry_after_s = 1): Refusal =>
     retry_after_s,
   })
 
-function notesOf<T extends ReplayIds>(keyed: Keyed, seen_us: number | undefined): Notes<T> {
+function notesOf<T extends ReplayIds>(
+  keyed: LabelledRequest,
+  seen_us: number | undefined,
+): Notes<T> {
   const { kernel, key_label, operation, status } = keyed
   let last_us = seen_us
   const noteWith =

@@ -16,7 +16,7 @@ import type { Tx } from '../db/tenant-db.ts'
 import type { BodyMac } from '../keys/keyring.ts'
 import { KeyringError } from '../keys/keyring-error.ts'
 import { Refusal } from '../refusal.ts'
-import type { Once, ReplayIds } from './call.ts'
+import type { IdempotentUnit, ReplayIds } from './call.ts'
 import type { Kernel } from './kernel.ts'
 
 const HOUR_US = 3_600_000_000
@@ -49,7 +49,10 @@ export interface OnceResult<T> {
  * Runs the unit at most once per key and tenant within 48 h. Refuses `idempotency_key_reused`
  * when the key came with another operation, other parameters or another body.
  */
-export const runOnce = <T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> =>
+export const runOnce = <T>(
+  request: KeyedRequest,
+  unit: IdempotentUnit<T>,
+): Promise<OnceResult<T>> =>
   retryOnConflict(() => attemptOnce(request, unit), {
     on: 'idempotency_key',
     attempts: ATTEMPTS_MAX,
@@ -57,7 +60,10 @@ export const runOnce = <T>(request: KeyedRequest, unit: Once<T>): Promise<OnceRe
   })
 
 // MACs are made outside the unit: a unit of work awaits nothing but its own queries.
-async function attemptOnce<T>(request: KeyedRequest, unit: Once<T>): Promise<OnceResult<T>> {
+async function attemptOnce<T>(
+  request: KeyedRequest,
+  unit: IdempotentUnit<T>,
+): Promise<OnceResult<T>> {
   const { kernel, tenant_id } = request
   const key_label = await labelOf(request)
   const seen = await kernel.db.read(tenant_id, (db) => findRecord(db, key_label))

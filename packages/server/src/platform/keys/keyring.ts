@@ -219,7 +219,7 @@ export interface ErasureLedger {
   countAll(): Promise<LedgerCount[]>
 }
 
-export interface Rewritten {
+export interface RewriteResult {
   /** Secrets written again. */
   readonly secrets: number
   /** Deleted rows the files still hold because an older snapshot was open: run it again later. */
@@ -300,7 +300,7 @@ export interface Keyring {
    * On PostgreSQL only: writes every secret again under new keys and rewrites the tables' files, so
    * that the remains of deleted rows open nothing. The role must own the tables.
    */
-  rewriteSecrets?(): Promise<Rewritten>
+  rewriteSecrets?(): Promise<RewriteResult>
 
   /** One file, useless without the master key; see `restoreFileKeyring`. */
   backupTo(path: string): Promise<void>

@@ -15,7 +15,7 @@ type WrapKind =
   | 'mac-root'
   | 'wrap-key'
 
-interface Wrapped {
+interface WrapContext {
   readonly kind: WrapKind
   /** The tenant, key id or instance the value belongs to. */
   readonly owner: string
@@ -38,12 +38,12 @@ export function masterKeyObject(master_key: Buffer): KeyObject {
   return createSecretKey(master_key)
 }
 
-export function wrap(master: KeyObject, what: Wrapped, value: Uint8Array): Buffer {
+export function wrap(master: KeyObject, what: WrapContext, value: Uint8Array): Buffer {
   return seal(master, associatedData(what), value)
 }
 
 /** `keyring_damaged`: the master key is checked at open, so the row itself is damaged. */
-export function unwrap(master: KeyObject, what: Wrapped, wrapped: Uint8Array): Buffer {
+export function unwrap(master: KeyObject, what: WrapContext, wrapped: Uint8Array): Buffer {
   try {
     return open(master, associatedData(what), wrapped)
   } catch (error) {
@@ -52,7 +52,7 @@ export function unwrap(master: KeyObject, what: Wrapped, wrapped: Uint8Array): B
   }
 }
 
-export function opens(master: KeyObject, what: Wrapped, wrapped: Uint8Array): boolean {
+export function opens(master: KeyObject, what: WrapContext, wrapped: Uint8Array): boolean {
   try {
     open(master, associatedData(what), wrapped)
     return true
@@ -62,6 +62,6 @@ export function opens(master: KeyObject, what: Wrapped, wrapped: Uint8Array): bo
   }
 }
 
-function associatedData({ kind, owner }: Wrapped): Buffer {
+function associatedData({ kind, owner }: WrapContext): Buffer {
   return Buffer.from(`custos/keyring-wrap/v1\n${kind}\n${owner}`)
 }

@@ -1,4 +1,4 @@
-// Approval requests as they are listed and shown, and what a tenant requires of approvals.
+// Lists and shows approval requests, and reads and changes the tenant's approval settings.
 
 import {
   APPROVAL_SECONDS,
@@ -90,7 +90,7 @@ export const request: Handler<typeof contract.request> = async (call, { params }
   }
 }
 
-/** SHA-256 of its RFC 8785 bytes is `proposal_digest`: what is shown is what is signed. */
+/** The proposal as shown; `proposal_digest` is the SHA-256 of its RFC 8785 bytes. */
 function proposalOf(tenant_id: string, { row, content, request }: OpenRecord) {
   const created_at = formatTime(row.created_us)
   return { tenant_id, kind: row.kind, request: { ...request }, created_at, nonce: content.nonce }
@@ -104,7 +104,7 @@ function policiesOf({ row, content }: OpenApproval): ApprovalRequestWithContext[
   })
 }
 
-/** An overdue request is expired, also before its row says so. */
+/** The state of an approval request; past its deadline it is expired, whatever its row says. */
 export function stateOf(
   { state, expires_us }: OpenApproval['row'],
   now_us: number,
@@ -143,7 +143,7 @@ export const settings: Handler<typeof contract.settings> = async (call) => ({
 
 /** PUT /v1/hitl/settings: what the tenant requires of approvals. */
 export const changeSettings: Handler<typeof contract.change_settings> = (call, { body }) =>
-  // Units of work of a tenant run one after another: nothing changes between read and write.
+  // Units of work of a tenant run one after another, so nothing changes between read and write.
   call.transact(async (tx) => {
     const before = await findSettings(tx)
     const changed: ApprovalSettings = {

@@ -32,7 +32,7 @@ export async function auditTenant(
   const audited = await runSuite(kernel, tenant_id, run)
   if (typeof audited === 'string') return { result: notChecked(audited), audit: null }
   const result = resultOf(audited.measured)
-  // A rate of nothing says nothing of the service: no audit is made of it.
+  // Nothing was tested, so the rate has no meaning and no audit is signed.
   if (audited.measured.tested === 0) return { result, audit: null }
   return { result, audit: await signAudit(kernel, tenant_id, audited) }
 }
@@ -64,7 +64,7 @@ async function runSuite(
   }
 }
 
-/** Stores the suite has made, written down as they are made, for whoever takes over. */
+/** Stores that the suite creates, recorded at once so that the next process can remove them. */
 class Notes {
   readonly #store_ids: string[] = []
   readonly #write: () => Promise<unknown>

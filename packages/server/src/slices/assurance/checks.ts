@@ -24,7 +24,7 @@ export function checksOf(names: readonly CheckName[]): AssuranceCheck[] {
 
 export type Results = Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
 
-/** `metrics` and nothing else can be asked for by a name that nothing stands behind. */
+/** `metrics` is the only check that a caller can name and that has no implementation. */
 const NOT_MEASURED = notChecked('no error rates or latencies are measured of one tenant')
 
 /** Under the checks' own names, and under the others they were asked for by. */

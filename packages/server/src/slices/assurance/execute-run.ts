@@ -30,7 +30,7 @@ import { driftBetween, type Snapshot, snapshotOf } from './snapshot.ts'
 import { type CheckReport, CheckStopped, checkerOf, type DataCheck } from './tenant-checker.ts'
 
 const ID_BYTES = 12
-/** A lease is extended so many times before it could run out. */
+/** The number of renewals of a lease within its duration. */
 const EXTENSIONS = 3
 
 interface Outcome {

@@ -1,4 +1,4 @@
-// The face of assurance.
+// The public interface of the assurance slice.
 
 import type { assurance } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'

@@ -37,7 +37,7 @@ export const run: Handler<typeof contract.run> = async (call, { body }) => {
   return row ? showRun(row) : accepted({ run_id, status: 'running' as const })
 }
 
-/** Null: it goes on, and whoever asked looks for it later. */
+/** Null: the run continues, and the caller reads its result later. */
 export async function within(done: Promise<RunRow>, seconds: number): Promise<RunRow | null> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<null>((resolve) => {

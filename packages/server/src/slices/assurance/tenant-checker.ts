@@ -40,7 +40,7 @@ export type CountName =
 export interface CheckReport {
   readonly results: Partial<Record<DataCheck, CheckResult>>
   readonly observed: TenantObservation
-  /** Root of the first `baseline_size` entries; null: there are not so many. */
+  /** Root of the first `baseline_size` entries; null: the log has fewer. */
   readonly baseline_root: string | null
 }
 

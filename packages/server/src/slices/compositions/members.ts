@@ -5,10 +5,10 @@ import {
   type CompositionMember,
   compositionVerdict,
   conflictText,
-  type FoundMember,
   type LicenseTerms,
   type LicenseVerdict,
   MEMBER_STANDING,
+  type MemberSnapshot,
   type ProposedMember,
   sortMembers,
 } from '@custos/proof'
@@ -130,7 +130,7 @@ const tooMany = ({ ref_id }: ProposedMember): string =>
 const quoted = (text: string): string => JSON.stringify(text)
 
 interface MemberLookup {
-  readonly found: FoundMember | null
+  readonly found: MemberSnapshot | null
   /** The licence that its own record states; null where it states none. */
   readonly license: string | null
 }
@@ -185,4 +185,4 @@ async function findNamed(
 }
 
 /** Whether the record has the status that certifies a member of its kind. */
-const isStanding = ({ kind, status }: FoundMember): boolean => MEMBER_STANDING[kind] === status
+const isStanding = ({ kind, status }: MemberSnapshot): boolean => MEMBER_STANDING[kind] === status

@@ -1,4 +1,4 @@
-// The licences that records state: their own, and those of the records that they refer to.
+// Collects the licences that records state: their own, and those of records that they refer to.
 
 import { artifactContent, isObject, type JsonObject, NO_LICENSE, NOT_SPDX } from '@custos/proof'
 import {
@@ -10,22 +10,22 @@ import {
 } from '../records/index.ts'
 
 interface StatedLicenses {
-  /** A claim must be this licence; null: the record states none of its own. */
+  /** The record's own licence, which a claim must equal; null: the record states none. */
   readonly license: string | null
-  /** All that apply besides a claim; includes `license`. */
+  /** All licences that apply in addition to a claim; includes `license`. */
   readonly licenses: readonly string[]
 }
 
 const NOTHING: StatedLicenses = { license: null, licenses: [] }
 
-/** Reads the licences of many records; what several of them refer to is opened once. */
+/** Reads the licences of many records; opens a record that several of them refer to only once. */
 export function statedLicenses({ kernel, tenant_id }: TenantRecords) {
   const find = (kind: 'artifact' | 'landing' | 'corpus', record_id: unknown) =>
     typeof record_id === 'string' ? findRecord(kernel, tenant_id, { kind, record_id }) : null
   const corpora = memoize(async (record_id: string) =>
     ofCorpus((await find('corpus', record_id))?.document ?? {}),
   )
-  // The artifact may have been registered from any of them: all of them count.
+  // The artifact may have been registered from any of these compositions, so all of them count.
   const composed = memoize(async (name: string) => {
     const named = await findByName(kernel, tenant_id, { kind: 'composition', name })
     return named.flatMap(({ document }) => ofComposition(document ?? {}))
@@ -79,7 +79,7 @@ const addLicenses = (
   licenses: [...new Set([...licenses, ...more])].sort(),
 })
 
-/** The artifact that a certificate is about, where it was registered after the certificate. */
+/** Finds the artifact of a certificate, if it was registered after the certificate. */
 async function findCertified(
   { kernel, tenant_id }: TenantRecords,
   { document }: OpenRecord,
@@ -102,13 +102,13 @@ function evidenceOf(certificate: OpenRecord | null): JsonObject {
   return isObject(evidence) ? evidence : {}
 }
 
-/** The licences of its sources, each once; NO_LICENSE for a source with a lawful basis. */
+/** The distinct licences of a corpus's sources; NO_LICENSE for a source with a lawful basis. */
 function ofCorpus({ sources }: JsonObject): readonly string[] {
   const listed = Array.isArray(sources) ? sources.filter(isObject) : []
   return [...new Set(listed.map(({ license }) => textOf(license) ?? NO_LICENSE))]
 }
 
-/** The licences that its members' licences result in, in the spelling of a caller. */
+/** The licences of a composition's verdict, in the spelling of the caller. */
 function ofComposition({ license_verdict }: JsonObject): string[] {
   const terms = isObject(license_verdict) ? license_verdict['terms'] : undefined
   const texts = Array.isArray(terms) ? terms.filter((term) => typeof term === 'string') : []

@@ -196,7 +196,7 @@ class Walk {
 
 function parseCrumb(row: CrumbRow, tenant_id: string): Breadcrumb | null {
   try {
-    // A row is data, not code of ours: every field the proof needs is checked below.
+    // A row is untrusted data: every field that the proof needs is checked below.
     const parsed = JSON.parse(row.record) as Omit<Breadcrumb, 'breadcrumb_id'>
     const sound =
       parsed.seq === row.seq &&

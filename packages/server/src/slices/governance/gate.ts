@@ -56,8 +56,8 @@ export interface GateOptions {
   /** Keys of the context whose values are ids we minted and have: kept in clear. */
   readonly minted?: readonly string[]
   /**
-   * Asks about a request that was counted before and that a person has approved: it counts towards
-   * no rate limit, and these escalations are met. A policy changed since escalates anew.
+   * For a request that was counted before and that a person has approved: it counts towards no rate
+   * limit, and these policies do not escalate it again. A policy changed since then does.
    */
   readonly met?: readonly PolicyVersion[]
 }
@@ -70,8 +70,8 @@ export interface PolicyVersion {
 const ID_BYTES = 10
 const STORE = ['store_id']
 /**
- * The operations that ask at this gate themselves, and which ids of ours they have looked up: the
- * store of `decision.log` is a word of the caller.
+ * The operations that call the gate themselves, and which ids in their context they have verified:
+ * the store of `decision.log` is an unverified text of the caller.
  */
 const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['memory.write', STORE],
@@ -170,7 +170,7 @@ export function refusalOf({ verdict, policies }: GateResult): Refusal {
 export interface EvaluateRequest extends GateOptions {
   readonly operation: string
   readonly contexts: readonly Context[]
-  /** A caller who asks about an operation of ours uses up none of its limits. */
+  /** A caller who evaluates one of the service's own operations does not use up its limits. */
   readonly by: 'gate' | 'caller'
 }
 

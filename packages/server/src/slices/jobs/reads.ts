@@ -1,4 +1,4 @@
-// Reads of jobs.
+// Shows a job and cancels it.
 
 import assert from 'node:assert/strict'
 import type { Job, jobs } from '@custos/contract'
@@ -31,7 +31,8 @@ function showJob({ jobs: queue }: Kernel, row: JobRow): Static<typeof Job> {
 }
 
 export const cancel: Handler<typeof jobs.cancel> = (call, { params }) => {
-  // Who may not start it does not end it: what can be cancelled is about all stores.
+  // Cancellable jobs concern all stores, so a key that is limited to some can neither start nor
+  // cancel one.
   if (call.principal.allowed_stores.length > 0)
     return call.refuse('scope_missing', 'the job is about all stores; the key is limited to some')
   return call.transact(async (tx) => {

@@ -20,7 +20,7 @@ export interface Hex {
   readonly r: number
 }
 
-/** As many cells as suit so many points; they cover what the field covers. */
+/** A grid over the area of the field; its number of cells grows with the number of points. */
 export function cellsOver({ points, field }: Pick<ManifoldField, 'points' | 'field'>): Cells {
   const side = Math.max(SIDE_MIN, Math.round(Math.sqrt(5 * Math.sqrt(points.length))))
   const [width, height] = [(side - 0.5) * HEX_PX, (side - 1) * ROW_PX]

@@ -40,7 +40,7 @@ export interface Layout {
 
 interface CachedLayout extends Layout {
   readonly tenant_id: string
-  /** What the plane was made of. */
+  /** The input that the plane was computed from. */
   readonly fingerprint: string
   readonly plane: Plane
 }
@@ -104,7 +104,7 @@ export async function layOut(caller: Caller, dimension: string): Promise<Layout>
     return kept.field.meta.log_seq === log_seq ? kept : null
   }
   const compute = async (): Promise<Layout> => {
-    // Whoever was before us in the queue may have asked for the same.
+    // An earlier caller in the queue may have computed the same layout.
     const found = await current()
     if (found) return found
     const selection = await kernel.db.read(tenant_id, (db) => select(db, asked, { pace }))

@@ -4,7 +4,7 @@ import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-/** A decision that can be laid out; it is sealed anew under another mark. */
+/** A decision that can be laid out; sealing it again changes its mark. */
 export interface Mark {
   readonly seq: number
   readonly decision_id: Uint8Array

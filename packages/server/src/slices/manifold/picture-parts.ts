@@ -1,4 +1,4 @@
-// Pure: the marks, shades and texts that the picture is made of.
+// Pure: the marks, shades and texts of the picture.
 
 /** Expected share of `paid`, in fifths: the darker the more defaults. */
 export const SHADES = ['#5a5a5a', '#8c8c8c', '#b4b4b4', '#d6d6d6', '#f6f6f6'] as const

@@ -21,9 +21,9 @@ const [WIDTH, HEIGHT] = [1_060, 760]
 const BOX = { left: 90, top: 96, side: 580 }
 /** More marks than this, with an outcome or without, are a blot: the newest are drawn. */
 const MARKS_MAX = 1_000
-/** Agents that have room. */
+/** The most agents that the picture shows. */
 const AGENTS_MAX = 12
-/** Below so many outcomes nearby nothing is claimed. */
+/** A cell with fewer nearby outcomes than this claims nothing. */
 const SUPPORT_MIN = 0.5
 const TICKS = 5
 

@@ -1,4 +1,4 @@
-// Proposes records: policies evaluate a proposal, and one unit of work stores what comes of it.
+// Proposes records: policies evaluate a proposal, and one unit of work stores the result.
 
 import type { JsonObject } from '@custos/proof'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'

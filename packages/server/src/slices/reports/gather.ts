@@ -30,8 +30,8 @@ export async function gather(
   following: WalkOptions,
 ): Promise<GatheredReport | 'beyond'> {
   const { tenant_id } = subject
-  // First the position, then its epochs: none over fewer entries comes to be after that, so that
-  // whoever asks again counts the same.
+  // First the position, then its epochs: no later epoch covers fewer entries, so a repeated
+  // request counts the same.
   const at = log_seq ?? (await kernel.db.read(tenant_id, findLogSize)) - 1
   const signed = await storePendingEpochs(kernel, tenant_id)
   const control = new WalkControl()

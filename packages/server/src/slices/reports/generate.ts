@@ -2,7 +2,7 @@
 
 import type { GenerateReportRequest, Report, ReportType, reports } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
-import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
@@ -46,7 +46,7 @@ export const generate: Handler<typeof reports.generate> = async (call, { body })
   return call.once(writeOnce(call, await writeReport(kernel, writing)))
 }
 
-/** Whoever went away is told nothing; a walk of minutes would go on for nobody. */
+/** Stops the walk when the client has disconnected: it may take minutes. */
 async function gatherFor<T>(call: Generate, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
@@ -69,7 +69,7 @@ function titleOf(report_type: ReportType, { period_start, period_end }: Period):
   return `${name} (${period_start.slice(0, DAY_CHARS)} → ${period_end.slice(0, DAY_CHARS)})`
 }
 
-function writeOnce(call: Generate, written: ReportDraft): Once<Report> {
+function writeOnce(call: Generate, written: ReportDraft): IdempotentUnit<Report> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)

@@ -128,7 +128,7 @@ export interface Order {
   readonly report_type: ReportType
   readonly from_us: number
   readonly to_us: number
-  /** Fixed, so that whoever takes the job up again makes the same content. */
+  /** Fixed, so that a job that is started again produces the same content. */
   readonly log_seq: number
   /** Key id. */
   readonly requested_by: string

@@ -157,7 +157,7 @@ export class EntryVerifier {
 
 function entryOf(record: string): LinkedEntry | null {
   try {
-    // Its bytes are those the leaf was made of; what a report needs of it is checked.
+    // The leaf was hashed from these bytes; the members that a report needs are checked.
     const entry = JSON.parse(record) as LinkedEntry & { payload: JsonObject }
     return typeof entry.created_at === 'string' && typeof entry.payload === 'object' ? entry : null
   } catch {

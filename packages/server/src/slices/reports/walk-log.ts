@@ -247,7 +247,7 @@ export class WalkControl {
     Atomics.store(this.#cells, STOP, 1n)
   }
 
-  /** Of the thread: so many entries are behind it. Throws WalkStopped. */
+  /** Called by the thread: reports the number of entries it has read. Throws WalkStopped. */
   passed(done: number, total: number): void {
     Atomics.store(this.#cells, TOTAL, BigInt(total))
     Atomics.store(this.#cells, DONE, BigInt(done))

@@ -138,7 +138,7 @@ export interface ScoreQuery {
   readonly dimension: string
 }
 
-/** Who goes by the handle, the most trustworthy first; refuses when there is nobody. */
+/** Finds the agent with the handle, the most trustworthy first; refuses when there is none. */
 export async function findSubject(
   { kernel, tenant_id }: { kernel: Kernel; tenant_id: string },
   wanted: ScoreQuery,

@@ -49,7 +49,7 @@ const insertNameStatement = statement<{ name: Uint8Array; agent_no: number }>()(
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** A name the agent goes by; it may have it already. */
+/** Adds a name of the agent, unless it has the name already. */
 export const insertName = (tx: Tx, name: Uint8Array, agent_no: number) =>
   tx.runOf(insertNameStatement, { name, agent_no })
 
@@ -78,7 +78,7 @@ const byNameStatement = statement<{ name: Uint8Array }>()((k, p) =>
     .orderBy('cgr_names.agent_no'),
 )
 
-/** Everybody who goes by the name, the first to use it first. */
+/** All agents with the name, the first to use it first. */
 export const listNamed = (db: TenantDb, name: Uint8Array): Promise<AgentRow[]> =>
   db.allOf(byNameStatement, { name })
 

@@ -12,7 +12,7 @@ import {
   verifyCgrAttestation,
 } from '@custos/proof'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Signer } from '../../platform/keys/keyring.ts'
 import { pageOf } from '../../platform/page.ts'
@@ -132,7 +132,7 @@ function issueOnce(
   call: Call<typeof reputation.attest>,
   agent: AgentRow,
   { made, newest }: Issue,
-): Once<AttestationRow> {
+): IdempotentUnit<AttestationRow> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)

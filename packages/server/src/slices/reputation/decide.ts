@@ -4,7 +4,7 @@ import { JUDGMENTS_PER_REFERENT_MAX, type reputation } from '@custos/contract'
 import { canonicalize } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
@@ -51,7 +51,7 @@ export const decide: Handler<Decide> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const keys = await kernel.keyring.tenant(tenant_id)
   const given = await prepareDecision(kernel, keys, body)
-  const once: Once<DecisionPosition> = {
+  const once: IdempotentUnit<DecisionPosition> = {
     async run(tx) {
       const placed = await placeDecision(call, tx, { keys, given })
       meter(tx, call.operation.id, given.sealed.length)

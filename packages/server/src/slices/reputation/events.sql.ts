@@ -141,7 +141,7 @@ const namesStatement = statementPerCount((count) =>
   ),
 )
 
-/** Who goes by these names. */
+/** The agents with these names. */
 export const listNames = (db: TenantDb, labels: readonly Uint8Array[]) =>
   forEach(labels, (some) => db.allOf(namesStatement(some.length), { labels: some }))
 

@@ -1,4 +1,4 @@
-// What callers' words of reputation are known by in rows and on the log: HMACs of a tenant.
+// Labels of reputation: the tenant's HMACs that replace callers' texts in rows and in the log.
 
 import { checkStatement, isAgentKey, type JsonObject, type StatementKind } from '@custos/proof'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
@@ -9,18 +9,18 @@ const PSEUDONYM = /^OUT-[0-9a-f]{24}$/
 const PSEUDONYM_HEX_CHARS = 24
 const KEY = /^[0-9a-fA-F]{64}$/
 
-/** How an agent is known: by a key it proved to hold, one it only names, or its handle. */
+/** How an agent is identified: by a key it proved to own, a key it only names, or its handle. */
 export type KnownBy = 'proven' | 'claimed' | 'handle'
 
 type Words = readonly (string | number | null)[]
 
-/** One label for a list of words: no two lists have the same text. */
+/** One label for a list of texts: the encoding of each list is unique. */
 const labelOf = (keys: TenantKeys, kind: string, words: Words): Buffer =>
   Buffer.from(keys.label(`cgr/${kind}\n${JSON.stringify(words)}`), 'hex')
 
 /**
- * `OUT-` and 24 hex digits of an HMAC: what callers see of a referent. What looks like one already
- * is left as it is, so that it can be sent in place of the referent.
+ * `OUT-` and 24 hex digits of an HMAC, shown to callers instead of the referent. A text in this
+ * form is returned unchanged, so that callers can send the pseudonym in place of the referent.
  */
 export const pseudonymOf = (keys: TenantKeys, referent: string): string =>
   PSEUDONYM.test(referent)
@@ -41,7 +41,7 @@ export const nameLabel = (keys: TenantKeys, dimension: string, name: string): Bu
 export const keyLabel = (keys: TenantKeys, key: string): Buffer =>
   labelOf(keys, 'key', [key.toLowerCase()])
 
-/** The key that a handle is, if it is one. */
+/** The handle itself, if it is written as a key; otherwise null. */
 export const keyInName = (name: string): string | null => (KEY.test(name) ? name : null)
 
 /** An agent in a dimension, by its handle or by the first key of its rotations. */
@@ -50,7 +50,7 @@ export const identityLabel = (
   { dimension, known_by, by }: { dimension: string; known_by: KnownBy; by: Uint8Array },
 ): Buffer => labelOf(keys, 'agent', [dimension, known_by, hexOf(by)])
 
-/** What a record says besides its columns: equal records have equal labels. */
+/** A label of the record's content outside its columns: equal records have equal labels. */
 export const contentLabel = (keys: TenantKeys, words: Words): Buffer =>
   labelOf(keys, 'content', words)
 
@@ -62,7 +62,7 @@ export const hexOrNull = (label: Uint8Array | null): string | null =>
 export const sameLabel = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a !== null && b !== null && Buffer.compare(a, b) === 0
 
-/** A key in lower case; refuses one that proves nothing whoever holds it. */
+/** Parses a key to lower case; refuses a weak key, for which anybody can forge signatures. */
 export function readKey(key: string | null | undefined, loc: Loc): string | null {
   if (key === undefined || key === null) return null
   const lower = key.toLowerCase()
@@ -74,11 +74,11 @@ interface SignatureClaim {
   readonly key: string | null
   readonly signature: string | null | undefined
   readonly signed_at: string | null | undefined
-  /** Where the signature stands in the request. */
+  /** The location of the signature in the request. */
   readonly loc: Loc
 }
 
-/** Whether a signature came; refuses one that is not the key's over the statement. */
+/** Whether a signature was sent; refuses one that the key does not verify over the statement. */
 export async function proves(
   kind: StatementKind,
   { key, signature, signed_at, loc }: SignatureClaim,

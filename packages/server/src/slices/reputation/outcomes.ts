@@ -7,7 +7,7 @@ import {
   type reputation,
 } from '@custos/contract'
 import { formatTime, parseTime } from '../../platform/clock.ts'
-import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import type { Loc } from '../../platform/validation.ts'
 import { meter } from '../tenants/index.ts'
@@ -76,7 +76,7 @@ async function readOutcome(keys: TenantKeys, item: OutcomeRequest, loc: Loc): Pr
 type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
 
 async function record(call: Writer, items: readonly NewOutcome[]): Promise<RecordedOutcome[]> {
-  const once: Once<BatchIds> = {
+  const once: IdempotentUnit<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()
       const recorded_by = call.principal.key_id

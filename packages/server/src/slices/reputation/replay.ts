@@ -114,7 +114,7 @@ export class Replay {
     return decision_id === null ? null : (this.#agentOf.get(decision_id) ?? '')
   }
 
-  /** Counts everything anew from the records that stand at the end. */
+  /** Recomputes the totals from the records that are valid at the end. */
   totals(): Totals {
     const live = new Map<string, Map<string, LiveTotals>>()
     for (const decision of this.decisions.values())

@@ -1,4 +1,4 @@
-// POST /v1/governed/reviews and its bulk form: read, applied together, answered one by one.
+// POST /v1/governed/reviews and its bulk form: parses reviews, applies them together, answers each.
 
 import {
   DIMENSION_DEFAULT,
@@ -8,7 +8,7 @@ import {
 } from '@custos/contract'
 import { RATING_UNIT } from '@custos/proof'
 import { formatTime, parseTime } from '../../platform/clock.ts'
-import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { meter } from '../tenants/index.ts'
 import { applyReviews, type NewReview } from './apply-reviews.ts'
@@ -57,11 +57,11 @@ function readReview(keys: TenantKeys, item: ReviewRequest): NewReview {
   }
 }
 
-/** Either operation. */
+/** The members of `Call` that both operations use. */
 type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
 
 async function record(call: Writer, items: readonly NewReview[]): Promise<RecordedReview[]> {
-  const once: Once<BatchIds> = {
+  const once: IdempotentUnit<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()
       const recorded_by = call.principal.key_id
@@ -69,7 +69,7 @@ async function record(call: Writer, items: readonly NewReview[]): Promise<Record
       for (const _ of items) meter(tx, call.operation.id)
       return { reply: ids, ids }
     },
-    // The request is the same: only what became of it was kept.
+    // A repeated request has the same items; only their results are stored.
     replay: async (_tx, ids) => readIds(ids),
   }
   const ids = await call.once(once)

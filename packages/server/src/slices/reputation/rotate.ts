@@ -1,10 +1,10 @@
-// POST and GET /v1/cgr/rotation(s): keys that follow each other, checked before they are recorded.
+// POST and GET /v1/cgr/rotation(s): verifies that one key replaces another, and records it.
 
 import { CGR_ROTATIONS_PER_CHAIN_MAX, type Rotation, type reputation } from '@custos/contract'
 import { canonicalize, type JsonObject, type RotationLink, readRotation } from '@custos/proof'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler, Once } from '../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -24,13 +24,13 @@ import { openPayload, sealPayload } from './sealed-payload.ts'
 
 type Rotate = typeof reputation.rotate
 
-/** A link with the labels of its keys, sealed. */
+/** A sealed link of a key rotation, with the labels of both keys. */
 interface NewLink {
   readonly link: RotationLink
   readonly not_before_us: number | null
   readonly prev_key: Buffer
   readonly new_key: Buffer
-  /** Of the whole link. */
+  /** The label of the whole link. */
   readonly label: string
   readonly secret_no: number
   readonly sealed: Buffer
@@ -48,7 +48,7 @@ export const rotate: Handler<Rotate> = async (call, { body }) => {
   const link = await readRotation(given)
   if (typeof link === 'string') return call.refuse('possession_unproven')
   const prepared = await prepare(call, link)
-  const once: Once<Readonly<Record<string, unknown>>> = {
+  const once: IdempotentUnit<Readonly<Record<string, unknown>>> = {
     async run(tx) {
       await recordLink(tx, prepared)
       meter(tx, call.operation.id, prepared.sealed.length)
@@ -120,7 +120,7 @@ async function refuseMisfit(
     throw new Refusal('rotation_refused', 'new_key has a record of its own')
 }
 
-/** In the order of `rows`. */
+/** Opens the links, in the order of `rows`. */
 export async function openLinks(
   kernel: Kernel,
   tenant_id: string,
@@ -146,7 +146,7 @@ export const rotations: Handler<typeof reputation.rotations> = async (call, { qu
   const [first, member] = [label(query?.anchor), label(query?.current)]
   const rows = await call.read(async (db) => {
     const anchor = member && anchorOf(member, await findLinks(db, member))
-    // Two chains at once: there is no link in both.
+    // The two labels belong to different chains, and no link is in both.
     if (first && anchor && !sameLabel(first, anchor)) return []
     return listRotations(db, first ?? anchor, page)
   })

@@ -4,7 +4,12 @@ import type { InputOf, SubjectPreview, SubjectRequest, subjects } from '@custos/
 import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import { type Call, type Handler, type Once, previewed } from '../../platform/kernel/call.ts'
+import {
+  type Call,
+  type Handler,
+  type IdempotentUnit,
+  previewed,
+} from '../../platform/kernel/call.ts'
 import { erasureSigner, fillReasons } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
@@ -88,7 +93,7 @@ async function showQueued(tx: Tx, request_id: string): Promise<SubjectRequest> {
   return showRequest(tx.tenant_id, asQueued(row), row.created_us)
 }
 
-const replay: Once<SubjectRequest>['replay'] = (tx, ids) =>
+const replay: IdempotentUnit<SubjectRequest>['replay'] = (tx, ids) =>
   showQueued(tx, String(ids['request_id']))
 
 /** Nothing was answered under the key yet. */
@@ -112,7 +117,7 @@ function requestOnce(
   call: Call<EraseOperation>,
   body: EraseBody,
   request: NewRequest,
-): Once<SubjectRequest> {
+): IdempotentUnit<SubjectRequest> {
   return {
     async run(tx) {
       meter(tx, call.operation.id)

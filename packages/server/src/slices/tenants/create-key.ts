@@ -73,7 +73,7 @@ const createKey: Handler<typeof contract.create> = async (call, { body }) => {
   })
 }
 
-/** Only its hash is kept: the key itself was shown to whoever got the first answer. */
+/** Only its hash is stored: only the first answer contained the key itself. */
 async function showAgain(call: CreateCall, tx: Tx, key_id: string): Promise<CreatedKey> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
   assert(row, 'an issued key keeps its row')

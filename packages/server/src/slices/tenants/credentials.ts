@@ -2,7 +2,7 @@
 
 import type { CredentialClass, Scope, TrustTier } from '@custos/contract'
 import {
-  type FoundCredential,
+  type CredentialWithPolicies,
   findCredential,
   insertCredential,
   revokeCredential,
@@ -98,7 +98,7 @@ function unexpired(kernel: Kernel, found: Credential | null): Credential | null 
   return kernel.clock.now() < found.expires_us ? found : null
 }
 
-function asCredential(kernel: Kernel, row: FoundCredential): Credential {
+function asCredential(kernel: Kernel, row: CredentialWithPolicies): Credential {
   // Classes, scopes and tiers were validated when the row was written.
   const credentialClass = row.class as CredentialClass
   return {

@@ -3,11 +3,11 @@
 import { DEFAULT_SCOPES } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import {
-  type FoundTenant,
   findCredentialById,
   findTenant,
   insertTenant,
   type TenantRow,
+  type TenantState,
 } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
@@ -80,14 +80,14 @@ async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> 
 }
 
 /** The row of the handle's tenant; refuses `tenant_not_found`. */
-export async function loadTenant(db: TenantDb): Promise<FoundTenant> {
+export async function loadTenant(db: TenantDb): Promise<TenantState> {
   const tenant = await findTenant(db, db.tenant_id)
   if (!tenant) throw new Refusal('tenant_not_found')
   return tenant
 }
 
 /** A tenant as every reply shows it. */
-export function showTenant(tenant: TenantRow & Partial<FoundTenant>) {
+export function showTenant(tenant: TenantRow & Partial<TenantState>) {
   const { tenant_id, name, plan, created_us, requested_us = null, destroyed_us = null } = tenant
   return {
     tenant_id,

@@ -30,7 +30,7 @@ export const rotateKey: Handler<Rotate> = async (call) => {
       const reply = await rotate(call, tx)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
     },
-    // Only its hash is kept: the key itself was shown to whoever got the first answer.
+    // Only its hash is stored: only the first answer contained the key itself.
     replay: async ({ tenant_id }, { key_id, revoked }) => ({
       ...{ tenant_id, key_id: String(key_id), api_key: null, new_api_key: null },
       revoked: Number(revoked),

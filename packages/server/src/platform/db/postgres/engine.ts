@@ -90,7 +90,7 @@ export class PostgresEngine implements Database {
       types: postgresTypes,
       fallback_application_name: 'custos',
     })
-    // Whoever waits on a lost connection is told by the query; unheard, these end the process.
+    // A lost connection fails its query; an 'error' event without a listener ends the process.
     this.#pool.on('error', (error) => this.#tell(asPostgresError(error)))
     this.#pool.on('connect', (client) => client.on('error', () => {}))
   }

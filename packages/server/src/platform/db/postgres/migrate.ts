@@ -61,7 +61,7 @@ async function findMissing(connection: PostgresConnection): Promise<Migration[]>
 async function migrate(connection: PostgresConnection): Promise<string[]> {
   await connection.step('begin')
   await connection.step('create table if not exists migrations (name text collate "C" primary key)')
-  // Whoever comes second waits here, and then finds nothing missing.
+  // A second process waits here, and then finds no missing migration.
   await connection.step('lock table migrations in exclusive mode')
   const missing = await findMissing(connection)
   await ensureRole(connection)

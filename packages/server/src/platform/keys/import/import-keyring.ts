@@ -12,7 +12,7 @@ import { KeyringError } from '../keyring-error.ts'
 import { KeyringPg, type PgTx } from '../postgres/keyring-pg.ts'
 import { SCHEMA } from '../postgres/open-postgres-keyring.ts'
 import { migrateSchema } from '../postgres/schema.sql.ts'
-import { insertSecrets, type Sealing } from '../postgres/secrets.sql.ts'
+import { insertSecrets, type SealingKey } from '../postgres/secrets.sql.ts'
 import { insertWrapKey, KEYRING_OWN, newWrapKey, openWrapKey } from '../postgres/wrap-keys.sql.ts'
 import type { NumberedSecret } from '../secret-bytes.ts'
 import { isErased, secretIn } from '../secret-bytes.ts'
@@ -111,7 +111,7 @@ export async function loadDays({ db, slots, instance }: KeyringSource): Promise<
   return { numbers: rows.map(({ day }) => day), alive, day_floor }
 }
 
-async function addWrapKey(tx: PgTx, master: MasterHolder, tenant_id: string): Promise<Sealing> {
+async function addWrapKey(tx: PgTx, master: MasterHolder, tenant_id: string): Promise<SealingKey> {
   const row = newWrapKey(master, tenant_id, 1)
   await insertWrapKey(tx, row)
   return { version: row.version, key: openWrapKey(master, row) }

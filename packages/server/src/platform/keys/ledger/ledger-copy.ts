@@ -203,12 +203,12 @@ function lastLine(fd: number): Buffer {
 
 type CopiedLine = CopiedEntry | LedgerPart | TenantCheckpoint
 
-interface Parsed {
+interface ParsedLine {
   readonly instance_id: string
   readonly value: CopiedLine
 }
 
-function parseLine(bytes: Buffer): Parsed | null {
+function parseLine(bytes: Buffer): ParsedLine | null {
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

@@ -1,4 +1,4 @@
-// Secrets in this process's memory: those of blocks it reserved, and those read in the last second.
+// Keeps secrets in memory: those of blocks this process reserved, and those read within a second.
 
 import type { SecretOwner } from '../core/secret-store.ts'
 import type { SecretBlock } from '../keyring.ts'
@@ -18,19 +18,19 @@ interface HeldBlock {
   readonly secrets: Buffer
 }
 
-type Recent = Map<string, Map<number, Buffer>>
+type SecretsByOwner = Map<string, Map<number, Buffer>>
 
 export class HeldSecrets {
   readonly #now_ms: () => number
   readonly #blocks = new Map<string, Set<HeldBlock>>()
   // A block is wiped when nobody refers to it any more.
   readonly #unreferenced = new FinalizationRegistry<HeldBlock>((held) => this.#drop(held))
-  #young: Recent = new Map()
-  #old: Recent = new Map()
+  #young: SecretsByOwner = new Map()
+  #old: SecretsByOwner = new Map()
   #kept = 0
   #period_began_ms: number
 
-  /** @param now_ms of a clock that only goes forward */
+  /** @param now_ms a monotonic clock */
   constructor(now_ms: () => number) {
     this.#now_ms = now_ms
     this.#period_began_ms = now_ms()
@@ -46,7 +46,7 @@ export class HeldSecrets {
     const block: SecretBlock = {
       first,
       count,
-      // Through `block`, so that this function alone keeps the block alive.
+      // The function refers to `block`, so the block lives as long as the function.
       secretAt: (number) => secretOfBlock(held, number, block.first),
     }
     this.#unreferenced.register(block, held)
@@ -142,7 +142,7 @@ function secretOfBlock({ owner, end, secrets }: HeldBlock, number: number, first
   return secret
 }
 
-function wipeRecent(recent: Recent): void {
+function wipeRecent(recent: SecretsByOwner): void {
   for (const own of recent.values()) for (const secret of own.values()) secret.fill(0)
   recent.clear()
 }

@@ -13,7 +13,7 @@ import {
 import { SigningKeys } from '../core/signing-keys.ts'
 import { type KeyringParts, storedKeyring } from '../core/stored-keyring.ts'
 import { TenantRing } from '../core/tenant-ring.ts'
-import type { Keyring, Rewritten } from '../keyring.ts'
+import type { Keyring, RewriteResult } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { checkpointStore } from '../ledger/checkpoints.sql.ts'
 import { dropAbandonedPlans, type LedgerStorage, storedLedger } from '../ledger/ledger.ts'
@@ -52,7 +52,7 @@ export interface PostgresKeyring extends Keyring {
    * tables' files: until then PostgreSQL keeps what was destroyed in its pages. Readers wait while
    * a table is rewritten. The role must own the tables.
    */
-  rewriteSecrets(): Promise<Rewritten>
+  rewriteSecrets(): Promise<RewriteResult>
   /** Resolves when the connections are closed; callers need not wait for it. */
   close(): Promise<void>
 }

@@ -8,7 +8,7 @@
 import type pg from 'pg'
 import { lockInstance } from '../core/instance.sql.ts'
 import { lockLiveTenant } from '../core/tenants.sql.ts'
-import type { Rewritten } from '../keyring.ts'
+import type { RewriteResult } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 import type { MasterHolder } from '../wrap.ts'
 import type { KeyringPg, PgTx } from './keyring-pg.ts'
@@ -16,7 +16,7 @@ import {
   isDestroyedTenant,
   lockOldSecrets,
   openSecret,
-  type Sealing,
+  type SealingKey,
   type StoredSecret,
   sealSecret,
   updateSecrets,
@@ -37,7 +37,7 @@ const PAGE = 500
 /** What holds, or held, something that was destroyed or retired. */
 const TABLES = ['secrets', 'wrap_keys', 'signing_keys', 'tenants', 'instance'] as const
 
-export async function rewriteSecrets(db: KeyringPg, master: MasterHolder): Promise<Rewritten> {
+export async function rewriteSecrets(db: KeyringPg, master: MasterHolder): Promise<RewriteResult> {
   let secrets = 0
   for (const tenant_id of await listWrapOwners(db)) secrets += await rewrap(db, master, tenant_id)
   let dead_rows_left = 0
@@ -121,8 +121,8 @@ class SecretMove {
 
 function sealAgain(
   row: StoredSecret,
-  keys: ReadonlyMap<number, Sealing['key']>,
-  { version, key }: Sealing,
+  keys: ReadonlyMap<number, SealingKey['key']>,
+  { version, key }: SealingKey,
 ): StoredSecret {
   const secret = openSecret(keys.get(row.version), row, row)
   const sealed = sealSecret(key, row, { number: row.number, secret })

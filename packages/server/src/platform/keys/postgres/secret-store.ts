@@ -32,7 +32,7 @@ import {
   listUndestroyedSecrets,
   listUnfinishedRenewals,
   loadSecrets,
-  type Sealing,
+  type SealingKey,
 } from './secrets.sql.ts'
 import { destroyTenantKeys, hasRemains, listHalfRemoved, listUndestroyed } from './tenants.sql.ts'
 import {
@@ -237,7 +237,7 @@ export class SecretRows implements SecretStore {
     secrets: readonly NumberedSecret[],
   ): Promise<boolean> {
     const row = await shareWrapKey(tx, owner.tenant_id)
-    const sealing: Sealing = { version: row.version, key: openWrapKey(this.#master, row) }
+    const sealing: SealingKey = { version: row.version, key: openWrapKey(this.#master, row) }
     return (await insertSecrets(tx, owner, sealing, secrets)) > 0
   }
 }

@@ -17,7 +17,7 @@ import type { PgQueries, PgTx } from './keyring-pg.ts'
 import { openWrapKey } from './wrap-keys.sql.ts'
 
 /** What is sealed under which key. */
-export interface Sealing {
+export interface SealingKey {
   readonly version: number
   readonly key: KeyObject
 }
@@ -68,7 +68,7 @@ export async function isDestroyedTenant(db: KeyringQueries, tenant_id: string): 
 export async function insertSecrets(
   tx: PgTx,
   owner: SecretOwner,
-  { version, key }: Sealing,
+  { version, key }: SealingKey,
   secrets: readonly NumberedSecret[],
 ): Promise<number> {
   return tx.execute(

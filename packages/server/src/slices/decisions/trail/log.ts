@@ -10,7 +10,7 @@ import {
 } from '@custos/contract'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import type { Call, Handler, Once } from '../../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { recordSecrets } from '../../../platform/kernel/record-secrets.ts'
 import type { Signer } from '../../../platform/keys/keyring.ts'
@@ -100,7 +100,10 @@ function findSigner(kernel: Kernel): Signer | undefined {
   }
 }
 
-function logUnit(prepared: DecisionDraft, beyond: (size: number) => never): Once<LogResult> {
+function logUnit(
+  prepared: DecisionDraft,
+  beyond: (size: number) => never,
+): IdempotentUnit<LogResult> {
   return {
     async run(tx) {
       const facts = await resolveFacts(tx, prepared.named)

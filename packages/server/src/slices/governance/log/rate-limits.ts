@@ -212,7 +212,7 @@ class SharedRates implements Rates {
   /** Whether there was anything left to take. */
   async #fetch(limit: LimitOf, quota: Quota): Promise<boolean> {
     const { tenant_id, policy_id, max_requests } = limit
-    // Whoever waits now is served by this quota, and nobody else's share is held back for it.
+    // The quota serves the callers that wait now; it reserves nothing for others.
     await Promise.resolve()
     const wanted = Math.max(quota.waiting, Math.floor(max_requests / QUOTAS_PER_MAX))
     const before = { slot_us: quota.slot_us, left: quota.left }

@@ -64,8 +64,8 @@ function holds(params: Params, { list_path, match_all }: Entry): boolean {
   return list.some((item) => match_all.every((criterion) => meets(item, criterion)))
 }
 
-// What cannot be compared is not let through: "5" is not another value than 5, nor [5], only
-// another type, and whoever acts on the parameters may take it for the same.
+// A value that cannot be compared is refused: "5" and [5] have another type than 5, and the tool
+// that receives the parameters may convert them to the same value.
 function meets(item: unknown, { field, operator, value }: Criterion): boolean {
   if (!isObject(item)) throw wrongType()
   const found = at(item, field)

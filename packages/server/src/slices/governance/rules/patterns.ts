@@ -74,8 +74,8 @@ function* findSpans(pattern: RE2JS, text: string): Generator<Span> {
 }
 
 /**
- * The position of the first pattern that is found, in the text as it stands or as it reads; -1:
- * none is.
+ * The position in the list of the first pattern that matches the original or the normalised text;
+ * -1: none matches.
  */
 export async function findFirst(
   patterns: readonly Pattern[],

@@ -85,7 +85,7 @@ function personalData(field: number, item: number, spans: readonly EntitySpan[])
   return { reason: 'personal_data', field, ...by, entities, count: spans.length }
 }
 
-/** In the text as it stands, and where it reads otherwise as it reads. */
+/** The matches in the original text, and in the normalised text if it differs. */
 async function spansOf(pattern: Pattern, { field, text }: Place, work: Work): Promise<Span[]> {
   const spans = await allSpans(pattern, text.text, { field, work })
   const { folded } = text

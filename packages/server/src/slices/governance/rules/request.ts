@@ -24,7 +24,7 @@ const CARRIED: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(O
 export const QUERY_FIELDS = ['query', 'output']
 export const OUTPUT_FIELDS = ['output']
 
-/** Other names a key goes by. */
+/** Aliases of context keys. */
 const ALIASES: Readonly<Record<string, string>> = { tool_name: 'tool' }
 
 /** null counts as missing. Two names with different values are a fault: which one holds? */
@@ -64,8 +64,8 @@ export function requiredText(request: GateRequest, key: string): string | undefi
 const TOOL_BYTES = 1_024
 
 /**
- * The names a tool may be meant by: as it stands, and as it reads. A tool without a name is a
- * fault.
+ * The names to compare for a tool: the original and the normalised one. A tool without a name is
+ * a fault.
  */
 export function toolNames(request: GateRequest): readonly string[] | undefined {
   const name = requiredText(request, 'tool_name')

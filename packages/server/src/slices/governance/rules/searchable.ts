@@ -19,7 +19,7 @@ const CLUSTER =
 
 const plain = (text: string): string => text.replaceAll(IGNORABLE, '').normalize('NFKC')
 
-/** Null: the text reads as it stands. */
+/** Null: the normalised text equals the original. */
 export function foldText(text: string): FoldedText | null {
   if (ASCII.test(text) || plain(text) === text) return null
   const pieces: string[] = []
@@ -61,7 +61,7 @@ export class Searchable {
     this.bytes = Math.max(0, bytes)
   }
 
-  /** The text as it reads; null where it reads as it stands. */
+  /** The normalised text; null if it equals the original. */
   get folded(): FoldedText | null {
     if (this.#folded === undefined) this.#folded = foldText(this.text)
     return this.#folded

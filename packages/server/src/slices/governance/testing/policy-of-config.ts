@@ -1,4 +1,4 @@
-// Policies as they are evaluated, made of a type and a configuration, without a service.
+// Builds policies, as the evaluation reads them, from a type and a configuration.
 
 import type { PolicyAction, PolicyType } from '@custos/contract'
 import { type Recognisers, recognisers } from '../rules/personal-data.ts'

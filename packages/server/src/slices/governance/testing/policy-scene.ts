@@ -1,4 +1,4 @@
-// A service, and for each test a tenant of its own that makes policies and is held to them.
+// Runs one service, and gives each test a tenant of its own to create policies and evaluate them.
 
 import assert from 'node:assert/strict'
 import type { Answer, RequestOptions } from '../../../testing/harness.ts'
@@ -12,7 +12,7 @@ interface Policies {
   importLines(lines: readonly object[]): Promise<Answer>
 }
 
-/** One service for all tests of the file; to be called where its tests are declared. */
+/** Opens one service for all tests of the file; call this at the top level of the test file. */
 export function openPolicyScene(): TenantScene & Policies {
   const scene = openTenantScene()
   const { ask } = scene

@@ -161,7 +161,7 @@ export const listFactsAfter = (
   { after, limit }: { after: number; limit: number },
 ): Promise<FactRow[]> => db.allOf(pageStatement, { store_id, after, limit })
 
-interface Since {
+interface FactPageQuery {
   readonly store_id: string
   readonly seq: number
   readonly after: number
@@ -170,7 +170,7 @@ interface Since {
 
 // With `order by ref` PostgreSQL would scan the whole store to find the few new facts; `offset 0`
 // keeps the inner query apart.
-const firstSince = (k: Builder, p: Since & { readonly tenant_id: string }) =>
+const firstSince = (k: Builder, p: FactPageQuery & { readonly tenant_id: string }) =>
   k
     .selectFrom(
       k
@@ -188,7 +188,7 @@ const firstSince = (k: Builder, p: Since & { readonly tenant_id: string }) =>
     .limit(p.limit)
     .as('wanted')
 
-const sinceStatement = statement<Since>()(
+const sinceStatement = statement<FactPageQuery>()(
   (k, p) =>
     currentFacts(k, p.tenant_id)
       .select(FACT_COLUMNS)

@@ -36,7 +36,7 @@ export interface IndexedFact extends Validity {
 const PENDING_FACTS_MAX = 128
 const PENDING_UNITS_MAX = 256 * 1024
 
-type Pending = Pick<IndexedFact, 'content' | 'metadata'>
+type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 
 /**
  * All facts that have not been removed are indexed, current or not. Term statistics are over all of
@@ -56,7 +56,7 @@ export class Partition {
   readonly #fingerprints = new ContentFingerprints()
   readonly #terms = new TermIndex()
   readonly #slotTerms = new SlotTerms()
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, PendingFact>()
   #pendingUnits = 0
   #totalLength = 0
 
@@ -205,7 +205,7 @@ export class Partition {
     this.visibility.invalidate(slot)
   }
 
-  #defer(slot: number, fact: Pending): void {
+  #defer(slot: number, fact: PendingFact): void {
     this.#pending.set(slot, { content: fact.content, metadata: fact.metadata })
     this.#pendingUnits += fact.content.length
     for (const [oldest, pending] of this.#pending) {
@@ -217,12 +217,12 @@ export class Partition {
     }
   }
 
-  #removePending(slot: number, pending: Pending): void {
+  #removePending(slot: number, pending: PendingFact): void {
     this.#pending.delete(slot)
     this.#pendingUnits -= pending.content.length
   }
 
-  #analyse(slot: number, { content, metadata }: Pending): void {
+  #analyse(slot: number, { content, metadata }: PendingFact): void {
     const terms = analyse(content)
     const counts = takeTermCounts()
     for (const term of terms) counts.add(this.#terms.addTerm(term))

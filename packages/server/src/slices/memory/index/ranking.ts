@@ -1,4 +1,4 @@
-// Ranks the visible facts of a partition by terms, own and of neighbours, and likeness of vectors.
+// Ranks the visible facts of a partition by their terms, neighbours' terms and vector similarity.
 
 import { analyseQuery, listMetadataFeatures } from './analysis.ts'
 import {
@@ -15,7 +15,7 @@ import { growArray } from './typed-arrays.ts'
 
 export interface SearchOptions {
   readonly query: string
-  /** The query by the store's embedder; null: rank by terms alone. */
+  /** The query vector of the store's embedder; null: rank by terms alone. */
   readonly vector: Int8Array | null
   readonly namespace: string | null
   /** Only facts with valid_from <= at < valid_until are visible. */
@@ -23,7 +23,7 @@ export interface SearchOptions {
   /** Top-level metadata entries a fact must have; values are compared as canonical JSON. */
   readonly filter: Readonly<Record<string, unknown>> | null
   /**
-   * What was on record at an earlier time: replaces validity, and hides refs that are not in it.
+   * Validity as recorded at an earlier log position: replaces the current one, hides other refs.
    */
   readonly visible: ReadonlyMap<number, Validity> | null
   readonly limit: number
@@ -32,9 +32,9 @@ export interface SearchOptions {
 
 /**
  * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
- * (the fact's own terms), `neighbour` (shares from its session) and `dense` (likeness of vectors,
- * relative to the best term score of any visible fact). `recency`, only for a query with nothing to
- * compare, is below 2^-16 while a partition has fewer than 65,536 facts.
+ * (the fact's own terms), `neighbour` (shares from its session) and `dense` (vector similarity,
+ * relative to the best term score of any visible fact). `recency`, only for a query without terms
+ * and vector, is below 2^-16 while a partition has fewer than 65,536 facts.
  */
 interface ScoreParts {
   readonly lexical: number
@@ -51,8 +51,8 @@ export interface RankedFact {
 }
 
 /**
- * The score of a perfect likeness of vectors: one and a half times the best term score among the
- * visible facts. Chosen by measurement, see docs/decisions/0015.
+ * The score of two equal vectors: one and a half times the best term score among the visible
+ * facts. Chosen by measurement, see docs/decisions/0015.
  */
 const LIKENESS = { numerator: 3, denominator: 2 }
 /** The dot product of a unit vector times 127 with itself. */
@@ -61,10 +61,10 @@ export const DOT_MAX = 127 * 127
 const RECENCY_STEPS = 0x10000
 
 /**
- * The best `limit` visible facts by score descending, then ref ascending. The score is the term
- * score, own and of neighbours, plus likeness of vectors. Facts that match in neither follow, so
- * that a budget is filled. A query without a term and without a vector ranks the newest facts
- * first.
+ * Returns the best `limit` visible facts by score descending, then ref ascending. The score is the
+ * term score, the fact's own and its neighbours', plus the vector similarity. Facts without any
+ * match follow, so that a budget is filled. A query without a term and without a vector ranks the
+ * newest facts first.
  */
 export function rankFacts(partition: Partition, options: SearchOptions): RankedFact[] {
   partition.analysePending()
@@ -110,7 +110,7 @@ function rankScored(
   return ranked
 }
 
-/** Scores all visible facts: one without a term in common can come first by likeness. */
+/** Scores all visible facts: vector similarity can rank a fact without a common term first. */
 function offerFused(
   partition: Partition,
   { scores, visible, scratch }: ScoredPartition,
@@ -120,8 +120,8 @@ function offerFused(
   const { dots } = scratch
   partition.vectors.denseScores(vector, used, dots)
   const bestScore = findBestScore(scores)
-  // An upper bound of the likeness, without its division: skips facts that cannot be among the
-  // best.
+  // An upper bound of the similarity score, without its division: skips facts that cannot be among
+  // the best.
   const perDot = (bestScore * LIKENESS.numerator) / (LIKENESS.denominator * DOT_MAX)
   for (let slot = 0; slot < used; slot++) {
     if (visible[slot] === 0) continue
@@ -133,8 +133,8 @@ function offerFused(
 }
 
 /**
- * Likeness in score units, an integer; 0 for a negative dot product. Where no fact has a term of
- * the query, a perfect likeness scores one and a half units of BM25.
+ * Vector similarity in score units, an integer; 0 for a negative dot product. If no fact has a term
+ * of the query, equal vectors score one and a half units of BM25.
  */
 export function scoreLikeness(dot: number, bestScore: number): number {
   if (dot <= 0) return 0
@@ -286,7 +286,7 @@ export class TopK {
     this.#lowest = this.#scores[0] ?? Number.NEGATIVE_INFINITY
   }
 
-  /** What was kept, best first; nothing is kept any more. */
+  /** Removes all candidates and returns them, best first. */
   drain(): { score: number; slot: number }[] {
     const drained = new Array<{ score: number; slot: number }>(this.#size)
     for (let at = this.#size - 1; at >= 0; at--) {
@@ -309,7 +309,7 @@ export class TopK {
     this.#put(at, score, ref, slot)
   }
 
-  /** Puts a candidate in place of the root. */
+  /** Replaces the root by a candidate. */
   #sink(score: number, ref: number, slot: number): void {
     let at = 0
     for (;;) {

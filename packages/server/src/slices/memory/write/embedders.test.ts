@@ -13,7 +13,7 @@ import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import type { TestOptions } from '../../../testing/harness.ts'
 
 /** A service that offers `http` beside `static`. */
-export function remoteConfig(
+function remoteConfig(
   { url }: { url: string },
   more: { model?: string; timeout_ms?: number; default_name?: 'http' | 'static' } = {},
 ): TestOptions {

@@ -15,7 +15,7 @@ export interface ImportedFact {
   readonly draft: FactDraft
   readonly ref: number | null
   readonly superseded_by: number | null
-  /** Its valid_from, or else when it was written; null: the time of the import. */
+  /** `valid_from`, or else the time of the write; null: the time of the import. */
   readonly valid_from_us: number | null
   readonly valid_until_us: number | null
   readonly bytes: number
@@ -28,7 +28,7 @@ const header = Compile(ExportHeader)
 export const importLineRefusal = (number: number, why: string): Refusal =>
   new Refusal('import_refused', `line ${number}: ${why}`, { members: { line: number } })
 
-/** The facts of the stream, in the order of its lines; skips empty lines and a header. */
+/** Yields the facts of the stream in the order of the lines; skips empty lines and a header. */
 export async function* readImport(
   tenant_id: string,
   body: AsyncIterable<Uint8Array>,
@@ -120,7 +120,7 @@ function explainRefusal(refusal: Refusal): string {
 const parseOptionalTime = (time: string | null | undefined): number | null =>
   time ? parseTime(time) : null
 
-/** An export names its own tenant: `T` and `T/x` of another tenant become the root and x here. */
+/** Maps `T` and `T/x` in the export of another tenant T to the root namespace and x. */
 function parseForeignNamespace(tenant_id: string, value: ImportLine): string | null {
   const wire = value.tenant_id
   if (value.namespace != null || wire == null) return parseNamespace(tenant_id, value)
@@ -130,7 +130,7 @@ function parseForeignNamespace(tenant_id: string, value: ImportLine): string | n
 
 const LINE_FEED = 0x0a
 
-// Split as bytes and decoded line by line, so that a line that is not UTF-8 can be named.
+// Splits bytes and decodes line by line, so that a refusal can name a line that is not UTF-8.
 async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let rest: Uint8Array[] = []
   let [bytes, number] = [0, 1]
@@ -167,9 +167,9 @@ function assertBounded(bytes: number, number: number): void {
 }
 
 /**
- * Why a JSON value would not survive sealing, signing and showing unchanged: U+0000, lone
- * surrogates, integers beyond 2^53-1, numbers out of range, keys that reach a prototype, deep
- * nesting; the same rules as for request bodies. Null: it survives.
+ * Why a JSON value cannot be sealed, signed and returned unchanged: U+0000, lone surrogates,
+ * integers beyond 2^53-1, numbers out of range, keys that reach a prototype, deep nesting; the same
+ * rules as for request bodies. Null: it can.
  */
 function findJsonProblem(value: unknown, levels: number = limits.json_depth): string | null {
   if (typeof value === 'string') return findTextProblem(value)
@@ -208,13 +208,13 @@ interface LinkedVersion {
 
 /**
  * Checks the version chains line by line: each version has at most one successor and one
- * predecessor, in its own namespace, and a successor begins later, so that no chain is a ring.
+ * predecessor, in its own namespace, and a successor begins later, so that no chain is a cycle.
  */
 export class ImportLinks {
   readonly #versions = new Map<number, LinkedVersion>()
   readonly #predecessors = new Map<number, LinkedVersion>()
 
-  /** Why the line cannot follow those before it; null: it can. */
+  /** Adds a line; returns why it contradicts earlier lines, or null. */
   add(fact: ImportedFact): string | null {
     const { ref, superseded_by, valid_from_us } = fact
     if (ref === null) return superseded_by === null ? null : 'a superseded memory needs its own ref'

@@ -29,7 +29,7 @@ const CHUNK = 500
 /** Unused refs in a row: with more, a new block costs less than their secrets. */
 const GAP_MAX = 8
 
-type Imported = Static<Import['reply']>
+type ImportReply = Static<Import['reply']>
 
 /** What an import has done so far. */
 interface ImportProgress {
@@ -44,7 +44,7 @@ interface ImportProgress {
 interface ImportContext {
   readonly call: Call<Import>
   readonly target: WriteTarget
-  readonly notes: Notes<Imported> | null
+  readonly notes: Notes<ImportReply> | null
   readonly progress: ImportProgress
 }
 
@@ -52,7 +52,7 @@ export const importStore: Handler<Import> = async (call, { params, body }) => {
   const { kernel, tenant_id } = call
   const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
   kernel.keyring.signer('provenance')
-  return call.inParts<Imported>({
+  return call.inParts<ImportReply>({
     async run(notes) {
       const [newByOld, unlinked] = [new Map<number, number>(), new Map<number, number>()]
       const progress: ImportProgress = { imported: 0, log_seq: null, newByOld, unlinked }
@@ -94,7 +94,7 @@ async function importLines(context: ImportContext, body: AsyncIterable<Uint8Arra
   await importLastChunk(context, pending.slice(before))
 }
 
-function showImportReply({ imported, newByOld, log_seq }: ImportProgress): Imported {
+function showImportReply({ imported, newByOld, log_seq }: ImportProgress): ImportReply {
   const changed = [...newByOld].filter(([from, to]) => from !== to)
   return { imported, refs_mapped: changed.map(([from, to]) => ({ from, to })), log_seq }
 }

@@ -3,7 +3,7 @@
 import type { memory, SupersedeReply } from '@custos/contract'
 import { Conflict } from '../../../platform/concurrency.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
-import type { Call, Handler, Once } from '../../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit } from '../../../platform/kernel/call.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
@@ -67,7 +67,7 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: Once<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
+    const once: IdempotentUnit<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const old = await findFact(tx, body.old_ref)

@@ -3,7 +3,7 @@
 
 import type { memory, WriteOptions, WriteReply, WriteRequest } from '@custos/contract'
 import { parseTime } from '../../../platform/clock.ts'
-import type { Handler, Once, ReplayIds } from '../../../platform/kernel/call.ts'
+import type { Handler, IdempotentUnit, ReplayIds } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
@@ -39,7 +39,7 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: Once<WriteResult<WriteReply, WriteReplayIds>> = {
+    const once: IdempotentUnit<WriteResult<WriteReply, WriteReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const interval = { valid_from_us, valid_until_us: null }
@@ -95,7 +95,7 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
       (duplicate_of, index) => (duplicate_of === null ? [] : [{ index, duplicate_of }]),
     )
 
-    const once: Once<BatchIds> = {
+    const once: IdempotentUnit<BatchIds> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const bytes = facts.reduce((sum, fact) => sum + fact.bytes, 0)
