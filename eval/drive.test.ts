@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { limitQuestions } from './data/dataset.ts'
 import { makeSynthetic, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { drive, runsOf } from './drive.ts'
-import { type Figures, figuresOf, goldAsGiven } from './figures.ts'
+import { type Figures, figuresOf, goldOriginal } from './figures.ts'
 import { withService } from './process.ts'
 import { brokenPromises } from './promises.ts'
 
@@ -25,7 +25,7 @@ test('newest versions are found, erased or replaced ones never shown, budgets ke
   assert.equal(outcomes.length, questions.length)
 
   const bootstrap = { resamples: 10, seed: 1 }
-  const all = overAll(figuresOf(SET, outcomes, { goldOf: goldAsGiven, bootstrap }))
+  const all = overAll(figuresOf(SET, outcomes, { goldOf: goldOriginal, bootstrap }))
   assert.equal(all?.counts_differ, 0)
   const reached = {
     er_512: all?.er[512]?.mean ?? 0,

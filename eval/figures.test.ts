@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BUDGETS, type BudgetResult, type Outcome } from './drive.ts'
-import { figuresOf, goldAsGiven, goldCorrected, latencyOf } from './figures.ts'
+import { figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
 import { brokenPromises } from './promises.ts'
 import { budgetTable, intervalTable, qualityTable } from './report.ts'
 
@@ -38,7 +38,7 @@ const sets = {
 }
 
 test('figures are means over the questions with evidence, by category and by group', () => {
-  const [one, two, both] = figuresOf(sets, outcomes, { goldOf: goldAsGiven, bootstrap })
+  const [one, two, both] = figuresOf(sets, outcomes, { goldOf: goldOriginal, bootstrap })
   assert.deepEqual([one?.name, two?.name, both?.name], ['1 one', '2 two', 'both'])
   assert.deepEqual([one?.questions, one?.answerable], [3, 2])
   assert.equal(one?.er[256]?.mean, 1 / 2)
@@ -63,7 +63,7 @@ test('a budget is exceeded when either count exceeds it, and counts that differ 
   assert(first)
   const packed = first.packed.map((one) => ({ ...one, tokens_counted: one.budget + 1 }))
   const broken = [{ ...first, packed }]
-  const [one] = figuresOf(sets, broken, { goldOf: goldAsGiven, bootstrap })
+  const [one] = figuresOf(sets, broken, { goldOf: goldOriginal, bootstrap })
   assert.deepEqual([one?.budget_violations, one?.counts_differ], [5, 5])
   assert.equal(brokenPromises({ certain: [] }, broken).length, 5)
 })
@@ -83,11 +83,11 @@ test('latency is over the requests with a budget', () => {
 
 test('tables have a row a category, and a dash where no question has evidence', () => {
   const none = [outcome({ gold: [] })]
-  const figures = figuresOf({ ...sets, groups: [] }, none, { goldOf: goldAsGiven, bootstrap })
+  const figures = figuresOf({ ...sets, groups: [] }, none, { goldOf: goldOriginal, bootstrap })
   assert.equal(figures.length, 1, 'a category that nobody asked about has a row')
   assert.match(qualityTable(figures), /^\| 1 one \| 0 of 1 \| - \| - /m)
   assert.match(intervalTable(figures), /^\| 1 one \| - /m)
   assert.match(budgetTable(figures), /^\| 1 one \| 246 \| 502 \| 1014 .* 0 \| 0 \| 0 \|$/m)
-  const both = figuresOf(sets, outcomes, { goldOf: goldAsGiven, bootstrap })
+  const both = figuresOf(sets, outcomes, { goldOf: goldOriginal, bootstrap })
   assert.match(qualityTable(both), /^\| 1 one \| 2 of 3 \| \.500 \| \.750 \|/m)
 })

@@ -42,7 +42,7 @@ export interface Latency {
 }
 
 export type GoldOf = (outcome: Outcome) => readonly string[]
-export const goldAsGiven: GoldOf = ({ gold }) => gold
+export const goldOriginal: GoldOf = ({ gold }) => gold
 export const goldCorrected: GoldOf = ({ gold, gold_corrected }) => gold_corrected ?? gold
 
 export const DEPTHS = [5, 10, 20] as const

@@ -55,10 +55,14 @@ export interface PiiFigures {
   readonly details: readonly LabelMismatch[]
 }
 
-type Look = (text: string) => readonly DetectedSpan[]
+type Recognise = (text: string) => readonly DetectedSpan[]
 type Labels = Readonly<Record<string, readonly string[]>>
 
-export function measure(texts: readonly LabelledText[], look: Look, labels: Labels): PiiFigures {
+export function measure(
+  texts: readonly LabelledText[],
+  look: Recognise,
+  labels: Labels,
+): PiiFigures {
   const looked = texts.map((labelled) => ({ ...labelled, found: look(labelled.text) }))
   const rows = Object.entries(labels).map(([label, entities]): TypeFigures => {
     const row = { label, entities, spans: 0, found: 0, leaks: 0 }

@@ -8,7 +8,7 @@ import { type Dataset, limitQuestions } from './data/dataset.ts'
 import { readLocomo } from './data/locomo.ts'
 import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
-import { type Figures, figuresOf, goldAsGiven, goldCorrected, latencyOf } from './figures.ts'
+import { type Figures, figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
 import { withService } from './process.ts'
 import { brokenPromises } from './promises.ts'
 import { budgetTable, intervalTable, latencyLine, qualityTable } from './report.ts'
@@ -63,7 +63,7 @@ async function evaluate(dataset: Dataset): Promise<Run> {
   const settings = { embedder: values.embedder }
   const { outcomes, loading } = await withService((service) => drive(service, dataset, settings))
   const { conversations: _, ...about } = dataset
-  const figures = figuresOf(dataset, outcomes, { goldOf: goldAsGiven, bootstrap: BOOTSTRAP })
+  const figures = figuresOf(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP })
   const corrected = outcomes.some(({ gold_corrected }) => gold_corrected !== undefined)
   const figures_corrected = corrected
     ? figuresOf(dataset, outcomes, { goldOf: goldCorrected, bootstrap: BOOTSTRAP })

@@ -20,7 +20,7 @@ export interface Queue {
 
 export const QUEUE = 'queue.json'
 
-/** Files beside the queue: lines of a query (`path function`), a tab and the test that called it. */
+/** Files beside the queue; a line is a query (`path function`), a tab and the test's path. */
 export const CALLED = 'called-'
 
 const ROOT_URL = `${pathToFileURL(ROOT).href}/`

@@ -1,4 +1,4 @@
-// kill -9 at the named steps of an erasure, in the short form at some of them: the next start undoes it or completes it.
+// kill -9 at the steps of an erasure (short form: some of them): a start undoes or completes it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

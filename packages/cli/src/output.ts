@@ -6,7 +6,7 @@
 const TERMINAL_MS = 200
 const PLAIN_MS = 3_000
 
-export interface Progress {
+interface Progress {
   /** Cheap enough to call for every item. */
   show(text: string): void
   /** Clears the terminal line; call it also after failures. */

@@ -7,7 +7,7 @@ export const CLIENT_OPTIONS = { url: { type: 'string' } } as const
 
 export const CLIENT_HELP = settingsHelp(CLIENT_SETTINGS)
 
-export interface ClientRequest {
+interface ClientRequest {
   readonly method?: string
   /** Sent as JSON. */
   readonly json?: unknown

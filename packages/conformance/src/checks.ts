@@ -4,7 +4,7 @@ import { type LeakedFact, type Observation, recallOf, rounded } from './replay.t
 import type { ConformanceCheck } from './result.ts'
 
 /** Retrieval quality is not tested: half of the expected facts is enough (the protocol's gate). */
-export const RECALL_MIN = 0.5
+const RECALL_MIN = 0.5
 const NAMED_MAX = 5
 /** Refs come from the server: a prefix is enough to recognise one. */
 const NAME_CHARS_MAX = 100

@@ -2,12 +2,7 @@
 
 import type { Trace, Turn } from './trace.ts'
 
-export const ANOMALIES = [
-  'lost_update',
-  'resurrection',
-  'non_repeatable_read',
-  'write_skew',
-] as const
+const ANOMALIES = ['lost_update', 'resurrection', 'non_repeatable_read', 'write_skew'] as const
 export type Anomaly = (typeof ANOMALIES)[number]
 
 /**
@@ -58,7 +53,7 @@ export type TransactionGroup = {
 }
 
 export type IsolationLevel = 'read_committed' | 'serializable'
-export type ObservedAnomaly = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
+type ObservedAnomaly = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
 
 /**
  * The anomalies a group showed, and the strongest isolation level they allow. All but a lost update

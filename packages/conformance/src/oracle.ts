@@ -26,7 +26,7 @@ export function expectationsOf(trace: Trace): ReadonlyMap<string, Expectation> {
   return expected
 }
 
-export type OracleState = {
+type OracleState = {
   readonly facts: ReadonlyMap<string, TraceFact>
   readonly introduced: Set<string>
   readonly deleted: Map<string, string>

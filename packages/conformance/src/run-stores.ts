@@ -53,7 +53,7 @@ const POLLS_MAX = 300
 async function remove(wire: Wire, store_id: string): Promise<string | null> {
   const path = `/v1/stores/${encodeURIComponent(store_id)}`
   const { status } = await wire('DELETE', path)
-  if (status === 404 || status === 405) return emptyOut(wire, store_id)
+  if (status === 404 || status === 405) return deleteMemories(wire, store_id)
   if (status < 200 || status > 299) return `deleting it answered ${status}`
   for (let poll = 0; poll < POLLS_MAX; poll += 1) {
     const seen = await wire('GET', path)
@@ -66,7 +66,7 @@ async function remove(wire: Wire, store_id: string): Promise<string | null> {
 }
 
 /** Deletes every memory of a store, for servers that cannot delete stores. */
-async function emptyOut(wire: Wire, store_id: string): Promise<string> {
+async function deleteMemories(wire: Wire, store_id: string): Promise<string> {
   const store = openStore(wire, store_id)
   for (const { ref } of await store.audit()) await store.erase(ref)
   return 'the server cannot delete a store; its memories were deleted'

@@ -12,7 +12,7 @@ export type Answer = {
 /** Sends one request; `body` makes it JSON. Throws ConformanceError when nothing answers. */
 export type Wire = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-export type WireOptions = {
+type WireOptions = {
   readonly url: string
   readonly api_key?: string | undefined
   readonly fetch?: typeof fetch | undefined

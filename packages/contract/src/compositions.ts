@@ -183,8 +183,8 @@ export const compositions = {
     path: '/v1/compositions',
     summary: 'Lists compositions, newest first',
     description:
-      'Use it to browse the registry. If a document is larger than 64 KiB, it and the verdict are ' +
-      'null and `members` is empty in the list; read the composition by its id.',
+      'Use it to browse the registry. If a document is larger than 64 KiB, it and the verdict ' +
+      'are null and `members` is empty in the list; read the composition by its id.',
     query: recordPageQuery,
     reply: page('compositions', Composition),
     refuses: ['rejected'],

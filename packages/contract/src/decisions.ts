@@ -262,8 +262,8 @@ export const decisions = {
     path: '/v1/decisions/{decision_id}/replay',
     summary: 'Returns a decision with the memories that were on record at the time',
     description:
-      'Use it to explain why an agent decided as it did, and to see which of the memories it used ' +
-      'have been superseded or erased since.',
+      'Use it to explain why an agent decided as it did, and to see which of the memories it ' +
+      'used have been superseded or erased since.',
     params: DecisionParams,
     reply: DecisionReplay,
     refuses: ['decision_not_found'],
@@ -297,9 +297,9 @@ export const decisionErasure = {
     path: '/v1/decisions/{decision_id}/redact',
     summary: 'Erases the text of a decision and certifies it',
     description:
-      'Use it when a decision itself contains personal data. It erases query, output, parameters, ' +
-      'session id and contents that are not stored memories; erase the memories it used one by ' +
-      'one.',
+      'Use it when a decision itself contains personal data. It erases query, output, ' +
+      'parameters, session id and contents that are not stored memories; erase the memories it ' +
+      'used one by one.',
     access: 'tenant',
     scope: 'erasure:execute',
     params: DecisionParams,

@@ -173,9 +173,9 @@ export type WriteRequest = Static<typeof WriteRequest>
 /** Scores are comparable within one store and query, not between them. */
 const MinScore = number(
   'Leaves out memories with a lower score. Scores are not normalised: they are a BM25 sum from 0 ' +
-    'without an upper bound, which depends on the words of the query and on the store. In a store ' +
-    'with vectors a perfect similarity adds one and a half times the best such sum, and a lower ' +
-    'one proportionally less.',
+    'without an upper bound, which depends on the words of the query and on the store. In a ' +
+    'store with vectors a perfect similarity adds one and a half times the best such sum, and a ' +
+    'lower one proportionally less.',
 )
 
 const retrieveFields = {

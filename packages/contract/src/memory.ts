@@ -199,10 +199,10 @@ export const memory = {
     summary: 'Replaces the current version of a memory and keeps the old one in its history',
     description:
       'Use it when something has changed, so that the old version stays available for audits and ' +
-      'for retrieval as of an earlier time. Only the current version can be superseded: otherwise ' +
-      '409 names it as `head`. The new version is valid from now unless `valid_from` is given, and ' +
-      'stays in the namespace of the old one unless another is given. An unknown `old_ref` makes ' +
-      'this a plain write with a warning.',
+      'for retrieval as of an earlier time. Only the current version can be superseded: ' +
+      'otherwise 409 names it as `head`. The new version is valid from now unless `valid_from` ' +
+      'is given, and stays in the namespace of the old one unless another is given. An unknown ' +
+      '`old_ref` makes this a plain write with a warning.',
     body: Type.Object({ old_ref: about(Ref, 'The memory to replace'), ...writeFields }),
     example: { old_ref: 1, content: 'The cat is awake' },
     reply: SupersedeReply,
@@ -297,10 +297,10 @@ export const memory = {
     scope: 'memory:admin',
     summary: 'Starts a job that computes the missing vectors of a store',
     description:
-      'Use it to switch the embedder of a store, or after the embedder was unavailable. Switching ' +
-      'the embedder re-embeds every memory; until the job ends, memories without a vector are ' +
-      'found by their words. While a job is open the reply names that job. After writes during ' +
-      'which the embedder failed, the job starts by itself.',
+      'Use it to switch the embedder of a store, or after the embedder was unavailable. ' +
+      'Switching the embedder re-embeds every memory; until the job ends, memories without a ' +
+      'vector are found by their words. While a job is open the reply names that job. After ' +
+      'writes during which the embedder failed, the job starts by itself.',
     body: Type.Object({
       embedder: OptionalNullable(about(Embedder, 'New embedder; default: the current one')),
     }),
@@ -351,12 +351,12 @@ export const memory = {
     path: '/v1/stores/{store_id}/import',
     summary: 'Imports memories from NDJSON with their numbers, times and version history',
     description:
-      'Use it to load an export or memories of another system. A number is kept where it is free, ' +
-      'otherwise `refs_mapped` names the new one; the number of an erased memory is refused. ' +
-      'Original times are kept in `source.original_written_at`. Up to 8 MiB nothing is written ' +
-      'unless every line is valid. A larger import is committed as it arrives, and a refusal says ' +
-      'how many memories were kept; a retry with the Idempotency-Key of an import that broke off ' +
-      'gets the same refusal and does not start again.',
+      'Use it to load an export or memories of another system. A number is kept where it is ' +
+      'free, otherwise `refs_mapped` names the new one; the number of an erased memory is ' +
+      'refused. Original times are kept in `source.original_written_at`. Up to 8 MiB nothing is ' +
+      'written unless every line is valid. A larger import is committed as it arrives, and a ' +
+      'refusal says how many memories were kept; a retry with the Idempotency-Key of an import ' +
+      'that broke off gets the same refusal and does not start again.',
     body: ImportLine,
     body_type: 'application/x-ndjson',
     body_bytes_max: limits.import_bytes,

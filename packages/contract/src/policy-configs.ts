@@ -104,7 +104,7 @@ export const policyConfigs = {
       window_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, default: 60 })),
       operations: Type.Optional(OperationNames),
     },
-    'Limits the requests in any window of `window_seconds`; without `operations`, all requests count',
+    'Limits requests in any window of `window_seconds`; without `operations` all requests count',
   ),
   model_allowlist: config({ models: Labels }, 'Allows only these models (`model_id`)'),
   content_filter: config(
@@ -142,7 +142,7 @@ export const policyConfigs = {
       for_actions: Type.Optional(LabelsOrNone),
       deny_if: Type.Optional(DenyIf),
     },
-    'Forbids actions (`action`, `params`) that lack a parameter or whose parameters match `deny_if`',
+    'Forbids actions (`action`, `params`) that lack a parameter or have some that match `deny_if`',
   ),
   tool_deny: config(
     { denied_tools: Patterns },

@@ -346,7 +346,7 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'Try again after the first write.',
   },
   idempotency_key_reused: {
-    when: 'Within 48 hours the key was used with another body, other parameters or another operation.',
+    when: 'Within 48 hours the key was used with another body, parameters or operation.',
     advice: 'Use a new key for each request, and the same key only for its retries.',
   },
   no_signing_key: {

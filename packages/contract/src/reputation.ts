@@ -219,8 +219,8 @@ export const reputation = {
     path: '/v1/cgr/attestations',
     summary: 'Signs the current score of an agent',
     description:
-      'Use it to show the score elsewhere. If nothing has changed since the newest attestation of ' +
-      'the same day, that attestation is returned.',
+      'Use it to show the score elsewhere. If nothing has changed since the newest attestation ' +
+      'of the same day, that attestation is returned.',
     body: Type.Object({
       agent_handle: about(Handle, 'Handle of the agent'),
       subject_key: OptionalNullable(

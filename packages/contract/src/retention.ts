@@ -157,8 +157,8 @@ export const retention = {
     path: '/v1/stores/{store_id}/holds',
     summary: 'Places a legal hold: nothing in the store is erased while it is in force',
     description:
-      'Use it when memories must be preserved for a legal matter. Writing and superseding continue, ' +
-      'since they keep earlier versions. A store that is being deleted cannot be held.',
+      'Use it when memories must be preserved for a legal matter. Writing and superseding ' +
+      'continue, since they keep earlier versions. A store that is being deleted cannot be held.',
     access: 'tenant',
     scope: 'compliance:admin',
     params: StoreParams,

@@ -271,7 +271,7 @@ export const subjects = {
   }),
   access: operation({
     ...tenant,
-    scopes_too: ['memory:read', 'decisions:read'],
+    extra_scopes: ['memory:read', 'decisions:read'],
     id: 'subjects.access',
     method: 'POST',
     path: `${path}/access`,

@@ -93,8 +93,8 @@ export const RegisterTypeRequest = Type.Object({
   ),
   spec: about(
     JsonObject,
-    'Object: `properties` or a JSON Schema. Link: `from_type` and `to_type`. Action: a trust tier ' +
-      'and optional schemas.',
+    'Object: `properties` or a JSON Schema. Link: `from_type` and `to_type`. Action: a trust ' +
+      'tier and optional schemas.',
   ),
 })
 export type RegisterTypeRequest = Static<typeof RegisterTypeRequest>

@@ -1,7 +1,7 @@
 // The check digits and check characters that numbers about people carry.
 
 /** Digits as values 0 to 9, `count` of them from the front. */
-export type Digits = Uint8Array
+type Digits = Uint8Array
 
 /** For numbers that have no check digit. */
 export const unchecked = (): boolean => true

@@ -6,7 +6,7 @@ import type { Role } from './lexicon.ts'
 import type { Groups } from './number-chain.ts'
 import { role } from './scan.ts'
 
-export interface DigitId {
+interface DigitId {
   readonly entity: Entity
   readonly digits: readonly [least: number, most?: number]
   /** Without a word that names it. */
@@ -20,7 +20,7 @@ export interface DigitId {
   readonly isValid: (groups: Groups) => boolean
 }
 
-/** What a word nearby adds to a score. */
+/** The amount that a context word nearby adds to a score. */
 export const CONTEXT = 0.45
 
 const TFN = [1, 4, 3, 7, 5, 8, 6, 9, 10]
@@ -72,7 +72,7 @@ function isGermanTax(groups: Groups): boolean {
   return groups.digit(0) > 0 && hasOneRepeat(groups) && isMod1110(groups.digits, 11)
 }
 
-/** Of the first ten digits one stands twice or thrice and the others once at most. */
+/** Among the first ten digits, one occurs two or three times and the others at most once. */
 function hasOneRepeat(groups: Groups): boolean {
   const counts = new Uint8Array(10)
   for (let i = 0; i < 10; i++) counts[groups.digit(i)] = (counts[groups.digit(i)] ?? 0) + 1

@@ -1,4 +1,4 @@
-// What the recognisers find: Presidio's names, a sentence each.
+// The entity types that the recognisers find, with Presidio's names and one sentence each.
 
 export interface EntityAbout {
   readonly entity: string

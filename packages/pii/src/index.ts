@@ -31,7 +31,7 @@ export interface PersonalData {
 export interface FindOptions {
   /** Names of ENTITIES; all of them unless given. */
   readonly entities?: readonly string[]
-  /** Of the words that lend context: de, es, fr, it, besides English; all of them unless given. */
+  /** Languages of context words in addition to English: de, es, fr, it; default: all of them. */
   readonly languages?: readonly string[]
   /** Findings below it are left out; 0.5 unless given. */
   readonly min_score?: number

@@ -2,7 +2,7 @@
 
 import type { Entity } from './entities.ts'
 
-export interface Candidate {
+interface Candidate {
   readonly entity: Entity
   /** Offsets in the folded text, until they are turned into those of the text. */
   start: number

@@ -5,7 +5,7 @@ import type { Entity } from './entities.ts'
 import type { Role } from './lexicon.ts'
 import { role } from './scan.ts'
 
-export interface MixedId {
+interface MixedId {
   readonly entity: Entity
   /** One character for each: 9 a digit, A a letter, X either. */
   readonly form: string

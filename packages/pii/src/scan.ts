@@ -19,7 +19,7 @@ export const LETTERS = 2
 export const FOREIGN = 4
 export const MIXED = DIGITS | LETTERS
 
-/** How far a word speaks for what follows it, and for what it follows; in characters. */
+/** The distance, in characters, up to which a context word before or after a match counts. */
 const BEFORE = 60
 const AFTER = 25
 

@@ -17,7 +17,7 @@ import {
 
 /** A record says so in `record_kind`; its signature is under `custos/conformance_result/v1`. */
 export const CONFORMANCE_KIND = 'conformance_result'
-/** What the key of a service that signs its own results is published for. */
+/** The published purpose of the key with which a service signs its own results. */
 export const CONFORMANCE_PURPOSE = 'record'
 
 /** The ten capabilities of the protocol: a result has a verdict on each, in this order. */

@@ -68,7 +68,7 @@ export type ErasureManifest = {
   readonly origin: string
   /** Position up to which the first search saw everything; -1: the log was empty. */
   readonly log_seq: number
-  /** The same of the last search. */
+  /** Position up to which the last search saw everything. */
   readonly searched_to_seq: number
   /** How many entries have a certificate. */
   readonly certificates: number

@@ -64,7 +64,7 @@ export function malformedVerdict(type: string, detail: string): Verdict {
 }
 
 /** A signature as a record carries it: base64 values, still unread. */
-export type SignatureClaim = {
+type SignatureClaim = {
   readonly message: Uint8Array
   readonly signature: unknown
   readonly public_key: unknown

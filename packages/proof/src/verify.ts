@@ -77,7 +77,7 @@ function verifyOne(
   }
 }
 
-// What is no list is no certificate, which a manifest that lists some is told.
+// A value that is no list counts as an empty list: the manifest then reports what is missing.
 function listOf(certificates: unknown): readonly unknown[] | undefined {
   if (certificates === undefined) return undefined
   return Array.isArray(certificates) ? certificates : [certificates]

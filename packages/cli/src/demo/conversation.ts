@@ -1,11 +1,11 @@
 // The sample conversation of the demo: a person and an assistant on three evenings.
 
-export interface Turn {
+interface Turn {
   readonly speaker: 'Nadia' | 'assistant'
   readonly text: string
 }
 
-export interface Session {
+interface Session {
   readonly session_id: string
   readonly turns: readonly Turn[]
 }

@@ -16,7 +16,7 @@ export type NewFact = {
   readonly importance?: number
 }
 
-export type QuestionTarget = { readonly predicate: Predicate; readonly subject: string }
+type QuestionTarget = { readonly predicate: Predicate; readonly subject: string }
 
 /** A fact whose predicate is in the vocabulary. */
 export type PhrasedFact = TraceFact & { readonly predicate: Predicate }
@@ -40,7 +40,7 @@ export type TraceBuilder = {
 
 const two = (n: number): string => String(n).padStart(2, '0')
 
-export function timeOf(second: number, ms = 0): string {
+function timeOf(second: number, ms = 0): string {
   if (second < 0 || second >= SECONDS_MAX) throw new RangeError('a trace lasts a day at most')
   const [h, m, s] = [Math.floor(second / 3600), Math.floor(second / 60) % 60, second % 60]
   return `${DAY}T${two(h)}:${two(m)}:${two(s)}.${String(ms).padStart(3, '0')}000+00:00`

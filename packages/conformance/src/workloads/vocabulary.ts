@@ -116,8 +116,6 @@ export function objectsOf(draws: RandomDraws, predicate: Predicate, count = 1): 
   return draws.shuffle<string>(OBJECTS[RELATIONS[predicate].objects]).slice(0, count)
 }
 
-export const SUBJECTS_MAX = GIVEN.length * FAMILY.length
-
 /** People, no two of whom have the same full name. */
 export function peopleOf(draws: RandomDraws, count: number): string[] {
   const all = GIVEN.flatMap((given) => FAMILY.map((family) => `${given} ${family}`))

@@ -58,7 +58,7 @@ test('a genuine artifact verifies, with its metadata as free as it was given', a
   assert.deepEqual(await failed(documentOf({ ...request, metadata })), [])
 })
 
-test('members that an artifact does not have are refused, even with a valid signature', async () => {
+test('members unknown to an artifact are refused, even with a valid signature', async () => {
   assert.deepEqual(await failed(documentOf(request, { certified: true })), ['shape'])
   assert.deepEqual(await failed(documentOf(request, { status: 'certified' })), ['shape'])
   const layers = [{ ...layer, scanned: true }]

@@ -252,7 +252,7 @@ test('a member that was found in a state that vouches for nothing fails', async 
     assert.deepEqual(await failed(composedOf([adapter, altered])), ['members_standing'])
 })
 
-test('members that a composition does not have are refused, even with a valid signature', async () => {
+test('members unknown to a composition are refused, even with a valid signature', async () => {
   const { authority } = request
   const verified = { ...base, ...{ verified: true } }
   const checked = { ...base, found: { ...found, ...{ checked: true } } }

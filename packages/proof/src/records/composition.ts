@@ -13,7 +13,7 @@ import {
 } from './license-verdict.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
-/** What a member was found to be in the tenant's registries when the composition was proposed. */
+/** A member as the tenant's registries contained it when the composition was proposed. */
 export type MemberSnapshot = {
   readonly kind: 'artifact' | 'landing' | 'corpus' | 'composition'
   readonly id: string
@@ -65,7 +65,7 @@ export type CompositionRequest = {
 export type CompositionMember = ProposedMember & {
   /** The licence in disjunctive form. */
   readonly license_terms: LicenseTerms
-  /** The same of each of `found.licenses`: they apply beside it. */
+  /** The terms of each of `found.licenses`, which apply in addition. */
   readonly found_terms: readonly LicenseTerms[]
 }
 

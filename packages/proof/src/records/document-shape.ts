@@ -18,7 +18,7 @@ export const listOf =
     Array.isArray(value) && value.every(test)
 
 export const isBoolean: MemberTest = (value) => typeof value === 'boolean'
-/** What is compared or recomputed elsewhere. */
+/** Accepts any value: for members that other code compares or recomputes. */
 export const isAnything: MemberTest = () => true
 
 const APPROVAL = exactObject({

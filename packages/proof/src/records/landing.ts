@@ -77,7 +77,7 @@ export type LandingDocument = RecordMembers & {
   readonly conformance: LandingConformance
   readonly claimed_conformance: JsonObject
   readonly permitted_actions: readonly string[]
-  /** What was not checked when the certificate was signed. */
+  /** The claims that were not checked when the certificate was signed. */
   readonly not_checked: readonly string[]
 }
 

@@ -29,7 +29,7 @@ const TRAITS = [
 export type LicenseTrait = (typeof TRAITS)[number]
 
 /** One way to read a licence: `or later` has several. */
-export type LicenseReading = readonly LicenseTrait[]
+type LicenseReading = readonly LicenseTrait[]
 
 export type LicenseRule = {
   readonly rule: string

@@ -79,7 +79,7 @@ export type RecordMembers = {
   readonly approval: ApprovalMember | null
 }
 
-/** What is particular to one kind. */
+/** The rules that are specific to one kind of record. */
 export type RecordRules = {
   readonly kind: RecordKind
   /** The member that holds the id. */

@@ -56,7 +56,7 @@ export function resultOf(view: ReportView, part: FrameworkView, names: Names): J
 }
 
 /** Lists of OSCAL have a member, or are not there. */
-export const some = (name: string, items: readonly Json[]): JsonObject =>
+const some = (name: string, items: readonly Json[]): JsonObject =>
   items.length === 0 ? {} : { [name]: [...items] }
 
 const isExamined = ({ finding }: SectionView): boolean => finding !== 'NOT_AUTOMATABLE'

@@ -25,7 +25,7 @@ const INDENT = 14
 /** Below a paragraph. */
 export const GAP = 4
 
-export interface DocumentInfo {
+interface DocumentInfo {
   readonly title: string
   /** At the head of every page but the first. */
   readonly running: string
@@ -259,7 +259,7 @@ export class Paper {
   }
 }
 
-export interface TextBox {
+interface TextBox {
   readonly width?: number
   readonly align?: 'left' | 'right' | 'center'
   readonly lineBreak?: boolean

@@ -24,7 +24,7 @@ function newPrinter() {
 const isBusy = (error: unknown): boolean =>
   error instanceof PrinterBusy && error.retry_after_s === 5
 
-test('the line of a tenant and the line of all are full at their limits, and free again after', async () => {
+test('the lines of a tenant and of all are full at their limits, and free after', async () => {
   const { gate, ask } = newPrinter()
   const waiting = Array.from({ length: TENANT_MAX }, () => ask('t1'))
   await assert.rejects(ask('t1'), isBusy)

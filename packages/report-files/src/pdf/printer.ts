@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Report } from '@custos/contract'
 
-export interface PrintOrder {
+interface PrintOrder {
   readonly tenant_id: string
   readonly report: Report
   /** Aborted when nobody waits for the file any more. */

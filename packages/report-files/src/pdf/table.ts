@@ -4,7 +4,7 @@ import type { Fill } from '../view/chart.ts'
 import { drawPatch, PATCH } from './draw.ts'
 import { INK, LEFT, type Paper, type Style } from './paper.ts'
 
-export interface Cell {
+interface Cell {
   readonly text: string
   readonly bold?: boolean
   /** A line below, in smaller letters. */
@@ -15,7 +15,7 @@ export interface Cell {
   readonly goTo?: string
 }
 
-export interface Column {
+interface Column {
   readonly title: string
   readonly width: number
   readonly align?: 'right'

@@ -36,7 +36,7 @@ export interface Chart {
 }
 
 /** Units: the width of the page or of the lines of the PDF. */
-export const CHART_WIDTH = 720
+const CHART_WIDTH = 720
 /** Of the letters, in the same units. */
 export const LABEL_SIZE = 13
 const LEGEND = 30

@@ -50,7 +50,7 @@ const currentKeyId = (kernel: Kernel, purpose: SigningPurpose): string | null =>
  * Appends to every log the changes of the key list it does not mention yet. After a crash, or on
  * a restored log, the next change makes up for what is missing.
  */
-export async function announceKeys(kernel: Kernel): Promise<void> {
+async function announceKeys(kernel: Kernel): Promise<void> {
   for (const tenant_id of await kernel.keyring.listTenants())
     await announceTo(kernel, tenant_id, kernel.keyring.publishedKeys())
 }

@@ -29,7 +29,7 @@ const NEXT = 'master.key.next'
 const OLD = 'master.key.old'
 const HEX = /^[0-9a-fA-F]{64}$/
 
-export interface MasterRotation {
+interface MasterRotation {
   /** Where the key now lies that opens the keyring. */
   readonly key_file: string
   /** The old one came from the environment, which has to be changed by hand. */

@@ -33,7 +33,7 @@ export interface BackupFile {
   readonly sha256: string
 }
 
-export interface Backup {
+interface Backup {
   readonly data: BackupFile
   readonly keyring: BackupFile
 }

@@ -32,7 +32,7 @@ export interface KernelOptions {
   readonly logger?: Logger
   /** How long a process that has died holds what it was at; 30 seconds. */
   readonly lease_ms?: number
-  /** Of the process; the system's. */
+  /** The clock of the process; default: the system's. */
   readonly clock?: ProcessClock
 }
 
@@ -97,7 +97,7 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
   }
 }
 
-// Nothing is made or changed before it is known whose database this is: served with another
+// Verifies that database and keyring belong together before it changes anything: with another
 // keyring, a log would be signed twice and every fact would seem erased.
 async function openKeyring(config: Config, clock: Clock, logger: Logger): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')

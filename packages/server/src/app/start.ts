@@ -138,7 +138,7 @@ async function collectGarbage(): Promise<void> {
   }
 }
 
-/** Stopping was given up; of what was acknowledged nothing is lost. */
+/** The stop was abandoned because the database is gone; acknowledged writes are durable. */
 class DatabaseGone extends OperatorError {}
 
 const LOOK_MS = 250

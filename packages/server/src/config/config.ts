@@ -58,7 +58,7 @@ export function parseConfig(env: Environment): Config {
   }
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1' || host === '[::1]') return true
   return isIP(host) === 4 && host.startsWith('127.')
 }

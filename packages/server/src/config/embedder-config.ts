@@ -12,7 +12,7 @@ export interface EmbedderConfig {
   readonly onnx: OnnxEmbedderConfig | null
 }
 
-export interface HttpEmbedderConfig {
+interface HttpEmbedderConfig {
   /** The whole address of the operation; `/embeddings` is appended to a base address. */
   readonly url: string
   readonly model: string
@@ -21,7 +21,7 @@ export interface HttpEmbedderConfig {
   readonly timeout_ms: number
 }
 
-export interface OnnxEmbedderConfig {
+interface OnnxEmbedderConfig {
   readonly model: string
   readonly tokenizer: string
 }

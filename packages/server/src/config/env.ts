@@ -268,9 +268,7 @@ export const CONFORMANCE_SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
-export type ClientEnvironment = Readonly<
-  Partial<Record<(typeof CLIENT_SETTINGS)[number]['name'], string>>
->
+type ClientEnvironment = Readonly<Partial<Record<(typeof CLIENT_SETTINGS)[number]['name'], string>>>
 
 export type SettingName = (typeof SETTINGS)[number]['name']
 export type Environment = Readonly<Partial<Record<SettingName, string>>>

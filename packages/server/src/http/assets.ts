@@ -1,5 +1,5 @@
-// What is served without a credential: the explorer, and the pages that problems link to (/errors,
-// one per refusal code).
+// Serves the assets that need no credential: the API explorer, and under /errors a page for each
+// refusal code, to which problem documents link.
 
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'

@@ -199,7 +199,7 @@ export class Endpoint {
     }
   }
 
-  // What a router gives for the rest of a path has no name there.
+  // The router does not name the parameter of a wildcard path.
   #named(params: unknown): unknown {
     const name = this.#rest
     return name === null ? params : { ...Object(params), [name]: Object(params)['*'] }
@@ -262,7 +262,7 @@ export class Endpoint {
 
   #log(status: number, trace: Trace): void {
     const { request_id, method, started_ms, principal, tenant_id } = trace
-    // What an operator asked for and is no tenant is a caller's text: not for the log.
+    // An unknown tenant id in an operator's request is text of the caller, so it is not logged.
     const known = tenant_id !== '' && status !== 404
     this.#kernel.logger.info('request', {
       method,
@@ -276,7 +276,7 @@ export class Endpoint {
   }
 }
 
-/** Nothing was done, and this is what would be. */
+/** The status of a preview, which changes nothing. */
 const OK = 200
 /** What waits for a person is not done yet. */
 const ACCEPTED = 202

@@ -205,7 +205,7 @@ export class OpenapiParts {
 
 const ALSO = 'Also the shared refusals'
 
-/** What a named schema says of itself. */
+/** The description of a named schema. */
 const meaningOf = (schema: unknown) => (isRecord(schema) ? schema['description'] : undefined)
 
 const responseName = (status: number): string => RESPONSES[status]?.name ?? `Status${status}`

@@ -41,14 +41,14 @@ const groupOf = ({ id }: OperationSpec): string => id.split('.')[0] ?? id
 
 const INTRODUCTION =
   'Requests and replies are JSON in UTF-8 unless an operation says otherwise. Send an API key as ' +
-  '`Authorization: Bearer <key>` or `X-API-Key: <key>`; in local mode no key is needed. A refusal ' +
-  'is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
+  '`Authorization: Bearer <key>` or `X-API-Key: <key>`; in local mode no key is needed. A ' +
+  'refusal is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
   '`/errors/{code}`. `x-access` says who may call an operation, `x-scope` which scope a tenant ' +
   'key needs, and `x-refusals` which codes it may return beside `x-common-refusals`. Lists are ' +
   'paged by `limit` and `cursor`. Operations with an `Idempotency-Key` header can be retried ' +
   'safely.'
 
-/** What the operations of each group are about. */
+/** The description of each group of operations. */
 const GROUPS: Readonly<Record<string, string>> = {
   approvals: 'Approval requests, signed decisions and the approvers who may make them',
   artifacts: 'Registry of models and adapters',

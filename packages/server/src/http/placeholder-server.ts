@@ -9,7 +9,7 @@ import { answerHeaders, JSON_TYPE, sendText } from './answer.ts'
 import { renderRefusal } from './render-refusal.ts'
 
 interface PlaceholderServer {
-  /** Where it listens; the service takes its place there. */
+  /** The port it listens on; the service listens there afterwards. */
   readonly port: number
   close(): Promise<void>
 }

@@ -104,7 +104,7 @@ describe('keyedQueue', () => {
   })
 })
 
-test('a semaphore lets in as many as it has permits, the others in the order they came', async () => {
+test('a semaphore admits one caller a permit, the others in order of arrival', async () => {
   const permits = semaphore(2)
   const begun: number[] = []
   let [running, most] = [0, 0]

@@ -145,7 +145,7 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   pattern: 'string_pattern_mismatch',
   enum: 'enum',
   const: 'literal_error',
-  // What a closed schema says of a property that it does not have.
+  // The error of a closed schema for an unknown property.
   boolean: 'extra_forbidden',
 }
 

@@ -1,4 +1,4 @@
-// The short and the long form of a sweep: `npm test` runs some of its cases, `npm run test:slow` all.
+// Short and long forms of sweeps: `npm test` runs some cases, `npm run test:slow` all.
 
 import { randomInt } from 'node:crypto'
 

@@ -26,7 +26,7 @@ import { countRows } from '../checks/fsck.sql.ts'
 import { ROUNDS_MAX, withSnapshot } from '../checks/fsck.ts'
 import type { ReadOnlyKernel } from '../open-read-only.ts'
 
-/** What a check found, and how many of what it checked. */
+/** The findings of a check, and the number of items it checked. */
 interface CheckPart {
   readonly findings: readonly PartFinding[]
   readonly counts: Readonly<Record<string, number>>

@@ -8,7 +8,7 @@ const CHUNK = 2_000
 
 type Version = Awaited<ReturnType<typeof listValidityRows>>[number]
 
-/** Everything there is about the refs of one stretch. */
+/** All stored rows about one range of refs. */
 interface Stretch {
   /** The last ref of the stretch; infinite for the last one. */
   readonly end: number

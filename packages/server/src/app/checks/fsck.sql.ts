@@ -42,7 +42,7 @@ export const listFactRows = (db: TenantDb, after: number, limit: number) =>
 
 type TableCount = 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates'
 
-/** Of tombstones, those of erasures that came to be. */
+/** Counts rows; of tombstones only those of completed erasures. */
 export async function countRows(db: TenantDb, table: TableCount): Promise<number> {
   const row = await db.first(
     table === 'tombstones'
@@ -72,7 +72,7 @@ export const listFactPlaces = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-/** Of erasures that came to be; a number held for one that has only begun is not yet anything. */
+/** Lists tombstones of completed erasures, without numbers reserved for erasures in progress. */
 export const listTombstoneRows = (db: TenantDb, after: number, limit: number) =>
   db.all(
     from(db, 'tombstones')

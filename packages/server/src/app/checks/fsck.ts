@@ -27,7 +27,7 @@ export interface TenantReport {
   readonly findings: readonly Finding[]
 }
 
-export interface FsckOptions {
+interface FsckOptions {
   /** Only this tenant. */
   readonly tenant_id?: string
   progress?(text: string): void
@@ -180,7 +180,7 @@ export interface TenantReputation extends RecomputeResult {
   readonly tenant_id: string
 }
 
-export interface RecomputeOptions {
+interface RecomputeOptions {
   /** Only this tenant. */
   readonly tenant_id?: string
   progress?(text: string): void

@@ -30,7 +30,7 @@ import { leaveMark, requireUnmoved } from './moved-mark.ts'
 import { proveTenants } from './prove-tenants.ts'
 
 interface Move {
-  /** Of the directory, with the key that opens its keyring. */
+  /** The configuration of the directory, with the key that opens its keyring. */
   readonly from: Config
   readonly to: Config & { readonly postgres: PostgresConfig }
   readonly source: KeyringSource
@@ -39,7 +39,7 @@ interface Move {
   readonly options: Required<MigrateEngineOptions>
 }
 
-/** Of a directory that is locked; throws what `runMigrateEngine` does. */
+/** Moves a directory that the caller has locked; throws the errors of `runMigrateEngine`. */
 export async function moveFrom(
   to: Move['to'],
   options: MigrateEngineOptions,
@@ -134,7 +134,7 @@ async function requireTarget(
   )
 }
 
-/** What the check of the directory found in each tenant: counts, and nothing wrong. */
+/** Checks each tenant of the directory; returns the counts, and throws if anything is wrong. */
 async function requireSound({ from, source, rows, options }: Move): Promise<TenantReport[]> {
   const owner = findInstance(databasePath(from.data_dir))
   if (owner !== source.instance.instance_id)

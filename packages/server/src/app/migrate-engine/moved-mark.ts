@@ -1,4 +1,4 @@
-// What a data directory is left with once its data is served elsewhere.
+// The file that marks a data directory whose data was moved and is served elsewhere.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

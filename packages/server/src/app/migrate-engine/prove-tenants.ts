@@ -20,7 +20,7 @@ export interface TenantProof {
   readonly tree_size: number
   /** Lower hex, derived from the entries on either side; null: no log yet. */
   readonly root_hash: string | null
-  /** Of the last signed checkpoint, which the log extends; null: none yet. */
+  /** The size of the last signed checkpoint, which the log extends; null: none yet. */
   readonly checkpoint_size: number | null
   /** Seals opened under both keyrings, to the same. */
   readonly facts: number

@@ -19,7 +19,7 @@ import { carryOver } from './carry-over.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
 import { mergeWriteAheadLog, openStage, removeStages, stageData } from './stage.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly data: string
   /** Absent: the keyring in the directory stays, the normal case: it is the newer one. */
   readonly keyring?: string
@@ -71,7 +71,7 @@ interface StagedPair {
   readonly master_key: Buffer
 }
 
-// All of it happens in the stage, so that nothing is served between the files and the replay.
+// Works in the stage only, so that nothing is served between copying the files and the replay.
 async function restoreBoth(
   config: Config,
   { stage, keyring, master_key }: StagedPair,
@@ -138,7 +138,7 @@ async function requireKinship(
   const db = new SqliteSnapshots(database)
   try {
     const tenants = await db.read(PLATFORM, listTenantIds)
-    // What was off-boarded since the backup opens for nobody.
+    // Tenants that were off-boarded since the backup cannot be opened.
     const destroyed = new Set(await keyring.listDestroyedTenants())
     for (const tenant_id of tenants)
       if (!destroyed.has(tenant_id)) await requireTenant(db, keyring, tenant_id)

@@ -1,4 +1,4 @@
-// Where a restore is prepared: a folder inside the data directory, gone when it is done.
+// Prepares a restore in a folder inside the data directory, which is removed at the end.
 
 import { randomBytes } from 'node:crypto'
 import {

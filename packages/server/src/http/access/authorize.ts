@@ -57,7 +57,7 @@ function assertStore({ allowed_stores }: Principal, store_id: unknown): void {
   if (!allowed_stores.includes(String(store_id))) throw new Refusal('store_not_found')
 }
 
-/** What the edge itself may refuse an operation with, besides the common refusals. */
+/** The refusals of the HTTP layer for an operation, in addition to the common ones. */
 export function edgeRefusals(operation: OperationSpec): RefusalCode[] {
   const codes: RefusalCode[] = []
   if (operation.access === 'tenant') codes.push('tenant_required')

@@ -1,4 +1,4 @@
-// What the units of one commit share, on either engine.
+// The state that units of one commit share, on both engines.
 
 import type { SharedSlot, SharedState } from './tenant-db.ts'
 

@@ -35,7 +35,7 @@ export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
   )
 
-/** A tenant and what became of it. */
+/** A tenant with the times of its off-boarding. */
 export interface TenantState extends TenantRow {
   /** When its off-boarding began; null: it was not. */
   readonly requested_us: number | null

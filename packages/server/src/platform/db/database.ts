@@ -1,4 +1,4 @@
-// What an engine offers: units of work and snapshots, one tenant at a time.
+// The interface of a database engine: units of work and snapshots, one tenant at a time.
 
 import type { TenantDb, Tx } from './tenant-db.ts'
 
@@ -20,7 +20,7 @@ export type DatabaseSource =
 export interface Database {
   /** Whether other processes may be writing the same data. */
   readonly shared: boolean
-  /** Where a worker thread can open the same data for reading. */
+  /** The location from which a worker thread can open the same data for reading. */
   readonly source: DatabaseSource
   /**
    * Runs a unit of work. Resolves when it is durable; a throw rolls this unit back alone.

@@ -70,7 +70,7 @@ export const revokeAll = (tx: Tx, revoked_us: number): Promise<number> =>
       .where('revoked_us', 'is', null),
   )
 
-/** What is under way for the tenant ends as failed. */
+/** Marks the tenant's unfinished jobs as failed. */
 export const endJobs = (tx: Tx) =>
   tx.run(
     builder

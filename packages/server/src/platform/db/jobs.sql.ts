@@ -121,7 +121,7 @@ export interface JobChange {
   lease_until_us: number
 }
 
-/** Nothing changes of a job that has ended; 0: it has, or there is none. */
+/** Changes a job that has not ended; returns 0 if it has, or if there is none. */
 export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): Promise<number> =>
   tx.run(
     builder

@@ -48,7 +48,7 @@ export const extendLease = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim,
       .where('holder', '=', holder),
   )
 
-/** Who has the lease, unless it is over. */
+/** The holder of the lease, unless it has expired. */
 export const findHolder = async (tx: Tx, name: string, now_us: number): Promise<string | null> => {
   const row = await tx.first(
     builder

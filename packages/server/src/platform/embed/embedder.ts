@@ -1,4 +1,4 @@
-// What any embedder offers: texts in, quantised unit vectors out, with the name of their space.
+// The interface of an embedder: turns texts into quantised unit vectors, and names their space.
 
 import { createHash } from 'node:crypto'
 

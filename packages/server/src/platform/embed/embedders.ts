@@ -4,7 +4,7 @@ import type { EmbedderName } from '@custos/contract'
 import { type Embedder, spaceMark, spaceOf } from './embedder.ts'
 
 export interface Embedders {
-  /** What a store is created with that asks for none. */
+  /** The default embedder of a new store. */
   readonly default_name: EmbedderName
   /** Names a store may be created with. */
   readonly names: readonly EmbedderName[]

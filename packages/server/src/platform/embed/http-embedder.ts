@@ -73,7 +73,7 @@ const BACKOFF_MS = 100
 const AGAIN_MS = 1_000
 /** Any service that works takes this text. */
 const HARMLESS = 'word'
-/** What is wrong with an answer when the service could not make a vector of one of the texts. */
+/** The faults of an answer when the service could not embed one of the texts. */
 const ONE_TEXT = new Set(['not_finite', 'not_json', 'count', 'shape', 'dimensions'])
 
 export function createHttpEmbedder(options: HttpEmbedderOptions): Embedder {
@@ -141,7 +141,7 @@ class Caller {
       this.#breaker.gaveUp()
       return error
     }
-    // One tenant's texts keep nobody else from a service that works.
+    // Texts of one tenant do not stop other tenants from using a service that works.
     const spared = isOfTexts(error) || (error instanceof NotNow && error.reason === 'timeout')
     if (proof.works && spared && error instanceof NotNow) {
       this.#breaker.succeeded()

@@ -12,7 +12,7 @@ export interface Endpoint {
 /** Not answered, or answered with 408, 429 or 5xx: the same request may be answered later. */
 export class NotNow extends Error {
   readonly reason: string
-  /** What the service asked for; null: nothing. */
+  /** The delay that the service asked for; null: none. */
   readonly retry_after_ms: number | null
 
   constructor(reason: string, retry_after_ms: number | null = null) {

@@ -67,7 +67,7 @@ export interface JobQueue {
   /** Adds a job in the caller's unit of work; it starts once that is durable. */
   enqueue(tx: Tx, kind: string, payload: Readonly<Record<string, unknown>>): Promise<Job>
   register(kind: string, runner: JobRunner, traits?: JobTraits): void
-  /** Of a kind this process knows. */
+  /** The traits of a kind that this process knows. */
   traitsOf(kind: string): JobTraits
   /** In the caller's unit: once that is durable, the job has ended and its process stops it. */
   cancel(tx: Tx, job_id: string): Promise<CancelResult>

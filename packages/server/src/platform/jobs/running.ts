@@ -1,4 +1,4 @@
-// One job while this process is at it: its lease is kept, and that it was cancelled is noticed.
+// Runs one job: renews its lease, and notices that it was cancelled.
 
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
@@ -67,7 +67,7 @@ export class Running implements JobContext {
     return this.save(DONE)
   }
 
-  /** However long a step takes: nobody else is to begin what is under way here. */
+  /** Runs a step of any length; no other process may start the job meanwhile. */
   async during<T>(act: () => Promise<T>): Promise<T> {
     const { lease_ms, cancellable } = this.#parts
     const renewing = every(lease_ms / RENEWALS, () => this.save(this.#lease()))

@@ -40,7 +40,7 @@ class Lane {
     this.#drain = drain
   }
 
-  /** What is being run. */
+  /** The jobs that are running. */
   get current(): Promise<void> | undefined {
     return this.#current
   }

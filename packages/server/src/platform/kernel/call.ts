@@ -38,7 +38,7 @@ export interface Principal {
   readonly policy_set?: number
 }
 
-/** What a first run leaves for a retry: enough to render the same answer from rows again. */
+/** The ids that the first run stores for a retry, enough to render the same answer from rows. */
 export type ReplayIds = Readonly<Record<string, unknown>>
 
 export interface IdempotentUnit<T> {
@@ -62,7 +62,7 @@ export interface Notes<T> {
 export interface InParts<T extends ReplayIds> {
   /** `notes` belong into its units; null without an Idempotency-Key. */
   run(notes: Notes<T> | null): Promise<T>
-  /** What a retry is told of a run that began and never ended. */
+  /** The refusal for a retry of a run that was interrupted. */
   interrupted(soFar: T): Refusal
 }
 

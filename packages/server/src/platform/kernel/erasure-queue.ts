@@ -7,7 +7,7 @@
 // fencing number from the keyring's ledger (`takeTurn`), and the ledger accepts entries only with
 // the newest number: a plan made under an older one is refused. And units of work that hide or show
 // a memory begin with `requireErasureLease`: they fail once another process has the lease.
-// Everything else follows from ledger rows and does nothing when it is done twice.
+// All other steps follow from ledger rows and are idempotent.
 
 import { keyedQueue } from '../concurrency.ts'
 import type { Tx } from '../db/tenant-db.ts'

@@ -27,25 +27,25 @@ export interface PartsRequest extends Omit<KeyedRequest, 'content'> {
   content(): Promise<Uint8Array>
 }
 
-/** In place of a MAC: the run has not ended, so its body may not be known to its end. */
+/** Replaces the MAC while the run has not ended: its body may not be read completely yet. */
 const OPEN = { mac: '', day: 0 }
-/** The same once a retry was told that the run broke off: from then on it cannot go on. */
+/** The state after a retry was refused because the run was interrupted: it cannot continue. */
 const BROKEN = { mac: '', day: -1 }
 
 /** Requests of one key, one after another in this process. */
 const queue = perKernel(keyedQueue)
 
-/** How long a retry waits for a run at another process, as a share of the time a lease holds. */
+/** A retry waits for a run of another process for a third of the duration of a lease. */
 const WAIT_SHARE = 3
 const LOOK_MS = 50
 const LOOK_MAX_MS = 500
 const RETRY_AFTER_S = 5
 
 /**
- * Runs the operation at most once per key and tenant within 48 h, one request of a key after the
- * other. A run that broke off after its first unit is not begun again: the retry is refused with
- * what the operation says of it. Refuses `idempotency_key_reused` as `runOnce` does, and
- * `unavailable` while another process is at it.
+ * Runs the operation at most once per key and tenant within 48 h; requests of one key run one after
+ * another. A run that was interrupted after its first unit is not started again: the retry gets the
+ * operation's refusal for it. Refuses `idempotency_key_reused` as `runOnce` does, and `unavailable`
+ * while another process executes the run.
  */
 export async function runInParts<T extends ReplayIds>(
   request: PartsRequest,
@@ -64,8 +64,8 @@ interface LabelledRequest extends PartsRequest {
 }
 
 /**
- * The lease is what tells a run that another process is at from one that broke off. An answer
- * that stands is given without it: who died after the last unit may still hold it.
+ * The lease distinguishes a run that another process executes from an interrupted one. A complete
+ * answer is returned without it: a process that died after the last unit may still have the lease.
  */
 async function amongProcesses<T extends ReplayIds>(
   keyed: LabelledRequest,
@@ -97,7 +97,7 @@ async function runOrReplay<T extends ReplayIds>(
   return { reply: await parts.run(notesOf<T>(keyed, seen?.created_us)), replayed: false }
 }
 
-/** Of a run that is over, or that this process has found nobody at. */
+/** Answers for a run that has ended, or that no process is executing. */
 async function replayOf<T extends ReplayIds>(
   keyed: LabelledRequest,
   parts: InParts<T>,
@@ -106,12 +106,15 @@ async function replayOf<T extends ReplayIds>(
   await assertSame(keyed, seen)
   const soFar = parseIds<T>(seen.ids)
   if (!isOpen(seen)) return { reply: soFar, replayed: true }
-  if (seen.body_day === OPEN.day) await breakOff(keyed, seen)
+  if (seen.body_day === OPEN.day) await markInterrupted(keyed, seen)
   throw parts.interrupted(soFar)
 }
 
-// A process that only stood still finds another record than its own, and does not go on.
-async function breakOff({ kernel, tenant_id, key_label }: LabelledRequest, seen: IdempotencyRow) {
+// A process that was only suspended then finds another record than its own, and stops.
+async function markInterrupted(
+  { kernel, tenant_id, key_label }: LabelledRequest,
+  seen: IdempotencyRow,
+) {
   await kernel.db.transact(tenant_id, async (tx) => {
     const found = await findRecord(tx, key_label)
     if (found?.created_us !== seen.created_us) throw underWay()

@@ -92,7 +92,7 @@ async function attemptOnce<T>(
   })
 }
 
-/** What a key is stored as. */
+/** The stored form of an idempotency key. */
 export async function labelOf({
   kernel,
   tenant_id,

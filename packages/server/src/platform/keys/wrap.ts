@@ -6,7 +6,7 @@ import { open, SealError, seal } from './seal.ts'
 
 export const KEY_BYTES = 32
 
-/** What a wrapped value is; part of the associated data, so that rows cannot be swapped. */
+/** The kind of a wrapped value; part of the associated data, so that rows cannot be swapped. */
 type WrapKind =
   | 'master-check'
   | 'tenant-key'

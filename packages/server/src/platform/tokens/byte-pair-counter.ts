@@ -15,7 +15,7 @@ interface BytePairVocabulary {
 const STRETCH_BYTES_MAX = 128
 
 const UNMERGEABLE = 0x7fffffff
-/** Of a UTF-16 unit. */
+/** The most UTF-8 bytes of a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 /** Longer pieces are rare and get a buffer of their own. */
 const PIECE_BYTES = 512

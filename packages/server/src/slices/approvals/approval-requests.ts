@@ -57,7 +57,7 @@ export async function loadRequest(call: Call, request_id: string): Promise<OpenA
   return opened ?? call.refuse('request_not_found')
 }
 
-/** What an approver signs together with the decision, as hex. */
+/** The bytes that an approver signs together with the decision, as hex. */
 export const contextHex = ({ content }: OpenApproval): string =>
   toHex(canonicalBytes(content.context))
 

@@ -72,7 +72,7 @@ function checkRequest(
   return checked('request', same && decision === row.state, 'is not what the record decides')
 }
 
-/** What a registry's record repeats of the decision. */
+/** The members of the decision that a registry's record repeats. */
 const MEMBERS = [
   'request_id',
   'approver',

@@ -94,7 +94,7 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
   }
 }
 
-/** Of a certified artifact: the certificate exists, was issued, and is about this artifact. */
+/** Checks that an artifact's certificate exists, was issued, and names this artifact. */
 async function checkCertificate(
   call: Call,
   artifact: OpenRecord,

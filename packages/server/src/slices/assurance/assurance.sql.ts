@@ -16,7 +16,7 @@ import {
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type ScheduleRow = Row<'assurance_schedules'>
 export type RunRow = Row<'assurance_runs'>
-export type BaselineRow = Row<'assurance_baselines'>
+type BaselineRow = Row<'assurance_baselines'>
 
 const SCHEDULE = [
   'schedule_id',

@@ -9,7 +9,7 @@ import { type RunRow, updateRunning } from './assurance.sql.ts'
 import { notChecked } from './checks.ts'
 import { type AuditResult, CheckStopped, checkerOf } from './tenant-checker.ts'
 
-/** What the suite does: it makes, fills, reads and deletes stores. */
+/** The scopes that the suite needs to create, fill, read and delete stores. */
 const SCOPES: readonly Scope[] = ['memory:read', 'memory:write', 'memory:admin']
 /** Longer than a run takes; after it the credential is nobody's. */
 const KEY_US = 900_000_000
@@ -37,7 +37,7 @@ export async function auditTenant(
   return { result, audit: await signAudit(kernel, tenant_id, audited) }
 }
 
-/** What was measured, or why nothing could be. */
+/** Runs the suite; returns its measurements, or the reason why it could not run. */
 async function runSuite(
   kernel: Kernel,
   tenant_id: string,
@@ -95,7 +95,7 @@ const DETAIL = 'the conformance suite over HTTP, in stores of its own'
 const NOTHING_TESTED =
   'the suite could test nothing: no audit is made of it. Does a policy keep it out?'
 
-/** What the service declares and this run says nothing of; the signed result has the reasons. */
+/** The declared capabilities that this run did not test; the signed result has the reasons. */
 function untested(capabilities: AuditMeasure['capabilities']): string {
   const names = capabilities.filter(({ verdict }) => verdict === 'not_tested')
   if (names.length === 0) return ''

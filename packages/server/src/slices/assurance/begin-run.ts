@@ -9,7 +9,7 @@ import type { CheckName } from './checks.ts'
 const ID_BYTES = 12
 const SEED_BYTES = 16
 
-export interface RunRequest {
+interface RunRequest {
   readonly checks: readonly CheckName[]
   readonly begun_by: AssuranceTrigger
   readonly requested_by: string

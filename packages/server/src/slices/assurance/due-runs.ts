@@ -21,7 +21,7 @@ const MINUTE_US = 60_000_000
 
 const tenantsOf = (kernel: Kernel): Promise<string[]> => kernel.db.read(PLATFORM, listTenantIds)
 
-/** What the clock asks for: first whatever stands in the way of it. */
+/** Interrupts abandoned runs, then starts the runs that are due. */
 export async function assureDue(kernel: Kernel): Promise<void> {
   await interruptAbandoned(kernel)
   await runDue(kernel)
@@ -32,7 +32,7 @@ export async function runDue(kernel: Kernel): Promise<void> {
   const now_us = kernel.clock.now()
   const tenants = await findTenants(kernel.db, 'due', { tenants: await tenantsOf(kernel), now_us })
   for (const tenant_id of tenants) {
-    // Its keys are destroyed: there is nothing left to look at.
+    // The tenant's keys are destroyed, so nothing can be checked.
     if (!(await kernel.keyring.hasTenant(tenant_id))) continue
     for (const due of await kernel.db.read(tenant_id, (db) => listDue(db, now_us))) {
       const run = await beginDue(kernel, tenant_id, due)

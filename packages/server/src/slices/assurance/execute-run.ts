@@ -38,7 +38,7 @@ interface Outcome {
   readonly results: Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
   readonly drift: readonly DriftEvent[]
   readonly baseline_id: string | null
-  /** What a baseline would keep; null: nothing was looked at. */
+  /** The snapshot that a baseline would store; null: nothing was checked. */
   readonly snapshot: Snapshot | null
   readonly audit: SignedAudit | null
 }
@@ -55,7 +55,7 @@ export function executeRun(kernel: Kernel, tenant_id: string, run: RunRow): Prom
   return done
 }
 
-/** All that is under way has been written down. */
+/** Resolves when the results of all running runs are stored. */
 export const awaitRuns = async (kernel: Kernel): Promise<void> => {
   await turns(kernel).last
 }

@@ -1,4 +1,4 @@
-// POST /v1/assurance/run: checks the tenant now; who does not wait is told where to look.
+// POST /v1/assurance/run: checks the tenant now; without waiting, returns where to read the result.
 
 import {
   ASSURANCE_CHECKS_DEFAULT,
@@ -38,7 +38,7 @@ export const run: Handler<typeof contract.run> = async (call, { body }) => {
 }
 
 /** Null: the run continues, and the caller reads its result later. */
-export async function within(done: Promise<RunRow>, seconds: number): Promise<RunRow | null> {
+async function within(done: Promise<RunRow>, seconds: number): Promise<RunRow | null> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<null>((resolve) => {
     timer = setTimeout(() => resolve(null), seconds * 1_000)

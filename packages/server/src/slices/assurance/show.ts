@@ -1,4 +1,4 @@
-// Rows as they are shown.
+// Converts rows of assurance to the members of answers.
 
 import type {
   AssuranceRun,
@@ -10,7 +10,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { RunRow, ScheduleRow } from './assurance.sql.ts'
 import { type CheckName, type Results, resultsByName } from './checks.ts'
 
-// What is parsed here was written by this slice, from what the contract lists.
+// Parses texts that this slice has written, with values from the contract.
 
 export function namesOf({ checks }: { readonly checks: string }): CheckName[] {
   const names: CheckName[] = JSON.parse(checks)

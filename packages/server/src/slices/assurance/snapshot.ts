@@ -1,4 +1,4 @@
-// What a baseline keeps, and how a later look differs from it.
+// Builds the snapshot that a baseline stores, and compares a later one with it.
 
 import {
   ASSURANCE_CHECKS,

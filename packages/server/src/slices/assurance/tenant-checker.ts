@@ -47,7 +47,7 @@ export interface CheckReport {
 export interface AuditTask {
   readonly api_key: string
   readonly seed: string
-  /** Told before anything is written to it. */
+  /** Called before anything is written to the store. */
   onStore(store_id: string): void
 }
 
@@ -65,7 +65,7 @@ export interface TenantChecker {
   stop(): Promise<void>
 }
 
-/** The process is ending: what was under way is given up. */
+/** The process is ending, so the running check is cancelled. */
 export class CheckStopped extends Error {}
 
 const lookers = perKernel((): { looker: TenantChecker | null } => ({ looker: null }))

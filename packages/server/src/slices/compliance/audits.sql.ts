@@ -6,7 +6,7 @@ import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
-export type AuditRow = Omit<Tables['conformance_audits'], 'tenant_id'>
+type AuditRow = Omit<Tables['conformance_audits'], 'tenant_id'>
 /** Without the signed result. */
 export type AuditSummary = Omit<AuditRow, 'record' | 'seq' | 'run_id'>
 

@@ -10,7 +10,7 @@ const CHAR_WIDTH = 7
 const PADDING = 10
 const FONTS = 'Verdana,Geneva,DejaVu Sans,sans-serif'
 
-export interface BadgeJson {
+interface BadgeJson {
   readonly schemaVersion: 1
   readonly label: string
   readonly message: string

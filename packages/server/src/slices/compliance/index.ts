@@ -1,4 +1,4 @@
-// The face of compliance: audits of conformance, and what is told of them.
+// The public interface of the compliance slice: conformance audits and their reports.
 
 import type { compliance } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'

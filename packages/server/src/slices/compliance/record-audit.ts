@@ -11,7 +11,7 @@ import { insertAudit } from './audits.sql.ts'
 const ID_BYTES = 16
 const MILLION = 1_000_000
 
-/** What is looked at in a result of the conformance suite; the rest is carried as it is. */
+/** The members of a conformance result that are read; the others are stored unchanged. */
 export interface AuditMeasure {
   readonly store_ids: readonly string[]
   readonly capabilities: readonly { readonly capability: string; readonly verdict: string }[]

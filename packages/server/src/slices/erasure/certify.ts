@@ -48,7 +48,7 @@ interface FactVerification {
   readonly gone: boolean
 }
 
-/** What a path may answer when the memory is gone; any other result means that it is not. */
+/** The answers of a read path for an absent memory; any other means that it is still readable. */
 const GONE: ReadonlySet<string> = new Set([
   'absent',
   'tombstoned',

@@ -1,7 +1,7 @@
 // Destroys what recorded erasure plans name: secrets, text in decisions, rows, cached copies.
 //
-// All of it follows from the ledger row alone and does nothing when it is done again, so that the
-// next erasure or the next start can run it after a crash.
+// Every step follows from the ledger row alone and is idempotent, so that the next erasure or the
+// next start can run it after a crash.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'

@@ -10,7 +10,7 @@ const reasons = {
   requested_by: Type.Union([Type.String(), Type.Null()]),
 }
 
-/** What it does to decisions is in the parts of its ledger row, which a batch shares. */
+/** The changes to decisions are in the parts of the ledger row, which a batch shares. */
 const FactPlan = Type.Object({
   version: Type.Literal(2),
   kind: Type.Literal('fact'),

@@ -64,7 +64,7 @@ type MarkResult =
   | { readonly kind: 'certified'; readonly certificate: StoredCertificate }
   | { readonly kind: 'marked'; readonly marked: MarkedSubject }
   | { readonly kind: 'nothing' }
-  /** A memory of a store this request does not reach: told apart from an unknown one to nobody. */
+  /** A memory of a store the request may not use: callers see the same as for an unknown one. */
   | { readonly kind: 'out_of_reach' }
 
 /**

@@ -173,7 +173,7 @@ export async function recoverErasures(kernel: Kernel): Promise<void> {
     await recoverInTurn(kernel, tenant_id)
 }
 
-/** The same for tenants whose lease another process let expire: it has died. */
+/** Recovers the erasures of tenants whose lease expired because another process died. */
 export async function recoverAbandoned(kernel: Kernel): Promise<void> {
   for (const tenant_id of await listAbandonedErasures(kernel))
     await recoverInTurn(kernel, tenant_id)

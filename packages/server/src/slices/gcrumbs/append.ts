@@ -18,8 +18,8 @@ import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findOpenHead, insertCrumb, insertNode, upsertHead } from './chain.sql.ts'
 
-/** Where a tenant's log stands. `generation` grows when a restore forces a new origin. */
-export interface ChainHead {
+/** The head of a tenant's log. `generation` grows when a restore forces a new origin. */
+interface ChainHead {
   readonly generation: number
   readonly frontier: Frontier
   readonly last_id: Uint8Array
@@ -28,7 +28,7 @@ export interface ChainHead {
   readonly closed: boolean
 }
 
-export interface NewCrumb<E extends EventType> {
+interface NewCrumb<E extends EventType> {
   readonly event_type: E
   /** An id we minted: a store, decision, certificate, key. */
   readonly subject: string
@@ -120,7 +120,7 @@ export async function appendCrumb<E extends EventType>(
     created_at: formatTime(created_us),
   })
   const leaf = sha256(Buffer.concat([LEAF_PREFIX, Buffer.from(record)]))
-  // Nobody looks for it in this unit: what comes next need not wait.
+  // Nothing in this unit reads the entry, so the next statement need not wait.
   tx.needs(insertCrumb(tx, { seq, breadcrumb_id: leaf, record }))
   const frontier = appendLeaf(head.frontier, leaf, {
     hash: sha256,

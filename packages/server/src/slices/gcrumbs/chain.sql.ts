@@ -32,7 +32,7 @@ const openHeadStatement = statement<object>()((k, p) =>
 /** The head, and whether the tenant is being off-boarded: then nothing more is appended to it. */
 export const findOpenHead = (db: TenantDb) => db.firstOf(openHeadStatement, {})
 
-/** The same of many tenants, by tenant. */
+/** The heads of many tenants, by tenant. */
 export const findHeads = (
   db: Database,
   tenants: readonly string[],

@@ -140,7 +140,7 @@ export async function republish(
 interface CheckpointDraft {
   readonly head: HeadRow
   readonly last_number: number
-  /** What the keyring holds as signed last. */
+  /** The last signed checkpoint in the keyring. */
   readonly stored: StoredCheckpoint | null
 }
 

@@ -5,12 +5,11 @@ import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { roll } from './epochs.ts'
 import * as reads from './reads.ts'
 
-export { appendCrumb, type ChainHead, loadHead, nextSeq, sha256 } from './append.ts'
-export { findHead, findHeads, type HeadRow } from './chain.sql.ts'
+export { appendCrumb, nextSeq, sha256 } from './append.ts'
+export { findHead, findHeads } from './chain.sql.ts'
 export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
 export { fitsHead, fitsLog, reconcileLog } from './restore.ts'
 export { seqAt, treeRoot } from './tree.ts'
-export { verifyChain } from './verify.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 
 export const gcrumbsHandlers = {

@@ -8,9 +8,9 @@ import { STORED_HEIGHTS, sha256 } from './append.ts'
 import { findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
 
 /** Hash of the perfect subtree over leaves [index·2^height, (index+1)·2^height). */
-export type NodeAt = (height: number, index: number) => Promise<Uint8Array>
+type NodeAt = (height: number, index: number) => Promise<Uint8Array>
 
-export function nodesOf(db: TenantDb): NodeAt {
+function nodesOf(db: TenantDb): NodeAt {
   return async (height, index) => {
     const base = [...STORED_HEIGHTS].reverse().find((stored) => stored <= height) ?? 0
     const width = 2 ** (height - base)

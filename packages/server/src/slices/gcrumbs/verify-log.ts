@@ -24,7 +24,7 @@ import {
   listCrumbs,
 } from './chain.sql.ts'
 
-/** How far a log has been verified; the next verification goes on from here. */
+/** The position up to which a log is verified; the next verification continues from here. */
 export interface VerifiedState {
   readonly frontier: Frontier
   readonly last_id: Uint8Array
@@ -42,7 +42,7 @@ export interface VerifyTask {
   readonly keys: readonly PublishedKey[]
   /** Origin without generation. */
   readonly origin: string
-  /** What the keyring last signed: a log shorter than that was cut. */
+  /** The last checkpoint in the keyring: a shorter log was truncated. */
   readonly signed: { readonly generation: number; readonly tree_size: number } | null
 }
 

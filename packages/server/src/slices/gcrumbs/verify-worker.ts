@@ -1,4 +1,4 @@
-// Verification in a thread of its own: a long log never holds up other tenants' requests.
+// Verifies a log in a worker thread, so that a long log never delays other tenants' requests.
 
 import { parentPort } from 'node:worker_threads'
 import type { RefusalCode } from '@custos/contract'
@@ -20,7 +20,7 @@ export interface VerifyReply {
   readonly verdict?: LogVerdict
   /** Name of what went wrong; rows that do not hold are a verdict, not an error. */
   readonly error?: string
-  /** What the caller is told, where the database could not answer. */
+  /** The refusal for the caller when the database could not answer. */
   readonly refusal?: { readonly code: RefusalCode; readonly retry_after_s: number | undefined }
 }
 

@@ -1,4 +1,4 @@
-// GET /v1/gcrumbs/verify: goes on from where this process last verified, unless asked for all.
+// GET /v1/gcrumbs/verify: continues after this process's last verification, or verifies everything.
 
 import { Worker } from 'node:worker_threads'
 import type { DatabaseSource } from '../../platform/db/database.ts'

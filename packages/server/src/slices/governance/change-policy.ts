@@ -20,7 +20,7 @@ import {
 import { policySets } from './policy-sets.ts'
 import { actionOf, type PolicyPayload, policyColumn, typeOf } from './sealed-policy.ts'
 
-export type Change = 'created' | 'updated' | 'deleted'
+type Change = 'created' | 'updated' | 'deleted'
 
 /** A version of a policy that is to be. */
 export interface Draft {
@@ -38,7 +38,7 @@ export interface Draft {
   readonly words: PolicyPayload
 }
 
-export interface PreparedPolicy extends Draft {
+interface PreparedPolicy extends Draft {
   readonly secret_no: number
   readonly sealed: Uint8Array
   /** HMAC of the words, for the log. */
@@ -49,21 +49,21 @@ const POLICY_ID_BYTES = 12
 
 export const newPolicyId = ({ ids }: Kernel): string => ids.hex(POLICY_ID_BYTES)
 
-/** What a policy does that does not say. */
+/** The default action of a policy type. */
 export const defaultAction = (policy_type: PolicyType): PolicyAction =>
   policy_type === 'hitl_required' ? 'escalate' : 'deny'
 
 /** The policy changed between the look at it and the unit. */
-export class PolicyChanged extends Error {}
+class PolicyChanged extends Error {}
 
 const ATTEMPTS_MAX = 5
 
-/** The last change of each tenant at this process, ended or not. */
+/** The last change of each tenant in this process, running or ended. */
 const lastChanges = perKernel(() => new Map<string, Promise<unknown>>())
 
 /**
- * One change of a tenant's policies at a time; looks and changes again while another process was
- * quicker, and refuses when that goes on.
+ * Runs one change of a tenant's policies at a time. Retries when another process changed them
+ * first, and refuses after several conflicts.
  */
 export async function retryChange<T>({ kernel, tenant_id }: Call, act: () => Promise<T>) {
   const last = lastChanges(kernel)

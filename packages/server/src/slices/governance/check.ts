@@ -7,7 +7,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { findMembers, listAllVersions, listStanding } from './policies.sql.ts'
 import { type OpenedPolicy, openPolicies, typeOf } from './sealed-policy.ts'
 
-export interface PolicyFault {
+interface PolicyFault {
   readonly policy_id: string
   readonly fault: string
 }

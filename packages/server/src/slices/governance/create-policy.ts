@@ -131,7 +131,7 @@ export const createPolicy: Handler<typeof contract.create_policy> = async (call,
   })
   return loadFirst()
 
-  /** As it was made: a retry long after is told of the policy it made, not of what became of it. */
+  /** The policy as created: a later retry returns it in this form, not as changed since. */
   async function loadFirst(): Promise<Policy> {
     const row = await kernel.db.read(tenant_id, (db) => findVersion(db, policy_id, 1))
     if (!row) return call.refuse('unavailable')

@@ -1,4 +1,4 @@
-// POST /v1/governance/evaluate: what every enabled policy says, and whether it may run.
+// POST /v1/governance/evaluate: the result of each enabled policy, and the verdict.
 
 import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
@@ -34,8 +34,8 @@ interface EvaluationIds {
 }
 
 /**
- * With a key every row is durable first. A retry is asked again: told the same, it is told of the
- * first evaluation; where policies or limits say something else now, of a new one.
+ * With an idempotency key all rows are durable before the answer. A retry is evaluated again: if
+ * the result is the same, it returns the first evaluation; otherwise it returns a new one.
  */
 async function evaluateOnce(
   call: EvaluateCall,

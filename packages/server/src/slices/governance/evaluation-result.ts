@@ -17,7 +17,7 @@ export interface EvaluationResult extends SetOutcome {
   readonly operation: string
   /** Its name as it is kept: one we do not know is a caller's word. */
   readonly kept_operation: string
-  /** What is kept of the request. */
+  /** The stored part of the request. */
   readonly request: string
   readonly set: PolicySet
 }
@@ -114,7 +114,7 @@ const labelOf = (keys: TenantKeys, key: string, value: string | number): string 
 export const keptOperation = (keys: TenantKeys, operation: string): string =>
   isKnown(operation) ? operation : labelOf(keys, 'operation', operation)
 
-export interface EvaluationSummary {
+interface EvaluationSummary {
   readonly kept_operation: string
   readonly contexts: readonly Context[]
   /** Keys of the context whose values are ids we minted: only these are shown in clear. */

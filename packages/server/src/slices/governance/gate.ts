@@ -25,7 +25,7 @@ import type { CompiledPolicy } from './rules/policy.ts'
 import type { Context } from './rules/request.ts'
 
 /** What one enabled policy said. */
-export interface GatePolicy {
+interface GatePolicy {
   readonly policy_id: string
   readonly version: number
   readonly name: string
@@ -50,7 +50,7 @@ export interface GateResult {
   readonly redactions: readonly Redactions[]
 }
 
-export interface GateOptions {
+interface GateOptions {
   /** Counts towards no rate limit and is kept nowhere. */
   readonly dry_run?: boolean
   /** Keys of the context whose values are ids we minted and have: kept in clear. */
@@ -89,7 +89,7 @@ const ACTION = 'worldmodel.action.'
 const asksItself = (operation: string): boolean =>
   GATED.has(operation) || operation.startsWith(ACTION)
 const NO_REDACTIONS: Redactions = {}
-/** What is asked of a tenant without policies. */
+/** The result for a tenant without policies. */
 const UNGATED: GateResult = {
   verdict: 'allowed',
   evaluation_id: null,
@@ -99,8 +99,8 @@ const UNGATED: GateResult = {
 }
 
 /**
- * What the tenant's policies say to one request. A denial or escalation is durable and on the log
- * when it returns; an allowed one is written within a second.
+ * Evaluates the tenant's policies for one request. A denial or escalation is durable and on the
+ * log when this returns; an allowed evaluation is stored within a second.
  */
 export async function gate(
   call: PolicyScope,
@@ -111,7 +111,7 @@ export async function gate(
   return gateItems(call, operation, [context], options)
 }
 
-/** The same for a request of several items: it counts once, and the heaviest of them decides. */
+/** `gate` for a request of several items: it counts once, and the strictest result decides. */
 export async function gateItems(
   call: PolicyScope,
   operation: string,
@@ -167,7 +167,7 @@ export function refusalOf({ verdict, policies }: GateResult): Refusal {
   return new Refusal(code, undefined, { members, detail: members })
 }
 
-export interface EvaluateRequest extends GateOptions {
+interface EvaluateRequest extends GateOptions {
   readonly operation: string
   readonly contexts: readonly Context[]
   /** A caller who evaluates one of the service's own operations does not use up its limits. */

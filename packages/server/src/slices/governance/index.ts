@@ -30,8 +30,6 @@ export { checkPolicies, digestPolicies } from './check.ts'
 export {
   admit,
   admitItems,
-  type GateOptions,
-  type GatePolicy,
   type GateResult,
   gate,
   gateItems,
@@ -39,7 +37,7 @@ export {
   refusalOf,
 } from './gate.ts'
 export { flushEvaluations } from './log/evaluation-log.ts'
-export { type Redactions, redactedOr, type Verdict } from './rules/evaluate-set.ts'
+export { type Redactions, redactedOr } from './rules/evaluate-set.ts'
 export type { Context } from './rules/request.ts'
 
 export const governanceHandlers = {

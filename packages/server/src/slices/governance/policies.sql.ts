@@ -98,7 +98,7 @@ export const findVersion = (
 /** The unique indexes settle races: a second standing row of a policy or a default fails. */
 export const insertVersion = (tx: Tx, row: PolicyRow) => tx.run(insertInto(tx, 'policies', row))
 
-/** It stands no more. Whether it stood until now. */
+/** Closes a version of a policy; returns whether it was the standing one. */
 export async function closeVersion(tx: Tx, policy_id: string, version: number): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'policies')

@@ -19,7 +19,7 @@ export interface PolicySet {
 const NO_POLICIES: PolicySet = { policy_set: 0, policies: [] }
 const KEPT_MAX = 10_000
 
-/** Whose policies, and what is known of them from the credential. */
+/** The tenant whose policies apply, with the number of them from its credential. */
 export interface PolicyScope {
   readonly kernel: Kernel
   readonly tenant_id: string
@@ -67,7 +67,7 @@ class PolicySets {
     const { policy_set, rows } = await this.#kernel.db.read(tenant_id, loadEnabled)
     const opened = await openPolicies(this.#kernel, tenant_id, rows)
     const loaded = { policy_set, policies: await compile(opened) }
-    // What was read before a change is not kept after it.
+    // Do not cache policies that were read before a change.
     if (changes === this.#changes) this.#keep(tenant_id, loaded)
     return loaded
   }

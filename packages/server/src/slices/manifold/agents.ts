@@ -9,7 +9,7 @@ import type { SelectionQuery } from './selection.ts'
 /** Agents whose scores are made in one go. */
 const CHUNK = 500
 
-export interface AgentFrame {
+interface AgentFrame {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly asked: SelectionQuery

@@ -7,13 +7,13 @@ const EXEMPLARS_MAX = 8
 const SIDE_MIN = 6
 const ROW_PX = (HEX_PX * Math.sqrt(3)) / 2
 
-export interface Cells {
+interface Cells {
   /** Cells along each side. */
   readonly side: number
   cellOf(point: Pick<ManifoldPoint, 'x' | 'y'>): Hex
 }
 
-export interface Hex {
+interface Hex {
   readonly id: string
   /** Column and row; odd rows stand half a cell to the right. */
   readonly q: number

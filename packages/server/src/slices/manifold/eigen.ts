@@ -9,7 +9,7 @@ const RESIDUAL = 1e-10
 const INDEPENDENT = 1e-9
 const SWEEPS_MAX = 40
 
-export interface EigenPair {
+interface EigenPair {
   readonly value: number
   /** Of length 1; zeros where the matrix has no such direction. */
   readonly vector: Float64Array

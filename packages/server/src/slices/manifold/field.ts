@@ -2,7 +2,7 @@
 
 import { round4 } from './plane.ts'
 
-export interface PlanePoint {
+interface PlanePoint {
   readonly x: number
   readonly y: number
 }
@@ -11,7 +11,7 @@ export interface ResolvedPoint extends PlanePoint {
   readonly paid: boolean
 }
 
-export interface Field {
+interface Field {
   readonly resolution: number
   readonly x_range: [number, number]
   readonly y_range: [number, number]
@@ -24,7 +24,7 @@ export interface Field {
 }
 
 export const RESOLUTION = 40
-export const H_FRAC = 0.06
+const H_FRAC = 0.06
 const PADDING = 0.05
 /** Weights are summed as whole multiples of this: their order then does not matter. */
 const GRAIN = 2 ** 32

@@ -1,4 +1,4 @@
-// What is laid out for a tenant: computed once for what its log holds, for all who ask.
+// The layout of a tenant's decisions: computed once for each log position, shared by all callers.
 
 import {
   JUDGMENTS,
@@ -32,7 +32,7 @@ const KEPT_MAX = 8
 /** A plane needs three points. */
 const POINTS_MIN = 3
 
-export interface Layout {
+interface Layout {
   /** What was selected, in the order of the points: of fewer than three there are none. */
   readonly items: readonly SelectedDecision[]
   readonly field: ManifoldField
@@ -82,7 +82,7 @@ class Layouts {
 
 export const layouts = perKernel(() => new Layouts())
 
-export interface Caller {
+interface Caller {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly principal: Pick<Principal, 'allowed_stores'>

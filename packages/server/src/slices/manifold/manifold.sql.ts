@@ -1,11 +1,11 @@
-// SQL of the manifold: which decisions there are, what became of them, and their agents.
+// SQL of the manifold: decisions, their outcomes and their agents.
 
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
 /** A decision that can be laid out; sealing it again changes its mark. */
-export interface Mark {
+interface Mark {
   readonly seq: number
   readonly decision_id: Uint8Array
   readonly secret_no: number

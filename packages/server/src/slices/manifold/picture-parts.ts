@@ -61,7 +61,7 @@ export const line = (...[x1, y1, x2, y2, width = 1]: number[]): string =>
 
 const hundredths = (value = 0): number => Math.round(value * 100) / 100
 
-export interface TextStyle {
+interface TextStyle {
   readonly x: number
   readonly y: number
   readonly size?: number
@@ -90,7 +90,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Handles are callers' words: here they are text and never markup. */
-export const escapeText = (words: string): string =>
+const escapeText = (words: string): string =>
   words
     // What XML 1.0 has no place for, not even escaped.
     .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\ufffd')

@@ -19,7 +19,7 @@ import {
 const [WIDTH, HEIGHT] = [1_060, 760]
 /** Where the plane is drawn, at most. */
 const BOX = { left: 90, top: 96, side: 580 }
-/** More marks than this, with an outcome or without, are a blot: the newest are drawn. */
+/** The most marks drawn, with and without an outcome each; the newest are chosen. */
 const MARKS_MAX = 1_000
 /** The most agents that the picture shows. */
 const AGENTS_MAX = 12

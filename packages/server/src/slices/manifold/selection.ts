@@ -39,7 +39,7 @@ export interface SelectionQuery {
   readonly store_ids: readonly string[]
 }
 
-export interface Terms {
+interface Terms {
   readonly limit?: number
   readonly pace: () => Promise<void> | undefined
 }

@@ -23,7 +23,7 @@ export const EMBEDDER_DIMENSIONS = embedder.dimensions
 const CHARS_MAX = 4_096
 const CHUNK_ROWS = 100
 
-export interface Frame {
+interface Frame {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly asked: SelectionQuery
@@ -90,8 +90,8 @@ async function trailTexts(
   }))
 }
 
-/** What a governed decision was made on, and what it says. */
-type GovernedWords = {
+/** The sealed texts of a governed decision: its record and its context. */
+type GovernedText = {
   readonly record: { readonly decision: string; readonly reason: string }
   readonly context: JsonObject
 }
@@ -108,7 +108,7 @@ async function governedTexts(
     const place = { column: 'decision', id: Buffer.from(decision_id).toString('hex') } as const
     return { place, secret_no, sealed }
   })
-  const opened = await openPayload<GovernedWords>(kernel, tenant_id, sealed)
+  const opened = await openPayload<GovernedText>(kernel, tenant_id, sealed)
   return rows.flatMap(({ seq }, at) => {
     const words = opened[at]
     if (!words) return []

@@ -21,7 +21,7 @@ interface ClosedTenant {
   readonly tenant_id: string
   readonly plan: TenantPlan
   readonly requested_us: number
-  /** Of the entry `tenant.destroyed`. */
+  /** The log position of the entry `tenant.destroyed`. */
   readonly log_seq: number
   readonly epoch: Epoch
 }

@@ -57,7 +57,7 @@ export const fillReasons = (given: {
   requested_by: given.requested_by ?? DEFAULTS.requested_by,
 })
 
-/** Of the row that marked the tenant. */
+/** Parses the reasons from the row that marked the tenant. */
 export function parseReasons(text: string): DestructionReasons {
   const { legal_basis, requested_by } = JSON.parse(text)
   return fillReasons({ legal_basis, requested_by })

@@ -77,7 +77,7 @@ export async function proposeRecord<Q extends JsonObject>(
   }, RECORD_RETRY)
 }
 
-/** Nothing is stored under the Idempotency-Key. */
+/** No answer is stored under the Idempotency-Key yet. */
 class Unanswered extends Error {}
 
 /**
@@ -211,12 +211,12 @@ async function findExisting<Q extends JsonObject>(
   const request_id = found?.row.status === 'waiting_hitl' ? found.row.request_id : null
   if (request_id === null) return found
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
-  // Nobody decided in time: it is proposed again.
+  // Nobody decided in time, so this proposal replaces the expired one.
   const expired = approval !== undefined && (await expireRequest(kernel, tenant_id, approval))
   return expired ? null : found
 }
 
-/** Nothing is stored that a policy redacts. */
+/** Redacts the request before anything of it is stored. */
 function redactRequest<Q extends JsonObject>(
   { names = {} }: Registry<Q>,
   request: Q,

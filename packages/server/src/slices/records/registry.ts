@@ -1,4 +1,4 @@
-// What a registry tells the kit about its kind of record.
+// The description of a kind of record, which each registry gives to the shared code.
 
 import type { RecordStatus, RefusalCode, TrustTier } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
@@ -7,7 +7,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Refusal } from '../../platform/refusal.ts'
 import type { Context } from '../governance/index.ts'
 
-/** Whose records are read, and through which service. */
+/** The tenant whose records are read, and the kernel to read them with. */
 export interface TenantRecords {
   readonly kernel: Kernel
   readonly tenant_id: string

@@ -141,7 +141,7 @@ function forceIn({ in_force_from, in_force_to }: Article, start: string, end: st
 }
 
 /** All kinds of evidence, some, or none of them. */
-export function judge({ automation, evidence }: Article, found: FoundByName): ReportFinding {
+function judge({ automation, evidence }: Article, found: FoundByName): ReportFinding {
   if (automation === 'manual') return 'NOT_AUTOMATABLE'
   const there = evidence.filter((query) => found[query].count > 0).length
   if (there === 0) return 'INSUFFICIENT_DATA'
@@ -149,7 +149,7 @@ export function judge({ automation, evidence }: Article, found: FoundByName): Re
 }
 
 /** What is not automatable has no part in it, unless there is nothing else. */
-export function overall(findings: readonly ReportFinding[]): ReportFinding {
+function overall(findings: readonly ReportFinding[]): ReportFinding {
   const judged = findings.filter((finding) => finding !== 'NOT_AUTOMATABLE')
   if (judged.length === 0) return 'NOT_AUTOMATABLE'
   if (judged.every((finding) => finding === 'EVIDENCE_FOUND')) return 'EVIDENCE_FOUND'

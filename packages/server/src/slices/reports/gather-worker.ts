@@ -31,7 +31,7 @@ export interface GatherReply {
   readonly gathered?: GatheredReport | 'beyond'
   /** Name of what went wrong. */
   readonly error?: string
-  /** What the caller is told, where the database could not answer. */
+  /** The refusal for the caller when the database could not answer. */
   readonly refusal?: { readonly code: RefusalCode; readonly extras: RefusalExtras }
 }
 

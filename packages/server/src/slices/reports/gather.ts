@@ -1,4 +1,4 @@
-// Gathers the evidence in a thread of its own: a long log never holds up other requests.
+// Gathers the evidence in a worker thread, so that a long log never delays other requests.
 
 import { Worker } from 'node:worker_threads'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -9,10 +9,10 @@ import { findLogSize } from './evidence.sql.ts'
 import type { GatheredReport, GatherReply, GatherRequest } from './gather-worker.ts'
 import { WalkControl, WalkStopped } from './walk-log.ts'
 
-export interface WalkOptions {
+interface WalkOptions {
   /** Aborted: the walk stops, and `gather` throws WalkStopped. */
   readonly signal: AbortSignal
-  /** Told now and then how many entries of how many are behind it. */
+  /** Called at intervals with the number of entries read and their total. */
   readonly progress?: (done: number, total: number) => Promise<void>
 }
 
@@ -63,7 +63,7 @@ class Gatherer {
     let begun = false
     const turn = this.#last.then(async () => {
       begun = true
-      const telling = progress ? tellProgress(control, progress) : null
+      const telling = progress ? reportProgress(control, progress) : null
       try {
         return await this.#run(request, control, signal)
       } finally {
@@ -115,7 +115,7 @@ class Gatherer {
   }
 }
 
-/** Nobody waits for a turn that he no longer wants; one that has begun is seen to its end. */
+/** Stops waiting in the queue when aborted; work that has begun runs to its end. */
 async function unlessAborted<T>(
   turn: Promise<T>,
   signal: AbortSignal,
@@ -136,8 +136,8 @@ async function unlessAborted<T>(
   }
 }
 
-/** What is told is under way when it ends no more. */
-function tellProgress(control: WalkControl, progress: NonNullable<WalkOptions['progress']>) {
+/** Reports progress at intervals until the returned function ends it. */
+function reportProgress(control: WalkControl, progress: NonNullable<WalkOptions['progress']>) {
   let told = 0
   let telling: Promise<void> | null = null
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-// A report asked for in the background: what it is about is fixed now, a job makes it.
+// Orders a report in the background: fixes its subject now; a job generates it.
 
 import assert from 'node:assert/strict'
 import {
@@ -25,7 +25,7 @@ import { sealTitle } from './sealed-report.ts'
 
 type Generate = Call<typeof reports.generate>
 
-export interface ReportQuery {
+interface ReportQuery {
   readonly report_type: ReportType
   readonly period: Period
   readonly title: string
@@ -67,7 +67,7 @@ export async function orderReport(
   return accepted(ordered)
 }
 
-/** The same answer whatever has become of the job since. */
+/** Repeats the first answer, whatever the job's state is now. */
 async function answerAgain(tx: Tx, job_id: string): Promise<ReportJobReply> {
   const row = await findJob(tx, job_id)
   assert(row, 'jobs stay on record')
@@ -106,7 +106,7 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   const to_us = to === undefined ? now_us : microseconds(to)
   const days = period_days ?? DAYS_DEFAULT
   const from_us = from === undefined ? to_us - days * DAY_US : microseconds(from)
-  // What is in force at its end, and what will happen in it, nobody knows yet.
+  // The events and policies of a future period are not known yet.
   if (to_us > now_us) throw new Refusal('rejected', 'the period ends in the future')
   if (from_us >= to_us) throw new Refusal('rejected', 'the period ends before it begins')
   if (to_us - from_us > REPORT_PERIOD_DAYS_MAX * DAY_US)
@@ -114,7 +114,7 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   return { from_us, to_us, period_start: formatTime(from_us), period_end: formatTime(to_us) }
 }
 
-/** Of a time whose form was checked. */
+/** Parses a time whose format was checked. */
 function microseconds(time: string): number {
   const us = parseTime(time)
   if (us === null) throw new Refusal('rejected', 'the time is none that can be used')

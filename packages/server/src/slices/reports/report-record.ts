@@ -17,7 +17,7 @@ export interface ReportDraft extends SignedReport {
   readonly row: Omit<ReportRow, 'seq'> & Pick<Report, 'report_type' | 'overall_finding'>
 }
 
-export interface ReportInput {
+interface ReportInput {
   readonly report_id: string
   readonly subject: Subject
   readonly title: string

@@ -39,7 +39,7 @@ export const findReport = (db: TenantDb, report_id: Uint8Array): Promise<ReportR
       .where('report_id', '=', report_id),
   )
 
-export interface ListOptions {
+interface ListOptions {
   readonly limit: number
   readonly offset: number
   readonly include_deleted: boolean
@@ -55,7 +55,7 @@ export function listReports(
   return db.all(rows.orderBy('seq', 'desc').limit(limit).offset(offset))
 }
 
-/** What it says goes; when it was made, about what, and its digest stay. */
+/** Deletes the content of a report; its time, subject and digest remain. */
 export const deleteReport = (tx: Tx, report_id: Uint8Array, deleted_us: number): Promise<number> =>
   tx.run(
     update(tx, 'reports')

@@ -1,4 +1,4 @@
-// What is sealed of a report: its document and its title, under a record secret of its own.
+// Seals and opens a report's document and title, under a record secret of its own.
 
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { sealedColumn, textPayload } from '../../platform/kernel/sealed-column.ts'

@@ -28,7 +28,7 @@ export interface EventCounts {
   readonly samples: Sample[]
 }
 
-export interface Day {
+interface Day {
   readonly day: string
   entries: number
   decisions: number

@@ -59,7 +59,7 @@ export class EntryTree {
 type LinkedEntry = Entry & { readonly prev_id: string }
 
 /** An epoch whose root the entries reproduce. */
-export interface VerifiedEpoch {
+interface VerifiedEpoch {
   readonly epoch: EpochRow
   /** The newest entry it covers is of the period. */
   readonly inPeriod: boolean
@@ -79,7 +79,7 @@ export class EntryVerifier {
   problemAt: number | null = null
   epochsVerified = 0
   lastEpoch: EpochRow | null = null
-  /** Of the period, as far as verified. */
+  /** The checkpoints of the period that were verified so far. */
   readonly checkpoints: Checkpoints = { count: 0, last_seq: null }
   readonly #tree = new EntryTree()
   #epochs: readonly EpochRow[] = []

@@ -28,20 +28,20 @@ export interface WalkTask {
 }
 
 /** What is known of the log as a whole. */
-export interface LogState {
+interface LogState {
   readonly status: 'intact' | 'tampered' | 'empty'
   readonly entries_verified: number
   readonly root_hash: string | null
   readonly epochs_verified: number
   readonly last_epoch: { readonly epoch_number: number; readonly tree_size: number } | null
-  /** Of the last epoch's checkpoint. */
+  /** The state of the last epoch's checkpoint. */
   readonly checkpoint: 'valid' | 'invalid' | 'none'
   readonly reason: string | null
   readonly at_seq: number | null
 }
 
-/** Of the newest decisions in the period. */
-export interface DecisionFigures {
+/** Figures of the newest decisions in the period. */
+interface DecisionFigures {
   readonly count: number
   readonly models: readonly { readonly model_id: string; readonly decisions: number }[]
   readonly models_total: number
@@ -100,7 +100,7 @@ async function checkSignatures(
   }
 }
 
-/** Of the whole log, wherever the report ends. */
+/** Whether the whole log was truncated, wherever the report ends. */
 const isCut = ({ generation, size }: LogHead, { signed }: WalkTask): boolean =>
   signed !== null &&
   (signed.generation > generation || (signed.generation === generation && signed.tree_size > size))
@@ -110,7 +110,7 @@ async function* pagesOf(db: TenantDb, entries: number) {
   const ask = (first: number) => {
     const end = Math.min(first + PAGE, entries)
     const rows = listEntries(db, first, end)
-    // Nobody may come to wait for it.
+    // Nobody may await this promise, so ignore its failure here.
     rows.catch(() => {})
     return { rows, end }
   }

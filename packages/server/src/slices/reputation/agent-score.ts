@@ -35,7 +35,7 @@ export interface ScoredAgent {
   readonly score: AgentScore
 }
 
-export interface WithNames extends ScoredAgent {
+interface WithNames extends ScoredAgent {
   readonly name: Awaited<ReturnType<typeof listSealedNames>>[number]
   readonly chain: readonly RotationRow[]
 }
@@ -132,7 +132,7 @@ async function subjectOf(
   return { subject_key: standing.at(-1)?.new_key ?? anchor, subject_did: didKeyOf(anchor) }
 }
 
-export interface ScoreQuery {
+interface ScoreQuery {
   readonly agent_handle: string
   readonly subject_key?: string | null | undefined
   readonly dimension: string

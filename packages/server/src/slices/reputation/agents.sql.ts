@@ -120,7 +120,7 @@ const settingsStatement = statement<object>()((k, p) =>
     .where('tenant_id', '=', p.tenant_id),
 )
 
-export interface Settings {
+interface Settings {
   readonly compare_credentials: boolean
   readonly judgments_final: boolean
 }

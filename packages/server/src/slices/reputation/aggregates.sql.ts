@@ -9,7 +9,7 @@ import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type AgentRow = Row<'cgr_agents'>
 export type ReviewerRow = Row<'cgr_reviewers'>
-export type LiveRow = Row<'cgr_live_reviews'>
+type LiveRow = Row<'cgr_live_reviews'>
 
 const AT_ONCE = 32
 
@@ -137,6 +137,6 @@ const weighedStatement = statement<{ first: number; last: number }>()((k, p) =>
     .where('live.agent_no', '<=', p.last),
 )
 
-/** Of the agents with numbers in [first, last]. */
+/** Lists the rows of the agents with numbers in [first, last]. */
 export const listWeighed = (db: TenantDb, first: number, last: number): Promise<WeighedRow[]> =>
   db.allOf(weighedStatement, { first, last })

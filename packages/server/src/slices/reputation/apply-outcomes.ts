@@ -21,7 +21,7 @@ export interface NewOutcome {
   readonly event_us: number | null
   readonly amount: number | null
   readonly content: Buffer
-  /** Of the key the reporter names. */
+  /** The label of the key that the reporter names. */
   readonly reporter_key: Buffer | null
   /** When it signed; null: it did not. */
   readonly signed_us: number | null

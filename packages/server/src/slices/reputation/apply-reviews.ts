@@ -60,7 +60,7 @@ interface Reviewer {
 interface Item {
   readonly given: NewReview
   readonly reviewer: Reviewer
-  /** Of the decision it is limited to. */
+  /** The agent of the decision that the review is limited to. */
   readonly agent_no: number | null
   readonly stored: StoredReview | undefined
   readonly effect: Effect

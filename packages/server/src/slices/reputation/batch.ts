@@ -9,8 +9,8 @@ export function collapse<T>(items: readonly T[], keyOf: (item: T) => string): T[
   return [...last.values()]
 }
 
-/** What became of one item. */
-export type Fate = 'new' | 'superseded' | 'idempotent'
+/** The result of one item. */
+type Fate = 'new' | 'superseded' | 'idempotent'
 
 /** How a retry finds what became of each item: numbers and letters, no words of the caller. */
 export interface BatchIds extends ReplayIds {

@@ -1,4 +1,4 @@
-// What a unit of work changes in the aggregates: gathered first, then written row by row.
+// Collects the changes of a unit of work to the aggregates, then writes them row by row.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import {

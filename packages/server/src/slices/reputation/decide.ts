@@ -44,8 +44,8 @@ interface DecisionPosition {
   readonly idempotent: boolean
 }
 
-/** What a decision finds under its referent. */
-type Scene = Awaited<ReturnType<typeof lookAround>>
+/** The existing state of a decision's referent. */
+type ReferentState = Awaited<ReturnType<typeof loadReferentState>>
 
 export const decide: Handler<Decide> = async (call, { body }) => {
   const { kernel, tenant_id } = call
@@ -75,7 +75,7 @@ interface Parts {
 
 async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<DecisionPosition> {
   const { given } = parts
-  const scene = await lookAround(tx, parts)
+  const scene = await loadReferentState(tx, parts)
   const { previous, judgments } = scene
   const { decision, verifiability_tag: tag } = given.words
   if (previous?.decision === decision && previous.tag === tag)
@@ -111,7 +111,7 @@ async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<
   return { seq, superseded_prior: previous !== undefined, idempotent: false }
 }
 
-async function lookAround(tx: Tx, { keys, given }: Parts) {
+async function loadReferentState(tx: Tx, { keys, given }: Parts) {
   const { known_by, handle, key, referent } = given
   const { dimension } = given.words
   const anchor = key === null ? null : await standing(tx, key, known_by === 'proven')
@@ -141,8 +141,8 @@ async function standing(tx: Tx, key: Uint8Array, proven: boolean): Promise<Uint8
 
 async function refuseLate(
   tx: Tx,
-  previous: NonNullable<Scene['previous']>,
-  { given, scene }: { given: NewDecision; scene: Scene },
+  previous: NonNullable<ReferentState['previous']>,
+  { given, scene }: { given: NewDecision; scene: ReferentState },
 ): Promise<void> {
   const { words, signed_us } = given
   const matters =
@@ -155,7 +155,7 @@ async function refuseLate(
     throw new Refusal('older_statement')
 }
 
-function count(changes: Changes, judgment: Judgment, scene: Scene, sign: 1 | -1): void {
+function count(changes: Changes, judgment: Judgment, scene: ReferentState, sign: 1 | -1): void {
   const { effect, reviews } = scene
   changes.judgment(judgment, effect, sign)
   for (const review of reviews) changes.pair(review, judgment, { effect, sign })
@@ -164,7 +164,7 @@ function count(changes: Changes, judgment: Judgment, scene: Scene, sign: 1 | -1)
 async function writeAgent(
   tx: Tx,
   { keys, given }: Parts,
-  { scene, agent_no, seq }: { scene: Scene; agent_no: number; seq: number },
+  { scene, agent_no, seq }: { scene: ReferentState; agent_no: number; seq: number },
 ): Promise<void> {
   const { dimension } = given.words
   if (scene.agent) tx.needs(setNewest(tx, agent_no, seq))
@@ -188,7 +188,7 @@ async function writeAgent(
     tx.needs(insertName(tx, nameLabel(keys, dimension, given.agent_key), agent_no))
 }
 
-async function append(tx: Tx, { keys, given }: Parts, scene: Scene): Promise<void> {
+async function append(tx: Tx, { keys, given }: Parts, scene: ReferentState): Promise<void> {
   const { words } = given
   await appendCrumb(tx, {
     event_type: 'cgr.decision_recorded',

@@ -14,9 +14,9 @@ import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { ReviewerRow } from './aggregates.sql.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
-export type DecisionRow = Row<'cgr_decisions'>
-export type OutcomeRow = Row<'cgr_outcomes'>
-export type ReviewRow = Row<'cgr_reviews'>
+type DecisionRow = Row<'cgr_decisions'>
+type OutcomeRow = Row<'cgr_outcomes'>
+type ReviewRow = Row<'cgr_reviews'>
 
 /** A statement is prepared for each number of referents up to this. */
 const AT_ONCE = 32
@@ -172,7 +172,7 @@ const currentStatement = statement<{ agent_no: number; referent: Uint8Array }>()
     .where('current', '=', sql.lit(1)),
 )
 
-/** What the agent decided on the referent last. */
+/** The agent's latest decision on the referent. */
 export const findCurrent = (db: TenantDb, agent_no: number, referent: Uint8Array) =>
   db.firstOf(currentStatement, { agent_no, referent })
 
@@ -280,7 +280,7 @@ const shownStatement = statementPerCount((count) =>
   ),
 )
 
-/** What agents are called, by the places of their newest decisions. */
+/** The sealed names of agents, by the log positions of their newest decisions. */
 export const listSealedNames = async (db: TenantDb, seqs: readonly number[]) =>
   (
     await runInBatches(seqs, AT_ONCE, (some) =>

@@ -1,4 +1,4 @@
-// What a judgment, an outcome and a review count for: the rules, without a database.
+// Pure rules: how judgments, outcomes and reviews count towards a score.
 
 import type { Outcome, reputation } from '@custos/contract'
 import type { Handler } from '../../platform/kernel/call.ts'
@@ -24,12 +24,12 @@ export interface Review {
   readonly name: Uint8Array
   readonly anchor: Uint8Array | null
   readonly rating_e6: number
-  /** Whose decision alone it is about; both null: anybody's. */
+  /** The agent whose decision it is limited to; both null: every agent's. */
   readonly agent_no: number | null
   readonly handle: Uint8Array | null
 }
 
-/** What an outcome does to a judgment-certify. */
+/** The effect of an outcome on a judgment-certify. */
 export type Effect = 'success' | 'failure' | 'unscored' | 'none'
 
 const PAID: Outcome = 'paid'

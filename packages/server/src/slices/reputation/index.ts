@@ -14,7 +14,7 @@ export { nameAll, scoreOf, showAll } from './agent-score.ts'
 export { listAgents } from './agents.sql.ts'
 export { listWeighed } from './aggregates.sql.ts'
 export { dimensionLabel } from './labels.ts'
-export { type Difference, type RecomputeResult, recompute } from './recompute.ts'
+export { type RecomputeResult, recompute } from './recompute.ts'
 export { openPayload } from './sealed-payload.ts'
 
 export const reputationHandlers = {

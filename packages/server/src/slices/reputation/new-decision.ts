@@ -1,4 +1,4 @@
-// A governed decision as it is asked for: checked, labelled and sealed before its unit of work.
+// Prepares a governed decision: checks, labels and seals it before its unit of work.
 
 import {
   CGR_CONTEXT_BYTES_MAX,
@@ -21,10 +21,10 @@ import {
 } from './labels.ts'
 import { sealPayload } from './sealed-payload.ts'
 
-/** What its unit of work knows only. */
+/** The texts of a decision, without the members that its unit of work adds. */
 export type RecordedTexts = Omit<DecisionRecord, 'created_at' | 'log_seq'>
 
-/** What an agent is called, under the same secret as its decision. */
+/** The names of an agent, sealed under the same secret as its decision. */
 export type NameTexts = { readonly agent_handle: string; readonly agent_key: string | null }
 
 export interface NewDecision {
@@ -33,7 +33,7 @@ export interface NewDecision {
   readonly agent_key: string | null
   readonly signed_us: number | null
   readonly handle: Buffer
-  /** Of the key it came with, whatever chain that is in. */
+  /** The label of the key in the request, whatever rotation chain contains it. */
   readonly key: Buffer | null
   readonly referent: Buffer | null
   readonly secret_no: number

@@ -72,7 +72,7 @@ async function readOutcome(keys: TenantKeys, item: OutcomeRequest, loc: Loc): Pr
   }
 }
 
-/** Either operation. */
+/** The members of `Call` that both operations use. */
 type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
 
 async function record(call: Writer, items: readonly NewOutcome[]): Promise<RecordedOutcome[]> {
@@ -84,7 +84,7 @@ async function record(call: Writer, items: readonly NewOutcome[]): Promise<Recor
       for (const _ of items) meter(tx, call.operation.id)
       return { reply: ids, ids }
     },
-    // The request is the same: only what became of it was kept.
+    // A repeated request has the same items; only their results are stored.
     replay: async (_tx, ids) => readIds(ids),
   }
   const ids = await call.once(once)

@@ -19,7 +19,7 @@ import {
 import { Replay, type Totals } from './replay.ts'
 
 /** Two values that are to be one. */
-export interface Difference {
+interface Difference {
   readonly table: string
   /** A label, or a place on the log. */
   readonly id: string

@@ -6,7 +6,7 @@ import { effectOf, isScored, resolves, squaredError } from './evidence.ts'
 type Payload<E extends EventType> = EventPayload<E>
 
 /** An entry of the log: written by appendCrumb, which checks the payload of each type. */
-export type Entry = {
+type Entry = {
   [E in EventType]: {
     readonly seq: number
     readonly event_type: E
@@ -15,22 +15,22 @@ export type Entry = {
   }
 }[EventType]
 
-export interface LoggedDecision extends Payload<'cgr.decision_recorded'> {
+interface LoggedDecision extends Payload<'cgr.decision_recorded'> {
   readonly seq: number
   readonly decision_id: string
   current: boolean
 }
 
-export interface LoggedOutcome extends Payload<'cgr.outcome_recorded'> {
+interface LoggedOutcome extends Payload<'cgr.outcome_recorded'> {
   readonly seq: number
 }
 
-export interface LoggedReview extends Payload<'cgr.review_recorded'> {
+interface LoggedReview extends Payload<'cgr.review_recorded'> {
   readonly seq: number
   readonly referent: string
 }
 
-export interface AgentTotals {
+interface AgentTotals {
   readonly agent_no: number
   readonly dimension: string
   readonly known_by: string
@@ -42,14 +42,14 @@ export interface AgentTotals {
   n_unscored: number
 }
 
-export interface ReviewerTotals {
+interface ReviewerTotals {
   readonly reviewer_no: number
   readonly anchor: string | null
   observations: number
   error_e12: bigint
 }
 
-export interface LiveTotals {
+interface LiveTotals {
   count: number
   rating_sum_e6: number
 }

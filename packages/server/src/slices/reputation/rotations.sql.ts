@@ -66,18 +66,7 @@ const chainStatement = statement<{ anchor: Uint8Array }>()((k, p) =>
 export const listChain = (db: TenantDb, anchor: Uint8Array): Promise<RotationRow[]> =>
   db.allOf(chainStatement, { anchor })
 
-const countStatement = statement<{ anchor: Uint8Array }>()((k, p) =>
-  k
-    .selectFrom('cgr_rotations')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('tenant_id', '=', p.tenant_id)
-    .where('anchor', '=', p.anchor),
-)
-
-export const countChain = async (db: TenantDb, anchor: Uint8Array): Promise<number> =>
-  Number((await db.firstOf(countStatement, { anchor }))?.count ?? 0)
-
-/** `taken`: the chain goes on otherwise, or the key is part of one. */
+/** `taken`: the chain already continues with another key, or the key is part of a chain. */
 export async function insertRotation(tx: Tx, row: RotationRow): Promise<'inserted' | 'taken'> {
   const inserted = await tx.run(
     insertInto(tx, 'cgr_rotations', row).onConflict((conflict) => conflict.doNothing()),
@@ -136,7 +125,7 @@ export const listAttestations = (
       .offset(page.offset),
   )
 
-/** What the log calls the entry at this place: its leaf hash. */
+/** The id of the log entry at this position: its leaf hash. */
 export async function findEntryId(db: TenantDb, seq: number): Promise<string | null> {
   const row = await db.first(from(db, 'breadcrumbs').select('breadcrumb_id').where('seq', '=', seq))
   return row ? Buffer.from(row.breadcrumb_id).toString('hex') : null

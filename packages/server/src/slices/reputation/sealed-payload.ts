@@ -1,11 +1,11 @@
-// What is sealed of reputation, each row under a record secret of its own.
+// Seals and opens payloads of reputation, each row under a record secret of its own.
 
 import type { JsonObject } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, newKey, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 
 /** Which column of which row. */
-export interface Place {
+interface Place {
   readonly column: 'decision' | 'name' | 'rotation' | 'attestation'
   /** The id of the row. */
   readonly id: string
@@ -31,7 +31,7 @@ export async function sealPayload(
   return { secret_no, sealed }
 }
 
-export interface SealedPayload {
+interface SealedPayload {
   readonly place: Place
   readonly secret_no: number
   readonly sealed: Uint8Array

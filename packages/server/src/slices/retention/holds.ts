@@ -26,8 +26,8 @@ type RetentionOperation<K extends keyof typeof retention> = (typeof retention)[K
 
 const HOLD_ID_BYTES = 16
 
-// As an erasure of its own: those that were being planned are done or refused, so that a hold is
-// placed before one or after it, never in the middle.
+// Runs under the tenant's erasure lease: a hold is placed before or after each erasure, never in
+// the middle of one.
 export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
   call,
   { params, body },

@@ -96,7 +96,7 @@ async function showQueued(tx: Tx, request_id: string): Promise<SubjectRequest> {
 const replay: IdempotentUnit<SubjectRequest>['replay'] = (tx, ids) =>
   showQueued(tx, String(ids['request_id']))
 
-/** Nothing was answered under the key yet. */
+/** No answer is stored under the idempotency key yet. */
 class Unanswered extends Error {}
 
 /** The answer given under the same Idempotency-Key; null: none yet. */

@@ -27,7 +27,7 @@ export function explainEmptyFind({ text, metadata = {} }: SubjectFind): string |
   return null
 }
 
-/** The same text for the same search, to be labelled: key order and normal form left aside. */
+/** A canonical text of a search for its label: ignores key order and Unicode normal form. */
 export function canonicalFind(find: SubjectFind): string {
   const { text, metadata = {}, match = 'ignore_case' } = find
   const wanted: ProofJson = {

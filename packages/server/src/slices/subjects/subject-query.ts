@@ -118,7 +118,7 @@ type SearchScope = Pick<SearchOptions, 'matcher' | 'include_decisions' | 'store_
   readonly namespace?: string | null | undefined
 }
 
-/** What was searched and what was not, as texts. */
+/** Describes in text what was searched and what was not. */
 export const describeScope = (
   scope: SearchScope,
 ): { searched: string[]; not_searched: string[] } => ({

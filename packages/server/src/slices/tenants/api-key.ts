@@ -30,7 +30,7 @@ export function isApiKey(text: string): boolean {
   return text.slice(-CHECKSUM_CHARS) === checksum(body)
 }
 
-/** What is stored of a key: 32 bytes. Header values are bytes, carried as latin1 text. */
+/** The stored hash of a key: 32 bytes. Header values are bytes, carried as latin1 text. */
 export const hashApiKey = (key: string): Buffer =>
   hash('sha256', Buffer.from(key, 'latin1'), 'buffer')
 

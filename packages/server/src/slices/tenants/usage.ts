@@ -48,7 +48,7 @@ function add(tx: Tx, operation: string, more: Count): void {
 }
 
 /** Reads since the last flush. A killed process loses at most the last few seconds of them. */
-export class ReadMeter {
+class ReadMeter {
   readonly #kernel: Kernel
   #counts = new Map<string, Map<string, number>>()
   #timer: ReturnType<typeof setInterval> | undefined
@@ -117,7 +117,7 @@ const DELETING: ReadonlySet<string> = new Set([
   'keys.revoke',
 ])
 
-/** What a tenant did in a month. */
+/** The usage of a tenant in a month. */
 export async function loadUsage(db: TenantDb, period: string): Promise<Usage> {
   return summarize(await listUsage(db, period))
 }
@@ -173,9 +173,9 @@ export function addUsages(all: readonly Usage[]): Usage {
 }
 
 /** `2026-01` of microseconds since the epoch, UTC. */
-export const monthOf = (us: number): string => formatTime(us).slice(0, 7)
+const monthOf = (us: number): string => formatTime(us).slice(0, 7)
 
-export interface Month {
+interface Month {
   readonly period: string
   readonly start_at: string
   /** Exclusive: the first moment of the next month. */

@@ -66,7 +66,7 @@ const specCaches = perKernel<SpecCaches>(() => ({
   action: new LruCache({ max: SPECS_MAX }),
 }))
 
-/** What a registered type requires. */
+/** The requirements of a registered type. */
 export function specOf<K extends WorldTypeKind>(
   kernel: Kernel,
   kind: K,

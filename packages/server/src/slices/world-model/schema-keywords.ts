@@ -36,7 +36,7 @@ function multiplesOf(divisor: number): MultipleTest {
   }
 }
 
-/** What a keyword is read with: its siblings, nested schemas, and a refusal at its location. */
+/** Helpers to read a keyword: its siblings, nested schemas, and a refusal at its location. */
 export interface KeywordReader {
   /** The other keywords of the same schema. */
   readonly siblings: JsonObject

@@ -49,7 +49,7 @@ type LinkBody = {
   readonly existing?: readonly NamedLink[] | null
 }
 
-/** Both ends, or none: half a link is a mistake. */
+/** Requires both ends of a link or neither. */
 function namedLink({ from_id, to_id, existing }: LinkBody): NamedLink | null {
   if (typeof from_id === 'string' && typeof to_id === 'string') return { from_id, to_id }
   const none = typeof from_id !== 'string' && typeof to_id !== 'string'
@@ -76,8 +76,8 @@ interface NamedLink {
 }
 
 /**
- * What the new link would break: which side may have one partner only, and has another. Links
- * named twice are one.
+ * The cardinality that the new link would break: the side that may have only one partner and has
+ * another already. Duplicate links count once.
  */
 function cardinalityErrors(
   cardinality: Cardinality,

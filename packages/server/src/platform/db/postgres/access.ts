@@ -1,4 +1,4 @@
-// Who may do what on PostgreSQL: the role that requests run under, and what binds it to a tenant.
+// Access control on PostgreSQL: the role of requests, and row-level security for each tenant.
 
 import { OperatorError } from '../../operator-error.ts'
 import type { TableSpec } from '../migrations/ddl.ts'

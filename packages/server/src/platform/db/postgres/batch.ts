@@ -103,7 +103,7 @@ async function runUnit(
   }
 }
 
-// All of them at once: none reads what another one writes.
+// Sends all statements at once: none reads rows that another one writes.
 async function flush(batch: PostgresBatch): Promise<void> {
   const flushes = batch.state.entries().map(async ({ slot, tenant_id, value }) => {
     const { tx, needed, end } = PostgresTx.open(tenant_id, batch)

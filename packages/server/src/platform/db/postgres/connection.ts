@@ -26,7 +26,7 @@ export interface Text {
   readonly name?: string
 }
 
-/** Where a weaker setting would acknowledge what a crash can still take back. */
+/** Prevents a weaker setting, which would acknowledge commits that a crash can still lose. */
 const DURABLE =
   `set_config('synchronous_commit', case when current_setting('synchronous_commit') in ` +
   `('off', 'local', 'remote_write') then 'on' else current_setting('synchronous_commit') end, true)`
@@ -118,7 +118,7 @@ export class PostgresConnection {
     throw this.#failure ?? new PostgresError('PostgreSQL rolled back instead of committing', null)
   }
 
-  // Everything is local to the transaction, so that a pooler may give the next one to anybody.
+  // All settings are local to the transaction, so that a pooler may reuse the connection.
   #begin(
     begin: string,
     tenant_id: string,
@@ -136,7 +136,7 @@ export class PostgresConnection {
     return this.step(`${begin}; select ${[...set, ...more].join(', ')}`)
   }
 
-  // What is sent in one turn of the event loop travels together.
+  // Statements of one turn of the event loop are sent together.
   #gather(): void {
     if (this.#gathering || this.#stream === null) return
     this.#gathering = true
@@ -185,7 +185,7 @@ export async function withPostgres<T>(
     connectionTimeoutMillis: CONNECT_MS,
     ...(silence_ms !== undefined && { query_timeout: silence_ms }),
   })
-  // Told through the queries that fail; without a listener it would end the process.
+  // The failing queries report the error; an 'error' event without a listener ends the process.
   client.on('error', () => {})
   try {
     await client.connect()

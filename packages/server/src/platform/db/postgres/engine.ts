@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 30_000
 const IDLE_TIMEOUT_MS = 60_000
 
-/** How long after its own limit a statement of a silent server is given up. */
+/** Time after a statement's own limit until it fails because the server does not answer. */
 const SILENCE_MS = 5_000
 
 export interface PostgresOptions {
@@ -35,7 +35,7 @@ export interface PostgresOptions {
   readonly statement_timeout_ms?: number
   /** For a transaction that sends nothing. */
   readonly idle_timeout_ms?: number
-  /** Told what callers learn as a 503 only; it names no values. */
+  /** Receives the errors that callers see only as a 503; they contain no values. */
   readonly onFault?: (error: PostgresError) => void
 }
 
@@ -146,7 +146,7 @@ export class PostgresEngine implements Database {
     }
   }
 
-  // What arrives in one turn of the event loop, or while a batch is under way, is one batch.
+  // Units that arrive in one turn of the event loop, or while a batch runs, form one batch.
   #start(tenant_id: string, first: QueuedUnit): void {
     this.#waiting.set(tenant_id, [first])
     const work = new Promise<void>((resolve) => setImmediate(resolve))
@@ -220,7 +220,7 @@ export class PostgresEngine implements Database {
     const giveBack = (open: 'committed' | 'open') => {
       const ended = open === 'committed' ? null : connection.step('rollback')
       ended?.catch(() => {})
-      // Who has it next sends behind the rollback, unless the connection may be stuck.
+      // The next user's statements follow the rollback, unless the connection may be stuck.
       if (ended === null || connection.failure === null) client.release()
       else
         ended.then(

@@ -65,7 +65,7 @@ function ofServer({ code = 'XX000', constraint, table, message }: DatabaseError)
   return new PostgresError(text, faultOf(code), code)
 }
 
-/** What a caller is told when the server failed: nothing of the unit is known to be kept. */
+/** The refusal for a server failure: it is unknown whether the unit was committed. */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof PostgresError) || error.fault === null) return error
   if (error.fault === 'full') return new Refusal('storage_full', undefined, { retry_after_s: 30 })

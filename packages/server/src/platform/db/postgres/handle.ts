@@ -65,7 +65,7 @@ export class PostgresTenantDb implements TenantDb {
   }
 }
 
-/** What the units of one commit share. */
+/** The state that the units of one commit share. */
 export interface PostgresBatch extends Channel {
   readonly clock: Clock
   readonly state: BatchState

@@ -30,8 +30,8 @@ const ARRAYS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The instance is told by the move itself. Leases are those of processes that are gone, and so
- * are the leases of jobs.
+ * The move writes the instance row itself. Leases, including those of jobs, belong to processes
+ * that have ended.
  */
 const LEFT_OUT: readonly string[] = ['instance', 'leases']
 const CHANGED: Readonly<Record<string, string>> = { 'jobs.lease_until_us': '0' }

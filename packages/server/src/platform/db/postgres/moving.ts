@@ -14,7 +14,7 @@ const MOVING = 'moving/'
 
 const NOT_OWNER = '42501'
 
-/** Whose the database is, and whether it is being moved into; null: nobody's, or no database. */
+/** The owner of the database, and whether a move into it is running; null: no owner or database. */
 export async function findHolder(
   connection: PostgresConnection,
 ): Promise<{ instance_id: string; moving: boolean } | null> {

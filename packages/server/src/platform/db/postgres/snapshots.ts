@@ -32,7 +32,7 @@ export class PostgresSnapshots implements Snapshots {
   static async open(url: string, role: string | null): Promise<PostgresSnapshots> {
     const { connectionString } = connectionOf(url)
     const client = new Client({ connectionString, types: postgresTypes })
-    // Told through the queries that fail; without a listener it would end the process.
+    // The failing queries report the error; an 'error' event without a listener ends the process.
     client.on('error', () => {})
     try {
       await client.connect()

@@ -1,6 +1,6 @@
 // Columns of tables: their type, and why no erased content stays in them.
 
-/** What a text or blob column holds. Numbers hold no content. */
+/** The kind of content in a text or blob column. Numbers hold no content. */
 type Privacy =
   /** Ciphertext under a key that erasing destroys. */
   | 'sealed'
@@ -15,7 +15,7 @@ type Privacy =
   /** Structured text with members of the kinds above only, by a closed schema. */
   | 'composed'
 
-/** What is in it, and where it is not plain, what an erasure does to it. */
+/** The content of a column and, unless it is plain, how an erasure treats it. */
 interface Content {
   readonly privacy: Privacy
   readonly about: string

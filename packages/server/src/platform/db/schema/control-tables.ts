@@ -57,7 +57,7 @@ export const controlTables = {
     requested_us: integer,
     /** JSON: the basis and who asked, as they will be certified. */
     reasons: text('composed', 'basis and requester as the operator gave them'),
-    /** Of the last entry of its log; null: not there yet. */
+    /** The log position of the last entry; null: not there yet. */
     log_seq: nullable(integer),
     destroyed_us: nullable(integer),
     /** The signed certificate; null: not signed yet. */

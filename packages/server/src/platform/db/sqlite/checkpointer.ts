@@ -9,7 +9,7 @@ const TRUNCATE_BYTES = 32 * 1024 * 1024
 const EVERY_MS = 100
 
 export interface Checkpointer {
-  /** Told of a commit; cheap. */
+  /** Reports a commit; cheap. */
   noteCommit(): void
   stop(): Promise<void>
 }

@@ -38,7 +38,7 @@ export class SqliteTenantDb implements TenantDb {
   }
 }
 
-/** What the units of one commit share. */
+/** The state that the units of one commit share. */
 export interface Batch {
   readonly connection: SqliteConnection
   readonly clock: Clock
@@ -86,7 +86,7 @@ export class SqliteTx extends SqliteTenantDb {
   }
 }
 
-/** What a caller is told when the disk failed: nothing of the batch was kept. */
+/** The refusal for a disk failure: nothing of the batch was committed. */
 export function asRefusal(error: unknown): unknown {
   const fault = sqliteFault(error)
   if (fault === 'full') return new Refusal('storage_full', undefined, { retry_after_s: 30 })

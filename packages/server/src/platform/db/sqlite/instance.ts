@@ -1,4 +1,4 @@
-// Whose database a file is: it belongs to one keyring and is never served with another.
+// Binds a database file to one keyring; it is never served with another.
 
 import { existsSync } from 'node:fs'
 import { OperatorError } from '../../operator-error.ts'

@@ -6,7 +6,7 @@ import { SqliteConnection } from './connection.ts'
 import { SqliteTenantDb } from './handle.ts'
 
 export interface Snapshots extends Database {
-  /** What is read from now on is the data as it is committed at this moment. */
+  /** Later reads see the data as committed at this moment. */
   takeSnapshot(): Promise<void>
   /** Lets the service clean up behind the snapshot again. */
   release(): Promise<void>

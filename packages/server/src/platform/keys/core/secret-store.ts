@@ -1,4 +1,4 @@
-// What the code for both engines needs of a store of secrets: slots of a file, or sealed rows.
+// The interface of a store of secrets, for both engines: slots of a file, or sealed rows.
 
 import type { SecretBlock, SecretKind } from '../keyring.ts'
 import type { NumberedSecret } from '../secret-bytes.ts'
@@ -7,7 +7,7 @@ import type { ReserveOptions } from './blocks.sql.ts'
 import type { KeyringTx } from './database.ts'
 import type { LedgerSecretRow, RenewalRow } from './tables.ts'
 
-/** Whose secrets: of a tenant and kind, or the keyring's own, one for each day. */
+/** The owner of secrets: a tenant with a kind, or the keyring itself with one secret a day. */
 export interface SecretOwner {
   readonly tenant_id: string
   readonly kind: SecretKind | 'day'

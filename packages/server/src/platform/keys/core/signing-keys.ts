@@ -53,7 +53,7 @@ export class SigningKeys {
   readonly #signers = new Map<string, Signer>()
   #published: readonly PublishedKey[] = []
   #retired: ReadonlySet<string> = new Set()
-  /** Since when every check for changes has failed. */
+  /** The time since which every check for changes has failed. */
   #unchecked_since_ms: number | undefined
 
   constructor({ db, master, now_ms }: SigningKeysOptions) {

@@ -24,7 +24,7 @@ export interface KeyringProof {
   readonly destroyed: number
   /** Retired ones included. */
   readonly signing_keys: number
-  /** Of the erasure ledger. */
+  /** The number of entries in the erasure ledger. */
   readonly entries: number
 }
 

@@ -38,7 +38,7 @@ const TENANTS_PAGE = 1_000
 export interface ImportTarget {
   readonly db: KeyringPg
   readonly master: MasterHolder
-  /** Whose keyring is there: null when there is none, '' for rows without an instance. */
+  /** The instance of the existing keyring; null: there is none, '': rows without an instance. */
   owner(): Promise<string | null>
   close(): Promise<void>
 }

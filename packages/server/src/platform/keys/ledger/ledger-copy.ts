@@ -28,7 +28,7 @@ import { KeyringError } from '../keyring-error.ts'
 /** An entry without its number, which is each keyring's own. */
 export type CopiedEntry = Omit<LedgerEntry, 'ledger_id'>
 
-/** What is appended as one line. */
+/** A change that is appended as one line. */
 export type CopiedChange = LedgerEntry | LedgerPart | TenantCheckpoint
 
 const VERSION = 2

@@ -5,7 +5,7 @@ import { lastNumber, lockCounter, takeNumbers } from '../core/counters.sql.ts'
 import type { KeyringDb, KeyringQueries, KeyringTx } from '../core/database.ts'
 import { selectUnclaimed } from './parts.sql.ts'
 
-/** What the two kinds of keyring keep differently: the order of changes, and who makes them. */
+/** The difference between the two kinds of keyring: the order of changes, and their author. */
 export interface LedgerOrder {
   /** From here to the end of the transaction no other process changes the ledger. */
   lock(tx: KeyringTx): Promise<void>

@@ -16,7 +16,7 @@ const PAGE = 500
 /** Parts can be large. */
 const PARTS = 16
 
-/** What the copy holds, and which of that the ledger lacks. */
+/** The content of the copy, and the part of it that the ledger lacks. */
 export interface CopyComparison {
   readonly entries: ReadonlyMap<string, LedgerEntry['state']>
   readonly parts: ReadonlySet<string>

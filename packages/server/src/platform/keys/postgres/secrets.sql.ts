@@ -16,13 +16,13 @@ import type { MasterHolder } from '../wrap.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 import { openWrapKey } from './wrap-keys.sql.ts'
 
-/** What is sealed under which key. */
+/** The key that seals secrets, with its version. */
 export interface SealingKey {
   readonly version: number
   readonly key: KeyObject
 }
 
-/** Rows the log of destroyed secrets keeps: what processes that fall behind can catch up on. */
+/** The length of the log of destroyed secrets, from which slow processes catch up. */
 const DESTROYED_KEPT = 100_000
 
 /** Numbers this near are destroyed by one statement. */

@@ -126,7 +126,7 @@ export async function deleteOldWrapKeys(
   await tx.execute(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id, before)
 }
 
-/** Of all owners, in pages by owner and version. */
+/** Lists the wrap keys of all owners, in pages by owner and version. */
 async function listWrapKeys(
   db: PgQueries,
   page: { after: Pick<WrapKeyRow, 'tenant_id' | 'version'>; limit: number },

@@ -157,8 +157,8 @@ async function reseal(
 }
 
 /**
- * A new secret of its own, so that destroying the old one closes every copy of the old text. Where
- * the old text was sealed with a fact whose secret is about to go, that closes them already.
+ * Gives the decision a new secret, so that destroying the old one makes every copy of the old text
+ * unreadable. Not needed if the old text was sealed with a fact whose secret is destroyed anyway.
  */
 async function renewOwnSecret(
   { kernel, tenant_id, opened: { head, own }, request }: ResealInput,

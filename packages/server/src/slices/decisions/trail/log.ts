@@ -130,7 +130,7 @@ async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> 
   const bound = new Set(facts.bound)
   const uses = facts.refs.map((ref) => ({ ref, bound: bound.has(ref) }))
   const { decision_id } = identity
-  // Nothing in this unit reads them: the next statement need not wait.
+  // Nothing in this unit reads these rows, so the next statement need not wait.
   tx.needs(insertUnique(tx, row))
   tx.needs(insertUses(tx, seq, uses))
   await appendCrumb(tx, {

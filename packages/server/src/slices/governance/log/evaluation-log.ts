@@ -20,7 +20,7 @@ const WAITING_MAX = 20_000
 const WAITING_OF_TENANT_MAX = 10_000
 
 /** Results by policy. */
-export type Counts = ReadonlyMap<string, number>
+type Counts = ReadonlyMap<string, number>
 
 const countsSlot: SharedSlot<Counts> = {
   name: 'policy-counts',
@@ -52,8 +52,8 @@ export async function writeEvaluation(tx: Tx, { row, counted }: NewEvaluation): 
   if ((await insertEvaluation(tx, row)) > 0) countResults(tx, counted)
 }
 
-/** What a slot of a rate limit holds now. */
-export interface SlotNote {
+/** The current count of a slot of a rate limit. */
+interface SlotNote {
   readonly policy_id: string
   readonly slot_us: number
   readonly count: number
@@ -156,7 +156,7 @@ class EvaluationLog {
     }
   }
 
-  // What comes meanwhile is left to the next time.
+  // Rows that arrive meanwhile are written the next time.
   async #write(tenant_id: string, waiting: PendingRows): Promise<void> {
     const { evaluations, slots } = waiting
     let left = evaluations.length
@@ -164,7 +164,7 @@ class EvaluationLog {
       const some = evaluations.slice(0, Math.min(left, ROWS_PER_UNIT))
       const notes = [...slots.values()]
       await this.#kernel.db.transact(tenant_id, async (tx) => {
-        // Of a tenant that was off-boarded meanwhile nothing is to come back.
+        // Write no rows of a tenant that was off-boarded meanwhile.
         if (!(await findDestruction(tx, tenant_id))) await writeAll(tx, some, notes)
       })
       evaluations.splice(0, some.length)

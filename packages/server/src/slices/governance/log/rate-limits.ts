@@ -133,7 +133,7 @@ class OwnRates implements Rates {
 
   async #makeRoom(): Promise<void> {
     if (this.#tenants.size < TENANTS_MAX) return
-    // Everything that was counted has to be in the rows first.
+    // All counted requests must be in the rows first.
     await evaluationLog(this.#kernel).flushAll()
     this.#tenants.clear()
   }
@@ -209,21 +209,21 @@ class SharedRates implements Rates {
     }
   }
 
-  /** Whether there was anything left to take. */
+  /** Takes a new quota from the database; returns whether any was left. */
   async #fetch(limit: LimitOf, quota: Quota): Promise<boolean> {
     const { tenant_id, policy_id, max_requests } = limit
     // The quota serves the callers that wait now; it reserves nothing for others.
     await Promise.resolve()
     const wanted = Math.max(quota.waiting, Math.floor(max_requests / QUOTAS_PER_MAX))
     const before = { slot_us: quota.slot_us, left: quota.left }
-    // Not to be taken while it may be given back, and not to be given back twice.
+    // Zero, so that the rest is neither used while it is returned nor returned twice.
     quota.left = 0
     const taken = await this.#kernel.db.transact(tenant_id, async (tx) => {
       const now_us = tx.now()
       const after_us = countedAfter(now_us, limit)
       const slot_us = slotOf(now_us, limit)
       const rows = await listSlotsOf(tx, policy_id, after_us)
-      if (before.slot_us !== slot_us) await giveBack(tx, rows, before)
+      if (before.slot_us !== slot_us) await returnUnused(tx, rows, before)
       const granted = Math.min(wanted, max_requests - sumOf(rows))
       if (granted <= 0) return { granted: 0, slot_us }
       const here = rows.find((row) => row.slot_us === slot_us)?.count ?? 0
@@ -252,8 +252,8 @@ class SharedRates implements Rates {
 
 const sumOf = (rows: readonly SlotRow[]): number => rows.reduce((sum, { count }) => sum + count, 0)
 
-/** What was not used of a slot, in its row and in `rows`. */
-async function giveBack(
+/** Subtracts the unused part of a slot, in its row and in `rows`. */
+async function returnUnused(
   tx: Tx,
   rows: SlotRow[],
   { slot_us, left }: Pick<Quota, 'slot_us' | 'left'>,

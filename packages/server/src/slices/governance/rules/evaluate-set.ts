@@ -12,7 +12,7 @@ export type Verdict = 'allowed' | 'denied' | 'escalated'
 /** Values to use instead of those given, by field. */
 export type Redactions = Readonly<Record<string, unknown>>
 
-export interface SetRequest {
+interface SetRequest {
   readonly operation: string
   /** One for each item: a batch is one request. */
   readonly contexts: readonly Context[]
@@ -28,7 +28,7 @@ export interface SetOutcome {
   readonly redactions: readonly Redactions[]
 }
 
-/** What a policy says to a request without items. */
+/** The result of a policy for a request without items. */
 const UNCONCERNED: Outcome = { result: 'allowed', applicable: false, detail: null }
 
 /**
@@ -57,7 +57,7 @@ export async function evaluateSet(
     outcomes.push(heaviest)
   }
   const verdict = verdictOf(outcomes.map(({ result }) => result))
-  // Of a denied request too: a record of the denial holds no more than one of the request would.
+  // Also for a denied request, so that its stored record holds no more than an allowed one.
   const redactions = items.map(({ item, replacements }) => redactionsOf(item, replacements))
   return { verdict, outcomes, redactions }
 }

@@ -14,7 +14,7 @@ import {
 } from './rule.ts'
 import type { Searchable } from './searchable.ts'
 
-/** What a pattern may find in a field that is redacted. */
+/** The most matches of a pattern in a field that is redacted. */
 export const SPANS_MAX = 10_000
 /** What stands for text that a pattern of the tenant found. */
 const REDACTED = '<REDACTED>'

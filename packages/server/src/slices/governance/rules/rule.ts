@@ -1,10 +1,10 @@
-// What a rule is: a function of a request, made once from a policy's configuration.
+// A rule: a function of a request, built once from a policy's configuration.
 
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { Fault, type Finding } from './outcome.ts'
 import type { GateRequest } from './request.ts'
 
-/** What a rule needs to know that is not in the request. */
+/** The inputs of a rule that are not in the request. */
 export interface Surroundings {
   /** Whether the request is one too many for the rate limit being evaluated. */
   readonly rate_exceeded: boolean
@@ -21,7 +21,7 @@ export interface Replacement {
 }
 
 /** A finding, and what to put in place of what was found. */
-export interface RedactionFinding {
+interface RedactionFinding {
   readonly finding: Finding
   readonly replacements: readonly Replacement[]
 }

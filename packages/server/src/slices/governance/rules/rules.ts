@@ -18,7 +18,7 @@ import type { Rule, Work } from './rule.ts'
 
 type Make<T extends PolicyType> = (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
 
-/** Tokens beyond a budget that are told. */
+/** The most tokens beyond a budget that a refusal states. */
 const TOKENS_BEYOND_MAX = 100_000
 
 /** Throws PatternRefused for a pattern the engine does not take. */

@@ -6,7 +6,7 @@ import type { FactDocument } from './fact-document.ts'
 
 /** Counted as UTF-16; with more the documents unused for longest are dropped. */
 const BYTES_MAX = 32 * 1024 * 1024
-/** What an entry costs besides its text: signature, ids, the map. */
+/** The size of an entry in addition to its text: signature, ids, the map. */
 const ENTRY_BYTES = 1_024
 
 interface CachedFact {

@@ -35,7 +35,7 @@ export interface Framework {
 }
 
 /** The members of an article that the rows of one framework do not share. */
-export type Row = Pick<Article, 'key' | 'article' | 'title' | 'requirement' | 'not_covered'> &
+type Row = Pick<Article, 'key' | 'article' | 'title' | 'requirement' | 'not_covered'> &
   Partial<Article>
 
 /** Fills in what the articles of a framework share. */

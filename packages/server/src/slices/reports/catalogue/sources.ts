@@ -1,6 +1,6 @@
 // The sources of the catalogue: official texts, and what was read to confirm titles and dates.
 
-export interface Source {
+interface Source {
   readonly name: string
   readonly url: string
 }

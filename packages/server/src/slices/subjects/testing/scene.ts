@@ -21,8 +21,7 @@ export async function subjectScene(service: TestService) {
   return sceneOf(service, { tenant_id, api_key, store_id })
 }
 
-/** The same tenant, also after a restart. */
-export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: SceneKeys) {
+function requestsOf(service: TestService, api_key: string) {
   const ask = (method: string, path: string, body?: unknown, key = api_key): Promise<Answer> =>
     service.request(method, path, body === undefined ? { key } : { key, body })
   const ok = async (method: string, path: string, body?: unknown) => {
@@ -30,6 +29,12 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     assert.ok(answer.status < 300, `${path}: ${answer.text}`)
     return answer.body
   }
+  return { ask, ok }
+}
+
+/** The same tenant, also after a restart. */
+export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: SceneKeys) {
+  const { ask, ok } = requestsOf(service, api_key)
   const write = async (content: string, metadata: object = {}, store = store_id) =>
     (await ok('POST', `/v1/stores/${store}/write`, { content, options: { metadata } })).ref
   const supersede = async (old_ref: number, content: string) =>
@@ -38,9 +43,8 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     const body = { store_id, model_id: 'model-a', query, output, ...more }
     return (await ok('POST', '/v1/decisions/log', body)).decision_id
   }
-  const preview = (find: object, more: object = {}) =>
-    ok('POST', SUBJECT, { find, preview: true, ...more })
   const request = (find: object, more: object = {}) => ok('POST', SUBJECT, { find, ...more })
+  const preview = (find: object, more: object = {}) => request(find, { preview: true, ...more })
   const settled = async (request_id: string) => {
     for (let waits = 0; waits < WAITS_MAX; waits += 1) {
       const shown = await ok('GET', `${SUBJECT}/${request_id}`)
