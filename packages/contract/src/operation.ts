@@ -64,8 +64,13 @@ export interface OperationSpec {
 
 export type Operation<S extends OperationSpec = OperationSpec> = S
 
-/** Declares an operation and keeps the literal types of its schemas and refusals. */
-export function operation<const S extends OperationSpec>(spec: S): S {
+/**
+ * Declares an operation and keeps the literal types of its schemas and refusals. A member that is
+ * not one of the specification does not compile.
+ */
+export function operation<const S extends OperationSpec>(
+  spec: S & Readonly<Record<Exclude<keyof S, keyof OperationSpec>, never>>,
+): S {
   return spec
 }
 
