@@ -2,7 +2,8 @@
 //
 //   --all                  what continuous integration runs: every slice on PostgreSQL as well
 //   --postgres             only the tests of slices and of the contract, on PostgreSQL
-//   --choose-postgres      with --all: note the files that `npm test` runs on PostgreSQL
+//   --choose-postgres      with --all, and slowly: check that every query runs on PostgreSQL, and
+//                          choose the files that `npm test` runs there
 //   --slow                 also the long forms of sweeps (*.slow.test.ts)
 //   --slowest=N            how many of the slowest files to list
 //   --test-name-pattern=P  only the tests whose name matches
@@ -57,7 +58,7 @@ const server = needsPostgres ? await startPostgres() : undefined
 if (values.slow) process.env['CUSTOS_TEST_SLOW'] = '1'
 const timeout_ms = values.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS
 const each = { files_max: FILES_OF_A_PROCESS, timeout_ms }
-const covers = positionals.length === 0 && postgres.length > 0
+const covers = values['choose-postgres']
 const options: RunOptions = {
   queues: [
     { engine: 'sqlite', files: with_postgres, covers, ...each },
@@ -81,7 +82,7 @@ if (values['choose-postgres'])
       2,
     )}\n`,
   )
-const uncalled = covers && !values.postgres ? listQueries().filter((q) => !called.has(q)) : []
+const uncalled = covers ? listQueries().filter((query) => !called.has(query)) : []
 for (const query of uncalled) console.log(`not run on PostgreSQL by any test: ${query}`)
 console.log(`${Math.round((performance.now() - started) / 1000)} s in all`)
 process.exit(failed || uncalled.length > 0 ? 1 : 0)
