@@ -140,6 +140,7 @@ async function collectGarbage(): Promise<void> {
 
 /** The stop was abandoned because the database is gone; acknowledged writes are durable. */
 class DatabaseGone extends OperatorError {}
+const databaseGone = () => new DatabaseGone('the database does not answer: stopped without it')
 
 const LOOK_MS = 250
 const ANSWER_MS = 1_000
@@ -154,13 +155,21 @@ async function whileAnswered(
   // Ignore a later failure: nobody waits for the result any more.
   work.catch(() => {})
   const over = { yet: false }
-  const urls = new Set([database_url, keyring_url ?? database_url])
-  const watches = [...urls].map((url) => untilSilent(url, over))
+  const urls = [...new Set([database_url, keyring_url ?? database_url])]
+  const watches = urls.map((url) => untilSilent(url, over))
   try {
     await Promise.race([work, ...watches])
   } finally {
     over.yet = true
   }
+  // A last flush that was refused at once was not written: the counts are lost with the process.
+  if (!(await answersAll(urls))) throw databaseGone()
+}
+
+async function answersAll(urls: readonly string[]): Promise<boolean> {
+  const { answers } = await import('../platform/db/postgres/connection.ts')
+  const all = await Promise.all(urls.map((url) => answers(url, ANSWER_MS)))
+  return all.every(Boolean)
 }
 
 /** Resolves only when it is over, and then nobody waits for it. */
@@ -171,7 +180,6 @@ async function untilSilent(url: string, over: { readonly yet: boolean }): Promis
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     if (over.yet) return
     if (await answers(url, ANSWER_MS)) last = performance.now()
-    else if (performance.now() - last > SILENCE_MS)
-      throw new DatabaseGone('the database does not answer: stopped without it')
+    else if (performance.now() - last > SILENCE_MS) throw databaseGone()
   }
 }

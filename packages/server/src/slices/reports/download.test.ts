@@ -60,13 +60,15 @@ test('a PDF is of the report that was asked for, however many are asked for', as
   const files = await Promise.all(['pdf', 'pdf', 'html', 'pdf'].map((format) => load(format)))
   const [first] = files
   const { pages } = readPdf(first?.bytes ?? Buffer.alloc(0))
+  // A long text may be wrapped anywhere.
+  const firstPage = pages[0]?.text.replaceAll(/\s/g, '') ?? ''
   for (const text of [
     'Ελλάδα',
     report.report_id,
     report.content_hash,
     report.signature.slice(0, 40),
   ])
-    assert.ok(pages[0]?.text.includes(text), text)
+    assert.ok(firstPage.includes(text), text)
   assert.ok(pages.length > 10)
 })
 
