@@ -1,8 +1,9 @@
 // Typed envelopes around what can be verified, and their recognition in bare JSON.
-import { CONFORMANCE_KIND } from './conformance-result.ts'
+
+import { isObject } from './core/shape.ts'
+import { CONFORMANCE_KIND } from './documents/conformance-result.ts'
+import { TENANT_ERASURE_KIND } from './documents/tenant-erasure.ts'
 import { recordKindOf } from './records/rules.ts'
-import { isObject } from './shape.ts'
-import { TENANT_ERASURE_KIND } from './tenant-erasure.ts'
 
 /** The input of `verifyEnvelope`. Its content is unvalidated. */
 export type Envelope =

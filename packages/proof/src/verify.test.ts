@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { JsonObject } from './canonical.ts'
-import { toBase64 } from './encoding.ts'
+import type { JsonObject } from './core/canonical.ts'
+import { toBase64 } from './core/encoding.ts'
+import type { PublishedKey } from './core/keys.ts'
+import { signedBytes } from './core/signature.ts'
+import type { Verdict } from './core/verdict.ts'
 import { detectEnvelope } from './envelope.ts'
-import type { PublishedKey } from './keys.ts'
-import { signedBytes } from './signature.ts'
 import { buildLog, publish, readVector, seededKey, withFields } from './testing/fixtures.ts'
-import type { Verdict } from './verdict.ts'
 import { verifyEnvelope } from './verify.ts'
 
 type Vectors = {

@@ -1,30 +1,10 @@
 // The offline verifier: one entrance for everything that can be checked.
-import { canonicalBytes, type JsonObject } from './canonical.ts'
-import { verifyCertificate } from './certificate.ts'
-import { CONFORMANCE_KIND, verifyConformanceResult } from './conformance-result.ts'
-import { verifyDecision } from './decision.ts'
-import { sha256 } from './digest.ts'
-import { toBase64, toHex } from './encoding.ts'
-import { type Envelope, isEnvelope } from './envelope.ts'
-import { readKeys } from './keys.ts'
-import {
-  type LogContext,
-  verifyBreadcrumbList,
-  verifyEpoch,
-  verifyEpochConsistency,
-  verifyInclusionProof,
-} from './log-proof.ts'
-import { verifyManifest } from './manifest.ts'
-import { verifyMemory } from './provenance.ts'
-import { verifyApproval } from './records/approval.ts'
-import { verifyCorpusProof } from './records/corpus-proof.ts'
-import { verifyRegistryRecord } from './records/registry-record.ts'
-import { rulesOf } from './records/rules.ts'
-import { verifyCgrAttestation } from './reputation/attestation.ts'
-import { isStatementKind, verifyStatement } from './reputation/identity.ts'
-import { isObject, isText } from './shape.ts'
-import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
-import { TENANT_ERASURE_KIND, verifyTenantErasure } from './tenant-erasure.ts'
+import { canonicalBytes, type JsonObject } from './core/canonical.ts'
+import { sha256 } from './core/digest.ts'
+import { toBase64, toHex } from './core/encoding.ts'
+import { readKeys } from './core/keys.ts'
+import { isObject, isText } from './core/shape.ts'
+import { SIGNED_KINDS, type SignedKind, signedBytes } from './core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -33,7 +13,27 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from './verdict.ts'
+} from './core/verdict.ts'
+import { verifyCertificate } from './documents/certificate.ts'
+import { CONFORMANCE_KIND, verifyConformanceResult } from './documents/conformance-result.ts'
+import { verifyDecision } from './documents/decision.ts'
+import { verifyManifest } from './documents/manifest.ts'
+import { verifyMemory } from './documents/provenance.ts'
+import { TENANT_ERASURE_KIND, verifyTenantErasure } from './documents/tenant-erasure.ts'
+import { type Envelope, isEnvelope } from './envelope.ts'
+import {
+  type LogContext,
+  verifyBreadcrumbList,
+  verifyEpoch,
+  verifyEpochConsistency,
+  verifyInclusionProof,
+} from './log/log-proof.ts'
+import { verifyApproval } from './records/approval.ts'
+import { verifyCorpusProof } from './records/corpus-proof.ts'
+import { verifyRegistryRecord } from './records/registry-record.ts'
+import { rulesOf } from './records/rules.ts'
+import { verifyCgrAttestation } from './reputation/attestation.ts'
+import { isStatementKind, verifyStatement } from './reputation/identity.ts'
 
 /**
  * Verifies a typed envelope with the published keys. Input is never trusted and never makes it

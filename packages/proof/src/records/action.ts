@@ -1,9 +1,9 @@
 // Actions: what was done to what, by whose authority, checked against which type.
-import { canonicalBytes, type Json, type JsonObject } from '../canonical.ts'
-import { sha256 } from '../digest.ts'
-import { toHex } from '../encoding.ts'
-import { isCount, isObject, isText, orNull } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { canonicalBytes, type Json, type JsonObject } from '../core/canonical.ts'
+import { sha256 } from '../core/digest.ts'
+import { toHex } from '../core/encoding.ts'
+import { isCount, isObject, isText, orNull } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 import {
   ACTION_TIERS,
   checkShape,

@@ -1,9 +1,9 @@
 // Approvals: what is signed, and every way the record of a decision can fail.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../canonical.ts'
-import { toBase64 } from '../encoding.ts'
-import { keyIdOf, signedBytes } from '../signature.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { toBase64 } from '../core/encoding.ts'
+import { keyIdOf, signedBytes } from '../core/signature.ts'
 import { publish, seededKey, withFields } from '../testing/fixtures.ts'
 import {
   type ApprovalDecision,

@@ -1,9 +1,9 @@
 // Approvals: what an approver signs, the signed record of a decision, and how both are checked.
-import type { Json, JsonObject } from '../canonical.ts'
-import { readBase64, toBase64 } from '../encoding.ts'
-import { type PublishedKey, toMicroseconds } from '../keys.ts'
-import { findMismatch, isCount, isObject, isText, orNull } from '../shape.ts'
-import { signedBytes, verifyEd25519 } from '../signature.ts'
+import type { Json, JsonObject } from '../core/canonical.ts'
+import { readBase64, toBase64 } from '../core/encoding.ts'
+import { type PublishedKey, toMicroseconds } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
+import { signedBytes, verifyEd25519 } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -12,7 +12,7 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from '../verdict.ts'
+} from '../core/verdict.ts'
 import { foldName } from './fold-name.ts'
 
 export const APPROVAL_DECISIONS = ['approve', 'deny'] as const

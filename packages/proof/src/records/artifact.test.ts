@@ -1,9 +1,9 @@
 // Artifacts as records: what is derived is recomputed, and members they do not have are refused.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../canonical.ts'
-import { toBase64 } from '../encoding.ts'
-import { keyIdOf, signedBytes } from '../signature.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { toBase64 } from '../core/encoding.ts'
+import { keyIdOf, signedBytes } from '../core/signature.ts'
 import { publish, seededKey } from '../testing/fixtures.ts'
 import { verifyEnvelope } from '../verify.ts'
 import { type ArtifactRequest, manifestDigest } from './artifact.ts'

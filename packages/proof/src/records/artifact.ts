@@ -1,9 +1,9 @@
 // Artifacts: a model or adapter and the digests of its layers, as registered.
-import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
-import { sha256 } from '../digest.ts'
-import { toHex } from '../encoding.ts'
-import { isCount, isObject, isText, isTextList, orNull } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
+import { sha256 } from '../core/digest.ts'
+import { toHex } from '../core/encoding.ts'
+import { isCount, isObject, isText, isTextList, orNull } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 import { checkShape, exactObject, listOf } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 

@@ -1,10 +1,10 @@
 // Compositions as records: what is derived is recomputed, even with a valid signature.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json, JsonObject } from '../canonical.ts'
-import { toBase64 } from '../encoding.ts'
-import { isObject } from '../shape.ts'
-import { keyIdOf, signedBytes } from '../signature.ts'
+import type { Json, JsonObject } from '../core/canonical.ts'
+import { toBase64 } from '../core/encoding.ts'
+import { isObject } from '../core/shape.ts'
+import { keyIdOf, signedBytes } from '../core/signature.ts'
 import { publish, seededKey } from '../testing/fixtures.ts'
 import { verifyEnvelope } from '../verify.ts'
 import {

@@ -1,9 +1,9 @@
 // Compositions: members used together, what their licences allow, and under whose authority.
-import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../canonical.ts'
-import { sha256 } from '../digest.ts'
-import { toHex } from '../encoding.ts'
-import { isObject, isText, isTextList, orNull } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../core/canonical.ts'
+import { sha256 } from '../core/digest.ts'
+import { toHex } from '../core/encoding.ts'
+import { isObject, isText, isTextList, orNull } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 import { checkShape, exactObject, isAnything, isBoolean, listOf } from './document-shape.ts'
 import {
   type LicensedMember,

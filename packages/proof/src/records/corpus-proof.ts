@@ -1,10 +1,8 @@
 // Proof that a source belongs to a corpus: built from its tree, checked without it.
-import type { JsonObject } from '../canonical.ts'
-import { type Sha256, sha256 } from '../digest.ts'
-import { readHex, toHex } from '../encoding.ts'
-import { appendLeaf, EMPTY_FRONTIER, frontierRoot } from '../merkle.ts'
-import { inclusionPath, verifyInclusion } from '../merkle-path.ts'
-import { findMismatch, isCount, isObject, isText, isTextList, optional } from '../shape.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { type Sha256, sha256 } from '../core/digest.ts'
+import { readHex, toHex } from '../core/encoding.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, optional } from '../core/shape.ts'
 import {
   addCheck,
   finishVerdict,
@@ -12,7 +10,9 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from '../verdict.ts'
+} from '../core/verdict.ts'
+import { appendLeaf, EMPTY_FRONTIER, frontierRoot } from '../log/merkle.ts'
+import { inclusionPath, verifyInclusion } from '../log/merkle-path.ts'
 import { type CorpusSource, STEP_LEAVES, sourceLeaf } from './corpus.ts'
 
 /** `L`: the sibling is on the left. */

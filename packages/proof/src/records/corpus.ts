@@ -1,10 +1,10 @@
 // Provenance corpora: the sources of a training set, their licences and their Merkle tree.
-import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../canonical.ts'
-import { type Sha256, sha256 } from '../digest.ts'
-import { toHex, utf8 } from '../encoding.ts'
-import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from '../merkle.ts'
-import { isCount, isObject, isText } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../core/canonical.ts'
+import { type Sha256, sha256 } from '../core/digest.ts'
+import { toHex, utf8 } from '../core/encoding.ts'
+import { isCount, isObject, isText } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
+import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from '../log/merkle.ts'
 import { absentOr, checkShape, listOf, objectWith } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 

@@ -1,7 +1,7 @@
 // The shape of signed documents: each kind has a closed set of members, checked by predicates.
-import type { JsonObject } from '../canonical.ts'
-import { findMismatch, isCount, isObject, isText, orNull } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 
 type MemberTest = (value: unknown) => boolean
 type Shape = Readonly<Record<string, MemberTest>>

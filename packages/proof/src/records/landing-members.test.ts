@@ -1,8 +1,8 @@
 // The members of landing certificates, and what a certificate says of its own conformance.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Json, JsonObject } from '../canonical.ts'
-import { isObject } from '../shape.ts'
+import type { Json, JsonObject } from '../core/canonical.ts'
+import { isObject } from '../core/shape.ts'
 import {
   keys,
   type LandingDocumentOptions,

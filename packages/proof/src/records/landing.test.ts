@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../canonical.ts'
+import type { Json, JsonObject } from '../core/canonical.ts'
+import { startVerdict } from '../core/verdict.ts'
 import {
   AUTHORITY,
   HEX,
@@ -14,7 +15,6 @@ import {
   NO_EVIDENCE,
   REQUEST,
 } from '../testing/landing-document.ts'
-import { startVerdict } from '../verdict.ts'
 import { verifyEnvelope } from '../verify.ts'
 import {
   authorityReasons,

@@ -1,7 +1,7 @@
 // Landing certificates: an artifact on its base model, from which data, under whom, and for what.
-import { canonicalize, type JsonObject } from '../canonical.ts'
-import { isObject, isText, isTextList, orNull } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { canonicalize, type JsonObject } from '../core/canonical.ts'
+import { isObject, isText, isTextList, orNull } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 import { manifestDigest } from './artifact.ts'
 import { absentOr, checkShape, exactObject, objectWith } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'

@@ -1,10 +1,10 @@
 // Registry records: what all of them carry, how their ids follow from what was proposed.
-import { canonicalBytes, type JsonObject } from '../canonical.ts'
-import { blake2b128, sha256 } from '../digest.ts'
-import { toBase64, toHex } from '../encoding.ts'
-import { type PublishedKey, toMicroseconds } from '../keys.ts'
-import { findMismatch, isCount, isObject, isText, orNull } from '../shape.ts'
-import { signedBytes } from '../signature.ts'
+import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
+import { blake2b128, sha256 } from '../core/digest.ts'
+import { toBase64, toHex } from '../core/encoding.ts'
+import { type PublishedKey, toMicroseconds } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
+import { signedBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -13,7 +13,7 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from '../verdict.ts'
+} from '../core/verdict.ts'
 import { foldName } from './fold-name.ts'
 
 export const RECORD_KINDS = [

@@ -1,9 +1,9 @@
 // World-model types: what the things of a tenant's world are, their links, and what may be done.
-import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
-import { sha256 } from '../digest.ts'
-import { toHex } from '../encoding.ts'
-import { isCount, isObject, isText, optional } from '../shape.ts'
-import { addCheck, type VerdictDraft } from '../verdict.ts'
+import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
+import { sha256 } from '../core/digest.ts'
+import { toHex } from '../core/encoding.ts'
+import { isCount, isObject, isText, optional } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 import {
   ACTION_TIERS,
   checkShape,

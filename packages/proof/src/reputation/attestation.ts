@@ -1,10 +1,10 @@
 // Attestations of a score: the signed body in two versions, and how one is checked offline.
 import { blake2b } from '@noble/hashes/blake2.js'
-import { canonicalBytes, type JsonObject } from '../canonical.ts'
-import { readHex, toHex } from '../encoding.ts'
-import { findKey, type PublishedKey } from '../keys.ts'
-import { findMismatch, isCount, isObject, isText, optional, orNull } from '../shape.ts'
-import { verifyEd25519, withoutFields } from '../signature.ts'
+import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
+import { readHex, toHex } from '../core/encoding.ts'
+import { findKey, type PublishedKey } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, optional, orNull } from '../core/shape.ts'
+import { verifyEd25519, withoutFields } from '../core/signature.ts'
 import {
   addCheck,
   finishVerdict,
@@ -12,7 +12,7 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from '../verdict.ts'
+} from '../core/verdict.ts'
 import { isAgentKey, keyOfDid } from './identity.ts'
 import { chainOf, resolveRotations } from './rotation.ts'
 import { BANDS, bandOf, rationaleOf } from './scoring.ts'

@@ -1,17 +1,17 @@
 // Who an agent is: its key, the did of that key, and signed proof of holding one.
-import type { Json, JsonObject } from '../canonical.ts'
-import { concatBytes, fromHex, readHex, toHex } from '../encoding.ts'
-import { ProofError } from '../errors.ts'
-import { toMicroseconds } from '../keys.ts'
-import { findMismatch, isObject, isText, optional, orNull } from '../shape.ts'
-import { signedBytes, verifyEd25519 } from '../signature.ts'
+import type { Json, JsonObject } from '../core/canonical.ts'
+import { concatBytes, fromHex, readHex, toHex } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { toMicroseconds } from '../core/keys.ts'
+import { findMismatch, isObject, isText, optional, orNull } from '../core/shape.ts'
+import { signedBytes, verifyEd25519 } from '../core/signature.ts'
 import {
   addCheck,
   finishVerdict,
   malformedVerdict,
   startVerdict,
   type Verdict,
-} from '../verdict.ts'
+} from '../core/verdict.ts'
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 /** The multicodec of an Ed25519 public key, as a varint. */

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../canonical.ts'
-import { toHex } from '../encoding.ts'
+import type { Json, JsonObject } from '../core/canonical.ts'
+import { toHex } from '../core/encoding.ts'
 import { findPublicVectors, readJson, readVector, seededKey } from '../testing/fixtures.ts'
 import {
   chainOf,

@@ -1,9 +1,9 @@
 // Key rotation of agents: links signed by the previous key, chains of links, and their faults.
-import { canonicalBytes, canonicalize, type JsonObject } from '../canonical.ts'
-import { readHex } from '../encoding.ts'
-import { toMicroseconds } from '../keys.ts'
-import { findMismatch, isCount, isObject, isText, optional } from '../shape.ts'
-import { verifyEd25519 } from '../signature.ts'
+import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
+import { readHex } from '../core/encoding.ts'
+import { toMicroseconds } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, optional } from '../core/shape.ts'
+import { verifyEd25519 } from '../core/signature.ts'
 import { didKeyOf, isAgentKey } from './identity.ts'
 
 /**

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sha256 } from '../digest.ts'
-import { toHex } from '../encoding.ts'
-import { ProofError } from '../errors.ts'
+import { sha256 } from '../core/digest.ts'
+import { toHex } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
 import { readVector } from '../testing/fixtures.ts'
 import {
   type AgentEvidence,

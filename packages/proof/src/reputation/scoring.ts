@@ -1,6 +1,6 @@
 // Reputation scores: evidence as integers in, posterior, bounds, band and rationale out.
-import { ProofError } from '../errors.ts'
-import { isCount } from '../shape.ts'
+import { ProofError } from '../core/errors.ts'
+import { isCount } from '../core/shape.ts'
 import { betaQuantile } from './beta.ts'
 
 /** The dimension of decisions that name none. */

@@ -3,11 +3,11 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Breadcrumb, breadcrumbId, GENESIS_PREV_ID } from '../breadcrumb.ts'
-import { toHex } from '../encoding.ts'
-import type { PublishedKey } from '../keys.ts'
-import { leafHash, nodeHash } from '../merkle.ts'
-import { keyIdOf } from '../signature.ts'
+import { toHex } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { keyIdOf } from '../core/signature.ts'
+import { type Breadcrumb, breadcrumbId, GENESIS_PREV_ID } from '../log/breadcrumb.ts'
+import { leafHash, nodeHash } from '../log/merkle.ts'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..')
 // PKCS #8 around a raw 32-byte Ed25519 seed (RFC 8410).

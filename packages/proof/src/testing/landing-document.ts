@@ -1,6 +1,7 @@
 // A landing certificate for tests: signed whatever it says.
-import type { JsonObject } from '../canonical.ts'
-import { toBase64 } from '../encoding.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { toBase64 } from '../core/encoding.ts'
+import { signedBytes } from '../core/signature.ts'
 import { manifestDigest } from '../records/artifact.ts'
 import {
   type LandingAuthority,
@@ -11,7 +12,6 @@ import {
   landingRules,
 } from '../records/landing.ts'
 import { proposalDigest, recordId } from '../records/registry-record.ts'
-import { signedBytes } from '../signature.ts'
 import { publish, seededKey } from './fixtures.ts'
 
 const key = seededKey(0x44)

@@ -1,6 +1,6 @@
 // The Merkle tree of RFC 6962: hashes, and the immutable frontier a log grows by.
-import { type Sha256, sha256 } from './digest.ts'
-import { ProofError } from './errors.ts'
+import { type Sha256, sha256 } from '../core/digest.ts'
+import { ProofError } from '../core/errors.ts'
 
 /** RFC 6962 2.1: SHA-256(0x00 ‖ data). */
 export function leafHash(data: Uint8Array, hash: Sha256 = sha256): Uint8Array {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { findPublicVectors, readJson, seededKey } from '../testing/fixtures.ts'
 import { sha256 } from './digest.ts'
 import { fromHex, toHex, utf8 } from './encoding.ts'
 import { keyIdOf, signedBytes, verifyEd25519 } from './signature.ts'
-import { findPublicVectors, readJson, seededKey } from './testing/fixtures.ts'
 
 type Wycheproof = {
   numberOfTests: number

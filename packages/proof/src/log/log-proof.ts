@@ -1,13 +1,10 @@
 // Proofs about a tenant's log: epochs, inclusion, consistency.
-import { type Breadcrumb, breadcrumbId, isBreadcrumb, verifyBreadcrumbs } from './breadcrumb.ts'
-import type { Json, JsonObject } from './canonical.ts'
-import type { Sha256 } from './digest.ts'
-import { equalBytes, fromHex, readHex, toHex } from './encoding.ts'
-import { findKey, type PublishedKey } from './keys.ts'
-import { verifyConsistency, verifyInclusion } from './merkle-path.ts'
-import { type Checkpoint, parseCheckpoint, signaturesBy, verifyCheckpoint } from './note.ts'
-import { findMismatch, isCount, isObject, isText, isTextList, optional } from './shape.ts'
-import { parseTlogProof } from './tlog-proof.ts'
+
+import type { Json, JsonObject } from '../core/canonical.ts'
+import type { Sha256 } from '../core/digest.ts'
+import { equalBytes, fromHex, readHex, toHex } from '../core/encoding.ts'
+import { findKey, type PublishedKey } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, optional } from '../core/shape.ts'
 import {
   addCheck,
   finishVerdict,
@@ -15,7 +12,11 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from './verdict.ts'
+} from '../core/verdict.ts'
+import { type Breadcrumb, breadcrumbId, isBreadcrumb, verifyBreadcrumbs } from './breadcrumb.ts'
+import { verifyConsistency, verifyInclusion } from './merkle-path.ts'
+import { type Checkpoint, parseCheckpoint, signaturesBy, verifyCheckpoint } from './note.ts'
+import { parseTlogProof } from './tlog-proof.ts'
 
 /** A signed tree head as shown. Hashes are hex, `checkpoint` is the whole signed note. */
 export type Epoch = {

@@ -1,9 +1,9 @@
 // Log entries (`breadcrumb` on the wire) of a tenant's audit log, and the links between them.
-import { canonicalBytes, type JsonObject } from './canonical.ts'
-import type { Sha256 } from './digest.ts'
-import { toHex } from './encoding.ts'
+import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
+import type { Sha256 } from '../core/digest.ts'
+import { toHex } from '../core/encoding.ts'
+import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
 import { leafHash } from './merkle.ts'
-import { findMismatch, isCount, isObject, isText, orNull } from './shape.ts'
 
 /** One log entry, as the API shows it. `created_at` is RFC 3339. */
 export type Breadcrumb = {

@@ -1,16 +1,16 @@
 // Manifests of bulk erasures: what is signed, and that every change to one or its bundle shows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from './canonical.ts'
+import type { Json } from '../core/canonical.ts'
+import { sha256 } from '../core/digest.ts'
+import { toBase64, toHex } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { detectEnvelope } from '../envelope.ts'
+import { leafHash, nodeHash } from '../log/merkle.ts'
+import { publish, readVector, seededKey } from '../testing/fixtures.ts'
+import { verifyEnvelope } from '../verify.ts'
 import { certificateBytes, type ErasureCertificate } from './certificate.ts'
-import { sha256 } from './digest.ts'
-import { toBase64, toHex } from './encoding.ts'
-import { detectEnvelope } from './envelope.ts'
-import type { PublishedKey } from './keys.ts'
 import { CertificatesRoot, manifestBytes, type SignedManifest, verifyManifest } from './manifest.ts'
-import { leafHash, nodeHash } from './merkle.ts'
-import { publish, readVector, seededKey } from './testing/fixtures.ts'
-import { verifyEnvelope } from './verify.ts'
 
 type Vectors = {
   keys: PublishedKey[]

@@ -1,8 +1,8 @@
 // Checkpoints as C2SP signed notes (c2sp.org/signed-note, c2sp.org/tlog-checkpoint).
-import { sha256 } from './digest.ts'
-import { concatBytes, equalBytes, fromBase64, toBase64, toHex, utf8 } from './encoding.ts'
-import { ProofError } from './errors.ts'
-import { verifyEd25519 } from './signature.ts'
+import { sha256 } from '../core/digest.ts'
+import { concatBytes, equalBytes, fromBase64, toBase64, toHex, utf8 } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { verifyEd25519 } from '../core/signature.ts'
 
 const ED25519_TYPE = 0x01
 // The specification asks verifiers to accept at least 16 and to have a limit.

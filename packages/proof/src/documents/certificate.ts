@@ -1,10 +1,18 @@
 // Erasure certificates: their members, the signed bytes, and the offline check.
-import type { JsonObject } from './canonical.ts'
-import { sha256 } from './digest.ts'
-import { concatBytes, toBase64, toHex, utf8 } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { findMismatch, isCount, isObject, isText, isTextList, optional, orNull } from './shape.ts'
-import { signedBytes, withoutFields } from './signature.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { sha256 } from '../core/digest.ts'
+import { concatBytes, toBase64, toHex, utf8 } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import {
+  findMismatch,
+  isCount,
+  isObject,
+  isText,
+  isTextList,
+  optional,
+  orNull,
+} from '../core/shape.ts'
+import { signedBytes, withoutFields } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -12,7 +20,7 @@ import {
   malformedVerdict,
   startVerdict,
   type Verdict,
-} from './verdict.ts'
+} from '../core/verdict.ts'
 
 export type ErasureOutcome = 'erased' | 'already_absent' | 'nothing_found'
 

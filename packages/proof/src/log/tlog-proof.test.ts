@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { toHex } from './encoding.ts'
-import { ProofError } from './errors.ts'
-import { readVector } from './testing/fixtures.ts'
+import { toHex } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { readVector } from '../testing/fixtures.ts'
 import { formatTlogProof, parseTlogProof } from './tlog-proof.ts'
 
 type Vectors = { proof: { tlog_proof: string; audit_path: string[]; checkpoint: string } }

@@ -1,6 +1,9 @@
 // Decisions: identity, signature and the digest the log carries.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fromHex, toBase64 } from '../core/encoding.ts'
+import type { Verdict } from '../core/verdict.ts'
+import { publish, readVector, seededKey } from '../testing/fixtures.ts'
 import {
   type CommittedDecision,
   type DecisionDigestRecord,
@@ -8,9 +11,6 @@ import {
   recordDigest,
   verifyDecision,
 } from './decision.ts'
-import { fromHex, toBase64 } from './encoding.ts'
-import { publish, readVector, seededKey } from './testing/fixtures.ts'
-import type { Verdict } from './verdict.ts'
 
 type Vectors = {
   record_digest: {

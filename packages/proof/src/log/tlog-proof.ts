@@ -1,6 +1,6 @@
 // Inclusion proofs as text: C2SP tlog-proof (c2sp.org/tlog-proof@v1).
-import { fromBase64, toBase64 } from './encoding.ts'
-import { ProofError } from './errors.ts'
+import { fromBase64, toBase64 } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
 
 const HEADER = 'c2sp.org/tlog-proof@v1'
 const DECIMAL = /^(?:0|[1-9][0-9]*)$/

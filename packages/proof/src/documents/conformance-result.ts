@@ -1,10 +1,10 @@
 // Signed results of the conformance suite: their shape, and how one is checked offline.
 
-import type { JsonObject } from './canonical.ts'
-import { readHex, toBase64 } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { findMismatch, isCount, isObject, isText, isTextList } from './shape.ts'
-import { signedBytes } from './signature.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { readHex, toBase64 } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, isTextList } from '../core/shape.ts'
+import { signedBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -13,7 +13,7 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from './verdict.ts'
+} from '../core/verdict.ts'
 
 /** A record says so in `record_kind`; its signature is under `custos/conformance_result/v1`. */
 export const CONFORMANCE_KIND = 'conformance_result'

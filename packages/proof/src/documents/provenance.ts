@@ -1,8 +1,8 @@
 // Memory provenance: the signature a memory carries in its `source` (GMP).
-import { factId } from './digest.ts'
-import { readBase64, toHex } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { isObject, isText, orNull } from './shape.ts'
+import { factId } from '../core/digest.ts'
+import { readBase64, toHex } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { isObject, isText, orNull } from '../core/shape.ts'
 import {
   addCheck,
   checkSignature,
@@ -10,7 +10,7 @@ import {
   malformedVerdict,
   startVerdict,
   type Verdict,
-} from './verdict.ts'
+} from '../core/verdict.ts'
 
 /** The provenance of one memory on the wire. `signature` and `public_key` are base64. */
 export type MemorySource = {

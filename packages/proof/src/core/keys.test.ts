@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { publish, seededKey } from '../testing/fixtures.ts'
 import { findKey, isValidAt, type PublishedKey, readKeys, toMicroseconds } from './keys.ts'
-import { publish, seededKey } from './testing/fixtures.ts'
 
 const key: PublishedKey = {
   ...publish(seededKey(1), 'erasure'),

@@ -1,16 +1,16 @@
 // Erasure certificates: what is signed, and every way one can fail.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fromHex, toBase64 } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { readVector, seededKey, withFields } from '../testing/fixtures.ts'
+import { verifyEnvelope } from '../verify.ts'
 import {
   certificateBytes,
   contentHash,
   type ErasureCertificate,
   verifyCertificate,
 } from './certificate.ts'
-import { fromHex, toBase64 } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { readVector, seededKey, withFields } from './testing/fixtures.ts'
-import { verifyEnvelope } from './verify.ts'
 
 type Case = { set: object; keys?: PublishedKey[] }
 type Vectors = {

@@ -5,8 +5,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { fromBase64, fromHex, toHex } from './encoding.ts'
-import { ProofError } from './errors.ts'
+import { fromBase64, fromHex, toHex } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { findPublicVectors, numberedTree, readJson } from '../testing/fixtures.ts'
 import {
   appendLeaf,
   decodeFrontier,
@@ -25,7 +26,6 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from './merkle-path.ts'
-import { findPublicVectors, numberedTree, readJson } from './testing/fixtures.ts'
 
 const nodeAt = numberedTree()
 const SIZE_MAX = 300

@@ -1,7 +1,7 @@
 // Merkle paths: built from stored subtree hashes (RFC 6962), checked by RFC 9162.
-import { type Sha256, sha256 } from './digest.ts'
-import { equalBytes } from './encoding.ts'
-import { ProofError } from './errors.ts'
+import { type Sha256, sha256 } from '../core/digest.ts'
+import { equalBytes } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
 import { joinSubtrees, nodeHash, requireSize, subtreeHeights } from './merkle.ts'
 
 /**

@@ -1,6 +1,8 @@
 // Breadcrumb ids, links and numbers, against this project's vectors.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toHex } from '../core/encoding.ts'
+import { buildLog, readVector, withFields } from '../testing/fixtures.ts'
 import {
   type Breadcrumb,
   breadcrumbId,
@@ -8,9 +10,7 @@ import {
   isBreadcrumb,
   verifyBreadcrumbs,
 } from './breadcrumb.ts'
-import { toHex } from './encoding.ts'
 import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from './merkle.ts'
-import { buildLog, readVector, withFields } from './testing/fixtures.ts'
 
 type Vectors = {
   breadcrumbs: Breadcrumb[]

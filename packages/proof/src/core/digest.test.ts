@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { readVector } from '../testing/fixtures.ts'
 import {
   blake2b128,
   commitment,
@@ -13,7 +14,6 @@ import {
   sha256,
 } from './digest.ts'
 import { toHex, utf8 } from './encoding.ts'
-import { readVector } from './testing/fixtures.ts'
 
 type Vectors = {
   blake2b128: { text: string; digest: string }[]

@@ -1,8 +1,9 @@
 // Checkpoints as signed notes, against this project's vectors.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromHex, toHex, utf8 } from './encoding.ts'
-import { ProofError } from './errors.ts'
+import { fromHex, toHex, utf8 } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { readVector, seededKey } from '../testing/fixtures.ts'
 import {
   assembleNote,
   formatCheckpointBody,
@@ -12,7 +13,6 @@ import {
   verifierKey,
   verifyCheckpoint,
 } from './note.ts'
-import { readVector, seededKey } from './testing/fixtures.ts'
 
 type Vectors = {
   public_key: string

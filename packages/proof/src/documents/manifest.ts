@@ -1,12 +1,10 @@
 // Manifests of bulk erasures: one signed list over all their certificates, checked offline.
-import type { JsonObject } from './canonical.ts'
-import { certificateBytes, verifyCertificate } from './certificate.ts'
-import { type Sha256, sha256 } from './digest.ts'
-import { toBase64, toHex } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from './merkle.ts'
-import { findMismatch, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
-import { signedBytes } from './signature.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { type Sha256, sha256 } from '../core/digest.ts'
+import { toBase64, toHex } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, orNull } from '../core/shape.ts'
+import { signedBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -15,7 +13,9 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from './verdict.ts'
+} from '../core/verdict.ts'
+import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from '../log/merkle.ts'
+import { certificateBytes, verifyCertificate } from './certificate.ts'
 
 /**
  * `erased`: a certificate says so. `held`: a legal hold prevented the erasure.

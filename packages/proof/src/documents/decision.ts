@@ -1,9 +1,9 @@
 // Decision records: the commitment the log carries, and the check of identity and signature.
-import { canonicalBytes, canonicalize, type JsonObject } from './canonical.ts'
-import { commitment, decisionId, sha256 } from './digest.ts'
-import { readHex, toHex } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { findMismatch, isObject, isText } from './shape.ts'
+import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
+import { commitment, decisionId, sha256 } from '../core/digest.ts'
+import { readHex, toHex } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { findMismatch, isObject, isText } from '../core/shape.ts'
 import {
   addCheck,
   checkSignature,
@@ -12,7 +12,7 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from './verdict.ts'
+} from '../core/verdict.ts'
 
 /** The parts of a decision that are committed to. Refs are the tenant's own labels. */
 export type CommittedDecision = {

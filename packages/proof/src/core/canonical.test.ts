@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { findPublicVectors, readJson } from '../testing/fixtures.ts'
 import { canonicalBytes, canonicalize, type Json } from './canonical.ts'
 import { sha256 } from './digest.ts'
 import { toHex, utf8 } from './encoding.ts'
 import { ProofError } from './errors.ts'
-import { findPublicVectors, readJson } from './testing/fixtures.ts'
 
 test('every published RFC 8785 vector comes out byte for byte', (t) => {
   const folder = findPublicVectors('jcs')

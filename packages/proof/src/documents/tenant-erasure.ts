@@ -1,11 +1,9 @@
 // Certificates of off-boarding: their members about a tenant's destroyed keys, and the check.
-import type { JsonObject } from './canonical.ts'
-import { toBase64 } from './encoding.ts'
-import type { PublishedKey } from './keys.ts'
-import { verifyEpoch } from './log-proof.ts'
-import { parseCheckpoint } from './note.ts'
-import { findMismatch, isCount, isObject, isText, isTextList, orNull } from './shape.ts'
-import { signedBytes } from './signature.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { toBase64 } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { findMismatch, isCount, isObject, isText, isTextList, orNull } from '../core/shape.ts'
+import { signedBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -14,7 +12,9 @@ import {
   startVerdict,
   type Verdict,
   type VerdictDraft,
-} from './verdict.ts'
+} from '../core/verdict.ts'
+import { verifyEpoch } from '../log/log-proof.ts'
+import { parseCheckpoint } from '../log/note.ts'
 
 /** A record says so in `record_kind`; its signature is under `custos/tenant_erasure/v1`. */
 export const TENANT_ERASURE_KIND = 'tenant_erasure'

@@ -1,10 +1,10 @@
 // Memory provenance, as a GMP client would check it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { factId } from './digest.ts'
-import { toBase64, toHex } from './encoding.ts'
+import { factId } from '../core/digest.ts'
+import { toBase64, toHex } from '../core/encoding.ts'
+import { publish, seededKey } from '../testing/fixtures.ts'
 import { verifyMemory } from './provenance.ts'
-import { publish, seededKey } from './testing/fixtures.ts'
 
 const key = seededKey(0x55)
 const keys = [publish(key, 'provenance')]

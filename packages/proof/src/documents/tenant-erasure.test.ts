@@ -1,16 +1,16 @@
 // A certificate of off-boarding: it verifies, and every changed leaf of it is noticed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toBase64, toHex } from './encoding.ts'
-import { detectEnvelope } from './envelope.ts'
-import { assembleNote, formatCheckpointBody, noteKeyHash } from './note.ts'
+import { toBase64, toHex } from '../core/encoding.ts'
+import { detectEnvelope } from '../envelope.ts'
+import { assembleNote, formatCheckpointBody, noteKeyHash } from '../log/note.ts'
+import { publish, seededKey } from '../testing/fixtures.ts'
+import { verifyEnvelope } from '../verify.ts'
 import {
   type TenantErasureStatement,
   tenantErasureBytes,
   verifyTenantErasure,
 } from './tenant-erasure.ts'
-import { publish, seededKey } from './testing/fixtures.ts'
-import { verifyEnvelope } from './verify.ts'
 
 const eraser = seededKey(0x11)
 const roller = seededKey(0x12)

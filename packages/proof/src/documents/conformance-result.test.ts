@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from './canonical.ts'
+import type { JsonObject } from '../core/canonical.ts'
+import { toBase64 } from '../core/encoding.ts'
+import type { PublishedKey } from '../core/keys.ts'
+import { signedBytes } from '../core/signature.ts'
+import { detectEnvelope } from '../envelope.ts'
+import { readVector, seededKey, withFields } from '../testing/fixtures.ts'
+import { verifyEnvelope } from '../verify.ts'
 import { verifyConformanceResult } from './conformance-result.ts'
-import { toBase64 } from './encoding.ts'
-import { detectEnvelope } from './envelope.ts'
-import type { PublishedKey } from './keys.ts'
-import { signedBytes } from './signature.ts'
-import { readVector, seededKey, withFields } from './testing/fixtures.ts'
-import { verifyEnvelope } from './verify.ts'
 
 type Case = { set: object; keys?: PublishedKey[] }
 type Vectors = {
