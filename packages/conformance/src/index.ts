@@ -1,13 +1,15 @@
 // The public interface of the conformance suite.
 
-export { type Anomaly, anomalyOf } from './isolation.ts'
+export type { Ref, RetrieveOptions, WriteOptions } from './client/store.ts'
+export { ConformanceError, type Leftover } from './client/wire.ts'
+export { type Anomaly, anomalyOf } from './evaluation/isolation.ts'
 export {
   type Expectation,
   expectationsOf,
   type ForbiddenReason,
   type GroundTruth,
   groundTruthOf,
-} from './oracle.ts'
+} from './evaluation/oracle.ts'
 export {
   leakageOf,
   type Observation,
@@ -16,10 +18,10 @@ export {
   type ReplayStore,
   recallOf,
   replay,
-} from './replay.ts'
-export * from './result.ts'
+} from './evaluation/replay.ts'
+export * from './evaluation/result.ts'
 export { type ConformanceOptions, runConformance } from './run.ts'
-export type { Ref, RetrieveOptions, WriteOptions } from './store.ts'
+export { type Workloads, workloadDigest, workloadsOf } from './workloads/all.ts'
 export {
   type PlacedTurn,
   type Session,
@@ -28,5 +30,4 @@ export {
   type TraceFact,
   type Turn,
   turnsInOrder,
-} from './trace.ts'
-export { type Workloads, workloadDigest, workloadsOf } from './workloads/all.ts'
+} from './workloads/trace.ts'

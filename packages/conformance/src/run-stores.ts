@@ -3,9 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '@custos/proof'
 import { storeName } from './ambient.ts'
-import { ConformanceError, type Leftover } from './result.ts'
-import { createStore, openStore, type Store } from './store.ts'
-import type { Wire } from './wire.ts'
+import { createStore, openStore, type Store } from './client/store.ts'
+import { ConformanceError, type Leftover, type Wire } from './client/wire.ts'
 
 export type RunStores = {
   readonly store_ids: string[]

@@ -2,7 +2,17 @@
 
 import { isObject, isText } from '@custos/proof'
 import { now } from './ambient.ts'
-import { Checks } from './checks.ts'
+import { MalformedAnswer, RequestRefused } from './client/store.ts'
+import { ConformanceError, type Leftover, openWire, type Wire } from './client/wire.ts'
+import { Checks } from './evaluation/checks.ts'
+import { rounded, scoresOf } from './evaluation/replay.ts'
+import {
+  type CapabilityResult,
+  type ConformanceResult,
+  GMP_CAPABILITIES,
+  type Measurement,
+  SUITE_VERSION,
+} from './evaluation/result.ts'
 import { concurrencyProbe } from './probes/concurrency.ts'
 import { crossSessionProbe, hardDeleteProbe } from './probes/erasure.ts'
 import { auditProbe, biTemporalProbe, conflictProbe, supersessionProbe } from './probes/history.ts'
@@ -16,21 +26,9 @@ import {
   replayIn,
 } from './probes/probe.ts'
 import { multiTenantProbe } from './probes/tenancy.ts'
-import { rounded, scoresOf } from './replay.ts'
-import {
-  type CapabilityResult,
-  ConformanceError,
-  type ConformanceResult,
-  GMP_CAPABILITIES,
-  type Leftover,
-  type Measurement,
-  SUITE_VERSION,
-} from './result.ts'
 import { openRunStores, type RunStores } from './run-stores.ts'
-import { MalformedAnswer, RequestRefused } from './store.ts'
-import type { Trace } from './trace.ts'
-import { openWire, type Wire } from './wire.ts'
 import { type Workloads, workloadDigest, workloadsOf } from './workloads/all.ts'
+import type { Trace } from './workloads/trace.ts'
 
 export type ConformanceOptions = {
   /** Of the server, without a path; every request goes there. */

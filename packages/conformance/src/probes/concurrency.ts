@@ -1,8 +1,12 @@
 // Probe of concurrency_control: sends groups of requests concurrently (W10).
 
-import { evaluateGroup, type IsolationLevel, type TransactionGroup } from '../isolation.ts'
-import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../store.ts'
-import { type Turn, turnsInOrder } from '../trace.ts'
+import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../client/store.ts'
+import {
+  evaluateGroup,
+  type IsolationLevel,
+  type TransactionGroup,
+} from '../evaluation/isolation.ts'
+import { type Turn, turnsInOrder } from '../workloads/trace.ts'
 import { countTurns, type Probe, type ProbeContext } from './probe.ts'
 
 /**

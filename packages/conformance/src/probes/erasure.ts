@@ -1,7 +1,7 @@
 // Probes of deletion, and of changes that other sessions must see at once.
 
-import { recallOf, rounded } from '../replay.ts'
-import { refKey, type Store, WHOLE_STORE, type WireMemory } from '../store.ts'
+import { refKey, type Store, WHOLE_STORE, type WireMemory } from '../client/store.ts'
+import { recallOf, rounded } from '../evaluation/replay.ts'
 import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 /** W6: deleted memories are in no answer and not in the audit; all others still are. */

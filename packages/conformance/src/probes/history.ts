@@ -1,10 +1,10 @@
 // Probes of history: the audit, version chains, and valid time.
 
 import { isObject } from '@custos/proof'
-import { chainsOf } from '../oracle.ts'
-import { recallOf, replay, rounded, scoresOf } from '../replay.ts'
-import { type Ref, refKey, type WireMemory } from '../store.ts'
-import { type Trace, turnsInOrder } from '../trace.ts'
+import { type Ref, refKey, type WireMemory } from '../client/store.ts'
+import { chainsOf } from '../evaluation/oracle.ts'
+import { recallOf, replay, rounded, scoresOf } from '../evaluation/replay.ts'
+import { type Trace, turnsInOrder } from '../workloads/trace.ts'
 import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 function isMarked({ metadata }: WireMemory): boolean {

@@ -1,7 +1,7 @@
 // Probes of provenance: that the source of memories is named and its signature valid.
 
 import { factId, isObject, isText, readBase64, toHex, verifyEd25519 } from '@custos/proof'
-import { refKey, type Store, type WireMemory } from '../store.ts'
+import { refKey, type Store, type WireMemory } from '../client/store.ts'
 import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 type ShownMemory = { readonly where: 'audit' | 'retrieve'; readonly memory: WireMemory }

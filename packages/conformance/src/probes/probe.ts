@@ -1,12 +1,12 @@
 // The inputs and results of a probe, which tests one capability.
 
-import type { Checks } from '../checks.ts'
-import { type ReplayResult, replay } from '../replay.ts'
-import type { GmpCapability, Metrics } from '../result.ts'
-import { RequestRefused, type Store } from '../store.ts'
-import type { Trace } from '../trace.ts'
-import type { Wire } from '../wire.ts'
+import { RequestRefused, type Store } from '../client/store.ts'
+import type { Wire } from '../client/wire.ts'
+import type { Checks } from '../evaluation/checks.ts'
+import { type ReplayResult, replay } from '../evaluation/replay.ts'
+import type { GmpCapability, Metrics } from '../evaluation/result.ts'
 import type { Workloads } from '../workloads/all.ts'
+import type { Trace } from '../workloads/trace.ts'
 
 export type ProbeContext = {
   readonly declared: ReadonlySet<string>

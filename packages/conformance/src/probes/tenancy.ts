@@ -1,9 +1,9 @@
 // Probe of multi_tenant: namespaces of one credential, and the credential of another tenant.
 
 import { isObject, isText } from '@custos/proof'
-import { recallOf, rounded } from '../replay.ts'
-import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../store.ts'
-import type { Answer, Wire } from '../wire.ts'
+import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../client/store.ts'
+import type { Answer, Wire } from '../client/wire.ts'
+import { recallOf, rounded } from '../evaluation/replay.ts'
 import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 /** W5, then requests on the same store with the credential of another tenant. */

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canonicalize } from '@custos/proof'
-import { expectationsOf } from '../oracle.ts'
-import { turnsInOrder } from '../trace.ts'
+import { expectationsOf } from '../evaluation/oracle.ts'
 import { workloadDigest, workloadsOf } from './all.ts'
+import { turnsInOrder } from './trace.ts'
 
 test('the same seed makes the same workloads, byte for byte, and another seed others', () => {
   assert.equal(canonicalize({ ...workloadsOf(1) }), canonicalize({ ...workloadsOf(1) }))

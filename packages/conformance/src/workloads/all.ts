@@ -1,10 +1,10 @@
 // Builds all workloads of a seed, and their digest.
 
 import { canonicalBytes, sha256, toHex } from '@custos/proof'
-import type { Trace } from '../trace.ts'
 import { atOnce, namespaces } from './apart.ts'
 import { acrossSessions, conflicts, currentVersions, deletion, pastVersions } from './change.ts'
 import { importance, longHorizon, nearMisses, stableRecall } from './recall.ts'
+import type { Trace } from './trace.ts'
 
 export type Workloads = {
   readonly stable_recall: Trace

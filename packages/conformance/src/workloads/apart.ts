@@ -1,7 +1,7 @@
 // Workloads of keeping apart: W5 namespaces of a tenant, W10 transactions that run at once.
 
-import type { Trace } from '../trace.ts'
 import { buildTrace } from './builder.ts'
+import type { Trace } from './trace.ts'
 import { objectsOf, PREDICATES, peopleOf } from './vocabulary.ts'
 
 /** W5: the same people and questions in three namespaces, with other answers in each. */

@@ -1,7 +1,7 @@
 // Builds a trace turn by turn; its clock advances by one second with each turn.
 
-import { type RandomDraws, seededDraws } from '../random.ts'
-import type { Session, Trace, TraceFact, Turn } from '../trace.ts'
+import { type RandomDraws, seededDraws } from './random.ts'
+import type { Session, Trace, TraceFact, Turn } from './trace.ts'
 import { type Predicate, question, sentence } from './vocabulary.ts'
 
 // Well in the past, so that everything written is valid at the time of any run.

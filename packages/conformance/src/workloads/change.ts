@@ -1,7 +1,7 @@
 // Workloads of change: W2 drift, W6 deletion, W7 conflict, W9 sessions.
 
-import type { Trace } from '../trace.ts'
 import { buildTrace, type PhrasedFact, type TraceBuilder } from './builder.ts'
+import type { Trace } from './trace.ts'
 import { objectsOf, PREDICATES, peopleOf } from './vocabulary.ts'
 
 const CHAINS = 12

@@ -1,7 +1,7 @@
 // Recall workloads: W1 stable recall, W3 near misses, W4 long horizon, W8 importance.
 
-import type { Trace } from '../trace.ts'
 import { buildTrace, type NewFact, type TraceBuilder } from './builder.ts'
+import type { Trace } from './trace.ts'
 import { objectsOf, PREDICATES, peopleOf, siblingOf } from './vocabulary.ts'
 
 /** W1: a fact for each of `count` people, then one question for each, in another order. */

@@ -1,6 +1,6 @@
 // The vocabulary of the workloads: invented names, a few relations, sentences and questions.
 
-import type { RandomDraws } from '../random.ts'
+import type { RandomDraws } from './random.ts'
 
 const GIVEN = [
   ...['Amaro', 'Bryn', 'Cosima', 'Darva', 'Emeric', 'Fenna', 'Gorim', 'Halka', 'Isolt', 'Jorun'],

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { WriteOptions } from '../client/store.ts'
+import { type Workloads, workloadsOf } from '../workloads/all.ts'
+import type { Trace, Turn } from '../workloads/trace.ts'
 import { expectationsOf, groundTruthOf } from './oracle.ts'
 import { leakageOf, precisionOf, type ReplayStore, recallOf, replay } from './replay.ts'
-import type { WriteOptions } from './store.ts'
-import type { Trace, Turn } from './trace.ts'
-import { type Workloads, workloadsOf } from './workloads/all.ts'
 
 const declared = new Set(['supersession_chain', 'bi_temporal', 'hard_delete', 'multi_tenant'])
 const WRONG = ['unknown', 'deleted', 'foreign', 'not_valid_then', 'not_yet_written'] as const

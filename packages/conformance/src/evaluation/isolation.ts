@@ -1,6 +1,6 @@
 // The oracle for concurrent transactions: which anomalies a group can show, and which it showed.
 
-import type { Trace, Turn } from './trace.ts'
+import type { Trace, Turn } from '../workloads/trace.ts'
 
 const ANOMALIES = ['lost_update', 'resurrection', 'non_repeatable_read', 'write_skew'] as const
 export type Anomaly = (typeof ANOMALIES)[number]

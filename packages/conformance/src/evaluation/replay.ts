@@ -1,15 +1,15 @@
 // Replays a trace against a store and compares its answers with the oracle.
 
-import { applyTurn, expectationAt, type ForbiddenReason, startState } from './oracle.ts'
-import type { Metrics } from './result.ts'
-import { type Ref, type RetrieveOptions, refKey, type WriteOptions } from './store.ts'
+import { type Ref, type RetrieveOptions, refKey, type WriteOptions } from '../client/store.ts'
 import {
   type PlacedTurn,
   predecessorsOf,
   type Trace,
   type TraceFact,
   turnsInOrder,
-} from './trace.ts'
+} from '../workloads/trace.ts'
+import { applyTurn, expectationAt, type ForbiddenReason, startState } from './oracle.ts'
+import type { Metrics } from './result.ts'
 
 /** The operations a replay needs. */
 export type ReplayStore = {

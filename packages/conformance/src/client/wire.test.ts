@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConformanceError } from './result.ts'
-import { openWire } from './wire.ts'
+import { ConformanceError, openWire } from './wire.ts'
 
 const url = 'http://server.test/'
 

@@ -1,7 +1,21 @@
 // Sends HTTP requests to one server with a credential, and waits after 429 and 503.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConformanceError } from './result.ts'
+
+/** A store that could not be removed at the end. */
+export type Leftover = { readonly store_id: string; readonly reason: string }
+
+/** The suite could not run; the error is no verdict on the server. */
+export class ConformanceError extends Error {
+  override readonly name = 'ConformanceError'
+  /** Stores of the run that could not be removed. */
+  readonly leftovers: readonly Leftover[]
+
+  constructor(message: string, leftovers: readonly Leftover[] = [], cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.leftovers = leftovers
+  }
+}
 
 export type Answer = {
   readonly status: number

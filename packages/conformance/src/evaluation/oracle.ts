@@ -1,7 +1,7 @@
 // The oracle: what a store that keeps every promise would answer, from the trace alone.
 
-import type { PlacedTurn, Trace, TraceFact, Turn } from './trace.ts'
-import { turnsInOrder } from './trace.ts'
+import type { PlacedTurn, Trace, TraceFact, Turn } from '../workloads/trace.ts'
+import { turnsInOrder } from '../workloads/trace.ts'
 
 /** Why a fact must not be in an answer. */
 export type ForbiddenReason = 'not_yet_written' | 'deleted' | 'foreign' | 'not_valid_then'

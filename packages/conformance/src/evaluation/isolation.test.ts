@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { workloadsOf } from '../workloads/all.ts'
+import { turnsInOrder } from '../workloads/trace.ts'
 import { anomalyOf, evaluateGroup, type TransactionResult } from './isolation.ts'
-import { turnsInOrder } from './trace.ts'
-import { workloadsOf } from './workloads/all.ts'
 
 const writes = (set: Partial<TransactionResult> = {}): TransactionResult => ({
   txn_id: 't',

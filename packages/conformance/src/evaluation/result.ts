@@ -1,6 +1,7 @@
 // The result of a run: a verdict for each capability, with checks, numbers and evidence by id.
 
 import { CONFORMANCE_CAPABILITIES } from '@custos/proof'
+import type { Leftover } from '../client/wire.ts'
 
 /** The suite's own version: a change to workloads, checks or gates changes it. */
 export const SUITE_VERSION = 'custos-conformance/1'
@@ -38,9 +39,6 @@ export type CapabilityResult = {
 /** A workload that measures retrieval, without a verdict. */
 export type Measurement = { readonly workload: string; readonly metrics: Metrics }
 
-/** A store that could not be removed at the end. */
-export type Leftover = { readonly store_id: string; readonly reason: string }
-
 /** Plain JSON. Times are RFC 3339 in UTC; digests lower-case hex. */
 export type ConformanceResult = {
   readonly suite_version: string
@@ -64,16 +62,4 @@ export type ConformanceResult = {
   readonly conformance_rate: number
   /** SHA-256 of the canonical JSON of all workloads of this seed. */
   readonly workload_digest: string
-}
-
-/** The suite could not run; the error is no verdict on the server. */
-export class ConformanceError extends Error {
-  override readonly name = 'ConformanceError'
-  /** Stores of the run that could not be removed. */
-  readonly leftovers: readonly Leftover[]
-
-  constructor(message: string, leftovers: readonly Leftover[] = [], cause?: unknown) {
-    super(message, cause === undefined ? {} : { cause })
-    this.leftovers = leftovers
-  }
 }
