@@ -37,7 +37,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   }
   // Compiled code is cached on disk: later starts are faster and need less memory.
   module.enableCompileCache?.()
-  const { runCli } = await import('../src/main.ts')
+  const { runCli } = await import('../src/commands/main.ts')
   process.exitCode = await runCli(process.argv.slice(2))
 } else {
   const node = findNode24()

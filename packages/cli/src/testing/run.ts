@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
-import { runCli } from '../main.ts'
+import { runCli } from '../commands/main.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/custos.js', import.meta.url))
 const TIMEOUT_MS = 60_000

@@ -1,7 +1,7 @@
 // The custos command: runs a subcommand and turns failures into one line and an exit status.
 
-import { type CommandEntry, CommandError, UsageError } from './command.ts'
-import { commands } from './commands/index.ts'
+import { type CommandEntry, CommandError, UsageError } from '../command.ts'
+import { commands } from './index.ts'
 
 function usage(): string {
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`)

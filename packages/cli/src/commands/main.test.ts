@@ -5,9 +5,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CLIENT_SETTINGS, SETTINGS } from '@custos/server'
-import { commands } from './commands/index.ts'
-import { runCustos, spawnCustos, tempDirectory } from './testing/run.ts'
-import { serveLocally } from './testing/serve-locally.ts'
+import { runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
+import { serveLocally } from '../testing/serve-locally.ts'
+import { commands } from './index.ts'
 
 test('the help lists every command, and each command has its own help', async () => {
   const ran = await spawnCustos(['--help'])
@@ -49,7 +49,7 @@ test('no command, an unknown command and unknown options are usage errors', asyn
 })
 
 test('the version is that of the package', async () => {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   const ran = await spawnCustos(['--version'])
   assert.equal(ran.stdout.trim(), JSON.parse(manifest).version)
 })
