@@ -6,10 +6,10 @@ import {
   type PlainFact,
   type PlainRequest,
 } from '../packages/server/src/slices/memory/testing/in-process-retrieval.ts'
+import { below, seededRandom } from './data/random.ts'
+import { readerOf } from './data/shape.ts'
 import type { Service } from './process.ts'
-import { below, seededRandom } from './random.ts'
 import { randomFacts, randomRequest } from './random-stores.ts'
-import { readerOf } from './shape.ts'
 import { countO200k } from './tokens.ts'
 
 /** Requests put to one random store. */

@@ -8,8 +8,8 @@ import {
   hiddenKeys,
   type Question,
 } from './data/dataset.ts'
+import { readerOf } from './data/shape.ts'
 import type { Service } from './process.ts'
-import { readerOf } from './shape.ts'
 import { countO200k } from './tokens.ts'
 
 export const BUDGETS = [256, 512, 1024, 2048, 4096] as const

@@ -1,6 +1,6 @@
 // What a ranking and a packed answer are worth against the known evidence. Pure.
 
-import { below, seededRandom } from './random.ts'
+import { below, seededRandom } from './data/random.ts'
 
 /** The share of `gold` among `found`; `gold` is not empty. */
 export function recall(gold: readonly string[], found: readonly string[]): number {

@@ -4,7 +4,7 @@ import type {
   PlainFact,
   PlainRequest,
 } from '../packages/server/src/slices/memory/testing/in-process-retrieval.ts'
-import { below, pick, type Random } from './random.ts'
+import { below, pick, type Random } from './data/random.ts'
 
 const WORDS = (
   'Oslo Rome coffee tea holiday paint garden Tuesday moved bought a the of and not may 7th 2023 ' +

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Type, { type Static } from 'typebox'
-import { readerOf } from '../shape.ts'
 import { type Conversation, type Dataset, type Fact, type Question, sha256 } from './dataset.ts'
+import { readerOf } from './shape.ts'
 
 const Turn = Type.Object({ speaker: Type.String(), dia_id: Type.String(), text: Type.String() })
 const Sample = Type.Object({

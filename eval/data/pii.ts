@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import Type from 'typebox'
-import { readerOf } from '../shape.ts'
 import { sha256 } from './dataset.ts'
+import { readerOf } from './shape.ts'
 
 const readSentences = readerOf(
   Type.Array(

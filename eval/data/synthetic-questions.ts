@@ -1,6 +1,6 @@
 // The questions of the synthetic set, each with the statements that answer it.
 
-import { pick, type Random, shuffled } from '../random.ts'
+import { pick, type Random, shuffled } from './random.ts'
 import { fill } from './synthetic-relations.ts'
 import type { FactVersions, Statement, Visit, World } from './synthetic-world.ts'
 

@@ -1,6 +1,6 @@
 // A made-up circle of people and what they told each other over a year, by seed.
 
-import { below, pick, type Random, shuffled } from '../random.ts'
+import { below, pick, type Random, shuffled } from './random.ts'
 import {
   fill,
   LEADS,

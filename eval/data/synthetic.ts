@@ -1,7 +1,7 @@
 // The synthetic set: circles of people, one store each, made by a seed; every answer is known.
 
-import { below, type Random, seededRandom, shuffled } from '../random.ts'
 import { type Conversation, type Dataset, type Fact, sha256 } from './dataset.ts'
+import { below, type Random, seededRandom, shuffled } from './random.ts'
 import {
   ask,
   type QuestionCounts,
