@@ -19,7 +19,7 @@ import { findDashed, findMixed, findSpacedNino } from './word-patterns.ts'
 /** What may be looked for, a sentence each, sorted by name. */
 export const ENTITIES: readonly EntityAbout[] = listEntities()
 
-export interface PersonalData {
+interface PersonalData {
   readonly entity: string
   /** UTF-16 offsets in the text; `end` is the first that is not part of it. */
   readonly start: number
@@ -28,7 +28,7 @@ export interface PersonalData {
   readonly score: number
 }
 
-export interface FindOptions {
+interface FindOptions {
   /** Names of ENTITIES; all of them unless given. */
   readonly entities?: readonly string[]
   /** Languages of context words in addition to English: de, es, fr, it; default: all of them. */
