@@ -4,8 +4,8 @@ import type { PolicyResult } from '@custos/contract'
 import { heavierOf, type Outcome } from './outcome.ts'
 import type { CompiledPolicy } from './policy.ts'
 import { type Context, type GateRequest, gateRequest, valueAt } from './request.ts'
-import { makeWork, type Replacement } from './rule.ts'
-import { replaceIn } from './searchable.ts'
+import { makeWork } from './rule.ts'
+import { type Replacement, replaceIn } from './searchable.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'escalated'
 

@@ -5,14 +5,8 @@ import { type Detail, Fault, type Finding } from './outcome.ts'
 import { compileAll, findFirst, type Pattern, type Span } from './patterns.ts'
 import type { EntitySpan, Recognisers } from './personal-data.ts'
 import { OUTPUT_FIELDS, searchFields } from './request.ts'
-import {
-  RECOGNISER_SIZE,
-  type Replacement,
-  type Rule,
-  type RuleFinding,
-  type Work,
-} from './rule.ts'
-import type { Searchable } from './searchable.ts'
+import { RECOGNISER_SIZE, type Rule, type RuleFinding, type Work } from './rule.ts'
+import type { Replacement, Searchable } from './searchable.ts'
 
 /** The most matches of a pattern in a field that is redacted. */
 export const SPANS_MAX = 10_000

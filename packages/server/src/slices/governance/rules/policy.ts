@@ -5,8 +5,9 @@ import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
 import { PatternRefused } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import type { GateRequest } from './request.ts'
-import type { Replacement, Rule, RuleFinding, Surroundings } from './rule.ts'
+import type { Rule, RuleFinding, Surroundings } from './rule.ts'
 import { isOf, makers, rateOf } from './rules.ts'
+import type { Replacement } from './searchable.ts'
 
 /** A stored policy, opened. */
 export interface PolicyText {

@@ -3,21 +3,13 @@
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { Fault, type Finding } from './outcome.ts'
 import type { GateRequest } from './request.ts'
+import type { Replacement } from './searchable.ts'
 
 /** The inputs of a rule that are not in the request. */
 export interface Surroundings {
   /** Whether the request is one too many for the rate limit being evaluated. */
   readonly rate_exceeded: boolean
   readonly work: Work
-}
-
-export interface Replacement {
-  readonly field: string
-  /** Of the field's searchable text. */
-  readonly start: number
-  readonly end: number
-  /** What stands there instead. */
-  readonly by: string
 }
 
 /** A finding, and what to put in place of what was found. */

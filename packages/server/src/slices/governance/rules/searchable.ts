@@ -1,7 +1,6 @@
 // What policies search of a value: its text, or every key and leaf of a list or an object.
 
 import { limits } from '@custos/contract'
-import type { Replacement } from './rule.ts'
 
 interface FoldedText {
   readonly text: string
@@ -80,6 +79,15 @@ function* piecesOf(value: unknown): Generator<string> {
 
 const isLeaf = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+export interface Replacement {
+  readonly field: string
+  /** Of the field's searchable text. */
+  readonly start: number
+  readonly end: number
+  /** What stands there instead. */
+  readonly by: string
+}
 
 /**
  * The value with every span of its searchable text replaced, in keys as well. A number that held
