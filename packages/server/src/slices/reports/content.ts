@@ -11,8 +11,13 @@ import {
 import type { Json, JsonObject } from '@custos/proof'
 import { type Article, isVerified } from './catalogue/article.ts'
 import { CATALOGUE_VERSION, FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
+import {
+  EVIDENCE,
+  type EvidenceKind,
+  type EvidenceName,
+  evidenceKind,
+} from './catalogue/evidence-kinds.ts'
 import { SOURCES } from './catalogue/sources.ts'
-import { EVIDENCE, type EvidenceKind, type EvidenceName, evidenceKind } from './evidence-kinds.ts'
 import type { EventCounts, Sample } from './tally.ts'
 import type { LogWalk } from './walk-log.ts'
 

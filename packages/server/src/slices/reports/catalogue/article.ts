@@ -1,7 +1,7 @@
 // What the catalogue says of an article: since when, by which sources, and what speaks to it.
 
 import type { ReportAutomation, ReportFramework } from '@custos/contract'
-import type { EvidenceName } from '../evidence-kinds.ts'
+import type { EvidenceName } from './evidence-kinds.ts'
 import type { SourceName } from './sources.ts'
 
 export interface Article {
