@@ -17,16 +17,14 @@ export {
   type TenantReputation,
 } from './app/checks/fsck.ts'
 export { runMigrate } from './app/migrate.ts'
-export {
-  type MigrationResult,
-  runMigrateEngine,
-} from './app/migrate-engine/migrate-engine.ts'
-export { openKernel } from './app/open-kernel.ts'
-export { openReadOnly } from './app/open-read-only.ts'
+export { runMigrateEngine } from './app/migrate-engine/migrate-engine.ts'
+export type { MigrationResult } from './app/migrate-engine/move.ts'
+export { openKernel } from './app/open/open-kernel.ts'
+export { openReadOnly } from './app/open/open-read-only.ts'
+export { VERSION } from './app/open/version.ts'
 export { type RestoreResult, runRestore } from './app/restore/restore.ts'
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
-export { VERSION } from './app/version.ts'
 export { type Config, parseConfig } from './config/config.ts'
 export {
   CLIENT_SETTINGS,

@@ -21,8 +21,8 @@ import {
 import { openFileKeyring } from '../platform/keys/file/open-file-keyring.ts'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { OfflineError } from '../platform/operator-error.ts'
-import { openKernel } from './open-kernel.ts'
-import { requireData } from './open-read-only.ts'
+import { openKernel } from './open/open-kernel.ts'
+import { requireData } from './open/open-read-only.ts'
 
 const KEY = 'master.key'
 const NEXT = 'master.key.next'

@@ -5,7 +5,7 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runIfDue } from '../platform/kernel/leases.ts'
 import type { RewriteResult } from '../platform/keys/keyring.ts'
 import { OfflineError } from '../platform/operator-error.ts'
-import { openKernel } from './open-kernel.ts'
+import { openKernel } from './open/open-kernel.ts'
 
 const HOUR_US = 3_600_000_000
 

@@ -24,7 +24,7 @@ import {
 } from '../platform/keys/durable-file.ts'
 import { OfflineError } from '../platform/operator-error.ts'
 import type { BackupTask } from './backup-worker.ts'
-import { openReadOnly } from './open-read-only.ts'
+import { openReadOnly } from './open/open-read-only.ts'
 
 export interface BackupFile {
   readonly path: string

@@ -12,7 +12,7 @@ import { OfflineError } from '../platform/operator-error.ts'
 export async function runMigrate(config: Config): Promise<string[]> {
   if (config.postgres === null)
     throw new OfflineError('CUSTOS_DATABASE_URL is not set: the embedded engine migrates itself')
-  const { migrateShared } = await import('./open-postgres.ts')
+  const { migrateShared } = await import('./open/open-postgres.ts')
   const logger = openLogger('error')
   return migrateShared(config, config.postgres, { clock: systemClock(), logger })
 }

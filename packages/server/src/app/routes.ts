@@ -31,7 +31,7 @@ import { subjectsHandlers } from '../slices/subjects/index.ts'
 import { templatesHandlers } from '../slices/templates/index.ts'
 import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
 import { worldModelHandlers } from '../slices/world-model/index.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './open/version.ts'
 
 interface Route {
   readonly operation: OperationSpec

@@ -21,10 +21,10 @@ import { registerRetentionJobs } from '../slices/retention/index.ts'
 import { registerSubjectJobs } from '../slices/subjects/index.ts'
 import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
 import { AssuranceThreads } from './assurance/assurance-threads.ts'
-import { type KernelOptions, type OpenKernel, openKernel } from './open-kernel.ts'
+import { type KernelOptions, type OpenKernel, openKernel } from './open/open-kernel.ts'
+import { VERSION } from './open/version.ts'
 import { allRoutes } from './routes.ts'
 import { startTimers } from './timers.ts'
-import { VERSION } from './version.ts'
 
 export interface Service {
   readonly url: string

@@ -1,7 +1,7 @@
 // A kernel on a fresh database behind a stretch of network that can fail.
 
 import type { TestContext } from 'node:test'
-import { openKernel } from '../app/open-kernel.ts'
+import { openKernel } from '../app/open/open-kernel.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { openCuttingProxy } from './cutting-proxy.ts'
 import { createDatabase } from './postgres.ts'

@@ -1,6 +1,6 @@
 // A kernel on a real engine and a real keyring in a fresh directory, for tests below HTTP.
 
-import { type OpenKernel, openKernel } from '../app/open-kernel.ts'
+import { type OpenKernel, openKernel } from '../app/open/open-kernel.ts'
 import { parseConfig } from '../config/config.ts'
 import { databasePath } from '../platform/db/data-dir.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'

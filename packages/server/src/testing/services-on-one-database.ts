@@ -1,6 +1,6 @@
 // A service on a database that further services of the same test are on as well.
 
-import type { KernelOptions } from '../app/open-kernel.ts'
+import type { KernelOptions } from '../app/open/open-kernel.ts'
 import { type Service, startService } from '../app/start.ts'
 import { parseConfig } from '../config/config.ts'
 import { OPERATOR_KEY } from './harness.ts'

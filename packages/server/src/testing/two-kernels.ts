@@ -1,7 +1,7 @@
 // Two kernels on one fresh database, as two processes have them.
 
 import type { TestContext } from 'node:test'
-import { type KernelOptions, type OpenKernel, openKernel } from '../app/open-kernel.ts'
+import { type KernelOptions, type OpenKernel, openKernel } from '../app/open/open-kernel.ts'
 import { type Config, parseConfig } from '../config/config.ts'
 import { createDatabase } from './postgres.ts'
 

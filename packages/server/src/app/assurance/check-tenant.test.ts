@@ -7,7 +7,7 @@ import { AssuredTenant } from '../../slices/assurance/testing/assured.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { openTestData, type TestData } from '../../testing/test-data.ts'
-import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
+import { openReadOnly, type ReadOnlyKernel } from '../open/open-read-only.ts'
 import { checkTenantData } from './check-tenant.ts'
 
 const FACTS = 3_000

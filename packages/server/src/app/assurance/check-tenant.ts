@@ -24,7 +24,7 @@ import { summariseLog } from '../checks/check-log.ts'
 import { CHECKS, runCheck } from '../checks/checks.ts'
 import { countRows } from '../checks/fsck.sql.ts'
 import { ROUNDS_MAX, withSnapshot } from '../checks/fsck.ts'
-import type { ReadOnlyKernel } from '../open-read-only.ts'
+import type { ReadOnlyKernel } from '../open/open-read-only.ts'
 
 /** The findings of a check, and the number of items it checked. */
 interface CheckPart {

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
 import type { CheckReport, CheckTask } from '../../slices/assurance/index.ts'
-import { openReadOnly } from '../open-read-only.ts'
+import { openReadOnly } from '../open/open-read-only.ts'
 import { checkTenantData } from './check-tenant.ts'
 
 export interface CheckReply {

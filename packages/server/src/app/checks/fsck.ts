@@ -7,7 +7,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { type RecomputeResult, recompute } from '../../slices/reputation/index.ts'
-import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
+import { openReadOnly, type ReadOnlyKernel } from '../open/open-read-only.ts'
 import {
   type CheckContext,
   type Counts,

@@ -15,7 +15,7 @@ import { createDatabase } from '../../testing/postgres.ts'
 import { casesOf } from '../../testing/sweep.ts'
 import { runFsck } from '../checks/fsck.ts'
 import { runMigrate } from '../migrate.ts'
-import { openKernel } from '../open-kernel.ts'
+import { openKernel } from '../open/open-kernel.ts'
 import { runRestore } from '../restore/restore.ts'
 import { runMigrateEngine } from './migrate-engine.ts'
 import {

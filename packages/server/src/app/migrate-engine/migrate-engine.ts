@@ -2,27 +2,9 @@
 
 import type { Config } from '../../config/config.ts'
 import { lockDataDir } from '../../platform/db/data-dir.ts'
-import type { KeyringProof } from '../../platform/keys/import/compare-keyring.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
-import { requireData } from '../open-read-only.ts'
-import type { MovedTable } from './copy-tables.ts'
-import type { TenantProof } from './prove-tenants.ts'
-
-export interface MigrateEngineOptions {
-  /** Starts over in a database that an interrupted run has left. */
-  readonly force: boolean
-  progress?(text: string): void
-  /** Named points that crash tests stop at. */
-  step?(name: string): void | Promise<void>
-}
-
-export interface MigrationResult {
-  readonly tables: readonly MovedTable[]
-  readonly keyring: KeyringProof
-  readonly tenants: readonly TenantProof[]
-  /** The file that keeps the directory from being served. */
-  readonly mark: string
-}
+import { requireData } from '../open/open-read-only.ts'
+import type { MigrateEngineOptions, MigrationResult } from './move.ts'
 
 /**
  * The service of the directory must be stopped; it is locked while this runs, and nothing in it

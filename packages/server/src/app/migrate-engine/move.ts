@@ -9,7 +9,7 @@ import { PostgresError } from '../../platform/db/postgres/error.ts'
 import { MovedRows } from '../../platform/db/postgres/moved-tables.ts'
 import { beginMove, endMove, findHolder, requireRoom } from '../../platform/db/postgres/moving.ts'
 import { DataError, findInstance } from '../../platform/db/sqlite/instance.ts'
-import { compareKeyring } from '../../platform/keys/import/compare-keyring.ts'
+import { compareKeyring, type KeyringProof } from '../../platform/keys/import/compare-keyring.ts'
 import {
   type ImportTarget,
   importKeyring,
@@ -24,10 +24,25 @@ import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { runFsck, type TenantReport } from '../checks/fsck.ts'
-import { copyTables } from './copy-tables.ts'
-import type { MigrateEngineOptions, MigrationResult } from './migrate-engine.ts'
-import { leaveMark, requireUnmoved } from './moved-mark.ts'
-import { proveTenants } from './prove-tenants.ts'
+import { leaveMark, requireUnmoved } from '../open/moved-mark.ts'
+import { copyTables, type MovedTable } from './copy-tables.ts'
+import { proveTenants, type TenantProof } from './prove-tenants.ts'
+
+export interface MigrateEngineOptions {
+  /** Starts over in a database that an interrupted run has left. */
+  readonly force: boolean
+  progress?(text: string): void
+  /** Named points that crash tests stop at. */
+  step?(name: string): void | Promise<void>
+}
+
+export interface MigrationResult {
+  readonly tables: readonly MovedTable[]
+  readonly keyring: KeyringProof
+  readonly tenants: readonly TenantProof[]
+  /** The file that keeps the directory from being served. */
+  readonly mark: string
+}
 
 interface Move {
   /** The configuration of the directory, with the key that opens its keyring. */

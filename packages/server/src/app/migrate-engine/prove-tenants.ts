@@ -12,7 +12,7 @@ import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
 import { descriptionColumn, loadFactsForErasure } from '../../slices/memory/index.ts'
 import { listFactPlaces, listStoreRows } from '../checks/fsck.sql.ts'
 import type { TenantReport } from '../checks/fsck.ts'
-import { openReadOnly, type ReadOnlyKernel } from '../open-read-only.ts'
+import { openReadOnly, type ReadOnlyKernel } from '../open/open-read-only.ts'
 
 export interface TenantProof {
   readonly tenant_id: string

@@ -6,7 +6,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { reconcileErasures } from '../../slices/erasure/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { resumeDestructions } from '../../slices/offboarding/index.ts'
-import { openKernel } from '../open-kernel.ts'
+import { openKernel } from '../open/open-kernel.ts'
 import { countCertificates, countTombstones } from './restore.sql.ts'
 
 export interface RestoredTenant {

@@ -13,7 +13,7 @@ import {
 } from '@custos/contract'
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { openKernel } from '../../app/open-kernel.ts'
+import { openKernel } from '../../app/open/open-kernel.ts'
 import { parseConfig } from '../../config/config.ts'
 import { type Handler, type HandlersOf, streamed } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'

@@ -1,20 +1,20 @@
 // The kernel's parts put together, the same for every engine and for looking only.
 
 import type { EmbedderName } from '@custos/contract'
-import type { Config } from '../config/config.ts'
-import type { EmbedderConfig } from '../config/embedder-config.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/database.ts'
-import type { Embedder } from '../platform/embed/embedder.ts'
-import { type Embedders, embeddersOf } from '../platform/embed/embedders.ts'
-import { createHttpEmbedder } from '../platform/embed/http-embedder.ts'
-import { createStaticEmbedder } from '../platform/embed/static-embedder.ts'
-import { systemIds } from '../platform/ids.ts'
-import { JobWorker } from '../platform/jobs/worker.ts'
-import type { Kernel } from '../platform/kernel/kernel.ts'
-import type { Keyring } from '../platform/keys/keyring.ts'
-import type { Logger } from '../platform/logger.ts'
-import { loadTokenizer } from '../platform/tokens/tokenizer.ts'
+import type { Config } from '../../config/config.ts'
+import type { EmbedderConfig } from '../../config/embedder-config.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/db/database.ts'
+import type { Embedder } from '../../platform/embed/embedder.ts'
+import { type Embedders, embeddersOf } from '../../platform/embed/embedders.ts'
+import { createHttpEmbedder } from '../../platform/embed/http-embedder.ts'
+import { createStaticEmbedder } from '../../platform/embed/static-embedder.ts'
+import { systemIds } from '../../platform/ids.ts'
+import { JobWorker } from '../../platform/jobs/worker.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { Keyring } from '../../platform/keys/keyring.ts'
+import type { Logger } from '../../platform/logger.ts'
+import { loadTokenizer } from '../../platform/tokens/tokenizer.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
@@ -68,7 +68,7 @@ export async function openEmbedders({
   if (http !== null) made.set('http', createHttpEmbedder(http))
   if (onnx !== null) {
     // Loaded only where it is used.
-    const { loadOnnxEmbedder } = await import('../platform/embed/onnx-embedder.ts')
+    const { loadOnnxEmbedder } = await import('../../platform/embed/onnx-embedder.ts')
     made.set('onnx', await loadOnnxEmbedder(onnx))
   }
   return embeddersOf(default_name, made)

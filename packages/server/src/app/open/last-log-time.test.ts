@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findHead, rollEpoch } from '../slices/gcrumbs/index.ts'
-import { ensureTenant } from '../slices/tenants/index.ts'
-import { openTwoKernels } from '../testing/two-kernels.ts'
+import { findHead, rollEpoch } from '../../slices/gcrumbs/index.ts'
+import { ensureTenant } from '../../slices/tenants/index.ts'
+import { openTwoKernels } from '../../testing/two-kernels.ts'
 import { lastLogTime } from './last-log-time.ts'
 
 test('the last time of all logs is that of the newest entry of any tenant', async (t) => {

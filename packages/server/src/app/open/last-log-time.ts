@@ -1,8 +1,8 @@
 // The newest time any log holds: the clock of the next run starts behind it.
 
-import { listTenantIds } from '../platform/db/control.sql.ts'
-import { type Database, PLATFORM } from '../platform/db/database.ts'
-import { findHeads } from '../slices/gcrumbs/index.ts'
+import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { type Database, PLATFORM } from '../../platform/db/database.ts'
+import { findHeads } from '../../slices/gcrumbs/index.ts'
 
 /** Microseconds; 0 where there is no log. */
 export async function lastLogTime(db: Database): Promise<number> {

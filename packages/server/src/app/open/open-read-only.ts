@@ -2,16 +2,16 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/config.ts'
-import { type Clock, systemClock } from '../platform/clock.ts'
-import { databasePath } from '../platform/db/data-dir.ts'
-import { type Snapshots, SqliteSnapshots } from '../platform/db/sqlite/snapshots.ts'
-import type { Kernel } from '../platform/kernel/kernel.ts'
-import { openFileKeyring } from '../platform/keys/file/open-file-keyring.ts'
-import type { Keyring } from '../platform/keys/keyring.ts'
-import { loadMasterKey } from '../platform/keys/master-key.ts'
-import { openLogger } from '../platform/logger.ts'
-import { OfflineError } from '../platform/operator-error.ts'
+import type { Config } from '../../config/config.ts'
+import { type Clock, systemClock } from '../../platform/clock.ts'
+import { databasePath } from '../../platform/db/data-dir.ts'
+import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
+import type { Keyring } from '../../platform/keys/keyring.ts'
+import { loadMasterKey } from '../../platform/keys/master-key.ts'
+import { openLogger } from '../../platform/logger.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 import { assembleKernel, noEmbedders } from './assemble-kernel.ts'
 
 export interface ReadOnlyKernel {
@@ -37,8 +37,8 @@ export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
 
 async function openSnapshots({ postgres, data_dir }: Config): Promise<Snapshots> {
   if (postgres === null) return new SqliteSnapshots(databasePath(data_dir))
-  const { PostgresSnapshots } = await import('../platform/db/postgres/snapshots.ts')
-  const { APP_ROLE } = await import('../platform/db/postgres/access.ts')
+  const { PostgresSnapshots } = await import('../../platform/db/postgres/snapshots.ts')
+  const { APP_ROLE } = await import('../../platform/db/postgres/access.ts')
   return PostgresSnapshots.open(postgres.database_url, APP_ROLE)
 }
 

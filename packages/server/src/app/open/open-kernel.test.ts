@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { parseConfig } from '../config/config.ts'
-import { ConfigError } from '../config/env.ts'
-import { DataError } from '../platform/db/sqlite/instance.ts'
-import { openTestKernel } from '../testing/kernel.ts'
+import { parseConfig } from '../../config/config.ts'
+import { ConfigError } from '../../config/env.ts'
+import { DataError } from '../../platform/db/sqlite/instance.ts'
+import { openTestKernel } from '../../testing/kernel.ts'
 
 function freshDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'custos-open-'))
