@@ -10,7 +10,7 @@ import { Compile } from 'typebox/schema'
 import { sampleReport } from '../testing/sample-report.ts'
 import { viewOf } from '../view/report-view.ts'
 import { oscalReport } from './assessment-results.ts'
-import { nameUuid } from './uuid.ts'
+import { nameUuid } from './names.ts'
 
 const schemaUrl = new URL(
   '../../../../test/vectors/oscal/assessment-results-1.1.3.schema.json',

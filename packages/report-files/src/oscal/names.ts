@@ -1,13 +1,17 @@
 // How the parts of a report are named in OSCAL: identifiers, properties and addresses.
 
+import { createHash } from 'node:crypto'
 import type { JsonObject } from '@custos/proof'
-import { nameUuid } from './uuid.ts'
 
 /**
  * Of our own properties; OSCAL's have none. It is a name and no address (RFC 6761, 6.4), in a form
  * that readers take which want a scheme with slashes.
  */
 export const NAMESPACE = 'https://custos.invalid/ns/oscal/1'
+
+/** Ours, drawn once: names of reports are unique within it. */
+const UUID_NAMESPACE = Buffer.from('5f3f0a1e6c2d4b7f9a53d0c8e41b7a26', 'hex')
+const UUID_BYTES = 16
 
 export const prop = (name: string, value: string | number | boolean): JsonObject => ({
   name,
@@ -50,4 +54,21 @@ export class Names {
   get file(): string {
     return `/v1/reports/${this.#report_id}/download?format=json`
   }
+}
+
+/**
+ * A UUID of version 5 (RFC 9562, 5.5): the same parts give the same file. By SHA-1, which the RFC
+ * names; nothing rests on its strength.
+ */
+export function nameUuid(...parts: readonly string[]): string {
+  const hash = createHash('sha1').update(UUID_NAMESPACE).update(JSON.stringify(parts)).digest()
+  const bytes = hash.subarray(0, UUID_BYTES)
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  const hex = bytes.toString('hex')
+  const cuts = [0, 8, 12, 16, 20, 32]
+  return cuts
+    .slice(1)
+    .map((end, i) => hex.slice(cuts[i], end))
+    .join('-')
 }

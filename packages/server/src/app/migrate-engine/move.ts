@@ -6,7 +6,12 @@ import type { Config, PostgresConfig } from '../../config/config.ts'
 import { databasePath } from '../../platform/db/data-dir.ts'
 import { type PostgresConnection, withPostgres } from '../../platform/db/postgres/connection.ts'
 import { PostgresError } from '../../platform/db/postgres/error.ts'
-import { MovedRows } from '../../platform/db/postgres/moved-tables.ts'
+import {
+  copyTable,
+  digestTable,
+  MovedRows,
+  movedTables,
+} from '../../platform/db/postgres/moved-tables.ts'
 import { beginMove, endMove, findHolder, requireRoom } from '../../platform/db/postgres/moving.ts'
 import { DataError, findInstance } from '../../platform/db/sqlite/instance.ts'
 import { compareKeyring, type KeyringProof } from '../../platform/keys/import/compare-keyring.ts'
@@ -25,7 +30,6 @@ import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { runFsck, type TenantReport } from '../checks/fsck.ts'
 import { leaveMark, requireUnmoved } from '../open/moved-mark.ts'
-import { copyTables, type MovedTable } from './copy-tables.ts'
 import { proveTenants, type TenantProof } from './prove-tenants.ts'
 
 export interface MigrateEngineOptions {
@@ -34,6 +38,13 @@ export interface MigrateEngineOptions {
   progress?(text: string): void
   /** Named points that crash tests stop at. */
   step?(name: string): void | Promise<void>
+}
+
+interface MovedTable {
+  readonly name: string
+  readonly rows: number
+  /** Lower hex SHA-256 of its rows in the order of the key, the same on both sides. */
+  readonly sha256: string
 }
 
 export interface MigrationResult {
@@ -124,6 +135,27 @@ async function move(task: Move): Promise<MigrationResult> {
   await options.step('marked')
   await onTarget(task, (c) => endMove(c, instance_id))
   return { tables, keyring, tenants, mark }
+}
+
+/** Every table, copied and read back: as many rows, with the same bytes, or an OfflineError. */
+async function copyTables(
+  connection: PostgresConnection,
+  source: MovedRows,
+  progress: (text: string) => void,
+): Promise<MovedTable[]> {
+  const moved: MovedTable[] = []
+  for (const table of movedTables()) {
+    const { name } = table
+    const show = (rows: number) => progress(`${name}, row ${rows}`)
+    const given = await copyTable(connection, table, { source, progress: show })
+    const kept = await digestTable(connection, table)
+    if (kept.rows !== given.rows || kept.sha256 !== given.sha256)
+      throw new OfflineError(
+        `${name} reads back as other rows: ${given.rows} were sent, ${kept.rows} are there`,
+      )
+    moved.push({ name, ...kept })
+  }
+  return moved
 }
 
 const onTarget = <T>(

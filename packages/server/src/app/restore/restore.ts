@@ -11,11 +11,11 @@ import { syncDirectory } from '../../platform/keys/durable-file.ts'
 import { restoreFileKeyring } from '../../platform/keys/file/backup.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
+import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { checkStores } from '../checks/check-stores.ts'
 import { requireUnmoved } from '../open/moved-mark.ts'
-import { carryOver } from './carry-over.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
 import { mergeWriteAheadLog, openStage, removeStages, stageData } from './stage.ts'
 
@@ -161,4 +161,49 @@ async function requireTenant(
       if (what === 'the seal does not open')
         throw new OfflineError(`data and keyring do not belong together (tenant ${tenant_id})`)
   })
+}
+
+interface CarryOver {
+  /** The keyring in use, about to be replaced. */
+  readonly from: string
+  /** The restored one. */
+  readonly to: string
+  readonly master_key: Buffer
+  /** A ledger copy that takes entries and checkpoints across. */
+  readonly ledger_file: string
+}
+
+/**
+ * Takes erasures and signed checkpoints over that only the replaced keyring knows. Returns whether
+ * the restored keyring now knows everything the replaced one did. `no`: there is none, it
+ * is another instance's, or it does not open.
+ */
+async function carryOver(task: CarryOver): Promise<'yes' | 'no'> {
+  if (!existsSync(join(task.from, 'keyring.db'))) return 'no'
+  const current = await openKeyringOrNull(task.from, task)
+  if (!current) return 'no'
+  try {
+    // Opening it with the copy has written all that out; this reads it in.
+    const restored = await openKeyring(task.to, task)
+    try {
+      return restored.instance_id === current.instance_id ? 'yes' : 'no'
+    } finally {
+      restored.close()
+    }
+  } finally {
+    current.close()
+  }
+}
+
+const openKeyring = (dir: string, { master_key, ledger_file }: CarryOver): Promise<Keyring> =>
+  openFileKeyring({ dir, master_key, now_us: () => 0, ledger_copy: ledger_file })
+
+async function openKeyringOrNull(dir: string, task: CarryOver): Promise<Keyring | null> {
+  try {
+    return await openKeyring(dir, task)
+  } catch (error) {
+    // A damaged keyring is a reason to restore one.
+    if (error instanceof KeyringError) return null
+    throw error
+  }
 }
