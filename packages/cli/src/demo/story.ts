@@ -11,7 +11,7 @@ const BUDGET_TOKENS = 120
 const LINE_CHARACTERS = 74
 
 export interface StoryContext {
-  readonly api: StoreApi
+  readonly api: ReturnType<typeof openStoreApi>
   /** Where certificates, proofs and keys are saved. */
   readonly evidence_dir: string
   /** The data directory of the service; null if it is not on this machine. */
@@ -250,5 +250,3 @@ export function openStoreApi(client: ServiceClient, store_id: string) {
     keys: () => client.json<{ keys: unknown }>('/v1/gcrumbs/public_key'),
   }
 }
-
-type StoreApi = ReturnType<typeof openStoreApi>

@@ -120,12 +120,10 @@ function retrieveOptionsOf(
   }
 }
 
-type RetrievedRefs = { readonly refs: ReadonlyMap<string, Ref>; readonly returned: readonly Ref[] }
-
 function scoreAnswer(
   { turn }: PlacedTurn,
   { required, forbidden }: ReturnType<typeof expectationAt>,
-  { refs, returned }: RetrievedRefs,
+  { refs, returned }: { refs: ReadonlyMap<string, Ref>; returned: readonly Ref[] },
 ): Observation {
   const factOf = new Map([...refs].map(([fact_id, ref]) => [refKey(ref), fact_id]))
   const ids = returned.map((ref) => factOf.get(refKey(ref)) ?? refKey(ref))

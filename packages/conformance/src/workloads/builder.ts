@@ -16,8 +16,6 @@ export type NewFact = {
   readonly importance?: number
 }
 
-type QuestionTarget = { readonly predicate: Predicate; readonly subject: string }
-
 /** A fact whose predicate is in the vocabulary. */
 export type PhrasedFact = TraceFact & { readonly predicate: Predicate }
 
@@ -28,7 +26,7 @@ export type TraceBuilder = {
   /** Adds a fact that is valid from now on, as the next version of `replaces`. */
   say(fact: NewFact, options?: { replaces?: TraceFact; txn_id?: string }): PhrasedFact
   forget(fact: TraceFact, txn_id?: string): void
-  ask(slot: QuestionTarget, as_of?: string | null): void
+  ask(slot: { predicate: Predicate; subject: string }, as_of?: string | null): void
   /** The second of the next turn. */
   next_s(): number
   /** Formats the time of a second, with optional milliseconds. */

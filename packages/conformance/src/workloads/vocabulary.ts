@@ -36,10 +36,9 @@ const OBJECTS = {
     ...['Icelandic', 'Kashubian', 'Latvian', 'Maltese'],
   ],
 } as const
-type ObjectKind = keyof typeof OBJECTS
 
 type Relation = {
-  readonly objects: ObjectKind
+  readonly objects: keyof typeof OBJECTS
   readonly says: (subject: string, object: string) => string
   readonly asks: (subject: string) => string
 }

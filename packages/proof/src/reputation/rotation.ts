@@ -192,14 +192,12 @@ function walk(anchor: string, bySigner: Links, at: number): Walk {
   }
 }
 
-type Choice = { readonly link?: RotationLink; readonly problem?: RotationProblem }
-
 /** Among links of one key and place: all to one successor, the earliest that the dates allow. */
 function chooseNext(
   next: readonly RotationLink[],
   last: RotationLink | undefined,
   at: number,
-): Choice {
+): { readonly link?: RotationLink; readonly problem?: RotationProblem } {
   if (next.length === 0) return {}
   if (next.some(({ new_key }) => new_key !== next[0]?.new_key)) return { problem: 'fork' }
   const since = last === undefined ? AT_ONCE : startOf(last)

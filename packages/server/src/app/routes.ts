@@ -2,6 +2,7 @@
 
 import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
+import type { Route } from '../http/endpoint.ts'
 import { buildOpenapi } from '../http/openapi.ts'
 import type { Handler, HandlersOf } from '../platform/kernel/call.ts'
 import { approvalsHandlers } from '../slices/approvals/index.ts'
@@ -32,11 +33,6 @@ import { templatesHandlers } from '../slices/templates/index.ts'
 import { keysHandlers, tenantsHandlers } from '../slices/tenants/index.ts'
 import { worldModelHandlers } from '../slices/world-model/index.ts'
 import { VERSION } from './open/version.ts'
-
-interface Route {
-  readonly operation: OperationSpec
-  readonly handler: Handler<OperationSpec>
-}
 
 function bind<C extends Readonly<Record<string, OperationSpec>>>(
   group: C,

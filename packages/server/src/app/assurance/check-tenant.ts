@@ -15,9 +15,9 @@ import { findHead, treeRoot } from '../../slices/gcrumbs/index.ts'
 import { digestPolicies } from '../../slices/governance/index.ts'
 import {
   type CheckContext,
-  type CheckFinding,
   FINDINGS_MAX,
   findingKey,
+  type IdentifiedFinding,
   type Sample,
 } from '../checks/check-context.ts'
 import { summariseLog } from '../checks/check-log.ts'
@@ -28,11 +28,10 @@ import type { ReadOnlyKernel } from '../open/open-read-only.ts'
 
 /** The findings of a check, and the number of items it checked. */
 interface CheckPart {
-  readonly findings: readonly PartFinding[]
+  readonly findings: readonly IdentifiedFinding[]
   readonly counts: Readonly<Record<string, number>>
 }
 
-type PartFinding = Omit<CheckFinding, 'kind'> & { readonly kind: string }
 type CheckParts = Partial<Record<DataCheck, CheckPart>>
 
 const DETAILS: Readonly<Record<DataCheck, string>> = {
@@ -123,7 +122,7 @@ async function countAll({ db }: CheckContext): Promise<Rows> {
 
 async function partOf(check: CheckContext, name: DataCheck, rows: Rows): Promise<CheckPart> {
   if (name === 'clock') return checkClock(check)
-  const findings: PartFinding[] = []
+  const findings: IdentifiedFinding[] = []
   for (const each of CHECKS) {
     if (each.part !== name) continue
     for await (const found of runCheck(each, check)) {

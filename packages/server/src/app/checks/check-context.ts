@@ -111,7 +111,7 @@ export interface LogSummary {
 export const findingKey = ({ kind, id, what, whole_log }: IdentifiedFinding): string =>
   JSON.stringify(whole_log ? [kind] : [kind, id, what.replaceAll(/\d+/g, '#')])
 
-type IdentifiedFinding = Omit<CheckFinding, 'kind'> & { readonly kind: string }
+export type IdentifiedFinding = Omit<CheckFinding, 'kind'> & { readonly kind: string }
 
 export const subjectKey = (kind: string, subject: string): string => `${kind} ${subject}`
 

@@ -65,16 +65,10 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   return { tenants, carried_over: true }
 }
 
-interface StagedPair {
-  readonly stage: string
-  readonly keyring: string
-  readonly master_key: Buffer
-}
-
 // Works in the stage only, so that nothing is served between copying the files and the replay.
 async function restoreBoth(
   config: Config,
-  { stage, keyring, master_key }: StagedPair,
+  { stage, keyring, master_key }: { stage: string; keyring: string; master_key: Buffer },
 ): Promise<RestoreResult> {
   const dir = config.data_dir
   const to = join(stage, 'keyring')

@@ -5,8 +5,7 @@ import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type TenantRow = Tables['tenants']
-type CredentialRow = Tables['credentials']
-export type CredentialInfo = Omit<CredentialRow, 'key_hash'>
+export type CredentialInfo = Omit<Tables['credentials'], 'key_hash'>
 
 /** A credential with the number of its tenant's policies; null: there never were any. */
 export type CredentialWithPolicies = CredentialInfo & { policy_set: number | null }
@@ -62,7 +61,7 @@ export async function listTenantIds(db: TenantDb): Promise<string[]> {
   return (await db.all(query)).map(({ tenant_id }) => tenant_id)
 }
 
-export const insertCredential = (tx: Tx, credential: CredentialRow): Promise<number> =>
+export const insertCredential = (tx: Tx, credential: Tables['credentials']): Promise<number> =>
   tx.run(builder.insertInto('credentials').values(credential))
 
 export const findCredential = (

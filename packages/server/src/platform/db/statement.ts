@@ -50,12 +50,13 @@ export interface Statement<P, O> extends Bound<P> {
 
 type Parameters<P> = P & { tenant_id: string }
 
-interface CompilableQuery<O> {
+/** A query that `builder` made; each engine compiles it in its own words. */
+export interface Query<O> {
   compile(): CompiledQuery<O>
   toOperationNode(): RootOperationNode
 }
 
-type Build<P, O> = (k: Builder, p: Parameters<P>) => CompilableQuery<O>
+type Build<P, O> = (k: Builder, p: Parameters<P>) => Query<O>
 
 /**
  * `statement<{ref: number}>()((k, p) => k.selectFrom('facts')…where('ref', '=', p.ref))`.
@@ -86,7 +87,7 @@ export function statement<P>(): <O>(
   }
 }
 
-function postgresStatement<P>(query: CompilableQuery<unknown>): PostgresStatement<P> {
+function postgresStatement<P>(query: Query<unknown>): PostgresStatement<P> {
   const { sql, parameters } = compilePostgres(query)
   const slots = slotsOf(parameters, sql)
   return {

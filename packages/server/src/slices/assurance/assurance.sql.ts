@@ -16,7 +16,6 @@ import {
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type ScheduleRow = Row<'assurance_schedules'>
 export type RunRow = Row<'assurance_runs'>
-type BaselineRow = Row<'assurance_baselines'>
 
 const SCHEDULE = [
   'schedule_id',
@@ -169,7 +168,7 @@ export async function pruneRuns(tx: Tx, kept: number): Promise<void> {
   )
 }
 
-export const insertBaseline = (tx: Tx, row: BaselineRow) =>
+export const insertBaseline = (tx: Tx, row: Row<'assurance_baselines'>) =>
   tx.run(insertInto(tx, 'assurance_baselines', row))
 
 export const findBaseline = (db: TenantDb) =>

@@ -192,8 +192,6 @@ async function show(
   return { ...epoch, rolled }
 }
 
-type RollCall = Call<typeof gcrumbs.roll>
-
 /** The log as a keyed request first found it; which epoch answers it follows from that. */
 interface RollSnapshot {
   readonly generation: number
@@ -224,7 +222,10 @@ async function findAsked(tx: Tx): Promise<RollSnapshot> {
   return { generation, size: frontier.size, rolled }
 }
 
-const findAnswer = (call: RollCall, asked: RollSnapshot): Promise<Epoch | undefined> =>
+const findAnswer = (
+  call: Call<typeof gcrumbs.roll>,
+  asked: RollSnapshot,
+): Promise<Epoch | undefined> =>
   call.read(async (db) => {
     const row = await findCovering(db, asked)
     return row && { ...(await showEpoch(call.kernel, db, row)), rolled: asked.rolled }
@@ -236,7 +237,7 @@ async function findCovering(db: TenantDb, asked: RollSnapshot): Promise<EpochRow
 }
 
 // The first request has not signed yet, or was cut off before it could.
-async function rollFor(call: RollCall, asked: RollSnapshot): Promise<Epoch> {
+async function rollFor(call: Call<typeof gcrumbs.roll>, asked: RollSnapshot): Promise<Epoch> {
   const epoch = await rollEpoch(call.kernel, call.tenant_id)
   return (await findAnswer(call, asked)) ?? epoch
 }

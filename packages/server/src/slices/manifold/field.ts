@@ -2,7 +2,7 @@
 
 import { round4 } from './plane.ts'
 
-interface PlanePoint {
+export interface PlanePoint {
   readonly x: number
   readonly y: number
 }

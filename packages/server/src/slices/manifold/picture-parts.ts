@@ -1,5 +1,7 @@
 // Pure: the marks, shades and texts of the picture.
 
+import type { PlanePoint } from './field.ts'
+
 /** Expected share of `paid`, in fifths: the darker the more defaults. */
 export const SHADES = ['#5a5a5a', '#8c8c8c', '#b4b4b4', '#d6d6d6', '#f6f6f6'] as const
 
@@ -12,33 +14,28 @@ export const HATCHING =
   '<rect width="9" height="9" fill="#fff"/>' +
   '<path d="M-1 1L1 -1M0 9L9 0M8 10L10 8" stroke="#bbb" stroke-width="0.8"/></pattern>'
 
-interface Spot {
-  readonly x: number
-  readonly y: number
-}
-
 const RING_PX = 3.5
 const CROSS_PX = 3.5
 
 const path = (d: string, look: string): string => (d === '' ? '' : `<path d="${d}" ${look}/>`)
 
 /** Of unknown outcome. */
-export const dots = (spots: readonly Spot[]): string =>
+export const dots = (spots: readonly PlanePoint[]): string =>
   path(
     spots.map(({ x, y }) => `M${x} ${y}h0`).join(''),
     'stroke="#000" stroke-width="2.4" stroke-linecap="round" fill="none"',
   )
 
 /** Paid. */
-export const rings = (spots: readonly Spot[]): string => {
+export const rings = (spots: readonly PlanePoint[]): string => {
   const half = `a${RING_PX} ${RING_PX} 0 1 0`
-  const ring = ({ x, y }: Spot) =>
+  const ring = ({ x, y }: PlanePoint) =>
     `M${x - RING_PX} ${y}${half} ${2 * RING_PX} 0${half} ${-2 * RING_PX} 0`
   return path(spots.map(ring).join(''), 'stroke="#000" stroke-width="1.2" fill="#fff"')
 }
 
 /** In default; white around it, so that it shows on the darkest shade. */
-export const crosses = (spots: readonly Spot[]): string => {
+export const crosses = (spots: readonly PlanePoint[]): string => {
   const wide = 2 * CROSS_PX
   const stroke = `l${wide} ${wide}m0 ${-wide}l${-wide} ${wide}`
   const d = spots.map(({ x, y }) => `M${x - CROSS_PX} ${y - CROSS_PX}${stroke}`).join('')

@@ -56,12 +56,10 @@ export async function certifyDestruction(
   })
 }
 
-interface VerifiedPath {
-  readonly path: string
-  readonly result: 'destroyed' | 'revoked' | 'present'
-}
-
-async function verifyDestruction(kernel: Kernel, tenant_id: string): Promise<VerifiedPath[]> {
+async function verifyDestruction(
+  kernel: Kernel,
+  tenant_id: string,
+): Promise<{ readonly path: string; readonly result: 'destroyed' | 'revoked' | 'present' }[]> {
   const gone = (there: boolean) => (there ? 'present' : 'destroyed')
   const keys = await hasKeys(kernel, tenant_id)
   const remains = await kernel.keyring.hasRemains(tenant_id)

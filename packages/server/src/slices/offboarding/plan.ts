@@ -78,8 +78,9 @@ export const OFFBOARDING_STEPS = [
   'completed',
 ] as const
 
-type OffboardingStep = (typeof OFFBOARDING_STEPS)[number]
-
-export async function reportStep(kernel: Kernel, step: OffboardingStep): Promise<void> {
+export async function reportStep(
+  kernel: Kernel,
+  step: (typeof OFFBOARDING_STEPS)[number],
+): Promise<void> {
   await kernel.step(`offboarding:${step}`)
 }

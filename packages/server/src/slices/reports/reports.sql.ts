@@ -39,16 +39,10 @@ export const findReport = (db: TenantDb, report_id: Uint8Array): Promise<ReportR
       .where('report_id', '=', report_id),
   )
 
-interface ListOptions {
-  readonly limit: number
-  readonly offset: number
-  readonly include_deleted: boolean
-}
-
 /** Newest first. */
 export function listReports(
   db: TenantDb,
-  { limit, offset, include_deleted }: ListOptions,
+  { limit, offset, include_deleted }: { limit: number; offset: number; include_deleted: boolean },
 ): Promise<SummaryRow[]> {
   const all = from(db, 'reports').select(SUMMARY)
   const rows = include_deleted ? all : all.where('deleted_us', 'is', null)

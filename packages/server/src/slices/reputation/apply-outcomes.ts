@@ -33,11 +33,9 @@ export interface WriteContext {
   readonly recorded_by: string
 }
 
-type StoredOutcome = Awaited<ReturnType<typeof listOutcomes>>[number]
-
 interface Item {
   readonly given: NewOutcome
-  readonly stored: StoredOutcome | undefined
+  readonly stored: Awaited<ReturnType<typeof listOutcomes>>[number] | undefined
   readonly judgments: readonly Judgment[]
   readonly reviews: readonly Review[]
 }

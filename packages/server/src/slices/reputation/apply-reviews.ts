@@ -46,8 +46,6 @@ export interface NewReview {
   readonly content: Buffer
 }
 
-type StoredReview = Awaited<ReturnType<typeof listReviews>>[number]
-
 interface Reviewer {
   /** Null: this is the first review. */
   reviewer_no: number | null
@@ -62,7 +60,7 @@ interface Item {
   readonly reviewer: Reviewer
   /** The agent of the decision that the review is limited to. */
   readonly agent_no: number | null
-  readonly stored: StoredReview | undefined
+  readonly stored: Awaited<ReturnType<typeof listReviews>>[number] | undefined
   readonly effect: Effect
   readonly judgments: readonly Judgment[]
 }

@@ -37,8 +37,6 @@ const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */
 const DAY_CHARS = 10
 
-type SignedAttestation = Omit<Attestation, 'evidence_ref'>
-
 /** The row and the place on the log of its issue. */
 interface StoredAttestation {
   readonly row: AttestationRow
@@ -91,16 +89,10 @@ interface NewAttestation {
   readonly issuer_key_id: string
 }
 
-interface AttestationInput {
-  readonly agent: AgentRow
-  readonly body: CgrAttestationBody
-  readonly signer: Signer
-}
-
 async function sign(
   kernel: Kernel,
   tenant_id: string,
-  { agent, body, signer }: AttestationInput,
+  { agent, body, signer }: { agent: AgentRow; body: CgrAttestationBody; signer: Signer },
 ): Promise<NewAttestation> {
   const bytes = cgrAttestationBytes(body)
   const signed = { ...body, signature: signer.sign(bytes).toString('hex') }
@@ -188,7 +180,11 @@ async function openAll(
     const place = { column: 'attestation', id: hexOf(row.attestation_id) } as const
     return { place, secret_no: row.secret_no, sealed: row.sealed }
   })
-  const opened = await openPayload<JsonObject & SignedAttestation>(kernel, tenant_id, sealed)
+  const opened = await openPayload<JsonObject & Omit<Attestation, 'evidence_ref'>>(
+    kernel,
+    tenant_id,
+    sealed,
+  )
   return opened.map((signed, at) => {
     if (!signed) throw new Refusal('unavailable')
     return { ...signed, evidence_ref: stored[at]?.evidence_ref ?? null }

@@ -15,8 +15,6 @@ import type { ReviewerRow } from './aggregates.sql.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 type DecisionRow = Row<'cgr_decisions'>
-type OutcomeRow = Row<'cgr_outcomes'>
-type ReviewRow = Row<'cgr_reviews'>
 
 /** A statement is prepared for each number of referents up to this. */
 const AT_ONCE = 32
@@ -210,7 +208,7 @@ const insertDecisionStatement = statement<DecisionRow>()((k, p) =>
 
 export const insertDecision = (tx: Tx, row: DecisionRow) => tx.runOf(insertDecisionStatement, row)
 
-const upsertOutcomeStatement = statement<OutcomeRow>()((k, p) => {
+const upsertOutcomeStatement = statement<Row<'cgr_outcomes'>>()((k, p) => {
   const row = {
     outcome: p.outcome,
     amount: p.amount,
@@ -227,9 +225,10 @@ const upsertOutcomeStatement = statement<OutcomeRow>()((k, p) => {
     .onConflict((conflict) => conflict.columns(['tenant_id', 'referent']).doUpdateSet(row))
 })
 
-export const upsertOutcome = (tx: Tx, row: OutcomeRow) => tx.runOf(upsertOutcomeStatement, row)
+export const upsertOutcome = (tx: Tx, row: Row<'cgr_outcomes'>) =>
+  tx.runOf(upsertOutcomeStatement, row)
 
-const upsertReviewStatement = statement<ReviewRow>()((k, p) => {
+const upsertReviewStatement = statement<Row<'cgr_reviews'>>()((k, p) => {
   const row = {
     rating_e6: p.rating_e6,
     agent_no: p.agent_no,
@@ -252,7 +251,8 @@ const upsertReviewStatement = statement<ReviewRow>()((k, p) => {
     )
 })
 
-export const upsertReview = (tx: Tx, row: ReviewRow) => tx.runOf(upsertReviewStatement, row)
+export const upsertReview = (tx: Tx, row: Row<'cgr_reviews'>) =>
+  tx.runOf(upsertReviewStatement, row)
 
 const insertReviewerStatement = statement<Pick<ReviewerRow, 'reviewer_no' | 'name' | 'anchor'>>()(
   (k, p) =>

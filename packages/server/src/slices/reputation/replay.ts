@@ -21,10 +21,6 @@ interface LoggedDecision extends Payload<'cgr.decision_recorded'> {
   current: boolean
 }
 
-interface LoggedOutcome extends Payload<'cgr.outcome_recorded'> {
-  readonly seq: number
-}
-
 interface LoggedReview extends Payload<'cgr.review_recorded'> {
   readonly seq: number
   readonly referent: string
@@ -64,7 +60,7 @@ export interface Totals {
 
 export class Replay {
   readonly decisions = new Map<number, LoggedDecision>()
-  readonly outcomes = new Map<string, LoggedOutcome>()
+  readonly outcomes = new Map<string, Payload<'cgr.outcome_recorded'> & { readonly seq: number }>()
   /** By referent, then by reviewer. */
   readonly reviews = new Map<string, Map<string, LoggedReview>>()
   readonly #agents = new Map<string, AgentTotals>()

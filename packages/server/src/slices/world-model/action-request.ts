@@ -113,9 +113,10 @@ interface WrongSubject {
   readonly msg: string
 }
 
-type ActionSubjects = readonly ActionSubject[]
-
-function findOtherType(subjects: ActionSubjects, subject_type: string): WrongSubject | null {
+function findOtherType(
+  subjects: readonly ActionSubject[],
+  subject_type: string,
+): WrongSubject | null {
   const asked = `{"type": ${JSON.stringify(subject_type)}, "ref": …}`
   if (subjects.length === 0) return { loc: [], msg: `needs a subject: ${asked}` }
   const i = subjects.findIndex(
@@ -127,7 +128,7 @@ function findOtherType(subjects: ActionSubjects, subject_type: string): WrongSub
 /** An action without a subject type takes no subject of a type that does not exist. */
 async function findUnknownType(
   { kernel, tenant_id }: TenantRecords,
-  subjects: ActionSubjects,
+  subjects: readonly ActionSubject[],
 ): Promise<WrongSubject | null> {
   const known = new Set<string>()
   for (const [i, subject] of subjects.entries()) {

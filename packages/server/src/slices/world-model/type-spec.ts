@@ -45,7 +45,6 @@ export interface SpecOf {
   readonly link: LinkSpec
   readonly action: ActionSpec
 }
-type TypeSpec = SpecOf[WorldTypeKind]
 
 /** An object type that a spec names. */
 interface TypeMention {
@@ -84,7 +83,7 @@ function assertName(kind: WorldTypeKind, name: string): void {
 }
 
 /** The object types that must exist before the type. */
-export function mentionsOf(spec: TypeSpec): readonly TypeMention[] {
+export function mentionsOf(spec: SpecOf[WorldTypeKind]): readonly TypeMention[] {
   if (spec.kind === 'object') return []
   if (spec.kind === 'link')
     return [

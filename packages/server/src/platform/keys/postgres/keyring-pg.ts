@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { compilePostgres } from '../../db/builder.ts'
-import type { Query } from '../../db/tenant-db.ts'
+import type { Query } from '../../db/statement.ts'
 import {
   type KeyringDb,
   type KeyringQueries,
@@ -120,19 +120,13 @@ export class PgTx extends Queries implements KeyringTx {
   }
 }
 
-interface KeyringPgOptions {
-  readonly url: string
-  readonly schema: string
-  readonly read_only: boolean
-}
-
 export class KeyringPg extends Queries implements KeyringDb {
   readonly shared = true
   readonly #url: string
   readonly #pool: pg.Pool
   readonly #read_only: boolean
 
-  constructor({ url, schema, read_only }: KeyringPgOptions) {
+  constructor({ url, schema, read_only }: { url: string; schema: string; read_only: boolean }) {
     if (!SCHEMA_NAME.test(schema))
       throw new KeyringError('bad_argument', 'the keyring schema must be a plain lower-case name')
     const pool = poolOf(url)
