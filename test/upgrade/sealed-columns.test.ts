@@ -17,7 +17,7 @@ import { descriptionColumn } from '../../packages/server/src/slices/memory/store
 import { approvalColumn } from '../../packages/server/src/slices/records/approval-request.ts'
 import { recordColumn } from '../../packages/server/src/slices/records/open-record.ts'
 import { reportColumns } from '../../packages/server/src/slices/reports/sealed-report.ts'
-import { reputationColumn } from '../../packages/server/src/slices/reputation/sealed-payload.ts'
+import { reputationColumn } from '../../packages/server/src/slices/reputation/rows/sealed-payload.ts'
 import { storeColumn } from '../../packages/server/src/slices/retention/store-notes.ts'
 import {
   payloadColumn,

@@ -5,13 +5,13 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { findSettings } from './agents.sql.ts'
 import type { ItemFate } from './batch.ts'
 import { Changes } from './changes.ts'
-import { listJudgments, listOutcomes, listReviews, upsertOutcome } from './events.sql.ts'
 import { effectOf, isScored, type Judgment, type Review, resolves } from './evidence.ts'
-import { hexOf, hexOrNull, sameLabel } from './labels.ts'
-import { anchorOf, findLinks } from './rotations.sql.ts'
+import { findSettings } from './rows/agents.sql.ts'
+import { listJudgments, listOutcomes, listReviews, upsertOutcome } from './rows/events.sql.ts'
+import { hexOf, hexOrNull, sameLabel } from './rows/labels.ts'
+import { anchorOf, findLinks } from './rows/rotations.sql.ts'
 
 export interface NewOutcome {
   readonly pseudonym: string

@@ -5,20 +5,9 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { findSettings } from './agents.sql.ts'
 import { byReferent, type WriteContext } from './apply-outcomes.ts'
 import type { ItemFate } from './batch.ts'
 import { Changes } from './changes.ts'
-import {
-  insertReviewer,
-  listDecisionIds,
-  listJudgments,
-  listNames,
-  listOutcomes,
-  listReviewersNamed,
-  listReviews,
-  upsertReview,
-} from './events.sql.ts'
 import {
   type Effect,
   effectOf,
@@ -28,8 +17,19 @@ import {
   type Judgment,
   type Review,
 } from './evidence.ts'
-import { hexOf, hexOrNull, sameLabel } from './labels.ts'
-import { anchorOf, findLinks } from './rotations.sql.ts'
+import { findSettings } from './rows/agents.sql.ts'
+import {
+  insertReviewer,
+  listDecisionIds,
+  listJudgments,
+  listNames,
+  listOutcomes,
+  listReviewersNamed,
+  listReviews,
+  upsertReview,
+} from './rows/events.sql.ts'
+import { hexOf, hexOrNull, sameLabel } from './rows/labels.ts'
+import { anchorOf, findLinks } from './rows/rotations.sql.ts'
 
 export interface NewReview {
   readonly pseudonym: string

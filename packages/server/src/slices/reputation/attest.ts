@@ -20,8 +20,8 @@ import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { findSubject } from './agent-score.ts'
-import type { AgentRow } from './aggregates.sql.ts'
-import { contentLabel, hexOf } from './labels.ts'
+import type { AgentRow } from './rows/aggregates.sql.ts'
+import { contentLabel, hexOf } from './rows/labels.ts'
 import {
   type AttestationRow,
   findAttestation,
@@ -29,9 +29,9 @@ import {
   findNewestAttestation,
   insertAttestation,
   listAttestations,
-} from './rotations.sql.ts'
+} from './rows/rotations.sql.ts'
+import { openPayload, sealPayload } from './rows/sealed-payload.ts'
 import { tiergateOf } from './scores.ts'
-import { openPayload, sealPayload } from './sealed-payload.ts'
 
 const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */

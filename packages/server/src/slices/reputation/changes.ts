@@ -2,13 +2,6 @@
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import {
-  addToAgent,
-  addToLiveReviews,
-  deleteEmptyLiveReviews,
-  listReviewers,
-  setReviewerRecord,
-} from './aggregates.sql.ts'
-import {
   type Effect,
   isScored,
   type Judgment,
@@ -17,6 +10,13 @@ import {
   squaredError,
   weighs,
 } from './evidence.ts'
+import {
+  addToAgent,
+  addToLiveReviews,
+  deleteEmptyLiveReviews,
+  listReviewers,
+  setReviewerRecord,
+} from './rows/aggregates.sql.ts'
 
 interface AgentChange {
   n_success: number

@@ -9,9 +9,11 @@ import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { findAgent, findSettings, insertAgent, insertName, setNewest } from './agents.sql.ts'
-import type { AgentRow } from './aggregates.sql.ts'
 import { Changes } from './changes.ts'
+import { effectOf, isScored, type Judgment, resolves } from './evidence.ts'
+import { type NewDecision, prepareDecision, type RecordedTexts } from './new-decision.ts'
+import { findAgent, findSettings, insertAgent, insertName, setNewest } from './rows/agents.sql.ts'
+import type { AgentRow } from './rows/aggregates.sql.ts'
 import {
   findCurrent,
   findDecision,
@@ -20,8 +22,7 @@ import {
   listOutcomes,
   listReviews,
   replaceDecision,
-} from './events.sql.ts'
-import { effectOf, isScored, type Judgment, resolves } from './evidence.ts'
+} from './rows/events.sql.ts'
 import {
   contentLabel,
   dimensionLabel,
@@ -29,10 +30,9 @@ import {
   hexOrNull,
   identityLabel,
   nameLabel,
-} from './labels.ts'
-import { type NewDecision, prepareDecision, type RecordedTexts } from './new-decision.ts'
-import { anchorOf, findLinks } from './rotations.sql.ts'
-import { openPayload } from './sealed-payload.ts'
+} from './rows/labels.ts'
+import { anchorOf, findLinks } from './rows/rotations.sql.ts'
+import { openPayload } from './rows/sealed-payload.ts'
 
 type Decide = typeof reputation.decide
 

@@ -4,8 +4,8 @@ import type { Outcome, reputation } from '@custos/contract'
 import type { Handler } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { findSettings, saveSettings } from './agents.sql.ts'
-import { sameLabel } from './labels.ts'
+import { findSettings, saveSettings } from './rows/agents.sql.ts'
+import { sameLabel } from './rows/labels.ts'
 
 /** The decision that counts for an agent and a referent. */
 export interface Judgment {

@@ -11,11 +11,11 @@ import { rotate, rotations } from './rotate.ts'
 import { score, scores } from './scores.ts'
 
 export { nameAll, scoreOf, showAll } from './agent-score.ts'
-export { listAgents } from './agents.sql.ts'
-export { listWeighed } from './aggregates.sql.ts'
-export { dimensionLabel } from './labels.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
-export { openPayload } from './sealed-payload.ts'
+export { listAgents } from './rows/agents.sql.ts'
+export { listWeighed } from './rows/aggregates.sql.ts'
+export { dimensionLabel } from './rows/labels.ts'
+export { openPayload } from './rows/sealed-payload.ts'
 
 export const reputationHandlers = {
   decide,

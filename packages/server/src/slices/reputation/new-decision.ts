@@ -18,8 +18,8 @@ import {
   pseudonymOf,
   readKey,
   referentLabel,
-} from './labels.ts'
-import { sealPayload } from './sealed-payload.ts'
+} from './rows/labels.ts'
+import { sealPayload } from './rows/sealed-payload.ts'
 
 /** The texts of a decision, without the members that its unit of work adds. */
 export type RecordedTexts = Omit<DecisionRecord, 'created_at' | 'log_seq'>

@@ -21,7 +21,7 @@ import {
   pseudonymOf,
   readKey,
   referentLabel,
-} from './labels.ts'
+} from './rows/labels.ts'
 
 export const outcome: Handler<typeof reputation.outcome> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)

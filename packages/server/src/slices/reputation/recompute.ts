@@ -6,7 +6,8 @@ import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { scoreOf } from './agent-score.ts'
 import { errorOf } from './changes.ts'
-import { hexOf, hexOrNull } from './labels.ts'
+import { Replay, type Totals } from './replay.ts'
+import { hexOf, hexOrNull } from './rows/labels.ts'
 import {
   listAllAgents,
   listAllDecisions,
@@ -15,8 +16,7 @@ import {
   listAllReviews,
   listEntries,
   listLive,
-} from './recompute.sql.ts'
-import { Replay, type Totals } from './replay.ts'
+} from './rows/recompute.sql.ts'
 
 /** Two values that are to be one. */
 interface Difference {

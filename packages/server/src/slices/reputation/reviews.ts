@@ -21,7 +21,7 @@ import {
   nameLabel,
   pseudonymOf,
   referentLabel,
-} from './labels.ts'
+} from './rows/labels.ts'
 
 export const review: Handler<typeof reputation.review> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)

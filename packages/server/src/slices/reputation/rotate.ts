@@ -10,8 +10,8 @@ import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { hasRecord } from './agents.sql.ts'
-import { contentLabel, hexOf, keyLabel, readKey, sameLabel } from './labels.ts'
+import { hasRecord } from './rows/agents.sql.ts'
+import { contentLabel, hexOf, keyLabel, readKey, sameLabel } from './rows/labels.ts'
 import {
   anchorOf,
   findLinks,
@@ -19,8 +19,8 @@ import {
   type LinksOfKey,
   listRotations,
   type RotationRow,
-} from './rotations.sql.ts'
-import { openPayload, sealPayload } from './sealed-payload.ts'
+} from './rows/rotations.sql.ts'
+import { openPayload, sealPayload } from './rows/sealed-payload.ts'
 
 type Rotate = typeof reputation.rotate
 

@@ -15,9 +15,9 @@ import {
   scoreOf,
   showAll,
 } from './agent-score.ts'
-import { listAgents, listNamed } from './agents.sql.ts'
-import { type AgentRow, listWeighed } from './aggregates.sql.ts'
-import { dimensionLabel, nameLabel } from './labels.ts'
+import { listAgents, listNamed } from './rows/agents.sql.ts'
+import { type AgentRow, listWeighed } from './rows/aggregates.sql.ts'
+import { dimensionLabel, nameLabel } from './rows/labels.ts'
 
 const PAGE_DEFAULT = 500
 /** Agents whose scores are made in one turn of the event loop. */

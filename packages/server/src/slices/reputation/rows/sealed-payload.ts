@@ -1,8 +1,8 @@
 // Seals and opens payloads of reputation, each row under a record secret of its own.
 
 import type { JsonObject } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, newKey, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { jsonPayload, newKey, sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 
 /** Which column of which row. */
 interface Place {

@@ -1,6 +1,6 @@
 // SQL of recomputing: the entries of the log, and every row of reputation, in pages.
 
-import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
+import { from, type TenantDb } from '../../../platform/db/tenant-db.ts'
 
 export const listEntries = (db: TenantDb, after: number, limit: number) =>
   db.all(

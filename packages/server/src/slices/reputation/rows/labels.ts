@@ -1,9 +1,9 @@
 // Labels of reputation: the tenant's HMACs that replace callers' texts in rows and in the log.
 
 import { checkStatement, isAgentKey, type JsonObject, type StatementKind } from '@custos/proof'
-import type { TenantKeys } from '../../platform/keys/keyring.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { type Loc, validationDetail } from '../../platform/validation.ts'
+import type { TenantKeys } from '../../../platform/keys/keyring.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { type Loc, validationDetail } from '../../../platform/validation.ts'
 
 const PSEUDONYM = /^OUT-[0-9a-f]{24}$/
 const PSEUDONYM_HEX_CHARS = 24

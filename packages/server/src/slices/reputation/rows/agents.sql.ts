@@ -1,8 +1,8 @@
 // SQL of agents, the names they go by, and the settings of the tenant.
 
-import type { Tables } from '../../platform/db/schema/tables.ts'
-import { statement } from '../../platform/db/statement.ts'
-import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 import type { AgentRow } from './aggregates.sql.ts'
 
 const AGENT_COLUMNS = [

@@ -1,16 +1,16 @@
 // SQL of decisions, outcomes and reviews, each found by its referent.
 
 import { sql } from 'kysely'
-import type { Builder } from '../../platform/db/builder.ts'
+import type { Builder } from '../../../platform/db/builder.ts'
 import {
   firstItems,
   lateralByLabel,
   runInBatches,
   statementPerCount,
-} from '../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
-import { statement } from '../../platform/db/statement.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+} from '../../../platform/db/bulk-statements.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { ReviewerRow } from './aggregates.sql.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>

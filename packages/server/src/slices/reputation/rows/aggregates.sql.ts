@@ -1,10 +1,14 @@
 // SQL of the aggregates that scores are read from: agents, live reviews, reviewers.
 
 import { sql } from 'kysely'
-import { firstItems, runInBatches, statementPerCount } from '../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
-import { statement } from '../../platform/db/statement.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import {
+  firstItems,
+  runInBatches,
+  statementPerCount,
+} from '../../../platform/db/bulk-statements.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type AgentRow = Row<'cgr_agents'>

@@ -1,8 +1,8 @@
 // SQL of rotations of keys, and of attestations.
 
-import type { Tables } from '../../platform/db/schema/tables.ts'
-import { statement } from '../../platform/db/statement.ts'
-import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type RotationRow = Row<'cgr_rotations'>
