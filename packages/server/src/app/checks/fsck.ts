@@ -27,7 +27,7 @@ export interface TenantReport {
   readonly findings: readonly Finding[]
 }
 
-interface OfflineCheckOptions {
+interface FsckOptions {
   /** Only this tenant. */
   readonly tenant_id?: string
   progress?(text: string): void
@@ -38,10 +38,7 @@ export const ROUNDS_MAX = 3
 const LEDGER_PAGE = 500
 
 /** Throws OfflineError or KeyringError when the data cannot be read at all. */
-export async function runFsck(
-  config: Config,
-  options: OfflineCheckOptions = {},
-): Promise<TenantReport[]> {
+export async function runFsck(config: Config, options: FsckOptions = {}): Promise<TenantReport[]> {
   const open = await openReadOnly(config)
   try {
     const reports: TenantReport[] = []
@@ -69,7 +66,7 @@ async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Prom
 async function checkTenant(
   open: ReadOnlyKernel,
   tenant_id: string,
-  options: OfflineCheckOptions,
+  options: FsckOptions,
 ): Promise<TenantReport> {
   let report = await checkOnce(open, tenant_id, options)
   for (let rounds = 1; rounds < ROUNDS_MAX && report.findings.length > 0; rounds += 1) {
@@ -84,7 +81,7 @@ async function checkTenant(
 async function checkOnce(
   open: ReadOnlyKernel,
   tenant_id: string,
-  options: OfflineCheckOptions,
+  options: FsckOptions,
 ): Promise<TenantReport> {
   if (!(await open.kernel.keyring.hasTenant(tenant_id))) return reportMissingKeys(tenant_id)
   return withSnapshot(open, tenant_id, async (check) => {
@@ -186,7 +183,7 @@ export interface TenantReputation extends RecomputeResult {
 /** Throws OfflineError or KeyringError when the data cannot be read at all. */
 export async function runRecompute(
   config: Config,
-  options: OfflineCheckOptions = {},
+  options: FsckOptions = {},
 ): Promise<TenantReputation[]> {
   const open = await openReadOnly(config)
   const { kernel, snapshots } = open

@@ -2,9 +2,8 @@
 
 import { type AliasedExpression, type Expression, sql } from 'kysely'
 import type { Builder } from './builder.ts'
-import type { Query } from './statement.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './tenant-db.ts'
+import type { Query, Tx } from './tenant-db.ts'
 
 /** The first `count` items of a list parameter, or rows of a list of rows. */
 export const firstItems = <V>(list: readonly V[], count: number): V[] =>

@@ -50,13 +50,12 @@ export interface Statement<P, O> extends Bound<P> {
 
 type Parameters<P> = P & { tenant_id: string }
 
-/** A query that `builder` made; each engine compiles it in its own words. */
-export interface Query<O> {
+interface CompilableQuery<O> {
   compile(): CompiledQuery<O>
   toOperationNode(): RootOperationNode
 }
 
-type Build<P, O> = (k: Builder, p: Parameters<P>) => Query<O>
+type Build<P, O> = (k: Builder, p: Parameters<P>) => CompilableQuery<O>
 
 /**
  * `statement<{ref: number}>()((k, p) => k.selectFrom('facts')…where('ref', '=', p.ref))`.
@@ -87,7 +86,7 @@ export function statement<P>(): <O>(
   }
 }
 
-function postgresStatement<P>(query: Query<unknown>): PostgresStatement<P> {
+function postgresStatement<P>(query: CompilableQuery<unknown>): PostgresStatement<P> {
   const { sql, parameters } = compilePostgres(query)
   const slots = slotsOf(parameters, sql)
   return {

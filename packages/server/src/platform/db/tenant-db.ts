@@ -1,17 +1,25 @@
 // A tenant's view of the database: queries are built for one tenant and cannot leave it.
 
 import type {
+  CompiledQuery,
   DeleteQueryBuilder,
   DeleteResult,
   InsertQueryBuilder,
   InsertResult,
+  RootOperationNode,
   SelectQueryBuilder,
   UpdateQueryBuilder,
   UpdateResult,
 } from 'kysely'
 import { builder } from './builder.ts'
 import type { Tables, TenantTable } from './schema/tables.ts'
-import type { Query, Statement } from './statement.ts'
+import type { Statement } from './statement.ts'
+
+/** A query that `builder` made; each engine compiles it in its own words. */
+export interface Query<O> {
+  compile(): CompiledQuery<O>
+  toOperationNode(): RootOperationNode
+}
 
 declare const inTransaction: unique symbol
 

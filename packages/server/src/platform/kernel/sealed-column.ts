@@ -39,6 +39,12 @@ interface SealedMembers {
   readonly sealed: Uint8Array | null
 }
 
+/** What identifies the key of a new row, and the key. */
+interface NewKey {
+  readonly secret_no: number
+  readonly key: KeyObject
+}
+
 type KeyringOf = Pick<Kernel, 'keyring'>
 
 /** `R`: the members of a row that identify it; `P`: what is sealed in it. */
@@ -119,10 +125,7 @@ export const sealedColumn = <R, P>(spec: ColumnSpec<R, P>): SealedColumn<R, P> =
   new SealedColumn(spec)
 
 /** The key of a new row: all its columns are sealed under it. */
-export async function newKey(
-  kernel: Kernel,
-  tenant_id: string,
-): Promise<{ readonly secret_no: number; readonly key: KeyObject }> {
+export async function newKey(kernel: Kernel, tenant_id: string): Promise<NewKey> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
   const key = keys.factKey(secret)

@@ -15,6 +15,8 @@ import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
 import { verdictOf } from './rules/evaluate-set.ts'
 
+type EvaluateCall = Call<typeof contract.evaluate>
+
 export const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
   const { operation } = body
   const dry_run = body.dry_run ?? false
@@ -36,7 +38,7 @@ interface EvaluationIds {
  * the result is the same, it returns the first evaluation; otherwise it returns a new one.
  */
 async function evaluateOnce(
-  call: Call<typeof contract.evaluate>,
+  call: EvaluateCall,
   evaluated: EvaluationResult | null,
   dry_run: boolean,
 ): Promise<Evaluation> {
@@ -72,7 +74,7 @@ function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): Evaluatio
 
 /** Null where the same policies do not say the same any more. */
 async function showKept(
-  call: Call<typeof contract.evaluate>,
+  call: EvaluateCall,
   { evaluation_id, created_us, policy_set }: EvaluationIds,
   evaluated: EvaluationResult | null,
 ): Promise<Evaluation | null> {

@@ -24,10 +24,15 @@ interface IndexSpec {
   readonly where?: string
 }
 
+/** An index on a table of an earlier migration. */
+interface LaterIndex extends IndexSpec {
+  readonly table: string
+}
+
 export interface Migration {
   readonly name: string
   readonly tables: readonly TableSpec[]
-  readonly indexes?: readonly (IndexSpec & { readonly table: string })[]
+  readonly indexes?: readonly LaterIndex[]
   /** What the role of requests may do from here on, on PostgreSQL. */
   readonly grants?: readonly { readonly table: string; readonly rights: string }[]
   /** The only engine it is for. */

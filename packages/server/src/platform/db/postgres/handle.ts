@@ -3,8 +3,8 @@
 import type { Clock } from '../../clock.ts'
 import type { BatchState } from '../batch-state.ts'
 import { compilePostgres } from '../builder.ts'
-import type { Query, Statement } from '../statement.ts'
-import { asTx, type SharedState, type TenantDb } from '../tenant-db.ts'
+import type { Statement } from '../statement.ts'
+import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
 import type { PostgresConnection, Text } from './connection.ts'
 
 /** How a handle reaches its transaction. */

@@ -3,8 +3,8 @@
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../refusal.ts'
 import type { BatchState } from '../batch-state.ts'
-import type { Query, Statement } from '../statement.ts'
-import { asTx, type SharedState, type TenantDb } from '../tenant-db.ts'
+import type { Statement } from '../statement.ts'
+import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
 import { type SqliteConnection, sqliteFault } from './connection.ts'
 
 // Queries run synchronously underneath; the promises only keep slices engine-neutral.

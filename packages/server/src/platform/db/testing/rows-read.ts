@@ -2,8 +2,7 @@
 
 import { sql } from 'kysely'
 import { builder } from '../builder.ts'
-import type { Query } from '../statement.ts'
-import type { TenantDb } from '../tenant-db.ts'
+import type { Query, TenantDb } from '../tenant-db.ts'
 
 /** Rows of the tables that this connection has read lately, by a scan or through an index. */
 export async function rowsRead(db: TenantDb, tables: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 // The database of a keyring, SQLite or PostgreSQL: typed queries that either engine compiles.
 
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import type { Query } from '../../db/statement.ts'
+import type { Query } from '../../db/tenant-db.ts'
 import type { KeyringTables } from './tables.ts'
 
 /** Builds queries; the engines compile and execute them. */

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { createQueryId, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
-import type { Query } from '../../db/statement.ts'
+import type { Query } from '../../db/tenant-db.ts'
 import { type KeyringDb, type KeyringTx, keyringBuilder } from '../core/database.ts'
 import { PRIVATE_FILE } from '../durable-file.ts'
 import { KeyringError } from '../keyring-error.ts'

@@ -203,9 +203,12 @@ function lastLine(fd: number): Buffer {
 
 type CopiedLine = CopiedEntry | LedgerPart | TenantCheckpoint
 
-function parseLine(
-  bytes: Buffer,
-): { readonly instance_id: string; readonly value: CopiedLine } | null {
+interface ParsedLine {
+  readonly instance_id: string
+  readonly value: CopiedLine
+}
+
+function parseLine(bytes: Buffer): ParsedLine | null {
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

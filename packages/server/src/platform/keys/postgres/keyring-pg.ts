@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { compilePostgres } from '../../db/builder.ts'
-import type { Query } from '../../db/statement.ts'
+import type { Query } from '../../db/tenant-db.ts'
 import {
   type KeyringDb,
   type KeyringQueries,

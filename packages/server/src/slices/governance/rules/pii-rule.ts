@@ -4,7 +4,7 @@ import { limits, type PolicyConfig } from '@custos/contract'
 import { type Detail, Fault, type Finding } from './outcome.ts'
 import { compileAll, findFirst, type Pattern, type Span } from './patterns.ts'
 import type { EntitySpan, Recognisers } from './personal-data.ts'
-import { OUTPUT_FIELDS, type SearchedField, searchFields } from './request.ts'
+import { OUTPUT_FIELDS, searchFields } from './request.ts'
 import { RECOGNISER_SIZE, type Rule, type RuleFinding, type Work } from './rule.ts'
 import type { Replacement, Searchable } from './searchable.ts'
 
@@ -12,6 +12,13 @@ import type { Replacement, Searchable } from './searchable.ts'
 export const SPANS_MAX = 10_000
 /** What stands for text that a pattern of the tenant found. */
 const REDACTED = '<REDACTED>'
+
+/** Where in the configuration a field stands, and where its text is searched. */
+interface Place {
+  readonly key: string
+  readonly field: number
+  readonly text: Searchable
+}
 
 export function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): Rule {
   const { entities = [], check_fields = OUTPUT_FIELDS, redact = false } = config
@@ -25,7 +32,7 @@ export function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognis
     return recognisers.find(text, entities)
   }
 
-  const findIn = async ({ key, field, text }: SearchedField, work: Work): Promise<RuleFinding> => {
+  const findIn = async ({ key, field, text }: Place, work: Work): Promise<RuleFinding> => {
     const item = await findFirst(patterns, text, work)
     const spans = await recognise(text, work)
     if (item === -1 && spans.length === 0) return 'clear'
@@ -73,11 +80,7 @@ function personalData(field: number, item: number, spans: readonly EntitySpan[])
 }
 
 /** The matches in the original text, and in the normalised text if it differs. */
-async function spansOf(
-  pattern: Pattern,
-  { field, text }: SearchedField,
-  work: Work,
-): Promise<Span[]> {
+async function spansOf(pattern: Pattern, { field, text }: Place, work: Work): Promise<Span[]> {
   const spans = await allSpans(pattern, text.text, { field, work })
   const { folded } = text
   if (folded === null) return spans
