@@ -1,6 +1,7 @@
 // What an operation is: one row from which routes, validation, OpenAPI and tests are derived.
 
 import type { Static, TSchema } from 'typebox'
+import { closeSchema, openIds } from './input-schema.ts'
 import type { COMMON_REFUSALS, RefusalCode } from './refusals.ts'
 import type { Scope } from './scopes.ts'
 
@@ -34,6 +35,12 @@ export interface OperationSpec {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
+  /**
+   * What existing clients send and this operation does not use: `query.limit`, `body.options.app`,
+   * `body.items[].app`. It is accepted and dropped before anything reads it. Never a name that would
+   * change the meaning of the request.
+   */
+  readonly tolerated?: readonly string[]
   /** A valid body, or one line of an NDJSON body, for the documentation and the tests. */
   readonly example?: unknown
   /** The body may be absent or empty: `{}` is validated instead. */
@@ -66,12 +73,19 @@ export type Operation<S extends OperationSpec = OperationSpec> = S
 
 /**
  * Declares an operation and keeps the literal types of its schemas and refusals. A member that is
- * not one of the specification does not compile.
+ * not one of the specification does not compile. Query and body are closed: names that are not
+ * declared are refused. A text in the path may be any: an id of nothing is answered with 404.
  */
 export function operation<const S extends OperationSpec>(
   spec: S & Readonly<Record<Exclude<keyof S, keyof OperationSpec>, never>>,
 ): S {
-  return spec
+  const { params, query, body } = spec
+  return {
+    ...spec,
+    ...(params ? { params: openIds(params) } : {}),
+    ...(query ? { query: closeSchema(query) } : {}),
+    ...(body ? { body: closeSchema(body) } : {}),
+  }
 }
 
 type StaticOf<T> = T extends TSchema ? Static<T> : undefined

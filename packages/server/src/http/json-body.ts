@@ -1,22 +1,20 @@
 // Parses a JSON body and refuses what would be changed or misread on its way through.
 
 import { isUtf8 } from 'node:buffer'
-import { limits } from '@custos/contract'
+import { findJsonProblem } from '../platform/input/json-text.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { Detail, Loc } from '../platform/validation.ts'
+import { type Detail, type Loc, validationDetail } from '../platform/validation.ts'
 
 /**
- * The parsed body. Refuses malformed JSON and invalid UTF-8 (`malformed_json`), and integers
- * beyond 2^53-1, infinite numbers, U+0000, lone surrogates, keys that reach a prototype and
- * nesting deeper than `limits.json_depth` (`validation`).
+ * The parsed body. Refuses malformed JSON and invalid UTF-8 (`malformed_json`), and what
+ * `findJsonProblem` finds (`validation`).
  */
 export function parseJsonBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw malformed('The body is not UTF-8', [])
   const text = bytes.toString('utf8')
   const value = parse(text)
-  // In valid UTF-8 only an escape can bring in U+0000, a lone surrogate or a disguised key.
-  const problem = inspect(value, 1, text.includes('\\u'))
-  if (problem) throw new Refusal('validation', undefined, { detail: [problem] })
+  const problem = findJsonProblem(text, value)
+  if (problem) throw validationDetail(['body', ...problem.loc], problem.msg, problem.type)
   return value
 }
 
@@ -33,60 +31,6 @@ function parse(text: string): unknown {
 const malformed = (msg: string, at: Loc): Refusal => {
   const detail: Detail[] = [{ loc: ['body', ...at], msg, type: 'json_invalid' }]
   return new Refusal('malformed_json', undefined, { detail })
-}
-
-// The location grows while the recursion unwinds: nothing is built for a good body.
-function inspect(value: unknown, depth: number, escaped: boolean): Detail | null {
-  if (typeof value === 'string') return escaped ? inspectText(value) : null
-  if (typeof value === 'number') return inspectNumber(value)
-  if (typeof value !== 'object' || value === null) return null
-  if (depth > limits.json_depth)
-    return problem('nesting_too_deep', `Nested deeper than ${limits.json_depth} levels`)
-  if (Array.isArray(value)) return inspectArray(value, depth, escaped)
-  return inspectObject(value, depth, escaped)
-}
-
-function inspectArray(items: readonly unknown[], depth: number, escaped: boolean): Detail | null {
-  for (let i = 0; i < items.length; i += 1) {
-    const found = inspect(items[i], depth + 1, escaped)
-    if (found) return within(i, found)
-  }
-  return null
-}
-
-function inspectObject(object: object, depth: number, escaped: boolean): Detail | null {
-  for (const [key, member] of Object.entries(object)) {
-    if (reachesPrototype(key, member))
-      return within(key, problem('key_forbidden', 'This key is not allowed'))
-    const found = (escaped ? inspectText(key) : null) ?? inspect(member, depth + 1, escaped)
-    if (found) return within(key, found)
-  }
-  return null
-}
-
-function reachesPrototype(key: string, member: unknown): boolean {
-  if (key === '__proto__') return true
-  if (key !== 'constructor' || typeof member !== 'object' || member === null) return false
-  return Object.hasOwn(member, 'prototype')
-}
-
-function inspectText(text: string): Detail | null {
-  if (text.includes('\0')) return problem('string_nul', 'U+0000 is not allowed')
-  if (!text.isWellFormed()) return problem('string_unicode', 'Lone surrogates are not allowed')
-  return null
-}
-
-function inspectNumber(value: number): Detail | null {
-  if (!Number.isFinite(value)) return problem('finite_number', 'The number is out of range')
-  if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    return problem('int_out_of_range', 'Integers must lie within ±(2^53 - 1)')
-  return null
-}
-
-const problem = (type: string, msg: string): Detail => ({ loc: ['body'], msg, type })
-
-function within(segment: string | number, { loc, ...rest }: Detail): Detail {
-  return { loc: ['body', segment, ...loc.slice(1)], ...rest }
 }
 
 /** Private keys must not travel: `signing_key` at the top level, in `options` or in an item. */
