@@ -13,9 +13,10 @@ import {
   type StreamReply,
 } from '@custos/contract'
 import Type, { type TSchema } from 'typebox'
+import { parseJsonBody, refuseSigningKey } from '../platform/input/json-text.ts'
+import { compileDropper } from '../platform/input/tolerated-names.ts'
 import type { Handler, Principal } from '../platform/kernel/call.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
-import { compileDropper, type Dropper } from '../platform/input/tolerated.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
 import { readMeter } from '../slices/tenants/index.ts'
@@ -24,7 +25,6 @@ import { authorize } from './access/authorize.ts'
 import { answerHeaders, type Headers, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
 import { HttpCall, type IdempotencyKey } from './call.ts'
 import { Coercion, compileDefaults } from './coerce-and-default.ts'
-import { parseJsonBody, refuseSigningKey } from './json-body.ts'
 import { allowStream, hasBody, readBody, streamBody } from './read-body.ts'
 import { asRefusal, renderRefusal } from './render-refusal.ts'
 import { type RequestIds, requestIds } from './request-id.ts'
@@ -57,9 +57,9 @@ class Parameters {
   readonly #coercion: Coercion
   readonly #fill: ((value: unknown) => void) | null
   readonly #shape: Shape
-  readonly #drop: Dropper | null
+  readonly #drop: ((value: unknown) => void) | null
 
-  constructor(schema: TSchema, where: string, drop: Dropper | null = null) {
+  constructor(schema: TSchema, where: string, drop: ((value: unknown) => void) | null = null) {
     this.#coercion = new Coercion(schema, where)
     this.#fill = compileDefaults(schema)
     this.#shape = new Shape(schema, where)
@@ -102,7 +102,7 @@ export class Endpoint {
   readonly #rest: string | null
   readonly #query: Parameters
   readonly #body: Shape
-  readonly #dropFromBody: Dropper | null
+  readonly #dropFromBody: ((value: unknown) => void) | null
   readonly #fillBody: ((value: unknown) => void) | null
   readonly #bodyType: string
   readonly #bodyBytesMax: number

@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { Hex16, JsonObject, Label, Nullable, operation, Ref } from '@custos/contract'
+import Type from 'typebox'
+import { Compile } from 'typebox/compile'
 import {
   makeTenant,
   type Sent,
@@ -39,7 +42,7 @@ async function assertProblems(path: string, body: unknown, problems: object[]): 
   assert.deepEqual(got.body.detail, problems)
 }
 
-test('an unknown name in a body is refused at every depth, with the name that was meant', async () => {
+test('an unknown name in a body is refused at any depth, with the name it may mean', async () => {
   await assertProblems(ECHO, { flga: true }, [unknown(['body', 'flga'], 'flag')])
   await assertProblems(ECHO, { nothing_like_it: 'a secret' }, [
     unknown(['body', 'nothing_like_it']),
@@ -139,7 +142,7 @@ test('a key that occurs twice in a body is refused with its place', async () => 
   ])
 })
 
-test('any text in a path reaches the handler, and one that no id can be as one that none is', async () => {
+test('any text in a path reaches the handler; what can be no id as one that is none', async () => {
   const ids = { ab12: 'ab12', 'not%20hex': 'not hex', 'a%00b': '\u0001', '%07': '\u0001' }
   for (const [sent, received] of Object.entries({ ...ids, ['x'.repeat(9_000)]: '\u0001' })) {
     const got = await ask('DELETE', `/probe/things/${sent}`)
@@ -179,4 +182,70 @@ test('a request that names two hosts is refused, even if both are the same', asy
   assert.equal(await statusOf(`${get}Host: a\r\nhost: b\r\n\r\n`), 'HTTP/1.1 400')
   assert.equal(await statusOf(`${get}HOST: a\r\nx-y: z\r\nHost: a\r\n\r\n`), 'HTTP/1.1 400')
   assert.equal(await statusOf(`${get}\r\n`), 'HTTP/1.1 400')
+})
+
+const Item = Type.Object({ name: Type.String(), labels: Type.Optional(JsonObject) })
+const open = Type.Object({
+  items: Type.Optional(Type.Array(Item)),
+  item: Type.Optional(Nullable(Item)),
+  either: Type.Optional(Type.Union([Type.String(), Item])),
+  counts: Type.Optional(Type.Record(Type.String(), Item)),
+  pair: Type.Optional(Type.Tuple([Item, Type.Integer()])),
+  free: Type.Optional(Type.Object({ known: Type.Boolean() }, { additionalProperties: true })),
+})
+const params = Type.Object({ id: Hex16, named: Label, plain: Type.String(), ref: Ref })
+const declared = operation({
+  id: 'probe.declared',
+  method: 'POST',
+  path: '/probe/{id}/{named}/{plain}/{ref}',
+  summary: 'Shows what becomes of its schemas',
+  access: 'tenant',
+  params,
+  body: open,
+  status: 200,
+  reply: Type.Unknown(),
+  refuses: [],
+})
+const closed = Compile(declared.body)
+
+const item = { name: 'a' }
+const misspelt = { ...item, nmae: 'b' }
+
+test('a misspelt name is refused at every depth of a closed schema', () => {
+  for (const body of [
+    { itmes: [] },
+    { items: [item, misspelt] },
+    { item: misspelt },
+    { either: misspelt },
+    { counts: { any: misspelt } },
+    { pair: [misspelt, 1] },
+  ]) {
+    assert.ok(Compile(open).Check(body), JSON.stringify(body))
+    assert.ok(!closed.Check(body), JSON.stringify(body))
+  }
+})
+
+test('what was valid without unknown names stays valid in a closed schema', () => {
+  for (const body of [
+    {},
+    { items: [item], item, either: item, counts: { any: item }, pair: [item, 1] },
+    { item: null, either: 'text' },
+    { item: { name: 'a', labels: { 'of the caller': { and: ['what', 'it', 'holds'] } } } },
+    { free: { known: true, further: 1 } },
+  ])
+    assert.ok(closed.Check(body), JSON.stringify(body))
+})
+
+test('closing a schema leaves the schema itself as it was', () => {
+  assert.ok(Compile(open).Check({ further: 1 }))
+  assert.ok(!('additionalProperties' in open))
+})
+
+test('any text is an id in a path, while a number has to be one', () => {
+  const valid = Compile(declared.params)
+  const good = { id: 'x', named: '', plain: 'x'.repeat(1_000), ref: 1 }
+  assert.ok(valid.Check(good))
+  assert.ok(!valid.Check({ ...good, ref: 'x' }))
+  assert.ok(!valid.Check({ ...good, id: 1 }))
+  assert.ok(!Compile(params).Check(good), 'the schema itself is as it was')
 })

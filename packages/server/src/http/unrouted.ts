@@ -29,10 +29,16 @@ export class KnownPaths {
   readonly #templates: readonly Template[]
 
   /** @param reached operations, and pages, which have GET */
-  constructor(reached: readonly Reached[]) {
+  constructor(
+    reached: readonly { method?: OperationSpec['method']; path: string; greedy?: boolean }[],
+  ) {
     const shapeOf = ({ path }: { path: string }) => path.replaceAll(/\{\w+\}/g, '{}')
     this.#templates = [...Map.groupBy(reached, shapeOf).values()]
-      .flatMap(([first, ...others]) => (first ? [templateOf([first, ...others], first)] : []))
+      .map((same): Template => {
+        const [{ path = '', greedy = false } = {}] = same
+        const methods = new Set(same.flatMap(({ method = 'GET' }) => servedMethods(method)))
+        return { path, greedy, pattern: patternOf(path, greedy), methods: [...methods].sort() }
+      })
       .sort((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1))
   }
 
@@ -63,21 +69,9 @@ export class KnownPaths {
   }
 }
 
-interface Reached {
-  readonly method?: OperationSpec['method']
-  readonly path: string
-  readonly greedy?: boolean
-}
-
-function templateOf(reached: readonly Reached[], { path, greedy = false }: Reached): Template {
+function patternOf(path: string, greedy: boolean): RegExp {
   const whole = escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')
-  const methods = reached.flatMap(({ method = 'GET' }) => servedMethods(method))
-  return {
-    path,
-    greedy,
-    pattern: new RegExp(`^${greedy ? whole.replace(/\[\^\/\]\+$/, '.+') : whole}/?$`),
-    methods: [...new Set(methods)].sort(),
-  }
+  return new RegExp(`^${greedy ? whole.replace(/\[\^\/\]\+$/, '.+') : whole}/?$`)
 }
 
 /** Sorts a text before a parameter before the rest of a path, from left to right. */

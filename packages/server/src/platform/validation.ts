@@ -7,7 +7,6 @@ import type { TLocalizedValidationError } from 'typebox/error'
 import Format from 'typebox/format'
 import { Settings } from 'typebox/system'
 import { parseTime } from './clock.ts'
-import { findNearestName } from './input/nearest-name.ts'
 import { Refusal } from './refusal.ts'
 
 export type Loc = readonly (string | number)[]
@@ -61,7 +60,7 @@ export class Shape {
     return this.#explain(this.#validator.Errors(value), value).slice(0, DETAILS_MAX)
   }
 
-  #explain(errors: readonly ValidationError[], value: unknown): Detail[] {
+  #explain(errors: readonly TLocalizedValidationError[], value: unknown): Detail[] {
     const meant = keepMeantBranches(errors, value)
     const useful = meant.filter(({ keyword }) => !TOLD_BY_OTHERS.has(keyword))
     return collapseTypes(useful).flatMap((error): Detail[] => {
@@ -77,7 +76,7 @@ export class Shape {
     })
   }
 
-  #explainExtra({ schemaPath, instancePath }: ValidationError): string {
+  #explainExtra({ schemaPath, instancePath }: TLocalizedValidationError): string {
     const object = valueAt(this.#schema, schemaPath.slice(1, -EXTRA.length))
     const declared = isObject(object) && isObject(object['properties']) ? object['properties'] : {}
     const name = unescapeName(instancePath.slice(instancePath.lastIndexOf('/') + 1))
@@ -110,22 +109,20 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
-type ValidationError = TLocalizedValidationError
-
 // Each comes with an error for the branch, or for the property, that says more.
 const TOLD_BY_OTHERS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
 
 /** What the path of the error for an unknown property of a closed object ends with. */
 const EXTRA = '/additionalProperties'
 
-const isExtra = ({ keyword, schemaPath }: ValidationError): boolean =>
+const isExtra = ({ keyword, schemaPath }: TLocalizedValidationError): boolean =>
   keyword === 'boolean' && schemaPath.endsWith(EXTRA)
 
 /** Leaves out what is wrong in those branches of a union that are most likely not meant. */
 function keepMeantBranches(
-  errors: readonly ValidationError[],
+  errors: readonly TLocalizedValidationError[],
   value: unknown,
-): readonly ValidationError[] {
+): readonly TLocalizedValidationError[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf')
   // Errors of an inner union are listed first, and leave with the branch they are in.
   return unions
@@ -137,11 +134,14 @@ function keepMeantBranches(
 }
 
 function keepMeantBranch(
-  errors: readonly ValidationError[],
-  union: ValidationError,
+  errors: readonly TLocalizedValidationError[],
+  union: TLocalizedValidationError,
   value: unknown,
-): readonly ValidationError[] {
-  const branchOf = ({ schemaPath, instancePath }: ValidationError): string | undefined => {
+): readonly TLocalizedValidationError[] {
+  const branchOf = ({
+    schemaPath,
+    instancePath,
+  }: TLocalizedValidationError): string | undefined => {
     const [all, branch] = /^\/anyOf\/(\d+)/.exec(schemaPath.slice(union.schemaPath.length)) ?? []
     const inside =
       schemaPath.startsWith(`${union.schemaPath}/`) && isWithin(instancePath, union.instancePath)
@@ -168,14 +168,14 @@ const isWithin = (pointer: string, outer: string): boolean =>
   pointer === outer || pointer.startsWith(`${outer}/`)
 
 // A nullable value that does not fit fails "null" besides what is wrong in it: that one says it.
-function collapseTypes(errors: readonly ValidationError[]): ValidationError[] {
+function collapseTypes(errors: readonly TLocalizedValidationError[]): TLocalizedValidationError[] {
   const specific = errors.filter((error) => !isTypeNull(error)).map((error) => error.instancePath)
-  const explained = ({ instancePath }: ValidationError): boolean =>
+  const explained = ({ instancePath }: TLocalizedValidationError): boolean =>
     specific.some((path) => isWithin(path, instancePath))
   return errors.filter((error) => !isTypeNull(error) || !explained(error))
 }
 
-const isTypeNull = (error: ValidationError): boolean =>
+const isTypeNull = (error: TLocalizedValidationError): boolean =>
   error.keyword === 'type' && error.params.type === 'null'
 
 /** JSON Pointer (RFC 6901) to a location: array positions are numbers. */
@@ -229,14 +229,14 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   boolean: 'extra_forbidden',
 }
 
-function typeOf(error: ValidationError): string {
+function typeOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'type') return TYPE_NAMES[String(error.params.type)] ?? 'type_error'
   if (error.keyword === 'format')
     return error.params.format === 'timestamp' ? 'datetime_parsing' : 'string_format'
   return KEYWORD_TYPES[error.keyword] ?? 'value_error'
 }
 
-function messageOf(error: ValidationError): string {
+function messageOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`
   if (error.keyword === 'format' && error.params.format === 'timestamp')
     return 'must be an RFC 3339 time with an offset'
@@ -244,3 +244,52 @@ function messageOf(error: ValidationError): string {
     return 'must not contain control characters'
   return error.message
 }
+
+const EDITS_MAX = 3
+const COMPARED_CHARS_MAX = 64
+
+/**
+ * The declared name that a misspelt one most likely means: that with the smallest edit distance, or
+ * null when none is near. Allows one edit for every three characters, three at most; an edit
+ * inserts, deletes or replaces a character, or swaps two neighbours. Case does not count.
+ */
+export function findNearestName(name: string, candidates: readonly string[]): string | null {
+  if (name.length > COMPARED_CHARS_MAX) return null
+  const given = name.toLowerCase()
+  let nearest: string | null = null
+  let smallest = EDITS_MAX + 1
+  for (const candidate of candidates) {
+    const allowed = Math.min(EDITS_MAX, Math.floor(Math.max(name.length, candidate.length) / 3))
+    const distance = editDistance(given, candidate.toLowerCase())
+    if (distance > allowed || distance >= smallest) continue
+    nearest = candidate
+    smallest = distance
+  }
+  return nearest
+}
+
+/** The optimal string alignment distance of two texts, by rows of the usual matrix. */
+function editDistance(one: string, other: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column += 1) {
+      const replaced = one[row - 1] === other[column - 1] ? 0 : 1
+      let least = Math.min(
+        at(above, column) + 1,
+        at(current, column - 1) + 1,
+        at(above, column - 1) + replaced,
+      )
+      if (one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1])
+        least = Math.min(least, at(before, column - 2) + 1)
+      current.push(least)
+    }
+    before = above
+    above = current
+  }
+  return at(above, other.length)
+}
+
+const at = (row: readonly number[], column: number): number =>
+  row[column] ?? Number.MAX_SAFE_INTEGER

@@ -5,7 +5,7 @@ import { ExportHeader, IMPORT_LINES_MAX, type ImportLine, limits, memory } from 
 import { Compile } from 'typebox/compile'
 import { parseTime } from '../../../platform/clock.ts'
 import { findJsonProblem } from '../../../platform/input/json-text.ts'
-import { compileDropper } from '../../../platform/input/tolerated.ts'
+import { compileDropper } from '../../../platform/input/tolerated-names.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { type Detail, Shape } from '../../../platform/validation.ts'
 import type { FactDraft } from '../facts/fact-document.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { findNearestName } from './nearest-name.ts'
+import { findNearestName } from './validation.ts'
 
 const NAMES = ['preview', 'allowed_stores', 'expires_at', 'enabled', 'until', 'find', 'limit', 'to']
 

@@ -1,8 +1,5 @@
 // Drops what existing clients send and an operation does not use: see `tolerated` of its contract.
 
-/** Deletes the tolerated names of a value. */
-export type Dropper = (value: unknown) => void
-
 /**
  * A function that deletes the names of one place, or null when there are none.
  * @param tolerated names like `query.limit`, `body.options.app` and `body.items[].app`
@@ -10,13 +7,13 @@ export type Dropper = (value: unknown) => void
 export function compileDropper(
   tolerated: readonly string[] = [],
   where: 'body' | 'query',
-): Dropper | null {
-  const ways = tolerated
+): ((value: unknown) => void) | null {
+  const paths = tolerated
     .map((name) => name.replaceAll('[]', '.[]').split('.'))
-    .flatMap(([place, ...way]) => (place === where ? [way] : []))
-  if (ways.length === 0) return null
+    .flatMap(([place, ...path]) => (place === where ? [path] : []))
+  if (paths.length === 0) return null
   return (value) => {
-    for (const way of ways) drop(value, way)
+    for (const path of paths) drop(value, path)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { compileDropper } from './tolerated.ts'
+import { compileDropper } from './tolerated-names.ts'
 
 test('tolerated names are dropped at their place and nothing else is', () => {
   const drop = compileDropper(
@@ -25,7 +25,7 @@ test('tolerated names are dropped at their place and nothing else is', () => {
   for (const other of [null, 'text', [], { options: 'text', items: {} }]) drop(other)
 })
 
-test('items of a body that is a list are reached, and a place without names has no function', () => {
+test('items of a body that is a list are reached; a place without names has no function', () => {
   const drop = compileDropper(['body[].notes'], 'body')
   const body = [{ notes: 1, kept: 2 }]
   drop?.(body)
