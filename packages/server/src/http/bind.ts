@@ -115,7 +115,8 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
 
 function urlOf({ path, greedy }: { path: string; greedy?: boolean }): string {
   const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
-  return url.replaceAll(/\{(\w+)\}/g, ':$1')
+  // The router stops a parameter with a suffix at a line end, unless told what it is made of.
+  return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([^/]+)').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** Served without a credential besides the public operations. */
@@ -157,12 +158,12 @@ function bindUnrouted(
       url: urlOf(template),
       handler(request, reply) {
         reply.hijack()
-        sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.url))
+        sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.method, request.url))
       },
     })
   server.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack()
-    sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.url))
+    sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.method, request.url))
   })
   server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
     reply.hijack()

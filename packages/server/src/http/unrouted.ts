@@ -47,9 +47,9 @@ export class KnownPaths {
     return this.#templates.find(({ pattern }) => pattern.test(path))?.methods ?? []
   }
 
-  refusalFor(url: string): Refusal {
+  refusalFor(method: string, url: string): Refusal {
     const allowed = this.methodsOf(url)
-    if (allowed.length === 0) return new Refusal('route_not_found')
+    if (allowed.length === 0 || allowed.includes(method)) return new Refusal('route_not_found')
     const headers = { allow: allowed.join(', ') }
     return new Refusal('method_not_allowed', undefined, { headers })
   }
