@@ -114,6 +114,8 @@ export const artifacts = {
       'escalates, the artifact waits for an approval (202); if one denies, the artifact is ' +
       'recorded as denied.',
     body: RegisterArtifactRequest,
+    // The rest of what `compositions.artifact` returns for registering the composed result.
+    tolerated: ['body.composition_id', 'body.members', 'body.status'],
     example: {
       artifact_ref: 'adapters/mail',
       base_model_ref: 'models/base-7b',

@@ -147,7 +147,6 @@ export const NamedCheck = Type.Object(
 )
 
 /** An id in a path: any text, since one that does not exist is answered with 404. */
-export const pathId = (options: TStringOptions) =>
-  Type.String({ minLength: 1, maxLength: limits.label_chars, ...options })
+export const pathId = (options: TStringOptions) => Type.String(options)
 
 export const TenantParams = Type.Object({ tenant_id: pathId({ examples: ['local'] }) })

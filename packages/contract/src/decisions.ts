@@ -36,7 +36,7 @@ const Latency = Nullable(
 /**
  * The last four fields are aliases that existing clients send; the canonical name takes precedence.
  * `output` is required under one of its names. `retrieved_contents` and `retrieved_scores` are
- * empty or have one item for each ref. Any other field is ignored.
+ * empty or have one item for each ref.
  */
 export const LogDecisionRequest = Type.Object({
   store_id: about(Label, 'Store the agent read from'),
@@ -179,12 +179,17 @@ export const decisions = {
     method: 'POST',
     path: '/v1/decisions/log',
     summary: 'Records one decision, encrypted and signed, with its digest on the audit log',
-    description:
-      'Use it after each decision of an agent that should be explainable later. Fields that are ' +
-      'not listed are ignored.',
+    description: 'Use it after each decision of an agent that should be explainable later.',
     access: 'tenant',
     scope: 'decisions:write',
     body: LogDecisionRequest,
+    tolerated: [
+      'body.retrieval_options',
+      'body.prompt_template_hash',
+      'body.parsed_output',
+      'body.parent_decision_id',
+      'body.signing_key',
+    ],
     example: {
       store_id: 'default',
       model_id: 'model-a',

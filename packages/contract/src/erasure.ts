@@ -134,17 +134,15 @@ export const erasure = {
       'Use it to forget one memory with proof. A repeated request returns the first certificate ' +
       'with `deleted: false`. A number that only decisions name has their copies redacted ' +
       '(`already_absent`); one that nothing names is certified as `nothing_found`. With ' +
-      '`store_id` the memory must be in that store. `fact_content` and `memory_deleted` are ' +
-      'accepted from older clients and ignored.',
+      '`store_id` the memory must be in that store.',
     access: 'tenant',
     scope: 'erasure:execute',
     body: Type.Object({
       fact_ref: about(Ref, 'The memory to erase'),
       store_id: Type.Optional(Nullable(about(Label, 'Store the memory must be in'))),
       ...erasureReasons,
-      fact_content: Type.Optional(Type.Unknown({ description: 'Ignored' })),
-      memory_deleted: Type.Optional(Type.Unknown({ description: 'Ignored' })),
     }),
+    tolerated: ['body.fact_content', 'body.memory_deleted', 'body.signing_key'],
     example: { fact_ref: 1, requested_by: 'data_subject' },
     status: 200,
     reply: IssuedCertificate,

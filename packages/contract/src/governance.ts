@@ -190,6 +190,7 @@ export const governance = {
     path: '/v1/governance/policy-types',
     summary: 'Lists the types of policies with the JSON Schema of their configurations',
     description: 'Use it before creating a policy, or to build a form for one.',
+    tolerated: ['query.limit', 'query.offset'],
     reply: Type.Object({
       types: Type.Array(
         Type.Object({

@@ -71,6 +71,7 @@ const DataProvenance = Type.Object(
   {
     title: 'DataProvenance',
     description: 'The corpus the artifact was trained on. Further fields are recorded as given.',
+    additionalProperties: true,
   },
 )
 
@@ -110,7 +111,9 @@ const IssueLandingRequest = Type.Object({
       ),
     },
     {
-      description: "The caller's own finding: recorded beside what is computed, never relied on",
+      description:
+        "The caller's own finding: recorded as given beside what is computed, never relied on",
+      additionalProperties: true,
     },
   ),
   permitted_actions: Type.Array(Label, {

@@ -158,6 +158,7 @@ export const memory = {
       'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
       'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`.',
     body: WriteRequest,
+    tolerated: ['body.options.signing_key'],
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
     reply: WriteReply,
     refuses: WRITE_REFUSALS,
@@ -177,6 +178,7 @@ export const memory = {
         description: 'The memories to write',
       }),
     }),
+    tolerated: ['body.items[].options.signing_key'],
     example: { items: [{ content: 'One' }, { content: 'Two', options: { tenant_id: 'team' } }] },
     reply: Type.Object({
       refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of `items`' }),
@@ -204,6 +206,7 @@ export const memory = {
       'is given, and stays in the namespace of the old one unless another is given. An unknown ' +
       '`old_ref` makes this a plain write with a warning.',
     body: Type.Object({ old_ref: about(Ref, 'The memory to replace'), ...writeFields }),
+    tolerated: ['body.options.signing_key'],
     example: { old_ref: 1, content: 'The cat is awake' },
     reply: SupersedeReply,
     refuses: [...WRITE_REFUSALS, 'superseded', 'erasing', 'order_inverted'],
@@ -358,6 +361,19 @@ export const memory = {
       'refusal says how many memories were kept; a retry with the Idempotency-Key of an import ' +
       'that broke off gets the same refusal and does not start again.',
     body: ImportLine,
+    // What memories have in an export, an audit or a retrieval, and an import makes itself.
+    tolerated: [
+      'body.token_count',
+      'body.score',
+      'body.score_parts',
+      'body.source.write_id',
+      'body.source.written_at',
+      'body.source.written_by',
+      'body.source.signature',
+      'body.source.public_key',
+      'body.source.key_id',
+      'body.source.principal',
+    ],
     body_type: 'application/x-ndjson',
     body_bytes_max: limits.import_bytes,
     example: { content: 'The office opens at nine', metadata: { topic: 'office' } },

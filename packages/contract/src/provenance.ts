@@ -52,7 +52,10 @@ const Source = Type.Object(
       integer('Number of records', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     ),
   },
-  { description: 'Further fields are kept and covered by the leaf of the source' },
+  {
+    description: 'Further fields are kept and covered by the leaf of the source',
+    additionalProperties: true,
+  },
 )
 
 const RegisterCorpusRequest = Type.Object({

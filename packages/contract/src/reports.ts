@@ -236,6 +236,7 @@ export const reports = {
     summary: 'Lists the frameworks with their articles, dates, sources and kinds of evidence',
     description: 'Use it to see what a report covers and what it leaves to people.',
     status: 200,
+    tolerated: ['query.limit', 'query.offset'],
     reply: Type.Object({
       frameworks: Type.Array(FrameworkEntry, { description: 'The frameworks' }),
       catalogue_version: text('Version of the catalogue'),

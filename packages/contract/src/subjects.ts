@@ -76,7 +76,12 @@ const SubjectFind = Type.Object(
       }),
     ),
   },
-  { title: 'SubjectFind', description: 'What identifies the person; every condition must match' },
+  {
+    title: 'SubjectFind',
+    description: 'What identifies the person; every condition must match',
+    // Closed in replies too, where it is shown as it was sent.
+    additionalProperties: false,
+  },
 )
 export type SubjectFind = Static<typeof SubjectFind>
 

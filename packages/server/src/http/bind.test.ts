@@ -108,8 +108,8 @@ test('the credential is judged before the body is read', async () => {
 })
 
 test('parameters are coerced, defaulted and passed; bodies are never coerced', async () => {
-  const got = await ask('POST', `${ECHO}?limit=3&full=true&unknown=1`, {
-    body: { items: [{ content: 'a' }], options: {}, extra: 1 },
+  const got = await ask('POST', `${ECHO}?full=true&limit=3`, {
+    body: { items: [{ content: 'a' }], options: {} },
   })
   assert.equal(got.status, 200)
   assert.deepEqual(got.body.params, { store_id: 's1' })
@@ -141,13 +141,11 @@ test('query parameters that are not strict decimals, or come twice, are refused'
   assert.equal((await ask('POST', `${ECHO}?full=1`, { body: {} })).status, 422)
 })
 
-test('times without an offset are refused, and U+0000 in paths and queries', async () => {
+test('times without an offset are refused, and U+0000 in queries', async () => {
   assert.equal((await ask('POST', `${ECHO}?from=2026-01-01T00:00:00`, { body: {} })).status, 422)
   assert.equal((await ask('POST', `${ECHO}?from=2026-01-01T00:00:00Z`, { body: {} })).status, 200)
   assert.equal((await ask('POST', `${ECHO}?from=%00`, { body: {} })).status, 422)
-  const path = await ask('POST', '/probe/stores/a%00b/echo', { body: {} })
-  assert.equal(path.status, 422)
-  assert.deepEqual(path.body.detail[0].loc, ['path', 'store_id'])
+  assert.equal((await ask('POST', `${ECHO}?%00=1`, { body: {} })).status, 422)
 })
 
 test('validation lists say where and what, never the input', async () => {

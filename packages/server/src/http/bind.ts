@@ -1,5 +1,6 @@
 // Builds the HTTP server from the contract: Fastify routes and carries, nothing more.
 
+import type { IncomingMessage } from 'node:http'
 import type { OperationSpec } from '@custos/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Kernel } from '../platform/kernel/kernel.ts'
@@ -34,7 +35,8 @@ export interface RequestDeadlines {
 }
 
 const PATIENCE: RequestDeadlines = { requestMs: 60_000, streamMs: 3_600_000, checkMs: 10_000 }
-const PARAM_CHARS_MAX = 8_192
+/** No parameter is longer: the headers and the URL of a request have 16 KiB in all. */
+const PARAM_CHARS_MAX = 16_384
 
 /** The server, ready to listen. Closing it flushes the read counters. */
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -77,12 +79,21 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
   })
   server.server.headersTimeout = patience.requestMs
   server.addHook('onRequest', ({ raw }, reply, done) => {
-    if (raw.headers.host !== undefined || raw.httpVersion === '1.0') return done()
+    const hosts = countHosts(raw)
+    if (hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0')) return done()
     reply.hijack()
-    const refusal = new Refusal('bad_request', 'A request must name its host (RFC 9112, 3.2)')
+    const refusal = new Refusal('bad_request', 'A request must name one host (RFC 9112, 3.2)')
     sendUnrouted(kernel, raw, reply.raw, refusal)
   })
   return server
+}
+
+/** Node keeps the first of several. */
+function countHosts({ rawHeaders }: IncomingMessage): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1
+  return hosts
 }
 
 // Bodies stay on the connection until the caller is known: the endpoint reads them.
@@ -102,9 +113,10 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
   })
 }
 
-function urlOf({ path, greedy }: OperationSpec): string {
+function urlOf({ path, greedy }: { path: string; greedy?: boolean }): string {
   const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
-  return url.replaceAll(/\{(\w+)\}/g, ':$1')
+  // The router stops a parameter with a suffix at a line end, unless told what it is made of.
+  return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([^/]+)').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** Served without a credential besides the public operations. */
@@ -140,9 +152,18 @@ function bindUnrouted(
   kernel: Kernel,
 ): void {
   const known = new KnownPaths(reached)
+  for (const { method, ...template } of known.shadowed())
+    server.route({
+      method,
+      url: urlOf(template),
+      handler(request, reply) {
+        reply.hijack()
+        sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.method, request.url))
+      },
+    })
   server.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack()
-    sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.url))
+    sendUnrouted(kernel, request.raw, reply.raw, known.refusalFor(request.method, request.url))
   })
   server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
     reply.hijack()

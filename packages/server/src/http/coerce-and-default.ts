@@ -1,51 +1,65 @@
 // Values for a schema: text parameters of query and path strictly converted, defaults filled in.
 
 import type { TSchema } from 'typebox'
-import { validationDetail } from '../platform/validation.ts'
+import { isLabel, validationDetail } from '../platform/validation.ts'
 
 type Kind = 'integer' | 'number' | 'boolean' | 'array' | 'string'
 
 interface Parameter {
-  readonly name: string
   readonly kind: Kind
   readonly itemKind: Kind
 }
 
+const TEXT: Parameter = { kind: 'string', itemKind: 'string' }
+const NAME_CHARS_MAX = 100
+/** Stands for every text in a path that cannot be an id: none has a control character. */
+const NO_ID = '\u0001'
+
 const INTEGER = /^(?:0|-?[1-9]\d{0,15})$/
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/
 
-/** The parameters an object schema declares; others are ignored. */
+/** Text parameters by the schema that declares them. */
 export class Coercion {
-  readonly #parameters: readonly Parameter[]
+  readonly #parameters: ReadonlyMap<string, Parameter>
   readonly #where: string
 
+  /** @param where `path` or `query` */
   constructor(schema: TSchema, where: string) {
     this.#where = where
     const properties = Object.entries(propertiesOf(schema))
-    this.#parameters = properties.map(([name, property]) => ({
-      name,
-      kind: kindOf(property),
-      itemKind: kindOf(isObject(property) && 'items' in property ? property.items : undefined),
-    }))
+    this.#parameters = new Map(
+      properties.map(([name, property]) => [
+        name,
+        {
+          kind: kindOf(property),
+          itemKind: kindOf(isObject(property) && 'items' in property ? property.items : undefined),
+        },
+      ]),
+    )
   }
 
-  /** Text that does not fit is left as it is: validation says what is wrong with it. */
+  /** Text that does not fit, and what is not declared, is left as it is for validation. */
   apply(given: unknown): Record<string, unknown> {
-    const coerced: Record<string, unknown> = {}
+    // Without a prototype, any name of a parameter is a name like others.
+    const coerced: Record<string, unknown> = Object.create(null)
     if (!isObject(given)) return coerced
-    for (const parameter of this.#parameters) {
-      const value = given[parameter.name]
+    // In the order of the schema, whatever the caller's: idempotency compares the result as text.
+    for (const name of new Set([...this.#parameters.keys(), ...Object.keys(given)])) {
+      const value = given[name]
       if (value === undefined) continue
-      this.#refuseNul(parameter.name, value)
-      coerced[parameter.name] = coerce(value, parameter)
+      const parameter = this.#parameters.get(name) ?? TEXT
+      coerced[name] = coerce(this.#withoutNul(name, value), parameter)
     }
     return coerced
   }
 
-  #refuseNul(name: string, value: unknown): void {
+  /** No database takes U+0000; in a path it is in no id. */
+  #withoutNul(name: string, value: unknown): unknown {
+    if (this.#where === 'path') return isLabel(value) ? value : NO_ID
     const texts = Array.isArray(value) ? value : [value]
-    if (texts.some((text) => typeof text === 'string' && text.includes('\0')))
-      throw validationDetail([this.#where, name], 'U+0000 is not allowed', 'string_nul')
+    if (!texts.some((text) => typeof text === 'string' && text.includes('\0'))) return value
+    const loc = [this.#where, name.slice(0, NAME_CHARS_MAX)]
+    throw validationDetail(loc, 'U+0000 is not allowed', 'string_nul')
   }
 }
 

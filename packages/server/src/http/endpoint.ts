@@ -12,6 +12,9 @@ import {
   REPLY_KIND,
   type StreamReply,
 } from '@custos/contract'
+import Type, { type TSchema } from 'typebox'
+import { parseJsonBody, refuseSigningKey } from '../platform/input/json-text.ts'
+import { compileDropper } from '../platform/input/tolerated-names.ts'
 import type { Handler, Principal } from '../platform/kernel/call.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -22,7 +25,6 @@ import { authorize } from './access/authorize.ts'
 import { answerHeaders, type Headers, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
 import { HttpCall, type IdempotencyKey } from './call.ts'
 import { Coercion, compileDefaults } from './coerce-and-default.ts'
-import { parseJsonBody, refuseSigningKey } from './json-body.ts'
 import { allowStream, hasBody, readBody, streamBody } from './read-body.ts'
 import { asRefusal, renderRefusal } from './render-refusal.ts'
 import { type RequestIds, requestIds } from './request-id.ts'
@@ -47,20 +49,26 @@ const EMPTY = Buffer.alloc(0)
 /** The parameter that the path of a greedy operation ends with. */
 export const LAST_PARAMETER = /\{(\w+)\}$/
 
+/** What an operation without a query or a body takes: no name at all. */
+const NOTHING = Type.Object({}, { additionalProperties: false })
+
 /** Text parameters of one place: coerced, defaulted and validated. */
 class Parameters {
   readonly #coercion: Coercion
   readonly #fill: ((value: unknown) => void) | null
   readonly #shape: Shape
+  readonly #drop: ((value: unknown) => void) | null
 
-  constructor(schema: NonNullable<OperationSpec['query']>, where: string) {
+  constructor(schema: TSchema, where: string, drop: ((value: unknown) => void) | null = null) {
     this.#coercion = new Coercion(schema, where)
     this.#fill = compileDefaults(schema)
     this.#shape = new Shape(schema, where)
+    this.#drop = drop
   }
 
   parse(given: unknown): Record<string, unknown> {
     const values = this.#coercion.apply(given)
+    this.#drop?.(values)
     this.#fill?.(values)
     this.#shape.assert(values)
     return values
@@ -92,8 +100,9 @@ export class Endpoint {
   readonly #params: Parameters | null
   /** The parameter that takes the rest of the path. */
   readonly #rest: string | null
-  readonly #query: Parameters | null
-  readonly #body: Shape | null
+  readonly #query: Parameters
+  readonly #body: Shape
+  readonly #dropFromBody: ((value: unknown) => void) | null
   readonly #fillBody: ((value: unknown) => void) | null
   readonly #bodyType: string
   readonly #bodyBytesMax: number
@@ -113,8 +122,10 @@ export class Endpoint {
     this.#requestIds = requestIds(kernel)
     this.#params = operation.params ? new Parameters(operation.params, 'path') : null
     this.#rest = operation.greedy ? (LAST_PARAMETER.exec(operation.path)?.[1] ?? null) : null
-    this.#query = operation.query ? new Parameters(operation.query, 'query') : null
-    this.#body = operation.body ? new Shape(operation.body, 'body') : null
+    const dropFromQuery = compileDropper(operation.tolerated, 'query')
+    this.#query = new Parameters(operation.query ?? NOTHING, 'query', dropFromQuery)
+    this.#body = new Shape(operation.body ?? NOTHING, 'body')
+    this.#dropFromBody = compileDropper(operation.tolerated, 'body')
     this.#fillBody = compileDefaults(operation.body)
     this.#bodyType = operation.body_type ?? 'application/json'
     this.#streamMs = streamMs
@@ -148,7 +159,7 @@ export class Endpoint {
     }
     const params = this.#params?.parse(this.#named(arrived.params)) ?? {}
     trace.tenant_id = authorize(operation, trace.principal, params)
-    const query = this.#query?.parse(arrived.query) ?? {}
+    const query = this.#query.parse(arrived.query)
     const { body, content } = await this.#readBody(arrived.raw)
     const call = new HttpCall({
       kernel: this.#kernel,
@@ -205,25 +216,32 @@ export class Endpoint {
     return name === null ? params : { ...Object(params), [name]: Object(params)['*'] }
   }
 
-  get #takesBody(): boolean {
-    return this.#body !== null || this.#bodyType === NDJSON_TYPE
-  }
-
   async #readBody(raw: IncomingMessage): Promise<ReceivedBody> {
     const announced = hasBody(raw)
-    const typed = raw.headers['content-type'] !== undefined && this.#operation.method !== 'GET'
-    if (this.#authenticator.isLocal ? announced || typed : announced && this.#takesBody)
+    const isRead = this.#operation.method !== 'GET'
+    const typed = raw.headers['content-type'] !== undefined && isRead
+    if (this.#authenticator.isLocal ? announced || typed : announced && isRead)
       this.#assertMediaType(raw)
     if (this.#bodyType === NDJSON_TYPE) return this.#streamedBody(raw)
-    if (this.#body === null) return { body: undefined, content: async () => EMPTY }
-    const bytes = await readBody(raw, this.#bodyBytesMax)
+    const bytes = isRead ? await readBody(raw, this.#bodyBytesMax) : EMPTY
+    if (!this.#operation.body) {
+      this.#refuseMembers(bytes)
+      return { body: undefined, content: async () => EMPTY }
+    }
     if (bytes.length === 0 && !this.#operation.body_optional)
       throw validationDetail(['body'], 'Field required', 'missing')
     const body = bytes.length === 0 ? {} : parseJsonBody(bytes)
     refuseSigningKey(body)
+    this.#dropFromBody?.(body)
     this.#fillBody?.(body)
     this.#body.assert(body)
     return { body, content: async () => bytes }
+  }
+
+  /** An operation without a body takes none, or one that says nothing. */
+  #refuseMembers(bytes: Buffer): void {
+    const body = bytes.length === 0 ? null : parseJsonBody(bytes)
+    if (body !== null) this.#body.assert(body)
   }
 
   #streamedBody(raw: IncomingMessage): ReceivedBody {
@@ -242,12 +260,8 @@ export class Endpoint {
   }
 
   #assertMediaType({ headers }: IncomingMessage): void {
-    const { method } = this.#operation
     const encoding = headers['content-encoding'] ?? 'identity'
-    const type = mediaType(headers['content-type'])
-    const allowed =
-      this.#body || method === 'GET' ? [this.#bodyType] : [this.#bodyType, NDJSON_TYPE]
-    if (encoding === 'identity' && allowed.includes(type)) return
+    if (encoding === 'identity' && mediaType(headers['content-type']) === this.#bodyType) return
     throw new Refusal('unsupported_media_type', `The body must be ${this.#bodyType}`)
   }
 

@@ -53,7 +53,7 @@ test('the same key with another body is refused, another key or tenant is not', 
   const reused = await add(api_key, 'a', { body: { by: 3 } })
   assert.equal(reused.status, 409)
   assert.equal(reused.body.error, 'idempotency_key_reused')
-  const otherTarget = await send(`${service.url}/probe/add/?x=1`, 'POST', {
+  const otherTarget = await send(`${service.url}/probe/add/`, 'POST', {
     key: api_key,
     body: { by: 2 },
     headers: { 'idempotency-key': 'a' },

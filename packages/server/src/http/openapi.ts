@@ -40,7 +40,8 @@ export function buildOpenapi(operations: readonly OperationSpec[], version: stri
 const groupOf = ({ id }: OperationSpec): string => id.split('.')[0] ?? id
 
 const INTRODUCTION =
-  'Requests and replies are JSON in UTF-8 unless an operation says otherwise. Send an API key as ' +
+  'Requests and replies are JSON in UTF-8 unless an operation says otherwise. A field or query ' +
+  'parameter that an operation does not describe is refused with 422. Send an API key as ' +
   '`Authorization: Bearer <key>` or `X-API-Key: <key>`; in local mode no key is needed. A ' +
   'refusal is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
   '`/errors/{code}`. `x-access` says who may call an operation, `x-scope` which scope a tenant ' +
@@ -89,7 +90,7 @@ function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json 
     operationId: operation.id,
     tags: [groupOf(operation)],
     summary: operation.summary,
-    ...(operation.description ? { description: operation.description } : {}),
+    ...describe(operation),
     ...(operation.access === 'public' ? { security: [] } : {}),
     'x-access': operation.access,
     ...(operation.scope ? { 'x-scope': operation.scope } : {}),
@@ -101,6 +102,12 @@ function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json 
   }
 }
 
+function describe({ description, tolerated = [] }: OperationSpec): Json {
+  const names = tolerated.map((name) => `\`${name}\``).join(', ')
+  const sentences = [description, names && `Accepted and ignored: ${names}.`].filter(Boolean)
+  return sentences.length === 0 ? {} : { description: sentences.join(' ') }
+}
+
 const COMMON: ReadonlySet<RefusalCode> = new Set(COMMON_REFUSALS)
 const NEEDS_CREDENTIAL: ReadonlySet<RefusalCode> = new Set([
   'unauthenticated',
@@ -108,18 +115,19 @@ const NEEDS_CREDENTIAL: ReadonlySet<RefusalCode> = new Set([
   'scope_missing',
   'origin_refused',
 ])
+/** The body of a GET is not read; one that no operation takes is refused. */
 const NEEDS_BODY: ReadonlySet<RefusalCode> = new Set([
   'malformed_json',
   'body_too_large',
   'unsupported_media_type',
-  'signing_key_refused',
 ])
 
 function refusalsOf(operation: OperationSpec): RefusalCode[] {
   const takesBody = operation.body !== undefined || operation.body_type !== undefined
   const common = COMMON_REFUSALS.filter(
     (code) =>
-      (takesBody || !NEEDS_BODY.has(code)) &&
+      (operation.method !== 'GET' || !NEEDS_BODY.has(code)) &&
+      (takesBody || code !== 'signing_key_refused') &&
       (operation.access !== 'public' || !NEEDS_CREDENTIAL.has(code)),
   )
   return [...new Set([...operation.refuses, ...edgeRefusals(operation), ...common])]

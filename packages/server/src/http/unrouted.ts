@@ -15,39 +15,79 @@ import { requestIds } from './request-id.ts'
 export const servedMethods = (method: OperationSpec['method']) =>
   method === 'GET' ? ['GET', 'HEAD'] : [method]
 
-interface Pattern {
-  readonly method: OperationSpec['method']
-  readonly path: RegExp
+/** A path of the service, with parameters, and the methods it is reached by. */
+interface Template {
+  readonly path: string
+  readonly greedy: boolean
+  readonly pattern: RegExp
+  readonly methods: readonly string[]
 }
 
 /** Finds the methods a path has, for 405 and its Allow header. */
 export class KnownPaths {
-  readonly #patterns: readonly Pattern[]
+  /** The more specific first: of several that match, the router takes that one. */
+  readonly #templates: readonly Template[]
 
   /** @param reached operations, and pages, which have GET */
   constructor(
-    reached: readonly { method?: OperationSpec['method']; path: string; greedy?: true }[],
+    reached: readonly { method?: OperationSpec['method']; path: string; greedy?: boolean }[],
   ) {
-    this.#patterns = reached.map(({ method = 'GET', path, greedy }) => {
-      const whole = escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')
-      return {
-        method,
-        path: new RegExp(`^${greedy ? whole.replace(/\[\^\/\]\+$/, '.+') : whole}/?$`),
-      }
-    })
+    const shapeOf = ({ path }: { path: string }) => path.replaceAll(/\{\w+\}/g, '{}')
+    this.#templates = [...Map.groupBy(reached, shapeOf).values()]
+      .map((same): Template => {
+        const [{ path = '', greedy = false } = {}] = same
+        const methods = new Set(same.flatMap(({ method = 'GET' }) => servedMethods(method)))
+        return { path, greedy, pattern: patternOf(path, greedy), methods: [...methods].sort() }
+      })
+      .sort((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1))
   }
 
-  methodsOf(url: string): string[] {
-    const path = url.split(/[?#;]/, 1)[0] ?? ''
-    const found = this.#patterns.filter((pattern) => pattern.path.test(path))
-    return [...new Set(found.flatMap(({ method }) => servedMethods(method)))].sort()
+  methodsOf(url: string): readonly string[] {
+    const path = decodePath(url.split(/[?#]/, 1)[0] ?? '')
+    return this.#templates.find(({ pattern }) => pattern.test(path))?.methods ?? []
   }
 
-  refusalFor(url: string): Refusal {
+  refusalFor(method: string, url: string): Refusal {
     const allowed = this.methodsOf(url)
-    if (allowed.length === 0) return new Refusal('route_not_found')
+    if (allowed.length === 0 || allowed.includes(method)) return new Refusal('route_not_found')
     const headers = { allow: allowed.join(', ') }
     return new Refusal('method_not_allowed', undefined, { headers })
+  }
+
+  /**
+   * Methods that a path lacks and that the router would find at a less specific path, as DELETE of
+   * `/v1/reports/stats` at `/v1/reports/{report_id}`.
+   */
+  shadowed(): { path: string; greedy: boolean; method: string }[] {
+    const wide = this.#templates.filter(({ path }) => path.includes('{'))
+    return this.#templates.flatMap(({ path, greedy, methods }) => {
+      const found = wide.filter(({ pattern }) => pattern.test(path)).flatMap((one) => one.methods)
+      return [...new Set(found)]
+        .filter((method) => !methods.includes(method))
+        .map((method) => ({ path, greedy, method }))
+    })
+  }
+}
+
+function patternOf(path: string, greedy: boolean): RegExp {
+  const whole = escapeText(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')
+  return new RegExp(`^${greedy ? whole.replace(/\[\^\/\]\+$/, '.+') : whole}/?$`)
+}
+
+/** Sorts a text before a parameter before the rest of a path, from left to right. */
+const rankOf = ({ path, greedy }: Template): string =>
+  path
+    .split('/')
+    .map((segment) => (segment.includes('{') ? 'p' : 'a'))
+    .join('')
+    .replace(/p$/, greedy ? 'z' : 'p')
+
+/** As the router reads it; what cannot be decoded never gets here. */
+function decodePath(path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
   }
 }
 

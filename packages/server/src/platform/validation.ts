@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import Format from 'typebox/format'
+import { Settings } from 'typebox/system'
 import { parseTime } from './clock.ts'
 import { Refusal } from './refusal.ts'
 
@@ -19,10 +20,20 @@ export interface Detail {
 
 const DETAILS_MAX = 20
 const SEGMENT_CHARS_MAX = 100
+const NONE: readonly Detail[] = []
 
+Settings.Set({ maxErrors: DETAILS_MAX })
 Format.Set('timestamp', (text) => parseTime(text) !== null)
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
-Format.Set('label', (text) => text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text))
+Format.Set('label', isWithoutControls)
+
+function isWithoutControls(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
+  return text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text)
+}
+
+/** Whether some id may have this text: none is longer or has a control character. */
+export const isLabel = (text: unknown): boolean =>
+  typeof text === 'string' && text.length <= limits.label_chars && isWithoutControls(text)
 
 /** One schema of one operation; compiling 80 operations eagerly would cost half a second. */
 export class Shape {
@@ -38,11 +49,40 @@ export class Shape {
 
   /** Throws Refusal `validation` with every problem found, up to 20. */
   assert(value: unknown): void {
+    const detail = this.findProblems(value)
+    if (detail.length > 0) throw new Refusal('validation', undefined, { detail })
+  }
+
+  /** Every problem found, up to 20. */
+  findProblems(value: unknown): readonly Detail[] {
     this.#validator ??= Compile(this.#schema)
-    if (this.#validator.Check(value)) return
-    const errors = this.#validator.Errors(value)
-    const detail = explain(errors, value, this.#where).slice(0, DETAILS_MAX)
-    throw new Refusal('validation', undefined, { detail })
+    if (this.#validator.Check(value)) return NONE
+    return this.#explain(this.#validator.Errors(value), value).slice(0, DETAILS_MAX)
+  }
+
+  #explain(errors: readonly TLocalizedValidationError[], value: unknown): Detail[] {
+    const meant = keepMeantBranches(errors, value)
+    const useful = meant.filter(({ keyword }) => !TOLD_BY_OTHERS.has(keyword))
+    return collapseTypes(useful).flatMap((error): Detail[] => {
+      const loc: Loc = [...this.#where, ...segments(error.instancePath, value)]
+      if (error.keyword === 'required')
+        return error.params.requiredProperties.map((name) => ({
+          loc: [...loc, name],
+          msg: 'Field required',
+          type: 'missing',
+        }))
+      const msg = isExtra(error) ? this.#explainExtra(error) : messageOf(error)
+      return [{ loc, msg, type: typeOf(error) }]
+    })
+  }
+
+  #explainExtra({ schemaPath, instancePath }: TLocalizedValidationError): string {
+    const object = valueAt(this.#schema, schemaPath.slice(1, -EXTRA.length))
+    const declared = isObject(object) && isObject(object['properties']) ? object['properties'] : {}
+    const name = unescapeName(instancePath.slice(instancePath.lastIndexOf('/') + 1))
+    const nearest = findNearestName(name, Object.keys(declared))
+    const known = 'there is no such property'
+    return nearest === null ? known : `${known}; did you mean \`${nearest}\`?`
   }
 }
 
@@ -72,29 +112,66 @@ function isDeeper(value: unknown, levels: number): boolean {
 // Each comes with an error for the branch, or for the property, that says more.
 const TOLD_BY_OTHERS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
 
-function explain(
+/** What the path of the error for an unknown property of a closed object ends with. */
+const EXTRA = '/additionalProperties'
+
+const isExtra = ({ keyword, schemaPath }: TLocalizedValidationError): boolean =>
+  keyword === 'boolean' && schemaPath.endsWith(EXTRA)
+
+/** Leaves out what is wrong in those branches of a union that are most likely not meant. */
+function keepMeantBranches(
   errors: readonly TLocalizedValidationError[],
   value: unknown,
-  where: readonly string[],
-) {
-  const useful = errors.filter(({ keyword }) => !TOLD_BY_OTHERS.has(keyword))
-  return collapseTypes(useful).flatMap((error): Detail[] => {
-    const loc: Loc = [...where, ...segments(error.instancePath, value)]
-    if (error.keyword === 'required')
-      return error.params.requiredProperties.map((name) => ({
-        loc: [...loc, name],
-        msg: 'Field required',
-        type: 'missing',
-      }))
-    return [{ loc, msg: messageOf(error), type: typeOf(error) }]
+): readonly TLocalizedValidationError[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf')
+  // Errors of an inner union are listed first, and leave with the branch they are in.
+  return unions
+    .toReversed()
+    .reduce(
+      (kept, union) => keepMeantBranch(kept, union, valueAt(value, union.instancePath)),
+      errors,
+    )
+}
+
+function keepMeantBranch(
+  errors: readonly TLocalizedValidationError[],
+  union: TLocalizedValidationError,
+  value: unknown,
+): readonly TLocalizedValidationError[] {
+  const branchOf = ({
+    schemaPath,
+    instancePath,
+  }: TLocalizedValidationError): string | undefined => {
+    const [all, branch] = /^\/anyOf\/(\d+)/.exec(schemaPath.slice(union.schemaPath.length)) ?? []
+    const inside =
+      schemaPath.startsWith(`${union.schemaPath}/`) && isWithin(instancePath, union.instancePath)
+    return inside && all ? branch : undefined
+  }
+  const branches = [...Map.groupBy(errors, branchOf)].filter(([branch]) => branch !== undefined)
+  const ofType = branches.filter(
+    ([, own]) =>
+      !own.some(
+        ({ keyword, instancePath }) => keyword === 'type' && instancePath === union.instancePath,
+      ),
+  )
+  if (ofType.length === 0) return errors
+  const fewest = Math.min(...ofType.map(([, own]) => own.length))
+  const [nearest] = ofType.find(([, own]) => own.length === fewest) ?? []
+  const meant = isObject(value) ? [nearest] : ofType.map(([branch]) => branch)
+  return errors.filter((error) => {
+    const branch = branchOf(error)
+    return branch === undefined || meant.includes(branch)
   })
 }
+
+const isWithin = (pointer: string, outer: string): boolean =>
+  pointer === outer || pointer.startsWith(`${outer}/`)
 
 // A nullable value that does not fit fails "null" besides what is wrong in it: that one says it.
 function collapseTypes(errors: readonly TLocalizedValidationError[]): TLocalizedValidationError[] {
   const specific = errors.filter((error) => !isTypeNull(error)).map((error) => error.instancePath)
   const explained = ({ instancePath }: TLocalizedValidationError): boolean =>
-    specific.some((path) => path === instancePath || path.startsWith(`${instancePath}/`))
+    specific.some((path) => isWithin(path, instancePath))
   return errors.filter((error) => !isTypeNull(error) || !explained(error))
 }
 
@@ -103,19 +180,22 @@ const isTypeNull = (error: TLocalizedValidationError): boolean =>
 
 /** JSON Pointer (RFC 6901) to a location: array positions are numbers. */
 function segments(pointer: string, root: unknown): (string | number)[] {
-  if (pointer === '') return []
   let at = root
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((escaped) => {
-      const name = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
-      const isIndex = Array.isArray(at)
-      // Walks along to tell an array position from a key of digits.
-      at = isObject(at) ? at[name] : undefined
-      return isIndex ? Number(name) : name.slice(0, SEGMENT_CHARS_MAX).toWellFormed()
-    })
+  return namesOf(pointer).map((name) => {
+    const isIndex = Array.isArray(at)
+    // Walks along to tell an array position from a key of digits.
+    at = isObject(at) ? at[name] : undefined
+    return isIndex ? Number(name) : name.slice(0, SEGMENT_CHARS_MAX).toWellFormed()
+  })
 }
+
+const valueAt = (root: unknown, pointer: string): unknown =>
+  namesOf(pointer).reduce((at, name) => (isObject(at) ? at[name] : undefined), root)
+
+const namesOf = (pointer: string): string[] =>
+  pointer === '' ? [] : pointer.slice(1).split('/').map(unescapeName)
+
+const unescapeName = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
@@ -162,6 +242,54 @@ function messageOf(error: TLocalizedValidationError): string {
     return 'must be an RFC 3339 time with an offset'
   if (error.keyword === 'format' && error.params.format === 'label')
     return 'must not contain control characters'
-  if (error.keyword === 'boolean') return 'there is no such property'
   return error.message
 }
+
+const EDITS_MAX = 3
+const COMPARED_CHARS_MAX = 64
+
+/**
+ * The declared name that a misspelt one most likely means: that with the smallest edit distance, or
+ * null when none is near. Allows one edit for every three characters, three at most; an edit
+ * inserts, deletes or replaces a character, or swaps two neighbours. Case does not count.
+ */
+export function findNearestName(name: string, candidates: readonly string[]): string | null {
+  if (name.length > COMPARED_CHARS_MAX) return null
+  const given = name.toLowerCase()
+  let nearest: string | null = null
+  let smallest = EDITS_MAX + 1
+  for (const candidate of candidates) {
+    const allowed = Math.min(EDITS_MAX, Math.floor(Math.max(name.length, candidate.length) / 3))
+    const distance = editDistance(given, candidate.toLowerCase())
+    if (distance > allowed || distance >= smallest) continue
+    nearest = candidate
+    smallest = distance
+  }
+  return nearest
+}
+
+/** The optimal string alignment distance of two texts, by rows of the usual matrix. */
+function editDistance(one: string, other: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column += 1) {
+      const replaced = one[row - 1] === other[column - 1] ? 0 : 1
+      let least = Math.min(
+        at(above, column) + 1,
+        at(current, column - 1) + 1,
+        at(above, column - 1) + replaced,
+      )
+      if (one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1])
+        least = Math.min(least, at(before, column - 2) + 1)
+      current.push(least)
+    }
+    before = above
+    above = current
+  }
+  return at(above, other.length)
+}
+
+const at = (row: readonly number[], column: number): number =>
+  row[column] ?? Number.MAX_SAFE_INTEGER

@@ -46,6 +46,9 @@ const MEMBERS: Readonly<Record<string, string>> = {
   'an escaped prototype as key': '"\\u005f_proto__": 1',
   'a lone surrogate as key': '"\\ud800": 1',
   'U+0000 as key': '"\\u0000": 1',
+  'a key twice': '"x": 1, "x": 2',
+  'a key twice, once escaped': '"x": 1, "\\u0078": 2',
+  'a key twice, further in': '"x": [{"y": {"z": 1, "z": 1}}]',
   'a private key': '"signing_key": "secret"',
   'a private key in options': '"options": {"signing_key": "secret"}',
 }
@@ -119,5 +122,10 @@ export const BAD_IMPORT_LINES: Readonly<Record<string, string | Uint8Array>> = {
     '{"content":"c","valid_from":"2026-01-02T00:00:00Z","valid_until":"2026-01-01T00:00:00Z"}',
   'a namespace with a control character': '{"content":"c","namespace":"a\\u0007"}',
   'a private key': '{"content":"c","signing_key":"secret"}',
+  'an unknown field': '{"content":"c","ttl":1}',
+  'a misspelt field': '{"content":"c","metadta":{}}',
+  'an unknown field further in': '{"content":"c","source":{"written":"x"}}',
+  'a key twice': '{"content":"c","content":"d"}',
+  'a key twice, further in': '{"content":"c","metadata":{"a":{"b":1,"b":2}}}',
   'bytes that are no UTF-8': Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d),
 }

@@ -53,11 +53,18 @@ export function queryOf({ query = {} }: Sent): string {
 
 const PATTERNS = operations.map(({ method, path }) => ({
   method,
-  path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  parameters: path.split('{').length,
 }))
 
-/** The methods some operation has on a concrete path; what has GET has HEAD. */
+/**
+ * The methods some operation has on a concrete path; what has GET has HEAD. A path that is written
+ * out in the contract has its own methods, not those of the parameter it would also fit.
+ */
 export function methodsOn(path: string): ReadonlySet<string> {
-  const methods = PATTERNS.filter((known) => known.path.test(path)).map(({ method }) => method)
+  const matches = PATTERNS.filter(({ pattern }) => pattern.test(path))
+  const fewest = Math.min(...matches.map(({ parameters }) => parameters))
+  const nearest = matches.filter(({ parameters }) => parameters === fewest)
+  const methods = nearest.map(({ method }) => method)
   return new Set<string>(methods.includes('GET') ? [...methods, 'HEAD'] : methods)
 }

@@ -43,6 +43,9 @@ const Items = Type.Array(
   { maxItems: 3 },
 )
 
+const Label = Type.Object({ label: Type.String(), colour: Type.Optional(Type.String()) })
+const Pair = Type.Object({ left: Type.Integer(), right: Type.Integer() })
+
 /** Operations that show every habit of the edge. */
 const probes = {
   echo: operation({
@@ -65,7 +68,9 @@ const probes = {
       label: Type.Optional(Type.String({ format: 'label' })),
       free: Type.Optional(Type.Unknown()),
       options: Type.Optional(Type.Object({ depth: Type.Integer({ default: 2 }) })),
+      either: Type.Optional(Type.Union([Type.String(), Label, Pair])),
     }),
+    tolerated: ['query.app', 'body.signing_key', 'body.options.app', 'body.items[].app'],
     body_bytes_max: 4_096,
     status: 200,
     reply: Type.Unknown(),
@@ -83,6 +88,27 @@ const probes = {
     reply: Type.Object({ added: Type.Integer(), run: Type.Integer() }),
     refuses: ['rejected'],
     idempotent: true,
+  }),
+  remove: operation({
+    id: 'probe.remove',
+    method: 'DELETE',
+    path: '/probe/things/{id}',
+    summary: 'Answers which id arrived',
+    access: 'tenant',
+    params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{4}$' }) }),
+    status: 200,
+    reply: Type.Unknown(),
+    refuses: [],
+  }),
+  things: operation({
+    id: 'probe.things',
+    method: 'GET',
+    path: '/probe/things/stats',
+    summary: 'Has a path that is also that of a thing',
+    access: 'tenant',
+    status: 200,
+    reply: Type.Unknown(),
+    refuses: [],
   }),
   lines: operation({
     id: 'probe.lines',
@@ -144,6 +170,9 @@ const probeHandlers: HandlersOf<typeof probes> = {
         return { added: Number(ids['added']), run: Number(ids['run']) }
       },
     }),
+
+  remove: async (_call, input) => input,
+  things: async (_call, input) => input,
 
   lines: async (_call, { query }) =>
     streamed({

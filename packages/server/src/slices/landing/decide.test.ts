@@ -61,24 +61,30 @@ describe('a decision is its approver and its reason', () => {
     decided_by: 'somebody',
   }
 
-  test('another decision in the body does not reverse it', async () => {
+  test('another decision in the body is refused, and decides nothing', async () => {
     const id = await scene.waiting()
-    const approved = await decide(id, 'approve', { ...FORGED, decision: 'deny', reason: 'fine' })
+    for (const [verb, body] of [
+      ['approve', { ...FORGED, decision: 'deny' }],
+      ['reject', { decision: 'approve' }],
+    ] as const) {
+      const answer = await decide(id, verb, body)
+      assert.deepEqual([answer.status, answer.body.error], [422, 'validation'])
+    }
+    const waiting = await scene.ok('GET', `/landing/${id}`)
+    assert.deepEqual([waiting.status, waiting.document], ['waiting_hitl', null])
+    const approved = await decide(id, 'approve', { reason: 'fine' })
     assert.equal(approved.status, 200, approved.text)
     const { approver, approver_id, reason } = approved.body.approval
     assert.deepEqual([approver, approver_id, reason], ['bo', null, 'fine'])
-    const { body } = await scene.issue()
-    const rejected = await decide(body.detail.certificate_id, 'reject', { decision: 'approve' })
-    assert.equal(rejected.body.status, 'denied')
-    const row = await scene.ok('GET', `/landing/${body.detail.certificate_id}`)
-    assert.deepEqual([row.status, row.document], ['denied', null])
   })
 
   test('an attestation in the body does not count', async () => {
     const id = await scene.waiting()
     await scene.ok('PUT', '/hitl/settings', { attestation_required: true })
     for (const verb of ['approve', 'reject'] as const) {
-      const { status, body } = await decide(id, verb, FORGED)
+      const forged = await decide(id, verb, FORGED)
+      assert.deepEqual([forged.status, forged.body.error], [422, 'validation'])
+      const { status, body } = await decide(id, verb)
       assert.deepEqual([status, body.error], [403, 'attestation_required'])
     }
     assert.equal((await scene.ok('GET', `/landing/${id}`)).status, 'waiting_hitl')

@@ -1,10 +1,13 @@
 // Parses an import: NDJSON lines of a byte stream, and their version chains. The first line that
 // cannot be imported is named in the refusal.
 
-import { ExportHeader, IMPORT_LINES_MAX, ImportLine, limits } from '@custos/contract'
+import { ExportHeader, IMPORT_LINES_MAX, type ImportLine, limits, memory } from '@custos/contract'
 import { Compile } from 'typebox/compile'
 import { parseTime } from '../../../platform/clock.ts'
+import { findJsonProblem } from '../../../platform/input/json-text.ts'
+import { compileDropper } from '../../../platform/input/tolerated-names.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { type Detail, Shape } from '../../../platform/validation.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { checkFactLimits } from '../facts/prepare-facts.ts'
 import { parseNamespace } from '../stores/namespace.ts'
@@ -21,7 +24,10 @@ export interface ImportedFact {
   readonly bytes: number
 }
 
-const line = Compile(ImportLine)
+const { body, tolerated } = memory.import
+const line = Compile(body)
+const shape = new Shape(body)
+const dropTolerated = compileDropper(tolerated, 'body')
 const header = Compile(ExportHeader)
 
 /** The refusal `import_refused` with the number of the line that cannot be imported. */
@@ -47,8 +53,8 @@ export async function* readImport(
 
 function parseLine(text: string, number: number): unknown {
   const value = parse(text, number)
-  const problem = findJsonProblem(value)
-  if (problem !== null) throw importLineRefusal(number, problem)
+  const problem = findJsonProblem(text, value)
+  if (problem !== null) throw importLineRefusal(number, explain(problem))
   if (typeof value === 'object' && value !== null && 'signing_key' in value)
     throw importLineRefusal(number, 'private keys are never accepted in a request')
   return value
@@ -67,13 +73,8 @@ function toFact(
   value: unknown,
   at: { number: number; bytes: number },
 ): ImportedFact {
-  if (!line.Check(value)) {
-    const [error] = line.Errors(value)
-    throw importLineRefusal(
-      at.number,
-      `${error?.instancePath || 'the line'} ${error?.message ?? ''}`,
-    )
-  }
+  dropTolerated?.(value)
+  if (!line.Check(value)) throw importLineRefusal(at.number, explain(shape.findProblems(value)[0]))
   const written_at = value.source?.original_written_at ?? value.written_at
   const original = parseOptionalTime(written_at)
   try {
@@ -102,6 +103,9 @@ function toFact(
     throw error
   }
 }
+
+const explain = (problem: Pick<Detail, 'loc' | 'msg'> | undefined): string =>
+  `${problem?.loc.join('.') || 'the line'}: ${problem?.msg}`
 
 function interval(number: number, valid_from_us: number | null, valid_until_us: number | null) {
   if (valid_until_us !== null && valid_from_us === null)
@@ -164,41 +168,6 @@ function decode(pieces: readonly Uint8Array[], number: number): string {
 function assertBounded(bytes: number, number: number): void {
   if (bytes > limits.import_line_bytes)
     throw importLineRefusal(number, `a line has ${limits.import_line_bytes} bytes at most`)
-}
-
-/**
- * Why a JSON value cannot be sealed, signed and returned unchanged: U+0000, lone surrogates,
- * integers beyond 2^53-1, numbers out of range, keys that reach a prototype, deep nesting; the same
- * rules as for request bodies. Null: it can.
- */
-function findJsonProblem(value: unknown, levels: number = limits.json_depth): string | null {
-  if (typeof value === 'string') return findTextProblem(value)
-  if (typeof value === 'number') return findNumberProblem(value)
-  if (typeof value !== 'object' || value === null) return null
-  if (levels === 0) return `nested deeper than ${limits.json_depth} levels`
-  for (const [key, member] of Object.entries(value)) {
-    if (reachesPrototype(key, member)) return `the key ${key} is not taken`
-    const problem = findTextProblem(key) ?? findJsonProblem(member, levels - 1)
-    if (problem !== null) return problem
-  }
-  return null
-}
-
-function reachesPrototype(key: string, member: unknown): boolean {
-  if (key === '__proto__') return true
-  if (key !== 'constructor' || typeof member !== 'object' || member === null) return false
-  return Object.hasOwn(member, 'prototype')
-}
-
-function findTextProblem(text: string): string | null {
-  if (text.includes('\0')) return 'U+0000 is not taken'
-  return text.isWellFormed() ? null : 'lone surrogates are not taken'
-}
-
-function findNumberProblem(value: number): string | null {
-  if (!Number.isFinite(value)) return 'a number is out of range'
-  const exact = !Number.isInteger(value) || Number.isSafeInteger(value)
-  return exact ? null : 'integers must lie within ±(2^53 - 1)'
 }
 
 interface LinkedVersion {
