@@ -10,7 +10,7 @@ import {
   startTestServer,
   type TestServer,
 } from '../../http/testing/edge-server.ts'
-import { issueKey } from './index.ts'
+import { issueKey, OPERATOR_RIGHTS } from './index.ts'
 
 let service: TestServer
 let key: string
@@ -81,8 +81,9 @@ test('a tenant has at most so many live keys; revoked ones do not count', async 
   const { tenant_id, api_key } = await makeTenant(service.url)
   const { kernel } = service
   await kernel.db.transact(tenant_id, async (tx) => {
+    const fresh = { ...OPERATOR_RIGHTS, tenant_id, class: 'service', name: '' } as const
     for (let i = 1; i < limits.keys_per_tenant - 1; i += 1)
-      await issueKey(kernel, tx, { tenant_id, class: 'service', name: '', scopes: ['cgr:read'] })
+      await issueKey(kernel, tx, fresh, { rights: OPERATOR_RIGHTS })
   })
   const last = await create({}, api_key)
   assert.equal(last.status, 201)

@@ -4,10 +4,10 @@
 import { ExportHeader, IMPORT_LINES_MAX, ImportLine, limits } from '@custos/contract'
 import { Compile } from 'typebox/compile'
 import { parseTime } from '../../../platform/clock.ts'
+import { parseNamespace } from '../../../platform/namespace.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { checkFactLimits } from '../facts/prepare-facts.ts'
-import { parseNamespace } from '../stores/namespace.ts'
 
 export interface ImportedFact {
   /** 1-based number of the line. */
