@@ -139,6 +139,30 @@ test("'tenants.rotate_key' by a restricted key replaces that key and grants no m
   assert.equal((await ask('POST', path, { key: usageOnly.body.api_key })).status, 403)
 })
 
+test("'tenants.rotate_key' by a key with any restriction lifts none of them", async () => {
+  const { tenant_id, api_key } = await makeTenant(service.url)
+  const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
+  const whole = { class: 'tenant', scopes: ['*'] }
+  const restrictions = [
+    { max_trust_tier: 'verified' },
+    { expires_at: '2100-01-01T00:00:00.000000Z' },
+    { allowed_stores: ['a'] },
+    { class: 'service' },
+  ]
+  for (const restriction of restrictions) {
+    const body = { ...whole, ...restriction }
+    const made = await ask('POST', '/v1/keys', { key: api_key, body })
+    const rotated = await ask('POST', path, { key: made.body.api_key })
+    assert.deepEqual([rotated.status, rotated.body.revoked], [200, 1])
+    assert.equal((await ask('GET', '/v1/keys', { key: made.body.api_key })).status, 401)
+    const { keys } = (await ask('GET', '/v1/keys', { key: api_key })).body
+    const fresh = keys.find((key: { key_id: string }) => key.key_id === rotated.body.key_id)
+    const { key_id: _a, api_key: _b, prefix: _c, created_at: _d, ...granted } = made.body
+    for (const [name, value] of Object.entries(granted)) assert.deepEqual(fresh[name], value, name)
+  }
+  assert.equal((await ask('GET', '/v1/keys', { key: api_key })).status, 200)
+})
+
 test("'tenants.rotate_key' under one key rotates once and shows the new key once", async () => {
   const { tenant_id, api_key } = await makeTenant(service.url)
   const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
