@@ -34,7 +34,9 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
   return call.once<ReturnType<typeof show>>({
     async run(tx) {
       await requireLiveMaker(tx, principal)
-      const expires_us = Math.min(tx.now() + ttl_us, rights.expires_us ?? Number.MAX_SAFE_INTEGER)
+      const created_us = tx.now()
+      const ends_us = created_us + ttl_us
+      const expires_us = Math.min(ends_us, rights.expires_us ?? ends_us)
       const fresh = {
         tenant_id,
         class: 'token' as const,
@@ -46,7 +48,7 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
         limit,
       }
       const issued = await issueKey(kernel, tx, fresh, { rights, binding_key_id })
-      const { key_id, api_key, created_us } = issued
+      const { key_id, api_key } = issued
       meter(tx, call.operation.id)
       await appendCrumb(tx, {
         event_type: 'tenant.key_created',

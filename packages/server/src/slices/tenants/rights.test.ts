@@ -183,9 +183,9 @@ describe('every operation that makes a credential', () => {
           assert.equal(findGain(made, maker), null)
         }
       }),
-      { seed: 15, numRuns: 80 },
+      { seed: 15, numRuns: 50 },
     )
-    assert.ok(granted > 60, `${granted} were granted`)
+    assert.ok(granted > 40, `${granted} were granted`)
   })
 
   test('an unrestricted key can make its like, so that the rule refuses no more than it must', async () => {
