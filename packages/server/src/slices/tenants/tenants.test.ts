@@ -221,6 +221,15 @@ test("'tenants.current_usage' tells the calling tenant its plan and month", asyn
   assert.equal(operator.body.error, 'tenant_required')
 })
 
+test('the key of a tenant that began in local mode comes from its rotation', async () => {
+  await ensureTenant(service.kernel, { tenant_id: 'local' })
+  const path = '/v1/cloud/tenants/local/rotate-key'
+  const { status, body } = await ask('POST', path, { key: OPERATOR_KEY })
+  assert.deepEqual([status, body.revoked], [200, 0])
+  const own = await ask('GET', '/v1/cloud/tenants/local', { key: body.api_key })
+  assert.equal(own.body.plan, 'local')
+})
+
 test('making a tenant that exists changes nothing and logs nothing', async () => {
   const { kernel } = service
   await ensureTenant(kernel, { tenant_id: 'again' })
