@@ -45,8 +45,8 @@ const INTRODUCTION =
   'refusal is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
   '`/errors/{code}`. `x-access` says who may call an operation, `x-scope` which scope a tenant ' +
   'key needs, `x-namespaced` that a key limited to a namespace may call, and `x-refusals` which ' +
-  'codes it may return beside `x-common-refusals`. Lists are paged by `limit` and `cursor`. Operations with an `Idempotency-Key` header can be retried ' +
-  'safely.'
+  'codes it may return beside `x-common-refusals`. Lists are paged by `limit` and `cursor`. ' +
+  'Operations with an `Idempotency-Key` header can be retried safely.'
 
 /** The description of each group of operations. */
 const GROUPS: Readonly<Record<string, string>> = {

@@ -18,8 +18,8 @@ after(() => service.stop())
 const DAY_S = 86_400
 const TOKEN = { store_id: 'default', namespace: 'zoe', scopes: ['memory:read', 'memory:write'] }
 
-const ask = (method: string, path: string, key: string, body?: unknown, headers = {}) =>
-  service.request(method, path, { key, headers, ...(body === undefined ? {} : { body }) })
+const ask = (method: string, path: string, key: string, body?: unknown) =>
+  service.request(method, path, { key, ...(body === undefined ? {} : { body }) })
 const makeKey = async (body: object) => (await ask('POST', '/v1/keys', tenant.api_key, body)).body
 const makeToken = (key: string, more: object = {}): Promise<Answer> =>
   ask('POST', '/v1/keys/tokens', key, { ...TOKEN, ...more })
@@ -28,7 +28,11 @@ const read = async (key: string) => (await ask('GET', '/v1/stores/default/memori
 test("'keys.create_token' issues a token for one store and namespace, shown once", async () => {
   const headers = { 'idempotency-key': 'token-once' }
   const make = (more = {}) =>
-    ask('POST', '/v1/keys/tokens', tenant.api_key, { ...TOKEN, ...more }, headers)
+    service.request('POST', '/v1/keys/tokens', {
+      key: tenant.api_key,
+      body: { ...TOKEN, ...more },
+      headers,
+    })
   const { status, body } = await make()
   assert.equal(status, 201)
   assert.match(body.token, /^cst_n_/)
