@@ -1,4 +1,4 @@
-// Nobody gains: what a credential may do is at most what its maker may, whoever makes it and how.
+// Nobody gains rights: a credential may do at most what its maker may, by every way to make one.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
