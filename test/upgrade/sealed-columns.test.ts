@@ -23,6 +23,7 @@ import {
   payloadColumn,
   reasonColumn,
 } from '../../packages/server/src/slices/subjects/sealed-request.ts'
+import { limitColumn } from '../../packages/server/src/slices/tenants/credential-limit.ts'
 
 interface Vector {
   readonly secret_no?: number
@@ -112,6 +113,14 @@ describe('columns of rows with a secret of their own', () => {
       row: { approver_id: 'a1' },
       others: [{ approver_id: 'a2' }],
       payload: { name: 'Ann', role: null },
+    })
+  })
+
+  test('the namespace that a key is limited to', () => {
+    assertOpens('credential_limit', limitColumn, {
+      row: { key_id: 'k1' },
+      others: [{ key_id: 'k2' }],
+      payload: { namespace: 'Zoë' },
     })
   })
 

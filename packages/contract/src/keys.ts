@@ -14,8 +14,9 @@ import {
   time,
 } from './common.ts'
 import { limits } from './limits.ts'
+import { Namespace } from './memory-records.ts'
 import { operation } from './operation.ts'
-import { SCOPES } from './scopes.ts'
+import { SCOPES, TOKEN_SCOPES } from './scopes.ts'
 
 /** Trust tiers in ascending order. */
 export const TRUST_TIERS = ['untrusted', 'basic', 'verified', 'trusted', 'release', 'root'] as const
@@ -45,6 +46,9 @@ const keyFields = {
   allowed_stores: Type.Array(Type.String(), {
     description: 'Stores the key may use; empty: all stores',
   }),
+  namespace: Nullable(
+    text('The only namespace the key may use, as `T/x` or `T` for the root; null: every namespace'),
+  ),
   max_trust_tier: Nullable(about(TrustTier, 'Highest trust tier a call may claim; null: any')),
   created_at: Timestamp,
   expires_at: Nullable(time('When the key stops working; null: never')),
@@ -77,8 +81,10 @@ export const keys = {
     summary: 'Creates an API key and shows it once',
     description:
       'Use it to give an application or a person a key with only the scopes and stores they ' +
-      'need. The new key can have no scope, store or trust tier that the calling key lacks. Only ' +
-      'its hash is stored.',
+      'need. The new key can do nothing that the calling key cannot: class, scopes, stores, ' +
+      'namespace, trust tier and expiry are at most those of the calling key. A key with a ' +
+      'namespace may call only operations on memories, and sees that namespace and nothing else. ' +
+      'Only the hash of the key is stored.',
     body: Type.Object({
       name: Type.Optional(about(Name, 'Name of the key')),
       class: Type.Optional(
@@ -100,6 +106,9 @@ export const keys = {
           description: 'Stores the key may use; default: those of the calling key',
         }),
       ),
+      namespace: Type.Optional(
+        Nullable(about(Namespace, 'The only namespace the key may use; default: every namespace')),
+      ),
       expires_at: Type.Optional(Nullable(time('When the key stops working; default: never'))),
       max_trust_tier: Type.Optional(
         Nullable(about(TrustTier, 'Highest trust tier a call may claim; default: any')),
@@ -112,13 +121,57 @@ export const keys = {
     refuses: ['rejected', 'idempotency_key_reused'],
     idempotent: true,
   }),
+  create_token: operation({
+    access: 'tenant',
+    id: 'keys.create_token',
+    method: 'POST',
+    path: '/v1/keys/tokens',
+    scope: 'memory:read',
+    summary: 'Creates a short-lived token for one store and namespace, and shows it once',
+    description:
+      'Use it to hand a front end or an agent access to the memories of one person. The token ' +
+      'reads and writes that namespace of that store and nothing else. It can do nothing that ' +
+      'the calling key cannot, ends no later, and ends at once when that key is revoked. ' +
+      'Tokens are not listed; `DELETE /v1/keys/{key_id}` revokes one.',
+    body: Type.Object({
+      store_id: about(Label, 'The store the token may use'),
+      namespace: about(Namespace, 'The namespace the token may use'),
+      scopes: Type.Array(
+        Type.Enum(TOKEN_SCOPES, { title: 'TokenScope', description: 'What a token may do' }),
+        { minItems: 1, maxItems: TOKEN_SCOPES.length, description: 'What the token may do' },
+      ),
+      ttl_s: Type.Optional(
+        Type.Integer({
+          minimum: limits.token_ttl_s.min,
+          maximum: limits.token_ttl_s.max,
+          default: limits.token_ttl_s.default,
+          description: 'Seconds until the token ends',
+        }),
+      ),
+    }),
+    example: { store_id: 'default', namespace: 'user-1', scopes: ['memory:read'], ttl_s: 900 },
+    status: 201,
+    reply: Type.Object({
+      key_id: text('Id of the token'),
+      token: about(NewApiKey, 'The token, shown once; sent like an API key'),
+      store_id: text('The store the token may use'),
+      namespace: text('The namespace the token may use, as `T/x` or `T` for the root'),
+      scopes: Type.Array(ScopeName, { description: 'What the token may do' }),
+      created_at: Timestamp,
+      expires_at: time('When the token ends'),
+    }),
+    refuses: ['rejected', 'idempotency_key_reused'],
+    idempotent: true,
+  }),
   list: operation({
     ...tenantAdmin,
     id: 'keys.list',
     method: 'GET',
     path: '/v1/keys',
     summary: 'Lists the keys of the tenant, oldest first, including revoked ones',
-    description: 'Use it to review who has access. The keys themselves are never shown.',
+    description:
+      'Use it to review who has access. The keys themselves are never shown. Tokens are not ' +
+      'listed, and a key with a namespace leaves the list within the hour after it ends.',
     query: Type.Object({
       limit: Limit(limits.page),
       offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, default: 0 })),
@@ -134,7 +187,9 @@ export const keys = {
     method: 'DELETE',
     path: '/v1/keys/{key_id}',
     summary: 'Revokes a key with immediate effect',
-    description: 'Use it when a key is no longer needed or may have leaked.',
+    description:
+      'Use it when a key or token is no longer needed or may have leaked. A key can revoke ' +
+      'itself and keys that can do no more than it. Tokens made with a key end with it.',
     params: Type.Object({ key_id: pathId({ description: 'Id of the key' }) }),
     status: 200,
     reply: Type.Object({

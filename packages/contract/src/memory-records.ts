@@ -60,7 +60,7 @@ export const Embedder = Type.Enum(EMBEDDERS, {
  * A namespace of the tenant: `x`, or in full `T/x` as replies show it; `T` alone is the root.
  * Memories of one namespace are invisible to every other.
  */
-const Namespace = label({
+export const Namespace = label({
   title: 'Namespace',
   description:
     'A namespace within the tenant T: `x`, or in full `T/x`; `T` alone is the root. Memories of ' +

@@ -28,6 +28,7 @@ import {
   ImportLine,
   ingestionFields,
   Memory,
+  Namespace,
   RankedMemory,
   RetrieveRequest,
   Store,
@@ -143,6 +144,7 @@ export const memory = {
   capabilities: operation({
     ...read,
     id: 'memory.capabilities',
+    namespaced: true,
     path: '/v1/stores/{store_id}/capabilities',
     summary: 'Lists the capabilities of a store in alphabetical order',
     description: 'Use it before calling an operation that needs a capability.',
@@ -152,6 +154,7 @@ export const memory = {
   write: operation({
     ...write,
     id: 'memory.write',
+    namespaced: true,
     path: '/v1/stores/{store_id}/write',
     summary: 'Writes one memory',
     description:
@@ -167,6 +170,7 @@ export const memory = {
   write_batch: operation({
     ...write,
     id: 'memory.write_batch',
+    namespaced: true,
     path: '/v1/stores/{store_id}/write_batch',
     summary: 'Writes up to 1,000 memories, all or none',
     description:
@@ -197,6 +201,7 @@ export const memory = {
   supersede: operation({
     ...write,
     id: 'memory.supersede',
+    namespaced: true,
     path: '/v1/stores/{store_id}/supersede',
     summary: 'Replaces the current version of a memory and keeps the old one in its history',
     description:
@@ -215,6 +220,7 @@ export const memory = {
   retrieve: operation({
     ...write,
     id: 'memory.retrieve',
+    namespaced: true,
     path: '/v1/stores/{store_id}/retrieve',
     scope: 'memory:read',
     summary: 'Returns the memories most relevant to a query within a token budget',
@@ -266,6 +272,7 @@ export const memory = {
   flush: operation({
     ...write,
     id: 'memory.flush',
+    namespaced: true,
     path: '/v1/stores/{store_id}/flush',
     summary: 'Waits until all earlier writes to a store are durable and visible',
     description: 'Use it as a barrier between writers and readers. It deletes nothing.',
@@ -321,16 +328,23 @@ export const memory = {
   memories: operation({
     ...read,
     id: 'memory.memories',
+    namespaced: true,
     path: '/v1/stores/{store_id}/memories',
     summary: 'Lists the memories of a store by number, superseded ones included',
     description: 'Use it to browse a store page by page; to answer a question, use `retrieve`.',
-    query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
+    query: Type.Object({
+      limit: Limit(limits.page),
+      offset: Offset,
+      cursor: Cursor,
+      namespace: Type.Optional(about(Namespace, 'Lists this namespace only; default: all')),
+    }),
     reply: page('memories', Memory),
     refuses: ['store_not_found', 'rejected'],
   }),
   memory: operation({
     ...read,
     id: 'memory.memory',
+    namespaced: true,
     path: '/v1/stores/{store_id}/memories/{ref}',
     summary: 'Returns one memory',
     description: 'Use it to read a memory whose number is known, whether or not it is current.',
@@ -341,6 +355,7 @@ export const memory = {
   export: operation({
     ...read,
     id: 'memory.export',
+    namespaced: true,
     path: '/v1/stores/{store_id}/export',
     summary: 'Streams a header line and then every memory of a store by number, as NDJSON',
     description: 'Use it to move a store elsewhere with `import`, or to keep a copy.',
@@ -405,6 +420,7 @@ export const memoryErasure = {
   delete: operation({
     ...write,
     id: 'memory.delete',
+    namespaced: true,
     path: '/v1/stores/{store_id}/delete',
     summary: 'Erases one memory from every copy and certifies it',
     description:

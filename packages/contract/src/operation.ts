@@ -31,6 +31,11 @@ export interface OperationSpec {
   readonly scope?: Scope
   /** Further scopes a tenant key needs, because the reply contains what they protect. */
   readonly extra_scopes?: readonly Scope[]
+  /**
+   * A key that is limited to a namespace may call: the operation reads and writes one namespace,
+   * which its input names. Absent: such a key is refused.
+   */
+  readonly namespaced?: true
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema

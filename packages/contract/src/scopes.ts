@@ -27,8 +27,11 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-/** Classes of API keys. `operator` keys belong to the platform, all others to one tenant. */
-export const CREDENTIAL_CLASSES = ['tenant', 'read_only', 'service', 'operator'] as const
+/**
+ * Classes of API keys. `operator` keys belong to the platform, all others to one tenant; a `token`
+ * is short-lived and limited to one store and namespace.
+ */
+export const CREDENTIAL_CLASSES = ['tenant', 'read_only', 'service', 'operator', 'token'] as const
 
 export type CredentialClass = (typeof CREDENTIAL_CLASSES)[number]
 
@@ -43,12 +46,16 @@ const READ_SCOPES: readonly Scope[] = [
   'cgr:read',
 ]
 
+/** The scopes a token may have. */
+export const TOKEN_SCOPES = ['memory:read', 'memory:write'] as const satisfies readonly Scope[]
+
 /** Scopes of a key that is created without a list of scopes. */
 export const DEFAULT_SCOPES: Readonly<Record<CredentialClass, readonly Scope[]>> = {
   tenant: ['*'],
   read_only: READ_SCOPES,
   service: [...READ_SCOPES, 'memory:write', 'decisions:write', 'cgr:write'],
   operator: ['admin:platform'],
+  token: TOKEN_SCOPES,
 }
 
 /**

@@ -173,9 +173,9 @@ export const tenants = {
     description:
       'Use it on a schedule, or when a key may have leaked. For an operator, or a tenant key ' +
       'without restrictions, it replaces every key of class `tenant`; keys of other classes stay ' +
-      'valid. A restricted key replaces only itself, with the same class, scopes, stores and ' +
-      'expiry. The replaced key cannot repeat the request: only an operator or another key sees ' +
-      'the replayed reply.',
+      'valid. A key with any restriction replaces only itself, with the same class, scopes, ' +
+      'stores, trust tier and expiry. The replaced key cannot repeat the request: only an ' +
+      'operator or another key sees the replayed reply.',
     scope: 'keys:admin',
     reply: RotatedKey,
     refuses: ['tenant_not_found', 'tenant_destroyed', 'idempotency_key_reused'],

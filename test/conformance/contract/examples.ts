@@ -270,6 +270,9 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'tenants.current_usage': nothing,
 
   'keys.create': nothing,
+  'keys.create_token': ({ store_id }) => ({
+    body: { store_id, namespace: 'user-1', scopes: ['memory:read'] },
+  }),
   'keys.list': () => ({ query: { limit: 10, offset: 0 } }),
   'keys.revoke': ({ key_id }) => ({ params: { key_id } }),
 

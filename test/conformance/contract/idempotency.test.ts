@@ -30,7 +30,7 @@ const keyed = (sent: Sent, key: string): Sent => ({
   headers: { ...sent.headers, 'idempotency-key': key },
 })
 
-const SHOWN_ONCE = new Set(['content_salt', 'api_key', 'new_api_key'])
+const SHOWN_ONCE = new Set(['content_salt', 'api_key', 'new_api_key', 'token'])
 
 /** An answer without what is shown in the first one only. */
 function comparable({ status, body }: Answer): unknown {

@@ -68,6 +68,9 @@ const log = (more: Readonly<Record<string, unknown>>): Sent => ({
 const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
 /** Metadata whose JSON has exactly `bytes` bytes. */
 const metadata = (bytes: number) => ({ a: 'x'.repeat(Math.max(0, bytes - 8)) })
+const token = (more: Readonly<Record<string, unknown>>): Sent => ({
+  body: { store_id: 's', namespace: 'n', scopes: ['memory:read'], ...more },
+})
 /** Disabled: what follows is not held to it. */
 const policy = (more: Readonly<Record<string, unknown>>): Sent => ({
   body: {
@@ -211,6 +214,21 @@ const EDGES: readonly Edge[] = [
     at: (n) => ({ body: { name: 'n'.repeat(n) } }),
     min: 1,
     max: limits.name_chars,
+    status: 422,
+  },
+  {
+    limit: 'namespace_chars',
+    id: 'keys.create_token',
+    at: (n) => token({ namespace: 'n'.repeat(n) }),
+    min: 1,
+    max: limits.namespace_chars,
+    status: 422,
+  },
+  {
+    limit: 'token_ttl_s',
+    id: 'keys.create_token',
+    at: (ttl_s) => token({ ttl_s }),
+    ...limits.token_ttl_s,
     status: 422,
   },
   {

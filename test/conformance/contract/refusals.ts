@@ -185,6 +185,7 @@ const REUSED = [
   'cgr.attest',
   'cgr.rotate',
   'keys.create',
+  'keys.create_token',
   'tenants.rotate_key',
 ]
 
@@ -346,5 +347,8 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'provenance.list rejected': asking('provenance.list', () => ({ query: BAD_CURSOR })),
   'keys.create rejected': asking('keys.create', () => ({
     body: { class: 'read_only', scopes: ['memory:write'] },
+  })),
+  'keys.create_token rejected': asking('keys.create_token', ({ store_id }) => ({
+    body: { store_id, namespace: 'n'.repeat(limits.namespace_chars + 1), scopes: ['memory:read'] },
   })),
 }

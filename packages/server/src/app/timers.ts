@@ -13,6 +13,7 @@ import { flushRetrievedFacts, purgeErased } from '../slices/memory/index.ts'
 import { resumeDestructions } from '../slices/offboarding/index.ts'
 import { expireApprovals } from '../slices/records/index.ts'
 import { runDueRetention } from '../slices/retention/index.ts'
+import { deleteEndedCredentials } from '../slices/tenants/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
 
 interface Timer {
@@ -54,6 +55,13 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'retention', every_ms: 10 * MINUTE_MS, where: 'one_process', run: runDueRetention },
   // How late a run may begin, and how long the run of a dead process may look alive.
   { name: 'assurance', every_ms: 10_000, where: 'one_process', run: assureDue },
+  // How long a key or token with a namespace stays stored after it has ended.
+  {
+    name: 'credentials',
+    every_ms: 10 * MINUTE_MS,
+    where: 'one_process',
+    run: deleteEndedCredentials,
+  },
   {
     name: 'sweep',
     every_ms: 10 * MINUTE_MS,

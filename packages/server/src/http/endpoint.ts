@@ -21,7 +21,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
 import { readMeter } from '../slices/tenants/index.ts'
 import { ANONYMOUS, type Authenticator } from './access/authenticate.ts'
-import { authorize } from './access/authorize.ts'
+import { authorize, pinNamespace } from './access/authorize.ts'
 import { answerHeaders, type Headers, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
 import { HttpCall, type IdempotencyKey } from './call.ts'
 import { Coercion, compileDefaults } from './coerce-and-default.ts'
@@ -161,13 +161,18 @@ export class Endpoint {
     trace.tenant_id = authorize(operation, trace.principal, params)
     const query = this.#query.parse(arrived.query)
     const { body, content } = await this.#readBody(arrived.raw)
+    pinNamespace(trace.principal, { query, body })
     const call = new HttpCall({
       kernel: this.#kernel,
       operation,
       request_id: trace.request_id,
       principal: trace.principal,
       tenant_id: trace.tenant_id,
-      keyed: keyedBy(operation, headers['idempotency-key'], { params, query, content }),
+      keyed: keyedBy(operation, trace.principal, headers['idempotency-key'], {
+        params,
+        query,
+        content,
+      }),
       response,
     })
     // Validated above against the schemas that type the handler's input.
@@ -308,6 +313,7 @@ function mediaType(header: string | undefined): string {
 
 function keyedBy(
   operation: OperationSpec,
+  { namespace }: Principal,
   header: string | string[] | undefined,
   { params, query, content }: { params: unknown; query: unknown; content: ReceivedBody['content'] },
 ): IdempotencyKey | null {
@@ -321,5 +327,7 @@ function keyedBy(
     )
   // The same body sent to another store is another request.
   const target = Buffer.from(`${JSON.stringify([params, query])}\n`)
-  return { key, content: async () => Buffer.concat([target, await content()]) }
+  // A caller that is limited to a namespace meets no key that was used in another.
+  const scoped = namespace === undefined ? key : `${key}\n${JSON.stringify(namespace)}`
+  return { key: scoped, content: async () => Buffer.concat([target, await content()]) }
 }

@@ -45,9 +45,9 @@ const INTRODUCTION =
   '`Authorization: Bearer <key>` or `X-API-Key: <key>`; in local mode no key is needed. A ' +
   'refusal is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
   '`/errors/{code}`. `x-access` says who may call an operation, `x-scope` which scope a tenant ' +
-  'key needs, and `x-refusals` which codes it may return beside `x-common-refusals`. Lists are ' +
-  'paged by `limit` and `cursor`. Operations with an `Idempotency-Key` header can be retried ' +
-  'safely.'
+  'key needs, `x-namespaced` that a key limited to a namespace may call, and `x-refusals` which ' +
+  'codes it may return beside `x-common-refusals`. Lists are paged by `limit` and `cursor`. ' +
+  'Operations with an `Idempotency-Key` header can be retried safely.'
 
 /** The description of each group of operations. */
 const GROUPS: Readonly<Record<string, string>> = {
@@ -94,6 +94,7 @@ function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json 
     ...(operation.access === 'public' ? { security: [] } : {}),
     'x-access': operation.access,
     ...(operation.scope ? { 'x-scope': operation.scope } : {}),
+    ...(operation.namespaced ? { 'x-namespaced': true } : {}),
     ...(operation.extra_scopes ? { 'x-scopes-too': operation.extra_scopes } : {}),
     'x-refusals': codes.filter((code) => !COMMON.has(code)),
     ...(parameters.length > 0 ? { parameters } : {}),

@@ -109,7 +109,9 @@ export async function buildWorld(service: TestService): Promise<World> {
   const word = `canary${service.kernel.ids.hex(8)}`
   const filled = await fillStore(tenant, word)
   const job_id = await deleteOneStore(tenant, word)
-  const { key_id } = await tenant.ok('keys.create', { body: { name: word } })
+  const { key_id } = await tenant.ok('keys.create', {
+    body: { name: word, scopes: ['keys:admin'] },
+  })
   const policy_id = await makePolicy(tenant, word)
   const corpus_id = await registerCorpus(tenant, word)
   const composed = await compose(tenant, word)

@@ -33,11 +33,15 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
   ['tenants.create body.name', 'the name the operator gave the tenant'],
   ['keys.create body.name', 'the name the administrator gave the key'],
   ['keys.create body.allowed_stores[]', 'ids of stores a key is limited to'],
+  ['keys.create_token body.store_id', 'the id of the store a token is limited to'],
 ])
 
 /** The words of a policy are the tenant's rules: sealed, and kept while there is the policy. */
 const isPolicyWord = (place: string): boolean =>
   /^governance\.(create|update)_policy body\./.test(place)
+
+/** Whose memories a key is limited to: sealed, and kept while there is the key. */
+const isKeyWord = (place: string): boolean => place === 'keys.create body.namespace'
 
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [
@@ -66,7 +70,8 @@ export const isRecordWord = (place: string): boolean =>
   RECORD_WORDS.some((kept) => kept.test(place)) && !UNREAD_WORDS.some((kept) => kept.test(place))
 
 /** What erasing memories leaves to be read; in clear it is nowhere either. */
-export const isKeptWord = (place: string): boolean => isPolicyWord(place) || isRecordWord(place)
+export const isKeptWord = (place: string): boolean =>
+  isPolicyWord(place) || isKeyWord(place) || isRecordWord(place)
 
 /** A request id is the caller's own, made to be found again in the log. */
 export const isKeptHeader = (place: string): boolean => place.endsWith(' headers.x-request-id')

@@ -226,8 +226,19 @@ async function platform(parts: SendParts): Promise<Answer | undefined> {
   const envelope = { type: 'record', kind: 'erasure', record: verify.json('body') }
   await client.ok('POST', '/v1/gcrumbs/verify', { body: envelope })
   await operateTenant(operator, parts)
-  const { label, headers } = marks(parts, 'keys.create')
-  const body = { name: label('body.name'), allowed_stores: [label('body.allowed_stores[]')] }
+  const token = marks(parts, 'keys.create_token')
+  const limits = {
+    store_id: token.label('body.store_id'),
+    namespace: token.word('body.namespace'),
+    scopes: ['memory:read'],
+  }
+  await client.ok('POST', '/v1/keys/tokens', { body: limits, headers: token.headers() })
+  const { label, word, headers } = marks(parts, 'keys.create')
+  const body = {
+    name: label('body.name'),
+    allowed_stores: [label('body.allowed_stores[]')],
+    namespace: word('body.namespace'),
+  }
   return client.ok('POST', '/v1/keys', { body, headers: headers() })
 }
 

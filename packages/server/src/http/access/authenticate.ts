@@ -81,9 +81,9 @@ export class Authenticator {
   }
 }
 
-function accept(found: { principal: Principal } | null): Principal {
+function accept(found: Principal | null): Principal {
   if (found === null) throw new Refusal('unauthenticated')
-  return found.principal
+  return found
 }
 
 /** The one key of the two headers, or null; refuses two different ones. */

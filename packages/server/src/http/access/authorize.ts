@@ -1,7 +1,8 @@
-// The scope matrix: whether a caller may run an operation, and on which tenant.
+// The scope matrix: whether a caller may run an operation, on which tenant and namespace.
 
 import { type OperationSpec, type RefusalCode, scopeCovers } from '@custos/contract'
 import type { Principal } from '../../platform/kernel/call.ts'
+import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 
 /** The tenant to act on; empty for operations that belong to none. */
@@ -39,7 +40,14 @@ function tenantOf(
       if (params['tenant_id'] !== principal.tenant_id) throw new Refusal('tenant_not_found')
   }
   assertScope(operation, principal)
+  assertNamespaced(operation, principal)
   return principal.tenant_id
+}
+
+// What is not about one namespace shows or changes others.
+function assertNamespaced({ namespaced }: OperationSpec, { namespace }: Principal): void {
+  if (namespace === undefined || namespaced) return
+  throw new Refusal('scope_missing', 'The credential is limited to the memories of a namespace')
 }
 
 function assertScope({ scope, extra_scopes = [] }: OperationSpec, principal: Principal): void {
@@ -56,6 +64,45 @@ function assertStore({ allowed_stores }: Principal, store_id: unknown): void {
   if (store_id === undefined || allowed_stores.length === 0) return
   if (!allowed_stores.includes(String(store_id))) throw new Refusal('store_not_found')
 }
+
+/** Members of a validated body that name a namespace, or hold what does. */
+const NAMES = ['namespace', 'tenant_id'] as const
+const NESTED = ['options', 'items'] as const
+
+/**
+ * Holds the validated input of a caller that is limited to a namespace to that namespace, in place:
+ * what names none gets its own, so that handlers see one namespace whatever was sent. Refuses
+ * `scope_missing` where it names another.
+ */
+export function pinNamespace(
+  { tenant_id, namespace }: Principal,
+  input: { readonly query: unknown; readonly body: unknown },
+): void {
+  if (namespace === undefined) return
+  const own = formatNamespace(tenant_id, namespace)
+  const pin = (value: unknown): void => {
+    if (Array.isArray(value)) {
+      for (const item of value) pin(item)
+      return
+    }
+    if (!isMembers(value)) return
+    for (const name of NAMES) {
+      const given = value[name]
+      if (
+        typeof given === 'string' &&
+        parseNamespace(tenant_id, { namespace: given }) !== namespace
+      )
+        throw new Refusal('scope_missing', 'The credential is limited to another namespace')
+    }
+    value['namespace'] = own
+    for (const name of NESTED) pin(value[name])
+  }
+  pin(input.query)
+  pin(input.body)
+}
+
+const isMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 /** The refusals of the HTTP layer for an operation, in addition to the common ones. */
 export function edgeRefusals(operation: OperationSpec): RefusalCode[] {

@@ -1,5 +1,6 @@
 // SQL of the control tables, which belong to no tenant: tenants and credentials.
 
+import type { CredentialClass } from '@custos/contract'
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
@@ -7,8 +8,19 @@ import type { TenantDb, Tx } from './tenant-db.ts'
 export type TenantRow = Tables['tenants']
 export type CredentialInfo = Omit<Tables['credentials'], 'key_hash'>
 
-/** A credential with the number of its tenant's policies; null: there never were any. */
-export type CredentialWithPolicies = CredentialInfo & { policy_set: number | null }
+/** A credential with what it takes to know whether and on what it may act. */
+export interface PresentedCredential extends CredentialInfo {
+  /** The number of its tenant's policies; null: there never were any. */
+  readonly policy_set: number | null
+  /** Its namespace; null: it is not limited to one. */
+  readonly secret_no: number | null
+  readonly sealed: Uint8Array | null
+  /** The key that made it, of a token made with a stored key. */
+  readonly maker_id: string | null
+  /** Null: there is no such key. */
+  readonly maker_created_us: number | null
+  readonly maker_revoked_us: number | null
+}
 
 const TENANT = ['tenant_id', 'name', 'plan', 'created_us'] as const
 const CREDENTIAL = [
@@ -24,6 +36,8 @@ const CREDENTIAL = [
   'expires_us',
   'revoked_us',
 ] as const
+
+const TOKEN: CredentialClass = 'token'
 
 /** A tenant is made once; a second attempt changes nothing and returns 0. */
 export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
@@ -67,14 +81,23 @@ export const insertCredential = (tx: Tx, credential: Tables['credentials']): Pro
 export const findCredential = (
   db: TenantDb,
   key_hash: Uint8Array,
-): Promise<CredentialWithPolicies | undefined> =>
+): Promise<PresentedCredential | undefined> =>
   db.first(
     builder
       .selectFrom('credentials')
       .leftJoin('policy_sets', 'policy_sets.tenant_id', 'credentials.tenant_id')
+      .leftJoin('credential_limits', 'credential_limits.key_id', 'credentials.key_id')
+      .leftJoin('credentials as makers', 'makers.key_id', 'credential_limits.maker_id')
       .select(CREDENTIAL.map((column) => `credentials.${column}` as const))
-      .select('policy_sets.policy_set')
-      .where('key_hash', '=', key_hash)
+      .select([
+        'policy_sets.policy_set',
+        'credential_limits.secret_no',
+        'credential_limits.sealed',
+        'credential_limits.maker_id',
+        'makers.created_us as maker_created_us',
+        'makers.revoked_us as maker_revoked_us',
+      ])
+      .where('credentials.key_hash', '=', key_hash)
       .limit(1),
   )
 
@@ -85,7 +108,7 @@ export const findCredentialById = (
 ): Promise<CredentialInfo | undefined> =>
   db.first(owned(owner).select(CREDENTIAL).where('key_id', '=', key_id))
 
-/** The credentials of a tenant, or of the platform (`null`), oldest first. */
+/** The credentials of a tenant, or of the platform (`null`), oldest first, without tokens. */
 export const listCredentials = (
   db: TenantDb,
   owner: string | null,
@@ -94,16 +117,19 @@ export const listCredentials = (
   db.all(
     owned(owner)
       .select(CREDENTIAL)
+      .where('class', '<>', TOKEN)
       .orderBy('created_us')
       .orderBy('key_id')
       .limit(limit)
       .offset(offset),
   )
 
+/** Tokens end by themselves and are not counted. */
 export async function countLiveCredentials(db: TenantDb, owner: string): Promise<number> {
   const query = owned(owner)
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('revoked_us', 'is', null)
+    .where('class', '<>', TOKEN)
   return Number((await db.first(query))?.count ?? 0)
 }
 

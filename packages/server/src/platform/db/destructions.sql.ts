@@ -80,12 +80,13 @@ export const endJobs = (tx: Tx) =>
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** The names of its keys, its jobs but one, the number of its policies. */
+/** The names and namespaces of its keys, its jobs but one, the number of its policies. */
 export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<void> {
   const { tenant_id } = tx
   await tx.run(
     builder.updateTable('credentials').set({ name: '' }).where('tenant_id', '=', tenant_id),
   )
+  await tx.run(builder.deleteFrom('credential_limits').where('tenant_id', '=', tenant_id))
   await tx.run(
     builder
       .deleteFrom('jobs')

@@ -29,8 +29,12 @@ export interface Principal {
   readonly scopes: readonly Scope[]
   /** Empty: every store of the tenant. */
   readonly allowed_stores: readonly string[]
+  /** The only namespace it may use; null: the root. Absent: every namespace. */
+  readonly namespace?: string | null
   /** The most a claim of trust may be; null: whatever is claimed. */
   readonly max_trust_tier?: TrustTier | null
+  /** When it ends; null or absent: never. */
+  readonly expires_us?: number | null
   /**
    * The number of the tenant's policies when the credential was looked up, where other processes
    * may change them; 0: there are none.

@@ -43,6 +43,7 @@ export const issue: Handler<(typeof erasure)['issue']> = async (call, { body }) 
     ref: body.fact_ref,
     store_id: body.store_id ?? null,
     allowed_stores: call.principal.allowed_stores,
+    namespace: call.principal.namespace,
     facts_only: false,
     operation: call.operation.id,
   }
@@ -73,6 +74,7 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
     ref,
     store_id,
     allowed_stores: call.principal.allowed_stores,
+    namespace: call.principal.namespace,
     facts_only: true,
     operation: call.operation.id,
   }

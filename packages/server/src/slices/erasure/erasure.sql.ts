@@ -103,7 +103,9 @@ const REFS_MAX = 500
 /** Rows of live and erasing facts among `refs`. */
 export const findFactRows = (db: TenantDb, refs: readonly number[]) =>
   queryInChunks(refs, (chunk) =>
-    db.all(from(db, 'facts').select(['ref', 'store_id', 'state']).where('ref', 'in', chunk)),
+    db.all(
+      from(db, 'facts').select(['ref', 'store_id', 'namespace', 'state']).where('ref', 'in', chunk),
+    ),
   )
 
 export const findTombstones = (db: TenantDb, refs: readonly number[]) =>

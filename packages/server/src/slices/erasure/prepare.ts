@@ -12,6 +12,7 @@ import {
 } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerParts, NewLedgerEntry } from '../../platform/keys/keyring.ts'
+import { includesNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
   dropScrubParts,
@@ -47,6 +48,8 @@ export interface EraseRequest {
   readonly store_id: string | null
   /** The credential's stores; empty: all of the tenant's. */
   readonly allowed_stores: readonly string[]
+  /** The credential's namespace; absent: every namespace. */
+  readonly namespace?: string | null | undefined
   /** Only a memory that exists is acted on: decision records and unknown refs are left alone. */
   readonly facts_only: boolean
   readonly operation: string
@@ -85,13 +88,16 @@ export async function markSubject(
   const certified = own ?? (await findStandingCertificate(tx, 'fact', String(ref)))
   if (certified) {
     const certificate = parseCertificate(certified.record)
-    return isReachable(request, certificate.store_id)
+    // Of what was erased by another request nobody knows the namespace.
+    const known = own !== undefined || request.namespace === undefined
+    return known && isReachable(request, certificate.store_id)
       ? { kind: 'certified', certificate }
       : { kind: 'out_of_reach' }
   }
   const [row] = await findFactRows(tx, [ref])
   if (row) {
-    if (!isReachable(request, row.store_id)) return { kind: 'out_of_reach' }
+    if (!isReachable(request, row.store_id) || !includesNamespace(request, row.namespace))
+      return { kind: 'out_of_reach' }
     await markErasing(tx, [ref])
     const { store_id } = row
     return { kind: 'marked', marked: { ref, store_id, outcome: 'erased', certificate_id } }

@@ -48,7 +48,6 @@ export {
   updateHoldRelease,
 } from './stores/holds.sql.ts'
 export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
-export { parseNamespace } from './stores/namespace.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability } from './stores/store-settings.ts'

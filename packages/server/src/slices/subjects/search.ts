@@ -112,7 +112,7 @@ async function* scanStore(
     const at = after
     const rows = await kernel.db.read(tenant_id, (db) =>
       since_seq < 0
-        ? listFactsAfter(db, store_id, { after: at, limit })
+        ? listFactsAfter(db, { store_id }, { after: at, limit })
         : listFactsSince(db, store_id, { seq: since_seq, after: at, limit }),
     )
     const seen = rows.filter((row) => namespace === undefined || row.namespace === namespace)

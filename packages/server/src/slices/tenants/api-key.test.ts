@@ -8,7 +8,7 @@ import { systemIds } from '../../platform/ids.ts'
 import { hashApiKey, isApiKey, keyPrefix, mintApiKey } from './api-key.ts'
 
 test('a minted key has its class, the documented form and a valid checksum', () => {
-  const codes = { tenant: 't', read_only: 'r', service: 's', operator: 'o' }
+  const codes = { tenant: 't', read_only: 'r', service: 's', operator: 'o', token: 'n' }
   for (const credentialClass of CREDENTIAL_CLASSES) {
     const key = mintApiKey(systemIds, credentialClass)
     assert.match(key, new RegExp(`^cst_${codes[credentialClass]}_[0-9A-Za-z]{36}$`))

@@ -10,11 +10,12 @@ const CLASS_CODES: Readonly<Record<CredentialClass, string>> = {
   read_only: 'r',
   service: 's',
   operator: 'o',
+  token: 'n',
 }
 const RANDOM_CHARS = 30
 const CHECKSUM_CHARS = 6
 const PREFIX_CHARS = 10
-const FORM = /^cst_[trso]_[0-9A-Za-z]{36}$/
+const FORM = /^cst_[trson]_[0-9A-Za-z]{36}$/
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** A new key with 178 bits of randomness. */

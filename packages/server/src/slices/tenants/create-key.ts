@@ -1,6 +1,5 @@
-// Issues a scoped key: never more than the caller has.
+// Issues, lists and revokes the keys of a tenant: never more than the caller has.
 
-import assert from 'node:assert/strict'
 import {
   type keys as contract,
   DEFAULT_SCOPES,
@@ -8,8 +7,6 @@ import {
   type Key,
   limits,
   type Scope,
-  scopeCovers,
-  TRUST_TIERS,
 } from '@custos/contract'
 import type { Static } from 'typebox'
 import { formatTime, parseTime } from '../../platform/clock.ts'
@@ -19,98 +16,87 @@ import {
   findCredentialById,
   listCredentials,
 } from '../../platform/db/control.sql.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, HandlersOf, Principal } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueKey, revokeKey } from './credentials.ts'
+import { createToken } from './create-token.ts'
+import { openLimits, type SealedLimit, sealLimit } from './credential-limit.ts'
+import { issueKey, type NewCredential, requireLiveMaker, revokeKey } from './credentials.ts'
+import { coversStores, findExcess, type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
-type CreateCall = Call<typeof contract.create>
-type CreatedKey = Static<typeof contract.create.reply>
-type KeyRequest = InputOf<typeof contract.create>['body']
+type Create = typeof contract.create
 
-const createKey: Handler<typeof contract.create> = async (call, { body }) => {
-  const { kernel, principal } = call
-  const credentialClass = body.class ?? 'service'
-  const scopes = grantedScopes(call, credentialClass, body.scopes)
-  const allowed_stores = grantedStores(call, body.allowed_stores)
-  const expires_us = expiry(call, body.expires_at ?? null)
-
-  const make = async (tx: Tx): Promise<CreatedKey> => {
-    if ((await countLiveCredentials(tx, tx.tenant_id)) >= limits.keys_per_tenant)
-      return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
-    const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
-    const max_trust_tier = grantedTier(call, own?.max_trust_tier ?? null, body.max_trust_tier)
-    const granted = {
-      name: body.name ?? '',
-      class: credentialClass,
-      scopes,
-      allowed_stores,
-      max_trust_tier,
-    }
-    const ends_us = earlier(expires_us, restrictedUntil(principal, own?.expires_us ?? null))
-    const issued = await issueKey(kernel, tx, {
-      ...granted,
-      tenant_id: tx.tenant_id,
-      expires_us: ends_us,
-    })
-    await recordCreated(tx, call.operation.id, { key_id: issued.key_id, class: credentialClass })
-    return {
-      key_id: issued.key_id,
-      api_key: issued.api_key,
-      prefix: issued.prefix,
-      ...granted,
-      created_at: formatTime(issued.created_us),
-      expires_at: ends_us === null ? null : formatTime(ends_us),
-    }
-  }
-  return call.once<CreatedKey>({
+const createKey: Handler<Create> = async (call, input) => {
+  const { kernel, principal, tenant_id } = call
+  const fresh = requestedKey(call, input)
+  const limit = await sealLimit(kernel, tenant_id, requestedNamespace(call, input))
+  return call.once<Static<Create['reply']>>({
     async run(tx) {
-      const reply = await make(tx)
-      return { reply, ids: { key_id: reply.key_id } }
+      if ((await countLiveCredentials(tx, tenant_id)) >= limits.keys_per_tenant)
+        return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
+      await requireLiveMaker(tx, principal)
+      const rights = rightsOf(principal)
+      const issued = await issueKey(kernel, tx, { ...fresh, limit }, { rights })
+      const { key_id, api_key } = issued
+      meter(tx, call.operation.id)
+      await appendCrumb(tx, {
+        event_type: 'tenant.key_created',
+        subject: key_id,
+        payload: { key_id, class: fresh.class },
+      })
+      const row = await findCredentialById(tx, tenant_id, key_id)
+      if (!row) throw new Error('a key was issued without a row')
+      return { reply: { ...showNewKey(row, limit), api_key }, ids: { key_id } }
     },
-    replay: (tx, { key_id }) => showAgain(call, tx, String(key_id)),
+    replay: (tx, { key_id }) => showAgain(call, tx, { key_id: String(key_id), limit }),
   })
 }
 
 /** Only its hash is stored: only the first answer contained the key itself. */
-async function showAgain(call: CreateCall, tx: Tx, key_id: string): Promise<CreatedKey> {
+async function showAgain(
+  call: Call<Create>,
+  tx: Tx,
+  { key_id, limit }: { key_id: string; limit: SealedLimit | undefined },
+): Promise<Static<Create['reply']>> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
-  assert(row, 'an issued key keeps its row')
-  const shown = showKey(row)
-  if (!isWithin(call.principal, shown)) return call.refuse('idempotency_key_reused')
-  const { revoked_at: _, ...key } = shown
-  return { ...key, api_key: null }
+  // A key with a namespace is gone once it has ended.
+  if (!row || !isVisible(call.principal, showKey(row, null)))
+    return call.refuse('idempotency_key_reused')
+  return { ...showNewKey(row, limit), api_key: null }
 }
 
-async function recordCreated(tx: Tx, operation: string, key: { key_id: string; class: string }) {
-  meter(tx, operation)
-  await appendCrumb(tx, { event_type: 'tenant.key_created', subject: key.key_id, payload: key })
+/** What the caller asks for; what it leaves out is as much as it may grant. */
+function requestedKey(call: Call<Create>, { body }: InputOf<Create>): NewCredential {
+  const own = rightsOf(call.principal)
+  const credentialClass = body.class ?? 'service'
+  const { allowed_stores: stores = [] } = body
+  return {
+    tenant_id: call.tenant_id,
+    class: credentialClass,
+    name: body.name ?? '',
+    scopes: requestedScopes(call, credentialClass, body.scopes),
+    allowed_stores: [...new Set(stores.length === 0 ? own.allowed_stores : stores)],
+    max_trust_tier: body.max_trust_tier ?? own.max_trust_tier,
+    // A key that ends must not prolong itself through another one.
+    expires_us: earlier(requestedExpiry(call, body.expires_at ?? null), own.expires_us),
+  }
 }
 
-function grantedScopes(
-  call: CreateCall,
+function requestedScopes(
+  call: Call<Create>,
   credentialClass: 'tenant' | 'read_only' | 'service',
   wanted: readonly Scope[] | undefined,
 ): Scope[] {
   const scopes = [...new Set(wanted ?? DEFAULT_SCOPES[credentialClass])]
-  const lacking = scopes.find((scope) => !scopeCovers(call.principal.scopes, scope))
-  if (lacking) return call.refuse('scope_missing', `the caller cannot grant ${lacking}`)
   if (credentialClass === 'read_only' && scopes.some((scope) => !scope.endsWith(':read')))
     return call.refuse('rejected', 'a read_only key has read scopes only')
   return scopes
 }
 
-function grantedStores(call: CreateCall, wanted: readonly string[] | undefined): string[] {
-  const own = call.principal.allowed_stores
-  if (own.length === 0) return [...new Set(wanted ?? [])]
-  const stores = wanted === undefined || wanted.length === 0 ? own : wanted
-  if (stores.some((store) => !own.includes(store)))
-    return call.refuse('scope_missing', 'the caller cannot grant stores it may not use')
-  return [...new Set(stores)]
-}
-
-function expiry(call: CreateCall, expires_at: string | null): number | null {
+function requestedExpiry(call: Call<Create>, expires_at: string | null): number | null {
   if (expires_at === null) return null
   const expires_us = parseTime(expires_at)
   if (expires_us === null || expires_us <= call.kernel.clock.now())
@@ -118,80 +104,111 @@ function expiry(call: CreateCall, expires_at: string | null): number | null {
   return expires_us
 }
 
-/** A key that ends must not prolong itself through another one. */
-const restrictedUntil = ({ kind }: Principal, own_us: number | null) =>
-  kind === 'tenant' ? own_us : null
-
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
-function grantedTier(
-  call: CreateCall,
-  own: string | null,
-  wanted: KeyRequest['max_trust_tier'],
-): (typeof TRUST_TIERS)[number] | null {
-  const ceiling = TRUST_TIERS.find((tier) => tier === own) ?? null
-  if (ceiling === null) return wanted ?? null
-  const tier = wanted ?? ceiling
-  if (TRUST_TIERS.indexOf(tier) <= TRUST_TIERS.indexOf(ceiling)) return tier
-  return call.refuse('scope_missing', 'the caller cannot grant a higher trust tier than its own')
+/** Undefined: every namespace. */
+function requestedNamespace(call: Call<Create>, { body }: InputOf<Create>): Rights['namespace'] {
+  const { namespace } = body
+  if (namespace == null) return call.principal.namespace
+  return parseNamespace(call.tenant_id, { namespace })
 }
 
 /** A key of certain stores sees itself and keys whose stores are all among its own. */
-function isWithin({ allowed_stores, key_id }: Principal, key: Key): boolean {
-  if (allowed_stores.length === 0 || key.key_id === key_id) return true
-  const stores = key.allowed_stores
-  return stores.length > 0 && stores.every((store) => allowed_stores.includes(store))
-}
+const isVisible = ({ allowed_stores, key_id }: Principal, key: Key): boolean =>
+  key.key_id === key_id || coversStores(allowed_stores, key.allowed_stores)
 
-function showKey(row: CredentialInfo): Key {
-  // Validated against the contract's lists when the row was written.
-  const stored = {
+/** Validated against the contract's lists when the row was written. */
+const storedRights = (row: CredentialInfo) =>
+  ({
     class: row.class,
     scopes: JSON.parse(row.scopes),
     allowed_stores: JSON.parse(row.allowed_stores),
     max_trust_tier: row.max_trust_tier,
-  } as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
+  }) as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
+
+/** @param limit null: every namespace */
+function showKey(row: CredentialInfo, limit: { readonly namespace: string | null } | null): Key {
+  const { tenant_id } = row
   return {
     key_id: row.key_id,
     name: row.name,
     prefix: row.prefix,
-    ...stored,
+    ...storedRights(row),
+    namespace: limit && formatNamespace(tenant_id ?? '', limit.namespace),
     created_at: formatTime(row.created_us),
     expires_at: row.expires_us === null ? null : formatTime(row.expires_us),
     revoked_at: row.revoked_us === null ? null : formatTime(row.revoked_us),
   }
 }
 
+function showNewKey(row: CredentialInfo, limit: SealedLimit | undefined) {
+  const { revoked_at: _, ...key } = showKey(row, limit ?? null)
+  return key
+}
+
+/** Leaves out keys whose namespace cannot be read any longer: they may not act either. */
+async function showKeys(
+  kernel: Kernel,
+  db: TenantDb,
+  rows: readonly CredentialInfo[],
+): Promise<Key[]> {
+  const opened = await openLimits(
+    kernel,
+    db,
+    rows.map(({ key_id }) => key_id),
+  )
+  return rows.flatMap((row) => {
+    const limit = opened.get(row.key_id)
+    return limit === null ? [] : [showKey(row, limit ?? null)]
+  })
+}
+
+const revoke: Handler<typeof contract.revoke> = async (call, { params: { key_id } }) => {
+  const { kernel, principal, tenant_id } = call
+  const own = key_id === principal.key_id
+  // What a key may do never changes, so that it may be read before the unit.
+  const limit = own ? undefined : await call.read((db) => openLimits(kernel, db, [key_id]))
+  return call.transact(async (tx) => {
+    const row = await findCredentialById(tx, tenant_id, key_id)
+    if (!row || !isVisible(principal, showKey(row, null))) return call.refuse('key_not_found')
+    if (!own) {
+      const namespace = limit?.get(key_id)?.namespace
+      const { expires_us } = row
+      const excess = findExcess(
+        { ...storedRights(row), expires_us, namespace },
+        rightsOf(principal),
+      )
+      if (excess !== null)
+        return call.refuse('scope_missing', 'the caller cannot revoke a key that may do more')
+    }
+    const revoked = await revokeKey(kernel, tx, { owner: tenant_id, key_id })
+    if (revoked) {
+      meter(tx, call.operation.id)
+      await appendCrumb(tx, {
+        event_type: 'tenant.key_revoked',
+        subject: key_id,
+        payload: { key_id },
+      })
+    }
+    return { key_id, revoked }
+  })
+}
+
 export const keysHandlers: HandlersOf<typeof contract> = {
   create: createKey,
+  create_token: createToken,
 
   list: (call, { query }) =>
     call.read(async (db) => {
       const limit = query.limit ?? 100
       const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(query.cursor)
       const rows = await listCredentials(db, db.tenant_id, { limit: limit + 1, offset })
-      const keys = rows
-        .slice(0, limit)
-        .map(showKey)
-        .filter((key) => isWithin(call.principal, key))
+      const shown = await showKeys(call.kernel, db, rows.slice(0, limit))
+      const keys = shown.filter((key) => isVisible(call.principal, key))
       const next_cursor = rows.length > limit ? String(offset + limit) : null
       return { keys, count: keys.length, limit, offset, next_cursor }
     }),
 
-  revoke: (call, { params: { key_id } }) =>
-    call.transact(async (tx) => {
-      const row = await findCredentialById(tx, tx.tenant_id, key_id)
-      if (!row || !isWithin(call.principal, showKey(row))) return call.refuse('key_not_found')
-      const revoked = await revokeKey(call.kernel, tx, { owner: tx.tenant_id, key_id })
-      if (revoked) {
-        meter(tx, call.operation.id)
-        await appendCrumb(tx, {
-          event_type: 'tenant.key_revoked',
-          subject: key_id,
-          payload: { key_id },
-        })
-      }
-      return { key_id, revoked }
-    }),
+  revoke,
 }

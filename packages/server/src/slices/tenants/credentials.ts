@@ -2,19 +2,24 @@
 
 import type { CredentialClass, Scope, TrustTier } from '@custos/contract'
 import {
-  type CredentialWithPolicies,
   findCredential,
+  findCredentialById,
   insertCredential,
+  type PresentedCredential,
   revokeCredential,
   revokeCredentialsOfClass,
 } from '../../platform/db/control.sql.ts'
+import { endRevokedLimits, insertLimit } from '../../platform/db/credential-limits.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { findDestruction, revokeAll } from '../../platform/db/destructions.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { hashApiKey, isApiKey, keyPrefix, mintApiKey } from './api-key.ts'
-import { type Credential, findMomentary } from './momentary-key.ts'
+import { openLimit, type SealedLimit } from './credential-limit.ts'
+import { findMomentary } from './momentary-key.ts'
+import { findExcess, type Rights } from './rights.ts'
 
 const KNOWN_MAX = 10_000
 const UNKNOWN_MAX = 1_000
@@ -24,7 +29,7 @@ const UNKNOWN_MAX = 1_000
  * kept after it. Keyed by hash, so that no key stays in memory.
  */
 class CredentialCache {
-  readonly #known = new Map<string, Credential>()
+  readonly #known = new Map<string, Principal>()
   readonly #unknown = new Set<string>()
   #version = 0
 
@@ -33,11 +38,11 @@ class CredentialCache {
   }
 
   /** undefined: not known here; null: known not to exist. */
-  get(key: string): Credential | null | undefined {
+  get(key: string): Principal | null | undefined {
     return this.#known.get(key) ?? (this.#unknown.has(key) ? null : undefined)
   }
 
-  put(key: string, found: Credential | null, version: number): void {
+  put(key: string, found: Principal | null, version: number): void {
     if (version !== this.#version) return
     if (found === null) {
       dropOldest(this.#unknown, UNKNOWN_MAX)
@@ -74,7 +79,7 @@ export function findByKey(
   kernel: Kernel,
   key: string,
   digest: Buffer,
-): Credential | null | Promise<Credential | null> {
+): Principal | null | Promise<Principal | null> {
   const momentary = findMomentary(kernel, digest)
   if (momentary) return momentary
   const cached = caches(kernel).get(digest.toString('latin1'))
@@ -83,50 +88,62 @@ export function findByKey(
   return lookUp(kernel, digest)
 }
 
-async function lookUp(kernel: Kernel, digest: Buffer): Promise<Credential | null> {
+async function lookUp(kernel: Kernel, digest: Buffer): Promise<Principal | null> {
   const cache = caches(kernel)
   const version = cache.version
   const row = await kernel.db.read(PLATFORM, (db) => findCredential(db, digest))
-  const found = row === undefined || row.revoked_us !== null ? null : asCredential(kernel, row)
+  const found = row === undefined || isEnded(row) ? null : await asPrincipal(kernel, row)
   // Another process may revoke it at any moment: there every request looks.
   if (!kernel.db.shared) cache.put(digest.toString('latin1'), found, version)
   return unexpired(kernel, found)
 }
 
-function unexpired(kernel: Kernel, found: Credential | null): Credential | null {
-  if (found === null || found.expires_us === null) return found
+function unexpired(kernel: Kernel, found: Principal | null): Principal | null {
+  if (found === null || found.expires_us == null) return found
   return kernel.clock.now() < found.expires_us ? found : null
 }
 
-function asCredential(kernel: Kernel, row: CredentialWithPolicies): Credential {
+/** Revoked itself, or made with a key that was revoked. */
+const isEnded = (row: PresentedCredential): boolean =>
+  row.revoked_us !== null ||
+  (row.maker_id !== null && (row.maker_created_us === null || row.maker_revoked_us !== null))
+
+/** Null: what it is limited to cannot be read any longer, so it may not act. */
+async function asPrincipal(kernel: Kernel, row: PresentedCredential): Promise<Principal | null> {
   // Classes, scopes and tiers were validated when the row was written.
   const credentialClass = row.class as CredentialClass
+  const limit = await limitOf(kernel, row)
+  if (limit === null) return null
   return {
-    principal: {
-      kind: row.tenant_id === null ? 'operator' : 'tenant',
-      tenant_id: row.tenant_id ?? '',
-      key_id: row.key_id,
-      class: credentialClass,
-      scopes: JSON.parse(row.scopes) as Scope[],
-      allowed_stores: JSON.parse(row.allowed_stores) as string[],
-      max_trust_tier: row.max_trust_tier as TrustTier | null,
-      // A credential that is kept would keep the number of yesterday.
-      ...(kernel.db.shared ? { policy_set: row.policy_set ?? 0 } : {}),
-    },
+    kind: row.tenant_id === null ? 'operator' : 'tenant',
+    tenant_id: row.tenant_id ?? '',
+    key_id: row.key_id,
+    class: credentialClass,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    allowed_stores: JSON.parse(row.allowed_stores) as string[],
+    ...limit,
+    max_trust_tier: row.max_trust_tier as TrustTier | null,
     expires_us: row.expires_us,
-    max_trust_tier: row.max_trust_tier,
+    // A credential that is kept would keep the number of yesterday.
+    ...(kernel.db.shared ? { policy_set: row.policy_set ?? 0 } : {}),
   }
 }
 
-export interface NewCredential {
+async function limitOf(
+  kernel: Kernel,
+  { tenant_id, key_id, secret_no, sealed }: PresentedCredential,
+): Promise<Pick<Principal, 'namespace'> | null> {
+  if (tenant_id === null || secret_no === null || sealed === null) return {}
+  return openLimit(kernel, tenant_id, { key_id, secret_no, sealed })
+}
+
+/** What a new credential may do. Its namespace is part of `limit`. */
+export interface NewCredential extends Omit<Rights, 'namespace'> {
   /** null: a platform operator's. */
   readonly tenant_id: string | null
-  readonly class: CredentialClass
   readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly allowed_stores?: readonly string[]
-  readonly max_trust_tier?: string | null
-  readonly expires_us?: number | null
+  /** Absent: every namespace. */
+  readonly limit?: SealedLimit | undefined
 }
 
 export interface IssuedKey {
@@ -137,14 +154,25 @@ export interface IssuedKey {
   readonly created_us: number
 }
 
-/** Issues a key in the caller's unit of work. */
-export async function issueKey(kernel: Kernel, tx: Tx, fresh: NewCredential): Promise<IssuedKey> {
-  const { tenant_id } = fresh
+/**
+ * Issues a key in the caller's unit of work: the only way to a new credential. Refuses
+ * `scope_missing` for one that may do more than its maker.
+ * @param maker the new credential ends when its `binding_key_id` is revoked
+ */
+export async function issueKey(
+  kernel: Kernel,
+  tx: Tx,
+  fresh: NewCredential,
+  maker: { readonly rights: Rights; readonly binding_key_id?: string | null },
+): Promise<IssuedKey> {
+  const { tenant_id, limit } = fresh
+  const excess = findExcess({ ...fresh, namespace: limit?.namespace }, maker.rights)
+  if (excess !== null) throw new Refusal('scope_missing', EXCESS[excess])
   if (tenant_id !== null && (await findDestruction(tx, tenant_id)))
     throw new Refusal('tenant_destroyed')
   const api_key = mintApiKey(kernel.ids, fresh.class)
   const issued = {
-    key_id: kernel.ids.hex(12),
+    key_id: limit?.key_id ?? kernel.ids.hex(12),
     api_key,
     prefix: keyPrefix(api_key),
     created_us: tx.now(),
@@ -157,13 +185,42 @@ export async function issueKey(kernel: Kernel, tx: Tx, fresh: NewCredential): Pr
     name: fresh.name,
     prefix: issued.prefix,
     scopes: JSON.stringify(fresh.scopes),
-    allowed_stores: JSON.stringify(fresh.allowed_stores ?? []),
-    max_trust_tier: fresh.max_trust_tier ?? null,
+    allowed_stores: JSON.stringify(fresh.allowed_stores),
+    max_trust_tier: fresh.max_trust_tier,
     created_us: issued.created_us,
-    expires_us: fresh.expires_us ?? null,
+    expires_us: fresh.expires_us,
     revoked_us: null,
   })
+  if (tenant_id === null || !limit) return issued
+  const { key_id, secret_no, sealed } = limit
+  const maker_id = maker.binding_key_id ?? null
+  await insertLimit(tx, {
+    key_id,
+    maker_id,
+    secret_no,
+    sealed,
+    ends_us: fresh.expires_us,
+  })
   return issued
+}
+
+const EXCESS: Readonly<Record<keyof Rights, string>> = {
+  class: 'the caller cannot grant a class above its own',
+  scopes: 'the caller cannot grant scopes it does not have',
+  allowed_stores: 'the caller cannot grant stores it may not use',
+  namespace: 'the caller cannot grant another namespace than its own',
+  max_trust_tier: 'the caller cannot grant a higher trust tier than its own',
+  expires_us: 'the caller cannot grant a key that outlasts its own',
+}
+
+/**
+ * Refuses `unauthenticated` for a key that was revoked since it was looked up: it would leave
+ * another key behind.
+ */
+export async function requireLiveMaker(tx: Tx, { kind, key_id }: Principal): Promise<void> {
+  if (kind !== 'tenant') return
+  const own = await findCredentialById(tx, tx.tenant_id, key_id)
+  if (!own || own.revoked_us !== null) throw new Refusal('unauthenticated')
 }
 
 /** Revokes one key of the owner; false when it was revoked before. Effective once durable. */
@@ -173,7 +230,9 @@ export async function revokeKey(
   { owner, key_id }: { owner: string | null; key_id: string },
 ): Promise<boolean> {
   tx.afterCommit(() => caches(kernel).clear())
-  return (await revokeCredential(tx, owner, { key_id, revoked_us: tx.now() })) > 0
+  const revoked = await revokeCredential(tx, owner, { key_id, revoked_us: tx.now() })
+  if (revoked > 0) await endRevokedLimits(tx, tx.now())
+  return revoked > 0
 }
 
 /** Revokes every key of a class; how many there were. Effective once durable. */
@@ -183,7 +242,10 @@ export async function revokeClass(
   { owner, credential_class }: { owner: string | null; credential_class: CredentialClass },
 ): Promise<number> {
   tx.afterCommit(() => caches(kernel).clear())
-  return revokeCredentialsOfClass(tx, owner, { credential_class, revoked_us: tx.now() })
+  const revoked_us = tx.now()
+  const revoked = await revokeCredentialsOfClass(tx, owner, { credential_class, revoked_us })
+  if (revoked > 0) await endRevokedLimits(tx, revoked_us)
+  return revoked
 }
 
 /** Revokes every key of the unit's tenant; how many there were. Effective once durable. */

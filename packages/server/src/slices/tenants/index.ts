@@ -2,6 +2,7 @@
 
 export { hashApiKey, mintApiKey } from './api-key.ts'
 export { keysHandlers } from './create-key.ts'
+export { deleteEndedCredentials } from './credential-limit.ts'
 export { findByKey, issueKey, revokeKeysOfTenant } from './credentials.ts'
 export { withMomentaryKey } from './momentary-key.ts'
 export {
@@ -10,6 +11,7 @@ export {
   LOCAL_TENANT,
   revokeOperatorKey,
 } from './provision.ts'
+export { OPERATOR_RIGHTS } from './rights.ts'
 export { tenantsHandlers } from './tenants.ts'
 export {
   addUsages,

@@ -10,7 +10,7 @@ import {
   startTestServer,
   type TestServer,
 } from '../../http/testing/edge-server.ts'
-import { issueKey } from './index.ts'
+import { issueKey, OPERATOR_RIGHTS } from './index.ts'
 
 let service: TestServer
 let key: string
@@ -81,8 +81,9 @@ test('a tenant has at most so many live keys; revoked ones do not count', async 
   const { tenant_id, api_key } = await makeTenant(service.url)
   const { kernel } = service
   await kernel.db.transact(tenant_id, async (tx) => {
+    const fresh = { ...OPERATOR_RIGHTS, tenant_id, class: 'service', name: '' } as const
     for (let i = 1; i < limits.keys_per_tenant - 1; i += 1)
-      await issueKey(kernel, tx, { tenant_id, class: 'service', name: '', scopes: ['cgr:read'] })
+      await issueKey(kernel, tx, fresh, { rights: OPERATOR_RIGHTS })
   })
   const last = await create({}, api_key)
   assert.equal(last.status, 201)
@@ -156,6 +157,35 @@ test("'keys.revoke' works at once, twice answers false, foreign keys are unknown
   assert.equal((await ask('GET', '/v1/keys', { key: made.body.api_key })).status, 401)
   assert.deepEqual((await ask('DELETE', `/v1/keys/${key_id}/`)).body, { key_id, revoked: false })
   assert.equal((await ask('DELETE', '/v1/keys/unknown')).status, 404)
+})
+
+test('a key cannot revoke keys that may do more than it, only its like and itself', async () => {
+  const { api_key: first } = await makeTenant(service.url)
+  const made = async (body: object) => (await create(body, first)).body
+  const deputy = await made({ scopes: ['keys:admin'], expires_at: '2090-01-01T00:00:00Z' })
+  const revoke = (key_id: string) => ask('DELETE', `/v1/keys/${key_id}`, { key: deputy.api_key })
+  const { keys } = (await ask('GET', '/v1/keys', { key: first })).body
+  const above = [
+    keys[0].key_id,
+    (await made({ class: 'tenant', scopes: ['keys:admin'] })).key_id,
+    (await made({ scopes: ['keys:admin'] })).key_id,
+    (await made({ scopes: ['memory:read'], expires_at: '2080-01-01T00:00:00Z' })).key_id,
+  ]
+  for (const key_id of above) {
+    const { status, body } = await revoke(key_id)
+    assert.deepEqual([status, body.error], [403, 'scope_missing'])
+  }
+  assert.equal((await ask('GET', '/v1/keys', { key: first })).status, 200)
+  const like = await made({ scopes: ['keys:admin'], expires_at: '2080-01-01T00:00:00Z' })
+  assert.deepEqual((await revoke(like.key_id)).body, { key_id: like.key_id, revoked: true })
+  const own = { key_id: deputy.key_id, revoked: true }
+  assert.deepEqual((await revoke(deputy.key_id)).body, own, 'itself')
+})
+
+test('a key cannot grant a class above its own', async () => {
+  const deputy = await create({ scopes: ['keys:admin'] })
+  const above = await create({ class: 'tenant', scopes: ['keys:admin'] }, deputy.body.api_key)
+  assert.deepEqual([above.status, above.body.error], [403, 'scope_missing'])
 })
 
 test('a key revoked while it is being looked up is not remembered as valid', async () => {

@@ -7,13 +7,6 @@ import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { hashApiKey, mintApiKey } from './api-key.ts'
 
-/** A key that may act, until it expires. */
-export interface Credential {
-  readonly principal: Principal
-  readonly expires_us: number | null
-  readonly max_trust_tier: string | null
-}
-
 interface MomentaryKeyRequest {
   readonly tenant_id: string
   readonly scopes: readonly Scope[]
@@ -22,7 +15,7 @@ interface MomentaryKeyRequest {
 
 const KEY_ID_BYTES = 12
 
-const momentary = perKernel(() => new Map<string, Credential>())
+const momentary = perKernel(() => new Map<string, Principal>())
 
 /** The key is nobody's once `act` has ended. */
 export async function withMomentaryKey<T>(
@@ -40,8 +33,9 @@ export async function withMomentaryKey<T>(
     scopes,
     allowed_stores: [],
     max_trust_tier: null,
+    expires_us,
   }
-  momentary(kernel).set(held, { principal, expires_us, max_trust_tier: null })
+  momentary(kernel).set(held, principal)
   try {
     return await act(api_key)
   } finally {
@@ -53,15 +47,14 @@ export async function withMomentaryKey<T>(
 export function findMomentary(
   kernel: Kernel,
   digest: Buffer,
-): Credential | null | Promise<Credential> {
+): Principal | null | Promise<Principal> {
   const found = momentary(kernel).get(digest.toString('latin1'))
   if (!found || kernel.clock.now() >= (found.expires_us ?? 0)) return null
   return kernel.db.shared ? withPolicySet(kernel, found) : found
 }
 
 // Another process may change the policies at any moment.
-async function withPolicySet(kernel: Kernel, found: Credential): Promise<Credential> {
-  const { principal } = found
+async function withPolicySet(kernel: Kernel, principal: Principal): Promise<Principal> {
   const policy_set = await kernel.db.read(principal.tenant_id, findPolicySet)
-  return { ...found, principal: { ...principal, policy_set } }
+  return { ...principal, policy_set }
 }

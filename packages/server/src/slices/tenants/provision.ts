@@ -16,11 +16,15 @@ import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { type IssuedKey, issueKey, revokeKey } from './credentials.ts'
+import { OPERATOR_RIGHTS, TENANT_RIGHTS } from './rights.ts'
 
 /** The tenant of local mode. */
 export const LOCAL_TENANT = 'local'
 
 export const FIRST_KEY_NAME = 'default'
+
+/** Tenants and operators are provided with keys by an operator, or by who runs the process. */
+const OPERATOR = { rights: OPERATOR_RIGHTS }
 
 type Plan = 'starter' | 'pro' | 'enterprise' | 'local'
 
@@ -34,12 +38,16 @@ export async function provisionTenant(
   const tenant = tenantRow(tx, { name: wanted.name ?? tenant_id, plan: wanted.plan })
   if ((await insertTenant(tx, tenant)) === 0)
     throw new Refusal('unavailable', 'the Idempotency-Key is expiring', { retry_after_s: 1 })
-  const { api_key } = await issueKey(kernel, tx, {
-    tenant_id,
-    class: 'tenant',
-    name: FIRST_KEY_NAME,
-    scopes: DEFAULT_SCOPES.tenant,
-  })
+  const { api_key } = await issueKey(
+    kernel,
+    tx,
+    {
+      ...TENANT_RIGHTS,
+      tenant_id,
+      name: FIRST_KEY_NAME,
+    },
+    OPERATOR,
+  )
   await appendCreated(kernel, tx, wanted.plan)
   return { tenant, api_key }
 }
@@ -108,13 +116,12 @@ export const createOperatorKey = (
   { name, expires_us = null }: { name: string; expires_us?: number | null },
 ): Promise<IssuedKey> =>
   kernel.db.transact(PLATFORM, (tx) =>
-    issueKey(kernel, tx, {
-      tenant_id: null,
-      class: 'operator',
-      name,
-      scopes: DEFAULT_SCOPES.operator,
-      expires_us,
-    }),
+    issueKey(
+      kernel,
+      tx,
+      { ...OPERATOR_RIGHTS, scopes: DEFAULT_SCOPES.operator, tenant_id: null, name, expires_us },
+      OPERATOR,
+    ),
   )
 
 /** Revokes an operator key at once; null when there is no such key. */

@@ -1,19 +1,15 @@
 // Rotates a tenant's key: the old one is refused and the new one valid from the same commit.
 
-import { type tenants as contract, DEFAULT_SCOPES } from '@custos/contract'
+import type { tenants as contract } from '@custos/contract'
 import type { Static } from 'typebox'
-import {
-  type CredentialInfo,
-  findCredentialById,
-  findTenant,
-} from '../../platform/db/control.sql.ts'
+import { findCredentialById, findTenant } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueKey, type NewCredential, revokeClass, revokeKey } from './credentials.ts'
+import { issueKey, requireLiveMaker, revokeClass, revokeKey } from './credentials.ts'
 import { FIRST_KEY_NAME } from './provision.ts'
+import { findExcess, rightsOf, TENANT_RIGHTS } from './rights.ts'
 import { meter } from './usage.ts'
 
 type Rotate = typeof contract.rotate_key
@@ -41,11 +37,15 @@ export const rotateKey: Handler<Rotate> = async (call) => {
 async function rotate(call: Call<Rotate>, tx: Tx): Promise<RotatedKey> {
   const { kernel, principal } = call
   if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
+  await requireLiveMaker(tx, principal)
 
-  const { revoked, fresh } = isRestricted(principal)
-    ? await replaceOwn(kernel, tx, principal)
-    : await replaceTenantKeys(kernel, tx)
-  const { key_id, api_key } = await issueKey(kernel, tx, fresh)
+  // A key that may not have all rights of a tenant's key replaces none of those, only itself.
+  const rights = rightsOf(principal)
+  const { revoked, fresh } =
+    findExcess(TENANT_RIGHTS, rights) === null
+      ? await replaceTenantKeys(kernel, tx)
+      : await replaceOwn(kernel, tx, principal)
+  const { key_id, api_key } = await issueKey(kernel, tx, fresh, { rights })
 
   meter(tx, call.operation.id)
   await appendCrumb(tx, {
@@ -56,38 +56,19 @@ async function rotate(call: Call<Rotate>, tx: Tx): Promise<RotatedKey> {
   return { tenant_id: tx.tenant_id, key_id, api_key, new_api_key: api_key, revoked }
 }
 
-// A restricted key that could issue an unrestricted one would be no restriction.
-const isRestricted = ({ kind, scopes, allowed_stores }: Principal): boolean =>
-  kind === 'tenant' && (!scopes.includes('*') || allowed_stores.length > 0)
-
 async function replaceTenantKeys(kernel: Kernel, tx: Tx) {
   const revoked = await revokeClass(kernel, tx, {
     owner: tx.tenant_id,
     credential_class: 'tenant',
   })
-  const fresh: NewCredential = {
-    tenant_id: tx.tenant_id,
-    class: 'tenant',
-    name: FIRST_KEY_NAME,
-    scopes: DEFAULT_SCOPES.tenant,
-  }
+  const fresh = { ...TENANT_RIGHTS, tenant_id: tx.tenant_id, name: FIRST_KEY_NAME }
   return { revoked, fresh }
 }
 
 async function replaceOwn(kernel: Kernel, tx: Tx, principal: Principal) {
   const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
-  const done = await revokeKey(kernel, tx, { owner: tx.tenant_id, key_id: principal.key_id })
-  // Revoked since it was authenticated: two rotations by one key must not leave two keys.
-  if (!done) throw new Refusal('unauthenticated')
-  return { revoked: 1, fresh: copyOf(principal, own) }
+  const { tenant_id } = tx
+  await revokeKey(kernel, tx, { owner: tenant_id, key_id: principal.key_id })
+  const fresh = { ...rightsOf(principal), tenant_id, name: own?.name ?? FIRST_KEY_NAME }
+  return { revoked: 1, fresh }
 }
-
-const copyOf = (principal: Principal, own: CredentialInfo | undefined): NewCredential => ({
-  tenant_id: principal.tenant_id,
-  class: principal.class === 'local' ? 'tenant' : principal.class,
-  name: own?.name ?? FIRST_KEY_NAME,
-  scopes: principal.scopes,
-  allowed_stores: principal.allowed_stores,
-  max_trust_tier: own?.max_trust_tier ?? null,
-  expires_us: own?.expires_us ?? null,
-})

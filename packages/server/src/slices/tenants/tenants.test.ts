@@ -139,6 +139,30 @@ test("'tenants.rotate_key' by a restricted key replaces that key and grants no m
   assert.equal((await ask('POST', path, { key: usageOnly.body.api_key })).status, 403)
 })
 
+test("'tenants.rotate_key' by a key with any restriction lifts none of them", async () => {
+  const { tenant_id, api_key } = await makeTenant(service.url)
+  const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
+  const whole = { class: 'tenant', scopes: ['*'] }
+  const restrictions = [
+    { max_trust_tier: 'verified' },
+    { expires_at: '2100-01-01T00:00:00.000000Z' },
+    { allowed_stores: ['a'] },
+    { class: 'service' },
+  ]
+  for (const restriction of restrictions) {
+    const body = { ...whole, ...restriction }
+    const made = await ask('POST', '/v1/keys', { key: api_key, body })
+    const rotated = await ask('POST', path, { key: made.body.api_key })
+    assert.deepEqual([rotated.status, rotated.body.revoked], [200, 1])
+    assert.equal((await ask('GET', '/v1/keys', { key: made.body.api_key })).status, 401)
+    const { keys } = (await ask('GET', '/v1/keys', { key: api_key })).body
+    const fresh = keys.find((key: { key_id: string }) => key.key_id === rotated.body.key_id)
+    const { key_id: _a, api_key: _b, prefix: _c, created_at: _d, ...granted } = made.body
+    for (const [name, value] of Object.entries(granted)) assert.deepEqual(fresh[name], value, name)
+  }
+  assert.equal((await ask('GET', '/v1/keys', { key: api_key })).status, 200)
+})
+
 test("'tenants.rotate_key' under one key rotates once and shows the new key once", async () => {
   const { tenant_id, api_key } = await makeTenant(service.url)
   const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
@@ -195,6 +219,15 @@ test("'tenants.current_usage' tells the calling tenant its plan and month", asyn
   assert.equal(body.governed_decisions, 0)
   const operator = await ask('GET', '/v1/usage/current', { key: OPERATOR_KEY })
   assert.equal(operator.body.error, 'tenant_required')
+})
+
+test('the key of a tenant that began in local mode comes from its rotation', async () => {
+  await ensureTenant(service.kernel, { tenant_id: 'local' })
+  const path = '/v1/cloud/tenants/local/rotate-key'
+  const { status, body } = await ask('POST', path, { key: OPERATOR_KEY })
+  assert.deepEqual([status, body.revoked], [200, 0])
+  const own = await ask('GET', '/v1/cloud/tenants/local', { key: body.api_key })
+  assert.equal(own.body.plan, 'local')
 })
 
 test('making a tenant that exists changes nothing and logs nothing', async () => {

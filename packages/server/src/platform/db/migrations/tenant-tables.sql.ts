@@ -11,6 +11,7 @@ const CONTROL: readonly string[] = [
   'instance',
   'tenants',
   'credentials',
+  'credential_limits',
   'jobs',
   'leases',
   'policy_sets',

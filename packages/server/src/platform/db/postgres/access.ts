@@ -13,6 +13,7 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   instance: ['select'],
   tenants: ['select', 'insert'],
   credentials: ['select', 'insert', 'update (revoked_us)'],
+  credential_limits: ['select', 'insert', 'update (ends_us)', 'delete'],
   jobs: [
     'select',
     'insert',

@@ -26,6 +26,16 @@ export const controlTables = {
     expires_us: nullable(integer),
     revoked_us: nullable(integer),
   },
+  /** What a credential with a namespace is limited to, and the key that made a token. */
+  credential_limits: {
+    key_id: text('minted', 'key id'),
+    tenant_id: tenantId,
+    maker_id: nullable(text('minted', 'key id')),
+    secret_no: integer,
+    sealed: blob('sealed', 'the namespace; the secret goes with the row when the credential ends'),
+    /** When it expires or was revoked; null: it does not end. */
+    ends_us: nullable(integer),
+  },
   jobs: {
     job_id: text('minted', 'job id'),
     tenant_id: tenantId,

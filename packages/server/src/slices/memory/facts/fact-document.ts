@@ -8,7 +8,7 @@ import { formatTime } from '../../../platform/clock.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
-import { formatNamespace } from '../stores/namespace.ts'
+import { formatNamespace } from '../../../platform/namespace.ts'
 import type { FactHead } from './facts.sql.ts'
 
 /** What a caller writes and the document keeps unchanged. */

@@ -20,6 +20,7 @@ import {
   type Tx,
   update,
 } from '../../../platform/db/tenant-db.ts'
+import type { StorePart } from '../../../platform/namespace.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 type NewFactRow = Row<'facts'>
@@ -145,7 +146,7 @@ const byRefs = async <T>(
   query: (some: readonly number[]) => Promise<T[]>,
 ): Promise<T[]> => (await runInBatches(refs, REFS_AT_ONCE, query)).flat()
 
-const pageStatement = statement<{ store_id: string; after: number; limit: number }>()((k, p) =>
+const pageStatement = statement<Omit<FactPageQuery, 'seq'>>()((k, p) =>
   currentFacts(k, p.tenant_id)
     .select(FACT_COLUMNS)
     .where('facts.store_id', '=', p.store_id)
@@ -154,12 +155,37 @@ const pageStatement = statement<{ store_id: string; after: number; limit: number
     .limit(p.limit),
 )
 
-/** Facts of a store in any state with ref > `after`, ascending. */
-export const listFactsAfter = (
+const namespacePageStatement = statement<Omit<FactPageQuery, 'seq'> & { namespace: string }>()(
+  (k, p) =>
+    currentFacts(k, p.tenant_id)
+      .select(FACT_COLUMNS)
+      .where('facts.store_id', '=', p.store_id)
+      .where('facts.namespace', '=', p.namespace)
+      .where('facts.ref', '>', p.after)
+      .orderBy('facts.ref')
+      .limit(p.limit),
+)
+
+const rootPageStatement = statement<Omit<FactPageQuery, 'seq'>>()((k, p) =>
+  currentFacts(k, p.tenant_id)
+    .select(FACT_COLUMNS)
+    .where('facts.store_id', '=', p.store_id)
+    .where('facts.namespace', 'is', null)
+    .where('facts.ref', '>', p.after)
+    .orderBy('facts.ref')
+    .limit(p.limit),
+)
+
+/** Facts in any state with ref > `after`, ascending. */
+export function listFactsAfter(
   db: TenantDb,
-  store_id: string,
-  { after, limit }: { after: number; limit: number },
-): Promise<FactRow[]> => db.allOf(pageStatement, { store_id, after, limit })
+  { store_id, namespace }: StorePart,
+  page: { after: number; limit: number },
+): Promise<FactRow[]> {
+  if (namespace === undefined) return db.allOf(pageStatement, { store_id, ...page })
+  if (namespace === null) return db.allOf(rootPageStatement, { store_id, ...page })
+  return db.allOf(namespacePageStatement, { store_id, namespace, ...page })
+}
 
 interface FactPageQuery {
   readonly store_id: string
@@ -210,17 +236,22 @@ export const listFactsSince = (
   page: { seq: number; after: number; limit: number },
 ): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, ...page })
 
-/** The live fact of the store at `offset`, by ref; undefined past the end. */
-export const findRefAtOffset = (db: TenantDb, store_id: string, offset: number) =>
-  db.first(
-    from(db, 'facts')
-      .select('ref')
-      .where('store_id', '=', store_id)
-      .where('state', '=', LIVE)
-      .orderBy('ref')
-      .limit(1)
-      .offset(offset),
-  )
+/** The live fact at `offset`, by ref; undefined past the end. */
+export function findRefAtOffset(
+  db: TenantDb,
+  { store_id, namespace }: StorePart,
+  offset: number,
+): Promise<{ ref: number } | undefined> {
+  const live = from(db, 'facts')
+    .select('ref')
+    .where('store_id', '=', store_id)
+    .where('state', '=', LIVE)
+    .orderBy('ref')
+    .limit(1)
+    .offset(offset)
+  if (namespace === undefined) return db.first(live)
+  return db.first(live.where('namespace', namespace === null ? 'is' : '=', namespace))
+}
 
 /** Refs of a store in any state with ref > `after`, ascending. */
 export async function listRefsOfStore(

@@ -5,6 +5,7 @@ import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 import { SealError } from '../../../platform/keys/seal.ts'
+import type { StorePart } from '../../../platform/namespace.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { type FactDocument, openFactDocument, showMemory } from './fact-document.ts'
 import {
@@ -164,14 +165,14 @@ export interface MemoryPage {
 export async function pageMemories(
   kernel: Kernel,
   db: TenantDb,
-  store_id: string,
+  part: StorePart,
   { after, limit }: { after: number; limit: number },
 ): Promise<MemoryPage> {
   const memories: Memory[] = []
   let from = after
   for (;;) {
     const rowsMax = Math.min(PAGE_MEMORIES, limit - memories.length)
-    const rows = await listFactsAfter(db, store_id, { after: from, limit: rowsMax })
+    const rows = await listFactsAfter(db, part, { after: from, limit: rowsMax })
     const opened = await openFactRows(kernel, db.tenant_id, rows)
     for (const fact of opened) memories.push(showMemory(kernel, db.tenant_id, fact))
     const last = rows.at(-1)

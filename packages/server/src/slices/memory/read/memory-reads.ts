@@ -3,8 +3,14 @@
 import type { Memory, memory } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { type Handler, streamed } from '../../../platform/kernel/call.ts'
+import { type Call, type Handler, streamed } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import {
+  formatNamespace,
+  includesNamespace,
+  parseNamespace,
+  type StorePart,
+} from '../../../platform/namespace.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { showMemory } from '../facts/fact-document.ts'
@@ -17,7 +23,6 @@ import {
   pageMemories,
 } from '../facts/opened-fact.ts'
 import { listVersionsValidAt } from '../facts/validity.sql.ts'
-import { formatNamespace } from '../stores/namespace.ts'
 import { openDescriptions } from '../stores/store-description.ts'
 import { loadReadableStore, requireCapability } from '../stores/store-settings.ts'
 
@@ -28,14 +33,24 @@ type Op<K extends keyof typeof memory> = (typeof memory)[K]
  */
 async function findPageStart(
   db: TenantDb,
-  store_id: string,
+  part: StorePart,
   query: { cursor?: string; offset?: number } | undefined,
 ): Promise<number | null> {
   if (query?.cursor !== undefined) return readCursor(query.cursor)
   if (!query?.offset) return -1
-  const first = await findRefAtOffset(db, store_id, query.offset)
+  const first = await findRefAtOffset(db, part, query.offset)
   return first === undefined ? null : first.ref - 1
 }
+
+/** What the caller reaches of a store, at most what is wanted of it. */
+const reachablePart = (
+  { principal }: Pick<Call, 'principal'>,
+  store_id: string,
+  wanted?: string | null,
+): StorePart => ({
+  store_id,
+  namespace: principal.namespace === undefined ? wanted : principal.namespace,
+})
 
 const writeCursor = (ref: number | null): string | null =>
   ref === null ? null : Buffer.from(`r${ref}`).toString('base64url')
@@ -55,16 +70,14 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(kernel, db, params.store_id)
     requireCapability(store, 'audit', call.operation.id)
-    return findPageStart(db, store.store_id, query)
+    return findPageStart(db, params, query)
   })
   const limit = query.limit ?? Number.MAX_SAFE_INTEGER
   const memories: Memory[] = []
   let next = start
   while (next !== null && memories.length < limit) {
     const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - memories.length) }
-    const page: MemoryPage = await call.read((db) =>
-      pageMemories(kernel, db, params.store_id, chunk),
-    )
+    const page: MemoryPage = await call.read((db) => pageMemories(kernel, db, params, chunk))
     for (const shown of page.memories) memories.push(shown)
     next = page.next
   }
@@ -74,10 +87,13 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
 export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
-    const after = await findPageStart(db, store_id, query)
+    const { namespace } = query
+    const wanted = namespace === undefined ? undefined : parseNamespace(call.tenant_id, query)
+    const part = reachablePart(call, store_id, wanted)
+    const after = await findPageStart(db, part, query)
     const { limit } = pageOf({ limit: query.limit ?? 100 }, 100)
     const page =
-      after === null ? EMPTY : await pageMemories(call.kernel, db, store_id, { after, limit })
+      after === null ? EMPTY : await pageMemories(call.kernel, db, part, { after, limit })
     return {
       memories: page.memories,
       count: page.memories.length,
@@ -91,8 +107,8 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const row = await findFact(db, params.ref)
-    const [fact] =
-      row?.store_id === store_id ? await openFactRows(call.kernel, db.tenant_id, [row]) : []
+    const found = row?.store_id === store_id && includesNamespace(call.principal, row.namespace)
+    const [fact] = found ? await openFactRows(call.kernel, db.tenant_id, [row]) : []
     if (!fact) return call.refuse('memory_not_found')
     return showMemory(call.kernel, db.tenant_id, fact)
   })
@@ -100,6 +116,7 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
 /** A header line, then every memory, in chunks with a snapshot each. */
 export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
   const { kernel, tenant_id } = call
+  const part = reachablePart(call, params.store_id)
   const header = await call.read(async (db) => {
     const { row, ...settings } = await loadReadableStore(kernel, db, params.store_id)
     const [description] = row ? await openDescriptions(kernel, tenant_id, [row]) : []
@@ -116,7 +133,7 @@ export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
     for (let after: number | null = -1; after !== null; ) {
       const at = after
       const page: MemoryPage = await call.read((db) =>
-        pageMemories(kernel, db, params.store_id, { after: at, limit: PAGE_MEMORIES }),
+        pageMemories(kernel, db, part, { after: at, limit: PAGE_MEMORIES }),
       )
       for (const shown of page.memories) yield `${JSON.stringify(shown)}\n`
       after = page.next

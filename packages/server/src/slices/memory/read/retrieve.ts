@@ -11,6 +11,7 @@ import type { Static } from 'typebox'
 import { parseTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { parseNamespace } from '../../../platform/namespace.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import { admit } from '../../governance/index.ts'
@@ -21,7 +22,6 @@ import type { ValidityRow } from '../facts/validity.sql.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
-import { parseNamespace } from '../stores/namespace.ts'
 import {
   loadExpectedEmbedder,
   loadReadableStore,

@@ -135,10 +135,15 @@ export async function probeErasedFact(
     const store = store_id === null ? undefined : await findStore(db, store_id)
     if (!store || store_id === null) return { byRef, listed: null, store: undefined }
     // Lists, audits and exports use the same page function.
-    const page = await pageMemories(kernel, db, store_id, {
-      after: ref - 1,
-      limit: PROBED_MEMORIES,
-    })
+    const page = await pageMemories(
+      kernel,
+      db,
+      { store_id },
+      {
+        after: ref - 1,
+        limit: PROBED_MEMORIES,
+      },
+    )
     return { byRef, listed: page.memories.some((memory) => memory.ref === ref), store }
   })
   const { store } = found

@@ -6,11 +6,11 @@ import { Compile } from 'typebox/compile'
 import { parseTime } from '../../../platform/clock.ts'
 import { findJsonProblem } from '../../../platform/input/json-text.ts'
 import { compileDropper } from '../../../platform/input/tolerated-names.ts'
+import { parseNamespace } from '../../../platform/namespace.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { type Detail, Shape } from '../../../platform/validation.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { checkFactLimits } from '../facts/prepare-facts.ts'
-import { parseNamespace } from '../stores/namespace.ts'
 
 export interface ImportedFact {
   /** 1-based number of the line. */

@@ -1,11 +1,24 @@
 // Pure: sub-namespaces of a tenant, as stored (`x`) and as shown and signed (`T/x`).
 
 import { limits } from '@custos/contract'
-import { Refusal } from '../../../platform/refusal.ts'
+import { Refusal } from './refusal.ts'
 
 /** `T` in the root, `T/x` in the sub-namespace x. */
 export const formatNamespace = (tenant_id: string, namespace: string | null): string =>
   namespace === null ? tenant_id : `${tenant_id}/${namespace}`
+
+/** All of a store, or one namespace of it. */
+export interface StorePart {
+  readonly store_id: string
+  /** Absent: every namespace; null: the root. */
+  readonly namespace?: string | null | undefined
+}
+
+/** Whether a namespace is within the part. */
+export const includesNamespace = (
+  part: Pick<StorePart, 'namespace'>,
+  namespace: string | null,
+): boolean => part.namespace === undefined || part.namespace === namespace
 
 type GivenName = string | null | undefined
 

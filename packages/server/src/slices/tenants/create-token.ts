@@ -1,0 +1,65 @@
+// Issues a token: a short-lived credential for one store and namespace.
+
+import { type keys as contract, limits } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { Handler } from '../../platform/kernel/call.ts'
+import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { sealLimit } from './credential-limit.ts'
+import { issueKey, requireLiveMaker } from './credentials.ts'
+import { rightsOf } from './rights.ts'
+import { meter } from './usage.ts'
+
+const SECOND_US = 1_000_000
+
+export const createToken: Handler<typeof contract.create_token> = async (call, { body }) => {
+  const { kernel, principal, tenant_id } = call
+  const { store_id } = body
+  const namespace = parseNamespace(tenant_id, body)
+  const scopes = [...new Set(body.scopes)]
+  const limit = await sealLimit(kernel, tenant_id, namespace)
+  const rights = rightsOf(principal)
+  const ttl_us = (body.ttl_s ?? limits.token_ttl_s.default) * SECOND_US
+  const binding_key_id = principal.kind === 'tenant' ? principal.key_id : null
+
+  const show = (key_id: string, token: string | null, at: { from_us: number; to_us: number }) => ({
+    key_id,
+    token,
+    store_id,
+    namespace: formatNamespace(tenant_id, namespace),
+    scopes,
+    created_at: formatTime(at.from_us),
+    expires_at: formatTime(at.to_us),
+  })
+  return call.once<ReturnType<typeof show>>({
+    async run(tx) {
+      await requireLiveMaker(tx, principal)
+      const created_us = tx.now()
+      const ends_us = created_us + ttl_us
+      const expires_us = Math.min(ends_us, rights.expires_us ?? ends_us)
+      const fresh = {
+        tenant_id,
+        class: 'token' as const,
+        name: '',
+        scopes,
+        allowed_stores: [store_id],
+        max_trust_tier: rights.max_trust_tier,
+        expires_us,
+        limit,
+      }
+      const issued = await issueKey(kernel, tx, fresh, { rights, binding_key_id })
+      const { key_id, api_key } = issued
+      meter(tx, call.operation.id)
+      await appendCrumb(tx, {
+        event_type: 'tenant.key_created',
+        subject: key_id,
+        payload: { key_id, class: fresh.class },
+      })
+      const ids = { key_id, created_us, expires_us }
+      return { reply: show(key_id, api_key, { from_us: created_us, to_us: expires_us }), ids }
+    },
+    // The same body came with the key; only the first answer contained the token itself.
+    replay: async (_, { key_id, created_us, expires_us }) =>
+      show(String(key_id), null, { from_us: Number(created_us), to_us: Number(expires_us) }),
+  })
+}

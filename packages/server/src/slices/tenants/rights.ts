@@ -1,0 +1,78 @@
+// Pure: what a credential may do, and whether another one may do more.
+
+import {
+  type CredentialClass,
+  DEFAULT_SCOPES,
+  type Scope,
+  scopeCovers,
+  TRUST_TIERS,
+  type TrustTier,
+} from '@custos/contract'
+import type { Principal } from '../../platform/kernel/call.ts'
+
+/** What a credential may do, on every axis. */
+export interface Rights {
+  readonly class: CredentialClass
+  readonly scopes: readonly Scope[]
+  /** Empty: every store. */
+  readonly allowed_stores: readonly string[]
+  /** Absent: every namespace; null: the root. */
+  readonly namespace?: string | null | undefined
+  /** Null: any. */
+  readonly max_trust_tier: TrustTier | null
+  /** Null: never. */
+  readonly expires_us: number | null
+}
+
+/** What an unrestricted credential of a class may do. */
+const unrestricted = (credentialClass: CredentialClass, scopes: readonly Scope[]): Rights => ({
+  class: credentialClass,
+  scopes,
+  allowed_stores: [],
+  max_trust_tier: null,
+  expires_us: null,
+})
+
+/** The rights of a tenant's first key. */
+export const TENANT_RIGHTS: Rights = unrestricted('tenant', DEFAULT_SCOPES.tenant)
+
+/**
+ * The rights of an operator, who provides tenants with keys: it grants all a tenant can have, and
+ * a key of a tenant outlasts the operator's own.
+ */
+export const OPERATOR_RIGHTS: Rights = unrestricted('operator', ['*', ...DEFAULT_SCOPES.operator])
+
+/** The classes, each of which may grant itself and those before it. */
+const CLASSES: readonly CredentialClass[] = ['token', 'read_only', 'service', 'tenant', 'operator']
+
+export function rightsOf(principal: Principal): Rights {
+  if (principal.kind === 'operator') return OPERATOR_RIGHTS
+  const { scopes, allowed_stores, namespace, max_trust_tier = null, expires_us = null } = principal
+  const credentialClass = principal.class === 'local' ? 'tenant' : principal.class
+  return { class: credentialClass, scopes, allowed_stores, namespace, max_trust_tier, expires_us }
+}
+
+/**
+ * The first axis on which `made` may do more than `maker`; null: it may do no more. Every
+ * credential that is issued, and every one that is revoked by another, passes through here.
+ */
+export function findExcess(made: Rights, maker: Rights): keyof Rights | null {
+  if (CLASSES.indexOf(made.class) > CLASSES.indexOf(maker.class)) return 'class'
+  if (made.scopes.some((scope) => !scopeCovers(maker.scopes, scope))) return 'scopes'
+  if (!coversStores(maker.allowed_stores, made.allowed_stores)) return 'allowed_stores'
+  if (maker.namespace !== undefined && made.namespace !== maker.namespace) return 'namespace'
+  if (!coversTier(maker.max_trust_tier, made.max_trust_tier)) return 'max_trust_tier'
+  if (!coversExpiry(maker.expires_us, made.expires_us)) return 'expires_us'
+  return null
+}
+
+/** Whether `stores` are all among `allowed`; of either, an empty list means every store. */
+export const coversStores = (allowed: readonly string[], stores: readonly string[]): boolean =>
+  allowed.length === 0 ||
+  (stores.length > 0 && stores.every((store_id) => allowed.includes(store_id)))
+
+const coversTier = (ceiling: TrustTier | null, tier: TrustTier | null): boolean =>
+  ceiling === null || (tier !== null && TRUST_TIERS.indexOf(tier) <= TRUST_TIERS.indexOf(ceiling))
+
+const coversExpiry = (until_us: number | null, expires_us: number | null): boolean =>
+  until_us === null || (expires_us !== null && expires_us <= until_us)
