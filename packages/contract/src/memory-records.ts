@@ -70,6 +70,13 @@ const Namespace = label({
 
 export const StoreState = Type.Enum(['active', 'deleting'])
 
+/** The id of a new store, as a caller chooses it. */
+export const NewStoreId = text(
+  'Id of the store; default: a random one. It appears in the audit log, so choose no personal ' +
+    'data. An id is never used twice, also not after the store was deleted.',
+  { pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' },
+)
+
 export const storeFields = {
   store_id: Type.String(),
   name: Nullable(text('Name of the store')),
@@ -138,6 +145,14 @@ export const RankedMemory = Type.Object(
 )
 export type RankedMemory = Static<typeof RankedMemory>
 
+/** A retrieved memory in the view `compact`. */
+export const CompactMemory = Type.Object(
+  { ref: Ref, content: Type.String(), score: Type.Number(), token_count: Count },
+  { title: 'CompactMemory', description: 'A retrieved memory without its metadata and origin' },
+)
+
+export const RETRIEVE_VIEWS = ['full', 'compact'] as const
+
 /** `namespace` and `tenant_id` are one thing under two names. */
 const namespaceFields = {
   tenant_id: OptionalNullable(about(Namespace, 'Same as `namespace`')),
@@ -187,6 +202,13 @@ const retrieveFields = {
   as_of: OptionalNullable(time('Returns what was valid at this time')),
   known_at: OptionalNullable(time('Returns what was on record at this time')),
   min_score: OptionalNullable(MinScore),
+  view: OptionalNullable(
+    Type.Enum(RETRIEVE_VIEWS, {
+      description:
+        '`full` (default): each memory with everything known about it. `compact`: only its ' +
+        '`ref`, `content`, `score` and `token_count`.',
+    }),
+  ),
   explain: OptionalNullable(
     Type.Boolean({
       description:

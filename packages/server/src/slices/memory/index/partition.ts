@@ -140,6 +140,11 @@ export class Partition {
     return smallest
   }
 
+  /** See `ContentFingerprints.compareContents`. Valid until the index changes. */
+  compareContents(): (slot: number) => number {
+    return this.#fingerprints.compareContents()
+  }
+
   isValidAt(slot: number, atUs: number): boolean {
     const { validFrom, validUntil } = this.columns
     return (validFrom[slot] ?? 0) <= atUs && atUs < (validUntil[slot] ?? 0)

@@ -48,6 +48,8 @@ export interface RankedFact {
   readonly score: number
   readonly parts: ScoreParts
   readonly token_count: number
+  /** The ref of the best ranked fact with the same content. */
+  readonly content_ref: number
 }
 
 /**
@@ -103,8 +105,9 @@ function rankScored(
     if (!best.full) offerUnmatched(partition, scored, best)
   }
   const ranked: RankedFact[] = []
+  const show = rankedFactsOf(partition)
   for (const { slot, score } of best.drain()) {
-    const one = toRankedFact(partition, slot, toScoreParts(scored.scores, slot, score))
+    const one = show(slot, toScoreParts(scored.scores, slot, score))
     if (options.min_score === null || one.score >= options.min_score) ranked.push(one)
   }
   return ranked
@@ -224,11 +227,12 @@ function rankByRecency(
     facts++
     best.offer(refs[slot] ?? 0, 0, slot)
   }
+  const show = rankedFactsOf(partition)
   return best
     .drain()
     .map(({ slot }, at) => {
       const recency = (facts - at) / (SCORE_UNIT * RECENCY_STEPS)
-      return toRankedFact(partition, slot, { lexical: 0, neighbour: 0, dense: 0, recency })
+      return show(slot, { lexical: 0, neighbour: 0, dense: 0, recency })
     })
     .filter(({ score }) => options.min_score === null || score >= options.min_score)
 }
@@ -242,13 +246,17 @@ function toScoreParts(scores: LexicalScores, slot: number, score: number): Ranke
   }
 }
 
-function toRankedFact(partition: Partition, slot: number, parts: RankedFact['parts']): RankedFact {
-  return {
-    ref: partition.columns.refs[slot] ?? NO_REF,
+/** Makes the facts of one ranking. */
+function rankedFactsOf(partition: Partition): (slot: number, parts: ScoreParts) => RankedFact {
+  const { refs, tokenCounts } = partition.columns
+  const firstWithContent = partition.compareContents()
+  return (slot, parts) => ({
+    ref: refs[slot] ?? NO_REF,
     score: parts.lexical + parts.neighbour + parts.dense + parts.recency,
     parts,
-    token_count: partition.columns.tokenCounts[slot] ?? 0,
-  }
+    token_count: tokenCounts[slot] ?? 0,
+    content_ref: refs[firstWithContent(slot)] ?? NO_REF,
+  })
 }
 
 /** A bounded heap whose root is the worst candidate kept. */

@@ -250,6 +250,23 @@ export class ContentFingerprints {
     }
   }
 
+  /** The function returns the first of the slots it was called with that has the same content. */
+  compareContents(): (slot: number) => number {
+    const firsts = new Map<number, number[]>()
+    return (slot) => {
+      const at = slot * FINGERPRINT_LENGTH
+      // 53 bits find the candidates, all 128 decide.
+      const key = (this.#numbers[at] ?? 0) * 2 ** 21 + ((this.#numbers[at + 1] ?? 0) >>> 11)
+      const known = firsts.get(key)
+      const fingerprint = this.#numbers.subarray(at, at + FINGERPRINT_LENGTH)
+      const first = known?.find((other) => this.#has(other, fingerprint))
+      if (first !== undefined) return first
+      if (known) known.push(slot)
+      else firsts.set(key, [slot])
+      return slot
+    }
+  }
+
   bytes(): number {
     return (this.#numbers.length + this.#next.length + this.#buckets.length) * 4
   }

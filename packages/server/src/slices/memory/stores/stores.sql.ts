@@ -67,8 +67,18 @@ export const updateEmbedder = (
       .where('store_id', '=', store_id),
   )
 
-export const deleteStore = (tx: Tx, store_id: string) =>
-  tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+/** Removes the row and records that the id was used. */
+export async function deleteStore(tx: Tx, store_id: string): Promise<void> {
+  await tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+  await tx.run(
+    insertInto(tx, 'deleted_stores', { store_id }).onConflict((conflict) => conflict.doNothing()),
+  )
+}
+
+export const wasStoreDeleted = async (db: TenantDb, store_id: string): Promise<boolean> =>
+  (await db.first(
+    from(db, 'deleted_stores').select('store_id').where('store_id', '=', store_id),
+  )) !== undefined
 
 /** Oldest first; an empty `allowed` means every store. */
 export function listStores(
