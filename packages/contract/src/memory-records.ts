@@ -114,6 +114,7 @@ const memoryFields = {
   written_at: Timestamp,
   valid_from: Timestamp,
   valid_until: Nullable(Timestamp),
+  expires_at: Nullable(time('When the memory expires; null: never')),
   tenant_id: text('The tenant `T`, or `T/x` in the namespace x'),
   superseded_by: Nullable(about(Ref, 'The memory that replaced it; null if it is current')),
   source: about(MemorySource, 'Who wrote it, with a signature'),
@@ -159,9 +160,23 @@ const namespaceFields = {
   namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
 }
 
+/** One of both, or none. */
+const expiryFields = {
+  expires_at: OptionalNullable(
+    time('When the memory expires: from then on it is hidden, and erased; default: never'),
+  ),
+  ttl_s: OptionalNullable(
+    integer('Instead of `expires_at`: seconds from now until the memory expires', {
+      minimum: limits.ttl_s.min,
+      maximum: limits.ttl_s.max,
+    }),
+  ),
+}
+
 const WriteOptions = Type.Object(
   {
     valid_from: OptionalNullable(time('From when the content is true; default: now')),
+    ...expiryFields,
     metadata: OptionalNullable(about(JsonObject, 'Up to 16 KiB of JSON, 8 levels deep')),
     ...namespaceFields,
   },
@@ -318,6 +333,7 @@ export const ImportLine = Type.Object({
   written_at: OptionalNullable(time('Kept as `source.original_written_at`')),
   valid_from: OptionalNullable(Timestamp),
   valid_until: OptionalNullable(Timestamp),
+  ...expiryFields,
   superseded_by: OptionalNullable(about(Ref, 'The memory of this import that replaced it')),
   ...namespaceFields,
   source: OptionalNullable(

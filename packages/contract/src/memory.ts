@@ -161,7 +161,8 @@ export const memory = {
     summary: 'Writes one memory',
     description:
       'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
-      'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`.',
+      'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`. ' +
+      'With `expires_at` or `ttl_s` the memory is hidden and erased at that time.',
     body: WriteRequest,
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
     reply: WriteReply,
@@ -206,8 +207,9 @@ export const memory = {
       'Use it when something has changed, so that the old version stays available for audits and ' +
       'for retrieval as of an earlier time. Only the current version can be superseded: ' +
       'otherwise 409 names it as `head`. The new version is valid from now unless `valid_from` ' +
-      'is given, and stays in the namespace of the old one unless another is given. An unknown ' +
-      '`old_ref` makes this a plain write with a warning.',
+      'is given, and stays in the namespace of the old one unless another is given. It does not ' +
+      'expire unless it is given an expiry of its own. An unknown or expired `old_ref` makes ' +
+      'this a plain write with a warning.',
     body: Type.Object({ old_ref: about(Ref, 'The memory to replace'), ...writeFields }),
     example: { old_ref: 1, content: 'The cat is awake' },
     reply: SupersedeReply,

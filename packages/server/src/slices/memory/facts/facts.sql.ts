@@ -20,6 +20,7 @@ import {
   type Tx,
   update,
 } from '../../../platform/db/tenant-db.ts'
+import { expiredRefs } from '../stores/expiries.sql.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 type NewFactRow = Row<'facts'>
@@ -210,13 +211,18 @@ export const listFactsSince = (
   page: { seq: number; after: number; limit: number },
 ): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, ...page })
 
-/** The live fact of the store at `offset`, by ref; undefined past the end. */
-export const findRefAtOffset = (db: TenantDb, store_id: string, offset: number) =>
+/** The live fact of the store at `offset`, by ref, of those that have not expired at `at_us`. */
+export const findRefAtOffset = (
+  db: TenantDb,
+  store_id: string,
+  { offset, at_us }: { offset: number; at_us: number },
+) =>
   db.first(
     from(db, 'facts')
       .select('ref')
       .where('store_id', '=', store_id)
       .where('state', '=', LIVE)
+      .where('ref', 'not in', expiredRefs(db, store_id, at_us))
       .orderBy('ref')
       .limit(1)
       .offset(offset),

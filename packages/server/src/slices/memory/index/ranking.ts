@@ -20,6 +20,8 @@ export interface SearchOptions {
   readonly namespace: string | null
   /** Only facts with valid_from <= at < valid_until are visible. */
   readonly at_us: number
+  /** The present: a fact that has expired by now is not visible at any time. */
+  readonly now_us: number
   /** Top-level metadata entries a fact must have; values are compared as canonical JSON. */
   readonly filter: Readonly<Record<string, unknown>> | null
   /**
@@ -194,14 +196,14 @@ export function findVisible(
 
 function findValid(
   partition: Partition,
-  { visible, at_us }: SearchOptions,
+  { visible, at_us, now_us }: SearchOptions,
   valid: Uint8Array,
 ): Uint8Array {
-  if (visible === null) return partition.visibility.at(at_us)
+  if (visible === null) return partition.visibility.at(at_us, now_us)
   valid.fill(0, 0, partition.columns.used)
   for (const [ref, { valid_from_us, valid_until_us }] of visible) {
     const slot = partition.findSlot(ref)
-    if (slot === undefined) continue
+    if (slot === undefined || (partition.columns.expires[slot] ?? 0) <= now_us) continue
     if (valid_from_us <= at_us && at_us < (valid_until_us ?? Number.POSITIVE_INFINITY)) {
       valid[slot] = 1
     }

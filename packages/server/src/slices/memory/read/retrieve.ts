@@ -17,7 +17,7 @@ import { findHead } from '../../gcrumbs/index.ts'
 import { admit } from '../../governance/index.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import { showMemory } from '../facts/fact-document.ts'
-import { loadLiveFacts, type OpenedFact } from '../facts/opened-fact.ts'
+import { loadVisibleFacts, type OpenedFact } from '../facts/opened-fact.ts'
 import type { ValidityRow } from '../facts/validity.sql.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
@@ -229,7 +229,7 @@ async function packVisible(
     const { unique, duplicates } = splitDuplicates(visible, top_k)
     const { packed, dropped } = packWithinBudget(unique, budget_tokens)
     const missing = packed.flatMap(({ ref }) => (facts.has(ref) ? [] : [ref]))
-    for (const [ref, fact] of await loadLiveFacts(call.kernel, db, missing)) facts.set(ref, fact)
+    for (const [ref, fact] of await loadVisibleFacts(call.kernel, db, missing)) facts.set(ref, fact)
     const notLive = missing.filter((ref) => facts.get(ref)?.store_id !== store_id)
     if (notLive.length > 0) {
       for (const ref of notLive) hidden.add(ref)
@@ -297,9 +297,9 @@ function makeSearchOptions(
     now_us: number
   },
 ): Omit<SearchOptions, 'limit'> {
-  const { query, vector, namespace, filter, visible, min_score } = options
-  const at_us = options.as_of_us ?? options.known_at_us ?? options.now_us
-  return { query, vector, namespace, at_us, filter, visible, min_score }
+  const { query, vector, namespace, filter, visible, min_score, now_us } = options
+  const at_us = options.as_of_us ?? options.known_at_us ?? now_us
+  return { query, vector, namespace, at_us, now_us, filter, visible, min_score }
 }
 
 /** With `known`, shows validity and successors as they were on record then. */

@@ -45,6 +45,7 @@ export async function openInProcess(facts: readonly PlainFact[]): Promise<InProc
         vector: null,
         namespace: null,
         at_us: 1,
+        now_us: 1,
         filter: null,
         visible: null,
       })

@@ -3,10 +3,10 @@
 
 import { ExportHeader, IMPORT_LINES_MAX, ImportLine, limits } from '@custos/contract'
 import { Compile } from 'typebox/compile'
-import { parseTime } from '../../../platform/clock.ts'
+import { type Clock, parseTime } from '../../../platform/clock.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
-import { checkFactLimits } from '../facts/prepare-facts.ts'
+import { checkFactLimits, parseExpiry } from '../facts/prepare-facts.ts'
 import { parseNamespace } from '../stores/namespace.ts'
 
 export interface ImportedFact {
@@ -30,7 +30,7 @@ export const importLineRefusal = (number: number, why: string): Refusal =>
 
 /** Yields the facts of the stream in the order of the lines; skips empty lines and a header. */
 export async function* readImport(
-  tenant_id: string,
+  { tenant_id, clock }: { tenant_id: string; clock: Clock },
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ImportedFact> {
   let number = 0
@@ -41,7 +41,7 @@ export async function* readImport(
     if (text.trim() === '') continue
     const value = parseLine(text, number)
     if (number === 1 && header.Check(value)) continue
-    yield toFact(tenant_id, value, { number, bytes: text.length })
+    yield toFact(tenant_id, value, { number, bytes: text.length, now_us: clock.now() })
   }
 }
 
@@ -65,7 +65,7 @@ function parse(text: string, number: number): unknown {
 function toFact(
   tenant_id: string,
   value: unknown,
-  at: { number: number; bytes: number },
+  at: { number: number; bytes: number; now_us: number },
 ): ImportedFact {
   if (!line.Check(value)) {
     const [error] = line.Errors(value)
@@ -81,6 +81,7 @@ function toFact(
       content: value.content,
       metadata: value.metadata ?? {},
       namespace: parseForeignNamespace(tenant_id, value),
+      ...parseExpiry(value, { now_us: at.now_us, loc: [] }),
       ...(original === null ? {} : { original_written_us: original }),
     }
     checkFactLimits(draft, [])
