@@ -49,6 +49,7 @@ export {
   Memory,
   MemorySource,
   RankedMemory,
+  RETRIEVE_VIEWS,
   RetrieveRequest,
   Store,
   SupersedeReply,

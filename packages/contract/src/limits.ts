@@ -44,6 +44,8 @@ export const limits = {
   subject_stores: 1_000,
   /** Memories and decisions of one request of a data subject. */
   subject_items: 50_000,
+  /** At most 100 years of 365 days. */
+  ttl_s: { min: 1, max: 3_153_600_000 },
   retain_days: { min: 1, max: 36_500 },
   /** In force at the same time. */
   holds_per_store: 100,

@@ -57,13 +57,14 @@ const PackedReason = Type.Object({
 
 /**
  * `over_budget`: longer than what was left. `below_min_score`, `beyond_top_k`: by the request.
- * `budget_filled`: so little was left that later candidates were not considered. `hidden`: being
- * erased, so nothing of it is shown.
+ * `duplicate`: a better ranked memory has exactly its content. `budget_filled`: so little was left
+ * that later candidates were not considered. `hidden`: being erased, so nothing of it is shown.
  */
 export const DROP_REASONS = [
   'over_budget',
   'below_min_score',
   'beyond_top_k',
+  'duplicate',
   'budget_filled',
   'hidden',
 ] as const
@@ -77,7 +78,8 @@ const DroppedReason = Type.Object({
   reason: Type.Enum(DROP_REASONS, {
     description:
       '`over_budget`: longer than the rest of the budget. `below_min_score`, `beyond_top_k`: ' +
-      'excluded by the request. `budget_filled`: the budget was spent before it was considered. ' +
+      'excluded by the request. `duplicate`: a better ranked memory has exactly its content. ' +
+      '`budget_filled`: the budget was spent before it was considered. ' +
       '`hidden`: being erased, so nothing of it is shown.',
   }),
 })

@@ -70,6 +70,13 @@ export const Namespace = label({
 
 export const StoreState = Type.Enum(['active', 'deleting'])
 
+/** The id of a new store, as a caller chooses it. */
+export const NewStoreId = text(
+  'Id of the store; default: a random one. It appears in the audit log, so choose no personal ' +
+    'data. An id is never used twice, also not after the store was deleted.',
+  { pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' },
+)
+
 export const storeFields = {
   store_id: Type.String(),
   name: Nullable(text('Name of the store')),
@@ -107,6 +114,7 @@ const memoryFields = {
   written_at: Timestamp,
   valid_from: Timestamp,
   valid_until: Nullable(Timestamp),
+  expires_at: Nullable(time('When the memory expires; null: never')),
   tenant_id: text('The tenant `T`, or `T/x` in the namespace x'),
   superseded_by: Nullable(about(Ref, 'The memory that replaced it; null if it is current')),
   source: about(MemorySource, 'Who wrote it, with a signature'),
@@ -138,15 +146,37 @@ export const RankedMemory = Type.Object(
 )
 export type RankedMemory = Static<typeof RankedMemory>
 
+/** A retrieved memory in the view `compact`. */
+export const CompactMemory = Type.Object(
+  { ref: Ref, content: Type.String(), score: Type.Number(), token_count: Count },
+  { title: 'CompactMemory', description: 'A retrieved memory without its metadata and origin' },
+)
+
+export const RETRIEVE_VIEWS = ['full', 'compact'] as const
+
 /** `namespace` and `tenant_id` are one thing under two names. */
 const namespaceFields = {
   tenant_id: OptionalNullable(about(Namespace, 'Same as `namespace`')),
   namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
 }
 
+/** One of both, or none. */
+const expiryFields = {
+  expires_at: OptionalNullable(
+    time('When the memory expires: from then on it is hidden, and erased; default: never'),
+  ),
+  ttl_s: OptionalNullable(
+    integer('Instead of `expires_at`: seconds from now until the memory expires', {
+      minimum: limits.ttl_s.min,
+      maximum: limits.ttl_s.max,
+    }),
+  ),
+}
+
 const WriteOptions = Type.Object(
   {
     valid_from: OptionalNullable(time('From when the content is true; default: now')),
+    ...expiryFields,
     metadata: OptionalNullable(about(JsonObject, 'Up to 16 KiB of JSON, 8 levels deep')),
     ...namespaceFields,
   },
@@ -187,6 +217,13 @@ const retrieveFields = {
   as_of: OptionalNullable(time('Returns what was valid at this time')),
   known_at: OptionalNullable(time('Returns what was on record at this time')),
   min_score: OptionalNullable(MinScore),
+  view: OptionalNullable(
+    Type.Enum(RETRIEVE_VIEWS, {
+      description:
+        '`full` (default): each memory with everything known about it. `compact`: only its ' +
+        '`ref`, `content`, `score` and `token_count`.',
+    }),
+  ),
   explain: OptionalNullable(
     Type.Boolean({
       description:
@@ -296,6 +333,7 @@ export const ImportLine = Type.Object({
   written_at: OptionalNullable(time('Kept as `source.original_written_at`')),
   valid_from: OptionalNullable(Timestamp),
   valid_until: OptionalNullable(Timestamp),
+  ...expiryFields,
   superseded_by: OptionalNullable(about(Ref, 'The memory of this import that replaced it')),
   ...namespaceFields,
   source: OptionalNullable(

@@ -23,12 +23,14 @@ import { limits } from './limits.ts'
 import { Explanation, Ranking } from './memory-explain.ts'
 import {
   Capabilities,
+  CompactMemory,
   Embedder,
   ExportHeader,
   ImportLine,
   ingestionFields,
   Memory,
   Namespace,
+  NewStoreId,
   RankedMemory,
   RetrieveRequest,
   Store,
@@ -82,7 +84,9 @@ export const memory = {
     path: '/v1/stores',
     params: Type.Object({}),
     summary: 'Lists the stores that the credential may use, oldest first',
-    description: 'Use it to find the id of a store, or to show all stores of the tenant.',
+    description:
+      'Use it to find the id of a store, or to show all stores of the tenant. The store ' +
+      '`default` is listed last until its first write.',
     query: Type.Object({ limit: Limit(limits.page), offset: Offset, cursor: Cursor }),
     reply: Type.Object({
       ...page('stores', Store).properties,
@@ -108,6 +112,7 @@ export const memory = {
       'those of the store `default`. Capabilities and tokenizer cannot be changed later; the ' +
       'embedder can, by `reembed`. An embedder that the service is not configured with is refused.',
     body: Type.Object({
+      store_id: OptionalNullable(NewStoreId),
       name: OptionalNullable(about(Name, 'Name of the store')),
       backend: OptionalNullable(about(Label, 'Stored as given and not interpreted')),
       labels: OptionalNullable(about(JsonObject, 'Stored as given and not interpreted')),
@@ -118,7 +123,7 @@ export const memory = {
     body_optional: true,
     example: { name: 'notes', labels: { team: 'blue' } },
     reply: Store,
-    refuses: ['rejected', 'idempotency_key_reused'],
+    refuses: ['rejected', 'store_exists', 'idempotency_key_reused'],
     idempotent: true,
   }),
   get_store: operation({
@@ -159,7 +164,8 @@ export const memory = {
     summary: 'Writes one memory',
     description:
       'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
-      'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`.',
+      'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`. ' +
+      'With `expires_at` or `ttl_s` the memory is hidden and erased at that time.',
     body: WriteRequest,
     tolerated: ['body.options.signing_key'],
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
@@ -208,8 +214,9 @@ export const memory = {
       'Use it when something has changed, so that the old version stays available for audits and ' +
       'for retrieval as of an earlier time. Only the current version can be superseded: ' +
       'otherwise 409 names it as `head`. The new version is valid from now unless `valid_from` ' +
-      'is given, and stays in the namespace of the old one unless another is given. An unknown ' +
-      '`old_ref` makes this a plain write with a warning.',
+      'is given, and stays in the namespace of the old one unless another is given. It does not ' +
+      'expire unless it is given an expiry of its own. An unknown or expired `old_ref` makes ' +
+      'this a plain write with a warning.',
     body: Type.Object({ old_ref: about(Ref, 'The memory to replace'), ...writeFields }),
     tolerated: ['body.options.signing_key'],
     example: { old_ref: 1, content: 'The cat is awake' },
@@ -226,14 +233,18 @@ export const memory = {
     summary: 'Returns the memories most relevant to a query within a token budget',
     description:
       'Use it to fill the context of a model. Memories come in the order of their scores; one ' +
-      'that does not fit into the rest of the budget is skipped.',
+      'that does not fit into the rest of the budget is skipped. Memories with exactly the same ' +
+      'content are returned once, as the best ranked of them.',
     body: RetrieveRequest,
     example: { query: 'who lives in Porto', options: { budget_tokens: 256, top_k: 5 } },
     reply: Type.Object({
-      memories: Type.Array(RankedMemory, { description: 'The memories, best first' }),
+      memories: Type.Array(Type.Union([RankedMemory, CompactMemory]), {
+        description: 'The memories, best first; `view` says in which form',
+      }),
       tokens_used: count('Tokens of the returned memories'),
       budget_tokens: count('The budget that was applied'),
       dropped: count('Ranked memories that were skipped because they did not fit'),
+      duplicates: count('Ranked memories left out because a returned one has their exact content'),
       log_seq: Count,
       tokenizer: Tokenizer,
       ranking: Ranking,

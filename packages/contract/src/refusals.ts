@@ -62,6 +62,7 @@ export const refusals = {
   run_not_found: { status: 404, title: 'No such run' },
   baseline_not_found: { status: 404, title: 'No baseline has been captured' },
   // state
+  store_exists: { status: 409, title: 'The id of the store is in use or was used before' },
   store_deleting: { status: 409, title: 'The store is being deleted' },
   superseded: { status: 409, title: 'The memory has been superseded' },
   erasing: { status: 409, title: 'The memory is being erased' },

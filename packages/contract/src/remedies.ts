@@ -295,6 +295,10 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The operation is not possible in the current `status`.',
     advice: 'Read the record and its `status`.',
   },
+  store_exists: {
+    when: 'A store of the tenant has this id, or had it before it was deleted.',
+    advice: 'Choose another `store_id`, or leave it out: the service then chooses one.',
+  },
   store_deleting: {
     when: 'The store is being deleted and accepts no more requests.',
     advice: 'Use another store. `GET /v1/stores/{store_id}` shows how many memories are left.',

@@ -41,6 +41,7 @@ export const Retention = Type.Object(
     set_at: Nullable(time('When the retention was set')),
     set_by: Nullable(text('Id of the key that set it')),
     due: count('Memories that are older than that now, superseded ones included'),
+    expired: count('Memories past an expiry of their own that are not erased yet'),
     holds: count('Legal holds in force; while there is one, nothing is erased'),
     run: Nullable(
       Type.Object(

@@ -40,6 +40,12 @@ export {
 export { listMemoryStates } from './read/memory-reads.ts'
 export { flushRetrievedFacts } from './read/retrieved-facts.ts'
 export {
+  anyExpiredStatement,
+  countExpired,
+  listExpired,
+  listStoresWithExpired,
+} from './stores/expiries.sql.ts'
+export {
   countActiveHolds,
   findHold,
   type HoldRow,

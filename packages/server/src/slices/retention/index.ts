@@ -3,6 +3,7 @@
 import type { retention } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { EXPIRY_ERASE, expiryEraser } from './expiry.ts'
 import { listStoreHolds, placeHold, releaseHold } from './holds.ts'
 import { getRetention, setRetention } from './retention.ts'
 import { abandonRun, RETENTION_ERASE, retentionEraser, runRetention } from './run.ts'
@@ -21,4 +22,5 @@ export const retentionHandlers = {
 /** Before the worker starts: it resumes a run that the last stop interrupted. */
 export function registerRetentionJobs(kernel: Kernel): void {
   kernel.jobs.register(RETENTION_ERASE, retentionEraser(kernel), { abandon: abandonRun })
+  kernel.jobs.register(EXPIRY_ERASE, expiryEraser(kernel))
 }

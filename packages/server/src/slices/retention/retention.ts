@@ -6,7 +6,13 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { admit } from '../governance/index.ts'
-import { findStore, listHolds, loadReadableStore, retryOnStoreConflict } from '../memory/index.ts'
+import {
+  countExpired,
+  findStore,
+  listHolds,
+  loadReadableStore,
+  retryOnStoreConflict,
+} from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { countDue, findRetention, saveRetention } from './retention.sql.ts'
 import { computeCutoff } from './run.ts'
@@ -70,6 +76,7 @@ async function showRetention(
     set_at: row ? formatTime(row.set_us) : null,
     set_by: row?.set_by ?? null,
     due: await dueAt(retain_days === null ? null : computeCutoff(retain_days, now_us)),
+    expired: await countExpired(db, store_id, now_us),
     holds,
     run: null,
     last_run:

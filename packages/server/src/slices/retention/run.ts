@@ -7,19 +7,16 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Job, JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
-import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
-import { beginJobChunk, type Kernel, NEXT_CHUNK } from '../../platform/kernel/kernel.ts'
+import { requireErasureLease } from '../../platform/kernel/erasure-queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import {
-  eraseMarkedFacts,
-  erasureSigner,
-  finishPendingErasures,
-  UnprovenErasure,
-} from '../erasure/index.ts'
+import { erasureSigner } from '../erasure/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { admit } from '../governance/index.ts'
 import { findStore, loadHeldStores, markErasing, refuseHeldStore } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
+import { BATCH_SIZE, batchEraser, type ErasureBatch, storeOfJob } from './erase-batches.ts'
+import { listTenantsWithExpired, startExpiryJobs } from './expiry.ts'
 import {
   countDue,
   countErased,
@@ -89,14 +86,18 @@ async function startRun(kernel: Kernel, tx: Tx, store_id: string) {
 }
 
 /**
- * Starts a run at every store that has memories due and no hold; how many. A failure at one tenant
- * does not affect the others.
+ * Starts a run at every store without a hold that has memories due, and a job where some have
+ * expired; how many. A failure at one tenant does not affect the others.
  */
 export async function runDueRetention(kernel: Kernel): Promise<number> {
   const all = await kernel.db.read(PLATFORM, listTenantIds)
+  const kept = new Set(await tenantsWithRetention(kernel.db, all))
+  const expired = new Set(await listTenantsWithExpired(kernel, all))
   let begun = 0
-  for (const tenant_id of await tenantsWithRetention(kernel.db, all))
+  for (const tenant_id of all.filter((id) => kept.has(id) || expired.has(id)))
     try {
+      if (expired.has(tenant_id)) begun += await startExpiryJobs(kernel, tenant_id)
+      if (!kept.has(tenant_id)) continue
       for (const store_id of await listDueStores(kernel, tenant_id)) {
         await kernel.db.transact(tenant_id, (tx) => startRun(kernel, tx, store_id))
         begun += 1
@@ -122,22 +123,11 @@ const listDueStores = (kernel: Kernel, tenant_id: string): Promise<string[]> =>
     return due
   })
 
-/** A unit of this size keeps other writers waiting under 0.1 s. */
-const BATCH_SIZE = 200
-
 type RunEnd = EventPayload<'retention.erased'>['ended_by']
 
 /** Safe to run again after any failure: what is erased is no longer due, and counted once. */
-export const retentionEraser =
-  (kernel: Kernel): JobRunner =>
-  async (context) => {
-    const isOver = beginJobChunk(kernel)
-    while (!context.stopping) {
-      if (await eraseBatch(kernel, context)) return undefined
-      if (isOver()) return NEXT_CHUNK
-    }
-    return undefined
-  }
+export const retentionEraser = (kernel: Kernel): JobRunner =>
+  batchEraser(kernel, (tx, context) => beginBatch(kernel, tx, context))
 
 /** Ends a run that was given up after many attempts: the timer starts another. */
 export async function abandonRun(tx: Tx, job: Job): Promise<void> {
@@ -147,46 +137,13 @@ export async function abandonRun(tx: Tx, job: Job): Promise<void> {
   await endRun(tx, row, { days: row.run_days, erased, ending: 'given_up' })
 }
 
-/** Only startRun writes payloads. */
-const storeOfJob = ({ payload }: Job): string => String(payload['store_id'])
-
-/** Whether the run has ended. */
-async function eraseBatch(kernel: Kernel, context: JobContext): Promise<boolean> {
-  const { tenant_id } = context.job
-  erasureSigner(kernel)
-  return runErasure(kernel, tenant_id, async () => {
-    const requested_us = kernel.clock.now()
-    await finishPendingErasures(kernel, tenant_id)
-    const begun = await kernel.db.transact(tenant_id, (tx) => beginBatch(kernel, tx, context))
-    if (begun === null) return true
-    const { refs, store_id, days } = begun
-    await kernel.step('retention:marked')
-    const facts = refs.map((ref) => ({ ref, store_id }))
-    const reasons = { legal_basis: `retention: ${days} days`, requested_by: 'policy' }
-    const marked = { facts, reasons, requested_us }
-    const unproven = await eraseMarkedFacts(kernel, tenant_id, marked)
-    if (unproven.length > 0) throw new UnprovenErasure()
-    await kernel.step('retention:erased')
-    await context.progress(begun.erased + refs.length, begun.erased + refs.length)
-    return false
-  })
-}
-
-interface RetentionBatch {
-  readonly refs: readonly number[]
-  readonly store_id: string
-  readonly days: number
-  /** Of this run, before the batch. */
-  readonly erased: number
-}
-
 // Counts what the last batch erased, and marks and records the next one, in one unit of work: an
 // interrupted run counts each memory once.
 async function beginBatch(
   kernel: Kernel,
   tx: Tx,
   context: JobContext,
-): Promise<RetentionBatch | null> {
+): Promise<ErasureBatch | null> {
   await requireErasureLease(kernel, tx)
   const { job } = context
   const store_id = storeOfJob(job)
@@ -206,7 +163,7 @@ async function beginBatch(
   }
   await markErasing(tx, refs)
   await updateRun(tx, store_id, { run_erased: erased, run_batch: JSON.stringify(refs) })
-  return { refs, store_id, days: run_days, erased }
+  return { refs, store_id, legal_basis: `retention: ${run_days} days`, erased }
 }
 
 /** Only beginBatch writes it. */

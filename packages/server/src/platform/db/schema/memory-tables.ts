@@ -5,7 +5,7 @@ import { blob, integer, nullable, tenantId, text } from './columns.ts'
 export const memoryTables = {
   stores: {
     tenant_id: tenantId,
-    store_id: text('caller_label', 'minted, or the name a store was addressed by'),
+    store_id: text('caller_label', 'minted, `default`, or chosen by the caller as an id'),
     secret_no: integer,
     sealed: blob('sealed', 'name and labels; the secret goes with the store'),
     capabilities: text('enum', 'capability flags'),
@@ -17,6 +17,11 @@ export const memoryTables = {
     state: text('enum', 'store states'),
     head_seq: integer,
     created_us: integer,
+  },
+  /** Ids that no new store gets. */
+  deleted_stores: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; stays, as in the audit log'),
   },
   facts: {
     tenant_id: tenantId,
@@ -58,6 +63,13 @@ export const memoryTables = {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id'),
     ref: integer,
+  },
+  /** Memories that expire, for what is due. Their sealed documents say so too. */
+  fact_expiries: {
+    tenant_id: tenantId,
+    ref: integer,
+    store_id: text('caller_label', 'see stores.store_id'),
+    expires_us: integer,
   },
   store_retention: {
     tenant_id: tenantId,

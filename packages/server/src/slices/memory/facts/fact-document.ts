@@ -16,6 +16,8 @@ interface WrittenMembers {
   readonly content: string
   readonly metadata: JsonObject
   readonly original_written_us?: number
+  /** From this time on the memory is hidden, and due for erasure. */
+  readonly expires_us?: number
 }
 
 /** A fact to be written. */
@@ -138,6 +140,7 @@ export function showMemory(
     written_at,
     valid_from: formatTime(fact.valid_from_us),
     valid_until: fact.valid_until_us === null ? null : formatTime(fact.valid_until_us),
+    expires_at: document.expires_us === undefined ? null : formatTime(document.expires_us),
     tenant_id: formatNamespace(tenant_id, fact.namespace),
     superseded_by: fact.superseded_by,
     source: {

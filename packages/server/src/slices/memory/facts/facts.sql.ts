@@ -21,6 +21,7 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
+import { expiredRefs } from '../stores/expiries.sql.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 type NewFactRow = Row<'facts'>
@@ -236,16 +237,17 @@ export const listFactsSince = (
   page: { seq: number; after: number; limit: number },
 ): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, ...page })
 
-/** The live fact at `offset`, by ref; undefined past the end. */
+/** The live fact at `offset`, by ref, of those that have not expired at `at_us`. */
 export function findRefAtOffset(
   db: TenantDb,
   { store_id, namespace }: StorePart,
-  offset: number,
+  { offset, at_us }: { offset: number; at_us: number },
 ): Promise<{ ref: number } | undefined> {
   const live = from(db, 'facts')
     .select('ref')
     .where('store_id', '=', store_id)
     .where('state', '=', LIVE)
+    .where('ref', 'not in', expiredRefs(db, store_id, at_us))
     .orderBy('ref')
     .limit(1)
     .offset(offset)

@@ -81,7 +81,25 @@ function openRow(
   }
 }
 
-/** Live facts by ref, of any store of the tenant. */
+/** Whether the memory is past its expiry: hidden, though its row is there until it is erased. */
+export const isExpired = (
+  { document: { expires_us } }: Pick<OpenedFact, 'document'>,
+  now_us: number,
+): boolean => expires_us !== undefined && expires_us <= now_us
+
+/** Live facts by ref that have not expired. */
+export async function loadVisibleFacts(
+  kernel: Kernel,
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, OpenedFact>> {
+  const facts = await loadLiveFacts(kernel, db, refs)
+  const now_us = kernel.clock.now()
+  for (const [ref, fact] of facts) if (isExpired(fact, now_us)) facts.delete(ref)
+  return facts
+}
+
+/** Live facts by ref, of any store of the tenant; also those that have expired. */
 export async function loadLiveFacts(
   kernel: Kernel,
   db: TenantDb,
@@ -161,7 +179,7 @@ export interface MemoryPage {
   readonly next: number | null
 }
 
-/** Up to `limit` live memories with ref > after, in the order of refs. */
+/** Up to `limit` live memories that have not expired, with ref > after, in the order of refs. */
 export async function pageMemories(
   kernel: Kernel,
   db: TenantDb,
@@ -169,12 +187,14 @@ export async function pageMemories(
   { after, limit }: { after: number; limit: number },
 ): Promise<MemoryPage> {
   const memories: Memory[] = []
+  const now_us = kernel.clock.now()
   let from = after
   for (;;) {
     const rowsMax = Math.min(PAGE_MEMORIES, limit - memories.length)
     const rows = await listFactsAfter(db, part, { after: from, limit: rowsMax })
     const opened = await openFactRows(kernel, db.tenant_id, rows)
-    for (const fact of opened) memories.push(showMemory(kernel, db.tenant_id, fact))
+    for (const fact of opened)
+      if (!isExpired(fact, now_us)) memories.push(showMemory(kernel, db.tenant_id, fact))
     const last = rows.at(-1)
     if (!last || rows.length < rowsMax) return { memories, next: null }
     if (memories.length >= limit) return { memories, next: last.ref }

@@ -1,7 +1,8 @@
 // Prepares facts before their unit of work: checks limits, counts tokens, embeds, signs, seals.
 
-import { limits } from '@custos/contract'
+import { limits, type WriteOptions } from '@custos/contract'
 import { fromHex } from '../../../platform/bytes.ts'
+import { parseTime } from '../../../platform/clock.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
 import { formatNamespace } from '../../../platform/namespace.ts'
@@ -14,7 +15,10 @@ import { type FactDraft, sealFactDocument } from './fact-document.ts'
 import { computeCommitment, computeFactId } from './fact-identity.ts'
 import { type RefSecret, refPool } from './ref-pool.ts'
 
-export interface PreparedFact extends Pick<FactDraft, 'namespace' | 'content' | 'metadata'> {
+const SECOND_US = 1_000_000
+
+export interface PreparedFact
+  extends Pick<FactDraft, 'namespace' | 'content' | 'metadata' | 'expires_us'> {
   readonly ref: number
   readonly sealed: Buffer
   readonly token_count: number
@@ -44,6 +48,22 @@ export function checkFactLimits(draft: FactDraft, loc: readonly (string | number
       'too_long',
     )
   requireMetadataLimits([...loc, 'options', 'metadata'], draft.metadata)
+}
+
+/** The expiry of a new memory. Refuses `validation`: two expiries, or one that is over. */
+export function parseExpiry(
+  { expires_at, ttl_s }: Pick<WriteOptions, 'expires_at' | 'ttl_s'>,
+  { now_us, loc }: { now_us: number; loc: readonly (string | number)[] },
+): Pick<FactDraft, 'expires_us'> {
+  if (expires_at != null && ttl_s != null)
+    throw validationDetail([...loc, 'ttl_s'], 'expires_at and ttl_s exclude each other', 'conflict')
+  if (ttl_s != null) return { expires_us: now_us + ttl_s * SECOND_US }
+  // The schema has checked the timestamp.
+  const expires_us = expires_at == null ? null : parseTime(expires_at)
+  if (expires_us === null) return {}
+  if (expires_us <= now_us)
+    throw validationDetail([...loc, 'expires_at'], 'expires_at is not in the future', 'past')
+  return { expires_us }
 }
 
 /** Prepares drafts under new refs, ascending in the order of the drafts. */
@@ -126,6 +146,7 @@ function prepareFact(
     content_hash,
     content,
     metadata,
+    ...(further.expires_us === undefined ? {} : { expires_us: further.expires_us }),
     vector,
     space_mark: space?.mark ?? null,
     embed_later,

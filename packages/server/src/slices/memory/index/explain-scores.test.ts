@@ -18,7 +18,7 @@ const names = Array.from({ length: TERMS }, (_, n) => word(n))
 
 function requestFor(query: string): SearchOptions {
   const open = { vector: null, namespace: null, filter: null, visible: null, min_score: null }
-  return { query, at_us: 1, limit: FACTS, ...open }
+  return { query, at_us: 1, now_us: 1, limit: FACTS, ...open }
 }
 
 /** Each fact has a word of its own, every second of a session, and one word is in all. */

@@ -188,8 +188,8 @@ class PartitionCount {
 
   /** Also narrows the times for which the set of valid facts stays the same. */
   #isValid(slot: number): boolean {
-    const { validFrom, validUntil } = this.#partition.columns
-    for (const moment of [validFrom[slot] ?? 0, validUntil[slot] ?? 0]) {
+    const from = this.#partition.columns.validFrom[slot] ?? 0
+    for (const moment of [from, this.#partition.findEnd(slot)]) {
       if (moment > this.#at_us) this.#until_us = Math.min(this.#until_us, moment)
       else this.#from_us = Math.max(this.#from_us, moment)
     }

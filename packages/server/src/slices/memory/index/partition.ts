@@ -28,6 +28,8 @@ export interface IndexedFact extends Validity {
   readonly metadata: Readonly<Record<string, unknown>>
   /** Tokens of `content` by the store's tokenizer. */
   readonly token_count: number
+  /** When the fact expires; null or absent: never. */
+  readonly expires_us?: number | null
   /** By the store's embedder: unit length times 127. Null: like no query. */
   readonly vector: Int8Array | null
 }
@@ -84,6 +86,7 @@ export class Partition {
     this.#slots.set(fact.ref, slot)
     columns.refs[slot] = fact.ref
     columns.tokenCounts[slot] = fact.token_count
+    columns.expires[slot] = fact.expires_us ?? Number.POSITIVE_INFINITY
     this.#setValidity(slot, fact)
     if (fact.vector !== null) this.vectors.set(slot, fact.vector)
     this.#fingerprints.add(slot, computeFingerprint(fact.content, this.#fingerprintKey))
@@ -102,10 +105,11 @@ export class Partition {
     if (slot !== undefined) this.#setValidity(slot, validity)
   }
 
+  /** When a fact is valid; an expiry ends it too. */
   findValidity(ref: number): Validity | undefined {
     const slot = this.#slots.get(ref)
     if (slot === undefined) return undefined
-    const until = this.columns.validUntil[slot] ?? 0
+    const until = this.findEnd(slot)
     return {
       valid_from_us: this.columns.validFrom[slot] ?? 0,
       valid_until_us: until === Number.POSITIVE_INFINITY ? null : until,
@@ -129,20 +133,31 @@ export class Partition {
     this.visibility.invalidate(slot)
   }
 
-  /** The smallest ref of a fact valid at `atUs` with exactly this content. */
-  findDuplicate(content: string, atUs: number): number | null {
+  /** The smallest ref of a fact valid at the present time `nowUs` with exactly this content. */
+  findDuplicate(content: string, nowUs: number): number | null {
     let smallest: number | null = null
     for (const slot of this.#fingerprints.find(computeFingerprint(content, this.#fingerprintKey))) {
       const ref = this.columns.refs[slot] ?? 0
-      const current = this.isValidAt(slot, atUs)
+      const current = this.isValidAt(slot, nowUs)
       if (current && (smallest === null || ref < smallest)) smallest = ref
     }
     return smallest
   }
 
-  isValidAt(slot: number, atUs: number): boolean {
-    const { validFrom, validUntil } = this.columns
-    return (validFrom[slot] ?? 0) <= atUs && atUs < (validUntil[slot] ?? 0)
+  /** See `ContentFingerprints.compareContents`. Valid until the index changes. */
+  compareContents(): (slot: number) => number {
+    return this.#fingerprints.compareContents()
+  }
+
+  /** Whether a fact is valid at the present time `nowUs`. */
+  isValidAt(slot: number, nowUs: number): boolean {
+    return (this.columns.validFrom[slot] ?? 0) <= nowUs && nowUs < this.findEnd(slot)
+  }
+
+  /** When a fact ends or expires, whichever is first. Infinity: never. */
+  findEnd(slot: number): number {
+    const { validUntil, expires } = this.columns
+    return Math.min(validUntil[slot] ?? 0, expires[slot] ?? 0)
   }
 
   findSlot(ref: number): number | undefined {

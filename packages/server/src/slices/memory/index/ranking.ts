@@ -20,6 +20,8 @@ export interface SearchOptions {
   readonly namespace: string | null
   /** Only facts with valid_from <= at < valid_until are visible. */
   readonly at_us: number
+  /** The present: a fact that has expired by now is not visible at any time. */
+  readonly now_us: number
   /** Top-level metadata entries a fact must have; values are compared as canonical JSON. */
   readonly filter: Readonly<Record<string, unknown>> | null
   /**
@@ -48,6 +50,8 @@ export interface RankedFact {
   readonly score: number
   readonly parts: ScoreParts
   readonly token_count: number
+  /** The ref of the best ranked fact with the same content. */
+  readonly content_ref: number
 }
 
 /**
@@ -103,8 +107,9 @@ function rankScored(
     if (!best.full) offerUnmatched(partition, scored, best)
   }
   const ranked: RankedFact[] = []
+  const show = rankedFactsOf(partition)
   for (const { slot, score } of best.drain()) {
-    const one = toRankedFact(partition, slot, toScoreParts(scored.scores, slot, score))
+    const one = show(slot, toScoreParts(scored.scores, slot, score))
     if (options.min_score === null || one.score >= options.min_score) ranked.push(one)
   }
   return ranked
@@ -191,14 +196,14 @@ export function findVisible(
 
 function findValid(
   partition: Partition,
-  { visible, at_us }: SearchOptions,
+  { visible, at_us, now_us }: SearchOptions,
   valid: Uint8Array,
 ): Uint8Array {
-  if (visible === null) return partition.visibility.at(at_us)
+  if (visible === null) return partition.visibility.at(at_us, now_us)
   valid.fill(0, 0, partition.columns.used)
   for (const [ref, { valid_from_us, valid_until_us }] of visible) {
     const slot = partition.findSlot(ref)
-    if (slot === undefined) continue
+    if (slot === undefined || (partition.columns.expires[slot] ?? 0) <= now_us) continue
     if (valid_from_us <= at_us && at_us < (valid_until_us ?? Number.POSITIVE_INFINITY)) {
       valid[slot] = 1
     }
@@ -224,11 +229,12 @@ function rankByRecency(
     facts++
     best.offer(refs[slot] ?? 0, 0, slot)
   }
+  const show = rankedFactsOf(partition)
   return best
     .drain()
     .map(({ slot }, at) => {
       const recency = (facts - at) / (SCORE_UNIT * RECENCY_STEPS)
-      return toRankedFact(partition, slot, { lexical: 0, neighbour: 0, dense: 0, recency })
+      return show(slot, { lexical: 0, neighbour: 0, dense: 0, recency })
     })
     .filter(({ score }) => options.min_score === null || score >= options.min_score)
 }
@@ -242,13 +248,17 @@ function toScoreParts(scores: LexicalScores, slot: number, score: number): Ranke
   }
 }
 
-function toRankedFact(partition: Partition, slot: number, parts: RankedFact['parts']): RankedFact {
-  return {
-    ref: partition.columns.refs[slot] ?? NO_REF,
+/** Makes the facts of one ranking. */
+function rankedFactsOf(partition: Partition): (slot: number, parts: ScoreParts) => RankedFact {
+  const { refs, tokenCounts } = partition.columns
+  const firstWithContent = partition.compareContents()
+  return (slot, parts) => ({
+    ref: refs[slot] ?? NO_REF,
     score: parts.lexical + parts.neighbour + parts.dense + parts.recency,
     parts,
-    token_count: partition.columns.tokenCounts[slot] ?? 0,
-  }
+    token_count: tokenCounts[slot] ?? 0,
+    content_ref: refs[firstWithContent(slot)] ?? NO_REF,
+  })
 }
 
 /** A bounded heap whose root is the worst candidate kept. */

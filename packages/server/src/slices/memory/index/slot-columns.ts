@@ -14,6 +14,8 @@ export class SlotColumns {
   validFrom = new Float64Array(0)
   /** Infinity: open. */
   validUntil = new Float64Array(0)
+  /** From this time on the fact is hidden, whatever time is asked for. Infinity: never. */
+  expires = new Float64Array(0)
   tokenCounts = new Uint32Array(0)
   /** Indexed terms of the content, repeats included. */
   lengths = new Uint32Array(0)
@@ -28,6 +30,7 @@ export class SlotColumns {
     this.refs = growArray(this.refs, slot, NO_REF)
     this.validFrom = growArray(this.validFrom, slot)
     this.validUntil = growArray(this.validUntil, slot)
+    this.expires = growArray(this.expires, slot)
     this.tokenCounts = growArray(this.tokenCounts, slot)
     this.lengths = growArray(this.lengths, slot)
     return slot
@@ -37,13 +40,14 @@ export class SlotColumns {
     this.refs[slot] = NO_REF
     this.validFrom[slot] = 0
     this.validUntil[slot] = 0
+    this.expires[slot] = 0
     this.tokenCounts[slot] = 0
     this.lengths[slot] = 0
     this.#free.push(slot)
   }
 
   bytes(): number {
-    return this.refs.length * (3 * 8 + 2 * 4) + this.#free.length * 8
+    return this.refs.length * (4 * 8 + 2 * 4) + this.#free.length * 8
   }
 }
 
@@ -125,9 +129,10 @@ export class SessionIndex {
 const CHANGES_MAX = 4_096
 
 /**
- * Which slots hold a fact that is valid at a time. Most searches are for the present, and see the
- * same facts until the next one begins or ends. So the flags of one pass are kept for all times
- * between two such moments, and only slots that changed since are computed again.
+ * Which slots hold a fact that is valid at a time and has not expired by now. Most searches are for
+ * the present, and see the same facts until the next one begins, ends or expires. So the flags of
+ * one pass are kept for all times between two such moments, and only slots that changed since are
+ * computed again.
  */
 export class Visibility {
   readonly #columns: SlotColumns
@@ -135,16 +140,24 @@ export class Visibility {
   /** The flags are valid for #from <= at < #until, except those of changed slots. */
   #from = 0
   #until = 0
+  /** They are also valid only for #expiredSince <= now < #expiresNext. */
+  #expiredSince = 0
+  #expiresNext = 0
   #changed: number[] = []
 
   constructor(columns: SlotColumns) {
     this.#columns = columns
   }
 
-  /** By slot: 1 where valid_from <= at_us < valid_until. Valid until the next call. */
-  at(at_us: number): Uint8Array {
-    if (at_us < this.#from || at_us >= this.#until) this.#updateAll(at_us)
-    else for (const slot of this.#changed) this.#update(slot, at_us)
+  /**
+   * By slot: 1 where valid_from <= at_us < valid_until, and now_us < expires. Valid until the next
+   * call.
+   */
+  at(at_us: number, now_us: number): Uint8Array {
+    const isSameTime = this.#from <= at_us && at_us < this.#until
+    const isSameNow = this.#expiredSince <= now_us && now_us < this.#expiresNext
+    if (!isSameTime || !isSameNow) this.#updateAll(at_us, now_us)
+    else for (const slot of this.#changed) this.#update(slot, at_us, now_us)
     return this.#flags
   }
 
@@ -160,17 +173,20 @@ export class Visibility {
     return this.#flags.length
   }
 
-  #update(slot: number, at_us: number): void {
+  #update(slot: number, at_us: number, now_us: number): void {
+    const expires = this.#columns.expires[slot] ?? 0
     const from = this.#columns.validFrom[slot] ?? 0
     const until = this.#columns.validUntil[slot] ?? 0
-    this.#flags[slot] = from <= at_us && at_us < until ? 1 : 0
+    this.#flags[slot] = from <= at_us && at_us < until && now_us < expires ? 1 : 0
   }
 
-  #updateAll(at_us: number): void {
-    const { validFrom, validUntil, used } = this.#columns
+  #updateAll(at_us: number, now_us: number): void {
+    const { validFrom, validUntil, expires, used } = this.#columns
     const flags = this.#flags
     let latest = Number.NEGATIVE_INFINITY
     let earliest = Number.POSITIVE_INFINITY
+    let expired = Number.NEGATIVE_INFINITY
+    let next = Number.POSITIVE_INFINITY
     for (let slot = 0; slot < used; slot++) {
       // A free slot has an empty validity, from 0 to 0.
       const from = validFrom[slot] ?? 0
@@ -179,10 +195,15 @@ export class Visibility {
       else latest = Math.max(latest, from)
       if (until > at_us) earliest = Math.min(earliest, until)
       else latest = Math.max(latest, until)
-      flags[slot] = from <= at_us && at_us < until ? 1 : 0
+      const expiry = expires[slot] ?? 0
+      if (expiry > now_us) next = Math.min(next, expiry)
+      else expired = Math.max(expired, expiry)
+      flags[slot] = from <= at_us && at_us < until && now_us < expiry ? 1 : 0
     }
     this.#from = latest
     this.#until = earliest
+    this.#expiredSince = expired
+    this.#expiresNext = next
     this.#changed = []
   }
 }
@@ -247,6 +268,23 @@ export class ContentFingerprints {
     let slot = this.#buckets[this.#bucketOf(fingerprint[0] ?? 0)] ?? NONE
     for (; slot !== NONE; slot = this.#next[slot] ?? NONE) {
       if (this.#has(slot, fingerprint)) yield slot
+    }
+  }
+
+  /** The function returns the first of the slots it was called with that has the same content. */
+  compareContents(): (slot: number) => number {
+    const firsts = new Map<number, number[]>()
+    return (slot) => {
+      const at = slot * FINGERPRINT_LENGTH
+      // 53 bits find the candidates, all 128 decide.
+      const key = (this.#numbers[at] ?? 0) * 2 ** 21 + ((this.#numbers[at + 1] ?? 0) >>> 11)
+      const known = firsts.get(key)
+      const fingerprint = this.#numbers.subarray(at, at + FINGERPRINT_LENGTH)
+      const first = known?.find((other) => this.#has(other, fingerprint))
+      if (first !== undefined) return first
+      if (known) known.push(slot)
+      else firsts.set(key, [slot])
+      return slot
     }
   }
 

@@ -29,6 +29,7 @@ const fact: fc.Arbitrary<IndexedFact> = fc.record({
   metadata,
   valid_from_us: fc.nat(20),
   valid_until_us: fc.option(fc.nat(30)),
+  expires_us: fc.option(fc.nat(30), { nil: null }),
   token_count: fc.nat(50),
   vector,
 })
@@ -43,6 +44,7 @@ const request: fc.Arbitrary<SearchOptions> = fc.record({
   vector,
   namespace,
   at_us: fc.nat(30),
+  now_us: fc.nat(30),
   filter: fc.option(fc.record({ kind: fc.nat(1) })),
   visible: fc.constant(null),
   limit: fc.nat(40),
@@ -83,6 +85,7 @@ const EVERYTHING: SearchOptions = {
   vector: null,
   namespace: null,
   at_us: 15,
+  now_us: 15,
   filter: null,
   visible: null,
   limit: 1000,
@@ -101,6 +104,30 @@ test('an index updated step by step answers bit for bit as one rebuilt from the 
       assert.deepEqual([...index.terms()].sort(), [...rebuilt.terms()].sort())
     }),
     { numRuns: 400 },
+  )
+})
+
+test('a search sees the facts that are valid at its time and have not expired by now', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), fc.array(request), (steps, requests) => {
+      const { index, facts } = replay(steps)
+      for (const one of requests) {
+        const visible = [...facts.values()].filter(
+          ({ namespace, valid_from_us, valid_until_us, expires_us }) =>
+            namespace === one.namespace &&
+            valid_from_us <= one.at_us &&
+            one.at_us < (valid_until_us ?? Number.POSITIVE_INFINITY) &&
+            one.now_us < (expires_us ?? Number.POSITIVE_INFINITY),
+        )
+        const found = index.search({ ...one, filter: null, limit: 1_000 })
+        const refs = found.map(({ ref }) => ref)
+        assert.deepEqual(new Set(refs), new Set(visible.map(({ ref }) => ref)))
+        const known = new Map([...facts].map(([ref, validity]) => [ref, validity]))
+        const recorded = index.search({ ...one, visible: known, filter: null, limit: 1_000 })
+        assert.deepEqual(recorded, found)
+      }
+    }),
+    { numRuns: 300 },
   )
 })
 

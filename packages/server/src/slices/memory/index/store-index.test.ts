@@ -29,6 +29,7 @@ function requestOf(query: string, rest: Partial<SearchOptions> = {}): SearchOpti
     vector: null,
     namespace: null,
     at_us: 100,
+    now_us: 100,
     filter: null,
     visible: null,
     limit: 100,

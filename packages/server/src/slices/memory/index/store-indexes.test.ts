@@ -82,7 +82,7 @@ test('an index built during writes contains exactly the facts of its log positio
   const rebuilt = await storeIndexes(kernel).loadCurrent(scene.tenant_id, store_id, await head())
   const request = {
     ...{ query: 'note tea coffee', vector: null, namespace: null, filter: null, visible: null },
-    ...{ at_us: kernel.clock.now(), limit: 1_000, min_score: null },
+    ...{ at_us: kernel.clock.now(), now_us: kernel.clock.now(), limit: 1_000, min_score: null },
   }
   assert.equal(built.size, 150)
   assert.deepEqual(built.search(request), rebuilt.search(request))

@@ -323,7 +323,8 @@ async function listChanged(db: TenantDb, store_id: string, seq: number): Promise
 
 /** A fact that has only been embedded again since `seq` keeps its terms. */
 function putOpenedFact(index: StoreIndex, fact: FactWithVector, seq: number): void {
-  if (fact.written_seq > seq || !index.has(fact.ref)) index.put(fact)
+  if (fact.written_seq > seq || !index.has(fact.ref))
+    index.put({ ...fact, expires_us: fact.document.expires_us ?? null })
   else if (fact.vector !== null) index.setVector(fact.ref, fact.vector)
 }
 

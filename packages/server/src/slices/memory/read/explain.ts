@@ -15,7 +15,7 @@ import {
 } from '../index/explain-scores.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
-import { packWithinBudget } from './pack.ts'
+import { packWithinBudget, splitDuplicates } from './pack.ts'
 
 /** Facts ranked below the last candidate, to show what was left out. */
 const FURTHER = EXPLAIN_DROPPED_MAX
@@ -33,6 +33,7 @@ interface RankingBounds {
 
 /** What an explanation needs from the index, read before anything is awaited. */
 export interface ExplainedRanking {
+  /** What was considered for the budget: each content once. */
   readonly ranked: readonly RankedFact[]
   readonly top_k: number
   readonly min_score: number | null
@@ -47,9 +48,16 @@ export function beginExplanation(
   { ranked, limit, top_k, budget_tokens }: RankingBounds,
 ): ExplainedRanking {
   const wider = { ...search, min_score: null, limit: limit + FURTHER }
-  const refs = chooseExplainedRefs(ranked, budget_tokens)
+  const { unique } = splitDuplicates(ranked, top_k)
+  const refs = chooseExplainedRefs(unique, budget_tokens)
   const { min_score } = search
-  return { ranked, top_k, min_score, all: index.search(wider), scores: index.explain(wider, refs) }
+  return {
+    ranked: unique,
+    top_k,
+    min_score,
+    all: index.search(wider),
+    scores: index.explain(wider, refs),
+  }
 }
 
 // Hidden facts are known only once their rows are read. Where many are hidden, a fact packed in
@@ -124,11 +132,16 @@ async function explainDropped(
   const states = new Map((await findFactStates(db, refs)).map(({ ref, state }) => [ref, state]))
   const isHidden = (ref: number) => hidden.has(ref) || states.get(ref) !== LIVE
   const shown = listed.filter(({ one }) => !isHidden(one.ref))
-  const { min_score, top_k } = explained
+  const { min_score, top_k, all } = explained
+  const visible = all.filter(({ ref }) => packed.has(ref) || !isHidden(ref))
+  const repeated = splitDuplicates(visible, all.length).duplicates
+  const duplicates = new Set(repeated.map(({ ref }) => ref))
   const reasonOf = ({ ref, score }: RankedFact, at: number): DropReason => {
     if (ranked.has(ref)) return 'over_budget'
     if (min_score !== null && score < min_score) return 'below_min_score'
-    return at >= top_k ? 'beyond_top_k' : 'budget_filled'
+    if (duplicates.has(ref)) return 'duplicate'
+    const position = all.slice(0, at).filter((one) => !duplicates.has(one.ref)).length
+    return position >= top_k ? 'beyond_top_k' : 'budget_filled'
   }
   return [
     ...shown.map(({ one, at }) => {

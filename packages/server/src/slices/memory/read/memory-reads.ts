@@ -16,7 +16,8 @@ import { Refusal } from '../../../platform/refusal.ts'
 import { showMemory } from '../facts/fact-document.ts'
 import { findFact, findRefAtOffset } from '../facts/facts.sql.ts'
 import {
-  loadLiveFacts,
+  isExpired,
+  loadVisibleFacts,
   type MemoryPage,
   openFactRows,
   PAGE_MEMORIES,
@@ -34,11 +35,13 @@ type Op<K extends keyof typeof memory> = (typeof memory)[K]
 async function findPageStart(
   db: TenantDb,
   part: StorePart,
-  query: { cursor?: string; offset?: number } | undefined,
+  query: { cursor?: string; offset?: number },
+  now_us: number,
 ): Promise<number | null> {
-  if (query?.cursor !== undefined) return readCursor(query.cursor)
-  if (!query?.offset) return -1
-  const first = await findRefAtOffset(db, part, query.offset)
+  if (query.cursor !== undefined) return readCursor(query.cursor)
+  if (!query.offset) return -1
+  const { offset } = query
+  const first = await findRefAtOffset(db, part, { offset, at_us: now_us })
   return first === undefined ? null : first.ref - 1
 }
 
@@ -70,7 +73,7 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(kernel, db, params.store_id)
     requireCapability(store, 'audit', call.operation.id)
-    return findPageStart(db, params, query)
+    return findPageStart(db, params, query, kernel.clock.now())
   })
   const limit = query.limit ?? Number.MAX_SAFE_INTEGER
   const memories: Memory[] = []
@@ -90,7 +93,7 @@ export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =
     const { namespace } = query
     const wanted = namespace === undefined ? undefined : parseNamespace(call.tenant_id, query)
     const part = reachablePart(call, store_id, wanted)
-    const after = await findPageStart(db, part, query)
+    const after = await findPageStart(db, part, query, call.kernel.clock.now())
     const { limit } = pageOf({ limit: query.limit ?? 100 }, 100)
     const page =
       after === null ? EMPTY : await pageMemories(call.kernel, db, part, { after, limit })
@@ -109,7 +112,7 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
     const row = await findFact(db, params.ref)
     const found = row?.store_id === store_id && includesNamespace(call.principal, row.namespace)
     const [fact] = found ? await openFactRows(call.kernel, db.tenant_id, [row]) : []
-    if (!fact) return call.refuse('memory_not_found')
+    if (!fact || isExpired(fact, call.kernel.clock.now())) return call.refuse('memory_not_found')
     return showMemory(call.kernel, db.tenant_id, fact)
   })
 
@@ -143,7 +146,7 @@ export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
 
 interface MemoryState {
   readonly ref: number
-  /** Null: the fact has been erased since, and only its tombstone is shown. */
+  /** Null: the fact has been erased or has expired since. */
   readonly content: string | null
   readonly written_at: string | null
   readonly tenant_id: string | null
@@ -174,7 +177,7 @@ export async function listMemoryStates(
 ): Promise<{ memories: MemoryState[]; next: number | null }> {
   const versions = await listVersionsValidAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
   const shown = versions.slice(0, limit)
-  const facts = await loadLiveFacts(
+  const facts = await loadVisibleFacts(
     kernel,
     db,
     shown.map(({ ref }) => ref),

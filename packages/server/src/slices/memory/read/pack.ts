@@ -1,4 +1,4 @@
-// Fills a token budget from a ranking without ever exceeding it.
+// Fills a token budget from a ranking without ever exceeding it or repeating a content.
 
 import assert from 'node:assert/strict'
 
@@ -26,4 +26,25 @@ export function packWithinBudget<C extends { readonly token_count: number }>(
     remainingTokens -= cost
   }
   return { packed, dropped }
+}
+
+/**
+ * Splits a ranking into the best ranked fact of each content, `countMax` of them at most, and the
+ * facts that repeat the content of one of these. Both lists keep the order of `ranked`.
+ */
+export function splitDuplicates<C extends { readonly content_ref: number }>(
+  ranked: readonly C[],
+  countMax: number,
+): { unique: C[]; duplicates: C[] } {
+  const contents = new Set<number>()
+  const unique: C[] = []
+  const duplicates: C[] = []
+  for (const candidate of ranked) {
+    if (contents.has(candidate.content_ref)) duplicates.push(candidate)
+    else if (unique.length < countMax) {
+      contents.add(candidate.content_ref)
+      unique.push(candidate)
+    }
+  }
+  return { unique, duplicates }
 }

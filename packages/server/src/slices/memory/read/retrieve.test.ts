@@ -94,7 +94,7 @@ test('a long first hit leaves room for the shorter ones behind it', async () => 
 
 test('results come by score and then ref, and the parts of a score add up', async () => {
   const store = await freshStore()
-  for (let i = 0; i < 30; i += 1) await store.write(i % 3 === 0 ? 'red fox' : `blue hare ${i % 5}`)
+  for (let i = 0; i < 30; i += 1) await store.write(`${i % 3 === 0 ? 'red fox' : 'blue hare'} ${i}`)
   const found = await store.find({ query: 'red fox', budget_tokens: 10_000 })
   assert.equal(found.length, 30)
   for (const [i, memory] of found.entries()) {
@@ -111,6 +111,44 @@ test('results come by score and then ref, and the parts of a score add up', asyn
     (await scene.api('POST', `${store.base}/retrieve`, { query: 'x', top_k: 0 })).status,
     422,
   )
+})
+
+test('memories with the same content spend the budget once', async () => {
+  const store = await freshStore({ tokenizer: 'chars' })
+  const first = await store.write('tea at noon')
+  for (let i = 0; i < 60; i += 1) await store.write('tea at noon', { metadata: { copy: i } })
+  const other = await store.write('tea at nine')
+  const body = { query: 'tea at noon', budget_tokens: 25 }
+  const answer = await store.send('retrieve', body)
+  assert.deepEqual(refsOf(answer.memories), [first, other])
+  assert.deepEqual([answer.duplicates, answer.dropped], [60, 0])
+  const two = await store.send('retrieve', { ...body, top_k: 2, budget_tokens: 1_000 })
+  assert.deepEqual(refsOf(two.memories), [first, other], 'copies do not count for top_k')
+  const one = await store.send('retrieve', { ...body, top_k: 1, explain: true })
+  assert.deepEqual(refsOf(one.memories), [first])
+  const reasons = new Set(one.explain.dropped.map(({ reason }: { reason: string }) => reason))
+  assert.deepEqual(reasons, new Set(['duplicate']))
+  // The next copy takes the place of an erased one.
+  await scene.issue(first)
+  const [next] = await store.find(body)
+  assert.equal(next?.ref, first + 1)
+})
+
+test('a compact view has the ref, content, score and tokens of each memory only', async () => {
+  const store = await freshStore()
+  for (const content of ['one red fox', 'two red foxes', 'a hare'])
+    await store.write(content, { metadata: { from: 'field notes' } })
+  const full = await store.send('retrieve', { query: 'red fox' })
+  assert.deepEqual(await store.send('retrieve', { query: 'red fox', view: 'full' }), full)
+  for (const body of [{ view: 'compact' }, { view: 'full', options: { view: 'compact' } }]) {
+    const compact = await store.send('retrieve', { query: 'red fox', ...body })
+    const short = full.memories.map(({ ref, content, score, token_count }: Retrieved) => {
+      return { ref, content, score, token_count }
+    })
+    assert.deepEqual(compact, { ...full, memories: short })
+  }
+  const unknown = { query: 'red fox', view: 'tiny' }
+  assert.equal((await scene.api('POST', `${store.base}/retrieve`, unknown)).status, 422)
 })
 
 test('a namespace sees all of its own facts and none of another, nor of the root', async () => {

@@ -5,6 +5,7 @@ import {
   limits,
   type memory,
   type RankedMemory,
+  type RETRIEVE_VIEWS,
   type RetrieveRequest,
 } from '@custos/contract'
 import type { Static } from 'typebox'
@@ -17,7 +18,7 @@ import { findHead } from '../../gcrumbs/index.ts'
 import { admit } from '../../governance/index.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import { showMemory } from '../facts/fact-document.ts'
-import { loadLiveFacts, type OpenedFact } from '../facts/opened-fact.ts'
+import { loadVisibleFacts, type OpenedFact } from '../facts/opened-fact.ts'
 import type { ValidityRow } from '../facts/validity.sql.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
@@ -31,7 +32,7 @@ import {
 } from '../stores/store-settings.ts'
 import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
 import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './known-at.ts'
-import { packWithinBudget } from './pack.ts'
+import { packWithinBudget, splitDuplicates } from './pack.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
 
 type Retrieve = typeof memory.retrieve
@@ -56,6 +57,7 @@ interface RetrieveOptions {
   readonly filter: Readonly<Record<string, unknown>> | null
   readonly min_score: number | null
   readonly explain: boolean
+  readonly view: (typeof RETRIEVE_VIEWS)[number]
 }
 
 export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
@@ -159,15 +161,16 @@ async function answerFromSnapshot(
     if (options.explain) explained = beginExplanation(index, search, { ...options, ...found })
   }
   const packing = await packVisible(call, db, ranked, { store_id, ...options, known })
-  const { memories, dropped } = packing
+  const { memories, dropped, duplicates } = packing
   const space = kernel.embedders.spaceOf(store.embedder)?.name ?? null
   const ranking = { query: options.query, space: options.vector === null ? null : space }
   return {
     reply: {
-      memories,
+      memories: options.view === 'compact' ? memories.map(showCompact) : memories,
       tokens_used: memories.reduce((sum, { token_count }) => sum + token_count, 0),
       budget_tokens: options.budget_tokens,
       dropped,
+      duplicates,
       log_seq,
       tokenizer: store.tokenizer,
       ranking: options.vector === null ? 'lexical' : 'fused',
@@ -187,22 +190,23 @@ function rankForBudget(
   search: Omit<SearchOptions, 'limit'>,
   { budget_tokens, top_k }: RetrieveOptions,
 ): { ranked: RankedFact[]; limit: number } {
-  const limitMax = Math.min(top_k, CANDIDATES_MAX)
   const expected = Math.ceil(budget_tokens / TOKENS_PER_CANDIDATE)
-  let limit = Math.min(limitMax, Math.max(CANDIDATES_MIN, expected))
+  let limit = Math.min(top_k, CANDIDATES_MAX, Math.max(CANDIDATES_MIN, expected))
   for (;;) {
     const ranked = index.search({ ...search, limit })
-    if (ranked.length < limit || limit >= limitMax) return { ranked, limit }
-    const { packed } = packWithinBudget(ranked, budget_tokens)
+    if (ranked.length < limit || limit >= CANDIDATES_MAX) return { ranked, limit }
+    const { unique } = splitDuplicates(ranked, top_k)
+    const { packed } = packWithinBudget(unique, budget_tokens)
     const used = packed.reduce((sum, { token_count }) => sum + token_count, 0)
-    if (used >= budget_tokens * FILLED) return { ranked, limit }
-    limit = Math.min(limitMax, limit * WIDENING)
+    if (unique.length >= top_k || used >= budget_tokens * FILLED) return { ranked, limit }
+    limit = Math.min(CANDIDATES_MAX, limit * WIDENING)
   }
 }
 
 interface PackOptions {
   readonly store_id: string
   readonly budget_tokens: number
+  readonly top_k: number
   readonly known: ReadonlyMap<number, ValidityRow> | null
 }
 
@@ -211,15 +215,21 @@ async function packVisible(
   call: Call<Retrieve>,
   db: TenantDb,
   ranked: readonly RankedFact[],
-  { store_id, budget_tokens, known }: PackOptions,
-): Promise<{ memories: RankedMemory[]; dropped: number; hidden: ReadonlySet<number> }> {
+  { store_id, budget_tokens, top_k, known }: PackOptions,
+): Promise<{
+  memories: RankedMemory[]
+  dropped: number
+  duplicates: number
+  hidden: ReadonlySet<number>
+}> {
   const facts = new Map<number, OpenedFact>()
   const hidden = new Set<number>()
   for (;;) {
     const visible = hidden.size === 0 ? ranked : ranked.filter(({ ref }) => !hidden.has(ref))
-    const { packed, dropped } = packWithinBudget(visible, budget_tokens)
+    const { unique, duplicates } = splitDuplicates(visible, top_k)
+    const { packed, dropped } = packWithinBudget(unique, budget_tokens)
     const missing = packed.flatMap(({ ref }) => (facts.has(ref) ? [] : [ref]))
-    for (const [ref, fact] of await loadLiveFacts(call.kernel, db, missing)) facts.set(ref, fact)
+    for (const [ref, fact] of await loadVisibleFacts(call.kernel, db, missing)) facts.set(ref, fact)
     const notLive = missing.filter((ref) => facts.get(ref)?.store_id !== store_id)
     if (notLive.length > 0) {
       for (const ref of notLive) hidden.add(ref)
@@ -227,7 +237,13 @@ async function packVisible(
     }
     const last = packed.at(-1)
     const skipped = last ? dropped.filter((item) => isBefore(item, last)) : dropped
-    return { memories: showRanked(call, packed, { facts, known }), dropped: skipped.length, hidden }
+    const contents = new Set(packed.map(({ content_ref }) => content_ref))
+    return {
+      memories: showRanked(call, packed, { facts, known }),
+      dropped: skipped.length,
+      duplicates: duplicates.filter(({ content_ref }) => contents.has(content_ref)).length,
+      hidden,
+    }
   }
 }
 
@@ -250,6 +266,7 @@ function parseRetrieveOptions(body: RetrieveRequest): RetrieveOptions {
     filter: inner.metadata ?? null,
     min_score: pick('min_score') ?? null,
     explain: pick('explain') ?? false,
+    view: pick('view') ?? 'full',
   }
 }
 
@@ -280,9 +297,9 @@ function makeSearchOptions(
     now_us: number
   },
 ): Omit<SearchOptions, 'limit'> {
-  const { query, vector, namespace, filter, visible, min_score } = options
-  const at_us = options.as_of_us ?? options.known_at_us ?? options.now_us
-  return { query, vector, namespace, at_us, filter, visible, min_score }
+  const { query, vector, namespace, filter, visible, min_score, now_us } = options
+  const at_us = options.as_of_us ?? options.known_at_us ?? now_us
+  return { query, vector, namespace, at_us, now_us, filter, visible, min_score }
 }
 
 /** With `known`, shows validity and successors as they were on record then. */
@@ -299,6 +316,13 @@ function showRanked(
     return [{ ...showMemory(kernel, tenant_id, shown), score, score_parts: { ...parts } }]
   })
 }
+
+const showCompact = ({ ref, content, score, token_count }: RankedMemory) => ({
+  ref,
+  content,
+  score,
+  token_count,
+})
 
 const isBefore = (a: RankedFact, b: RankedFact): boolean =>
   a.score > b.score || (a.score === b.score && a.ref < b.ref)

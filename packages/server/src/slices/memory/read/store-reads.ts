@@ -20,6 +20,7 @@ import {
   countStore,
   findStore,
   listStores as findStores,
+  type StoreRow,
   sumFactBytes,
 } from '../stores/stores.sql.ts'
 import { type CountedStore, loadStoreCounts } from './store-counts.ts'
@@ -45,15 +46,34 @@ export const listStores: Handler<Op<'list_stores'>> = (call, { query }) =>
     const allowed = call.principal.allowed_stores
     const page = pageOf(query, 100)
     const rows = await findStores(db, { ...page, allowed })
+    const isLastPage = rows.length < page.limit
+    const default_added = isLastPage && (await isDefaultListedHere(db, allowed, rows, page.offset))
     const descriptions = await openDescriptions(call.kernel, db.tenant_id, rows)
     const stores = rows.flatMap((row, i) => {
       const description = descriptions[i]
       return description ? [showStore(row, description)] : []
     })
+    if (default_added) stores.push(showDefaultStore(call.kernel))
     const fact_count = await countFacts(db, allowed)
     const total_bytes = fact_count <= BYTES_COUNTED_MAX ? await sumFactBytes(db, allowed) : null
     return { ...page.envelope('stores', stores), tenant_stats: { fact_count, total_bytes } }
   })
+
+/**
+ * Whether `default`, before its first write, is listed after these last rows. It is listed after
+ * all others, so that it keeps its position once it has a row.
+ */
+async function isDefaultListedHere(
+  db: TenantDb,
+  allowed: readonly string[],
+  rows: readonly StoreRow[],
+  offset: number,
+): Promise<boolean> {
+  if (allowed.length > 0 && !allowed.includes(DEFAULT_STORE)) return false
+  if ((await findStore(db, DEFAULT_STORE)) !== undefined) return false
+  if (rows.length > 0 || offset === 0) return true
+  return (await findStores(db, { limit: 1, offset: offset - 1, allowed })).length > 0
+}
 
 export const getStore: Handler<Op<'get_store'>> = (call, { params }) =>
   call.read(async (db) => {

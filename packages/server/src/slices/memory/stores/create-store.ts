@@ -1,13 +1,14 @@
 // POST /v1/stores: a store with its capabilities, tokenizer, embedder and sealed description.
 
 import { limits, type memory, type Store } from '@custos/contract'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { meter } from '../../tenants/index.ts'
 import { openDescriptions, showStore } from './store-description.ts'
-import { chooseCapabilities, requireEmbedder } from './store-settings.ts'
-import { findStore } from './stores.sql.ts'
+import { chooseCapabilities, DEFAULT_STORE, requireEmbedder } from './store-settings.ts'
+import { findStore, wasStoreDeleted } from './stores.sql.ts'
 import { insertNewStore, prepareStore } from './write-target.ts'
 
 const STORE_ID_BYTES = 6
@@ -22,7 +23,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
   const embedder = body.embedder ?? kernel.embedders.default_name
   requireEmbedder(kernel, embedder)
   const settings = {
-    store_id: kernel.ids.hex(STORE_ID_BYTES),
+    store_id: body.store_id ?? kernel.ids.hex(STORE_ID_BYTES),
     tokenizer: body.tokenizer ?? kernel.settings.default_tokenizer,
     embedder,
     capabilities: chooseCapabilities(body.capabilities),
@@ -32,6 +33,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
 
   const store_id = await call.once<string>({
     async run(tx) {
+      if (await isIdUsed(tx, settings.store_id)) return call.refuse('store_exists')
       await insertNewStore(kernel, tx, store)
       meter(tx, call.operation.id)
       return { reply: settings.store_id, ids: { store_id: settings.store_id } }
@@ -40,6 +42,12 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
     replay: async (_, ids) => String(ids['store_id']),
   })
   return (await loadStore(kernel, tenant_id, store_id)) ?? showDeletedStore(store_id)
+}
+
+/** Keys, holds and the audit log name stores by their ids: an id is not given to another store. */
+async function isIdUsed(tx: Tx, store_id: string): Promise<boolean> {
+  if (store_id === DEFAULT_STORE) return true
+  return (await findStore(tx, store_id)) !== undefined || wasStoreDeleted(tx, store_id)
 }
 
 async function loadStore(

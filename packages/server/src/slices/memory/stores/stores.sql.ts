@@ -11,6 +11,7 @@ import {
   type Tx,
   update,
 } from '../../../platform/db/tenant-db.ts'
+import { expiredRefs } from './expiries.sql.ts'
 
 export type StoreRow = Omit<Tables['stores'], 'tenant_id'>
 
@@ -67,8 +68,18 @@ export const updateEmbedder = (
       .where('store_id', '=', store_id),
   )
 
-export const deleteStore = (tx: Tx, store_id: string) =>
-  tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+/** Removes the row and records that the id was used. */
+export async function deleteStore(tx: Tx, store_id: string): Promise<void> {
+  await tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+  await tx.run(
+    insertInto(tx, 'deleted_stores', { store_id }).onConflict((conflict) => conflict.doNothing()),
+  )
+}
+
+export const wasStoreDeleted = async (db: TenantDb, store_id: string): Promise<boolean> =>
+  (await db.first(
+    from(db, 'deleted_stores').select('store_id').where('store_id', '=', store_id),
+  )) !== undefined
 
 /** Oldest first; an empty `allowed` means every store. */
 export function listStores(
@@ -94,7 +105,10 @@ export async function sumFactBytes(db: TenantDb, stores: readonly string[]): Pro
   return Number((await db.first(selected))?.bytes ?? 0)
 }
 
-/** Counts of a store; `embedded` are the live facts with a vector of the space. */
+/**
+ * Counts of a store, without what has expired at `at_us`; `embedded` are the live facts with a
+ * vector of the space.
+ */
 export async function countStore(
   db: TenantDb,
   store_id: string,
@@ -110,7 +124,8 @@ export async function countStore(
         ),
       ])
       .where('store_id', '=', store_id)
-      .where('state', '=', 0),
+      .where('state', '=', 0)
+      .where('ref', 'not in', expiredRefs(db, store_id, at_us)),
   )
   const versions = await db.first(
     from(db, 'validity')
@@ -122,7 +137,8 @@ export async function countStore(
         sql<number>`count(superseded_by)`.as('superseded'),
       ])
       .where('store_id', '=', store_id)
-      .where('until_seq', 'is', null),
+      .where('until_seq', 'is', null)
+      .where('ref', 'not in', expiredRefs(db, store_id, at_us)),
   )
   const tombstones = await db.first(
     from(db, 'tombstones')

@@ -98,7 +98,7 @@ test('default is empty until its first write creates it in the same unit of work
     assert.deepEqual((await own.api('POST', '/v1/stores/default/flush')).body, {})
     const ids = async () =>
       (await own.api('GET', '/v1/stores')).body.stores.map((s: { store_id: string }) => s.store_id)
-    assert.deepEqual(await ids(), [own.store_id])
+    assert.deepEqual(await ids(), [own.store_id, 'default'])
     const writes = Array.from({ length: 20 }, (_, i) =>
       own.api('POST', '/v1/stores/default/write', { content: `first ${i}` }),
     )
@@ -114,6 +114,66 @@ test('default is empty until its first write creates it in the same unit of work
   } finally {
     await own.stop()
   }
+})
+
+test('default is listed from the start, once and on the last page', async () => {
+  const { api_key: key } = await scene.service.createTenant('pages')
+  const send = async (method: string, path: string, body?: object) =>
+    (await scene.service.request(method, path, { key, ...(body && { body }) })).body
+  const page = async (query: string) => {
+    const { stores, next_cursor } = await send('GET', `/v1/stores?${query}`)
+    return { ids: stores.map((s: { store_id: string }) => s.store_id), next: next_cursor }
+  }
+  assert.deepEqual(await page('limit=1'), { ids: ['default'], next: (await page('limit=1')).next })
+  for (const store_id of ['b', 'a', 'c']) await send('POST', '/v1/stores', { store_id })
+  for (const limit of [1, 2, 3, 4, 5]) {
+    const ids: string[] = []
+    for (let query: string | null = `limit=${limit}`; query !== null; ) {
+      const { ids: some, next }: { ids: string[]; next: string | null } = await page(query)
+      ids.push(...some)
+      query = next === null ? null : `limit=${limit}&cursor=${next}`
+    }
+    assert.deepEqual(ids, ['b', 'a', 'c', 'default'], `pages of ${limit}`)
+  }
+  assert.deepEqual((await page('offset=9')).ids, [])
+  await send('POST', '/v1/stores/default/write', { content: 'first' })
+  assert.deepEqual((await page('')).ids, ['b', 'a', 'c', 'default'])
+})
+
+test('a chosen store id is of one store for good, and of another tenant too', async () => {
+  const create = (body: object, headers?: Record<string, string>) =>
+    scene.api('POST', '/v1/stores', body, headers)
+  const again = { 'idempotency-key': 'a-chosen-id' }
+  const made = await create({ store_id: 'team-notes_2', name: 'Team' }, again)
+  assert.deepEqual([made.status, made.body.store_id], [200, 'team-notes_2'])
+  assert.deepEqual(
+    (await create({ store_id: 'team-notes_2', name: 'Team' }, again)).body,
+    made.body,
+  )
+  const base = '/v1/stores/team-notes_2'
+  assert.equal((await scene.api('POST', `${base}/write`, { content: 'x' })).status, 200)
+  const refused = async (store_id: string) => {
+    const { status, body } = await create({ store_id })
+    assert.deepEqual([status, body.error], [409, 'store_exists'], store_id)
+  }
+  await refused('team-notes_2')
+  await refused('default')
+  const other = await scene.service.createTenant('same-id')
+  const theirs = await scene.service.request('POST', '/v1/stores', {
+    body: { store_id: 'team-notes_2' },
+    key: other.api_key,
+  })
+  assert.equal(theirs.status, 200)
+  assert.equal((await scene.api('DELETE', base)).status, 202)
+  await refused('team-notes_2')
+  await scene.service.kernel.jobs.idle()
+  assert.equal((await scene.api('GET', base)).status, 404)
+  await refused('team-notes_2')
+  for (const store_id of ['', '-a', 'A', 'a b', 'a/b', 'ä', '_x', 'x'.repeat(65), 7])
+    assert.equal((await create({ store_id })).status, 422, String(store_id))
+  assert.equal((await create({ store_id: 'x'.repeat(64) })).status, 200)
+  const both = await Promise.all([create({ store_id: 'race' }), create({ store_id: 'race' })])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
 })
 
 test('statistics are of the store alone, whatever other tenants write', async () => {

@@ -2,7 +2,7 @@
 
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
 import { StoreIndex } from '../index/store-index.ts'
-import { packWithinBudget } from '../read/pack.ts'
+import { packWithinBudget, splitDuplicates } from '../read/pack.ts'
 
 export interface PlainFact {
   readonly content: string
@@ -41,14 +41,16 @@ export async function openInProcess(facts: readonly PlainFact[]): Promise<InProc
       const ranked = index.search({
         query,
         min_score,
-        limit: top_k ?? facts.length,
+        limit: facts.length,
         vector: null,
         namespace: null,
         at_us: 1,
+        now_us: 1,
         filter: null,
         visible: null,
       })
-      const { packed } = packWithinBudget(ranked, budget_tokens)
+      const { unique } = splitDuplicates(ranked, top_k ?? facts.length)
+      const { packed } = packWithinBudget(unique, budget_tokens)
       return {
         packed: packed.map(({ ref }) => ref),
         tokens_used: packed.reduce((sum, { token_count }) => sum + token_count, 0),

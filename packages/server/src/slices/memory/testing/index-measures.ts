@@ -131,12 +131,13 @@ export async function measureSearches(
 ): Promise<SearchTimes> {
   const { head_seq, embedder } = await rowOf(kernel, store_id)
   const index = await storeIndexes(kernel).loadCurrent(TENANT, store_id, head_seq)
-  const at_us = kernel.clock.now() - back_us
+  const now_us = kernel.clock.now()
+  const at_us = now_us - back_us
   const times: number[] = []
   for (const query of queries) {
     const vector = await embedQuery(kernel, embedder, query)
     const words = { query, vector, namespace: null, visible: null, filter: filter ?? null }
-    const request = { ...words, at_us, limit: CANDIDATES, min_score: null }
+    const request = { ...words, at_us, now_us, limit: CANDIDATES, min_score: null }
     times.push(shortest(() => index.search(request)))
   }
   return { kind, ...percentiles(times) }

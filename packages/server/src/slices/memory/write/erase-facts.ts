@@ -22,6 +22,7 @@ import { openedFactCache } from '../facts/opened-fact-cache.ts'
 import { deleteRetrievedFact } from '../facts/retrieved-facts.sql.ts'
 import { findCurrentValidity } from '../facts/validity.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
+import { deleteExpiry } from '../stores/expiries.sql.ts'
 import { legalHoldRefusal, loadHeldStores } from '../stores/holds.ts'
 import { advanceStoreHead } from '../stores/store-heads.ts'
 import { findStore } from '../stores/stores.sql.ts'
@@ -87,6 +88,7 @@ export async function writeTombstone(
   const version = await findCurrentValidity(tx, ref)
   await deleteFact(tx, ref)
   await deleteRetrievedFact(tx, store_id, ref)
+  await deleteExpiry(tx, ref)
   await insertTombstone(tx, {
     ref,
     store_id,

@@ -3,14 +3,14 @@
 
 import { ExportHeader, IMPORT_LINES_MAX, type ImportLine, limits, memory } from '@custos/contract'
 import { Compile } from 'typebox/compile'
-import { parseTime } from '../../../platform/clock.ts'
+import { type Clock, parseTime } from '../../../platform/clock.ts'
 import { findJsonProblem } from '../../../platform/input/json-text.ts'
 import { compileDropper } from '../../../platform/input/tolerated-names.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { type Detail, Shape } from '../../../platform/validation.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
-import { checkFactLimits } from '../facts/prepare-facts.ts'
+import { checkFactLimits, parseExpiry } from '../facts/prepare-facts.ts'
 
 export interface ImportedFact {
   /** 1-based number of the line. */
@@ -36,7 +36,7 @@ export const importLineRefusal = (number: number, why: string): Refusal =>
 
 /** Yields the facts of the stream in the order of the lines; skips empty lines and a header. */
 export async function* readImport(
-  tenant_id: string,
+  { tenant_id, clock }: { tenant_id: string; clock: Clock },
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ImportedFact> {
   let number = 0
@@ -47,7 +47,7 @@ export async function* readImport(
     if (text.trim() === '') continue
     const value = parseLine(text, number)
     if (number === 1 && header.Check(value)) continue
-    yield toFact(tenant_id, value, { number, bytes: text.length })
+    yield toFact(tenant_id, value, { number, bytes: text.length, now_us: clock.now() })
   }
 }
 
@@ -71,7 +71,7 @@ function parse(text: string, number: number): unknown {
 function toFact(
   tenant_id: string,
   value: unknown,
-  at: { number: number; bytes: number },
+  at: { number: number; bytes: number; now_us: number },
 ): ImportedFact {
   dropTolerated?.(value)
   if (!line.Check(value)) throw importLineRefusal(at.number, explain(shape.findProblems(value)[0]))
@@ -82,6 +82,7 @@ function toFact(
       content: value.content,
       metadata: value.metadata ?? {},
       namespace: parseForeignNamespace(tenant_id, value),
+      ...parseExpiry(value, { now_us: at.now_us, loc: [] }),
       ...(original === null ? {} : { original_written_us: original }),
     }
     checkFactLimits(draft, [])

@@ -77,7 +77,10 @@ async function importLines(context: ImportContext, body: AsyncIterable<Uint8Arra
   let pending: ImportedFact[] = []
   let bytes = 0
   let streaming = false
-  for await (const fact of readImport(call.tenant_id, body)) {
+  for await (const fact of readImport(
+    { tenant_id: call.tenant_id, clock: call.kernel.clock },
+    body,
+  )) {
     const problem = notOffered(target.settings, fact) ?? links.add(fact)
     if (problem !== null) throw importLineRefusal(fact.line, problem)
     pending.push(fact)

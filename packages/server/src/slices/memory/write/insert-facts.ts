@@ -11,6 +11,7 @@ import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { insertValidities } from '../facts/validity.sql.ts'
 import type { IndexedFact } from '../index/partition.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
+import { insertExpiries } from '../stores/expiries.sql.ts'
 import { countCommitted } from '../stores/ingestion.ts'
 import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 
@@ -37,10 +38,11 @@ export function insertPreparedFacts(
   { seq, now_us, predecessor }: WriteMoment,
 ): IndexedFact[] {
   const indexed = facts.map(({ fact, interval }) => {
-    const { ref, namespace, token_count, content, metadata, vector } = fact
+    const { ref, namespace, token_count, content, metadata, vector, expires_us = null } = fact
+    const held = { ref, namespace, content, metadata, token_count, vector, expires_us }
     const valid_from_us = interval.valid_from_us ?? now_us
     const { valid_until_us } = interval
-    return { ref, namespace, content, metadata, valid_from_us, valid_until_us, token_count, vector }
+    return { ...held, valid_from_us, valid_until_us }
   })
   const rows = facts.map(({ fact: { ref, namespace, token_count, sealed, space_mark } }) => {
     const written = { written_seq: seq, written_us: now_us, sealed_seq: seq }
@@ -52,6 +54,10 @@ export function insertPreparedFacts(
   })
   tx.needs(insertFactRows(tx, rows))
   tx.needs(insertValidities(tx, versions))
+  const expiring = indexed.flatMap(({ ref, expires_us }) =>
+    expires_us === null ? [] : [{ ref, store_id, expires_us }],
+  )
+  if (expiring.length > 0) tx.needs(insertExpiries(tx, expiring))
   return indexed
 }
 

@@ -13,6 +13,7 @@ import { ERASING, type FactRow, findFact } from '../facts/facts.sql.ts'
 import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
 import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
+import { hasExpired } from '../stores/expiries.sql.ts'
 import { countCommitted, countPending } from '../stores/ingestion.ts'
 import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 import { requireCapability } from '../stores/store-settings.ts'
@@ -53,10 +54,12 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
     const { settings } = target
     requireCapability(settings, 'supersession_chain', operation.id)
-    const where = { operation: operation.id, loc: ['body'] }
+    const where = { operation: operation.id, loc: ['body'], now_us: kernel.clock.now() }
     const parsed = parseWrite(tenant_id, settings, body, where)
 
-    const predecessor = await kernel.db.read(tenant_id, (db) => findFact(db, body.old_ref))
+    const predecessor = await kernel.db.read(tenant_id, (db) =>
+      findVersion(db, body.old_ref, kernel.clock.now()),
+    )
     const options = mergeWriteOptions(body)
     // Without a namespace of its own the successor has that of its predecessor.
     const namespace = namesNamespace(options) ? parseNamespace(tenant_id, options) : undefined
@@ -70,7 +73,7 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const once: IdempotentUnit<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
-        const old = await findFact(tx, body.old_ref)
+        const old = await findVersion(tx, body.old_ref, tx.now())
         if ((old === undefined) !== (predecessor === undefined)) throw new Conflict('store')
         const interval = { valid_from_us: parsed.valid_from_us, valid_until_us: null }
         const log_seq =
@@ -108,6 +111,12 @@ const isVersionOf = (
   { store_id, namespace }: { store_id: string; namespace: string | null | undefined },
 ): boolean =>
   fact.store_id === store_id && (namespace === undefined || fact.namespace === namespace)
+
+/** The fact, unless it has expired: that is an unknown ref, as it will be once it is erased. */
+async function findVersion(db: TenantDb, ref: number, now_us: number) {
+  const fact = await findFact(db, ref)
+  return fact && (await hasExpired(db, ref, now_us)) ? undefined : fact
+}
 
 interface Link {
   readonly head: StoreHead

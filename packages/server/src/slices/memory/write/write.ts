@@ -10,7 +10,12 @@ import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { loadLiveFacts } from '../facts/opened-fact.ts'
-import { checkFactLimits, type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
+import {
+  checkFactLimits,
+  type PreparedFact,
+  parseExpiry,
+  prepareFacts,
+} from '../facts/prepare-facts.ts'
 import { countPending } from '../stores/ingestion.ts'
 import { requireCapability, type StoreSettings } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
@@ -31,7 +36,7 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
     const { kernel, tenant_id, operation } = call
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
     const { settings } = target
-    const where = { operation: operation.id, loc: ['body'] }
+    const where = { operation: operation.id, loc: ['body'], now_us: kernel.clock.now() }
     const { draft, valid_from_us } = parseWrite(tenant_id, settings, body, where)
 
     const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
@@ -77,10 +82,12 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
   retryOnStoreConflict(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
+    const now_us = kernel.clock.now()
     const writes = body.items.map((item, i) =>
       parseWrite(tenant_id, target.settings, item, {
         operation: operation.id,
         loc: ['body', 'items', i],
+        now_us,
       }),
     )
     const drafts = writes.map(({ draft }) => draft)
@@ -89,7 +96,6 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
     const author = { tenant_id, principal: call.principal.key_id }
     const facts = await prepareFacts(kernel, author, target.settings, drafts)
     const refs = facts.map((fact) => fact.ref)
-    const now_us = kernel.clock.now()
     const isCurrent = (i: number) => (writes[i]?.valid_from_us ?? now_us) <= now_us
     const duplicates = findDuplicatesInBatch(facts, found, isCurrent).flatMap(
       (duplicate_of, index) => (duplicate_of === null ? [] : [{ index, duplicate_of }]),
@@ -154,12 +160,21 @@ export function parseWrite(
   tenant_id: string,
   store: StoreSettings,
   request: WriteRequest,
-  where: { readonly operation: string; readonly loc: readonly (string | number)[] },
+  where: {
+    readonly operation: string
+    readonly loc: readonly (string | number)[]
+    readonly now_us: number
+  },
 ): ParsedWrite {
   const options = mergeWriteOptions(request)
   const namespace = parseNamespace(tenant_id, options)
   if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
-  const draft = { content: request.content, metadata: options.metadata ?? {}, namespace }
+  const draft = {
+    content: request.content,
+    metadata: options.metadata ?? {},
+    namespace,
+    ...parseExpiry(options, where),
+  }
   checkFactLimits(draft, where.loc)
   const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
   // The schema has checked the timestamp.
