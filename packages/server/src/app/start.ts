@@ -5,6 +5,7 @@ import { buildServer } from '../http/bind.ts'
 import { startPlaceholderServer } from '../http/placeholder-server.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runUnderLease } from '../platform/kernel/leases.ts'
+import { loadOnce } from '../platform/load-once.ts'
 import { OperatorError } from '../platform/operator-error.ts'
 import {
   awaitRuns,
@@ -115,16 +116,11 @@ async function openWhileAlive(
   }
 }
 
-let released: Promise<void> | undefined
-
 /**
  * A quarter of the process is then garbage and the room it lay in. Left alone V8 would keep that
  * room for as long as the service is at rest. Once a process, 0.1 s.
  */
-function releaseLoadingMemory(): Promise<void> {
-  released ??= collectGarbage()
-  return released
-}
+const releaseLoadingMemory = loadOnce(collectGarbage)
 
 async function collectGarbage(): Promise<void> {
   if (!process.features.inspector) return

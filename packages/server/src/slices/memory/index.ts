@@ -51,7 +51,7 @@ export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
 export { parseNamespace } from './stores/namespace.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
-export { loadReadableStore, requireCapability } from './stores/store-settings.ts'
+export { loadReadableStore, requireCapability, settingsCache } from './stores/store-settings.ts'
 export { findStore } from './stores/stores.sql.ts'
 export {
   loadTargetHead,
