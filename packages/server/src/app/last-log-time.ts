@@ -7,7 +7,7 @@ import type { Logger } from '../platform/logger.ts'
 import { findHeads } from '../slices/gcrumbs/index.ts'
 
 /** Microseconds; 0 where there is no log. */
-export async function lastLogTime(db: Database): Promise<number> {
+async function lastLogTime(db: Database): Promise<number> {
   let last = 0
   const heads = await findHeads(db, await db.read(PLATFORM, listTenantIds))
   for (const { last_us } of heads.values()) last = Math.max(last, last_us)

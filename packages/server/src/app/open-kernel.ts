@@ -80,7 +80,7 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
     if (isOpenToOthers(config.data_dir))
       logger.warn('data_dir.open_to_others', { advice: 'make it yours only: chmod 700' })
     const embedders = await openEmbedders(config.embedder)
-    const keyring = await openKeyring(config, { clock, logger, options })
+    const keyring = await openKeyring(config, clock, logger, options)
     migrate(dir.database, keyring.instance_id)
     const { db, checkpointer } = openEngine(dir.database, clock)
     await raiseClock(clock, db, logger)
@@ -101,17 +101,13 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
   }
 }
 
-interface Surroundings {
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly options: KernelOptions
-}
-
 // Verifies that database and keyring belong together before it changes anything: with another
 // keyring, a log would be signed twice and every fact would seem erased.
 async function openKeyring(
   config: Config,
-  { clock, logger, options }: Surroundings,
+  clock: Clock,
+  logger: Logger,
+  { accept_empty_data = false }: KernelOptions,
 ): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')
   const owner = findInstance(databasePath(config.data_dir))
@@ -129,7 +125,7 @@ async function openKeyring(
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),
   })
   if (owner === keyring.instance_id) return keyring
-  const empty = owner === null && (options.accept_empty_data || !(await hasTenants(keyring)))
+  const empty = owner === null && (accept_empty_data || !(await hasTenants(keyring)))
   if (empty) return keyring
   keyring.close()
   if (owner === null) throw new DataError(missingData(config.data_dir))

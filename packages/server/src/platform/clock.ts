@@ -46,8 +46,8 @@ export function secondsAhead(us: number): number {
 
 /** What to do about a log whose newest time lies ahead of the machine's clock. */
 export const CLOCK_ADVICE =
-  'Set the clock of this machine (NTP). If it is right, it was ahead when the newest entries were ' +
-  'written: new entries are dated just after them until it has caught up; nothing else is to do.'
+  'Set the clock of this machine (NTP). If it is right, it was ahead when the newest entries ' +
+  'were written: new entries are dated just after them until it has caught up.'
 
 /** RFC 3339 in UTC with exactly six fractional digits and `Z`. */
 export function formatTime(us: number): string {

@@ -9,11 +9,11 @@ const SQLITE_FULL = 13
 const FULL: readonly string[] = ['ENOSPC', 'EDQUOT']
 const IO: readonly string[] = ['EMFILE', 'ENFILE', 'EIO', 'EROFS', 'ENOMEM']
 
-/** `full`: no space is left; `io`: files cannot be opened, read or written now. */
-export type StorageFault = 'full' | 'io'
-
-/** The fault an error of SQLite stands for; null: another one, or no error of SQLite. */
-export function sqliteFault(error: unknown): StorageFault | null {
+/**
+ * The fault an error of SQLite stands for. `full`: no space is left; `io`: files cannot be opened,
+ * read or written now; null: another one, or no error of SQLite.
+ */
+export function sqliteFault(error: unknown): 'full' | 'io' | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
   const primary = Number(error.errcode) & 0xff
   if (primary === SQLITE_FULL) return 'full'
@@ -21,7 +21,7 @@ export function sqliteFault(error: unknown): StorageFault | null {
 }
 
 /** The same for any error, of SQLite, of the system, or caused by one of them. */
-export function storageFault(error: unknown): StorageFault | null {
+export function storageFault(error: unknown): 'full' | 'io' | null {
   if (!(error instanceof Error)) return null
   const code = 'code' in error ? String(error.code) : ''
   if (FULL.includes(code)) return 'full'
@@ -29,7 +29,7 @@ export function storageFault(error: unknown): StorageFault | null {
   return sqliteFault(error) ?? storageFault(error.cause)
 }
 
-export const refusalOfStorage = (fault: StorageFault): Refusal =>
+export const refusalOfStorage = (fault: 'full' | 'io'): Refusal =>
   fault === 'full'
     ? new Refusal('storage_full', undefined, { retry_after_s: 30 })
     : new Refusal('unavailable', undefined, { retry_after_s: 5 })

@@ -84,7 +84,7 @@ export const listExpired = (db: TenantDb, prefix: string, now_us: number) =>
 export const dropLease = (tx: Tx, name: string, holder: string) =>
   tx.run(builder.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder))
 
-/** Writes a row that nobody waits for, whoever wrote it before. */
+/** Writes a row that nobody waits for; another process may have written it before. */
 export const saveMark = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim, 'now_us'>) =>
   tx.run(
     builder

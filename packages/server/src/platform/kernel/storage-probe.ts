@@ -7,31 +7,28 @@ import { Refusal } from '../refusal.ts'
 import { storageFault } from '../storage-fault.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 
-export type StorageState = 'ok' | 'full' | 'failing'
-
-interface ProbeResult {
-  readonly at_ms: number
-  readonly state: Promise<StorageState>
-}
-
 const MARK = 'readiness'
 /** Probes in between share one answer: a flood of them does not become a flood of writes. */
 const EVERY_MS = 1_000
 /** With less, the next write to the keyring may fail although this one did not. */
 const FREE_BYTES_MIN = 1024 * 1024
 
-const lastProbes = perKernel((): { last: ProbeResult | null } => ({ last: null }))
+const lastProbes = perKernel(() => ({
+  at_ms: Number.NEGATIVE_INFINITY,
+  state: Promise.resolve<Awaited<ReturnType<typeof probe>>>('ok'),
+}))
 
 /** Never rejects: the reason of a failure goes to the log. */
-export function probeStorage(kernel: Kernel): Promise<StorageState> {
-  const probes = lastProbes(kernel)
+export function probeStorage(kernel: Kernel): ReturnType<typeof probe> {
+  const last = lastProbes(kernel)
   const now = performance.now()
-  if (probes.last === null || now - probes.last.at_ms >= EVERY_MS)
-    probes.last = { at_ms: now, state: probe(kernel) }
-  return probes.last.state
+  if (now - last.at_ms < EVERY_MS) return last.state
+  last.at_ms = now
+  last.state = probe(kernel)
+  return last.state
 }
 
-async function probe(kernel: Kernel): Promise<StorageState> {
+async function probe(kernel: Kernel): Promise<'ok' | 'full' | 'failing'> {
   try {
     const holder = kernel.ids.hex(8)
     const until_us = kernel.clock.now()
@@ -62,7 +59,7 @@ async function hasSpace({ db: { source } }: Kernel): Promise<boolean> {
   return bfree * bsize >= FREE_BYTES_MIN
 }
 
-function stateOf(error: unknown): StorageState {
+function stateOf(error: unknown): 'full' | 'failing' {
   const full = error instanceof Refusal && error.code === 'storage_full'
   return full || storageFault(error) === 'full' ? 'full' : 'failing'
 }

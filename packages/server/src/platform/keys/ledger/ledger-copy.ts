@@ -108,7 +108,8 @@ export class LedgerCopy {
       const before = this.size
       const written = writeSync(this.#fd, bytes)
       this.#end = before + written
-      if (written < bytes.length) throw new ShortWrite()
+      if (written < bytes.length)
+        throw Object.assign(new Error('the write was cut short'), { code: 'ENOSPC' })
       fsyncSync(this.#fd)
     } catch (error) {
       throw new KeyringError('ledger_copy_failed', `${this.#path} cannot be written`, error)
@@ -139,11 +140,6 @@ export class LedgerCopy {
     // Without the number, which is each keyring's own.
     return `${JSON.stringify({ ...head, ...change, ledger_id: undefined })}\n`
   }
-}
-
-/** What a write to a file that may not grow any more looks like. */
-class ShortWrite extends Error {
-  readonly code = 'ENOSPC'
 }
 
 /** What precedes further lines: the end of a line that lacks it. */
