@@ -2,7 +2,7 @@
 // The entry point of the command. An older Node starts the Node 24 that npm installed beside it.
 
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import * as module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,46 @@ function findNode24() {
   }
 }
 
+/** The name under which the older Node below starts Node 24. */
+const STARTED_BY_OLDER_NODE = 'custos-node-24'
+const LOOK_MS = 500
+const NPM = /^np[mx]\b/
+const SHELL = /^(ba|da|a|z)?sh$/
+
+/** A file of another process; empty where the system has none or the process is gone. */
+function readProcess(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1').trim()
+  } catch {
+    return ''
+  }
+}
+
+const nameOf = (pid) => readProcess(pid, 'comm')
+
+/** `pid (name) state parent …`, and the name may hold anything. */
+const parentOf = (pid) => readProcess(pid, 'stat').split(') ').pop().split(' ')[1]
+
+/**
+ * Under npm, or under the older Node below, the service stops when its starter is gone: killed,
+ * that one can stop nobody, and the port and the data directory would stay taken. npm runs commands
+ * in a shell, which outlives it. A service that a shell or a supervisor started stays.
+ */
+function stopWithStarter() {
+  const parent = process.ppid
+  const above = SHELL.test(nameOf(parent)) ? parentOf(parent) : undefined
+  const underNpm = NPM.test(nameOf(above ?? parent))
+  if (!underNpm && process.argv0 !== STARTED_BY_OLDER_NODE) return
+  const timer = setInterval(() => {
+    const sameAbove = above === undefined || parentOf(parent) === above
+    if (process.ppid === parent && sameAbove) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, LOOK_MS)
+  timer.unref()
+}
+
+stopWithStarter()
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   const emit = process.emitWarning
   // Every command would otherwise print that node:sqlite is experimental.
@@ -45,7 +85,8 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     console.error('custos needs Node 24 or newer: run npm ci, which installs it')
     process.exit(1)
   }
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+  const argv0 = STARTED_BY_OLDER_NODE
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit', argv0 })
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
   child.on('exit', (status) => process.exit(status ?? 1))
 }

@@ -27,7 +27,7 @@ export interface ServiceClient {
 /** @param role whose key is used: the operator's or a tenant's */
 export function openClient(
   options: { url?: string | undefined; key?: string },
-  role: 'operator' | 'tenant',
+  role: keyof typeof KEY_ADVICE,
 ): ServiceClient {
   const env = readClientEnvironment()
   const url = baseUrl(options.url ?? env.CUSTOS_URL ?? 'http://127.0.0.1:8420')
@@ -35,7 +35,7 @@ export function openClient(
   if (role === 'operator' && key === undefined)
     throw new UsageError('set CUSTOS_OPERATOR_KEY to the operator credential of the service')
   const send = (path: string, request: ClientRequest = {}) =>
-    sendRequest(`${url}${path}`, key, request)
+    sendRequest(`${url}${path}`, { key, role }, request)
   return {
     url,
     send,
@@ -54,7 +54,7 @@ export function baseUrl(text: string): string {
 
 async function sendRequest(
   url: string,
-  key: string | undefined,
+  { key, role }: { key: string | undefined; role: keyof typeof KEY_ADVICE },
   { method = 'GET', json, stream, type = 'application/json' }: ClientRequest,
 ): Promise<Response> {
   const body = stream ?? (json === undefined ? undefined : JSON.stringify(json))
@@ -67,8 +67,14 @@ async function sendRequest(
     ...(body === undefined ? {} : { body, duplex: 'half' }),
   })
   if (response.ok) return response
-  throw new CommandError(await refusalLine(response))
+  const line = await refusalLine(response)
+  throw new CommandError(response.status === 401 ? `${line}: ${KEY_ADVICE[role]}` : line)
 }
+
+const KEY_ADVICE = {
+  operator: 'set CUSTOS_OPERATOR_KEY to the operator key that the service was started with',
+  tenant: 'set CUSTOS_API_KEY to a key of a tenant of this service (custos tenant create)',
+} as const
 
 async function fetchOrFail(url: string, init: RequestInit): Promise<Response> {
   try {

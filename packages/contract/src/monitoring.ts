@@ -11,6 +11,22 @@ const CheckState = Type.Enum(['ok', 'failing'], {
   description: 'Whether a part of the service works',
 })
 
+const StorageState = Type.Enum(['ok', 'full', 'failing'], {
+  title: 'StorageState',
+  description: 'Whether a row can be written and read back; `full`: no space is left',
+})
+const ClockState = Type.Enum(['ok', 'ahead'], {
+  title: 'ClockState',
+  description: '`ahead`: the newest time used lies after the clock of this machine',
+})
+const ClockAhead = Type.Object(
+  {
+    seconds: integer('Seconds by which the newest time used lies after the clock'),
+    advice: text('What the operator does about it'),
+  },
+  { title: 'ClockAhead', description: 'Set while `checks.clock` is `ahead`' },
+)
+
 const Ok = Type.Literal('ok', { description: 'Always `ok`' })
 const version = text('Version of the service')
 const startedAt = time('When this process started')
@@ -43,14 +59,25 @@ export const platform = {
     path: '/readyz',
     summary: 'Reports readiness, with the state of each part',
     description:
-      'Use it as the readiness probe of an orchestrator. While a check fails the status is 503, ' +
-      'with the same `checks`.',
+      'Use it as the readiness probe of an orchestrator. It writes a row and reads it back, at ' +
+      'most once a second. While a check fails the status is 503, with the same `checks`: ' +
+      '`storage_full` when the disk is full, otherwise `unavailable`. A clock that is behind the ' +
+      'times in the audit log is reported and fails nothing.',
     reply: Type.Object({
       status: Ok,
       checks: Type.Object(
-        { database: CheckState, keyring: CheckState, log: CheckState },
-        { description: 'State of the database, the keyring and the audit log' },
+        {
+          database: CheckState,
+          storage: StorageState,
+          keyring: CheckState,
+          log: CheckState,
+          clock: ClockState,
+        },
+        {
+          description: 'State of the database, its disk, the keyring, the audit log and the clock',
+        },
       ),
+      clock_ahead: Nullable(ClockAhead),
       uptime_seconds: Type.Number(),
     }),
   }),

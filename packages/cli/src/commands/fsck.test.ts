@@ -1,10 +1,22 @@
 // custos fsck: it finds rows changed outside the service, and does not disturb a running service.
 
 import assert from 'node:assert/strict'
-import { cpSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { runFsck } from '@custos/server'
 import { runCustos, spawnCustos, type TestCleanup, tempDirectory } from '../testing/run.ts'
 import {
@@ -13,6 +25,8 @@ import {
   serveLocally,
   writeSampleData,
 } from '../testing/serve-locally.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/custos.js', import.meta.url))
 
 let local: LocalService
 let written: SampleData
@@ -225,6 +239,57 @@ describe('fsck', () => {
       const found = await findIn((db) => db.exec(sql()))
       assert.match(found.join('\n'), finds())
     })
+
+  test('a log that is dated later than the machine: found, with what to do', async () => {
+    const found = await findIn((db) =>
+      db.exec('UPDATE chain_heads SET last_us = last_us + 7200000000'),
+    )
+    assert.match(found.join('\n'), /^log clock: the newest entry is 7\d{3} s ahead .*NTP/m)
+  })
+
+  const unreadable: [name: string, change: (file: string) => void][] = [
+    ['garbage', (file) => writeFileSync(file, 'no database at all '.repeat(1_000))],
+    ['an empty file', (file) => writeFileSync(file, '')],
+    ['a directory', (file) => mkdirSync(file)],
+    ['half of itself', (file) => truncateSync(file, 4_096)],
+    ['cut off within a page', (file) => truncateSync(file, 10_000)],
+    [
+      'garbage in the middle',
+      (file) => {
+        const { size } = statSync(file)
+        const third = Math.floor(size / 3)
+        writeSync(openSync(file, 'r+'), Buffer.alloc(third, 0xa7), 0, third, third)
+      },
+    ],
+  ]
+  for (const [name, change] of unreadable)
+    for (const at of ['custos.db', join('keyring', 'keyring.db')])
+      test(`${at} that is ${name} is reported without a stack`, async () => {
+        const data_dir = join(tempDirectory(), 'copy')
+        cpSync(local.data_dir, data_dir, { recursive: true })
+        const file = join(data_dir, at)
+        if (name === 'a directory') rmSync(file)
+        change(file)
+        const ran = await spawnCustos(['fsck', '--data-dir', data_dir])
+        assert.equal(ran.status, 1, ran.stdout + ran.stderr)
+        const told = ran.stderr === '' ? ran.stdout : ran.stderr
+        assert.match(told, /^custos fsck: [^\n]+\n$|: log files: cannot be read|could not go on/)
+        assert.doesNotMatch(ran.stdout + ran.stderr, / {4}at |node:internal/)
+      })
+
+  test('files that the account may not read are reported without a stack', () => {
+    if (process.getuid?.() !== 0) return
+    const data_dir = join(tempDirectory(), 'copy')
+    cpSync(local.data_dir, data_dir, { recursive: true })
+    // Root reads every file: the command runs as somebody else.
+    const ran = spawnSync(process.execPath, [BIN, 'fsck', '--data-dir', data_dir], {
+      uid: 65_534,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    })
+    assert.equal(ran.status, 1)
+    assert.match(ran.stderr, /^custos fsck: [^\n]+ cannot be read \(EACCES\): [^\n]+\n$/)
+  })
 
   test('a restored secret of an erased fact: found', async () => {
     const found = await findIn((_, dir) => {

@@ -1,7 +1,7 @@
 // The command as a whole: help, unknown commands and options, and settings that cannot be used.
 
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CLIENT_SETTINGS, SETTINGS } from '@custos/server'
@@ -90,7 +90,8 @@ test('a port in use and a database of a newer version are one-line errors', asyn
   const other = join(tempDirectory(), 'data')
   const busy = await runCustos(['serve', '--port', port, '--data-dir', other])
   assert.equal(busy.status, 1)
-  assert.match(busy.stderr, /custos serve: listen EADDRINUSE[^\n]*\n$/)
+  assert.match(busy.stderr, /^custos serve: port \d+ of 127.0.0.1 is in use: [^\n]*--port\n$/)
+  assert.equal(existsSync(other), false)
   await stop()
   const { DatabaseSync } = await import('node:sqlite')
   const db = new DatabaseSync(join(data_dir, 'custos.db'))
@@ -99,6 +100,40 @@ test('a port in use and a database of a newer version are one-line errors', asyn
   const newer = await runCustos(['serve', '--port', '0', '--data-dir', data_dir])
   assert.equal(newer.status, 1)
   assert.match(newer.stderr, /^custos serve: [^\n]*9999-later[^\n]*\n$/)
+})
+
+test('an address without a credential and a short operator key make no data', async () => {
+  const data_dir = join(tempDirectory(), 'data')
+  const args = ['serve', '--port', '0', '--data-dir', data_dir]
+  const open = await runCustos([...args, '--host', '0.0.0.0'])
+  assert.equal(open.status, 1)
+  assert.match(open.stderr, /^custos serve: on 0.0.0.0 [^\n]* set CUSTOS_OPERATOR_KEY [^\n]*\n$/)
+  const short = await runCustos(args, { env: { CUSTOS_OPERATOR_KEY: 'short' } })
+  assert.equal(short.status, 1)
+  assert.match(short.stderr, /^custos serve: CUSTOS_OPERATOR_KEY must [^\n]* openssl [^\n]*\n$/)
+  assert.equal(existsSync(data_dir), false)
+})
+
+test('data without a credential is not served where one is needed', async (t) => {
+  const { data_dir, stop } = await serveLocally(t)
+  await stop()
+  const args = ['serve', '--port', '0', '--data-dir', data_dir, '--auth', 'required']
+  const ran = await runCustos(args)
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos serve: [^\n]* set CUSTOS_OPERATOR_KEY [^\n]*\n$/)
+})
+
+test('a missing data file stops the start with one line, unless that is accepted', async (t) => {
+  const { data_dir, stop } = await serveLocally(t)
+  await stop()
+  rmSync(join(data_dir, 'custos.db'))
+  const ran = await runCustos(['serve', '--port', '0', '--data-dir', data_dir])
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos serve: [^\n]*custos.db is missing[^\n]*--accept-empty-data/)
+  assert.equal(ran.stderr.trim().split('\n').length, 1)
+  assert.equal(existsSync(join(data_dir, 'custos.db')), false)
+  const { stdout } = await runCustos(['serve', '--help'])
+  assert.match(stdout, /--accept-empty-data/)
 })
 
 test('other files in the data directory are not touched', async (t) => {

@@ -1,7 +1,6 @@
 // custos serve: runs the service until SIGTERM or SIGINT.
 
 import {
-  type Environment,
   LOCAL_TENANT,
   OperatorError,
   parseConfig,
@@ -19,15 +18,19 @@ export const serve: Command = {
   usage: '[options]',
   help: `Settings come from flags or from the environment; flags win. Secrets have no flag.
 
+  --accept-empty-data
+      begin an empty database where the keyring has keys of tenants and their data is missing;
+      without it the start stops, because the data may only be away (a disk not mounted)
 ${settingsHelp()}`,
   run: runServe,
 }
 
 async function runServe(args: readonly string[]): Promise<number> {
-  const config = parseConfig({ ...readEnvironment(), ...readFlags(args) })
+  const flags = readFlags(args)
+  const config = parseConfig({ ...readEnvironment(), ...flags.settings })
   // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
-  const service = await startService(config)
+  const service = await startService(config, { accept_empty_data: flags.accept_empty_data })
   console.log(`custos listens on ${service.url}`)
   if (config.auth === 'local')
     console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)
@@ -55,15 +58,21 @@ function exitAfter(ms: number): void {
   timer.unref()
 }
 
-function readFlags(args: readonly string[]): Environment {
+const ACCEPT_EMPTY_DATA = 'accept-empty-data'
+
+function readFlags(args: readonly string[]) {
+  const options: Record<string, { type: 'string' | 'boolean' }> = {
+    [ACCEPT_EMPTY_DATA]: { type: 'boolean' },
+  }
   const flagged = SETTINGS.filter(({ flag }) => flag !== '')
-  const { values, positionals } = readArguments(
-    args,
-    Object.fromEntries(flagged.map(({ flag }) => [flag, { type: 'string' as const }])),
-  )
+  for (const { flag } of flagged) options[flag] = { type: 'string' }
+  const { values, positionals } = readArguments(args, options)
   requirePositionals(positionals)
   const given = flagged.filter(({ flag }) => values[flag] !== undefined)
-  return Object.fromEntries(given.map(({ name, flag }) => [name, String(values[flag])]))
+  return {
+    settings: Object.fromEntries(given.map(({ name, flag }) => [name, String(values[flag])])),
+    accept_empty_data: values[ACCEPT_EMPTY_DATA] === true,
+  }
 }
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */

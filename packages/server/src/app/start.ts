@@ -1,10 +1,15 @@
 // Starts the service: data, recovery, background work, HTTP; and stops it in the reverse order.
 
+import { existsSync } from 'node:fs'
 import type { Config, PostgresConfig } from '../config/config.ts'
 import { buildServer } from '../http/bind.ts'
-import { startPlaceholderServer } from '../http/placeholder-server.ts'
+import { requireFreePort, startPlaceholderServer } from '../http/placeholder-server.ts'
+import { hasCredential } from '../platform/db/control.sql.ts'
+import { databasePath } from '../platform/db/data-dir.ts'
+import { type Database, PLATFORM } from '../platform/db/database.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runUnderLease } from '../platform/kernel/leases.ts'
+import { loadOnce } from '../platform/load-once.ts'
 import { OperatorError } from '../platform/operator-error.ts'
 import {
   awaitRuns,
@@ -41,11 +46,15 @@ export const LOCAL_TENANT = 'local'
 /** Processes that start together reconcile one after another. */
 const START_WAIT_MS = 3_600_000
 
-/** Throws ConfigError, DataDirHeld, KeyringError or a listen error before anything is served. */
+/** Throws OperatorError or a listen error before anything is served. */
 export async function startService(config: Config, options: KernelOptions = {}): Promise<Service> {
+  // Before the data directory is made.
+  await requireFreePort(config.host, config.port)
+  await requireCredential(config, null)
   const { open, port } = await openWhileAlive(config, options)
   const { kernel, close } = open
   try {
+    await requireCredential(config, kernel.db)
     // A restored copy must forget again what was erased before anybody can read it.
     const reconcile = async () => {
       await reconcileErasures(kernel)
@@ -53,12 +62,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
     }
     await runUnderLease(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
-    registerErasureJobs(kernel)
-    registerRetentionJobs(kernel)
-    registerOffboardingJobs(kernel)
-    registerMemoryJobs(kernel)
-    registerReportJobs(kernel)
-    registerSubjectJobs(kernel)
+    registerJobs(kernel)
     const looker = new AssuranceThreads(config)
     setChecker(kernel, looker)
     if (!kernel.db.shared) await interruptAbandoned(kernel, true)
@@ -100,6 +104,30 @@ export async function startService(config: Config, options: KernelOptions = {}):
   }
 }
 
+function registerJobs(kernel: Kernel): void {
+  registerErasureJobs(kernel)
+  registerRetentionJobs(kernel)
+  registerOffboardingJobs(kernel)
+  registerMemoryJobs(kernel)
+  registerReportJobs(kernel)
+  registerSubjectJobs(kernel)
+}
+
+/** Throws OperatorError where nobody could sign in; without `db`, only for a new directory. */
+async function requireCredential(config: Config, db: Database | null): Promise<void> {
+  const { auth, operator_key, postgres, data_dir, host } = config
+  if (auth === 'local' || operator_key !== null) return
+  const known = db
+    ? await db.read(PLATFORM, hasCredential)
+    : postgres !== null || existsSync(databasePath(data_dir))
+  if (known) return
+  throw new OperatorError(
+    `on ${host} every request needs a credential, and none exists: set CUSTOS_OPERATOR_KEY to ` +
+      '24 characters or more of your choice (openssl rand -hex 24), ' +
+      'or use local mode with --host 127.0.0.1',
+  )
+}
+
 // Until PostgreSQL answers, probes are told that the process is alive and not ready.
 async function openWhileAlive(
   config: Config,
@@ -115,16 +143,11 @@ async function openWhileAlive(
   }
 }
 
-let released: Promise<void> | undefined
-
 /**
  * A quarter of the process is then garbage and the room it lay in. Left alone V8 would keep that
  * room for as long as the service is at rest. Once a process, 0.1 s.
  */
-function releaseLoadingMemory(): Promise<void> {
-  released ??= collectGarbage()
-  return released
-}
+const releaseLoadingMemory = loadOnce(collectGarbage)
 
 async function collectGarbage(): Promise<void> {
   if (!process.features.inspector) return

@@ -103,7 +103,11 @@ function databaseUrl(
 function operatorKey(env: Environment): string | null {
   const given = env.CUSTOS_OPERATOR_KEY
   if (given === undefined) return null
-  if (given.length < 24) throw wrong('CUSTOS_OPERATOR_KEY', 'must have 24 characters or more')
+  if (given.length < 24)
+    throw wrong(
+      'CUSTOS_OPERATOR_KEY',
+      'must have 24 characters or more; make one with: openssl rand -hex 24',
+    )
   return given
 }
 

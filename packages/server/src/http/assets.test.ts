@@ -13,7 +13,8 @@ before(async () => {
 
 after(() => service.stop())
 
-const get = (path: string) => send(`${service.url}${path}`, 'GET')
+const get = (path: string, accept?: string) =>
+  send(`${service.url}${path}`, 'GET', accept === undefined ? {} : { headers: { accept } })
 
 test('the type of a problem leads to a page that says what happened and what to do', async () => {
   const { body } = await get('/v1/keys')
@@ -39,6 +40,24 @@ test('texts are escaped, and code in backticks is code', async () => {
   assert.ok(remedies.unauthenticated.advice.includes('`Authorization: Bearer <key>`'))
   const { text } = await get('/errors/unauthenticated')
   assert.ok(text.includes('<code>Authorization: Bearer &lt;key&gt;</code>'))
+})
+
+test('the start page leads to what there is, and is JSON for clients that ask for it', async () => {
+  const page = await get('/')
+  assert.equal(page.status, 200)
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  assert.doesNotMatch(page.text, /<script/)
+  const json = await get('/', 'application/json')
+  assert.equal(json.headers.get('content-type'), 'application/json; charset=utf-8')
+  assert.deepEqual([json.body.service, json.body.auth], ['custos', 'required'])
+  for (const link of Object.values(json.body.links)) {
+    assert.ok(page.text.includes(`href="${link}"`), String(link))
+    assert.equal((await get(String(link))).status, 200, String(link))
+  }
+  const browser = await get('/', 'text/html,application/xhtml+xml,*/*;q=0.8')
+  assert.equal(browser.text, page.text)
+  assert.equal((await get('/docs', 'application/json')).headers.get('vary'), null)
 })
 
 test('a code that does not exist is no route, and a page takes no other method', async () => {

@@ -1,9 +1,11 @@
-// Serves the assets that need no credential: the API explorer, and under /errors a page for each
-// refusal code, to which problem documents link.
+// Serves the assets that need no credential: the start page, the API explorer, and under /errors a
+// page for each refusal code, to which problem documents link.
 
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { type Remedy, refusals, remedies } from '@custos/contract'
+import type { Kernel } from '../platform/kernel/kernel.ts'
+import { JSON_TYPE } from './answer.ts'
 
 const INDEX = '/errors'
 
@@ -25,6 +27,32 @@ export function errorPages(): Asset[] {
   })
   const pages = explained.map((one) => asset(errorPath(one.code), pageOf(one)))
   return [asset(INDEX, indexOf(explained)), ...pages]
+}
+
+/** The page at `/`: where to go. JSON for clients that ask for it. */
+export function startPage({ version, auth }: Kernel['settings']): Asset {
+  const { docs, openapi } = PUBLIC_PATHS
+  const links = { docs, openapi, errors: INDEX, health: '/health', readiness: '/readyz' }
+  const credential =
+    auth === 'local'
+      ? 'No credential is needed: this service runs in local mode.'
+      : 'Requests carry <code>Authorization: Bearer KEY</code>; the operator makes the first key ' +
+        'of a tenant with <code>custos tenant create</code>.'
+  const page = documentOf('Start', [
+    `<h1>Custos</h1><p>Governed memory for AI agents, version ${toHtml(version)}.`,
+    'This address serves its HTTP interface.</p>',
+    '<ul>',
+    `<li><a href="${docs}">API explorer</a>: every operation, to read and to try</li>`,
+    `<li><a href="${openapi}">OpenAPI description</a>: for clients and code generators</li>`,
+    `<li><a href="${INDEX}">Refusals</a>: what each error code means and what to do</li>`,
+    `<li><a href="${links.health}">Health</a> and <a href="${links.readiness}">readiness</a></li>`,
+    '</ul>',
+    `<p>${credential} <code>POST /v1/stores/default/write</code> with`,
+    '<code>{"content": "…"}</code> keeps a memory; <code>POST /v1/stores/default/retrieve</code>',
+    'with <code>{"query": "…", "budget_tokens": 500}</code> finds it.</p>',
+  ])
+  const json = { service: 'custos', version, auth, links }
+  return { ...asset('/', page), json: Buffer.from(`${JSON.stringify(json)}\n`) }
 }
 
 const asset = (path: string, html: string): Asset => ({
@@ -90,6 +118,8 @@ export interface Asset {
   readonly path: string
   readonly type: string
   readonly content: Buffer
+  /** The same for a client whose Accept header names JSON and no HTML. */
+  readonly json?: Buffer
 }
 
 /** The files of the explorer, served without a credential. */
@@ -126,14 +156,20 @@ export const loadExplorer = (): Promise<Asset[]> =>
     })),
   )
 
-export function sendAsset(raw: ServerResponse, { type, content }: Asset): void {
+export function sendAsset(raw: ServerResponse, asset: Asset): void {
+  const json = asksForJson(raw.req.headers.accept) ? asset.json : undefined
+  const content = json ?? asset.content
   raw.writeHead(200, {
-    'content-type': type,
+    'content-type': json ? JSON_TYPE : asset.type,
     'content-length': content.length,
     'content-security-policy': CONTENT_SECURITY_POLICY,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-cache',
+    ...(asset.json ? { vary: 'accept' } : {}),
   })
   raw.end(content)
 }
+
+const asksForJson = (accept = ''): boolean =>
+  accept.includes('application/json') && !accept.includes('text/html')

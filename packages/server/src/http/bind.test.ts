@@ -313,12 +313,15 @@ test('a refusal may carry a detail object, members and an integer Retry-After', 
   assert.equal(got.body.error, 'capability_not_supported')
 })
 
+const ALL_OK = { database: 'ok', storage: 'ok', keyring: 'ok', log: 'ok', clock: 'ok' }
+
 test("'platform.health', 'platform.healthz', 'platform.readyz' are public and silent", async () => {
   const bare = (path: string) => send(`${service.url}${path}`, 'GET')
   assert.deepEqual(Object.keys((await bare('/health')).body), ['status', 'version'])
   assert.ok((await bare('/healthz')).body.uptime_seconds > 0)
   const ready = await bare('/readyz')
-  assert.deepEqual(ready.body.checks, { database: 'ok', keyring: 'ok', log: 'ok' })
+  assert.deepEqual(ready.body.checks, { ...ALL_OK })
+  assert.equal(ready.body.clock_ahead, null)
 })
 
 test('a service that cannot sign its log is not ready, without saying more than that', async () => {
@@ -328,10 +331,18 @@ test('a service that cannot sign its log is not ready, without saying more than 
     const got = await send(`${other.url}/readyz`, 'GET')
     assert.equal(got.status, 503)
     assert.equal(got.body.error, 'unavailable')
-    assert.deepEqual(got.body.checks, { database: 'ok', keyring: 'ok', log: 'failing' })
+    assert.deepEqual(got.body.checks, { ...ALL_OK, log: 'failing' })
   } finally {
     await other.stop()
   }
+})
+
+test('a flood of readiness probes writes once a second', async () => {
+  const before = service.kernel.db.stats().units
+  const probe = () => send(`${service.url}/readyz`, 'GET')
+  const answers = await Promise.all(Array.from({ length: 40 }, probe))
+  assert.ok(answers.every(({ status }) => status === 200))
+  assert.ok(service.kernel.db.stats().units - before <= 2)
 })
 
 test("'monitoring.stats' gives a tenant its own numbers and an operator all of them", async () => {

@@ -7,7 +7,14 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
 import { Authenticator, type AuthOptions } from './access/authenticate.ts'
-import { type Asset, errorPages, loadExplorer, PUBLIC_PATHS, sendAsset } from './assets.ts'
+import {
+  type Asset,
+  errorPages,
+  loadExplorer,
+  PUBLIC_PATHS,
+  sendAsset,
+  startPage,
+} from './assets.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { buildOpenapi } from './openapi.ts'
 import {
@@ -132,7 +139,7 @@ async function loadAssets(routes: readonly Route[], kernel: Kernel): Promise<Ass
       return document
     },
   }
-  return [openapi, ...(await loadExplorer()), ...errorPages()]
+  return [startPage(kernel.settings), openapi, ...(await loadExplorer()), ...errorPages()]
 }
 
 function bindAsset(server: FastifyInstance, asset: Asset): void {

@@ -1,8 +1,10 @@
-// Stands in while the database is waited for: alive, not ready, and nothing else.
+// The address before the service listens on it: whether it is free, and a server that stands in
+// while the database is waited for, alive, not ready, and nothing else.
 
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { systemIds } from '../platform/ids.ts'
+import { OperatorError } from '../platform/operator-error.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { startedAt, uptimeSeconds } from '../slices/monitoring/index.ts'
 import { answerHeaders, JSON_TYPE, sendText } from './answer.ts'
@@ -49,3 +51,26 @@ export async function startPlaceholderServer(
       }),
   }
 }
+
+/** Throws OperatorError when another program listens there, other listen errors as they are. */
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  // The system chooses a free one.
+  if (port === 0) return
+  const server = createTcpServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw isInUse(error) ? new OperatorError(portInUse(host, port)) : error
+  }
+  await new Promise((resolve) => server.close(resolve))
+}
+
+const isInUse = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+
+const portInUse = (host: string, port: number): string =>
+  `port ${port} of ${host} is in use: stop the program that listens there, ` +
+  'which may be another custos, or choose another port with --port'

@@ -4,6 +4,7 @@ import { refusals } from '@custos/contract'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
 import type { Logger } from '../platform/logger.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { refusalOfStorage, storageFault } from '../platform/storage-fault.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
 import { errorPath } from './assets.ts'
 
@@ -30,6 +31,11 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
   // Rotated while the request was under way: asked again, it is signed with the new key.
   if (error instanceof KeyringError && error.code === 'signing_key_retired')
     return new Refusal('unavailable', undefined, { retry_after_s: 1 })
+  const fault = storageFault(error)
+  if (fault !== null) {
+    logger.error('storage.fault', { request_id, fault, ...describe(error) })
+    return refusalOfStorage(fault)
+  }
   logger.error('request.failed', { request_id, ...describe(error) })
   return new Refusal('internal', 'The request failed; the log has the reason under this id')
 }

@@ -35,6 +35,20 @@ export function systemClock(floor_us = 0): ProcessClock {
 /** Microseconds by the machine's clock as it is set now, which may go back. */
 export const wallTime = (): number => Date.now() * 1_000
 
+/** Clocks of one service may differ so much before it is reported. */
+export const CLOCK_TOLERANCE_US = 5_000_000
+
+/** Whole seconds a time lies ahead of the machine's clock; 0 within the tolerance. */
+export function secondsAhead(us: number): number {
+  const ahead_us = us - wallTime()
+  return ahead_us > CLOCK_TOLERANCE_US ? Math.round(ahead_us / 1_000_000) : 0
+}
+
+/** What to do about a log whose newest time lies ahead of the machine's clock. */
+export const CLOCK_ADVICE =
+  'Set the clock of this machine (NTP). If it is right, it was ahead when the newest entries ' +
+  'were written: new entries are dated just after them until it has caught up.'
+
 /** RFC 3339 in UTC with exactly six fractional digits and `Z`. */
 export function formatTime(us: number): string {
   const day = Math.floor(us / DAY_US)

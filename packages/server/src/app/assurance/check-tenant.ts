@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { ASSURANCE_FINDINGS_MAX, ASSURANCE_SAMPLE, type CheckResult } from '@custos/contract'
-import { parseTime, wallTime } from '../../platform/clock.ts'
+import { CLOCK_TOLERANCE_US, parseTime, wallTime } from '../../platform/clock.ts'
 import { databaseClock } from '../../platform/db/leases.sql.ts'
 import type {
   CheckReport,
@@ -212,8 +212,6 @@ async function rootOf(db: CheckContext['db'], size: number): Promise<string | nu
   }
 }
 
-/** Clocks of one service may differ so much before it is said. */
-const TOLERANCE_US = 5_000_000
 const SECOND_US = 1_000_000
 
 /** After `summariseLog`. */
@@ -225,11 +223,11 @@ async function checkClock({ kernel, db, log }: CheckContext) {
   if (log.back_at !== null) add(`entry ${log.back_at}`, 'is not later than the one before it')
   const newest_us = Math.max(head?.last_us ?? 0, parseTime(log.last_at) ?? 0)
   const behind_us = newest_us - now_us
-  if (behind_us > TOLERANCE_US)
+  if (behind_us > CLOCK_TOLERANCE_US)
     add('machine', `is ${seconds(behind_us)} s behind the newest entry of the log`)
   if (kernel.db.source.engine !== 'postgres') return { findings, counts: {} }
   const offset_us = (await databaseClock(db)) - now_us
-  if (Math.abs(offset_us) > TOLERANCE_US)
+  if (Math.abs(offset_us) > CLOCK_TOLERANCE_US)
     add('database', `differs from this machine by ${seconds(offset_us)} s`)
   return { findings, counts: { database_offset_ms: Math.round(offset_us / 1_000) } }
 }

@@ -1,5 +1,6 @@
 // The checks of a tenant's data, for `custos fsck` and for assurance.
 
+import { CLOCK_ADVICE, secondsAhead } from '../../platform/clock.ts'
 import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
@@ -37,6 +38,11 @@ export const CHECKS: readonly Check[] = [
   { kind: 'manifest', part: 'ledger', run: checkManifests },
 ]
 
+export const CLOCK_ID = 'clock'
+
+/** For `custos fsck`, of every tenant; assurance has a check of clocks of its own. */
+export const CLOCK_CHECK: Check = { kind: 'log', part: null, run: checkClock }
+
 /** For a tenant whose keys were destroyed, in place of the others. */
 export const DESTROYED_CHECKS: readonly Check[] = [
   { kind: 'certificate', part: null, run: checkDestroyed },
@@ -57,6 +63,16 @@ export async function* runCheck(
     const name = error instanceof Error ? error.name : 'unknown'
     yield { kind, id: '-', what: `the check could not go on: ${name}` }
   }
+}
+
+async function* checkClock({ db }: CheckContext): AsyncGenerator<CheckFinding> {
+  const seconds = secondsAhead((await findHead(db))?.last_us ?? 0)
+  if (seconds > 0)
+    yield {
+      kind: 'log',
+      id: CLOCK_ID,
+      what: `the newest entry is ${seconds} s ahead of this machine. ${CLOCK_ADVICE}`,
+    }
 }
 
 async function* checkStoredPolicies({ kernel, db }: CheckContext): AsyncGenerator<CheckFinding> {

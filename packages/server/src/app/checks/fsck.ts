@@ -7,7 +7,12 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { type RecomputeResult, recompute } from '../../slices/reputation/index.ts'
-import { openReadOnly, type ReadOnlyKernel } from '../open/open-read-only.ts'
+import {
+  explainUnreadable,
+  openReadOnly,
+  type ReadOnlyKernel,
+  unreadableCause,
+} from '../open/open-read-only.ts'
 import {
   type CheckContext,
   type Counts,
@@ -19,7 +24,7 @@ import {
   subjectKey,
 } from './check-context.ts'
 import { summariseLog } from './check-log.ts'
-import { CHECKS, DESTROYED_CHECKS, runCheck } from './checks.ts'
+import { CHECKS, CLOCK_CHECK, DESTROYED_CHECKS, runCheck } from './checks.ts'
 
 export interface TenantReport {
   readonly tenant_id: string
@@ -42,8 +47,8 @@ export async function runFsck(config: Config, options: FsckOptions = {}): Promis
   const open = await openReadOnly(config)
   try {
     const reports: TenantReport[] = []
-    for (const tenant_id of await tenantsOf(open, options.tenant_id))
-      reports.push(await checkTenant(open, tenant_id, options))
+    const tenants = await explainUnreadable(config, () => tenantsOf(open, options.tenant_id))
+    for (const tenant_id of tenants) reports.push(await checkTenant(open, tenant_id, options))
     return reports
   } finally {
     await open.close()
@@ -83,14 +88,20 @@ async function checkOnce(
   tenant_id: string,
   options: FsckOptions,
 ): Promise<TenantReport> {
-  if (!(await open.kernel.keyring.hasTenant(tenant_id))) return reportMissingKeys(tenant_id)
-  return withSnapshot(open, tenant_id, async (check) => {
-    const findings = await collectFindings({
-      ...check,
-      progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
+  try {
+    if (!(await open.kernel.keyring.hasTenant(tenant_id))) return reportMissingKeys(tenant_id)
+    return await withSnapshot(open, tenant_id, async (check) => {
+      const findings = await collectFindings({
+        ...check,
+        progress: (text) => options.progress?.(`${tenant_id}, ${text}`),
+      })
+      return { tenant_id, counts: check.counts, findings }
     })
-    return { tenant_id, counts: check.counts, findings }
-  })
+  } catch (error) {
+    const cause = unreadableCause(error)
+    if (cause === null) throw error
+    return reportUnreadable(tenant_id, cause)
+  }
 }
 
 /** Runs `act` on one snapshot of a tenant that has keys. */
@@ -143,11 +154,18 @@ const noCounts = (): Counts => ({
   certificates: 0,
 })
 
-const reportMissingKeys = (tenant_id: string): TenantReport => ({
+const reportOnly = (tenant_id: string, id: string, what: string): TenantReport => ({
   tenant_id,
   counts: noCounts(),
-  findings: [{ tenant_id, kind: 'log', id: 'keys', what: 'the keyring has no keys of the tenant' }],
+  findings: [{ tenant_id, kind: 'log', id, what }],
 })
+
+const reportMissingKeys = (tenant_id: string): TenantReport =>
+  reportOnly(tenant_id, 'keys', 'the keyring has no keys of the tenant')
+
+/** Part of a file is damaged or cut off: nothing more can be said of this tenant. */
+const reportUnreadable = (tenant_id: string, cause: string): TenantReport =>
+  reportOnly(tenant_id, 'files', `cannot be read (${cause}): restore a backup`)
 
 async function readLedger(kernel: Kernel, tenant_id: string) {
   const entries = new Map<string, LedgerState>()
@@ -167,7 +185,10 @@ async function collectFindings(check: CheckContext): Promise<Finding[]> {
   const findings: Finding[] = []
   await summariseLog(check)
   const destroyed = await check.kernel.keyring.listDestroyedTenants()
-  const checks = destroyed.includes(check.db.tenant_id) ? DESTROYED_CHECKS : CHECKS
+  const checks = [
+    CLOCK_CHECK,
+    ...(destroyed.includes(check.db.tenant_id) ? DESTROYED_CHECKS : CHECKS),
+  ]
   for (const each of checks)
     for await (const found of runCheck(each, check)) {
       findings.push({ tenant_id: check.db.tenant_id, ...found })
@@ -189,13 +210,15 @@ export async function runRecompute(
   const { kernel, snapshots } = open
   try {
     const reports: TenantReputation[] = []
-    for (const tenant_id of await tenantsOf(open, options.tenant_id)) {
-      await snapshots.takeSnapshot()
-      const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
-      const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
-      await snapshots.release()
-      reports.push({ tenant_id, ...found })
-    }
+    await explainUnreadable(config, async () => {
+      for (const tenant_id of await tenantsOf(open, options.tenant_id)) {
+        await snapshots.takeSnapshot()
+        const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
+        const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
+        await snapshots.release()
+        reports.push({ tenant_id, ...found })
+      }
+    })
     return reports
   } finally {
     await open.close()

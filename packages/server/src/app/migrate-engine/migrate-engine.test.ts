@@ -66,6 +66,31 @@ function filesOf(dir: string): Map<string, string> {
   return new Map(own.map((name) => [name, readFileSync(join(dir, name), 'base64')]))
 }
 
+test('a directory with an off-boarded tenant is moved, and its certificate with it', () =>
+  inPlace(filled, async ({ data_dir, config }) => {
+    const service = await startEmbedded(data_dir)
+    const gone = filled.agents[0]?.tenant_id ?? ''
+    const path = `/v1/admin/tenants/${gone}`
+    const operator = { key: service.operator_key }
+    const body = { confirm: `destroy ${gone}` }
+    const asked = await service.request('POST', `${path}/destroy-key`, { ...operator, body })
+    assert.ok(asked.status < 300, asked.text)
+    await service.kernel.jobs.idle()
+    const { text } = await service.request('GET', `${path}/destruction`, operator)
+    await service.stop({ keep: true })
+
+    const moved = await runMigrateEngine(config, { force: false })
+    const proof = moved.tenants.find(({ tenant_id }) => tenant_id === gone)
+    assert.deepEqual([proof?.facts, proof?.decisions, proof?.stores], [0, 0, 0])
+    const other = await startOn(config)
+    try {
+      const { status, text: after } = await other.request('GET', `${path}/destruction`, operator)
+      assert.deepEqual([status, after], [200, text])
+    } finally {
+      await other.stop()
+    }
+  }))
+
 test('a moved directory answers as before, its log goes on as an extension, and it stays put', () =>
   inPlace(filled, async ({ data_dir, config }) => {
     const before = filesOf(data_dir)

@@ -77,6 +77,11 @@ async function proveTenant(
     throw new OfflineError(`tenant ${tenant_id} differs on the two engines: ${what}`)
   }
   const log = await both('log', (kernel) => logOf(kernel, tenant_id))
+  const destroyed = await both('keys', async ({ keyring }) =>
+    (await keyring.listDestroyedTenants()).includes(tenant_id),
+  )
+  // No key is left that could open a seal.
+  if (destroyed) return { tenant_id, ...log, facts: 0, decisions: 0, stores: 0 }
   const facts = await both('facts', (kernel) => digestFacts(kernel, tenant_id, every(counts.facts)))
   const decisions = await both('decisions', (kernel) =>
     digestDocuments(kernel, tenant_id, every(counts.decisions)),

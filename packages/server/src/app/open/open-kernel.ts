@@ -4,7 +4,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../../platform/clock.ts'
-import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
+import {
+  databasePath,
+  isOpenToOthers,
+  lockDataDir,
+  makePrivate,
+} from '../../platform/db/data-dir.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { type Checkpointer, startCheckpointer } from '../../platform/db/sqlite/checkpointer.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
@@ -17,7 +22,7 @@ import type { Keyring } from '../../platform/keys/keyring.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { type Logger, openLogger } from '../../platform/logger.ts'
 import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
-import { lastLogTime } from './last-log-time.ts'
+import { raiseClock } from './last-log-time.ts'
 import { requireUnmoved } from './moved-mark.ts'
 
 export interface OpenKernel {
@@ -34,6 +39,8 @@ export interface KernelOptions {
   readonly lease_ms?: number
   /** The clock of the process; default: the system's. */
   readonly clock?: ProcessClock
+  /** Begins an empty database where that of the keyring is missing. */
+  readonly accept_empty_data?: boolean
 }
 
 /**
@@ -75,11 +82,13 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
   const clock = options.clock ?? systemClock()
   try {
     requireUnmoved(config.data_dir)
+    if (isOpenToOthers(config.data_dir))
+      logger.warn('data_dir.open_to_others', { advice: 'make it yours only: chmod 700' })
     const embedders = await openEmbedders(config.embedder)
-    const keyring = await openKeyring(config, clock, logger)
+    const keyring = await openKeyring(config, clock, logger, options)
     migrate(dir.database, keyring.instance_id)
     const { db, checkpointer } = openEngine(dir.database, clock)
-    clock.raise(await lastLogTime(db))
+    await raiseClock(clock, db, logger)
     const { step } = options
     const kernel = assembleKernel({ config, clock, logger, db, keyring, embedders, step })
     const close = async () => {
@@ -99,7 +108,12 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
 
 // Verifies that database and keyring belong together before it changes anything: with another
 // keyring, a log would be signed twice and every fact would seem erased.
-async function openKeyring(config: Config, clock: Clock, logger: Logger): Promise<Keyring> {
+async function openKeyring(
+  config: Config,
+  clock: Clock,
+  logger: Logger,
+  { accept_empty_data = false }: KernelOptions,
+): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')
   const owner = findInstance(databasePath(config.data_dir))
   if (owner !== null && !existsSync(join(dir, 'keyring.db')))
@@ -115,12 +129,23 @@ async function openKeyring(config: Config, clock: Clock, logger: Logger): Promis
     now_us: () => clock.now(),
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),
   })
-  if (owner === null || owner === keyring.instance_id) return keyring
+  if (owner === keyring.instance_id) return keyring
+  const empty = owner === null && (accept_empty_data || !(await hasTenants(keyring)))
+  if (empty) return keyring
   keyring.close()
+  if (owner === null) throw new DataError(missingData(config.data_dir))
   throw new DataError('the database and the keyring of this data directory belong to two instances')
 }
 
+const hasTenants = async (keyring: Keyring): Promise<boolean> =>
+  [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())].length > 0
+
+const missingData = (data_dir: string): string =>
+  `${databasePath(data_dir)} is missing or empty, and the keyring beside it has keys of tenants: ` +
+  'put it back, or use custos restore; --accept-empty-data starts without what it held'
+
 function migrate(path: string, instance_id: string): void {
+  makePrivate(path)
   const connection = new SqliteConnection(path, 'write')
   try {
     migrateSqlite(connection)

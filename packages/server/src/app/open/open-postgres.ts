@@ -1,7 +1,7 @@
 // Opens data and keyring on PostgreSQL: waits where told to, migrates where it may.
 
 import type { Config, PostgresConfig } from '../../config/config.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock, ProcessClock } from '../../platform/clock.ts'
 import { findInstanceId } from '../../platform/db/control.sql.ts'
 import { type Database, PLATFORM } from '../../platform/db/database.ts'
 import { APP_ROLE } from '../../platform/db/postgres/access.ts'
@@ -16,7 +16,7 @@ import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { openPostgresKeyring } from '../../platform/keys/postgres/open-postgres-keyring.ts'
 import type { Logger } from '../../platform/logger.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
-import { lastLogTime } from './last-log-time.ts'
+import { raiseClock } from './last-log-time.ts'
 
 /** PostgreSQL could not be reached or refuses to work; the message is one clear line. */
 class DatabaseAbsent extends OperatorError {}
@@ -25,7 +25,7 @@ const RETRY_MS = 1_000
 const DENIED = '42501'
 
 interface Surroundings {
-  readonly clock: Clock & { raise(us: number): void }
+  readonly clock: ProcessClock
   readonly logger: Logger
 }
 
@@ -54,7 +54,7 @@ export async function openPostgres(
   })
   try {
     await requireKinship(postgres, db, keyring)
-    around.clock.raise(await lastLogTime(db))
+    await raiseClock(around.clock, db, around.logger)
     return { db, keyring }
   } catch (error) {
     await db.close()

@@ -1,6 +1,6 @@
 // Opens the data for looking only: no lock, no writes, beside a running service.
 
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
@@ -20,11 +20,19 @@ export interface ReadOnlyKernel {
   close(): Promise<void>
 }
 
-/** Throws OfflineError when there is no data, KeyringError when the keyring cannot be opened. */
+/**
+ * Throws OfflineError when there is no data or it cannot be read, KeyringError when the keyring
+ * cannot be opened.
+ */
 export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
   const clock = systemClock()
-  const keyring = await openKeyring(config, clock)
-  const snapshots = await openSnapshots(config)
+  const keyring = await explainUnreadable(config, () => openKeyring(config, clock))
+  const snapshots = await explainUnreadable(config, () => openSnapshots(config)).catch(
+    async (error: unknown) => {
+      await keyring.close()
+      throw error
+    },
+  )
   const logger = openLogger('silent')
   const embedders = noEmbedders()
   const kernel = assembleKernel({ config, clock, logger, db: snapshots, keyring, embedders })
@@ -35,8 +43,40 @@ export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
   return { kernel, snapshots, close }
 }
 
+/**
+ * Runs `act`; a file that the system or SQLite cannot open or read is an OfflineError with the
+ * reason in one line. SQLite's messages are fixed texts: they quote nothing of the data.
+ */
+export async function explainUnreadable<T>(
+  { postgres, data_dir }: Config,
+  act: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    const cause = unreadableCause(error)
+    if (cause === null || postgres !== null) throw error
+    throw new OfflineError(
+      `the database or the keyring in ${data_dir} cannot be read (${cause}): ` +
+        'check its permissions, or restore a backup',
+    )
+  }
+}
+
+/** The message of an error of SQLite, or of one it caused; null: another error. */
+export function unreadableCause(error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  return 'errcode' in error ? error.message : unreadableCause(error.cause)
+}
+
 async function openSnapshots({ postgres, data_dir }: Config): Promise<Snapshots> {
-  if (postgres === null) return new SqliteSnapshots(databasePath(data_dir))
+  if (postgres === null) {
+    const snapshots = new SqliteSnapshots(databasePath(data_dir))
+    // SQLite opens a file without reading it.
+    await snapshots.takeSnapshot()
+    await snapshots.release()
+    return snapshots
+  }
   const { PostgresSnapshots } = await import('../../platform/db/postgres/snapshots.ts')
   const { APP_ROLE } = await import('../../platform/db/postgres/access.ts')
   return PostgresSnapshots.open(postgres.database_url, APP_ROLE)
@@ -59,8 +99,14 @@ async function openKeyring(config: Config, clock: Clock): Promise<Keyring> {
   })
 }
 
-/** Throws OfflineError unless the directory holds a database and a keyring. */
+/** Throws OfflineError unless the directory holds a database and a keyring that can be read. */
 export function requireData(data_dir: string): void {
   for (const file of [databasePath(data_dir), join(data_dir, 'keyring', 'keyring.db')])
-    if (!existsSync(file)) throw new OfflineError(`${data_dir} holds no data: ${file} is missing`)
+    try {
+      accessSync(file, constants.R_OK)
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+      if (code === 'ENOENT') throw new OfflineError(`${data_dir} holds no data: ${file} is missing`)
+      throw new OfflineError(`${file} cannot be read (${code}): use the account of the service`)
+    }
 }

@@ -133,6 +133,12 @@ export async function countLiveCredentials(db: TenantDb, owner: string): Promise
   return Number((await db.first(query))?.count ?? 0)
 }
 
+/** Whether anybody, of any tenant or the platform, has a credential that was not revoked. */
+export async function hasCredential(db: TenantDb): Promise<boolean> {
+  const query = builder.selectFrom('credentials').select('key_id').where('revoked_us', 'is', null)
+  return (await db.first(query.limit(1))) !== undefined
+}
+
 /** Revokes what is not revoked yet; the number of credentials it changed. */
 export const revokeCredential = (
   tx: Tx,

@@ -1,6 +1,6 @@
 // The data directory: its files, and the lock that keeps a second process out.
 
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
@@ -17,6 +17,11 @@ export class DataDirHeld extends OperatorError {}
 /** A connection that nothing refers to is closed when memory is tidied up, and its lock with it. */
 const held = new Set<DatabaseSync>()
 
+const PRIVATE_FILE = 0o600
+const PRIVATE_DIRECTORY = 0o700
+const FOR_OTHERS = 0o077
+const LOCK = 'custos.lock'
+
 export const databasePath = (dir: string): string => join(dir, 'custos.db')
 
 /**
@@ -24,8 +29,9 @@ export const databasePath = (dir: string): string => join(dir, 'custos.db')
  * file of its own, so the operating system drops it with the process, however that ends.
  */
 export function lockDataDir(path: string): DataDir {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
-  const lock = new DatabaseSync(join(path, 'custos.lock'), { timeout: 0 })
+  mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY })
+  makePrivate(join(path, LOCK))
+  const lock = new DatabaseSync(join(path, LOCK), { timeout: 0 })
   try {
     lock.exec('PRAGMA journal_mode = DELETE')
     lock.exec('BEGIN EXCLUSIVE')
@@ -43,3 +49,17 @@ export function lockDataDir(path: string): DataDir {
   }
   return { path, database: databasePath(path), unlock }
 }
+
+/**
+ * Creates a database file that only its owner can read, whatever the directory allows, or makes it
+ * so. SQLite gives the files beside it the mode of the database.
+ */
+export function makePrivate(path: string): void {
+  closeSync(openSync(path, 'a', PRIVATE_FILE))
+  for (const file of [path, `${path}-wal`, `${path}-shm`])
+    if (existsSync(file) && isOpenToOthers(file)) chmodSync(file, PRIVATE_FILE)
+}
+
+/** Whether the mode lets anybody but the owner read or change it. Windows has no such modes. */
+export const isOpenToOthers = (path: string): boolean =>
+  process.platform !== 'win32' && (statSync(path).mode & FOR_OTHERS) !== 0

@@ -83,3 +83,18 @@ export const listExpired = (db: TenantDb, prefix: string, now_us: number) =>
 
 export const dropLease = (tx: Tx, name: string, holder: string) =>
   tx.run(builder.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder))
+
+/** Writes a row that nobody waits for; another process may have written it before. */
+export const saveMark = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim, 'now_us'>) =>
+  tx.run(
+    builder
+      .insertInto('leases')
+      .values({ name, holder, until_us })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ holder, until_us })),
+  )
+
+/** Who wrote the row last; null: nobody. */
+export const findMark = async (db: TenantDb, name: string): Promise<string | null> => {
+  const row = await db.first(builder.selectFrom('leases').select('holder').where('name', '=', name))
+  return row?.holder ?? null
+}

@@ -14,6 +14,7 @@ import {
 } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
+import { loadOnce } from '../load-once.ts'
 import type { Logger } from '../logger.ts'
 import {
   type CancelResult,
@@ -98,10 +99,11 @@ export class JobWorker implements JobQueue {
   readonly #running = new Map<string, Running>()
   readonly #lanes: readonly Lane[]
   #stopping = false
-  #takenOver: Promise<void> | undefined
+  readonly #releaseLeases: () => Promise<unknown>
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    this.#releaseLeases = loadOnce(() => parts.db.transact(PLATFORM, releaseLeases))
     this.#lanes = [
       new Lane(() => this.#drain({ apart: false })),
       new Lane(() => this.#drain({ apart: true })),
@@ -187,15 +189,7 @@ export class JobWorker implements JobQueue {
   // One process at a time works on embedded data: a lease found at its start is a dead one's.
   async #takeOver(): Promise<void> {
     const { db } = this.#parts
-    if (db.stats().engine !== 'sqlite') return
-    this.#takenOver ??= db
-      .transact(PLATFORM, releaseLeases)
-      .then(() => {})
-      .catch((error) => {
-        this.#takenOver = undefined
-        throw error
-      })
-    await this.#takenOver
+    if (db.stats().engine === 'sqlite') await this.#releaseLeases()
   }
 
   async #takeUp(job: Job): Promise<void> {

@@ -1,6 +1,8 @@
 // Counts the tokens of a text by a store's named tokenizer: what retrieval budgets are spent in.
 
 import { readFile } from 'node:fs/promises'
+import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
+import { loadOnce } from '../load-once.ts'
 import { BytePairCounter } from './byte-pair-counter.ts'
 import { RankedTokens } from './ranked-tokens.ts'
 
@@ -29,7 +31,11 @@ const chars: Tokenizer = {
   },
 }
 
-let o200kBase: Promise<Tokenizer> | undefined
+// Only the data of the package: its encoder is quadratic and remembers words of the content.
+// Resolved with the module: a process that has run out of file descriptors cannot resolve it later.
+const RANKS = new URL(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'))
+
+const loadO200kBase = loadOnce(readO200kBase)
 
 /**
  * Loads a tokenizer. `o200k_base` reads its 200k ranks on first use (about 0.1 s and 12 MB) and
@@ -42,19 +48,11 @@ let o200kBase: Promise<Tokenizer> | undefined
  * budget is a promise in this function's counts, so that difference can never break it.
  */
 export function loadTokenizer(name: TokenizerName): Promise<Tokenizer> {
-  if (name === 'chars') return Promise.resolve(chars)
-  o200kBase ??= importO200kBase()
-  return o200kBase
+  return name === 'chars' ? Promise.resolve(chars) : loadO200kBase()
 }
 
-async function importO200kBase(): Promise<Tokenizer> {
-  // Only the data of the package: its encoder is quadratic and remembers words of the content.
-  const ranks = new URL(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'))
-  const [file, { O200K_TOKEN_SPLIT_REGEX }] = await Promise.all([
-    readFile(ranks),
-    import('gpt-tokenizer/encodingParams/constants'),
-  ])
-  const tokens = new RankedTokens(file)
+async function readO200kBase(): Promise<Tokenizer> {
+  const tokens = new RankedTokens(await readFile(RANKS))
   const counter = new BytePairCounter({ tokens, piecePattern: O200K_TOKEN_SPLIT_REGEX })
   return { name: 'o200k_base', count: (text) => counter.count(text) }
 }

@@ -56,7 +56,7 @@ export {
 export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
-export { loadReadableStore, requireCapability } from './stores/store-settings.ts'
+export { loadReadableStore, requireCapability, settingsCache } from './stores/store-settings.ts'
 export { findStore } from './stores/stores.sql.ts'
 export {
   loadTargetHead,

@@ -112,6 +112,45 @@ test('a store that is being deleted cannot be held, and takes its holds with it'
   }
 })
 
+async function eraseStore(scene: Scene, store_id: string): Promise<void> {
+  const { status, text } = await scene.api('DELETE', `/v1/stores/${store_id}`)
+  assert.ok(status < 300, text)
+  await scene.service.kernel.jobs.idle()
+}
+
+test('holds and retention of a deleted store are 404; one made again takes them', async () => {
+  const scene = await openScene()
+  try {
+    await scene.write('one')
+    const { store_id } = scene
+    await eraseStore(scene, store_id)
+    const tries: [string, string, unknown][] = [
+      ['POST', `/v1/stores/${store_id}/holds`, { reason: 'r' }],
+      ['GET', `/v1/stores/${store_id}/holds`, undefined],
+      ['PUT', `/v1/stores/${store_id}/retention`, { retain_days: 30 }],
+      ['GET', `/v1/stores/${store_id}/retention`, undefined],
+      ['POST', `/v1/stores/${store_id}/write`, { content: 'two' }],
+    ]
+    for (const [method, path, body] of tries) {
+      const answer = await scene.api(method, path, body)
+      assert.deepEqual([answer.status, answer.body.error, path], [404, 'store_not_found', path])
+    }
+    for (let round = 0; round < 2; round += 1) {
+      await scene.api('POST', '/v1/stores/default/write', { content: 'again' })
+      await eraseStore(scene, 'default')
+      const hold = await scene.api('POST', '/v1/stores/default/holds', { reason: 'r' })
+      assert.equal(hold.status, 201, hold.text)
+      const path = `/v1/stores/default/holds/${hold.body.hold_id}`
+      assert.equal((await scene.api('DELETE', path)).status, 200)
+      const kept = { retain_days: 30, basis: 'b' }
+      const retention = await scene.api('PUT', '/v1/stores/default/retention', kept)
+      assert.deepEqual([retention.status, retention.body.basis], [200, 'b'])
+    }
+  } finally {
+    await scene.stop()
+  }
+})
+
 test('an erasure that began before a hold ends; none begins after it', async () => {
   let enter = (): void => {}
   const planned = new Promise<void>((resolve) => {

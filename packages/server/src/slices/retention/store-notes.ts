@@ -6,7 +6,7 @@ import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, loadKeys, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findStore, loadTargetHead, loadWriteTarget } from '../memory/index.ts'
+import { findStore, loadTargetHead, loadWriteTarget, settingsCache } from '../memory/index.ts'
 
 /** Which text it is, and of which hold. */
 type NoteId = readonly ['retention'] | readonly ['hold' | 'release', string]
@@ -34,9 +34,11 @@ export async function prepareStoreTarget(
   tenant_id: string,
   store_id: string,
 ): Promise<StoreTarget> {
-  const target = await loadWriteTarget(kernel, tenant_id, store_id)
   const row = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
   if (row?.state === 'deleting') throw new Refusal('store_deleting')
+  // Deleted since its settings were cached, in this process or in another one.
+  if (!row) settingsCache(kernel).forget(tenant_id, store_id)
+  const target = await loadWriteTarget(kernel, tenant_id, store_id)
   const secret_no = row?.secret_no ?? target.fresh?.secret_no
   if (secret_no === undefined) throw new Conflict('store')
   return {

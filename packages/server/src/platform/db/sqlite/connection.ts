@@ -68,14 +68,3 @@ function bindable(values: readonly unknown[]): Bindable[] {
   }
   return values as Bindable[]
 }
-
-const SQLITE_FULL = 13
-
-/** Whether the error means that the disk, not the unit, is at fault: the whole batch is lost. */
-export function sqliteFault(error: unknown): 'full' | 'io' | null {
-  if (!(error instanceof Error) || !('errcode' in error)) return null
-  const primary = Number(error.errcode) & 0xff
-  if (primary === SQLITE_FULL) return 'full'
-  // BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN
-  return [5, 6, 7, 8, 10, 11, 14].includes(primary) ? 'io' : null
-}

@@ -1,10 +1,11 @@
 // The embedded engine: group commit on one writer connection, snapshots on a few readers.
 
 import type { Clock } from '../../clock.ts'
+import { sqliteFault } from '../../storage-fault.ts'
 import { BatchState } from '../batch-state.ts'
 import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
 import type { TenantDb, Tx } from '../tenant-db.ts'
-import { SqliteConnection, sqliteFault } from './connection.ts'
+import { SqliteConnection } from './connection.ts'
 import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
 
 const BATCH_UNITS_MAX = 256

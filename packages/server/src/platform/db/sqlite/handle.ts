@@ -1,11 +1,11 @@
 // TenantDb and Tx on a SQLite connection.
 
 import type { Clock } from '../../clock.ts'
-import { Refusal } from '../../refusal.ts'
+import { refusalOfStorage, sqliteFault } from '../../storage-fault.ts'
 import type { BatchState } from '../batch-state.ts'
 import type { Statement } from '../statement.ts'
 import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
-import { type SqliteConnection, sqliteFault } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 // Queries run synchronously underneath; the promises only keep slices engine-neutral.
 
@@ -89,7 +89,5 @@ export class SqliteTx extends SqliteTenantDb {
 /** The refusal for a disk failure: nothing of the batch was committed. */
 export function asRefusal(error: unknown): unknown {
   const fault = sqliteFault(error)
-  if (fault === 'full') return new Refusal('storage_full', undefined, { retry_after_s: 30 })
-  if (fault === 'io') return new Refusal('unavailable', undefined, { retry_after_s: 5 })
-  return error
+  return fault === null ? error : refusalOfStorage(fault)
 }

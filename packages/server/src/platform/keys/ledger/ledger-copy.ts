@@ -108,7 +108,8 @@ export class LedgerCopy {
       const before = this.size
       const written = writeSync(this.#fd, bytes)
       this.#end = before + written
-      if (written < bytes.length) throw new Error('the write was cut short')
+      if (written < bytes.length)
+        throw Object.assign(new Error('the write was cut short'), { code: 'ENOSPC' })
       fsyncSync(this.#fd)
     } catch (error) {
       throw new KeyringError('ledger_copy_failed', `${this.#path} cannot be written`, error)

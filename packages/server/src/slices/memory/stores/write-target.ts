@@ -81,11 +81,17 @@ export async function loadTargetHead(
 ): Promise<StoreHead> {
   const head = await loadStoreHead(tx, settings.store_id)
   if (head?.state === 'deleting') throw new Refusal('store_deleting')
-  if (head?.tokenizer === settings.tokenizer && head.embedder === settings.embedder) return head
+  if (head && hasSettings(head, settings)) return head
   if (!head && fresh) return insertNewStore(kernel, tx, fresh)
   settingsCache(kernel).forget(tx.tenant_id, settings.store_id)
   throw new Conflict('store')
 }
+
+/** A store that was deleted and made again may have other settings. */
+const hasSettings = (head: StoreHead, { tokenizer, embedder, capabilities }: StoreSettings) =>
+  head.tokenizer === tokenizer &&
+  head.embedder === embedder &&
+  head.capabilities === formatCapabilities(capabilities)
 
 export async function insertNewStore(kernel: Kernel, tx: Tx, store: NewStore): Promise<StoreHead> {
   const { store_id, tokenizer, embedder } = store

@@ -25,6 +25,7 @@ import { storeIndexes } from '../index/store-indexes.ts'
 import { deleteExpiry } from '../stores/expiries.sql.ts'
 import { legalHoldRefusal, loadHeldStores } from '../stores/holds.ts'
 import { advanceStoreHead } from '../stores/store-heads.ts'
+import { settingsCache } from '../stores/store-settings.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
 type FactState = 'live' | 'erasing' | 'erased'
@@ -113,6 +114,7 @@ export function dropCached(
   refs: readonly number[],
 ): void {
   if (refs.length === 0) {
+    settingsCache(kernel).forget(tenant_id, store_id)
     storeIndexes(kernel).drop(tenant_id, store_id)
     openedFactCache(kernel).removeStore(tenant_id, store_id)
     runningEmbeddings(kernel).interruptStore(tenant_id, store_id)

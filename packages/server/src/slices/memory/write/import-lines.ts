@@ -9,6 +9,7 @@ import { compileDropper } from '../../../platform/input/tolerated-names.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { type Detail, Shape } from '../../../platform/validation.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { checkFactLimits, parseExpiry } from '../facts/prepare-facts.ts'
 
@@ -34,13 +35,18 @@ const header = Compile(ExportHeader)
 export const importLineRefusal = (number: number, why: string): Refusal =>
   new Refusal('import_refused', `line ${number}: ${why}`, { members: { line: number } })
 
-/** Yields the facts of the stream in the order of the lines; skips empty lines and a header. */
+/**
+ * Yields the facts of the stream in the order of the lines; skips empty lines and a header. Other
+ * requests run between the lines, however many of them arrive at once.
+ */
 export async function* readImport(
   { tenant_id, clock }: { tenant_id: string; clock: Clock },
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ImportedFact> {
+  const pace = yieldBetweenChunks()
   let number = 0
   for await (const text of splitLines(body)) {
+    await pace()
     number += 1
     if (number > IMPORT_LINES_MAX)
       throw importLineRefusal(number, `an import has ${IMPORT_LINES_MAX} lines at most`)

@@ -352,3 +352,28 @@ test('an import with consecutive refs and a few gaps reserves one block', async 
     await scene.stop()
   }
 })
+
+/** The longest that the event loop was kept, in milliseconds of processor time, until it ends. */
+async function longestTurn(act: () => Promise<unknown>): Promise<number> {
+  let [longest, over] = [0, false]
+  let since = process.threadCpuUsage()
+  const turn = () => {
+    const { user, system } = process.threadCpuUsage(since)
+    longest = Math.max(longest, (user + system) / 1_000)
+    since = process.threadCpuUsage()
+    if (!over) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await act()
+  over = true
+  return longest
+}
+
+test('a million empty lines never hold the event loop for 50 ms', async () => {
+  const store_id = await freshStore()
+  const longest = await longestTurn(async () => {
+    const { status, body } = await send(store_id, '\n'.repeat(999_999))
+    assert.deepEqual([status, body.imported], [200, 0])
+  })
+  assert.ok(longest < 50, `${Math.round(longest)} ms`)
+})

@@ -1,0 +1,35 @@
+// Tells failures of the machine (no space, no file descriptors, a disk that fails) from bugs.
+
+import { Refusal } from './refusal.ts'
+
+/** Primary result codes of SQLite: BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN. */
+const SQLITE_IO: readonly number[] = [5, 6, 7, 8, 10, 11, 14]
+const SQLITE_FULL = 13
+
+const FULL: readonly string[] = ['ENOSPC', 'EDQUOT']
+const IO: readonly string[] = ['EMFILE', 'ENFILE', 'EIO', 'EROFS', 'ENOMEM']
+
+/**
+ * The fault an error of SQLite stands for. `full`: no space is left; `io`: files cannot be opened,
+ * read or written now; null: another one, or no error of SQLite.
+ */
+export function sqliteFault(error: unknown): 'full' | 'io' | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null
+  const primary = Number(error.errcode) & 0xff
+  if (primary === SQLITE_FULL) return 'full'
+  return SQLITE_IO.includes(primary) ? 'io' : null
+}
+
+/** The same for any error, of SQLite, of the system, or caused by one of them. */
+export function storageFault(error: unknown): 'full' | 'io' | null {
+  if (!(error instanceof Error)) return null
+  const code = 'code' in error ? String(error.code) : ''
+  if (FULL.includes(code)) return 'full'
+  if (IO.includes(code)) return 'io'
+  return sqliteFault(error) ?? storageFault(error.cause)
+}
+
+export const refusalOfStorage = (fault: 'full' | 'io'): Refusal =>
+  fault === 'full'
+    ? new Refusal('storage_full', undefined, { retry_after_s: 30 })
+    : new Refusal('unavailable', undefined, { retry_after_s: 5 })
