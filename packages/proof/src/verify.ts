@@ -22,6 +22,7 @@ import { verifyRegistryRecord } from './records/registry-record.ts'
 import { rulesOf } from './records/rules.ts'
 import { verifyCgrAttestation } from './reputation/attestation.ts'
 import { isStatementKind, verifyStatement } from './reputation/identity.ts'
+import { verifyReceipt } from './reputation/receipt.ts'
 import { isObject, isText } from './shape.ts'
 import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
 import { TENANT_ERASURE_KIND, verifyTenantErasure } from './tenant-erasure.ts'
@@ -68,6 +69,8 @@ function verifyOne(
       return verifyDecision(envelope.decision, context.keys)
     case 'memory':
       return verifyMemory(envelope.memory, context.keys)
+    case 'receipt':
+      return verifyReceipt(envelope.receipt, context.keys)
     case 'corpus_proof':
       return verifyCorpusProof(envelope.proof, envelope.corpus)
     case 'attestation':

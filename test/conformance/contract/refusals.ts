@@ -179,6 +179,7 @@ const REUSED = [
   'retention.place_hold',
   'assurance.create_schedule',
   'cgr.decide',
+  'cgr.verify_batch',
   'cgr.outcome',
   'cgr.outcomes',
   'cgr.review',

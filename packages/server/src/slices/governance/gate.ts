@@ -29,28 +29,26 @@ import type { Outcome } from './rules/outcome.ts'
 import type { CompiledPolicy } from './rules/policy.ts'
 import type { Context } from './rules/request.ts'
 
-/** What one enabled policy said. */
-interface GatePolicy {
-  readonly policy_id: string
-  readonly version: number
-  readonly name: string
-  readonly policy_type: PolicyType
-  readonly action: PolicyAction
-  readonly result: PolicyResult
-  readonly applicable: boolean
-  /** A stable code; null where it simply let the request pass. */
-  readonly reason: string | null
-  /** For people; no word of the request. */
-  readonly detail: string
-}
-
 export interface GateResult {
   readonly verdict: Verdict
   /** Null: the tenant has no policies that are enabled, nothing was evaluated. */
   readonly evaluation_id: string | null
   /** The number of the policies that were evaluated. */
   readonly policy_set: number
-  readonly policies: readonly GatePolicy[]
+  /** What each enabled policy said. */
+  readonly policies: readonly {
+    readonly policy_id: string
+    readonly version: number
+    readonly name: string
+    readonly policy_type: PolicyType
+    readonly action: PolicyAction
+    readonly result: PolicyResult
+    readonly applicable: boolean
+    /** A stable code; null where it simply let the request pass. */
+    readonly reason: string | null
+    /** For people; no word of the request. */
+    readonly detail: string
+  }[]
   /** For each context, values to use instead of those given; never empty where it was asked. */
   readonly redactions: readonly Redactions[]
   /** The rate limit to wait for; null where waiting does not help. */
@@ -250,7 +248,7 @@ export async function evaluate(
     kept_operation,
     evaluation_id: kernel.ids.hex(ID_BYTES),
     created_us: kernel.clock.now(),
-    request: summarise(keys, { kept_operation, contexts, minted }),
+    request: summarise(keys, kept_operation, { contexts, minted }),
   }
 }
 
@@ -319,7 +317,10 @@ function showGated({
   }
 }
 
-function showPolicy(policy: CompiledPolicy, { result, applicable, detail }: Outcome): GatePolicy {
+function showPolicy(
+  policy: CompiledPolicy,
+  { result, applicable, detail }: Outcome,
+): GateResult['policies'][number] {
   const { policy_id, version, name, policy_type, action } = policy
   const reason = detail?.reason ?? null
   return {
