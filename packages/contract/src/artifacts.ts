@@ -110,7 +110,7 @@ export const artifacts = {
     summary: 'Registers an artifact',
     description:
       'Use it before an artifact is deployed. Registering the same artifact again returns the ' +
-      'existing record. The policies of the tenant are evaluated as `artifact.register`: if one ' +
+      'existing record. The policies of the tenant are evaluated as `artifacts.register`: if one ' +
       'escalates, the artifact waits for an approval (202); if one denies, the artifact is ' +
       'recorded as denied.',
     body: RegisterArtifactRequest,
@@ -128,7 +128,7 @@ export const artifacts = {
     status: 201,
     reply: Artifact,
     accepted: waitingReply('artifact_id'),
-    refuses: ['policy_denied', 'no_signing_key', 'idempotency_key_reused'],
+    refuses: ['policy_denied', 'rate_limited', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
   stats: operation({

@@ -207,6 +207,7 @@ export const decisions = {
       'no_signing_key',
       'store_not_found',
       'policy_denied',
+      'rate_limited',
       'approval_required',
     ],
     idempotent: true,

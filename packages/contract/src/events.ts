@@ -10,7 +10,7 @@ import {
 } from './assurance.ts'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { EMBEDDERS } from './memory-records.ts'
-import { KNOWN_OPERATIONS } from './policy-configs.ts'
+import { KNOWN_OPERATIONS, OPERATION_ALIASES } from './policy-configs.ts'
 import { REPORT_FINDINGS, REPORT_TYPES } from './reports.ts'
 import { JUDGMENTS, OUTCOMES, VERIFIABILITY_TAGS } from './reputation-records.ts'
 
@@ -36,9 +36,12 @@ const PolicyChange = closed({
   changed_by: MintedId,
 })
 
+/** Entries written before an operation was renamed hold its earlier name. */
+const OPERATIONS = [...KNOWN_OPERATIONS, ...Object.keys(OPERATION_ALIASES)]
+
 /** Subject: the id of the evaluation. The name of an unknown operation is a text of the caller. */
 const Evaluated = closed({
-  operation: Type.Union([Type.Enum(KNOWN_OPERATIONS), LabelMac]),
+  operation: Type.Union([Type.Enum(OPERATIONS), LabelMac]),
   policy_set: Count,
   policies: Type.Array(
     closed({ policy_id: MintedId, version: Count, result: MintedId, reason: MintedId }),

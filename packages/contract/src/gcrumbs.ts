@@ -21,6 +21,9 @@ import {
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
+/** Receipts of one request. */
+export const VERIFY_RECEIPTS_MAX = 1_000
+
 const Seq = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const EpochNumber = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
@@ -126,7 +129,36 @@ const Verification = Type.Object({
   type: text('What was verified'),
   reason: Type.Optional(text('The first check that failed, in words')),
   checks: Type.Array(NamedCheck, { description: 'The checks' }),
+  count: Type.Optional(integer('Receipts that were verified; only for receipts')),
+  results: Type.Optional(
+    Type.Array(
+      Type.Object({
+        index: integer('Position in `receipts`, from 0'),
+        receipt_id: Nullable(text('As the receipt states it')),
+        valid: boolean('Whether id and signature hold, by a key that was supplied or published'),
+        reason: text('The result in words'),
+        signed_by: Nullable(
+          Type.Enum(['supplied', 'published', 'self_signed'], {
+            description:
+              '`supplied`: the key of the request. `published`: a key of this service. ' +
+              '`self_signed`: only the receipt names the key, so anybody may have made it',
+          }),
+        ),
+        key_id: Nullable(text('Id of the published key that signed')),
+      }),
+      { description: 'One result for each receipt; only for receipts' },
+    ),
+  ),
 })
+
+/** The other form of the body of `gcrumbs.verify_envelope`. */
+export const ReceiptsRequest = Type.Object(
+  {
+    receipts: Type.Array(Type.Unknown(), { maxItems: VERIFY_RECEIPTS_MAX }),
+    public_key_b64: Type.Optional(Nullable(Base64)),
+  },
+  { additionalProperties: false },
+)
 
 const read = { access: 'tenant', scope: 'gcrumbs:read', method: 'GET', status: 200 } as const
 const EpochParams = Type.Object({ epoch_number: epochNumber('Number of the checkpoint') })
@@ -148,8 +180,10 @@ export const gcrumbs = {
     id: 'gcrumbs.verify_key',
     method: 'GET',
     path: '/v1/gcrumbs/verify/key',
-    summary: 'Returns the current key of the audit log in hexadecimal and base64',
-    description: 'Use it to configure a witness or another verifier.',
+    summary: 'Returns the current key of receipts in hexadecimal and base64',
+    description:
+      'Use it to verify execution receipts with `POST /v1/gcrumbs/verify`. The key of the audit ' +
+      'log, for witnesses, is that of `GET /v1/gcrumbs/public_key`.',
     access: 'public',
     status: 200,
     reply: Type.Object({
@@ -260,9 +294,11 @@ export const gcrumbs = {
     id: 'gcrumbs.verify_envelope',
     method: 'POST',
     path: '/v1/gcrumbs/verify',
-    summary: 'Verifies a proof, checkpoint, certificate, decision or list of entries in the body',
+    summary: 'Verifies a proof, checkpoint, certificate, decision, receipt or list of entries',
     description:
-      'Use it to verify a record that somebody else holds. It is public and stores nothing.',
+      'Use it to verify a record that somebody else holds. It is public and stores nothing. ' +
+      'Execution receipts are sent as `{"receipts": [...], "public_key_b64": "..."}`: without a ' +
+      'key each is verified with the key that it names, which has to be a published one.',
     access: 'public',
     body: JsonObject,
     body_bytes_max: limits.verify_body_bytes,

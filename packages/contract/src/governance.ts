@@ -203,7 +203,17 @@ export const governance = {
         { description: 'The types of policies' },
       ),
       operations: Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'Context keys by known operation',
+        description:
+          'Context keys by operation. Policies and `evaluate` accept these names, those of ' +
+          '`operation_aliases`, and names that begin with one of `operation_prefixes`.',
+      }),
+      operation_aliases: Type.Record(Type.String(), Type.String(), {
+        description: 'Current names of operations by their earlier names',
+      }),
+      operation_prefixes: Type.Array(Type.String(), {
+        description:
+          '`worldmodel.action.` with the name of an action; `custom.` with a name of your own, ' +
+          'for operations that only you evaluate',
       }),
       entities: Type.Array(Type.String(), {
         description: 'Values that `entities` of a `pii_guard` may have',
@@ -315,8 +325,9 @@ export const governance = {
     description:
       'Use it before an agent does something outside the service, such as calling a tool. The ' +
       'result is logged and counts towards rate limits unless `dry_run` is true; an operation ' +
-      'that the service gates itself, such as `memory.write`, counts only there. Of the context, ' +
-      'only ids, lengths and keyed hashes are stored.',
+      'that the service gates itself, such as `memory.write`, counts only there. Unknown names ' +
+      'are refused: name an operation of your own `custom.<name>`. Of the context, only ids, ' +
+      'lengths and keyed hashes are stored.',
     body: Type.Object({
       operation: OperationName,
       context: OptionalNullable(about(JsonObject, 'What policies read; see `operations`')),

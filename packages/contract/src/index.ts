@@ -78,7 +78,10 @@ export {
   type CgrSettings,
   type DecisionRecord,
   DIMENSION_DEFAULT,
+  type ExecutionReceipt,
   type GovernedDecisionRequest,
+  type InvoicePolicy,
+  invoicePolicyDefaults,
   JUDGMENTS,
   JUDGMENTS_PER_REFERENT_MAX,
   OUTCOMES,
@@ -87,10 +90,12 @@ export {
   REVIEWS_PER_REFERENT_MAX,
   type RecordedOutcome,
   type RecordedReview,
+  Referent,
   type ReviewRequest,
   type Rotation,
   type ScoreObject,
   VERIFIABILITY_TAGS,
+  VERIFY_BATCH_MAX,
 } from './reputation-records.ts'
 export * from './retention.ts'
 export * from './scopes.ts'

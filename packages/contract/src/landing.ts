@@ -100,21 +100,26 @@ const IssueLandingRequest = Type.Object({
   layer_hashes: LayerHashes,
   data_provenance: DataProvenance,
   authority: Authority,
-  conformance: Type.Object(
-    {
-      result: about(ConformanceResult, "The caller's result"),
-      harness_version: OptionalNullable(about(Label, 'Version of the harness that was used')),
-      per_policy: OptionalNullable(
-        Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]), {
-          description: 'Results by policy; `fail` and false claim that a check failed',
-        }),
-      ),
-    },
-    {
-      description:
-        "The caller's own finding: recorded as given beside what is computed, never relied on",
-      additionalProperties: true,
-    },
+  conformance: OptionalNullable(
+    Type.Object(
+      {
+        result: OptionalNullable(
+          about(ConformanceResult, "The caller's result; default: `not_checked`"),
+        ),
+        harness_version: OptionalNullable(about(Label, 'Version of the harness that was used')),
+        per_policy: OptionalNullable(
+          Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]), {
+            description: 'Results by policy; `fail` and false claim that a check failed',
+          }),
+        ),
+      },
+      {
+        description:
+          "The caller's own finding, if there is one: recorded beside what is computed, never " +
+          'relied on. Absent, `not_checked` is recorded.',
+        additionalProperties: true,
+      },
+    ),
   ),
   permitted_actions: Type.Array(Label, {
     maxItems: PERMITTED_ACTIONS_MAX,
@@ -286,13 +291,18 @@ export const landing = {
       layer_hashes: [EXAMPLE_HASH],
       data_provenance: { merkle_root: EXAMPLE_ROOT },
       authority: { delegation_ref: 'd-1', human_principal: 'ana', trust_tier: 'verified' },
-      conformance: { result: 'not_checked' },
       permitted_actions: ['answer'],
     },
     status: 201,
     reply: LandingDocument,
     accepted: waitingReply('certificate_id'),
-    refuses: ['rejected', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
+    refuses: [
+      'rejected',
+      'policy_denied',
+      'rate_limited',
+      'no_signing_key',
+      'idempotency_key_reused',
+    ],
     idempotent: true,
   }),
   stats: operation({

@@ -184,9 +184,17 @@ const WriteOptions = Type.Object(
 )
 export type WriteOptions = Static<typeof WriteOptions>
 
+/** The content of a new memory: not empty, and not only white space. */
+const NewContent = Type.String({
+  title: 'NewContent',
+  description: 'What to remember: up to 256 KiB of UTF-8, not only white space',
+  minLength: 1,
+  pattern: '\\S',
+})
+
 /** Every option is accepted at the top level too; the one in `options` takes precedence. */
 export const writeFields = {
-  content: text('What to remember: up to 256 KiB of UTF-8'),
+  content: NewContent,
   options: OptionalNullable(
     about(WriteOptions, 'Options; each takes precedence over the field of its name beside it'),
   ),
@@ -210,7 +218,9 @@ const MinScore = number(
 
 const retrieveFields = {
   budget_tokens: OptionalNullable(
-    integer("Token budget, counted with the store's tokenizer; default 1024, clamped to 0..2^30"),
+    integer("Token budget, counted with the store's tokenizer; default 1024, clamped to 2^30", {
+      minimum: 0,
+    }),
   ),
   top_k: OptionalNullable(integer('Largest number of memories to return', { minimum: 1 })),
   limit: OptionalNullable(integer('Same as `top_k`', { minimum: 1 })),
@@ -327,7 +337,7 @@ export const ingestionFields = {
 
 /** One line of an import: a memory as an export writes it; only `content` is required. */
 export const ImportLine = Type.Object({
-  content: text('What to remember: up to 256 KiB of UTF-8'),
+  content: NewContent,
   metadata: OptionalNullable(about(JsonObject, 'Up to 16 KiB of JSON, 8 levels deep')),
   ref: OptionalNullable(about(Ref, 'Number to keep; another is assigned where it is taken')),
   written_at: OptionalNullable(time('Kept as `source.original_written_at`')),

@@ -65,7 +65,7 @@ const write = {
 } as const
 
 /** Refusals by a policy, of an operation that cannot wait for an approval. */
-const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
+const POLICY_REFUSALS = ['policy_denied', 'approval_required', 'rate_limited'] as const
 
 const WRITE_REFUSALS = [
   ...POLICY_REFUSALS,

@@ -34,22 +34,48 @@ export const OPERATION_KEYS = {
   'memory.write': ['store_id', 'content'],
   'memory.retrieve': ['store_id', 'query'],
   'memory.delete': ['store_id', 'ref'],
-  'decision.log': ['store_id', 'model_id', 'query', 'output'],
+  'decisions.log': ['store_id', 'model_id', 'query', 'output'],
   'landing.issue': ['artifact_ref', 'authority'],
-  'artifact.register': ['artifact_ref', 'base_model_ref'],
-  'worldmodel.type.register': ['kind', 'name'],
-  'provenance.seal': ['name', 'sources'],
-  'composition.govern': ['kind', 'members', 'target'],
+  'artifacts.register': ['artifact_ref', 'base_model_ref'],
+  'world_model.register_type': ['kind', 'name'],
+  'world_model.invoke': ['action'],
+  'provenance.register': ['name', 'sources'],
+  'compositions.compose': ['kind', 'members', 'target'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type KnownOperation = keyof typeof OPERATION_KEYS
 export const KNOWN_OPERATIONS = Object.keys(OPERATION_KEYS)
 
+/** Earlier names: accepted on input, and found in the log and in stored policies. */
+export const OPERATION_ALIASES = {
+  'decision.log': 'decisions.log',
+  'artifact.register': 'artifacts.register',
+  'worldmodel.type.register': 'world_model.register_type',
+  'provenance.seal': 'provenance.register',
+  'composition.govern': 'compositions.compose',
+} as const satisfies Readonly<Record<string, KnownOperation>>
+
+/** In front of the name of an action: the operation that a world-model type fixes for it. */
+export const ACTION_PREFIX = 'worldmodel.action.'
+/** Names every action, whatever its own operation is. */
+export const INVOKE: KnownOperation = 'world_model.invoke'
+/** In front of a name of the tenant's own, for `evaluate`. */
+export const CUSTOM_PREFIX = 'custom.'
+
 /** The name of an operation in code; the log stores those above in clear and hashes others. */
 export const OperationName = Type.String({
+  title: 'OperationName',
   pattern: '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$',
-  description: 'Name of an operation, for example `inference` or `memory.write`',
+  description:
+    'Name of an operation: one of `operations` of `GET /v1/governance/policy-types`, ' +
+    '`worldmodel.action.<name>` of an action, or a name of your own that begins with `custom.`',
 })
+
+/** What policies search where their configuration does not say. */
+export const CHECK_FIELDS = {
+  content_filter: ['query', 'output', 'content', 'metadata'],
+  pii_guard: ['output', 'content', 'metadata'],
+} as const
 
 const { patterns_per_policy, policy_list_items } = limits
 const Pattern = label({ maxLength: limits.pattern_chars })
@@ -108,7 +134,7 @@ export const policyConfigs = {
   ),
   model_allowlist: config({ models: Labels }, 'Allows only these models (`model_id`)'),
   content_filter: config(
-    { patterns: Patterns, check_fields: Fields(['query', 'output']) },
+    { patterns: Patterns, check_fields: Fields(CHECK_FIELDS.content_filter) },
     'Forbids matches of the patterns in the fields, ignoring case',
   ),
   data_scope: config({ allowed_stores: Labels }, 'Allows only these stores (`store_id`)'),
@@ -130,7 +156,7 @@ export const policyConfigs = {
       entities: Type.Optional(
         Type.Array(Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }), { maxItems: 100 }),
       ),
-      check_fields: Fields(['output']),
+      check_fields: Fields(CHECK_FIELDS.pii_guard),
       redact: Type.Optional(Type.Boolean({ default: false })),
     },
     'Forbids personal data in the fields, found by recognisers (`entities`), patterns or both; ' +

@@ -146,6 +146,7 @@ export const DECISION_REFUSALS = [
 export const APPROVAL_REFUSALS = [
   ...DECISION_REFUSALS,
   'policy_denied',
+  'rate_limited',
   'approval_required',
 ] as const satisfies readonly RefusalCode[]
 

@@ -61,6 +61,8 @@ export const refusals = {
   schedule_not_found: { status: 404, title: 'No such schedule' },
   run_not_found: { status: 404, title: 'No such run' },
   baseline_not_found: { status: 404, title: 'No baseline has been captured' },
+  // limits
+  rate_limited: { status: 429, title: 'A rate limit is exhausted for now' },
   // state
   store_exists: { status: 409, title: 'The id of the store is in use or was used before' },
   store_deleting: { status: 409, title: 'The store is being deleted' },

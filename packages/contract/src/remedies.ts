@@ -106,6 +106,16 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'Change the request, or the policy: `GET /v1/governance/policies/{policy_id}`. To find out ' +
       'beforehand what the policies say, use `POST /v1/governance/evaluate` with `dry_run`.',
   },
+  rate_limited: {
+    when:
+      'A rate limit of the tenant allows no further request at the moment: a policy of type ' +
+      '`rate_limit`. `quota` is the id of the policy, `limit` the requests that it allows in ' +
+      '`window_s` seconds.',
+    advice:
+      'Wait for the seconds in `Retry-After` and send the same request again. The headers ' +
+      '`RateLimit-Policy` and `RateLimit` say the same in the form of ' +
+      'draft-ietf-httpapi-ratelimit-headers.',
+  },
   approval_required: {
     when:
       'A policy of the tenant requires an approval, and requests to this operation cannot wait ' +

@@ -3,10 +3,12 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import {
   about,
+  Base64,
   boolean,
   Count,
   count,
   Hex16,
+  Hex32,
   integer,
   JsonObject,
   Label,
@@ -59,7 +61,7 @@ export const VerifiabilityTag = Type.Enum(VERIFIABILITY_TAGS, tag)
 /** An agent or a reviewer: any label, `/` and `@` included. */
 export const Handle = Label
 /** What a decision is about: an invoice, a change, a case. */
-const Referent = label({
+export const Referent = label({
   title: 'Referent',
   description: 'What the decision is about, for example an invoice',
   maxLength: limits.ref_chars,
@@ -156,6 +158,14 @@ export const ReviewRequest = Type.Object(
 )
 export type ReviewRequest = Static<typeof ReviewRequest>
 
+const INVOICE_REASONS = [
+  'amount_or_po_missing',
+  'amount_exceeds_po',
+  'no_debtor_approval',
+  'duplicate',
+  'clean',
+] as const
+
 export const DecisionRecord = Type.Object({
   decision_id: Hex16,
   tenant_id: Type.String(),
@@ -164,7 +174,12 @@ export const DecisionRecord = Type.Object({
   ),
   decision: Judgment,
   reason: text('Why'),
-  reason_code: Type.Null({ description: 'Reserved' }),
+  reason_code: Nullable(
+    about(
+      Type.Enum(INVOICE_REASONS, { title: 'InvoiceReason', description: 'Why, as a code' }),
+      'The check of `verify-batch` that decided; null for any other decision',
+    ),
+  ),
   agent_handle: text('Handle of the agent'),
   verifiability_tag: VerifiabilityTag,
   agent_tier: Nullable(number('As given')),
@@ -178,6 +193,127 @@ export const DecisionRecord = Type.Object({
   public_key: Nullable(text('Key that signed, in base64')),
 })
 export type DecisionRecord = Static<typeof DecisionRecord>
+
+const hash = (description: string) => about(Hex32, `BLAKE2b-256 of ${description}`)
+
+export const ExecutionReceipt = Type.Object(
+  {
+    receipt_id: about(Hex16, 'BLAKE2b-128 of the fields from `step_id` to `completed_at`'),
+    step_id: about(Hex16, 'Random id of the step'),
+    workflow_id: text('`governed:` with the pseudonym of the referent, or with the tenant'),
+    tenant_id: Type.String(),
+    step_number: count('Position in the workflow, from 0'),
+    previous_receipt_hash: Nullable(hash('the previous `receipt_id` of the workflow')),
+    input_hash: hash('`context`, as JSON with sorted keys in the form of Python'),
+    memory_snapshot_hash: hash('the memories used: none, so of the empty text'),
+    policy_evaluation_hash: hash('`[{decision, reason}]`, in the same form'),
+    model_id: text('Model that decided'),
+    model_version: Type.Null({ description: 'Reserved' }),
+    tool_call_hashes: Type.Array(Hex32, { description: 'Hashes of tool calls: there are none' }),
+    output_hash: hash('`raw_output`'),
+    decision_id: Hex16,
+    started_at: time('When the request was read'),
+    completed_at: time('When the decision was recorded'),
+    signature: about(Base64, 'Ed25519 over the 16 bytes of `receipt_id`'),
+    public_key: about(Base64, 'Key that signed, published for the purpose `receipt`'),
+    key_id: Type.String(),
+  },
+  {
+    title: 'ExecutionReceipt',
+    description: 'A signed receipt of one decision, which anybody can verify',
+  },
+)
+export type ExecutionReceipt = Static<typeof ExecutionReceipt>
+
+const policySwitch = (description: string) =>
+  Type.Boolean({ default: true, description: `${description}; default: true` })
+const policyField = (fallback: string, description: string) =>
+  labelOr(fallback, `Field with ${description}; default: \`${fallback}\``)
+
+const InvoicePolicy = Type.Object(
+  {
+    require_amount_within_po: policySwitch('Whether the amount must not exceed the order'),
+    invoice_amount_field: policyField('invoice_amount', 'the amount'),
+    po_amount_field: policyField('po_amount', 'the amount of the purchase order'),
+    require_approval: policySwitch('Whether the debtor must have approved'),
+    approval_field: policyField('approval_status', 'the approval'),
+    approved_value: Type.Union([Label, Type.Number(), Type.Boolean()], {
+      default: 'approved',
+      description: 'Value of an approval; default: `approved`',
+    }),
+    reject_duplicates: policySwitch('Whether an id is certified once in a batch'),
+    invoice_id_field: policyField('invoice_id', 'the id'),
+    vendor_field: policyField('vendor', 'the vendor'),
+    debtor_field: policyField('debtor', 'the debtor'),
+  },
+  { title: 'InvoicePolicy', description: 'What an invoice has to show' },
+)
+export type InvoicePolicy = Static<typeof InvoicePolicy>
+
+export const invoicePolicyDefaults = {
+  require_amount_within_po: true,
+  invoice_amount_field: 'invoice_amount',
+  po_amount_field: 'po_amount',
+  require_approval: true,
+  approval_field: 'approval_status',
+  approved_value: 'approved',
+  reject_duplicates: true,
+  invoice_id_field: 'invoice_id',
+  vendor_field: 'vendor',
+  debtor_field: 'debtor',
+} satisfies InvoicePolicy
+
+/** Invoices of one batch; the general limit of a body applies too. */
+export const VERIFY_BATCH_MAX = 500
+
+export const VerifyBatchRequest = Type.Object({
+  invoices: Type.Array(about(JsonObject, 'An invoice; fields that begin with `_` are ignored'), {
+    maxItems: VERIFY_BATCH_MAX,
+    description: 'The invoices, each of which becomes a governed decision',
+  }),
+  policy: Type.Optional(
+    Type.Partial(InvoicePolicy, {
+      additionalProperties: false,
+      description: 'What an invoice has to show; absent fields have their defaults',
+    }),
+  ),
+  model_id: Type.Optional(labelOr('kapwork-verify-agent-v1', 'Name of what decided')),
+  agent_handle: Type.Optional(
+    labelOr('invoice-rules-engine@kapwork-receivables', 'Handle of the agent'),
+  ),
+  agent_tier: OptionalNullable(
+    number('Recorded; does not influence the score', { minimum: 0, maximum: 1 }),
+  ),
+  agent_key: OptionalNullable(about(PublicKeyHex, 'Key of the agent')),
+  dimension: Dimension,
+})
+
+export const VerifyBatchReply = Type.Object({
+  summary: Type.Object(
+    {
+      total: count('Invoices'),
+      certified: count('Invoices that were certified'),
+      rejected: count('Invoices that were rejected'),
+    },
+    { description: 'Number of invoices by decision' },
+  ),
+  policy: about(InvoicePolicy, 'The policy that was applied'),
+  results: Type.Array(
+    Type.Object({
+      invoice_id: Type.Unknown({ description: 'As given; null: absent' }),
+      vendor: Type.Unknown({ description: 'As given; null: absent' }),
+      debtor: Type.Unknown({ description: 'As given; null: absent' }),
+      decision: Judgment,
+      reason: text('The check that decided, in words'),
+      reason_code: Type.Enum(INVOICE_REASONS, { description: 'The check that decided' }),
+      decision_record: about(DecisionRecord, 'The record'),
+      execution_receipt: Nullable(
+        about(ExecutionReceipt, 'The receipt; null for a record of an earlier version'),
+      ),
+    }),
+    { description: 'The results, in the order of `invoices`' },
+  ),
+})
 
 const recorded = {
   recorded_at: time('When it was recorded'),

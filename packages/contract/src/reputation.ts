@@ -27,6 +27,7 @@ import {
   CgrSettings,
   DecisionRecord,
   Dimension,
+  ExecutionReceipt,
   GovernedDecisionRequest,
   Handle,
   OutcomeRequest,
@@ -37,6 +38,8 @@ import {
   Rotation,
   ScoreObject,
   SignatureHex,
+  VerifyBatchReply,
+  VerifyBatchRequest,
 } from './reputation-records.ts'
 
 const reading = { access: 'tenant', scope: 'cgr:read', method: 'GET', status: 200 } as const
@@ -65,7 +68,8 @@ export const reputation = {
       'referent: the same decision again returns the existing record with `idempotent`, another ' +
       'one replaces it until the referent has an outcome. Signed by `agent_key`, the decision ' +
       'counts for the key; without the signature it counts for a separate unproven agent, so ' +
-      'that nobody can add to the record of a key they do not have.',
+      'that nobody can add to the record of a key they do not have. The reply carries a signed ' +
+      'receipt, which `POST /v1/gcrumbs/verify` and the offline verifier check.',
     body: GovernedDecisionRequest,
     example: {
       decision: 'certify',
@@ -77,6 +81,9 @@ export const reputation = {
     },
     reply: Type.Object({
       decision_record: about(DecisionRecord, 'The record'),
+      execution_receipt: Nullable(
+        about(ExecutionReceipt, 'The receipt; null for a record of an earlier version'),
+      ),
       superseded_prior: boolean('Whether it replaced an earlier judgment'),
       idempotent: boolean('Whether exactly this was on record already'),
     }),
@@ -86,8 +93,38 @@ export const reputation = {
       'rotation_refused',
       'outcome_known',
       'older_statement',
+      'no_signing_key',
       'idempotency_key_reused',
     ],
+    idempotent: true,
+  }),
+  verify_batch: operation({
+    ...writing,
+    id: 'cgr.verify_batch',
+    path: '/v1/governed/verify-batch',
+    summary: 'Checks up to 500 invoices by rules and records a governed decision for each',
+    description:
+      'Use it to certify invoices by fixed rules: the amount within the purchase order, the ' +
+      'approval of the debtor, no duplicate in the batch. All decisions are recorded or none, ' +
+      'with the tag `rule`, which earns no reputation; each has a signed receipt. An invoice ' +
+      'that the agent has decided in the same way before keeps its record.',
+    body: VerifyBatchRequest,
+    example: {
+      invoices: [
+        {
+          invoice_id: 'INV-7',
+          vendor: 'Acme',
+          debtor: 'Globex',
+          invoice_amount: 90,
+          po_amount: 100,
+          approval_status: 'approved',
+        },
+        { invoice_id: 'INV-8', invoice_amount: 120, po_amount: 100 },
+      ],
+      policy: { require_approval: true },
+    },
+    reply: VerifyBatchReply,
+    refuses: ['rejected', 'outcome_known', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
   outcome: operation({

@@ -269,6 +269,7 @@ export const subjects = {
       'store_not_found',
       'subject_changed',
       'policy_denied',
+      'rate_limited',
       'approval_required',
       'idempotency_key_reused',
     ],

@@ -82,6 +82,7 @@ export const templates = {
       'template_not_found',
       'rejected',
       'policy_denied',
+      'rate_limited',
       'approval_required',
       'no_signing_key',
       'idempotency_key_reused',

@@ -260,6 +260,7 @@ export const worldModel = {
     refuses: [
       'rejected',
       'policy_denied',
+      'rate_limited',
       'approval_required',
       'no_signing_key',
       'idempotency_key_reused',
@@ -391,7 +392,13 @@ export const worldModel = {
     status: 201,
     reply: Action,
     accepted: waitingReply('action_id'),
-    refuses: ['type_not_found', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
+    refuses: [
+      'type_not_found',
+      'policy_denied',
+      'rate_limited',
+      'no_signing_key',
+      'idempotency_key_reused',
+    ],
     idempotent: true,
   }),
   list_actions: operation({

@@ -25,6 +25,7 @@ export type Envelope =
     }
   | { readonly type: 'decision'; readonly decision: unknown }
   | { readonly type: 'memory'; readonly memory: unknown }
+  | { readonly type: 'receipt'; readonly receipt: unknown }
   | { readonly type: 'record'; readonly kind: unknown; readonly record: unknown }
   | { readonly type: 'corpus_proof'; readonly proof: unknown; readonly corpus?: unknown }
   | { readonly type: 'attestation'; readonly attestation: unknown; readonly rotations?: unknown }
@@ -41,6 +42,7 @@ const REQUIRED: Readonly<Record<EnvelopeType, readonly string[]>> = {
   erasure_manifest: ['manifest'],
   decision: ['decision'],
   memory: ['memory'],
+  receipt: ['receipt'],
   record: ['kind', 'record'],
   corpus_proof: ['proof'],
   attestation: ['attestation'],
@@ -65,7 +67,8 @@ function hasItems(value: Readonly<Record<string, unknown>>): boolean {
 
 /**
  * Recognises an answer of the API as it was saved: a certificate, epoch, inclusion proof,
- * consistency proof, breadcrumb, decision, memory; an array or a page of these; an envelope.
+ * consistency proof, breadcrumb, decision, memory, receipt; an array or a page of these; an
+ * envelope.
  * Null for anything else.
  */
 export function detectEnvelope(json: unknown): Envelope | null {
@@ -94,6 +97,8 @@ function detectRecord(json: PlainObject): Envelope | null {
   if (has(json, 'epoch_number', 'checkpoint')) return { type: 'epoch', epoch: json }
   if (has(json, 'decision_id', 'query', 'timestamp')) return { type: 'decision', decision: json }
   if (has(json, 'content', 'source')) return { type: 'memory', memory: json }
+  if (has(json, 'receipt_id', 'step_id')) return { type: 'receipt', receipt: json }
+  if (isObject(json['execution_receipt'])) return detectRecord(json['execution_receipt'])
   if (isObject(json['decision'])) return detectRecord(json['decision'])
   return detectRegistryRecord(json)
 }
@@ -132,6 +137,7 @@ function detectPage(json: PlainObject): Envelope | null {
   const pages = [
     ...['breadcrumbs', 'epochs', 'certificates', 'decisions', 'memories', 'items'],
     ...['artifacts', 'types', 'invocations', 'corpora', 'compositions', 'attestations'],
+    ...['receipts', 'results'],
   ]
   const name = pages.find((page) => Array.isArray(json[page]))
   const items = name === undefined ? null : json[name]

@@ -34,6 +34,7 @@ import { verifyRegistryRecord } from './records/registry-record.ts'
 import { rulesOf } from './records/rules.ts'
 import { verifyCgrAttestation } from './reputation/attestation.ts'
 import { isStatementKind, verifyStatement } from './reputation/identity.ts'
+import { verifyReceipt } from './reputation/receipt.ts'
 
 /**
  * Verifies a typed envelope with the published keys. Input is never trusted and never makes it
@@ -68,6 +69,8 @@ function verifyOne(
       return verifyDecision(envelope.decision, context.keys)
     case 'memory':
       return verifyMemory(envelope.memory, context.keys)
+    case 'receipt':
+      return verifyReceipt(envelope.receipt, context.keys)
     case 'corpus_proof':
       return verifyCorpusProof(envelope.proof, envelope.corpus)
     case 'attestation':

@@ -226,6 +226,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'templates.install': nothing,
 
   'cgr.decide': nothing,
+  'cgr.verify_batch': nothing,
   'cgr.outcome': nothing,
   'cgr.outcomes': nothing,
   'cgr.review': nothing,

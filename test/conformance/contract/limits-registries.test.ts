@@ -45,7 +45,7 @@ test('artifacts.register keeps layers_per_artifact to the unit', () =>
   ))
 
 test('artifacts.reject keeps reason_chars to the unit', async () => {
-  const gate = 'artifact.register'
+  const gate = 'artifacts.register'
   for (const [n, status] of [
     [limits.reason_chars + 1, 422],
     [limits.reason_chars - 1, 200],

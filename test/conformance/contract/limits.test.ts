@@ -306,10 +306,9 @@ describe('limits of bodies', () => {
   }
 })
 
-test('memory.retrieve clamps the budget to 0..2^30 and takes 1,024 without one', async () => {
+test('memory.retrieve clamps a budget to 2^30, takes 1,024 without one, none below 0', async () => {
   const cases = [
     [undefined, limits.budget_tokens_default],
-    [-1, 0],
     [0, 0],
     [1, 1],
     [limits.budget_tokens - 1, limits.budget_tokens - 1],
@@ -325,6 +324,11 @@ test('memory.retrieve clamps the budget to 0..2^30 and takes 1,024 without one',
     assert.equal(budget_tokens, given)
     assert.ok(tokens_used <= given)
   }
+  const below = await tenant.ask('memory.retrieve', {
+    ...store,
+    body: { query: 'anything', budget_tokens: -1 },
+  })
+  assertRefusal(below, 'validation', 'memory.retrieve')
 })
 
 test('memory.import refuses an announced body beyond import_bytes before reading it', async () => {

@@ -59,6 +59,8 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'world_model.reject_action',
     'templates.install',
     'reports.generate',
+    'cgr.decide',
+    'cgr.verify_batch',
     'cgr.issuer',
     'cgr.attest',
     'provenance.register',

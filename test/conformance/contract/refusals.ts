@@ -7,6 +7,7 @@ import { provokingApprovals } from './testing/refusals-approvals.ts'
 import { provokingArtifacts } from './testing/refusals-artifacts.ts'
 import { provokingAssurance } from './testing/refusals-assurance.ts'
 import { provokingCompositions } from './testing/refusals-compositions.ts'
+import { exhaust } from './testing/refusals-deciding.ts'
 import { provokingLanding } from './testing/refusals-landing.ts'
 import { provokingReports } from './testing/refusals-reports.ts'
 import { provokingReputation } from './testing/refusals-reputation.ts'
@@ -178,6 +179,7 @@ const REUSED = [
   'retention.place_hold',
   'assurance.create_schedule',
   'cgr.decide',
+  'cgr.verify_batch',
   'cgr.outcome',
   'cgr.outcomes',
   'cgr.review',
@@ -203,7 +205,7 @@ const GATED: Readonly<Record<string, readonly string[]>> = {
   'memory.write': ['memory.write', 'memory.write_batch', 'memory.supersede', 'memory.import'],
   'memory.retrieve': ['memory.retrieve'],
   'memory.delete': ['memory.delete', 'memory.delete_store', 'retention.set', 'retention.run'],
-  'decision.log': ['decisions.log'],
+  'decisions.log': ['decisions.log'],
 }
 
 /** An example of the operation under a policy that holds it up. */
@@ -217,10 +219,19 @@ const gated =
     return tenant.ask(id, exampleOf(id, ids))
   }
 
+/** An example of the operation under a rate limit that nothing is left of. */
+const limited =
+  (id: string, name: string): Provoke =>
+  async (world) => {
+    await exhaust(world, name)
+    return world.tenant.ask(id, exampleOf(id, world.ids))
+  }
+
 const gatedCases: [string, Provoke][] = Object.entries(GATED).flatMap(([name, ids]) =>
   ids.flatMap((id): [string, Provoke][] => [
     [`${id} policy_denied`, gated(id, name, 'deny')],
     [`${id} approval_required`, gated(id, name, 'escalate')],
+    [`${id} rate_limited`, limited(id, name)],
   ]),
 )
 
@@ -338,12 +349,13 @@ export const provoking: Readonly<Record<string, Provoke>> = {
     query: BAD_CURSOR,
   })),
   'governance.logs rejected': asking('governance.logs', () => ({ query: BAD_CURSOR })),
-  'provenance.register rejected': gated('provenance.register', 'provenance.seal', 'deny'),
+  'provenance.register rejected': gated('provenance.register', 'provenance.register', 'deny'),
   'provenance.register approval_required': gated(
     'provenance.register',
-    'provenance.seal',
+    'provenance.register',
     'escalate',
   ),
+  'provenance.register rate_limited': limited('provenance.register', 'provenance.register'),
   'provenance.list rejected': asking('provenance.list', () => ({ query: BAD_CURSOR })),
   'keys.create rejected': asking('keys.create', () => ({
     body: { class: 'read_only', scopes: ['memory:write'] },

@@ -14,6 +14,11 @@ export function blake2b128(bytes: Uint8Array): Uint8Array {
   return blake2b(bytes, { dkLen: 16 })
 }
 
+/** BLAKE2b with a 32-byte digest. */
+export function blake2b256(bytes: Uint8Array): Uint8Array {
+  return blake2b(bytes, { dkLen: 32 })
+}
+
 /**
  * A salted commitment to a text: hex HMAC-SHA256(salt, UTF-8 of text). The salt is 32 secret bytes;
  * without it nobody can guess the text, and once it is destroyed nobody can confirm a guess.

@@ -24,6 +24,15 @@ const HEADERS = {
     description: 'Seconds to wait before the next attempt; absent where waiting does not help',
     schema: { type: 'integer', minimum: 1 },
   },
+  'RateLimit-Policy': {
+    description:
+      'The limit: its name, the requests it allows (`q`) and the seconds they are for (`w`)',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description: 'What is left of the limit (`r`) for so many seconds (`t`)',
+    schema: { type: 'string' },
+  },
   'WWW-Authenticate': {
     description: 'The authentication scheme that is expected',
     schema: { type: 'string' },
@@ -47,6 +56,7 @@ const RESPONSES: Readonly<Record<number, ErrorResponse>> = {
   413: { name: 'BodyTooLarge' },
   415: { name: 'UnsupportedMediaType' },
   422: { name: 'Unprocessable' },
+  429: { name: 'TooManyRequests', headers: ['Retry-After', 'RateLimit-Policy', 'RateLimit'] },
   500: { name: 'InternalError' },
   503: { name: 'ServiceUnavailable', headers: ['Retry-After'] },
 }

@@ -236,12 +236,17 @@ function typeOf(error: TLocalizedValidationError): string {
   return KEYWORD_TYPES[error.keyword] ?? 'value_error'
 }
 
+/** The pattern of a text that is not only white space. */
+const NOT_BLANK = '\\S'
+
 function messageOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`
   if (error.keyword === 'format' && error.params.format === 'timestamp')
     return 'must be an RFC 3339 time with an offset'
   if (error.keyword === 'format' && error.params.format === 'label')
     return 'must not contain control characters'
+  if (error.keyword === 'pattern' && error.params.pattern === NOT_BLANK)
+    return 'must contain more than white space'
   return error.message
 }
 

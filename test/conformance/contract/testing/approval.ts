@@ -56,7 +56,7 @@ export async function askApproval(tenant: Tenant, word: string) {
     layers: [{ digest: tenant.service.kernel.ids.hex(32) }],
     metadata: { owner: word },
   }
-  const gate = 'artifact.register'
+  const gate = 'artifacts.register'
   const request_id = await letWait(tenant, { id: 'artifacts.register', gate, body })
   const attestation = await approver.sign(request_id)
   const { record_id } = await tenant.ok('approvals.request', { params: { request_id } })

@@ -3,7 +3,7 @@
 import type { Answer } from '../../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from '../examples.ts'
 import { enroll, letWait } from './approval.ts'
-import { askWith, type Provoke, underPolicy } from './refusals-deciding.ts'
+import { askWith, type Provoke, underLimit, underPolicy } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
 import type { World } from './world.ts'
 
@@ -49,8 +49,9 @@ export const provokingApprovals: Readonly<Record<string, Provoke>> = {
     await world.tenant.ok('approvals.change_settings', { body: { different_credential: true } })
     return attest(world)
   },
-  'approvals.attest policy_denied': underPolicy(ATTEST, 'artifact.register', 'deny'),
-  'approvals.attest approval_required': underPolicy(ATTEST, 'artifact.register', 'escalate'),
+  'approvals.attest policy_denied': underPolicy(ATTEST, 'artifacts.register', 'deny'),
+  'approvals.attest approval_required': underPolicy(ATTEST, 'artifacts.register', 'escalate'),
+  'approvals.attest rate_limited': underLimit(ATTEST, 'artifacts.register'),
   'approvals.attest rejected': contradicted,
   'approvals.attest not_waiting': async (world) => {
     await attest(world)

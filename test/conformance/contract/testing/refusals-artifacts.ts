@@ -1,6 +1,12 @@
 // For every refusal an operation of the artifact registry declares, a request that provokes it.
 
-import { askWith, decidingCases, type Provoke, underPolicy } from './refusals-deciding.ts'
+import {
+  askWith,
+  decidingCases,
+  type Provoke,
+  underLimit,
+  underPolicy,
+} from './refusals-deciding.ts'
 import type { World } from './world.ts'
 
 async function asker({ tenant, ids }: World): Promise<string> {
@@ -15,15 +21,16 @@ export const provokingArtifacts: Readonly<Record<string, Provoke>> = {
   ...decidingCases({
     approve: 'artifacts.approve',
     reject: 'artifacts.reject',
-    gate: 'artifact.register',
+    gate: 'artifacts.register',
     waiting: ({ ids }) => ids.waiting_artifact_id,
     asker,
   }),
   'artifacts.register policy_denied': underPolicy(
     'artifacts.register',
-    'artifact.register',
+    'artifacts.register',
     'deny',
   ),
+  'artifacts.register rate_limited': underLimit('artifacts.register', 'artifacts.register'),
   'artifacts.list rejected': ({ tenant }) =>
     tenant.ask('artifacts.list', { query: { cursor: 'not-a-cursor' } }),
   'artifacts.certify landing_not_found': (world) =>

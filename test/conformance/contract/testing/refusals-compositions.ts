@@ -1,6 +1,6 @@
 // For every refusal an operation of compositions declares, a request that provokes it.
 
-import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
+import { askWith, decidingCases, type Provoke, underLimit } from './refusals-deciding.ts'
 
 const COMPOSE = 'compositions.compose'
 const APPROVE = 'compositions.approve'
@@ -41,12 +41,13 @@ export const provokingCompositions: Readonly<Record<string, Provoke>> = {
   ...decidingCases({
     approve: APPROVE,
     reject: 'compositions.reject',
-    gate: 'composition.govern',
+    gate: 'compositions.compose',
     waiting: ({ ids }) => ids.waiting_composition_id,
     asker: () => 'ana',
   }),
   [`${COMPOSE} rejected`]: (world) => askWith(world, COMPOSE, { members: named('a', false) }),
   [`${COMPOSE} policy_denied`]: redacted,
+  [`${COMPOSE} rate_limited`]: underLimit(COMPOSE, COMPOSE),
   'compositions.list rejected': ({ tenant }) =>
     tenant.ask('compositions.list', { query: { cursor: 'not-a-cursor' } }),
   // A denial is `rejected` here; what a policy would take out afterwards is denied.

@@ -23,6 +23,22 @@ export const underPolicy =
     return askWith(world, id)
   }
 
+/** Under a rate limit that nothing is left of. */
+export const underLimit =
+  (id: string, gate: string, body: object = {}): Provoke =>
+  async (world) => {
+    await exhaust(world, gate)
+    return askWith(world, id, body)
+  }
+
+/** An evaluation of an operation of the tenant's own uses the limit up. */
+export async function exhaust({ tenant }: World, gate: string): Promise<void> {
+  const config = { max_requests: 1, operations: [gate, 'custom.any'] }
+  const body = { name: 'a limit', policy_type: 'rate_limit', config }
+  await tenant.ok('governance.create_policy', { body })
+  await tenant.ok('governance.evaluate', { body: { operation: 'custom.any' } })
+}
+
 export interface Deciding {
   readonly approve: string
   readonly reject: string
@@ -39,6 +55,7 @@ export const decidingCases = (deciding: Deciding): Readonly<Record<string, Provo
   ...either(deciding, deciding.approve),
   ...either(deciding, deciding.reject),
   [`${deciding.approve} policy_denied`]: underPolicy(deciding.approve, deciding.gate, 'deny'),
+  [`${deciding.approve} rate_limited`]: underLimit(deciding.approve, deciding.gate),
   [`${deciding.approve} approval_required`]: underPolicy(
     deciding.approve,
     deciding.gate,

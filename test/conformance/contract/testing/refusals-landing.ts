@@ -2,7 +2,13 @@
 
 import { PROVENANCE_BYTES_MAX } from '@custos/contract'
 import { landingRequest } from './landing.ts'
-import { askWith, decidingCases, type Provoke, underPolicy } from './refusals-deciding.ts'
+import {
+  askWith,
+  decidingCases,
+  type Provoke,
+  underLimit,
+  underPolicy,
+} from './refusals-deciding.ts'
 
 const TOO_LONG = 'x'.repeat(PROVENANCE_BYTES_MAX)
 
@@ -17,6 +23,7 @@ export const provokingLanding: Readonly<Record<string, Provoke>> = {
       body: { ...landingRequest('adapters/support'), authority: {} },
     }),
   'landing.issue policy_denied': underPolicy('landing.issue', 'landing.issue', 'deny'),
+  'landing.issue rate_limited': underLimit('landing.issue', 'landing.issue'),
   'landing.list rejected': ({ tenant }) =>
     tenant.ask('landing.list', { query: { cursor: 'not-a-cursor' } }),
   ...decidingCases({

@@ -42,12 +42,14 @@ const retiredKey: Provoke = async ({ tenant }) => {
   return tenant.ask('cgr.decide', { body: { ...CERTIFY, ...proof } })
 }
 
-const afterwards: Provoke = async ({ tenant }) => {
-  await tenant.ok('cgr.change_settings', { body: { judgments_final: true } })
-  await tenant.ok('cgr.decide', { body: CERTIFY })
-  await tenant.ok('cgr.outcome', { body: { ...PAID, outcome: 'default' } })
-  return tenant.ask('cgr.decide', { body: { ...CERTIFY, decision: 'reject' } })
-}
+const afterwards =
+  (id: string, body: object): Provoke =>
+  async ({ tenant }) => {
+    await tenant.ok('cgr.change_settings', { body: { judgments_final: true } })
+    await tenant.ok('cgr.decide', { body: CERTIFY })
+    await tenant.ok('cgr.outcome', { body: { ...PAID, outcome: 'default' } })
+    return tenant.ask(id, { body })
+  }
 
 const outOfDate: Provoke = async ({ tenant }) => {
   const { tenant_id } = tenant
@@ -142,9 +144,16 @@ export const provokingReputation: Readonly<Record<string, Provoke>> = {
     ...CERTIFY,
     context: { text: 'x'.repeat(CGR_CONTEXT_BYTES_MAX) },
   }),
+  'cgr.verify_batch rejected': asking('cgr.verify_batch', {
+    invoices: [{ note: 'x'.repeat(CGR_CONTEXT_BYTES_MAX) }],
+  }),
+  'cgr.verify_batch outcome_known': afterwards('cgr.verify_batch', {
+    invoices: [{ invoice_id: CERTIFY.invoice_id }],
+    agent_handle: CERTIFY.agent_handle,
+  }),
   'cgr.decide possession_unproven': forgedDecision,
   'cgr.decide rotation_refused': retiredKey,
-  'cgr.decide outcome_known': afterwards,
+  'cgr.decide outcome_known': afterwards('cgr.decide', { ...CERTIFY, decision: 'reject' }),
   'cgr.decide older_statement': outOfDate,
   'cgr.outcome possession_unproven': (world) => asking('cgr.outcome', forgedReport())(world),
   'cgr.outcomes possession_unproven': (world) => asking('cgr.outcomes', [forgedReport()])(world),

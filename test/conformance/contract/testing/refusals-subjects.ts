@@ -1,7 +1,7 @@
 // For every refusal a request of a data subject declares, a request that provokes it.
 
 import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
+import { exhaust, type Provoke } from './refusals-deciding.ts'
 import { GHOSTS, type World } from './world.ts'
 
 const ofNone = (id: string): [string, Provoke] => [
@@ -41,6 +41,10 @@ export const provokingSubjects: Readonly<Record<string, Provoke>> = {
   }),
   'subjects.erase policy_denied': gated('deny'),
   'subjects.erase approval_required': gated('escalate'),
+  'subjects.erase rate_limited': async (world) => {
+    await exhaust(world, 'memory.delete')
+    return world.tenant.ask('subjects.erase', { body: { find: { text: world.word } } })
+  },
   'subjects.list rejected': ({ tenant }) =>
     tenant.ask('subjects.list', { query: { cursor: 'not-a-cursor' } }),
   'subjects.extend wrong_state': ({ tenant, ids }) =>

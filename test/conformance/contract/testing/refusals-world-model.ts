@@ -3,6 +3,7 @@
 import { worldModelLimits } from '@custos/contract'
 import type { Answer } from '../../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from '../examples.ts'
+import { underLimit } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
 import type { World } from './world.ts'
 
@@ -12,7 +13,7 @@ const REGISTER = 'world_model.register_type'
 const INVOKE = 'world_model.invoke'
 const APPROVE = 'world_model.approve_action'
 const INSTALL = 'templates.install'
-const TYPES_GATE = 'worldmodel.type.register'
+const TYPES_GATE = 'world_model.register_type'
 const ACTION_GATE = 'worldmodel.action.certify'
 
 const ask = ({ tenant, ids }: World, id: string, more: object = {}): Promise<Answer> => {
@@ -88,6 +89,7 @@ export const provokingWorldModel: Readonly<Record<string, Provoke>> = {
   ...decided('world_model.reject_action'),
   [`${REGISTER} rejected`]: crowded,
   [`${REGISTER} policy_denied`]: underPolicy(REGISTER, TYPES_GATE, 'deny'),
+  [`${REGISTER} rate_limited`]: underLimit(REGISTER, TYPES_GATE),
   [`${REGISTER} approval_required`]: underPolicy(REGISTER, TYPES_GATE, 'escalate'),
   'world_model.list_types rejected': badCursor('world_model.list_types'),
   'world_model.list_actions rejected': badCursor('world_model.list_actions'),
@@ -101,9 +103,13 @@ export const provokingWorldModel: Readonly<Record<string, Provoke>> = {
   [`${INVOKE} type_not_found`]: changed(INVOKE, { action_name: 'nothing' }),
   [`${INVOKE} policy_denied`]: changed(INVOKE, { authority: { trust_tier: 'untrusted' } }),
   [`${APPROVE} policy_denied`]: underPolicy(APPROVE, ACTION_GATE, 'deny'),
+  // Every action, by the name of the operation in the contract.
+  [`${INVOKE} rate_limited`]: underLimit(INVOKE, INVOKE),
+  [`${APPROVE} rate_limited`]: underLimit(APPROVE, ACTION_GATE),
   [`${APPROVE} approval_required`]: underPolicy(APPROVE, ACTION_GATE, 'escalate'),
   [`${INSTALL} template_not_found`]: changed(INSTALL, { template_id: 'nothing' }),
   [`${INSTALL} rejected`]: conflicting,
   [`${INSTALL} policy_denied`]: underPolicy(INSTALL, TYPES_GATE, 'deny'),
+  [`${INSTALL} rate_limited`]: underLimit(INSTALL, TYPES_GATE),
   [`${INSTALL} approval_required`]: underPolicy(INSTALL, TYPES_GATE, 'escalate'),
 }

@@ -192,7 +192,7 @@ async function compose(tenant: Tenant, word: string) {
   const id = 'compositions.compose'
   const { composition_id } = await tenant.ok(id, { body })
   const other = { ...body, target_ref: `${word}/waiting` }
-  const request_id = await letWait(tenant, { id, gate: 'composition.govern', body: other })
+  const request_id = await letWait(tenant, { id, gate: 'compositions.compose', body: other })
   const { record_id } = await tenant.ok('approvals.request', { params: { request_id } })
   return { composition_id, waiting_composition_id: record_id }
 }

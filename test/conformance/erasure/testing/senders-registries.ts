@@ -18,7 +18,7 @@ const digest = () => randomBytes(32).toString('hex')
 async function registerArtifacts(parts: SendParts): Promise<void> {
   const { made } = parts
   const { text, word, json, headers } = marks(parts, 'artifacts.register')
-  const asked = { action: 'artifact.register', path: '/v1/artifacts/register' }
+  const asked = { action: 'artifacts.register', path: '/v1/artifacts/register' }
   /** Each is another artifact, with canaries of its own. */
   const body = () => ({
     artifact_ref: text('body.artifact_ref'),
@@ -98,7 +98,7 @@ async function registerCorpora(parts: SendParts): Promise<void> {
     { body: body(), headers: headers() },
   )
   parts.made.kept.push({ corpus_id })
-  const asked = { action: 'provenance.seal', path }
+  const asked = { action: 'provenance.register', path }
   await letDeny(parts, asked, { body: body(), headers: headers() })
   const unattested = { ...body(), attestations: json('body.attestations') }
   await refused(parts, path, { body: unattested, headers: headers() })
@@ -178,7 +178,7 @@ async function issueCertificates(parts: SendParts): Promise<void> {
 
 async function compose(parts: SendParts): Promise<void> {
   const { text, word, headers } = marks(parts, 'compositions.compose')
-  const asked = { action: 'composition.govern', path: '/v1/compositions' }
+  const asked = { action: 'compositions.compose', path: '/v1/compositions' }
   const body = () => ({
     composition_kind: word('body.composition_kind'),
     members: [

@@ -47,7 +47,7 @@ async function registerTypes(parts: SendParts): Promise<void> {
     input_schema: { [word('body.spec{}')]: { type: 'string' } },
   })
 
-  const asked = { action: 'worldmodel.type.register', path: TYPES }
+  const asked = { action: 'world_model.register_type', path: TYPES }
   await letDeny(parts, asked, { body: form(text('body.name')), headers: headers() })
   const spec = { properties: { weight: { type: word('body.spec{}') } } }
   await refused(parts, TYPES, { body: { kind: 'object', name: text('body.name'), spec } })

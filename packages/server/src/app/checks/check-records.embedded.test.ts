@@ -34,7 +34,7 @@ const register = (name: string) =>
 /** One registered, one approved, one rejected, one that waits. */
 async function fill() {
   const { artifact_id: plain } = await register('plain')
-  const config = { operations: ['artifact.register'] }
+  const config = { operations: ['artifacts.register'] }
   await post('/governance/policies', { name: 'n', policy_type: 'hitl_required', config })
   const ids: string[] = []
   const requests: string[] = []

@@ -32,7 +32,7 @@ async function decideMore(service: TestService, agent: Agent): Promise<void> {
     })
   await tell(service, agent, 'POST', '/v1/governance/policies', {
     ...{ name: 'People decide', policy_type: 'hitl_required', action: 'escalate' },
-    config: { operations: ['artifact.register'] },
+    config: { operations: ['artifacts.register'] },
   })
 }
 

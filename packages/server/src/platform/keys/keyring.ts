@@ -12,6 +12,7 @@ export const SIGNING_PURPOSES = [
   'erasure',
   'record',
   'cgr_attestation',
+  'receipt',
 ] as const
 
 export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]

@@ -75,7 +75,7 @@ test("'approvals.request' shows the proposal and the exact bytes to sign", async
     [shown.kind, shown.record_id, shown.resource],
     ['artifact', artifact_id, artifact_id],
   )
-  assert.equal(shown.action, 'artifact.register')
+  assert.equal(shown.action, 'artifacts.register')
   assert.equal(shown.request.artifact_ref, 'models/shown')
   assert.equal(shown.policies.length, 1)
   assert.equal(shown.policies[0].name, 'ask first')
@@ -276,7 +276,7 @@ test('a policy that denies at the time of the decision overrides a signature', a
   const { tenant } = scene
   const ana = await tenant.enroll()
   const waiting = await tenant.register()
-  const config = { operations: ['artifact.register'] }
+  const config = { operations: ['artifacts.register'] }
   const denial = { name: 'no more', policy_type: 'hitl_required', action: 'deny', config }
   await tenant.ok('POST', '/governance/policies', denial)
   const answer = await tenant.attest(waiting, await tenant.signed(ana, waiting))

@@ -18,7 +18,7 @@ export const artifactRegistry: Registry<ArtifactRequest> = {
   standing: 'registered',
   waits: true,
   not_found: 'artifact_not_found',
-  operation: () => 'artifact.register',
+  operation: () => 'artifacts.register',
   context: ({ artifact_ref, base_model_ref, kind, metadata }) => ({
     artifact_ref,
     base_model_ref,

@@ -33,7 +33,7 @@ const ADAPTER = {
 
 const register = (body: object = ADAPTER) => ask('POST', '/artifacts/register', body)
 
-async function escalating(operations = ['artifact.register']): Promise<void> {
+async function escalating(operations = ['artifacts.register']): Promise<void> {
   const body = { name: 'four eyes', policy_type: 'hitl_required', config: { operations } }
   assert.equal((await ask('POST', '/governance/policies', body)).status, 200)
 }

@@ -20,7 +20,7 @@ const ask = (method: string, path: string, body?: unknown) =>
 
 /** The id of an artifact that waits. */
 async function waiting(): Promise<string> {
-  const config = { operations: ['artifact.register'] }
+  const config = { operations: ['artifacts.register'] }
   const policy = { name: 'four eyes', policy_type: 'hitl_required', config }
   assert.equal((await ask('POST', '/governance/policies', policy)).status, 200)
   const { body } = await ask('POST', '/artifacts/register', {

@@ -105,7 +105,7 @@ test('a record that states no licence is named as not compared', async () => {
 test('the licences that a record states at the time of the approval count', async () => {
   await certified('stacks/late')
   const members = [member('stacks/late')]
-  const policy_id = await scene.policy('hitl_required', { operations: ['composition.govern'] })
+  const policy_id = await scene.policy('hitl_required', { operations: ['compositions.compose'] })
   const { body } = await compose({ members, target_ref: 'waits' })
   const { composition_id } = body.detail
   await ok('PUT', `/governance/policies/${policy_id}`, { enabled: false })

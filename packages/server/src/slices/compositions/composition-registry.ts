@@ -20,7 +20,7 @@ import {
 } from '../records/index.ts'
 import { examineMembers, findChanges, verdictOf } from './members.ts'
 
-const OPERATION = 'composition.govern'
+const OPERATION = 'compositions.compose'
 
 const TIERS: readonly string[] = TRUST_TIERS
 const rankOf = (tier: string): number => TIERS.indexOf(tier)

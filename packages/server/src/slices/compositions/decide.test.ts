@@ -8,7 +8,7 @@ const scene = openCompositionScene()
 const { ask, ok, compose, governed, rejected, waiting, policy, certified } = scene
 
 const BEN = { approver: 'ben', reason: 'looked at it' }
-const GOVERN = { operations: ['composition.govern'] }
+const GOVERN = { operations: ['compositions.compose'] }
 
 const decide = (composition_id: string, verb: string, body: object = BEN) =>
   ask('POST', `/compositions/${composition_id}/${verb}`, body)
@@ -122,7 +122,7 @@ test('what cannot be issued is not put before a person', async () => {
 
 test('a world_model_constraint can refuse members that nobody has verified', async () => {
   const deny_if = {
-    action: 'composition.govern',
+    action: 'compositions.compose',
     params_has: [
       { list_path: 'members', match_all: [{ field: 'verified', operator: '==', value: false }] },
     ],

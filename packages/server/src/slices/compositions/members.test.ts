@@ -11,7 +11,7 @@ const unverified = async (composition_id: string): Promise<string[]> =>
   (await ok('GET', `/compositions/${composition_id}/verify`)).unverified_members
 
 const escalateArtifacts = () => {
-  const config = { operations: ['artifact.register'] }
+  const config = { operations: ['artifacts.register'] }
   return scene.policy('hitl_required', config, { name: 'four eyes' })
 }
 
@@ -112,7 +112,7 @@ test('records of another tenant are not found', async () => {
 test('a registered artifact is found, however often its name was denied since', async () => {
   const { artifact_id } = await certified('adapters/a')
   const denying = await scene.policy(
-    ...(['hitl_required', { operations: ['artifact.register'] }] as const),
+    ...(['hitl_required', { operations: ['artifacts.register'] }] as const),
     { action: 'deny', name: 'none' },
   )
   for (let i = 0; i < 51; i += 1) {

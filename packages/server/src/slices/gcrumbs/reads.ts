@@ -1,9 +1,11 @@
 // Reads of the log: entries, epochs, proofs, keys, counts.
 
-import type { Breadcrumb, Epoch, gcrumbs } from '@custos/contract'
-import { formatTlogProof, verifyEnvelope } from '@custos/proof'
+import { type Breadcrumb, type Epoch, type gcrumbs, ReceiptsRequest } from '@custos/contract'
+import { checkReceipts, formatTlogProof, RECEIPT_PURPOSE, verifyEnvelope } from '@custos/proof'
 import type { Handler } from '../../platform/kernel/call.ts'
+import type { PublishedKey } from '../../platform/keys/keyring.ts'
 import { pageOf } from '../../platform/page.ts'
+import { Shape, validationDetail } from '../../platform/validation.ts'
 import {
   type CrumbRow,
   countEpochs,
@@ -41,7 +43,7 @@ export const publicKey: Handler<Op<'public_key'>> = async (call) => {
 }
 
 export const verifyKey: Handler<Op<'verify_key'>> = async (call) => {
-  const signer = call.kernel.keyring.signer('checkpoint')
+  const signer = call.kernel.keyring.signer(RECEIPT_PURPOSE)
   return {
     algorithm: 'ed25519',
     public_key_hex: hex(signer.public_key),
@@ -131,8 +133,40 @@ export const verify: Handler<Op<'verify'>> = async (call, { query }) => {
 
 export const verifyAny: Handler<Op<'verify_envelope'>> = async (call, { body }) => {
   const keys = call.kernel.keyring.publishedKeys()
+  if (Object.hasOwn(body, 'receipts') && !Object.hasOwn(body, 'type'))
+    return verifyReceipts(readReceipts(body), keys)
   const { valid, type, checks, reason } = await verifyEnvelope(body, { keys })
   return { valid, type, checks: [...checks], ...(reason === undefined ? {} : { reason }) }
+}
+
+const receiptsShape = new Shape(ReceiptsRequest, 'body')
+
+function readReceipts(body: Readonly<Record<string, unknown>>) {
+  receiptsShape.assert(body)
+  const receipts: readonly unknown[] = Array.isArray(body['receipts']) ? body['receipts'] : []
+  const key = body['public_key_b64']
+  const supplied = typeof key === 'string' ? Buffer.from(key, 'base64') : null
+  if (supplied === null || supplied.length === ED25519_KEY_BYTES) return { receipts, supplied }
+  throw validationDetail(['body', 'public_key_b64'], 'is no Ed25519 public key', 'value_error')
+}
+
+const ED25519_KEY_BYTES = 32
+
+async function verifyReceipts(
+  { receipts, supplied }: ReturnType<typeof readReceipts>,
+  keys: readonly PublishedKey[],
+) {
+  const results = await checkReceipts(receipts, supplied, keys)
+  const count = results.length
+  const checks = results.map(({ index, valid, reason }) => ({
+    name: `receipts[${index}]`,
+    ok: valid,
+    ...(valid ? {} : { detail: reason }),
+  }))
+  const failed = results.find(({ valid }) => !valid)
+  const reason = count === 0 ? 'no receipts supplied' : failed?.reason
+  const valid = reason === undefined
+  return { valid, type: 'receipts', checks, count, results, ...(valid ? {} : { reason }) }
 }
 
 export const stats: Handler<Op<'stats'>> = (call) =>

@@ -7,19 +7,14 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { findMembers, listAllVersions, listStanding } from './policies.sql.ts'
 import { type OpenedPolicy, openPolicies, typeOf } from './sealed-policy.ts'
 
-interface PolicyFault {
-  readonly policy_id: string
-  readonly fault: string
-}
-
 /** On the snapshot of `db`. */
 export async function checkPolicies(
   kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
-): Promise<{ versions: number; faults: PolicyFault[] }> {
+): Promise<{ versions: number; faults: { policy_id: string; fault: string }[] }> {
   const rows = await listAllVersions(db)
   const opened = await openPolicies(kernel, db.tenant_id, rows)
-  const faults = opened.flatMap(({ row, words }): PolicyFault[] =>
+  const faults = opened.flatMap(({ row, words }) =>
     words === null ? [{ policy_id: row.policy_id, fault: 'the seal does not open' }] : [],
   )
   const policy_set = await findPolicySet(db)
@@ -33,14 +28,14 @@ export async function checkPolicies(
 }
 
 /** One that does not compile denies every request: safe, and not what its author meant. */
-async function uncompiled(opened: readonly OpenedPolicy[]): Promise<PolicyFault[]> {
+async function uncompiled(opened: readonly OpenedPolicy[]) {
   if (opened.length === 0) return []
   // Loaded where it is used: a service without policies starts without its engines.
   const [{ makeRule }, { recognisers }] = await Promise.all([
     import('./rules/policy.ts'),
     import('./rules/personal-data.ts'),
   ])
-  return opened.flatMap(({ row, words }): PolicyFault[] => {
+  return opened.flatMap(({ row, words }) => {
     if (words === null) return []
     try {
       makeRule({ policy_type: typeOf(row), config: words.config }, recognisers)

@@ -22,6 +22,7 @@ import {
 } from './change-policy.ts'
 import { findStanding, findVersion } from './policies.sql.ts'
 import { ENTITY_NAMES } from './rules/entity-names.ts'
+import { findNameProblem } from './rules/operation-names.ts'
 import { actionOf, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
 
 type Config = Readonly<Record<string, unknown>>
@@ -85,6 +86,15 @@ function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void 
   throw invalid(['require_params'], 'name require_params, deny_if, or both', 'too_short')
 }
 
+/** Refuses names of operations that no request will ever have. */
+function assertOperations({ operations }: Config): void {
+  if (!Array.isArray(operations)) return
+  for (const [i, name] of operations.entries()) {
+    const problem = findNameProblem(String(name))
+    if (problem !== null) throw invalid(['operations', i], problem, 'enum')
+  }
+}
+
 async function assertPatterns(
   name: string,
   patterns: readonly string[],
@@ -106,6 +116,7 @@ export const createPolicy: Handler<typeof contract.create_policy> = async (call,
   const { policy_type, name } = body
   const config = body.config ?? {}
   await assertConfig(policy_type, config)
+  assertOperations(config)
   const draft: Draft = {
     change: 'created',
     policy_id: newPolicyId(kernel),
@@ -150,6 +161,8 @@ export const updatePolicy: Handler<typeof contract.update_policy> = (call, { par
     const words = opened?.words ?? UNREADABLE
     const config = body.config ?? words.config
     await assertConfig(typeOf(row), config)
+    // A stored configuration may hold names from before they were checked.
+    if (body.config) assertOperations(config)
     const draft: Draft = {
       change: 'updated',
       policy_id,

@@ -3,6 +3,7 @@
 import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { validationDetail } from '../../platform/validation.ts'
 import { readMeter } from '../tenants/index.ts'
 import {
   type EvaluationResult,
@@ -14,17 +15,25 @@ import { logId, showLogs, showOutcome } from './evaluation-rows.ts'
 import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
 import { verdictOf } from './rules/evaluate-set.ts'
+import { currentName, findNameProblem } from './rules/operation-names.ts'
 
 type EvaluateCall = Call<typeof contract.evaluate>
 
 export const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
-  const { operation } = body
+  const operation = readOperation(body.operation)
   const dry_run = body.dry_run ?? false
   const contexts = [body.context ?? {}]
   const evaluated = await evaluate(call, { operation, contexts, dry_run, by: 'caller' })
   if (call.idempotency_key !== null) return evaluateOnce(call, evaluated, dry_run)
   if (evaluated !== null && !dry_run) await record(call, evaluated)
   return showEvaluated(call.tenant_id, evaluated, dry_run)
+}
+
+/** The current name. Refuses one that no policy can name. */
+function readOperation(name: string): string {
+  const problem = findNameProblem(name)
+  if (problem !== null) throw validationDetail(['body', 'operation'], problem, 'enum')
+  return currentName(name)
 }
 
 interface EvaluationIds {

@@ -46,7 +46,7 @@ test('a model that is not listed is denied, and so is one that is missing', asyn
   assert.deepEqual(await said('inference', { model_id: null, query: 'q' }), missing)
   assert.equal((await said('inference', { model_id: 7, query: 'q' })).reason, 'wrong_type')
   assert.deepEqual(await said('memory.write', { store_id: 's', content: 'c' }), UNCONCERNED)
-  assert.deepEqual(await said('something.else', { model_id: 'large' }), refused)
+  assert.deepEqual(await said('custom.something', { model_id: 'large' }), refused)
 })
 
 test('a content filter reads in any case, and does not concern what is absent', async () => {
@@ -322,11 +322,11 @@ test('of more than eight names the rest is Other, and the sum is the total', asy
 
 test('denials and escalations are on the log when answered, allowances are not', async () => {
   const policy_id = await policy('model_allowlist', { models: ['x'] })
-  const asking = await policy('hitl_required', { operations: ['output_check', 'my.own'] })
+  const asking = await policy('hitl_required', { operations: ['output_check', 'custom.own'] })
   const refused = await evaluate('inference', { model_id: 'y' })
   await evaluate('inference', { model_id: 'x' })
   const waiting = await evaluate('output_check', { output: 'o' })
-  const own = await evaluate('my.own', {})
+  const own = await evaluate('custom.own', {})
   const { body } = await ask('GET', '/gcrumbs/breadcrumbs')
   const crumbs = body.breadcrumbs.filter(({ event_type }: { event_type: string }) =>
     event_type.startsWith('evaluation.'),

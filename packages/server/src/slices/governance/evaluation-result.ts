@@ -114,17 +114,14 @@ const labelOf = (keys: TenantKeys, key: string, value: string | number): string 
 export const keptOperation = (keys: TenantKeys, operation: string): string =>
   isKnown(operation) ? operation : labelOf(keys, 'operation', operation)
 
-interface EvaluationSummary {
-  readonly kept_operation: string
-  readonly contexts: readonly Context[]
-  /** Keys of the context whose values are ids we minted: only these are shown in clear. */
-  readonly minted: readonly string[]
-}
-
-/** Lengths, and keyed hashes of what a caller names things by: never a word of it. */
+/**
+ * Lengths, and keyed hashes of what a caller names things by: never a word of it.
+ * @param minted keys of the context whose values are ids we minted: only these are shown in clear
+ */
 export function summarise(
   keys: TenantKeys,
-  { kept_operation, contexts, minted }: EvaluationSummary,
+  kept_operation: string,
+  { contexts, minted }: { contexts: readonly Context[]; minted: readonly string[] },
 ): string {
   const [first = {}] = contexts
   const parts = [`op=${kept_operation}`]

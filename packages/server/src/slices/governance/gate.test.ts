@@ -147,7 +147,7 @@ test('a batch is one evaluation, and one request to a rate limit', async () => {
   await ok('POST', `${STORE}/write_batch`, { items: [{ content: 'a' }, { content: 'b' }] })
   await ok('POST', `${STORE}/write`, { content: 'c' })
   const refused = await ask('POST', `${STORE}/write`, { content: 'd' })
-  assert.equal(refused.body.reason, 'more than 2 requests in 60 s')
+  assert.equal(refused.body.error, 'rate_limited')
   await ok('POST', `${STORE}/retrieve`, { query: 'a' })
   const { logs } = await ok('GET', '/governance/logs')
   assert.deepEqual(
@@ -161,6 +161,61 @@ test('a batch is one evaluation, and one request to a rate limit', async () => {
   )
 })
 
+test('a rate limit answers 429 and says when to come back; another denial stays 403', async () => {
+  const quota = await policy('rate_limit', { max_requests: 1, operations: ['memory.write'] })
+  await policy('content_filter', { patterns: ['forbidden'] })
+  await ok('POST', `${STORE}/write`, { content: 'a' })
+  const { status, body, headers } = await ask('POST', `${STORE}/write`, { content: 'b' })
+  assert.deepEqual([status, body.error], [429, 'rate_limited'])
+  assert.deepEqual([body.quota, body.limit, body.window_s], [quota, 1, 60])
+  const wait = headers.get('retry-after') ?? ''
+  assert.match(wait, /^[1-9][0-9]?$/)
+  assert.ok(Number(wait) <= 61, wait)
+  assert.equal(headers.get('ratelimit-policy'), `"${quota}";q=1;w=60`)
+  assert.equal(headers.get('ratelimit'), `"${quota}";r=0;t=${wait}`)
+  const both = await ask('POST', `${STORE}/write`, { content: 'forbidden' })
+  assert.deepEqual([both.status, both.body.error], [403, 'policy_denied'])
+  assert.equal(both.headers.get('retry-after'), null)
+  assert.equal((await scene.evaluate({ operation: 'memory.write' })).verdict, 'denied')
+})
+
+test("'governance.evaluate' and policies know both names of one, and no typo", async () => {
+  await policy('hitl_required', { operations: ['artifact.register', 'custom.deploy'] })
+  const verdict = async (operation: string) => {
+    const { verdict, evaluations } = await scene.evaluate({ operation })
+    return [verdict, evaluations[0].operation]
+  }
+  const escalated = ['escalated', 'artifacts.register']
+  assert.deepEqual(await verdict('artifacts.register'), escalated)
+  assert.deepEqual(await verdict('artifact.register'), escalated)
+  assert.deepEqual(await verdict('custom.deploy'), ['escalated', 'custom.deploy'])
+  assert.deepEqual(await verdict('inference'), ['allowed', 'inference'])
+  const typo = await ask('POST', '/governance/evaluate', { operation: 'memory.wirte' })
+  assert.equal(typo.status, 422)
+  assert.deepEqual(typo.body.detail[0].loc, ['body', 'operation'])
+  assert.match(typo.body.detail[0].msg, /did you mean `memory.write`/)
+})
+
+test('a filter with default fields reads what memory operations carry', async () => {
+  await policy('content_filter', { patterns: ['hunter2'] })
+  const secret = 'password: hunter2'
+  const item = { old_ref: 1, content: secret }
+  const refused = async (path: string, body: object) => {
+    const answer = await ask('POST', `${STORE}/${path}`, body)
+    assert.deepEqual([answer.status, answer.body.error], [403, 'policy_denied'], path)
+  }
+  await ok('POST', `${STORE}/write`, { content: 'a harmless note' })
+  await refused('write', { content: secret })
+  await refused('write', { content: 'a', metadata: { note: secret } })
+  await refused('write', { content: 'a', options: { metadata: { [secret]: true } } })
+  await refused('write_batch', { items: [{ content: 'a' }, { content: secret }] })
+  await refused('supersede', item)
+  await refused('retrieve', { query: secret })
+  const imported = await scene.importLines([{ content: 'a', metadata: { note: secret } }])
+  assert.deepEqual([imported.status, imported.body.error], [403, 'policy_denied'])
+  assert.deepEqual(await contents(), ['a harmless note'])
+})
+
 test('the gate tells approvals what they need, and a dry run leaves no trace', async () => {
   const policy_id = await policy('hitl_required', { operations: ['landing.issue'] })
   const { policy_set } = (await ok('GET', `/governance/policies/${policy_id}`)).history[0]
@@ -170,6 +225,7 @@ test('the gate tells approvals what they need, and a dry run leaves no trace', a
   assert.equal(gated.verdict, 'escalated')
   assert.equal(gated.policy_set, policy_set)
   assert.deepEqual(gated.policies, looked.policies)
+  assert.equal(gated.exceeded, null)
   assert.deepEqual(gated.policies, [
     {
       policy_id,

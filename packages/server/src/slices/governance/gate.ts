@@ -1,6 +1,11 @@
 // The gate in front of an operation: the tenant's policies on its context, and a record of it.
 
-import type { PolicyAction, PolicyResult, PolicyType } from '@custos/contract'
+import {
+  ACTION_PREFIX,
+  type PolicyAction,
+  type PolicyResult,
+  type PolicyType,
+} from '@custos/contract'
 import { Refusal } from '../../platform/refusal.ts'
 import {
   type EvaluationResult,
@@ -24,30 +29,35 @@ import type { Outcome } from './rules/outcome.ts'
 import type { CompiledPolicy } from './rules/policy.ts'
 import type { Context } from './rules/request.ts'
 
-/** What one enabled policy said. */
-interface GatePolicy {
-  readonly policy_id: string
-  readonly version: number
-  readonly name: string
-  readonly policy_type: PolicyType
-  readonly action: PolicyAction
-  readonly result: PolicyResult
-  readonly applicable: boolean
-  /** A stable code; null where it simply let the request pass. */
-  readonly reason: string | null
-  /** For people; no word of the request. */
-  readonly detail: string
-}
-
 export interface GateResult {
   readonly verdict: Verdict
   /** Null: the tenant has no policies that are enabled, nothing was evaluated. */
   readonly evaluation_id: string | null
   /** The number of the policies that were evaluated. */
   readonly policy_set: number
-  readonly policies: readonly GatePolicy[]
+  /** What each enabled policy said. */
+  readonly policies: readonly {
+    readonly policy_id: string
+    readonly version: number
+    readonly name: string
+    readonly policy_type: PolicyType
+    readonly action: PolicyAction
+    readonly result: PolicyResult
+    readonly applicable: boolean
+    /** A stable code; null where it simply let the request pass. */
+    readonly reason: string | null
+    /** For people; no word of the request. */
+    readonly detail: string
+  }[]
   /** For each context, values to use instead of those given; never empty where it was asked. */
   readonly redactions: readonly Redactions[]
+  /** The rate limit to wait for; null where waiting does not help. */
+  readonly exceeded: {
+    readonly policy_id: string
+    readonly max_requests: number
+    readonly window_s: number
+    readonly retry_after_s: number
+  } | null
 }
 
 interface GateOptions {
@@ -71,23 +81,22 @@ const ID_BYTES = 10
 const STORE = ['store_id']
 /**
  * The operations that call the gate themselves, and which ids in their context they have verified:
- * the store of `decision.log` is an unverified text of the caller.
+ * the store of `decisions.log` is an unverified text of the caller.
  */
 const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['memory.write', STORE],
   ['memory.retrieve', STORE],
   ['memory.delete', STORE],
-  ['decision.log', []],
+  ['decisions.log', []],
   ['landing.issue', []],
-  ['artifact.register', []],
-  ['worldmodel.type.register', []],
-  ['provenance.seal', []],
-  ['composition.govern', []],
+  ['artifacts.register', []],
+  ['world_model.register_type', []],
+  ['world_model.invoke', []],
+  ['provenance.register', []],
+  ['compositions.compose', []],
 ])
-/** The operations of actions, each followed by the action's name. */
-const ACTION = 'worldmodel.action.'
 const asksItself = (operation: string): boolean =>
-  GATED.has(operation) || operation.startsWith(ACTION)
+  GATED.has(operation) || operation.startsWith(ACTION_PREFIX)
 const NO_REDACTIONS: Redactions = {}
 /** The result for a tenant without policies. */
 const UNGATED: GateResult = {
@@ -96,6 +105,7 @@ const UNGATED: GateResult = {
   policy_set: 0,
   policies: [],
   redactions: [],
+  exceeded: null,
 }
 
 /**
@@ -123,7 +133,30 @@ export async function gateItems(
   const evaluated = await evaluate(call, request)
   if (evaluated === null) return { ...UNGATED, policy_set: await policySetOf(call) }
   if (!options.dry_run) await record(call, evaluated)
-  return showGated(evaluated)
+  return { ...showGated(evaluated), exceeded: await findExceeded(call, evaluated) }
+}
+
+/** The rate limit with the longest wait, where only rate limits deny the request. */
+async function findExceeded(
+  { kernel, tenant_id }: PolicyScope,
+  { verdict, set, outcomes }: EvaluationResult,
+): Promise<GateResult['exceeded']> {
+  if (verdict !== 'denied') return null
+  const denied = outcomes.flatMap((outcome, i) =>
+    outcome.result === 'denied' ? [{ outcome, policy: set.policies[i] }] : [],
+  )
+  let longest: GateResult['exceeded'] = null
+  for (const { outcome, policy } of denied) {
+    if (!policy?.rate || outcome.detail?.reason !== 'rate_exceeded') return null
+    const { policy_id, rate } = policy
+    const { max_requests, window_us } = rate
+    const limit = { tenant_id, policy_id, max_requests, window_us }
+    const retry_after_s = await rateLimits(kernel).secondsUntilRoom(limit)
+    const window_s = window_us / 1_000_000
+    if (longest === null || retry_after_s > longest.retry_after_s)
+      longest = { policy_id, max_requests, window_s, retry_after_s }
+  }
+  return longest
 }
 
 /** The number of the policies, where none of them is enabled. */
@@ -133,8 +166,8 @@ async function policySetOf(asking: PolicyScope): Promise<number> {
 }
 
 /**
- * Throws `policy_denied` or `approval_required`; returns the values to use instead of those given,
- * for operations that have no state to wait in.
+ * Throws `policy_denied`, `rate_limited` or `approval_required`; returns the values to use instead
+ * of those given, for operations that have no state to wait in.
  */
 export async function admit(
   call: PolicyScope,
@@ -159,12 +192,31 @@ export async function admitItems(
 }
 
 /** The answer to a request that its policies do not let pass. */
-export function refusalOf({ verdict, policies }: GateResult): Refusal {
+export function refusalOf({ verdict, policies, exceeded }: GateResult): Refusal {
+  if (exceeded) return rateRefusal(exceeded)
   const deciding = policies.find(({ result }) => result === verdict)
   const { policy_id = '', name = '', detail: reason = '' } = deciding ?? {}
   const members = { policy_id, name, reason }
   const code = verdict === 'denied' ? 'policy_denied' : 'approval_required'
   return new Refusal(code, undefined, { members, detail: members })
+}
+
+/** 429, with the fields of draft-ietf-httpapi-ratelimit-headers-11. */
+function rateRefusal({
+  policy_id,
+  max_requests,
+  window_s,
+  retry_after_s,
+}: NonNullable<GateResult['exceeded']>): Refusal {
+  const message = `a policy allows ${max_requests} requests in ${window_s} s`
+  return new Refusal('rate_limited', message, {
+    members: { quota: policy_id, limit: max_requests, window_s },
+    retry_after_s,
+    headers: {
+      'ratelimit-policy': `"${policy_id}";q=${max_requests};w=${window_s}`,
+      ratelimit: `"${policy_id}";r=0;t=${retry_after_s}`,
+    },
+  })
 }
 
 interface EvaluateRequest extends GateOptions {
@@ -196,7 +248,7 @@ export async function evaluate(
     kept_operation,
     evaluation_id: kernel.ids.hex(ID_BYTES),
     created_us: kernel.clock.now(),
-    request: summarise(keys, { kept_operation, contexts, minted }),
+    request: summarise(keys, kept_operation, { contexts, minted }),
   }
 }
 
@@ -252,7 +304,7 @@ function showGated({
   set,
   outcomes,
   redactions,
-}: EvaluationResult): GateResult {
+}: EvaluationResult): Omit<GateResult, 'exceeded'> {
   return {
     verdict,
     evaluation_id,
@@ -265,7 +317,10 @@ function showGated({
   }
 }
 
-function showPolicy(policy: CompiledPolicy, { result, applicable, detail }: Outcome): GatePolicy {
+function showPolicy(
+  policy: CompiledPolicy,
+  { result, applicable, detail }: Outcome,
+): GateResult['policies'][number] {
   const { policy_id, version, name, policy_type, action } = policy
   const reason = detail?.reason ?? null
   return {

@@ -9,8 +9,9 @@
 // gateItems(call, operation, contexts, options?)
 //   the same for a request of several items: counted once, the heaviest item decides.
 // admit(call, operation, context, options?) -> Promise<{ field: value }>
-//   for operations that cannot wait: throws the 403 `policy_denied` or `approval_required`,
-//   otherwise the values to use instead of those given (empty where nothing is redacted).
+//   for operations that cannot wait: throws the 403 `policy_denied` or `approval_required`, or the
+//   429 `rate_limited`, otherwise returns the values to use instead of those given (empty where
+//   nothing is redacted).
 // admitItems(call, operation, contexts): the same in the order of the items.
 // redactedOr(redactions, key, given): the one value to use.
 // refusalOf(gated): the Refusal that admit throws, for those that handle `escalated` themselves.

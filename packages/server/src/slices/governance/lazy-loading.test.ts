@@ -29,7 +29,7 @@ test('a start does without pattern engine and recognisers, which policies load',
   }
   const evaluate = async (): Promise<string> => {
     const context = { query: 'card 4111 1111 1111 1111' }
-    return (await ask('/governance/evaluate', { operation: 'my.own', context })).verdict
+    return (await ask('/governance/evaluate', { operation: 'custom.own', context })).verdict
   }
   const guard = (policy_type: string, config: object) =>
     ask('/governance/policies', { name: 'a', policy_type, config })

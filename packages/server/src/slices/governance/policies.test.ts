@@ -57,6 +57,8 @@ describe('a configuration that is not one is refused, on create and on update al
     ['content_filter', { patterns: ['(a{100}){9}'] }, ['patterns', 0], 'string_pattern_mismatch'],
     ['data_scope', { allowed_stores: 'default' }, ['allowed_stores'], 'list_type'],
     ['token_budget', { max_tokens_per_request: 1.5 }, ['max_tokens_per_request'], 'int_type'],
+    ['rate_limit', { operations: ['memory.wirte'] }, ['operations', 0], 'enum'],
+    ['hitl_required', { operations: ['inference', 'deploy'] }, ['operations', 1], 'enum'],
     ['hitl_required', {}, ['operations'], 'too_short'],
     ['hitl_required', { operations: [], tools: [] }, ['operations'], 'too_short'],
     ['pii_guard', {}, ['entities'], 'too_short'],

@@ -1,7 +1,10 @@
 // Plain reads: policies, their types, and what they have said in numbers.
 
 import {
+  ACTION_PREFIX,
+  CUSTOM_PREFIX,
   type governance as contract,
+  OPERATION_ALIASES,
   OPERATION_KEYS,
   POLICY_ACTIONS,
   POLICY_TYPES,
@@ -40,6 +43,8 @@ export const policyTypes: Handler<typeof contract.policy_types> = async () => ({
   operations: Object.fromEntries(
     Object.entries(OPERATION_KEYS).map(([name, keys]) => [name, [...keys]]),
   ),
+  operation_aliases: { ...OPERATION_ALIASES },
+  operation_prefixes: [ACTION_PREFIX, CUSTOM_PREFIX],
   entities: [...ENTITY_NAMES],
 })
 

@@ -10,12 +10,12 @@ const logged = async (): Promise<number> => (await ask('GET', '/governance/logs'
 
 describe('a retry under one key', () => {
   const headers = { 'idempotency-key': 'evaluate-once' }
-  const request = { operation: 'my.own', context: { model_id: 'y' } }
+  const request = { operation: 'custom.own', context: { model_id: 'y' } }
 
   test('is told what the first request was told, and is kept once', async () => {
     await policy('model_allowlist', { models: ['x'] })
     const first = await evaluate(request, headers)
-    assert.deepEqual([first.allowed, first.evaluations[0].operation], [false, 'my.own'])
+    assert.deepEqual([first.allowed, first.evaluations[0].operation], [false, 'custom.own'])
     assert.deepEqual(await evaluate(request, headers), first)
     assert.equal(await logged(), 1)
   })
@@ -72,14 +72,14 @@ describe('a limit of an operation with a gate', () => {
       assert.equal((await evaluate({ operation: 'memory.write', context })).allowed, true)
     for (let i = 0; i < 2; i += 1)
       assert.equal((await ask('POST', WRITE, { content: 'x' })).status, 200)
-    assert.equal((await ask('POST', WRITE, { content: 'x' })).status, 403)
+    assert.equal((await ask('POST', WRITE, { content: 'x' })).status, 429)
     assert.equal((await evaluate({ operation: 'memory.write', context })).allowed, false)
   })
 
   test('one that callers alone ask about is counted there', async () => {
     await policy('rate_limit', { max_requests })
     const verdicts = []
-    for (const operation of ['inference', 'output_check', 'constructor'])
+    for (const operation of ['inference', 'output_check', 'custom.constructor'])
       verdicts.push((await evaluate({ operation, context: {} })).allowed)
     assert.deepEqual(verdicts, [true, true, false])
   })
@@ -103,5 +103,5 @@ test('a store that is not there is 404, asks no policy and counts towards no lim
   )
   assert.equal(await logged(), 0)
   assert.equal((await ask('POST', '/stores/default/write', content)).status, 200)
-  assert.equal((await ask('POST', '/stores/default/write', content)).status, 403)
+  assert.equal((await ask('POST', '/stores/default/write', content)).status, 429)
 })

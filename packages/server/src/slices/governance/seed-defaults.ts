@@ -32,7 +32,7 @@ const DEFAULT_POLICIES: readonly Default[] = [
     priority: 20,
     words: {
       name: 'PII Output Guard',
-      description: 'Notes outputs that look as if they held personal numbers',
+      description: 'Notes outputs and memories that look as if they held personal numbers',
       config: {
         patterns: [
           '\\b\\d{3}-\\d{2}-\\d{4}\\b',

@@ -25,8 +25,8 @@ async function kept() {
 test('what is evaluated for a caller is kept under keyed hashes', async () => {
   await policy('model_allowlist', { models: ['x'] })
   const context = { model_id: PERSON, store_id: PHONE, tool_name: PHONE, ref: CARD }
-  const { evaluations } = await evaluate({ operation: PERSON, context })
-  assert.equal(evaluations[0].operation, PERSON)
+  const { evaluations } = await evaluate({ operation: `custom.${PERSON}`, context })
+  assert.equal(evaluations[0].operation, `custom.${PERSON}`)
   const { operation, request_summary, result } = await kept()
   assert.equal(result, 'denied')
   assert.match(operation, /^~[0-9a-f]{12}$/)
@@ -38,7 +38,7 @@ test('what is evaluated for a caller is kept under keyed hashes', async () => {
 test('the same word has the same hash, so that rows can be told apart', async () => {
   await policy('model_allowlist', { models: ['x'] })
   const summary = async (store_id: string) => {
-    await evaluate({ operation: 'my.own', context: { store_id } })
+    await evaluate({ operation: 'custom.own', context: { store_id } })
     return (await kept()).request_summary
   }
   const first = await summary(PHONE)
@@ -50,7 +50,7 @@ test('the store of a decision is a label of the caller', async () => {
   await policy('model_allowlist', { models: ['x'] })
   const decision = { store_id: PHONE, model_id: 'm', query: 'q', output: 'o' }
   assert.equal((await ask('POST', '/decisions/log', decision)).status, 403)
-  assert.match((await kept()).request_summary, /^op=decision.log model=~\S+ store=~\S+ query=1 /)
+  assert.match((await kept()).request_summary, /^op=decisions.log model=~\S+ store=~\S+ query=1 /)
 })
 
 test('stores and refs of ours are shown; a ref that never was one is not', async () => {

@@ -88,7 +88,7 @@ describe('an artifact', () => {
   })
 
   test('that waits or was denied is no evidence', async () => {
-    const config = { operations: ['artifact.register'] }
+    const config = { operations: ['artifacts.register'] }
     const made = { name: 'look', policy_type: 'hitl_required', config }
     await scene.ok('POST', '/governance/policies', { ...made, action: 'escalate' })
     const { detail } = await scene.register()
@@ -109,7 +109,7 @@ describe('an artifact', () => {
   test('that was denied or waits, however often, does not hide a registered one', async () => {
     await scene.register()
     const layers = [{ digest: 'f'.repeat(64) }]
-    const gate = { policy_type: 'hitl_required', config: { operations: ['artifact.register'] } }
+    const gate = { policy_type: 'hitl_required', config: { operations: ['artifacts.register'] } }
     for (const action of ['deny', 'escalate']) {
       const made = { ...gate, name: action, action }
       const { policy_id } = await scene.ok('POST', '/governance/policies', made)

@@ -194,10 +194,19 @@ describe('a claim is recorded and never believed', () => {
     }
   })
 
-  test('without a result it is no claim: 422', async () => {
-    for (const conformance of [{}, { result: null }, { result: 'passed' }, { result: true }]) {
+  test('a result that is none is refused: 422', async () => {
+    for (const conformance of [{ result: 'passed' }, { result: true }, 'pass']) {
       const { status, body } = await scene.issue({ conformance })
       assert.deepEqual([status, body.error], [422, 'validation'])
+    }
+  })
+
+  test('nobody has to claim anything: without a claim `not_checked` is recorded', async () => {
+    for (const conformance of [undefined, null, {}, { result: null }]) {
+      const { claimed_conformance, certificate_id } = await scene.issued({ conformance })
+      assert.deepEqual(claimed_conformance, { result: 'not_checked' })
+      const { passed } = (await scene.ask('GET', `/landing/${certificate_id}/verify`)).body
+      assert.equal(passed, true)
     }
   })
 

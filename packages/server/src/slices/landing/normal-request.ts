@@ -36,7 +36,9 @@ export function normalizeLanding(body: IssueLandingRequest): NormalLandingReques
   const subject = normalizeSubject(body)
   const { merkle_root } = subject.data_provenance
   if (typeof merkle_root !== 'string') throw rejection([UNSEALED])
-  const claimed_conformance = isObject(conformance) ? conformance : {}
+  const given = isObject(conformance) ? conformance : {}
+  // A caller who claims nothing checked nothing: certificates always carry a result.
+  const claimed_conformance = { ...given, result: given['result'] ?? 'not_checked' }
   if (jsonByteLength(claimed_conformance) > limits.metadata_bytes)
     throw rejection([`conformance is longer than ${limits.metadata_bytes} bytes`])
   return {

@@ -46,7 +46,7 @@ export function corpusRegistry(
     ...corpusIdentity,
     schema_version: corpusRules.schema_version,
     waits: false,
-    operation: () => 'provenance.seal',
+    operation: () => 'provenance.register',
     context: ({ name, source_count }) => ({ name, sources: source_count }),
     // Before any redaction: the next request comes without it again.
     content: () => content,

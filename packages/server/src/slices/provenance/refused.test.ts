@@ -57,7 +57,7 @@ describe('before any policy, an uncleared corpus is refused with every reason', 
   })
 
   test('and no rate limit counts it', async () => {
-    await policy('rate_limit', { max_requests: 1, operations: ['provenance.seal'] })
+    await policy('rate_limit', { max_requests: 1, operations: ['provenance.register'] })
     await reasonsOf({ attestations: {} })
     await reasonsOf({ attestations: {} })
     await sealed()
@@ -108,9 +108,9 @@ describe('the schema refuses what is not a corpus', () => {
   })
 })
 
-describe('policies on provenance.seal', () => {
+describe('policies on provenance.register', () => {
   const models = { models: ['none'] }
-  const asked = { operations: ['provenance.seal'] }
+  const asked = { operations: ['provenance.register'] }
 
   test('a denial is 422 rejected, stores nothing, and is logged as an evaluation', async () => {
     await policy('content_filter', { patterns: ['mails'], check_fields: ['name'] })

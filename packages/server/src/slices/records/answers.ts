@@ -74,7 +74,8 @@ export function refusalOfGate(
   gated: GateResult,
   record_id: string,
 ): Refusal {
-  const denied = gated.verdict === 'denied'
+  // A rate limit denies for a while: that is no answer of the registry.
+  const denied = gated.verdict === 'denied' && gated.exceeded === null
   return (denied && registry.denial?.(denyingPolicy(gated), record_id)) || refusalOf(gated)
 }
 

@@ -193,7 +193,8 @@ export async function prepareRecord<Q extends JsonObject>(
   const draft = { call, registry, proposal, gated, follows, principal: principalOf(given) }
   if (gated.verdict === 'allowed') return prepareIssued(draft)
   if (gated.verdict === 'denied') {
-    if (!registry.waits) throw refusalOfGate(registry, gated, proposal.record_id)
+    // Nothing is stored of a request that only came too soon.
+    if (!registry.waits || gated.exceeded) throw refusalOfGate(registry, gated, proposal.record_id)
     const denied_by = denyingPolicy(gated)
     return prepareDenied(draft, { denied_by, reason: denied_by.reason, code: 'policy' })
   }

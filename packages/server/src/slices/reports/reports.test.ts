@@ -53,7 +53,7 @@ const oversee = ({ ok }: Tenant) =>
   ok('POST', '/v1/governance/policies', {
     name: 'People decide',
     policy_type: 'hitl_required',
-    config: { operations: ['artifact.register'] },
+    config: { operations: ['artifacts.register'] },
     action: 'escalate',
   })
 

@@ -1,17 +1,25 @@
-// POST /v1/governed/decisions: one decision, sealed, on the log, and in its agent's counts.
+// POST /v1/governed/decisions and verify-batch: decisions, sealed, on the log, in their agents'
+// counts, each with a receipt.
 
 import { JUDGMENTS_PER_REFERENT_MAX, type reputation } from '@custos/contract'
 import { canonicalize } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
-import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import type { Signer, TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { Changes } from './changes.ts'
 import { effectOf, isScored, type Judgment, resolves } from './evidence.ts'
 import { type NewDecision, prepareDecision, type RecordedTexts } from './new-decision.ts'
+import {
+  placeReceipt,
+  receiptSigner,
+  showReceipt,
+  workflowOf,
+} from './receipts/execution-receipt.ts'
+import { effectivePolicy, ruleInvoices } from './receipts/invoice-rules.ts'
 import { findAgent, findSettings, insertAgent, insertName, setNewest } from './rows/agents.sql.ts'
 import type { AgentRow } from './rows/aggregates.sql.ts'
 import {
@@ -30,11 +38,10 @@ import {
   hexOrNull,
   identityLabel,
   nameLabel,
+  workflowLabel,
 } from './rows/labels.ts'
 import { anchorOf, findLinks } from './rows/rotations.sql.ts'
 import { openPayload } from './rows/sealed-payload.ts'
-
-type Decide = typeof reputation.decide
 
 /** Where the decision is; another request may have recorded it. */
 interface DecisionPosition {
@@ -47,14 +54,14 @@ interface DecisionPosition {
 /** The existing state of a decision's referent. */
 type ReferentState = Awaited<ReturnType<typeof loadReferentState>>
 
-export const decide: Handler<Decide> = async (call, { body }) => {
+export const decide: Handler<typeof reputation.decide> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const keys = await kernel.keyring.tenant(tenant_id)
-  const given = await prepareDecision(kernel, keys, body)
+  const parts = partsOf(call, keys, await prepareDecision(kernel, keys, body))
   const once: IdempotentUnit<DecisionPosition> = {
     async run(tx) {
-      const placed = await placeDecision(call, tx, { keys, given })
-      meter(tx, call.operation.id, given.sealed.length)
+      const placed = await placeDecision(tx, parts)
+      meter(tx, call.operation.id, parts.given.sealed.length)
       return { reply: placed, ids: placed }
     },
     // Opening what is sealed needs the keyring, which a unit of work must not wait for.
@@ -65,44 +72,95 @@ export const decide: Handler<Decide> = async (call, { body }) => {
     }),
   }
   const { seq, superseded_prior, idempotent } = await call.once(once)
-  return { decision_record: await showDecision(call, seq), superseded_prior, idempotent }
+  return { ...(await showDecision(call, seq)), superseded_prior, idempotent }
+}
+
+/** POST /v1/governed/verify-batch: a decision for each invoice by fixed rules, all or none. */
+export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call, { body }) => {
+  const { kernel, tenant_id } = call
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const { invoices, policy: given = {}, ...agent } = body
+  const policy = effectivePolicy(given)
+  const ruled = ruleInvoices(invoices, policy)
+  const prepared: Parts[] = []
+  for (const { answer, invoice_id, context } of ruled) {
+    const { decision, reason, reason_code } = answer
+    const made = { decision, reason, invoice_id, context, verifiability_tag: 'rule' } as const
+    // A duplicate must not replace the decision on the invoice that it repeats.
+    const rule = { reason_code, joined: reason_code !== 'duplicate' }
+    const decided = await prepareDecision(kernel, keys, { ...agent, ...made }, rule)
+    prepared.push(partsOf(call, keys, decided))
+  }
+
+  const once: IdempotentUnit<readonly number[]> = {
+    async run(tx) {
+      const seqs: number[] = []
+      for (const parts of prepared) {
+        seqs.push((await placeDecision(tx, parts)).seq)
+        meter(tx, call.operation.id, parts.given.sealed.length)
+      }
+      return { reply: seqs, ids: { seqs } }
+    },
+    // Written by run above.
+    replay: async (_tx, { seqs }) => (Array.isArray(seqs) ? seqs.map(Number) : []),
+  }
+  const seqs = await call.once(once)
+  const results = []
+  for (const [at, { answer }] of ruled.entries())
+    results.push({ ...answer, ...(await showDecision(call, seqs[at] ?? -1)) })
+  const certified = results.filter(({ decision }) => decision === 'certify').length
+  const total = results.length
+  return { summary: { total, certified, rejected: total - certified }, policy, results }
 }
 
 interface Parts {
   readonly keys: TenantKeys
   readonly given: NewDecision
+  readonly signer: Signer
+  /** Id of the key that sent the decision. */
+  readonly recorded_by: string
 }
 
-async function placeDecision(call: Call<Decide>, tx: Tx, parts: Parts): Promise<DecisionPosition> {
-  const { given } = parts
+const partsOf = ({ kernel, principal }: Call, keys: TenantKeys, given: NewDecision): Parts => ({
+  keys,
+  given,
+  signer: receiptSigner(kernel),
+  recorded_by: principal.key_id,
+})
+
+async function placeDecision(tx: Tx, parts: Parts): Promise<DecisionPosition> {
+  const { keys, given, signer, recorded_by } = parts
   const scene = await loadReferentState(tx, parts)
   const { previous, judgments } = scene
-  const { decision, verifiability_tag: tag } = given.words
+  const { words, receipt: draft } = given
+  const { decision, verifiability_tag: tag } = words
   if (previous?.decision === decision && previous.tag === tag)
     return { seq: previous.seq, superseded_prior: false, idempotent: true }
   if (previous) await refuseLate(tx, previous, { given, scene })
   else if (judgments.length >= JUDGMENTS_PER_REFERENT_MAX)
-    call.refuse('rejected', `the referent has ${JUDGMENTS_PER_REFERENT_MAX} agents already`)
+    throw new Refusal('rejected', `the referent has ${JUDGMENTS_PER_REFERENT_MAX} agents already`)
   const seq = await nextSeq(tx)
+  const recorded_us = tx.now()
   const agent_no = scene.agent?.agent_no ?? seq
   await writeAgent(tx, parts, { scene, agent_no, seq })
   if (previous) tx.needs(replaceDecision(tx, previous.seq))
   const judgment = { seq, agent_no, decision, tag, handle: given.handle, anchor: scene.anchor }
-  const recorded_by = call.principal.key_id
   tx.needs(
     insertDecision(tx, {
       ...judgment,
-      decision_id: Buffer.from(given.words.decision_id, 'hex'),
+      decision_id: Buffer.from(words.decision_id, 'hex'),
       referent: given.referent,
       current: 1,
       signed_us: given.signed_us,
       recorded_by,
-      recorded_us: tx.now(),
+      recorded_us,
       secret_no: given.secret_no,
       sealed_name: given.sealed_name,
       sealed: given.sealed,
     }),
   )
+  const workflow = workflowLabel(keys, workflowOf(words))
+  await placeReceipt(tx, { signer, draft, decided: words, workflow, seq, recorded_us })
   const changes = new Changes()
   if (previous) count(changes, previous, scene, -1)
   count(changes, { ...judgment, recorded_by }, scene, 1)
@@ -207,15 +265,26 @@ async function append(tx: Tx, { keys, given }: Parts, scene: ReferentState): Pro
   })
 }
 
-async function showDecision(call: Call<Decide>, seq: number) {
-  const { kernel, tenant_id } = call
-  const row = await call.read((db) => findDecision(db, seq))
-  if (!row) return call.refuse('unavailable')
-  const place = { column: 'decision', id: Buffer.from(row.decision_id).toString('hex') } as const
-  const { secret_no, sealed } = row
-  const [opened] = await openPayload<{ record: RecordedTexts }>(kernel, tenant_id, [
-    { place, secret_no, sealed },
-  ])
-  if (!opened) return call.refuse('unavailable')
-  return { ...opened.record, created_at: formatTime(row.recorded_us), log_seq: seq }
+async function showDecision(
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
+  seq: number,
+) {
+  const row = await kernel.db.read(tenant_id, (db) => findDecision(db, seq))
+  if (!row) throw new Refusal('unavailable')
+  const place = { column: 'decision', id: hexOf(row.decision_id) } as const
+  const { secret_no, sealed, recorded_us } = row
+  const [opened] = await openPayload<{ record: RecordedTexts; receipt?: NewDecision['receipt'] }>(
+    kernel,
+    tenant_id,
+    [{ place, secret_no, sealed }],
+  )
+  if (!opened) throw new Refusal('unavailable')
+  const { record, receipt: draft } = opened
+  const decision_record = { ...record, created_at: formatTime(recorded_us), log_seq: seq }
+  const { step_number, previous, receipt_id, signature, key_id } = row
+  const signed = receipt_id !== null && signature !== null && key_id !== null
+  if (!draft || !signed || step_number === null) return { decision_record, execution_receipt: null }
+  const receipt = { step_number, previous, receipt_id, signature, key_id }
+  const made = { decided: record, draft, recorded_us }
+  return { decision_record, execution_receipt: await showReceipt(kernel, receipt, made) }
 }

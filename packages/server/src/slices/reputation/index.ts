@@ -3,7 +3,7 @@
 import type { reputation } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { attest, attestation, attestations, issuer } from './attest.ts'
-import { decide } from './decide.ts'
+import { decide, verifyBatch } from './decide.ts'
 import { changeSettings, settings } from './evidence.ts'
 import { outcome, outcomes } from './outcomes.ts'
 import { review, reviews } from './reviews.ts'
@@ -19,6 +19,7 @@ export { openPayload } from './rows/sealed-payload.ts'
 
 export const reputationHandlers = {
   decide,
+  verify_batch: verifyBatch,
   outcome,
   outcomes,
   review,

@@ -6,10 +6,12 @@ import {
   DIMENSION_DEFAULT,
   type GovernedDecisionRequest,
 } from '@custos/contract'
+import { isObject } from '@custos/proof'
 import { parseTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { draftReceipt } from './receipts/execution-receipt.ts'
 import {
   type KnownBy,
   keyLabel,
@@ -29,6 +31,7 @@ export type NameTexts = { readonly agent_handle: string; readonly agent_key: str
 
 export interface NewDecision {
   readonly words: RecordedTexts
+  readonly receipt: ReturnType<typeof draftReceipt>
   readonly known_by: KnownBy
   readonly agent_key: string | null
   readonly signed_us: number | null
@@ -43,34 +46,45 @@ export interface NewDecision {
 
 const DECISION_ID_BYTES = 16
 
+/**
+ * @param rule of a decision that `verify-batch` made; `joined`: whether outcomes join it, and it
+ * replaces an earlier one on the referent
+ */
 export async function prepareDecision(
   kernel: Kernel,
   keys: TenantKeys,
   body: GovernedDecisionRequest,
+  rule: { reason_code: DecisionRecord['reason_code']; joined: boolean } | null = null,
 ): Promise<NewDecision> {
-  const context = body.context ?? {}
+  const started_us = kernel.clock.now()
+  const context = isObject(body.context) ? body.context : {}
   if (Buffer.byteLength(JSON.stringify(context)) > CGR_CONTEXT_BYTES_MAX)
     throw new Refusal('rejected', `context is larger than ${CGR_CONTEXT_BYTES_MAX} bytes as JSON`)
   const agent_key = readKey(body.agent_key, ['body', 'agent_key'])
-  const words = wordsOf(kernel, keys, body)
+  const words = { ...wordsOf(kernel, keys, body), reason_code: rule?.reason_code ?? null }
   const { agent_handle, dimension } = words
   const proven = await provenBy(body, agent_key, words)
   const record = { ...words, proven }
   const named: NameTexts = { agent_handle, agent_key }
+  const receipt = draftReceipt(kernel, started_us, { ...record, context })
   const id = words.decision_id
   const { secret_no, sealed } = await sealPayload(kernel, keys.tenant_id, [
     { place: { column: 'name', id }, content: named },
-    { place: { column: 'decision', id }, content: { record, context } },
+    { place: { column: 'decision', id }, content: { record, context, receipt } },
   ])
   const [sealed_name = Buffer.alloc(0), sealed_words = Buffer.alloc(0)] = sealed
   return {
     words: record,
+    receipt,
     known_by: proven ? 'proven' : agent_key === null ? 'handle' : 'claimed',
     agent_key,
     signed_us: proven ? parseTime(body.signed_at ?? '') : null,
     handle: nameLabel(keys, dimension, agent_handle),
     key: agent_key === null ? null : keyLabel(keys, agent_key),
-    referent: words.invoice_id === null ? null : referentLabel(keys, dimension, words.invoice_id),
+    referent:
+      words.invoice_id === null || rule?.joined === false
+        ? null
+        : referentLabel(keys, dimension, words.invoice_id),
     secret_no,
     sealed_name,
     sealed: sealed_words,

@@ -24,7 +24,8 @@ describe("'cgr.decide'", () => {
       invoice_id: 'INV-001',
       context: { amount: 12, vendor: 'Acme' },
     })
-    assert.deepEqual(Object.keys(answer), ['decision_record', 'superseded_prior', 'idempotent'])
+    const members = ['decision_record', 'execution_receipt', 'superseded_prior', 'idempotent']
+    assert.deepEqual(Object.keys(answer), members)
     const { decision_id, created_at, log_seq, invoice_id, ...rest } = answer.decision_record
     assert.match(decision_id, /^[0-9a-f]{32}$/)
     assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)

@@ -26,7 +26,7 @@ export function typeRegistry(
     waits: false,
     not_found: 'type_not_found',
     series: true,
-    operation: () => 'worldmodel.type.register',
+    operation: () => 'world_model.register_type',
     context: ({ kind, name }) => ({ kind, name }),
     content: (request) => canonicalize(request),
     name: worldTypeName,

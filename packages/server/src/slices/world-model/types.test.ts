@@ -219,7 +219,7 @@ test('an action is governed under its own name, whatever its spec calls it', asy
 })
 
 test('a policy denies or escalates a registration, and nothing is stored', async () => {
-  const operations = ['worldmodel.type.register']
+  const operations = ['world_model.register_type']
   const policy_id = await scene.policy('hitl_required', { operations }, { action: 'deny' })
   const denied = await ask('POST', '/world-model/types', CLIENT)
   assert.deepEqual([denied.status, denied.body.error], [403, 'policy_denied'])

@@ -43,6 +43,18 @@ export const reputationTables = {
     sealed_name: blob('sealed', 'handle and key of the agent'),
     sealed: blob('sealed', 'reason and context as the caller sent them; no memory is in them'),
   },
+  cgr_receipts: {
+    tenant_id: tenantId,
+    /** The place on the log of its decision, whose secret seals what it hashes. */
+    seq: integer,
+    workflow: blob('digest', 'HMAC under the tenant label salt'),
+    /** From 0 within the workflow. */
+    step_number: integer,
+    previous: nullable(blob('digest', 'receipt_id of the step before')),
+    receipt_id: blob('digest', 'BLAKE2b-128 over a random step id and hashes, all of them sealed'),
+    signature: blob('digest', 'Ed25519 over receipt_id'),
+    key_id: text('minted', 'id of a published key'),
+  },
   cgr_outcomes: {
     tenant_id: tenantId,
     referent: blob('digest', 'HMAC under the tenant label salt'),

@@ -49,7 +49,7 @@ export class ApprovingTenant {
     await tenant.ok('POST', '/governance/policies', {
       name: 'ask first',
       policy_type: 'hitl_required',
-      config: { operations: ['artifact.register'] },
+      config: { operations: ['artifacts.register'] },
     })
     return tenant
   }

@@ -86,7 +86,7 @@ function composing({ ask, policy }: TenantScene) {
     return detail
   }
   const waiting: Compositions['waiting'] = async (more) => {
-    await policy('hitl_required', { operations: ['composition.govern'] })
+    await policy('hitl_required', { operations: ['compositions.compose'] })
     const { detail } = await expect(202, more)
     assert.equal(detail.status, 'waiting_hitl')
     return detail.composition_id

@@ -80,7 +80,7 @@ async function admitDecision(call: LogCall, given: NewDecision): Promise<NewDeci
     parameters,
     retrieved_contents,
   }
-  const redactions = await admit(call, 'decision.log', context)
+  const redactions = await admit(call, 'decisions.log', context)
   return {
     ...given,
     query: redactedOr(redactions, 'query', query),

@@ -14,6 +14,7 @@ import {
   type LimitOf,
   rateLimits,
   type Slots,
+  secondsUntilRoom,
   slotOf,
 } from './rate-limits.ts'
 
@@ -21,6 +22,32 @@ const SECOND_US = 1_000_000
 
 describe('the window', () => {
   const times = fc.array(fc.integer({ min: 0, max: 400_000 }), { maxLength: 60 })
+
+  test('a request that waits the seconds it is told is let through', () => {
+    fc.assert(
+      fc.property(
+        times,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 100_000_000 }),
+        (gaps, max_requests, window_us) => {
+          const window = { max_requests, window_us }
+          const slots: Slots = new Map()
+          let now_us = 0
+          for (const gap of gaps) {
+            now_us += gap
+            if (countIn(slots, now_us, window) >= max_requests) continue
+            const slot_us = slotOf(now_us, window)
+            slots.set(slot_us, (slots.get(slot_us) ?? 0) + 1)
+          }
+          const wait_s = secondsUntilRoom(slots, now_us, window)
+          assert.ok(Number.isInteger(wait_s) && wait_s >= 1)
+          assert.ok(wait_s <= Math.ceil((window_us * 61) / 60 / SECOND_US) + 1)
+          const later_us = now_us + wait_s * SECOND_US
+          assert.ok(countIn(slots, later_us, window) < max_requests)
+        },
+      ),
+    )
+  })
 
   test('no window of its length ever holds more than its maximum', () => {
     fc.assert(

@@ -15,6 +15,8 @@ interface Rates {
   take(limit: LimitOf): boolean | Promise<boolean>
   /** What `take` would answer; counts nothing. */
   peek(limit: LimitOf): boolean | Promise<boolean>
+  /** Whole seconds until `take` may succeed if nobody else asks; at least 1. */
+  secondsUntilRoom(limit: LimitOf): Promise<number>
   /** For a policy that is gone. */
   forget(of: { tenant_id: string; policy_id: string }): void
 }
@@ -60,6 +62,23 @@ export function countIn(slots: Slots, now_us: number, window: Window): number {
   return sum
 }
 
+/** Whole seconds until enough of the slots count no more; at least 1. */
+export function secondsUntilRoom(
+  slots: Iterable<readonly [slot_us: number, count: number]>,
+  now_us: number,
+  window: Window,
+): number {
+  const counted = [...slots].toSorted(([a], [b]) => a - b)
+  let excess = counted.reduce((sum, [, count]) => sum + count, 0) - window.max_requests
+  for (const [slot_us, count] of counted) {
+    excess -= count
+    if (excess >= 0) continue
+    const free_us = slot_us + window.window_us + widthOf(window.window_us)
+    return Math.max(1, Math.ceil((free_us - now_us) / 1_000_000))
+  }
+  return 1
+}
+
 const LONGEST_WINDOW_US = 86_400_000_000
 /** Tenants whose counts are in memory; those of another are read again. */
 const TENANTS_MAX = 10_000
@@ -86,6 +105,12 @@ class OwnRates implements Rates {
     const counted = this.#tenants.get(limit.tenant_id)
     if (counted) return this.#hasRoom(limit, counted)
     return this.#load(limit.tenant_id).then((loaded) => this.#hasRoom(limit, loaded))
+  }
+
+  async secondsUntilRoom(limit: LimitOf): Promise<number> {
+    const { tenant_id, policy_id } = limit
+    const counted = this.#tenants.get(tenant_id) ?? (await this.#load(tenant_id))
+    return secondsUntilRoom(slotsOf(counted, policy_id), this.#kernel.clock.now(), limit)
   }
 
   forget({ tenant_id, policy_id }: { tenant_id: string; policy_id: string }): void {
@@ -187,6 +212,15 @@ class SharedRates implements Rates {
       const unused = rows.some((row) => row.slot_us === slot_us) ? left : 0
       return sumOf(rows) - unused < limit.max_requests
     })
+  }
+
+  async secondsUntilRoom(limit: LimitOf): Promise<number> {
+    const now_us = this.#kernel.clock.now()
+    const rows = await this.#kernel.db.read(limit.tenant_id, (db) =>
+      listSlotsOf(db, limit.policy_id, countedAfter(now_us, limit)),
+    )
+    const slots = rows.map(({ slot_us, count }) => [slot_us, count] as const)
+    return secondsUntilRoom(slots, now_us, limit)
   }
 
   forget({ tenant_id, policy_id }: { tenant_id: string; policy_id: string }): void {

@@ -1,6 +1,7 @@
 // world_model_constraint: parameters an action must have, and items its parameters must not hold.
 
 import type { PolicyConfig } from '@custos/contract'
+import { currentName } from './operation-names.ts'
 import { Fault, type Finding } from './outcome.ts'
 import { type GateRequest, requiredText, requiredValue } from './request.ts'
 import type { Rule } from './rule.ts'
@@ -13,8 +14,9 @@ type Params = Readonly<Record<string, unknown>>
 export function constraintRule(config: Config): Rule {
   return {
     find(request) {
-      const action = requiredText(request, 'action')
-      if (action === undefined) return 'unconcerned'
+      const given = requiredText(request, 'action')
+      if (given === undefined) return 'unconcerned'
+      const action = currentName(given)
       const missing = findMissing(config, action, request)
       if (missing !== null) return missing
       return findRefused(config, action, request)
@@ -28,7 +30,7 @@ function findMissing(
   request: GateRequest,
 ): Finding | null {
   if (require_params.length === 0) return null
-  if (for_actions.length > 0 && !for_actions.includes(action)) return null
+  if (for_actions.length > 0 && !for_actions.map(currentName).includes(action)) return null
   const params = paramsOf(request)
   const item = require_params.findIndex((name) => isMissing(params, name))
   return item === -1 ? null : { reason: 'parameter_missing', item }
@@ -42,7 +44,7 @@ function isMissing(params: Params, name: string): boolean {
 
 function findRefused({ deny_if }: Config, action: string, request: GateRequest): Finding {
   if (deny_if === undefined) return 'clear'
-  if (deny_if.action !== undefined && deny_if.action !== action) return 'clear'
+  if (deny_if.action !== undefined && currentName(deny_if.action) !== action) return 'clear'
   const params = paramsOf(request)
   const held = deny_if.params_has.every((entry) => holds(params, entry))
   return held ? { reason: 'parameters_refused' } : 'clear'

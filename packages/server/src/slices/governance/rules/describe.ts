@@ -1,8 +1,7 @@
 // Describes the detail of an outcome in words a person reads.
 
-import type { PolicyType } from '@custos/contract'
+import { CHECK_FIELDS, type PolicyType } from '@custos/contract'
 import type { Detail } from './outcome.ts'
-import { OUTPUT_FIELDS, QUERY_FIELDS } from './request.ts'
 
 interface PolicyDescription {
   readonly policy_type: PolicyType
@@ -10,8 +9,7 @@ interface PolicyDescription {
 }
 
 const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
-  content_filter: QUERY_FIELDS,
-  pii_guard: OUTPUT_FIELDS,
+  ...CHECK_FIELDS,
   model_allowlist: ['model_id'],
   data_scope: ['store_id'],
   token_budget: ['tokens'],

@@ -184,7 +184,11 @@ test('a request that asks for too much searching is denied, also in redacting', 
     (await outcomesOf(policies, texts)).map(({ result, detail }) => detail?.reason ?? result)
   assert.deepEqual(await reasons([filter], 54), ['allowed'])
   assert.deepEqual(await reasons([filter], 55), ['work_exceeded'])
-  const guard = compiled('pii_guard', { patterns: ['x[^y]*y|x'], redact: true })
+  const guard = compiled('pii_guard', {
+    patterns: ['x[^y]*y|x'],
+    redact: true,
+    check_fields: ['output'],
+  })
   assert.deepEqual(await reasons([guard, filter], 50), ['personal_data', 'allowed'])
   assert.deepEqual(await reasons([guard, filter], 54), ['personal_data', 'work_exceeded'])
   assert.deepEqual(await reasons([filter, guard], 54), ['allowed', 'work_exceeded'])

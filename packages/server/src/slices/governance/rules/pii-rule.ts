@@ -1,10 +1,10 @@
 // pii_guard: personal data in the fields, by recognisers and by the tenant's own patterns.
 
-import { limits, type PolicyConfig } from '@custos/contract'
+import { CHECK_FIELDS, limits, type PolicyConfig } from '@custos/contract'
 import { type Detail, Fault, type Finding } from './outcome.ts'
 import { compileAll, findFirst, type Pattern, type Span } from './patterns.ts'
 import type { EntitySpan, Recognisers } from './personal-data.ts'
-import { OUTPUT_FIELDS, searchFields } from './request.ts'
+import { searchFields } from './request.ts'
 import { RECOGNISER_SIZE, type Rule, type RuleFinding, type Work } from './rule.ts'
 import type { Replacement, Searchable } from './searchable.ts'
 
@@ -21,7 +21,7 @@ interface Place {
 }
 
 export function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): Rule {
-  const { entities = [], check_fields = OUTPUT_FIELDS, redact = false } = config
+  const { entities = [], check_fields = CHECK_FIELDS.pii_guard, redact = false } = config
   const patterns = compileAll(config.patterns ?? [], { any_case: false })
   // Our own recognisers are quick enough to read far more than tenants' patterns may.
   const limit = patterns.length > 0 ? limits.pattern_field_bytes : limits.recogniser_field_bytes

@@ -6,7 +6,7 @@ import { PatternRefused } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import type { GateRequest } from './request.ts'
 import type { Rule, RuleFinding, Surroundings } from './rule.ts'
-import { isOf, makers, rateOf } from './rules.ts'
+import { makers, operationFilter, rateOf } from './rules.ts'
 import type { Replacement } from './searchable.ts'
 
 /** A stored policy, opened. */
@@ -87,7 +87,7 @@ function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
   return {
     max_requests,
     window_us: window_seconds * 1_000_000,
-    isOf: (operation) => isOf(config.operations, operation),
+    isOf: operationFilter(config.operations),
   }
 }
 

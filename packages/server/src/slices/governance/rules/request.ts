@@ -20,10 +20,6 @@ export const gateRequest = (operation: string, context: Context): GateRequest =>
 
 const CARRIED: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(OPERATION_KEYS))
 
-/** What content_filter and pii_guard read where their configuration does not say. */
-export const QUERY_FIELDS = ['query', 'output']
-export const OUTPUT_FIELDS = ['output']
-
 /** Aliases of context keys. */
 const ALIASES: Readonly<Record<string, string>> = { tool_name: 'tool' }
 

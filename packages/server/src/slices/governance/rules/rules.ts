@@ -1,13 +1,13 @@
 // The rules of the policy types: each a pure function of a request, made once per policy.
 
-import type { PolicyConfig, PolicyType } from '@custos/contract'
+import { CHECK_FIELDS, type PolicyConfig, type PolicyType } from '@custos/contract'
 import { constraintRule } from './constraint-rule.ts'
+import { namesOperation, storedName } from './operation-names.ts'
 import { type Detail, Fault, type Finding } from './outcome.ts'
 import { compileAll, findFirst, type Pattern } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import { piiRule } from './pii-rule.ts'
 import {
-  QUERY_FIELDS,
   requiredText,
   requiredValue,
   type SearchedField,
@@ -23,20 +23,23 @@ const TOKENS_BEYOND_MAX = 100_000
 
 /** Throws PatternRefused for a pattern the engine does not take. */
 export const makers: { readonly [T in PolicyType]: Make<T> } = {
-  rate_limit: (config) => ({
-    find(request, { rate_exceeded }) {
-      if (!isOf(config.operations, request.operation)) return 'unconcerned'
-      if (!rate_exceeded) return 'clear'
-      const { max_requests, window_seconds } = rateOf(config)
-      return { reason: 'rate_exceeded', limit: max_requests, count: window_seconds }
-    },
-  }),
+  rate_limit(config) {
+    const isOf = operationFilter(config.operations)
+    const { max_requests, window_seconds } = rateOf(config)
+    return {
+      find(request, { rate_exceeded }) {
+        if (!isOf(request.operation)) return 'unconcerned'
+        if (!rate_exceeded) return 'clear'
+        return { reason: 'rate_exceeded', limit: max_requests, count: window_seconds }
+      },
+    }
+  },
 
   model_allowlist: ({ models }) => listRule('model_id', models, 'model_not_listed'),
 
   data_scope: ({ allowed_stores }) => listRule('store_id', allowed_stores, 'store_not_listed'),
 
-  content_filter({ patterns, check_fields = QUERY_FIELDS }) {
+  content_filter({ patterns, check_fields = CHECK_FIELDS.content_filter }) {
     const compiled = compileAll(patterns, { any_case: true })
     return {
       find: (request, { work }) => findPattern(searchFields(request, check_fields), compiled, work),
@@ -56,16 +59,19 @@ export const makers: { readonly [T in PolicyType]: Make<T> } = {
     },
   }),
 
-  hitl_required: ({ operations = [], tools = [] }) => ({
-    find(request) {
-      if (!isOf(operations, request.operation)) return 'unconcerned'
-      if (tools.length === 0) return { reason: 'approval_needed' }
-      const names = toolNames(request)
-      if (names === undefined) return 'unconcerned'
-      const item = tools.findIndex((tool) => names.includes(tool))
-      return item === -1 ? 'clear' : { reason: 'approval_needed', item }
-    },
-  }),
+  hitl_required({ operations, tools = [] }) {
+    const isOf = operationFilter(operations)
+    return {
+      find(request) {
+        if (!isOf(request.operation)) return 'unconcerned'
+        if (tools.length === 0) return { reason: 'approval_needed' }
+        const names = toolNames(request)
+        if (names === undefined) return 'unconcerned'
+        const item = tools.findIndex((tool) => names.includes(tool))
+        return item === -1 ? 'clear' : { reason: 'approval_needed', item }
+      },
+    }
+  },
 
   pii_guard: piiRule,
 
@@ -94,9 +100,14 @@ export const rateOf = ({
   window_seconds,
 })
 
-/** Whether a list that is empty for "all" has the operation. */
-export const isOf = (operations: readonly string[] | undefined, operation: string): boolean =>
-  operations === undefined || operations.length === 0 || operations.includes(operation)
+/** Whether a list that is empty for "all" has an operation. */
+export function operationFilter(
+  operations: readonly string[] = [],
+): (operation: string) => boolean {
+  if (operations.length === 0) return () => true
+  const names = new Set(operations.map(storedName))
+  return (operation) => namesOperation(names, operation)
+}
 
 function listRule(key: string, allowed: readonly string[], reason: Detail['reason']): Rule {
   const known = new Set(allowed)

@@ -11,9 +11,9 @@ const words = fc.array(word, { minLength: 1, maxLength: 3 })
 const some = fc.array(word, { maxLength: 2 })
 const pattern = fc.constantFrom('a', 'B', 'a+b', '^secret$', '\\d{2}-\\d{2}', '[^a-z]', 's.c|x')
 const patterns = fc.array(pattern, { minLength: 1, maxLength: 3 })
-export const operation = fc.constantFrom(...KNOWN_OPERATIONS, 'worldmodel.action.a', 'other')
+export const operation = fc.constantFrom(...KNOWN_OPERATIONS, 'worldmodel.action.a', 'custom.a')
 const operations = fc.array(operation, { maxLength: 2 })
-const fields = fc.array(fc.constantFrom('query', 'output', 'content', 'params'), {
+const fields = fc.array(fc.constantFrom('query', 'output', 'content', 'metadata', 'params'), {
   minLength: 1,
   maxLength: 2,
 })
@@ -90,6 +90,7 @@ export const context = record({
   query: fc.oneof(value, long),
   output: fc.oneof(value, fc.array(value, { maxLength: 2 })),
   content: value,
+  metadata: params,
   tokens: fc.oneof(fc.integer({ min: 0, max: 9 }), value),
   params,
 })

@@ -69,10 +69,12 @@ export function referenceResult(
       .map((value) => piecesOf(value).join('\n'))
     return texts.length === 0 ? '-' : texts
   }
-  if (policy_type === 'rate_limit')
-    return list('operations').length > 0 && !list('operations').includes(operation)
-      ? '-'
-      : hit(exceeded)
+  const invoked = operation.startsWith('worldmodel.action.')
+  const listed =
+    list('operations').length === 0 ||
+    list('operations').includes(operation) ||
+    (invoked && list('operations').includes('world_model.invoke'))
+  if (policy_type === 'rate_limit') return listed ? hit(exceeded) : '-'
   if (policy_type === 'model_allowlist')
     return lacking('model_id') ?? hit(!list('models').includes(get('model_id')))
   if (policy_type === 'data_scope')
@@ -86,13 +88,13 @@ export function referenceResult(
     return typeof tokens === 'number' ? hit(tokens > most) : 'denied'
   }
   if (policy_type === 'hitl_required') {
-    if (list('operations').length > 0 && !list('operations').includes(operation)) return '-'
+    if (!listed) return '-'
     if (list('tools').length === 0) return hit(true)
     return lacking('tool_name') ?? hit(names().some((name) => list('tools').includes(name)))
   }
   if (policy_type === 'content_filter' || policy_type === 'pii_guard') {
     const filter = policy_type === 'content_filter'
-    const texts = searched(filter ? ['query', 'output'] : ['output'])
+    const texts = searched([...(filter ? ['query'] : []), 'output', 'content', 'metadata'])
     if (typeof texts === 'string') return texts
     return hit(matches(texts, list('patterns'), filter ? 'i' : ''))
   }

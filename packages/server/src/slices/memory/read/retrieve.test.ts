@@ -74,12 +74,14 @@ test('the budget is kept in tokens of the store, wherever it is given', async ()
   assert.deepEqual(await store.find(both), [])
   assert.equal((await store.find({ query: 'x', options: { budget_tokens: 10 } })).length, 1)
   const clamped: [number | null, number][] = [
-    [-5, 0],
     [2 ** 40, limits.budget_tokens],
     [null, limits.budget_tokens_default],
   ]
   for (const [budget_tokens, used] of clamped)
     assert.equal((await store.send('retrieve', { query: '', budget_tokens })).budget_tokens, used)
+  const retrieve = (body: object) => scene.api('POST', `${store.base}/retrieve`, body)
+  for (const body of [{ budget_tokens: -1 }, { options: { budget_tokens: -1 } }])
+    assert.equal((await retrieve({ query: '', ...body })).status, 422)
 })
 
 test('a long first hit leaves room for the shorter ones behind it', async () => {

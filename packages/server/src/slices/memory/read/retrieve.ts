@@ -258,7 +258,7 @@ function parseRetrieveOptions(body: RetrieveRequest): RetrieveOptions {
   const known_at = pick('known_at')
   return {
     query: body.query,
-    budget_tokens: Math.min(Math.max(budget, 0), limits.budget_tokens),
+    budget_tokens: Math.min(budget, limits.budget_tokens),
     top_k: Math.min(pick('top_k') ?? CANDIDATES_MAX, pick('limit') ?? CANDIDATES_MAX),
     as_of_us: as_of ? parseTime(as_of) : null,
     known_at_us: known_at ? parseTime(known_at) : null,

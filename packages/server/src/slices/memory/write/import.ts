@@ -110,7 +110,12 @@ function notOffered({ capabilities }: StoreSettings, fact: ImportedFact): string
   return null
 }
 
-const BREAKS_OFF: readonly string[] = ['import_refused', 'policy_denied', 'approval_required']
+const BREAKS_OFF: readonly string[] = [
+  'import_refused',
+  'policy_denied',
+  'approval_required',
+  'rate_limited',
+]
 
 /** A refusal in the middle of a large import says how many memories were imported. */
 function withProgress(error: unknown, { imported }: ImportProgress): unknown {
@@ -277,7 +282,7 @@ async function link(tx: Tx, predecessor: number, successor: number, seq: number)
   await reviseValidity(tx, successor, seq, { predecessor })
 }
 
-/** Returns the facts with their redactions. Refuses `policy_denied` and `approval_required`. */
+/** Returns the facts with their redactions. Refuses as `admitItems`. */
 async function gateFacts(
   call: Parameters<typeof admitItems>[0],
   store_id: string,

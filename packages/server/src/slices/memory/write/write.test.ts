@@ -137,7 +137,9 @@ test('duplicates within one batch are named too, and stored', async () => {
 test('content and metadata are accepted up to their limits and refused beyond', async () => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
   const cases: [number, unknown][] = [
-    [200, { content: '' }],
+    [422, { content: '' }],
+    [422, { content: ' \t\n\u2003' }],
+    [200, { content: ' x ' }],
     [200, { content: 'é'.repeat(limits.content_bytes / 2) }],
     [422, { content: 'é'.repeat(limits.content_bytes / 2 + 1) }],
     [200, { content: 'm', options: { metadata: nested(limits.metadata_depth) } }],

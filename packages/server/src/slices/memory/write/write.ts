@@ -122,7 +122,7 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
     return countPending(kernel, store, facts.length, () => call.once(once))
   })
 
-/** Returns the writes with their redactions. Refuses `policy_denied` and `approval_required`. */
+/** Returns the writes with their redactions. Refuses as `admitItems`. */
 export async function gateWrites<T extends WriteRequest>(
   call: Parameters<typeof admitItems>[0],
   store_id: string,

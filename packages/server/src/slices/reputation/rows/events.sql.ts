@@ -290,10 +290,26 @@ export const listSealedNames = async (db: TenantDb, seqs: readonly number[]) =>
 
 const decisionStatement = statement<{ seq: number }>()((k, p) =>
   k
-    .selectFrom('cgr_decisions')
-    .select(['seq', 'decision_id', 'recorded_us', 'secret_no', 'sealed_name', 'sealed'])
-    .where('tenant_id', '=', p.tenant_id)
-    .where('seq', '=', p.seq),
+    .selectFrom('cgr_decisions as decision')
+    .leftJoin('cgr_receipts as receipt', (join) =>
+      join
+        .onRef('receipt.tenant_id', '=', 'decision.tenant_id')
+        .onRef('receipt.seq', '=', 'decision.seq'),
+    )
+    .select([
+      'decision.decision_id',
+      'decision.recorded_us',
+      'decision.secret_no',
+      'decision.sealed',
+      'receipt.step_number',
+      'receipt.previous',
+      'receipt.receipt_id',
+      'receipt.signature',
+      'receipt.key_id',
+    ])
+    .where('decision.tenant_id', '=', p.tenant_id)
+    .where('decision.seq', '=', p.seq),
 )
 
+/** With its receipt, where it has one. */
 export const findDecision = (db: TenantDb, seq: number) => db.firstOf(decisionStatement, { seq })

@@ -31,6 +31,10 @@ export const pseudonymOf = (keys: TenantKeys, referent: string): string =>
 export const referentLabel = (keys: TenantKeys, dimension: string, pseudonym: string): Buffer =>
   labelOf(keys, 'referent', [dimension, pseudonym])
 
+/** What the receipts of one workflow have in common. */
+export const workflowLabel = (keys: TenantKeys, workflow_id: string): Buffer =>
+  labelOf(keys, 'workflow', [workflow_id])
+
 export const dimensionLabel = (keys: TenantKeys, dimension: string): Buffer =>
   labelOf(keys, 'dimension', [dimension])
 
