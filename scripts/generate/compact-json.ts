@@ -1,6 +1,6 @@
 // JSON in few bytes whose changes still show line by line: what is short stays on one line.
 
-const COLUMNS = 120
+const COLUMNS = 160
 
 /** The text of a JSON value, without a line break at its end. */
 export function compactJson(value: unknown, indent = '', taken = 0): string {

@@ -164,8 +164,8 @@ export const memory = {
     summary: 'Writes one memory',
     description:
       'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
-      'durable and can be retrieved. An exact duplicate is stored and reported in `duplicate_of`. ' +
-      'With `expires_at` or `ttl_s` the memory is hidden and erased at that time.',
+      'durable and can be retrieved. An exact duplicate is stored and reported in ' +
+      '`duplicate_of`. With `expires_at` or `ttl_s` the memory is hidden and erased at that time.',
     body: WriteRequest,
     tolerated: ['body.options.signing_key'],
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
