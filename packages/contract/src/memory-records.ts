@@ -229,6 +229,7 @@ const retrieveFields = {
   min_score: OptionalNullable(MinScore),
   view: OptionalNullable(
     Type.Enum(RETRIEVE_VIEWS, {
+      title: 'RetrieveView',
       description:
         '`full` (default): each memory with everything known about it. `compact`: only its ' +
         '`ref`, `content`, `score` and `token_count`.',

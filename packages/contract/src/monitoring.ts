@@ -1,7 +1,7 @@
 // Probes for orchestrators, which are public and reveal no tenant, and statistics for callers.
 
 import Type, { type Static } from 'typebox'
-import { boolean, integer, Nullable, text, time } from './common.ts'
+import { about, boolean, integer, Nullable, text, time } from './common.ts'
 import { operation } from './operation.ts'
 import { Usage } from './tenants.ts'
 
@@ -77,7 +77,7 @@ export const platform = {
           description: 'State of the database, its disk, the keyring, the audit log and the clock',
         },
       ),
-      clock_ahead: Nullable(ClockAhead),
+      clock_ahead: Nullable(about(ClockAhead, 'How far it is ahead; null: it is not')),
       uptime_seconds: Type.Number(),
     }),
   }),
