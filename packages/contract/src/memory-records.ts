@@ -308,9 +308,13 @@ export const ImportLine = Type.Object({
 export type ImportLine = Static<typeof ImportLine>
 
 /** The first line of an export; an import may begin with it. */
-export const ExportHeader = Type.Object({
-  custos_export: Type.Literal(1, { description: 'Version of the export format' }),
-  tenant_id: Type.Optional(Type.String()),
-  store: Type.Optional(Type.Unknown({ description: 'The store that was exported' })),
-  exported_at: Type.Optional(text('When the export began')),
-})
+export const ExportHeader = Type.Object(
+  {
+    custos_export: Type.Literal(1, { description: 'Version of the export format' }),
+    tenant_id: Type.Optional(Type.String()),
+    store: Type.Optional(Type.Unknown({ description: 'The store that was exported' })),
+    exported_at: Type.Optional(text('When the export began')),
+  },
+  // Closed in the reply too: an import may begin with it, and refuses what it does not know.
+  { additionalProperties: false },
+)
