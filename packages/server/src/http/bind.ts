@@ -115,7 +115,7 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
 
 function urlOf({ path, greedy }: { path: string; greedy?: boolean }): string {
   const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
-  // The router stops a parameter with a suffix at a line end, unless told what it is made of.
+  // A parameter with a suffix would not match a line end by itself.
   return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([^/]+)').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 

@@ -37,7 +37,7 @@ const ATTESTED: readonly unknown[] = [
   { approver_id: 'f'.repeat(32), attestation: { public_key: '', signature: '' } },
 ]
 
-/** Asserts that a decision with more than its own fields is refused, and that it decides nothing. */
+/** Asserts that a decision with more than its own fields is refused and decides nothing. */
 async function assertForgeriesRefused(artifact_id: string, verb: string): Promise<void> {
   const forgeries = [...ATTESTED.map((attested) => ({ attested })), { decision: 'approve' }]
   for (const forged of forgeries) {
