@@ -167,6 +167,11 @@ function bindUnrouted(
   })
   server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
     reply.hijack()
-    sendUnrouted(kernel, request.raw, reply.raw, refusalOfFramework(error))
+    // The framework looks at some methods more closely before it knows that they are not served.
+    const isServed = known.methodsOf(request.url).includes(request.method)
+    const refusal = isServed
+      ? refusalOfFramework(error)
+      : known.refusalFor(request.method, request.url)
+    sendUnrouted(kernel, request.raw, reply.raw, refusal)
   })
 }
