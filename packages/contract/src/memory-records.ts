@@ -216,6 +216,13 @@ const MinScore = number(
     'lower one proportionally less.',
 )
 
+const RetrieveView = Type.Enum(RETRIEVE_VIEWS, {
+  title: 'RetrieveView',
+  description:
+    '`full` (default): each memory with everything known about it. `compact`: only its `ref`, ' +
+    '`content`, `score` and `token_count`.',
+})
+
 const retrieveFields = {
   budget_tokens: OptionalNullable(
     integer("Token budget, counted with the store's tokenizer; default 1024, clamped to 2^30", {
@@ -227,14 +234,7 @@ const retrieveFields = {
   as_of: OptionalNullable(time('Returns what was valid at this time')),
   known_at: OptionalNullable(time('Returns what was on record at this time')),
   min_score: OptionalNullable(MinScore),
-  view: OptionalNullable(
-    Type.Enum(RETRIEVE_VIEWS, {
-      title: 'RetrieveView',
-      description:
-        '`full` (default): each memory with everything known about it. `compact`: only its ' +
-        '`ref`, `content`, `score` and `token_count`.',
-    }),
-  ),
+  view: OptionalNullable(about(RetrieveView, 'How much of each memory is returned')),
   explain: OptionalNullable(
     Type.Boolean({
       description:
@@ -357,9 +357,13 @@ export const ImportLine = Type.Object({
 export type ImportLine = Static<typeof ImportLine>
 
 /** The first line of an export; an import may begin with it. */
-export const ExportHeader = Type.Object({
-  custos_export: Type.Literal(1, { description: 'Version of the export format' }),
-  tenant_id: Type.Optional(Type.String()),
-  store: Type.Optional(Type.Unknown({ description: 'The store that was exported' })),
-  exported_at: Type.Optional(text('When the export began')),
-})
+export const ExportHeader = Type.Object(
+  {
+    custos_export: Type.Literal(1, { description: 'Version of the export format' }),
+    tenant_id: Type.Optional(Type.String()),
+    store: Type.Optional(Type.Unknown({ description: 'The store that was exported' })),
+    exported_at: Type.Optional(text('When the export began')),
+  },
+  // Closed in the reply too: an import may begin with it, and refuses what it does not know.
+  { additionalProperties: false },
+)

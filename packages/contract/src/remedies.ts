@@ -15,9 +15,11 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when:
       'A parameter or a field of the body is missing, has the wrong type, is out of range, or ' +
       'has a value that cannot be stored unchanged (U+0000, a lone surrogate, an integer beyond ' +
-      '2^53 - 1).',
+      '2^53 - 1); the operation has no field or query parameter of that name ' +
+      '(`extra_forbidden`); or a key of the body occurs twice (`duplicate_key`).',
     advice:
-      '`detail` lists up to 20 problems: `loc` is the place, `msg` the problem, `type` its kind. ' +
+      '`detail` lists up to 20 problems: `loc` is the place, `msg` the problem, with the name ' +
+      'that was probably meant where one is near, `type` its kind. ' +
       'The input itself is never repeated. Correct the request; repeating it changes nothing.',
   },
   malformed_json: {
@@ -66,8 +68,8 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   },
   bad_request: {
     when:
-      'The request could not be read as HTTP, its body ended before it was complete, or it did ' +
-      'not arrive within a minute (408; an import has an hour).',
+      'The request could not be read as HTTP, it names no host or several, its body ended before ' +
+      'it was complete, or it did not arrive within a minute (408; an import has an hour).',
     advice: 'Check the percent-encoding of the path, the headers and the length of the body.',
   },
   unauthenticated: {

@@ -63,6 +63,17 @@ test('memory.import refuses a bad line after a good one, and keeps neither', () 
     }
   }))
 
+test('memory.import refuses a header with a field it does not know', () =>
+  changingNothing(async () => {
+    const answer = await world.tenant.ask('memory.import', {
+      params: { store_id: world.ids.store_id },
+      raw: '{"custos_export":1,"namespace":"x"}\n{"content":"a good line"}\n',
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
+    assertRefusal(answer, 'import_refused', 'a header')
+    assert.equal(answer.body.line, 1)
+  }))
+
 test('requests that are wrong in one field say which rule they break and change nothing', () =>
   changingNothing(async () => {
     for (const [id, sent, code] of wrongFields(world.ids))

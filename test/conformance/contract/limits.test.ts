@@ -92,10 +92,9 @@ function modelsOfBytes(bytes: number): string[] {
   return [...names, 'x'.repeat(left())]
 }
 
-const padded = (body: Readonly<Record<string, unknown>>, bytes: number): string => {
-  const text = JSON.stringify({ ...body, pad: '' })
-  return `${text.slice(0, -2)}${'x'.repeat(Math.max(0, bytes - text.length))}"}`
-}
+/** Blanks count: a body may have no field that is not declared. */
+const padded = (body: Readonly<Record<string, unknown>>, bytes: number): string =>
+  JSON.stringify(body).padEnd(bytes)
 
 const EDGES: readonly Edge[] = [
   {
@@ -114,8 +113,8 @@ const EDGES: readonly Edge[] = [
   },
   {
     limit: 'json_depth',
-    id: 'memory.flush',
-    at: (n) => ({ ...store, body: nested(n) }),
+    id: 'governance.evaluate',
+    at: (n) => ({ body: { operation: 'depth', dry_run: true, context: nested(n - 1) } }),
     max: limits.json_depth,
     status: 422,
   },

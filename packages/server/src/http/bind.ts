@@ -122,7 +122,7 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
 
 function urlOf({ path, greedy }: { path: string; greedy?: boolean }): string {
   const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
-  // The router stops a parameter with a suffix at a line end, unless its characters are given.
+  // A parameter with a suffix would not match a line end by itself.
   return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([^/]+)').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
@@ -174,6 +174,11 @@ function bindUnrouted(
   })
   server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
     reply.hijack()
-    sendUnrouted(kernel, request.raw, reply.raw, refusalOfFramework(error))
+    // The framework looks at some methods more closely before it knows that they are not served.
+    const isServed = known.methodsOf(request.url).includes(request.method)
+    const refusal = isServed
+      ? refusalOfFramework(error)
+      : known.refusalFor(request.method, request.url)
+    sendUnrouted(kernel, request.raw, reply.raw, refusal)
   })
 }

@@ -152,7 +152,7 @@ test('any text in a path reaches the handler; what can be no id as one that is n
 })
 
 test('405 lists the methods of that very path, and they are the ones that work', async () => {
-  for (const method of ['DELETE', 'POST', 'PUT', 'PATCH', 'OPTIONS', 'PROPFIND'])
+  for (const method of ['DELETE', 'POST', 'PUT', 'PATCH', 'OPTIONS', 'PROPFIND', 'QUERY'])
     for (const path of ['/probe/things/stats', '/probe/things/stats/', '/probe/things/st%61ts']) {
       const got = await ask(method, path)
       assert.equal(got.status, 405, `${method} ${path} ${got.text}`)

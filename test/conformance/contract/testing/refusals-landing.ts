@@ -14,10 +14,13 @@ const TOO_LONG = 'x'.repeat(PROVENANCE_BYTES_MAX)
 
 /** Cases by `operation code`. */
 export const provokingLanding: Readonly<Record<string, Provoke>> = {
-  'landing.conformance rejected': ({ tenant }) =>
-    tenant.ask('landing.conformance', {
-      body: { ...landingRequest('adapters/support'), data_provenance: { note: TOO_LONG } },
-    }),
+  'landing.conformance rejected': ({ tenant }) => {
+    const { artifact_ref, layer_hashes } = landingRequest('adapters/support')
+    const data_provenance = { note: TOO_LONG }
+    return tenant.ask('landing.conformance', {
+      body: { artifact_ref, layer_hashes, data_provenance },
+    })
+  },
   'landing.issue rejected': ({ tenant }) =>
     tenant.ask('landing.issue', {
       body: { ...landingRequest('adapters/support'), authority: {} },
