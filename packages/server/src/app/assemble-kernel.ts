@@ -15,6 +15,7 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import type { Keyring } from '../platform/keys/keyring.ts'
 import type { Logger } from '../platform/logger.ts'
 import { loadTokenizer } from '../platform/tokens/tokenizer.ts'
+import { registerAllTextSources } from './text-sources.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
@@ -36,7 +37,7 @@ interface KernelParts {
 
 export function assembleKernel(parts: KernelParts): Kernel {
   const { config, clock, logger, db, keyring, embedders, step, lease_ms = LEASE_MS } = parts
-  return {
+  const kernel: Kernel = {
     settings: {
       origin: config.origin ?? `custos/${keyring.instance_id}`,
       version: VERSION,
@@ -56,6 +57,8 @@ export function assembleKernel(parts: KernelParts): Kernel {
     tokenizer: loadTokenizer,
     step: step ?? (() => {}),
   }
+  registerAllTextSources(kernel)
+  return kernel
 }
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */

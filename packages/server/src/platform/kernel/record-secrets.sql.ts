@@ -17,6 +17,8 @@ const INDEXED = [
   'reports',
   'report_requests',
   'subject_requests',
+  'store_holds',
+  'store_retention',
 ] as const
 
 /**

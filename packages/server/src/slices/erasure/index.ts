@@ -28,6 +28,7 @@ export {
   recoverErasures,
 } from './recover.ts'
 export { redactDecision } from './redact.ts'
+export { redactText } from './redact-text.ts'
 
 export const erasureHandlers = {
   issue,

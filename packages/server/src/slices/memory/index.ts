@@ -42,12 +42,15 @@ export { flushRetrievedFacts } from './read/retrieved-facts.ts'
 export {
   countActiveHolds,
   findHold,
+  findHoldById,
   type HoldRow,
   insertHold,
+  listAllHolds,
   listHolds,
   updateHoldRelease,
+  updateRedactedHold,
 } from './stores/holds.sql.ts'
-export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
+export { legalHoldRefusal, loadHeldStores, refuseHeldStore } from './stores/holds.ts'
 export { parseNamespace } from './stores/namespace.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'

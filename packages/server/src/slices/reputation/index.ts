@@ -16,6 +16,7 @@ export { listWeighed } from './aggregates.sql.ts'
 export { dimensionLabel } from './labels.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
 export { openPayload } from './sealed-payload.ts'
+export { reputationTextSources } from './text-sources.ts'
 
 export const reputationHandlers = {
   decide,

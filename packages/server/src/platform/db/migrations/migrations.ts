@@ -13,6 +13,7 @@ import { subjects } from './0009-subjects.ts'
 import { retention } from './0010-retention.ts'
 import { offboarding } from './0011-offboarding.ts'
 import { assurance } from './0012-assurance.ts'
+import { subjectTexts } from './0014-subject-texts.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   retention,
   offboarding,
   assurance,
+  subjectTexts,
 ]
 
 /** Raised when the database was written by a newer version. */
