@@ -63,6 +63,8 @@ export const TEXT_KINDS = [
   'policy',
   'hold',
   'retention',
+  'report',
+  'store',
 ] as const
 export type TextKind = (typeof TEXT_KINDS)[number]
 

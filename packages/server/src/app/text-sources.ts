@@ -4,7 +4,9 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { registerTextSources } from '../platform/kernel/text-source.ts'
 import { approverTextSource } from '../slices/approvals/index.ts'
 import { policyTextSource } from '../slices/governance/index.ts'
+import { storeTextSource } from '../slices/memory/index.ts'
 import { recordTextSources } from '../slices/records/index.ts'
+import { reportTextSource } from '../slices/reports/index.ts'
 import { reputationTextSources } from '../slices/reputation/index.ts'
 import { retentionTextSources } from '../slices/retention/index.ts'
 
@@ -16,4 +18,6 @@ export const registerAllTextSources = (kernel: Kernel): void =>
     ...reputationTextSources,
     policyTextSource,
     ...retentionTextSources,
+    reportTextSource,
+    storeTextSource,
   ])

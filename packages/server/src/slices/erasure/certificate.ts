@@ -145,8 +145,8 @@ const RECORD_STAYS =
   'Only the texts of this record were erased: its id, digests, status, times and log entries are ' +
   'kept, and texts of other records that repeat them are erased one by one.'
 const STORE_SECRET =
-  'This record was stored by an earlier version, under the secret of its store: copies of the ' +
-  'data made before this erasure can be read until the store is deleted.'
+  'These texts were sealed under the secret of their store, which stays: copies of the data made ' +
+  'before this erasure can be read until the store is deleted.'
 
 /**
  * The result reported for a destroyed secret: it is overwritten in place on the embedded engine,

@@ -56,6 +56,7 @@ export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability } from './stores/store-settings.ts'
 export { findStore } from './stores/stores.sql.ts'
+export { storeTextSource } from './stores/text-source.ts'
 export {
   loadTargetHead,
   loadWriteTarget,

@@ -12,7 +12,8 @@ interface SearchedTexts {
 
 /** Matches when one of the groups of `find` does. */
 export interface Matcher {
-  ofFact(content: string, metadata: JsonObject): boolean
+  /** A namespace is removed with its memories, and matches as their texts do. */
+  ofFact(content: string, metadata: JsonObject, namespace?: string | null): boolean
   /** Over all texts of a decision or record; null: `find` has nothing to search them for. */
   readonly ofTexts: ((searched: SearchedTexts) => boolean) | null
 }
@@ -74,8 +75,8 @@ export function buildMatcher(find: SubjectFind | undefined): Matcher {
   const groups = groupsOf(find).map(buildGroup)
   const ofTexts = groups.flatMap((group) => group.ofTexts ?? [])
   return {
-    ofFact: (content, metadata) =>
-      find === undefined || groups.some((group) => group.ofFact(content, metadata)),
+    ofFact: (content, metadata, namespace) =>
+      find === undefined || groups.some((group) => group.ofFact(content, metadata, namespace)),
     ofTexts: ofTexts.length === 0 ? null : (searched) => ofTexts.some((fits) => fits(searched)),
   }
 }
@@ -86,11 +87,13 @@ function buildGroup(group: FindGroup): Matcher {
   const wanted = text === undefined ? null : folded(toNfc(text).trim())
   const entries = Object.entries(metadata)
   return {
-    ofFact: (content, of) =>
+    ofFact: (content, of, namespace) =>
       entries.every(([key, value]) => Object.hasOwn(of, key) && of[key] === value) &&
       (session_id === undefined || of['session_id'] === session_id) &&
       (wanted === null ||
-        [content, ...textsIn(of)].some((one) => containsText(folded(one), wanted))),
+        [content, namespace ?? '', ...textsIn(of)].some((one) =>
+          containsText(folded(one), wanted),
+        )),
     ofTexts: buildTextsMatcher(group, wanted, folded),
   }
 }

@@ -142,7 +142,7 @@ async function* scanStore(
     const opened = await openStoredFacts(kernel, tenant_id, seen)
     const fits: FactHead[] = []
     for (const fact of opened) {
-      if (matcher.ofFact(fact.content, fact.metadata)) fits.push(fact)
+      if (matcher.ofFact(fact.content, fact.metadata, fact.namespace)) fits.push(fact)
       await pace()
     }
     yield { fits, scanned: opened.length }
