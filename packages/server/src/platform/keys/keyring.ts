@@ -89,10 +89,10 @@ export interface SecretRef {
 }
 
 /**
- * What is erased; a text is a record beside memories and decisions. A store's own entry ends without
- * a certificate: its facts have theirs. A scrub has none either: it takes a memory out of decisions
- * and leaves the memory. A tenant's entry destroys all keys of the tenant, also on a restored
- * keyring.
+ * What is erased; a text is a record beside memories and decisions. A store's own entry ends
+ * without a certificate: its facts have theirs. A scrub has none either: it takes a memory out of
+ * decisions and leaves the memory. A tenant's entry destroys all keys of the tenant, also on a
+ * restored keyring.
  */
 export type LedgerSubjectKind = SecretKind | 'store' | 'scrub' | 'tenant' | 'text'
 

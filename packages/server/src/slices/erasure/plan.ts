@@ -69,7 +69,7 @@ const TextPlan = Type.Object({
   content_hash: Type.String(),
   ...reasons,
 })
-export type TextPlan = Static<typeof TextPlan>
+type TextPlan = Static<typeof TextPlan>
 
 /** The name of a record in the ledger and in the table of certificates. */
 export const textSubject = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>

@@ -29,9 +29,13 @@ import {
   listStoreSecrets,
   RESERVED_SEQ,
 } from './erasure.sql.ts'
-import { applyRedactionPlan, finishRedaction } from './finish-redaction.ts'
+import {
+  applyRedactionPlan,
+  applyTextPlan,
+  finishRedaction,
+  finishText,
+} from './finish-redaction.ts'
 import { finishStoreErasure, removeDeletedStores } from './finish-store.ts'
-import { applyTextPlan, finishText } from './finish-text.ts'
 import { type FactPlan, type PendingErasure, parsePlan } from './plan.ts'
 import { unmarkUnrequested } from './prepare.ts'
 

@@ -9,7 +9,7 @@ import {
 } from './reports.sql.ts'
 import { openReports } from './sealed-report.ts'
 
-/** A title is a part of the signed report: with it the content goes, as when a report is deleted. */
+/** A title is a part of the signed report: its content goes too, as when a report is deleted. */
 export const reportTextSource = textSource<ReportRow, { readonly title: string }>({
   kind: 'report',
   list: (db, after, limit) => listSealedReports(db, after?.seq ?? -1, limit),

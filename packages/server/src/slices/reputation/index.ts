@@ -15,8 +15,7 @@ export { listAgents } from './agents.sql.ts'
 export { listWeighed } from './aggregates.sql.ts'
 export { dimensionLabel } from './labels.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
-export { openPayload } from './sealed-payload.ts'
-export { reputationTextSources } from './text-sources.ts'
+export { openPayload, reputationTextSources } from './sealed-payload.ts'
 
 export const reputationHandlers = {
   decide,

@@ -1,5 +1,5 @@
 // Callers' texts about a store (reasons, matters, bases). Each is sealed under a secret of its own
-// and that of the store: it is unreadable once either is destroyed, by a redaction or with the store.
+// and that of the store: a redaction destroys the first, the deletion of the store the second.
 
 import { hash, type KeyObject } from 'node:crypto'
 import { Conflict } from '../../platform/concurrency.ts'

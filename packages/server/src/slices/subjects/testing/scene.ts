@@ -32,6 +32,11 @@ function requestsOf(service: TestService, api_key: string) {
   return { ask, ok }
 }
 
+async function listEvents(ok: SceneRequests['ok'], event_type: string) {
+  const { breadcrumbs } = await ok('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
+  return breadcrumbs.filter((crumb: { event_type: string }) => crumb.event_type === event_type)
+}
+
 type SceneRequests = ReturnType<typeof requestsOf>
 
 function writesOf({ ok, store_id }: Pick<SceneRequests, 'ok'> & Pick<SceneKeys, 'store_id'>) {
@@ -85,10 +90,6 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     const { keys } = await ok('GET', '/v1/gcrumbs/public_key')
     return verifyEnvelope(detectEnvelope(bundle), { keys })
   }
-  const events = async (event_type: string) => {
-    const { breadcrumbs } = await ok('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
-    return breadcrumbs.filter((crumb: { event_type: string }) => crumb.event_type === event_type)
-  }
   return {
     tenant_id,
     api_key,
@@ -107,7 +108,7 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     bundleOf,
     access,
     verify,
-    events,
+    events: (event_type: string) => listEvents(ok, event_type),
   }
 }
 

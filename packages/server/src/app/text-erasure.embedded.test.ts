@@ -5,11 +5,11 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runFsck } from '../../packages/server/src/app/checks/fsck.ts'
-import { parseConfig } from '../../packages/server/src/config/config.ts'
-import { fillReasons, redactText } from '../../packages/server/src/slices/erasure/index.ts'
-import { sceneOf, subjectScene } from '../../packages/server/src/slices/subjects/testing/scene.ts'
-import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
+import { parseConfig } from '../config/config.ts'
+import { fillReasons, redactText } from '../slices/erasure/index.ts'
+import { sceneOf, subjectScene } from '../slices/subjects/testing/scene.ts'
+import { startTestService, type TestService } from '../testing/harness.ts'
+import { runFsck } from './checks/fsck.ts'
 
 const NAME = 'Jana Novak'
 const MARKER = '[REDACTED — GDPR Article 17]'
@@ -90,7 +90,7 @@ function copyData(from: string, to: string): void {
   }
 }
 
-test('a redacted record stays redacted in data from before, with the same certificate', async () => {
+test('a redacted record stays redacted in data from before, under its certificate', async () => {
   const first = await startTestService()
   const scene = await subjectScene(first)
   const id = await register(scene)

@@ -3,13 +3,10 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { runFsck } from '../../../packages/server/src/app/checks/fsck.ts'
-import { parseConfig } from '../../../packages/server/src/config/config.ts'
-import {
-  SUBJECT,
-  subjectScene,
-} from '../../../packages/server/src/slices/subjects/testing/scene.ts'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import { parseConfig } from '../config/config.ts'
+import { SUBJECT, subjectScene } from '../slices/subjects/testing/scene.ts'
+import { startTestService, type TestService } from '../testing/harness.ts'
+import { runFsck } from './checks/fsck.ts'
 
 let service: TestService
 before(async () => {
@@ -260,7 +257,7 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 
-  test('governed decisions and attestations lose the name of their agent, not its score', async () => {
+  test('governed decisions lose the name of their agent, which keeps its score', async () => {
     const { ok, erase, access, tenant_id } = await scene()
     const agent_handle = `agent of ${NAME}`
     const decision = { agent_handle, decision: 'certify', verifiability_tag: 'rule' }
