@@ -66,8 +66,9 @@ async function measureAll(url: string, engine: string): Promise<void> {
   const preview = await measured(() => post('/v1/erasure/subject', { find, preview: true }))
   show(engine, `preview of ${FACTS} in ${FACTS + OTHERS}`, preview)
   let request_id = ''
+  const { digest } = await post('/v1/erasure/subject', { find, preview: true })
   const asked = await measured(async () => {
-    request_id = (await post('/v1/erasure/subject', { find })).request_id
+    request_id = (await post('/v1/erasure/subject', { find, expect_digest: digest })).request_id
   })
   show(engine, 'request', asked)
   let peak = rss
@@ -103,6 +104,7 @@ async function writeSome(
 
 /** What is read of answers here. */
 interface Reply {
+  readonly digest: string
   readonly request_id: string
   readonly completed_at: string | null
 }

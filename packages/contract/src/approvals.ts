@@ -43,6 +43,9 @@ const Escalation = Type.Object(
 )
 
 const requestFields = {
+  redacted: Type.Boolean({
+    description: 'Whether its texts were erased; a certificate of erasure names it',
+  }),
   request_id: text('Id of the approval request'),
   kind: text('Kind of the record that waits'),
   record_id: text('Id of the record that waits'),

@@ -48,6 +48,31 @@ const CertifiedRedaction = Type.Object(
   { title: 'CertifiedRedaction', description: 'Redactions in one field of a decision' },
 )
 
+/** Records beside memories and decisions whose texts a request of a data subject redacts. */
+export const TEXT_KINDS = [
+  'artifact',
+  'corpus',
+  'world_type',
+  'action',
+  'composition',
+  'landing',
+  'approval',
+  'approver',
+  'governed_decision',
+  'attestation',
+  'policy',
+  'hold',
+  'retention',
+  'report',
+  'store',
+] as const
+export type TextKind = (typeof TEXT_KINDS)[number]
+
+export const TextKindName = Type.Enum(TEXT_KINDS, {
+  title: 'TextKind',
+  description: 'Kind of a record that is neither a memory nor a decision',
+})
+
 /**
  * A signed statement about one erasure. `signed_bytes`, `signature`, `public_key` and `key_id`
  * carry the signature; `verified` is this service's own finding at the time of the reply.
@@ -55,8 +80,10 @@ const CertifiedRedaction = Type.Object(
 const certificateFields = {
   certificate_id: Hex16,
   tenant_id: Type.String(),
-  fact_ref: Nullable(about(Ref, 'The erased memory; null for a decision')),
-  decision_id: Type.Optional(about(Hex16, 'The redacted decision; absent for a memory')),
+  fact_ref: Nullable(about(Ref, 'The erased memory; null for anything else')),
+  decision_id: Type.Optional(about(Hex16, 'The redacted decision; absent for anything else')),
+  subject_kind: Type.Optional(text('Kind of the redacted record; absent for a memory or decision')),
+  subject_id: Type.Optional(text('Id of the redacted record; absent for a memory or decision')),
   store_id: Nullable(text('Store of the memory')),
   outcome: Type.Enum(['erased', 'already_absent', 'nothing_found'], {
     title: 'ErasureOutcome',
@@ -162,6 +189,7 @@ export const erasure = {
       already_absent: count('Certificates with the outcome `already_absent`'),
       nothing_found: count('Certificates with the outcome `nothing_found`'),
       redactions: count('Certificates of redacted decisions'),
+      redacted_texts: count('Certificates of other redacted records'),
       first_erasure: Nullable(time('When the first erasure completed')),
       last_erasure: Nullable(time('When the last erasure completed')),
     }),

@@ -9,6 +9,7 @@ import {
   CHECK_STATUSES,
 } from './assurance.ts'
 import { Hex16, Hex32, Ref } from './common.ts'
+import { TextKindName } from './erasure.ts'
 import { EMBEDDERS } from './memory-records.ts'
 import { KNOWN_OPERATIONS, OPERATION_ALIASES } from './policy-configs.ts'
 import { REPORT_FINDINGS, REPORT_TYPES } from './reports.ts'
@@ -147,7 +148,7 @@ export const eventPayloads = {
   'memory.superseded': closed({ ref: Ref, old_ref: Ref, commitments_root: Hex32 }),
   'memory.erased': closed({ ref: Ref, predecessor: Type.Union([Ref, Type.Null()]) }),
   'erasure.certified': closed({
-    subject_kind: Type.Enum(['fact', 'decision']),
+    subject_kind: Type.Enum(['fact', 'decision', 'text']),
     ref: Type.Union([Ref, Type.Null()]),
     outcome: Type.Enum(['erased', 'already_absent', 'nothing_found']),
     scrubbed: Count,
@@ -161,6 +162,8 @@ export const eventPayloads = {
   }),
   'decision.scrubbed': closed({ ref: Type.Union([Ref, Type.Null()]), redactions: Count }),
   'decision.redacted': closed({ certificate_id: Hex16 }),
+  /** Subject: the id of the record. */
+  'text.redacted': closed({ text_kind: TextKindName, certificate_id: Hex16 }),
   'policy.created': PolicyChange,
   'policy.updated': PolicyChange,
   'policy.deleted': PolicyChange,
@@ -315,6 +318,7 @@ export const eventPayloads = {
   'subject.requested': closed({
     facts: Count,
     decisions: Count,
+    texts: Type.Optional(Count),
     held: Count,
     found_digest: Hex32,
     /** Of what was searched for. */
@@ -340,6 +344,7 @@ export const eventPayloads = {
   'subject.accessed': closed({
     facts: Count,
     decisions: Count,
+    texts: Type.Optional(Count),
     found_digest: Hex32,
     find: LabelMac,
     received_at: EventTime,

@@ -41,6 +41,7 @@ export const limits = {
   store_delete_facts_per_transaction: 500,
   subject_text_chars: 1_000,
   subject_metadata_keys: 20,
+  subject_find_groups: 20,
   subject_stores: 1_000,
   /** Memories and decisions of one request of a data subject. */
   subject_items: 50_000,

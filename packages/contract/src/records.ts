@@ -101,6 +101,9 @@ export const RecordApproval = Type.Object(
 export const recordFields = {
   tenant_id: Type.String(),
   status: RecordStatus,
+  redacted: Type.Boolean({
+    description: 'Whether its texts were erased; a certificate of erasure names it',
+  }),
   document: Nullable(about(JsonObject, 'The signed record; null where nothing was issued')),
   proposal_digest: Type.String(),
   approval_request_id: Nullable(text('Id of the approval request; null: none was needed')),

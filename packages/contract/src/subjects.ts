@@ -21,7 +21,7 @@ import {
   text,
   time,
 } from './common.ts'
-import { erasureReasons } from './erasure.ts'
+import { erasureReasons, TextKindName } from './erasure.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
@@ -45,9 +45,10 @@ const Status = Type.Enum(SUBJECT_STATUSES, {
 
 /**
  * All of it must match: every metadata entry, compared as in a retrieval's filter (equal values of
- * equal type), and the text, which must be contained in the content or in a text of the metadata.
+ * equal type), the session, and the text, which must be contained in the content or in a text of
+ * the metadata.
  */
-const SubjectFind = Type.Object(
+const FindGroup = Type.Object(
   {
     metadata: Type.Optional(
       Type.Record(
@@ -64,9 +65,16 @@ const SubjectFind = Type.Object(
       ),
     ),
     text: Type.Optional(
-      text('Text that the content or a text of the metadata must contain', {
-        minLength: 2,
-        maxLength: limits.subject_text_chars,
+      text(
+        'Text that the content or a text of the metadata must contain; with fewer than four ' +
+          'characters it must be a whole word',
+        { minLength: 2, maxLength: limits.subject_text_chars },
+      ),
+    ),
+    session_id: Type.Optional(
+      text('Session of decisions, and `session_id` in the metadata of memories; must be equal', {
+        minLength: 1,
+        maxLength: limits.label_chars,
       }),
     ),
     match: Type.Optional(
@@ -77,17 +85,37 @@ const SubjectFind = Type.Object(
     ),
   },
   {
-    title: 'SubjectFind',
-    description: 'What identifies the person; every condition must match',
+    title: 'SubjectFindGroup',
+    description: 'Conditions that must all match',
     // Closed in replies too, where it is shown as it was sent.
     additionalProperties: false,
+  },
+)
+export type FindGroup = Static<typeof FindGroup>
+
+const SubjectFind = Type.Union(
+  [
+    FindGroup,
+    Type.Array(FindGroup, {
+      minItems: 1,
+      maxItems: limits.subject_find_groups,
+      description: 'Alternatives, of which one must match',
+    }),
+  ],
+  {
+    title: 'SubjectFind',
+    description:
+      'What identifies the person: one group, whose conditions must all match, or a list of ' +
+      'groups, of which one must match',
   },
 )
 export type SubjectFind = Static<typeof SubjectFind>
 
 /** Where to search. */
 const scope = {
-  find: SubjectFind,
+  find: Type.Optional(
+    about(SubjectFind, 'What identifies the person; may be left out where `namespace` is given'),
+  ),
   store_ids: Type.Optional(
     Type.Array(Label, {
       minItems: 1,
@@ -97,13 +125,19 @@ const scope = {
   ),
   namespace: Type.Optional(
     Nullable(
-      text('Returns only memories of this namespace, and decisions that used one', {
+      text('Returns only memories of this namespace; without `find` all of them', {
         maxLength: limits.label_chars + 1 + limits.namespace_chars,
       }),
     ),
   ),
   include_decisions: Type.Optional(
     Type.Boolean({ default: true, description: 'Whether to search decisions too' }),
+  ),
+  include_records: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'Whether to search registry records, approvals and all other records too',
+    }),
   ),
   received_at: Type.Optional(time('When the person asked; default: now')),
   due_at: Type.Optional(time('Due date; default: one month after receipt (GDPR Article 12(3))')),
@@ -114,7 +148,8 @@ const found = {
   superseded_facts: count('Those of them that have been superseded'),
   decisions_using: count('Decisions that used one of them; their copies are redacted too'),
   decisions_naming: count('Decisions whose own text matches; each is redacted and certified'),
-  held: count('Memories and decisions that a legal hold protects from erasure'),
+  texts: count('Other records whose texts match; each is redacted and certified'),
+  held: count('Those of all of them that a legal hold protects from erasure'),
 }
 const Found = Type.Object(found, { title: 'SubjectFound', description: 'What was found' })
 
@@ -131,21 +166,37 @@ export const SubjectPreview = Type.Object({
         }),
         { description: 'Counts by store' },
       ),
+      kinds: Type.Array(
+        Type.Object({
+          kind: TextKindName,
+          texts: count('Records of this kind'),
+          held: count('Those of them that a legal hold protects'),
+        }),
+        { description: 'Counts of other records by kind' },
+      ),
     },
     { description: 'What was found' },
   ),
   sample_refs: Type.Array(Ref, { description: 'Some of the memories' }),
+  session_ids: Type.Array(Type.String(), {
+    description: 'Sessions of decisions that were found, to search for with `session_id`',
+  }),
   digest: about(
     Hex32,
-    'SHA-256 over the sorted refs and decision ids; sent as `expect_digest` it must still match',
+    'SHA-256 over the sorted ids of everything found; sent as `expect_digest` it must still match',
   ),
   log_seq: seq('Last log entry when the search began; later writes may be missing'),
   scanned: Type.Object(
-    { facts: count('Memories'), decisions: count('Decisions') },
+    {
+      facts: count('Memories'),
+      decisions: count('Decisions'),
+      texts: count('Other records'),
+    },
     { description: 'What was searched' },
   ),
   namespace: Nullable(text('Namespace as requested; null: all namespaces')),
   include_decisions: boolean('Whether decisions were searched'),
+  include_records: boolean('Whether other records were searched'),
   searched: Type.Array(Type.String(), { description: 'Places that were searched' }),
   not_searched: Type.Array(Type.String(), { description: 'Places that were not searched' }),
 })
@@ -158,7 +209,7 @@ const requestFields = {
   status: Status,
   job_id: Nullable(Type.String()),
   found: Found,
-  digest: about(Hex32, 'SHA-256 over the sorted refs and decision ids'),
+  digest: about(Hex32, 'SHA-256 over the sorted ids of everything found'),
   log_seq: seq('Last log entry when the search began'),
   find_label: about(
     Hex32,
@@ -194,8 +245,11 @@ export const SubjectRequestDetail = Type.Object({
 export const ManifestEntry = Type.Object({
   fact_ref: Type.Optional(about(Ref, 'The memory')),
   decision_id: Type.Optional(about(Hex16, 'The decision')),
+  subject_kind: Type.Optional(about(TextKindName, 'Kind of another record')),
+  subject_id: Type.Optional(text('Id of the other record')),
   outcome: Type.Enum(['erased', 'held', 'absent'], {
-    description: '`held`: a legal hold protects it. `absent`: it was gone already',
+    description:
+      '`held`: a legal hold protects it, or it is a policy in force. `absent`: it was gone already',
   }),
   certificate_id: Nullable(Hex16),
   certificate_digest: Nullable(about(Hex32, 'SHA-256 of the certificate')),
@@ -209,9 +263,12 @@ export const Manifest = Type.Object({
   kind: Type.Literal('erase', { description: 'Kind of request' }),
   status: Type.Enum(['done', 'done_with_holds'], { description: 'Status of the request' }),
   find_label: about(Hex32, 'HMAC of what was searched for under a salt of the tenant'),
-  found_digest: about(Hex32, 'SHA-256 over the refs and decision ids found first'),
-  found: Found,
-  found_later: count('Memories and decisions that only the second search found'),
+  found_digest: about(Hex32, 'SHA-256 over the ids of everything found first'),
+  found: about(
+    Type.Object({ ...found, texts: Type.Optional(found.texts) }),
+    'What was found first; `texts` is absent where only memories and decisions were searched',
+  ),
+  found_later: count('What only the second search found'),
   searched_again: boolean('Whether the second search took place'),
   not_searched: Type.Array(Type.String(), { description: 'Places that were not searched' }),
   received_at: time('When the person asked'),
@@ -244,9 +301,10 @@ export const subjects = {
     summary: 'Starts a job that erases everything about a person, with a manifest of certificates',
     description:
       'Use it for a request to be forgotten (GDPR Article 17); send `preview` first to see what ' +
-      'would be erased. A preview changes and stores nothing. Otherwise the reply is a 202: the ' +
-      'list of what was found is fixed, each memory on it is erased with a certificate, ' +
-      'decisions whose own text matches are redacted, and a second search finds what was written ' +
+      'would be erased, and its `digest` as `expect_digest` with the request to erase. A ' +
+      'preview changes and stores nothing. Otherwise the reply is a 202: the list of what was ' +
+      'found is fixed, each memory on it is erased with a certificate, decisions and other ' +
+      'records whose own text matches are redacted, and a second search finds what was written ' +
       'meanwhile. What was searched for is encrypted, and destroyed when the request is done. If ' +
       'nothing is found the request is recorded all the same and its manifest says so.',
     body: Type.Object({
@@ -255,7 +313,10 @@ export const subjects = {
         Type.Boolean({ default: false, description: 'Reports what would be erased' }),
       ),
       expect_digest: Type.Optional(
-        about(Hex32, '`digest` of a preview; 409 `subject_changed` if it no longer matches'),
+        about(
+          Hex32,
+          '`digest` of a preview, required to erase; 409 `subject_changed` if it no longer matches',
+        ),
       ),
       ...erasureReasons,
     }),
@@ -285,8 +346,9 @@ export const subjects = {
     description:
       'Use it for a request for access (GDPR Articles 15 and 20). The first line says what was ' +
       'searched and what was not. Then follow memories with all versions, the decisions that ' +
-      'used or name them, and certificates of those that were erased; the last line counts ' +
-      'them. Contents are shown, so the key needs `memory:read` and `decisions:read` as well.',
+      'used or name them, other records by kind, and certificates of what was redacted; the last ' +
+      'line counts them. Contents are shown, so the key needs `memory:read` and `decisions:read` ' +
+      'as well.',
     body: Type.Object(scope),
     example: { find: { text: 'Ana Silva' } },
     status: 200,

@@ -228,6 +228,68 @@ test('what was erased is readable nowhere: at once, restarted, restored', async 
   }
 })
 
+const SUBJECT = '/v1/erasure/subject'
+
+/** Policies in force and holds are kept by design: a tenant ends them first. */
+async function endRules({ stage: { client } }: Sweep): Promise<void> {
+  const { policies } = await client.ok('GET', '/v1/governance/policies?limit=500')
+  for (const { policy_id } of policies)
+    await client.ok('DELETE', `/v1/governance/policies/${policy_id}`)
+  for (const { store_id } of await client.all('/v1/stores', 'stores'))
+    for (const { hold_id } of await client.all(`/v1/stores/${store_id}/holds`, 'holds'))
+      await client.ok('DELETE', `/v1/stores/${store_id}/holds/${hold_id}`, { body: {} })
+}
+
+async function eraseSubject({ stage: { client } }: Sweep): Promise<void> {
+  const find = { text: CANARY }
+  const { digest } = await client.ok('POST', SUBJECT, { body: { find, preview: true } })
+  const body = { find, expect_digest: digest }
+  const { request_id } = await client.ok('POST', SUBJECT, { body })
+  for (let waits = 0; waits < 3_000; waits += 1) {
+    const { completed_at, status } = await client.ok('GET', `${SUBJECT}/${request_id}`)
+    if (completed_at !== null) return assert.equal(status, 'done')
+    await delay(20)
+  }
+  assert.fail('the erasure did not come to its end')
+}
+
+test("a person's request shows and erases what was sent anywhere", async (t) => {
+  const sweep = await prepared(t)
+  const { stage, canaries, made } = sweep
+  await sendAll(sweep)
+  await endRules(sweep)
+  const { text } = await stage.client.ask('POST', `${SUBJECT}/access`, {
+    body: { find: { text: CANARY } },
+  })
+  const shown = new Set(canaries.foundIn(text))
+  const readable = async () => {
+    const everything = await readEverything(stage.client, CANARY)
+    return canaries.foundIn(`${everything}\n${await readKept(stage.client, made)}`)
+  }
+  const before = await readable()
+  assert.ok(before.length >= 50, `${before.length} places are readable`)
+  assert.deepEqual(
+    before.filter((place) => !shown.has(place)),
+    [],
+    'readable, and not shown by access',
+  )
+  await stage.server.stop()
+  backUp(stage, ENTRIES, 'out')
+  await restart(sweep)
+  await eraseSubject(sweep)
+  assert.deepEqual(await readable(), [], 'readable when erased')
+  assertNotInClear(sweep, 'erased')
+  await assertNotOnTheLog(sweep)
+  for (const entries of [['custos.db'], ENTRIES]) {
+    await stage.server.stop()
+    backUp(stage, entries, 'back')
+    await restart(sweep)
+    const when = `with ${entries.join(' and ')} restored`
+    assert.deepEqual(await readable(), [], `readable ${when}`)
+    assertNotInClear(sweep, when)
+  }
+})
+
 /** A cluster of its own: all of its files, the write-ahead log too, can be looked through. */
 async function postgresOf(t: TestContext): Promise<Elsewhere> {
   const { url, stop } = await startCluster()

@@ -54,7 +54,9 @@ export async function writePerson(client: Client, name: string, facts: number): 
 /** Null: it was cut off before the answer came. */
 export async function askErasure(client: Client, { name }: Person): Promise<string | null> {
   try {
-    const body = { find: { text: `${name} subramanian` } }
+    const find = { text: `${name} subramanian` }
+    const { digest } = await client.ok('POST', SUBJECT, { body: { find, preview: true } })
+    const body = { find, expect_digest: digest }
     return (await client.ok('POST', SUBJECT, { body })).request_id
   } catch (error) {
     if (error instanceof Interrupted) return null

@@ -102,7 +102,9 @@ export async function eraseSome(client: Client, { refs, decisions }: Memories) {
   })
   const redaction = await client.post(`/v1/decisions/${decisions.redacted}/redact`)
   const find = { text: 'Iris Keller' }
-  const { request_id } = await client.post('/v1/erasure/subject', { find })
+  const { digest } = await client.post('/v1/erasure/subject', { find, preview: true })
+  const asked = { find, expect_digest: digest }
+  const { request_id } = await client.post('/v1/erasure/subject', asked)
   const subject = `/v1/erasure/subject/${request_id}`
   await client.until(subject, ({ completed_at }) => completed_at !== null)
   await client.post('/v1/erasure/subject/access', { find: { text: 'Zoë' } })

@@ -26,7 +26,9 @@ async function eraseSomebody({ call, text }: LocalService): Promise<string> {
   const query = 'Who is Jana Novak?'
   const decision = { store_id: 'default', model_id: 'm', query, output: 'A customer' }
   await call('POST', '/v1/decisions/log', decision)
-  await call('POST', SUBJECT, { find: { text: 'Jana Novak' } })
+  const find = { text: 'Jana Novak' }
+  const { digest } = await call('POST', SUBJECT, { find, preview: true })
+  await call('POST', SUBJECT, { find, expect_digest: digest })
   for (let waits = 0; waits < 500; waits += 1) {
     const [request] = JSON.parse(await text(SUBJECT)).requests
     if (request.completed_at !== null) return request.request_id

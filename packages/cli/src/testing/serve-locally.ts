@@ -8,6 +8,7 @@ export const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
 
 /** The members that tests read from answers; each operation has only some of them. */
 export interface Answer {
+  readonly digest: string
   readonly ref: number
   readonly content: string
   readonly memories: readonly { readonly ref: number; readonly content: string }[]

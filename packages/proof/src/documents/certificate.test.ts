@@ -56,6 +56,26 @@ for (const { mutation, set, fails, ...given } of vectors.negative) {
   })
 }
 
+const texts = readVector<Omit<Vectors, 'positive' | 'content'>>('certificate-text.json')
+
+test('a certificate of another record is signed under version 2 of the domain', async () => {
+  const message = certificateBytes(texts.certificate)
+  assert.equal(new TextDecoder().decode(message), texts.message)
+  assert.match(texts.message, /^custos\/erasure\/v2\n/)
+  assert.equal(toBase64(seededKey(0x11).sign(message)), texts.certificate.signature)
+  assert.equal((await verifyCertificate(texts.certificate, texts.keys)).valid, true)
+})
+
+for (const { mutation, set, fails, ...given } of texts.negative) {
+  test(`a certificate of another record with ${mutation} fails: ${fails.join(', ')}`, async () => {
+    const changed = withFields(texts.certificate, set)
+    const verdict = await verifyCertificate(changed, given.keys ?? texts.keys)
+    assert.equal(verdict.valid, false)
+    const failed = verdict.checks.filter((check) => !check.ok).map((check) => check.name)
+    assert.deepEqual(failed, fails)
+  })
+}
+
 test('changing any signed field at all breaks the certificate', async () => {
   const outside = ['signed_bytes', 'public_key', 'key_id', 'signature']
   const fields = Object.keys(certificate).filter((field) => !outside.includes(field))

@@ -28,9 +28,12 @@ export type ErasureOutcome = 'erased' | 'already_absent' | 'nothing_found'
 export type ErasureStatement = {
   readonly certificate_id: string
   readonly tenant_id: string
-  /** Null only on the certificate of a redaction, which has a `decision_id` and no fact. */
+  /** Null on the certificate of a redaction, which is of a decision or of another record. */
   readonly fact_ref: number | null
   readonly decision_id?: string
+  /** Kind and id of a redacted record that is no decision: both are there, or none. */
+  readonly subject_kind?: string
+  readonly subject_id?: string
   readonly store_id: string | null
   /**
    * `already_absent`: known only from decision records, now scrubbed. `nothing_found`: no trace of
@@ -92,9 +95,13 @@ export const UNSIGNED_CERTIFICATE_FIELDS: ReadonlySet<string> = new Set([
   'decision_records_scrubbed',
 ])
 
-/** The message of a certificate's signature. Throws ProofError `not_canonical`. */
+/**
+ * The message of a certificate's signature: version 2 of the domain where it names a
+ * `subject_kind`, version 1 otherwise. Throws ProofError `not_canonical`.
+ */
 export function certificateBytes(certificate: ErasureStatement | JsonObject): Uint8Array {
-  return signedBytes('erasure', withoutFields(certificate, UNSIGNED_CERTIFICATE_FIELDS))
+  const version = certificate['subject_kind'] === undefined ? 1 : 2
+  return signedBytes('erasure', withoutFields(certificate, UNSIGNED_CERTIFICATE_FIELDS), version)
 }
 
 /**
@@ -110,6 +117,8 @@ const SHAPE = {
   tenant_id: isText,
   fact_ref: orNull(isCount),
   decision_id: optional(isText),
+  subject_kind: optional(isText),
+  subject_id: optional(isText),
   store_id: orNull(isText),
   outcome: isText,
   fact_content_hash: orNull(isText),
@@ -137,6 +146,7 @@ export async function verifyCertificate(
   if (!isObject(certificate)) return malformedVerdict('certificate', 'not an object')
   const misfit = findMismatch(certificate, SHAPE)
   if (misfit !== null) return malformedVerdict('certificate', misfit)
+  if (!namesOneSubject(certificate)) return malformedVerdict('certificate', 'subject_kind')
   const message = tryBytes(certificate)
   if (message === null) return malformedVerdict('certificate', 'no canonical form')
 
@@ -155,6 +165,13 @@ export async function verifyCertificate(
   }
   await checkSignature(findings, claim, keys)
   return finishVerdict('certificate', findings)
+}
+
+/** A redacted record is named by kind and id, and is neither a memory nor a decision. */
+function namesOneSubject({ subject_kind, subject_id, fact_ref, decision_id }: JsonObject): boolean {
+  if (subject_kind === undefined && subject_id === undefined) return true
+  const both = isText(subject_kind) && isText(subject_id)
+  return both && fact_ref === null && decision_id === undefined
 }
 
 function tryBytes(certificate: JsonObject): Uint8Array | null {

@@ -70,15 +70,37 @@ function withLeaf(value: unknown, [key, ...rest]: (string | number)[]): unknown 
   return { ...inner, [key]: withLeaf(inner[key], rest) }
 }
 
+const texts = readVector<Vectors>('erasure-manifest-texts.json')
+const textsBundle = [texts.manifest, ...texts.certificates]
+
+test('a manifest that names other records is signed under version 2 of the domain', async () => {
+  const bytes = manifestBytes(texts.manifest)
+  assert.equal(new TextDecoder().decode(bytes), texts.message)
+  assert.match(texts.message, /^custos\/erasure_manifest\/v2\n/)
+  assert.equal(toBase64(seededKey(0x11).sign(bytes)), texts.manifest.signature)
+  const verdict = await verify(textsBundle)
+  assert.equal(verdict.valid, true, verdict.reason)
+})
+
+test('a manifest of version 1 names no other record', async () => {
+  const { texts: _, ...found } = texts.manifest.found
+  const changed = { ...texts.manifest, found } as SignedManifest
+  const signature = toBase64(seededKey(0x11).sign(manifestBytes(changed)))
+  assert.deepEqual(await failing({ ...changed, signature }), ['entries', 'found'])
+  assert.deepEqual(await failing(changed), ['signature', 'entries', 'found'])
+})
+
 // Beside a certificate's signature: this service's own finding, not part of it.
 const OUTSIDE = new Set(['verified'])
 
 test('any leaf of a bundle that is changed is noticed', async () => {
-  const leaves = leavesOf(bundle).filter((path) => !OUTSIDE.has(String(path.at(-1))))
-  assert.ok(leaves.length > 100)
-  for (const path of leaves) {
-    const { valid } = await verify(withLeaf(bundle, path))
-    assert.equal(valid, false, path.join('.'))
+  for (const whole of [bundle, textsBundle]) {
+    const leaves = leavesOf(whole).filter((path) => !OUTSIDE.has(String(path.at(-1))))
+    assert.ok(leaves.length > 100)
+    for (const path of leaves) {
+      const { valid } = await verify(withLeaf(whole, path))
+      assert.equal(valid, false, path.join('.'))
+    }
   }
 })
 

@@ -3,7 +3,15 @@ import type { JsonObject } from '../core/canonical.ts'
 import { type Sha256, sha256 } from '../core/digest.ts'
 import { toBase64, toHex } from '../core/encoding.ts'
 import type { PublishedKey } from '../core/keys.ts'
-import { findMismatch, isCount, isObject, isText, isTextList, orNull } from '../core/shape.ts'
+import {
+  findMismatch,
+  isCount,
+  isObject,
+  isText,
+  isTextList,
+  optional,
+  orNull,
+} from '../core/shape.ts'
 import { signedBytes } from '../core/signature.ts'
 import {
   addCheck,
@@ -23,10 +31,13 @@ import { certificateBytes, verifyCertificate } from './certificate.ts'
  */
 export type ManifestOutcome = 'erased' | 'held' | 'absent'
 
-/** One thing that was to be erased: a memory or the text of a decision, never both. */
+/** One thing that was to be erased: a memory, the text of a decision, or of another record. */
 export type ManifestEntry = {
   readonly fact_ref?: number
   readonly decision_id?: string
+  /** Kind and id of another record. */
+  readonly subject_kind?: string
+  readonly subject_id?: string
   readonly outcome: ManifestOutcome
   /** Null unless `erased`. */
   readonly certificate_id: string | null
@@ -41,6 +52,8 @@ export type ManifestCounts = {
   readonly decisions_using: number
   readonly decisions_naming: number
   readonly held: number
+  /** Other records whose texts match; absent in version 1. */
+  readonly texts?: number
 }
 
 /** The signed statement over a data subject's erasure: no word of the search. Times: RFC 3339. */
@@ -74,7 +87,7 @@ export type ErasureManifest = {
   readonly certificates: number
   /** Hex root (RFC 6962, 2.1) over the signed bytes of the certificates, in the entries' order. */
   readonly certificates_root: string
-  /** Memories by ref, then decisions by id, both ascending. */
+  /** Memories by ref, decisions by id, other records by kind and id; each ascending. */
   readonly entries: readonly ManifestEntry[]
 }
 
@@ -87,9 +100,16 @@ export type SignedManifest = ErasureManifest & {
 
 const KIND = 'erasure_manifest'
 
-/** The message of a manifest's signature. Throws ProofError `not_canonical`. */
+/**
+ * The message of a manifest's signature: version 2 of the domain where `found` counts `texts`,
+ * version 1 otherwise. Throws ProofError `not_canonical`.
+ */
 export const manifestBytes = (manifest: ErasureManifest | JsonObject): Uint8Array =>
-  signedBytes(KIND, manifest)
+  signedBytes(KIND, manifest, countsTexts(manifest) ? 2 : 1)
+
+function countsTexts({ found }: ErasureManifest | JsonObject): boolean {
+  return isObject(found) && found['texts'] !== undefined
+}
 
 /** The root over certificates, added in the order of the entries. */
 export class CertificatesRoot {
@@ -125,6 +145,7 @@ const FOUND = {
   decisions_using: isCount,
   decisions_naming: isCount,
   held: isCount,
+  texts: optional(isCount),
 }
 
 const SHAPE = {
@@ -159,10 +180,12 @@ const ENTRY = {
 
 function isEntry(value: unknown): value is ManifestEntry {
   if (!isObject(value) || findMismatch(value, ENTRY) !== null) return false
-  const [ofFact, ofDecision] = [isCount(value['fact_ref']), isText(value['decision_id'])]
+  const { fact_ref, decision_id, subject_kind, subject_id } = value
+  const named = [isCount(fact_ref), isText(decision_id), isText(subject_kind)].filter(Boolean)
   const certified = value['outcome'] === 'erased'
   return (
-    ofFact !== ofDecision &&
+    named.length === 1 &&
+    isText(subject_kind) === isText(subject_id) &&
     isText(value['certificate_id']) === certified &&
     isText(value['certificate_digest']) === certified
   )
@@ -211,12 +234,13 @@ function checkEntries(
     const before = entries[i - 1]
     return before === undefined || comesBefore(before, entry)
   })
-  addCheck(findings, 'entries', sorted, 'not in order, or one is there twice')
+  const known = countsTexts(manifest) || entries.every((entry) => entry.subject_kind === undefined)
+  addCheck(findings, 'entries', sorted && known, 'not in order, or one is there twice')
   const certified = entries.filter(({ certificate_id }) => certificate_id !== null).length
   addCheck(findings, 'counts', certified === manifest['certificates'], 'differ from the entries')
   const { found, found_later } = manifest
-  const { facts, decisions_naming } = isObject(found) ? found : {}
-  const all = Number(facts) + Number(decisions_naming) + Number(found_later)
+  const { facts, decisions_naming, texts = 0 } = isObject(found) ? found : {}
+  const all = Number(facts) + Number(decisions_naming) + Number(texts) + Number(found_later)
   addCheck(findings, 'found', all === entries.length, 'differs from the number of entries')
   const held = entries.some(({ outcome }) => outcome === 'held')
   const status = held ? 'done_with_holds' : 'done'
@@ -224,10 +248,17 @@ function checkEntries(
 }
 
 function comesBefore(a: ManifestEntry, b: ManifestEntry): boolean {
-  if (a.fact_ref !== undefined)
-    return b.fact_ref === undefined ? b.decision_id !== undefined : a.fact_ref < b.fact_ref
-  return b.decision_id !== undefined && (a.decision_id ?? '') < b.decision_id
+  const [rankA, rankB] = [rankOf(a), rankOf(b)]
+  if (rankA !== rankB) return rankA < rankB
+  if (a.fact_ref !== undefined) return a.fact_ref < (b.fact_ref ?? -1)
+  return nameOf(a) < nameOf(b)
 }
+
+const rankOf = ({ fact_ref, decision_id }: ManifestEntry): number =>
+  fact_ref !== undefined ? 1 : decision_id !== undefined ? 2 : 3
+
+const nameOf = ({ decision_id, subject_kind, subject_id }: ManifestEntry): string =>
+  decision_id ?? `${subject_kind}/${subject_id}`
 
 interface ManifestInputs {
   readonly manifest: JsonObject
@@ -272,16 +303,23 @@ function differs(
   certificate: JsonObject,
   bytes: Uint8Array,
 ): string | undefined {
-  const { tenant_id, fact_ref, decision_id, outcome } = certificate
+  const { tenant_id, outcome } = certificate
   const name = entry.certificate_id
   if (entry.certificate_digest !== toHex(sha256(bytes))) return `${name} has another digest`
   if (tenant_id !== manifest['tenant_id']) return `${name} is of another tenant`
-  const same =
-    entry.fact_ref === undefined
-      ? decision_id === entry.decision_id && fact_ref === null
-      : fact_ref === entry.fact_ref
-  if (!same) return `${name} is about something else`
+  if (!isAbout(certificate, entry)) return `${name} is about something else`
   return outcome === 'nothing_found' ? `${name} says that nothing was found` : undefined
+}
+
+function isAbout(certificate: JsonObject, entry: ManifestEntry): boolean {
+  const { fact_ref, decision_id, subject_kind, subject_id } = certificate
+  if (entry.fact_ref !== undefined) return fact_ref === entry.fact_ref
+  return (
+    fact_ref === null &&
+    decision_id === entry.decision_id &&
+    subject_kind === entry.subject_kind &&
+    subject_id === entry.subject_id
+  )
 }
 
 function tryBytes(make: () => Uint8Array): Uint8Array | null {

@@ -15,6 +15,7 @@ const asking =
     tenant.ask(id, { body })
 
 const FIND = { text: 'nobody at all' }
+const ANY = { expect_digest: 'f'.repeat(64) }
 const NO_STORE = { find: FIND, store_ids: [GHOSTS.store_id] }
 
 /** An erasure that finds something, under a policy that holds deletions up. */
@@ -25,20 +26,17 @@ const gated =
     await tenant.ok('governance.create_policy', {
       body: { name: 'a gate', policy_type: 'hitl_required', action, config },
     })
-    return tenant.ask('subjects.erase', { body: { find: { text: word } } })
+    return tenant.ask('subjects.erase', { body: { find: { text: word }, ...ANY } })
   }
 
 /** Cases by `operation code`. */
 export const provokingSubjects: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(['subjects.get', 'subjects.extend', 'subjects.manifest'].map(ofNone)),
-  'subjects.erase rejected': asking('subjects.erase', { find: {} }),
+  'subjects.erase rejected': asking('subjects.erase', { find: {}, ...ANY }),
   'subjects.access rejected': asking('subjects.access', { find: { metadata: {} } }),
-  'subjects.erase store_not_found': asking('subjects.erase', NO_STORE),
+  'subjects.erase store_not_found': asking('subjects.erase', { ...NO_STORE, ...ANY }),
   'subjects.access store_not_found': asking('subjects.access', NO_STORE),
-  'subjects.erase subject_changed': asking('subjects.erase', {
-    find: FIND,
-    expect_digest: 'f'.repeat(64),
-  }),
+  'subjects.erase subject_changed': asking('subjects.erase', { find: FIND, ...ANY }),
   'subjects.erase policy_denied': gated('deny'),
   'subjects.erase approval_required': gated('escalate'),
   'subjects.erase rate_limited': async (world) => {

@@ -9,27 +9,42 @@ const WAITS_MAX = 500
 export async function sendSubjects(parts: SendParts): Promise<void> {
   const { client, canaries } = parts
   const erase = marks(parts, 'subjects.erase')
-  const find = (of: ReturnType<typeof marks>, operation: string) => {
-    const key = canaries.mark(operation, 'body.find.metadata{}')
-    return { text: of.text('body.find.text'), metadata: { [key]: `${key} value` } }
+  const group = (of: ReturnType<typeof marks>, operation: string, place: string) => {
+    const key = canaries.mark(operation, `${place}.metadata{}`)
+    const session_id = of.text(`${place}.session_id`)
+    return { text: of.text(`${place}.text`), session_id, metadata: { [key]: `${key} value` } }
   }
+  const find = (of: ReturnType<typeof marks>, operation: string) =>
+    group(of, operation, 'body.find')
+  const either = (of: ReturnType<typeof marks>, operation: string) => [
+    group(of, operation, 'body.find[]'),
+  ]
   const body = {
     find: find(erase, 'subjects.erase'),
     legal_basis: erase.label('body.legal_basis'),
     requested_by: erase.label('body.requested_by'),
   }
-  const sent = { body, headers: erase.headers() }
+  const digestOf = async (asked: object) =>
+    (await client.ok('POST', PATH, { body: { ...asked, preview: true } })).digest
+  const confirmed = { ...body, expect_digest: await digestOf(body) }
+  const sent = { body: confirmed, headers: erase.headers() }
   const { request_id } = await answered(parts, { status: 202, path: PATH }, sent)
   await untilDone(parts, request_id)
+  const others = { ...body, find: either(erase, 'subjects.erase') }
+  const any = { ...others, expect_digest: await digestOf(others) }
+  await untilDone(parts, (await client.ok('POST', PATH, { body: any })).request_id)
   // Where nothing is, nothing is searched: a name of a store, and of a namespace.
   const store_ids = [erase.word('body.store_ids[]')]
-  await client.ask('POST', PATH, { body: { ...body, store_ids } })
+  await client.ask('POST', PATH, { body: { ...confirmed, store_ids } })
   const inside = { ...body, namespace: erase.word('body.namespace') }
-  await untilDone(parts, (await client.ok('POST', PATH, { body: inside })).request_id)
+  const forgotten = { ...inside, expect_digest: await digestOf(inside) }
+  await untilDone(parts, (await client.ok('POST', PATH, { body: forgotten })).request_id)
 
   const access = marks(parts, 'subjects.access')
   const asked = { find: find(access, 'subjects.access') }
   await client.ask('POST', `${PATH}/access`, { body: asked })
+  const anyone = { find: either(access, 'subjects.access') }
+  await client.ask('POST', `${PATH}/access`, { body: anyone })
   const other = [access.word('body.store_ids[]')]
   await client.ask('POST', `${PATH}/access`, { body: { ...asked, store_ids: other } })
   const namespace = access.word('body.namespace')

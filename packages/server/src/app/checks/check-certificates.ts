@@ -86,7 +86,8 @@ function parse(record: string): JsonObject | null {
 }
 
 function subjectOf(record: JsonObject): string {
-  const { fact_ref = null, decision_id = null } = record
+  const { fact_ref = null, decision_id = null, subject_kind, subject_id } = record
+  if (subject_kind !== undefined) return `${subject_kind}/${subject_id}`
   return String(fact_ref ?? decision_id)
 }
 

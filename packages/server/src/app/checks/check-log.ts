@@ -82,15 +82,29 @@ function summariseRecord(
   const [kind = '', status = ''] = event_type.split('.')
   const given = payload['record_digest']
   // A certified artifact is still the one that was registered.
-  const before = registered.records.get(subject)?.digest ?? null
-  const last = { status, digest: typeof given === 'string' ? given : before }
+  const before = registered.records.get(subject)
+  const digest = typeof given === 'string' ? given : (before?.digest ?? null)
+  const last = { status, digest, redacted: before?.redacted ?? false }
+  if (event_type === 'text.redacted') markRedacted(registered, subject)
   const certificate = payload['certificate_id']
   const certificate_id = typeof certificate === 'string' ? certificate : null
   if (RECORD_KINDS.some((known) => known === kind))
     registered.records.set(subject, { ...last, certificate_id })
   if (kind !== 'approval' || status === 'settings_changed') return
-  const asked = status === 'requested' ? payload : registered.approvals.get(subject)?.asked
-  const state = status === 'requested' ? 'pending' : status
-  const digest = typeof given === 'string' ? given : null
-  registered.approvals.set(subject, { status: state, digest, ...(asked ? { asked } : {}) })
+  const earlier = registered.approvals.get(subject)
+  const asked = status === 'requested' ? payload : earlier?.asked
+  registered.approvals.set(subject, {
+    status: status === 'requested' ? 'pending' : status,
+    digest: typeof given === 'string' ? given : null,
+    redacted: earlier?.redacted ?? false,
+    ...(asked ? { asked } : {}),
+  })
+}
+
+/** Ids of records and of approval requests differ. */
+function markRedacted({ records, approvals }: LogSummary['registered'], subject: string): void {
+  for (const entries of [records, approvals]) {
+    const entry = entries.get(subject)
+    if (entry) entries.set(subject, { ...entry, redacted: true })
+  }
 }

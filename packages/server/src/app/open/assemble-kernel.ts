@@ -12,9 +12,17 @@ import { createStaticEmbedder } from '../../platform/embed/static-embedder.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { JobWorker } from '../../platform/jobs/worker.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { registerTextSources } from '../../platform/kernel/text-source.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import type { Logger } from '../../platform/logger.ts'
 import { loadTokenizer } from '../../platform/tokens/tokenizer.ts'
+import { approverTextSource } from '../../slices/approvals/index.ts'
+import { policyTextSource } from '../../slices/governance/index.ts'
+import { storeTextSource } from '../../slices/memory/index.ts'
+import { recordTextSources } from '../../slices/records/index.ts'
+import { reportTextSource } from '../../slices/reports/index.ts'
+import { reputationTextSources } from '../../slices/reputation/index.ts'
+import { retentionTextSources } from '../../slices/retention/index.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
@@ -36,7 +44,7 @@ interface KernelParts {
 
 export function assembleKernel(parts: KernelParts): Kernel {
   const { config, clock, logger, db, keyring, embedders, step, lease_ms = LEASE_MS } = parts
-  return {
+  const kernel: Kernel = {
     settings: {
       origin: config.origin ?? `custos/${keyring.instance_id}`,
       version: VERSION,
@@ -56,7 +64,23 @@ export function assembleKernel(parts: KernelParts): Kernel {
     tokenizer: loadTokenizer,
     step: step ?? (() => {}),
   }
+  registerTextSources(kernel, TEXT_SOURCES)
+  return kernel
 }
+
+/**
+ * Every kind of record, beside memories and decisions, whose texts can name a person: one without a
+ * source here is searched by no request of a data subject, and redacted by none.
+ */
+const TEXT_SOURCES = [
+  ...recordTextSources,
+  approverTextSource,
+  ...reputationTextSources,
+  policyTextSource,
+  ...retentionTextSources,
+  reportTextSource,
+  storeTextSource,
+]
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */
 export async function openEmbedders({

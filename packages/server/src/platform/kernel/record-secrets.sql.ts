@@ -18,6 +18,8 @@ const INDEXED = [
   'reports',
   'report_requests',
   'subject_requests',
+  'store_holds',
+  'store_retention',
 ] as const
 
 /**

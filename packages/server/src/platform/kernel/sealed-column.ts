@@ -2,6 +2,7 @@
 
 import type { KeyObject } from 'node:crypto'
 import { jsonBytes } from '../bytes.ts'
+import type { TenantKeys } from '../keys/keyring.ts'
 import { open, SealError, seal } from '../keys/seal.ts'
 import type { Kernel } from './kernel.ts'
 import { recordSecrets } from './record-secrets.ts'
@@ -38,6 +39,12 @@ interface SealedMembers {
   /** Null: nothing is sealed in it. */
   readonly sealed: Uint8Array | null
 }
+
+/**
+ * In place of the number of a record secret: the record is redacted, and what is sealed in it names
+ * nobody. No secret is part of its key, so that it opens with an older keyring too.
+ */
+export const REDACTED_SECRET = 0
 
 /** What identifies the key of a new row, and the key. */
 interface NewKey {
@@ -81,13 +88,24 @@ export class SealedColumn<R, P> {
     return { secret_no, sealed: this.seal(key, tenant_id, row, payload) }
   }
 
-  /** Under the secret that the row has; null: the secret is destroyed. */
+  /** What stays of a redacted row: under a key that no record secret is part of. */
+  async sealRedacted(
+    { keyring }: KeyringOf,
+    tenant_id: string,
+    row: R,
+    payload: P,
+  ): Promise<Buffer> {
+    return this.seal(redactedKey(await keyring.tenant(tenant_id)), tenant_id, row, payload)
+  }
+
+  /** Under the secret that the row has; null: the secret is destroyed, the row redacted. */
   async sealAgain(
     kernel: KeyringOf,
     tenant_id: string,
     row: R & Pick<SealedMembers, 'secret_no'>,
     payload: P,
   ): Promise<Buffer | null> {
+    if (row.secret_no === REDACTED_SECRET) return null
     const key = (await loadKeys(kernel, tenant_id, [row.secret_no])).get(row.secret_no)
     return key ? this.seal(key, tenant_id, row, payload) : null
   }
@@ -133,14 +151,23 @@ export async function newKey(kernel: Kernel, tenant_id: string): Promise<NewKey>
   return { secret_no, key }
 }
 
+/** The key of all redacted rows of a tenant: each is bound to its row by associated data. */
+const redactedKey = (keys: TenantKeys): KeyObject => keys.decisionKey(NO_DECISION, [])
+
+/** No decision has this id. */
+const NO_DECISION = '0'.repeat(32)
+
 /** The keys of rows by the numbers of their secrets, without those that are destroyed. */
 export async function loadKeys(
   { keyring }: KeyringOf,
   tenant_id: string,
   numbers: readonly number[],
 ): Promise<Map<number, KeyObject>> {
-  const secrets = await keyring.secrets(tenant_id, 'decision', [...new Set(numbers)])
+  const distinct = new Set(numbers)
   const keys = new Map<number, KeyObject>()
+  if (distinct.delete(REDACTED_SECRET))
+    keys.set(REDACTED_SECRET, redactedKey(await keyring.tenant(tenant_id)))
+  const secrets = await keyring.secrets(tenant_id, 'decision', [...distinct])
   for (const [number, secret] of secrets) {
     if (!secret) continue
     keys.set(number, (await keyring.tenant(tenant_id)).factKey(secret))

@@ -90,11 +90,12 @@ export interface SecretRef {
 }
 
 /**
- * What is erased. A store's own entry ends without a certificate: its facts have theirs. A scrub
- * has none either: it takes a memory out of decisions and leaves the memory. A tenant's entry
- * destroys all keys of the tenant, also on a restored keyring.
+ * What is erased; a text is a record beside memories and decisions. A store's own entry ends
+ * without a certificate: its facts have theirs. A scrub has none either: it takes a memory out of
+ * decisions and leaves the memory. A tenant's entry destroys all keys of the tenant, also on a
+ * restored keyring.
  */
-export type LedgerSubjectKind = SecretKind | 'store' | 'scrub' | 'tenant'
+export type LedgerSubjectKind = SecretKind | 'store' | 'scrub' | 'tenant' | 'text'
 
 /** A secret that a record no longer needs after it is sealed again, and its replacement. */
 export interface Renewal {
@@ -128,7 +129,10 @@ export interface LedgerParts {
 export interface NewLedgerEntry {
   readonly tenant_id: string
   readonly subject_kind: LedgerSubjectKind
-  /** The ref in decimal, the id of the decision, scrub or tenant, or a store's and its secret. */
+  /**
+   * The ref in decimal, the id of the decision, scrub or tenant, a store's and its secret, or kind
+   * and id of another record.
+   */
   readonly subject: string
   readonly store_id: string | null
   readonly requested_us: number
@@ -170,7 +174,7 @@ export interface FencingToken {
 export interface LedgerCount {
   readonly tenant_id: string
   readonly requested: number
-  /** With a certificate: of facts and decisions. */
+  /** With a certificate: of facts, decisions and texts. */
   readonly completed: number
   readonly scrubs: number
   readonly stores: number
@@ -214,7 +218,7 @@ export interface ErasureLedger {
     kind: LedgerSubjectKind,
     options: { before: number; limit: number },
   ): Promise<LedgerEntry[]>
-  /** Of facts and decisions: each has its certificate. */
+  /** Of facts, decisions and texts: each has its certificate. */
   countCompleted(tenant_id: string): Promise<number>
   /** Numbers of every tenant that is in the ledger. */
   countAll(): Promise<LedgerCount[]>

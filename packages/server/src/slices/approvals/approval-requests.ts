@@ -18,6 +18,7 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { pageOf } from '../../platform/page.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import {
@@ -121,6 +122,7 @@ export function stateOf(
 
 function showRequest({ row, content }: OpenApproval, now_us: number): ApprovalRequest {
   return {
+    redacted: row.secret_no === REDACTED_SECRET,
     request_id: row.request_id,
     kind: row.kind,
     record_id: row.record_id,

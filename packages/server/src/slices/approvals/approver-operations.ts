@@ -125,7 +125,11 @@ async function changeOnce(
   const event = eventOf({ before, known }, { content, active })
   if (event === null) return { approver: showApprover(before, known), event }
 
-  const sealed = await approverColumn.sealNew(kernel, tenant_id, { approver_id }, content)
+  // Under the same secret, so that one redaction reaches every copy of the name.
+  const again = await approverColumn.sealAgain(kernel, tenant_id, before, content)
+  const sealed = again
+    ? { secret_no: before.secret_no, sealed: again }
+    : await approverColumn.sealNew(kernel, tenant_id, { approver_id }, content)
   return call.transact(async (tx) => {
     const row = { ...before, ...sealed, active: active ? 1 : 0, changed_us: tx.now() }
     if (!(await updateApproverRow(tx, before, row))) throw new Conflict('approver')

@@ -53,6 +53,26 @@ export async function insertApprover(tx: Tx, row: ApproverRow): Promise<boolean>
   return inserted === 1
 }
 
+/** A batch of all approvers by id. */
+export const listAllApprovers = (
+  db: TenantDb,
+  after: string,
+  limit: number,
+): Promise<ApproverRow[]> =>
+  db.all(
+    from(db, 'approvers')
+      .select(COLUMNS)
+      .where('approver_id', '>', after)
+      .orderBy('approver_id')
+      .limit(limit),
+  )
+
+export const updateRedactedApprover = (
+  tx: Tx,
+  approver_id: string,
+  left: Pick<ApproverRow, 'secret_no' | 'sealed'>,
+) => tx.run(update(tx, 'approvers').set(left).where('approver_id', '=', approver_id))
+
 /** False: it has changed since `before` was read. */
 export async function updateApproverRow(tx: Tx, before: ApproverRow, row: ApproverRow) {
   const { active, secret_no, sealed, changed_us } = row
@@ -60,7 +80,8 @@ export async function updateApproverRow(tx: Tx, before: ApproverRow, row: Approv
     update(tx, 'approvers')
       .set({ active, secret_no, sealed, changed_us })
       .where('approver_id', '=', before.approver_id)
-      .where('changed_us', '=', before.changed_us),
+      .where('changed_us', '=', before.changed_us)
+      .where('secret_no', '=', before.secret_no),
   )
   return changed === 1
 }

@@ -13,6 +13,7 @@ import {
 import { attest } from './attest.ts'
 import { verify } from './verify.ts'
 
+export { approverTextSource } from './text-sources.ts'
 export const approvalsHandlers = {
   requests,
   request,

@@ -13,6 +13,7 @@ import {
   normalizeDigest,
   type OpenRecord,
   proposeRecord,
+  unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
 import { meter } from '../tenants/index.ts'
@@ -81,7 +82,7 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
   const { status, linked_id } = record.row
   const digest = record.document?.['manifest_digest'] ?? null
   const signed = verdict ? checksOf(verdict) : { signature: false, manifest_consistent: false }
-  const reason = verdict ? (verdict.reason ?? null) : 'nothing was signed'
+  const reason = verdict ? (verdict.reason ?? null) : unsignedReason(record, 'nothing was signed')
   return {
     artifact_id: params.artifact_id,
     passed: (verdict?.valid ?? false) && certificate.fault === null,

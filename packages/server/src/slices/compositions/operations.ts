@@ -14,6 +14,7 @@ import {
   recordRefusal,
   rejection,
   statusOf,
+  unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
 import {
@@ -79,7 +80,9 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
     status,
     unverified_members: members.filter(({ found }) => found === null).map(({ ref_id }) => ref_id),
     not_checked: [...(verdict?.not_checked ?? [])],
-    reason: verdict === null ? `it is ${status}: nothing is signed` : (verdict.reason ?? null),
+    reason: verdict
+      ? (verdict.reason ?? null)
+      : unsignedReason(record, `it is ${status}: nothing is signed`),
   }
 }
 

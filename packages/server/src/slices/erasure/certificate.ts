@@ -141,6 +141,12 @@ const SENT_OUT =
   'Texts of this store were sent to an embedding service outside this one; what that service ' +
   'keeps of them is not covered.'
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
+const RECORD_STAYS =
+  'Only the texts of this record were erased: its id, digests, status, times and log entries are ' +
+  'kept, and texts of other records that repeat them are erased one by one.'
+const STORE_SECRET =
+  'These texts were sealed under the secret of their store, which stays: copies of the data made ' +
+  'before this erasure can be read until the store is deleted.'
 
 /**
  * The result reported for a destroyed secret: it is overwritten in place on the embedded engine,
@@ -149,6 +155,13 @@ const DECISION_ONLY = 'Only this decision was redacted; the memories it used are
 export const destroyedKeyResult = (
   engine: DatabaseStats['engine'],
 ): 'key_destroyed' | 'key_deleted' => (engine === 'postgres' ? 'key_deleted' : 'key_destroyed')
+
+/** @param shared_secret the record has no secret of its own */
+export function listTextLimits(engine: DatabaseStats['engine'], shared_secret: boolean): string[] {
+  const keys = engine === 'postgres' ? [KEYRING_COPIES, PG_LOG] : [KEYRING_COPIES]
+  const limits = [HEAPS, OUTSIDE, CALLER_LABELS, ...keys, RECORD_STAYS]
+  return shared_secret ? [...limits, STORE_SECRET] : limits
+}
 
 interface LimitInputs {
   readonly engine: DatabaseStats['engine']

@@ -28,7 +28,7 @@ import {
   isNamedByDecision,
   listUses,
 } from './erasure.sql.ts'
-import type { FactPlan, PendingErasure } from './plan.ts'
+import { type FactPlan, type PendingErasure, textSubject } from './plan.ts'
 import type { ErasureBatch, RecordedErasure } from './prepare.ts'
 import { reportStep } from './steps.ts'
 
@@ -315,7 +315,7 @@ function factStatement(
 }
 
 /**
- * Stores a certificate of a memory or a decision with its log entry, unless another process that
+ * Stores a certificate with its log entry, unless another process that
  * finished the same erasure has stored its own. Returns the stored one. A certificate for
  * nothing_found is never the one that stands for a memory.
  */
@@ -324,9 +324,8 @@ export async function storeCertificate(
   certificate: StoredCertificate,
   completed_us: number,
 ): Promise<StoredCertificate> {
-  const { certificate_id, outcome, fact_ref, decision_id = '' } = certificate
-  const subject_kind = fact_ref === null ? 'decision' : 'fact'
-  const subject = fact_ref === null ? decision_id : String(fact_ref)
+  const { certificate_id, outcome, fact_ref } = certificate
+  const { subject_kind, subject } = subjectOf(certificate)
   const stands = outcome !== 'nothing_found'
   const first =
     (stands ? await findStandingCertificate(tx, subject_kind, subject) : undefined) ??
@@ -355,6 +354,13 @@ export async function storeCertificate(
   })
   if (stands && fact_ref !== null) await setTombstoneCertificate(tx, fact_ref, certificate_id)
   return certificate
+}
+
+function subjectOf({ fact_ref, decision_id = '', ...other }: StoredCertificate) {
+  const { subject_kind: kind, subject_id: id = '' } = other
+  if (fact_ref !== null) return { subject_kind: 'fact', subject: String(fact_ref) } as const
+  if (kind === undefined) return { subject_kind: 'decision', subject: decision_id } as const
+  return { subject_kind: 'text', subject: textSubject({ kind, id }) } as const
 }
 
 /** Certificates that are stored although their ledger rows still say requested. */

@@ -26,8 +26,10 @@ export async function insertCertificate(
 export const findCertificate = (db: TenantDb, certificate_id: string) =>
   db.first(from(db, 'certificates').select('record').where('certificate_id', '=', certificate_id))
 
-/** The certificate that stands for a fact's ref or a decision's id. */
-export const findStandingCertificate = (db: TenantDb, kind: 'fact' | 'decision', subject: string) =>
+type CertifiedKind = 'fact' | 'decision' | 'text'
+
+/** The certificate that stands for a fact's ref, a decision's id, or another record. */
+export const findStandingCertificate = (db: TenantDb, kind: CertifiedKind, subject: string) =>
   db.first(
     from(db, 'certificates')
       .select(['certificate_id', 'record'])

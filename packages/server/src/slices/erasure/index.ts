@@ -27,7 +27,7 @@ export {
   recoverAbandoned,
   recoverErasures,
 } from './recover.ts'
-export { redactDecision } from './redact.ts'
+export { redactDecision, redactText } from './redact.ts'
 
 export const erasureHandlers = {
   issue,

@@ -55,7 +55,27 @@ type StorePlan = Static<typeof StorePlan>
 const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
 type ScrubPlan = Static<typeof ScrubPlan>
 
-type ErasurePlan = FactPlan | RedactionPlan | StorePlan | ScrubPlan
+/** The texts of a record that is neither a memory nor a decision. */
+const TextPlan = Type.Object({
+  version: Type.Literal(1),
+  kind: Type.Literal('text'),
+  certificate_id: Type.String(),
+  text_kind: Type.String(),
+  text_id: Type.String(),
+  /** The record secret that is destroyed; null: the record has none of its own. */
+  secret_no: Type.Union([Type.Integer(), Type.Null()]),
+  /** Base64 of what replaces the sealed columns: no text of the record is in it. */
+  columns: Type.Array(Type.String()),
+  content_hash: Type.String(),
+  ...reasons,
+})
+type TextPlan = Static<typeof TextPlan>
+
+/** The name of a record in the ledger and in the table of certificates. */
+export const textSubject = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
+  `${kind}/${id}`
+
+type ErasurePlan = FactPlan | RedactionPlan | StorePlan | ScrubPlan | TextPlan
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
 export interface PendingErasure<K extends ErasurePlan['kind'] = 'fact'> {
@@ -67,12 +87,14 @@ const factPlans = Compile(FactPlan)
 const redactionPlans = Compile(RedactionPlan)
 const storePlans = Compile(StorePlan)
 const scrubPlans = Compile(ScrubPlan)
+const textPlans = Compile(TextPlan)
 
 /** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
 export function parsePlan(value: unknown): ErasurePlan {
   if (factPlans.Check(value)) return value
   if (storePlans.Check(value)) return value
   if (scrubPlans.Check(value)) return value
+  if (textPlans.Check(value)) return value
   assert(redactionPlans.Check(value), 'a ledger row carries a plan this version does not know')
   return value
 }

@@ -112,6 +112,7 @@ export const stats: Handler<ErasureOperation<'stats'>> = async (call) => {
     already_absent: count(({ outcome }) => outcome === 'already_absent'),
     nothing_found: count(({ outcome }) => outcome === 'nothing_found'),
     redactions: count(({ subject_kind }) => subject_kind === 'decision'),
+    redacted_texts: count(({ subject_kind }) => subject_kind === 'text'),
     first_erasure: timeOf(rows.map((row) => row.first_us).reduce(least, Number.POSITIVE_INFINITY)),
     last_erasure: timeOf(rows.map((row) => row.last_us).reduce(most, Number.NEGATIVE_INFINITY)),
   }

@@ -29,7 +29,12 @@ import {
   listStoreSecrets,
   RESERVED_SEQ,
 } from './erasure.sql.ts'
-import { applyRedactionPlan, finishRedaction } from './finish-redaction.ts'
+import {
+  applyRedactionPlan,
+  applyTextPlan,
+  finishRedaction,
+  finishText,
+} from './finish-redaction.ts'
 import { finishStoreErasure, removeDeletedStores } from './finish-store.ts'
 import { type FactPlan, type PendingErasure, parsePlan } from './plan.ts'
 import { unmarkUnrequested } from './prepare.ts'
@@ -37,7 +42,7 @@ import { unmarkUnrequested } from './prepare.ts'
 interface PendingResult {
   /** Refs certified by this run. */
   readonly facts: ReadonlySet<number>
-  /** `fact:<ref>`, `decision:<id>` and `store:…` of those still unfinished. */
+  /** `fact:<ref>`, `decision:<id>`, `text:…` and `store:…` of those still unfinished. */
   readonly unfinished: ReadonlySet<string>
 }
 
@@ -58,19 +63,21 @@ export async function finishPendingErasures(
   )
   if (entries.length === 0) return NOTHING_PENDING
   for (const entry of entries) await destroyAgain(kernel, entry)
-  const { facts, redactions, stores } = await applyInOrder(kernel, tenant_id, entries)
+  const { facts, redactions, stores, texts } = await applyInOrder(kernel, tenant_id, entries)
 
   const recorded = { pending: facts, known: new Map() }
   const applied = await applyPlans(kernel, tenant_id, recorded)
   const { certificates } = await certifyFacts(kernel, tenant_id, { ...recorded, ...applied })
   const unfinished = new Set(
-    [...facts, ...redactions, ...stores].map(({ entry }) => subjectOf(entry)),
+    [...facts, ...redactions, ...stores, ...texts].map(({ entry }) => subjectOf(entry)),
   )
   for (const { entry, plan } of facts)
     if (certificates.has(plan.ref)) unfinished.delete(subjectOf(entry))
   for (const redaction of redactions)
     if (await finishRedaction(kernel, tenant_id, redaction))
       unfinished.delete(subjectOf(redaction.entry))
+  for (const text of texts)
+    if (await finishText(kernel, tenant_id, text)) unfinished.delete(subjectOf(text.entry))
   for (const store of stores)
     if (await finishStoreErasure(kernel, tenant_id, store))
       unfinished.delete(subjectOf(store.entry))
@@ -89,10 +96,12 @@ async function applyInOrder(
   facts: PendingErasure[]
   redactions: PendingErasure<'decision'>[]
   stores: PendingErasure<'store'>[]
+  texts: PendingErasure<'text'>[]
 }> {
   const facts: PendingErasure[] = []
   const redactions: PendingErasure<'decision'>[] = []
   const stores: PendingErasure<'store'>[] = []
+  const texts: PendingErasure<'text'>[] = []
   for (const entry of entries) {
     const plan = parsePlan(entry.plan)
     if (plan.kind === 'fact') {
@@ -100,12 +109,15 @@ async function applyInOrder(
       facts.push({ entry, plan })
     } else if (plan.kind === 'store') stores.push({ entry, plan })
     else if (plan.kind === 'scrub') await finishScrub(kernel, entry)
-    else {
+    else if (plan.kind === 'text') {
+      await applyTextPlan(kernel, tenant_id, plan)
+      texts.push({ entry, plan })
+    } else {
       await applyRedactionPlan(kernel, tenant_id, plan)
       redactions.push({ entry, plan })
     }
   }
-  return { facts, redactions, stores }
+  return { facts, redactions, stores, texts }
 }
 
 // The rows of a batch share their parts.
@@ -266,6 +278,7 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
   if (plan.kind === 'store' || subject_kind === 'store') return
   if (plan.kind === 'scrub' || subject_kind === 'scrub') return
   if (plan.kind === 'fact') await replayFact(kernel, tenant_id, plan)
+  else if (plan.kind === 'text') await applyTextPlan(kernel, tenant_id, plan)
   else await applyRedactionPlan(kernel, tenant_id, plan)
   if (entry.state !== 'completed') return
   // The ledger keeps only what certify.ts stored.

@@ -1,17 +1,21 @@
-// decisions.redact: erases a decision's own text like a memory, certificate included.
+// decisions.redact: erases a decision's own text like a memory, certificate included. The same for
+// jobs, also for the texts of records that are neither memories nor decisions.
 
-import type { decisionErasure } from '@custos/contract'
-import { contentHash } from '@custos/proof'
+import type { decisionErasure, TextKind } from '@custos/contract'
+import { canonicalize, contentHash } from '@custos/proof'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { requestErasures, runErasure } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { RedactedColumns, SealedText } from '../../platform/kernel/text-source.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import {
   type PlannedRedaction,
   planRedaction,
   refuseHeldDecision,
   retryPlanning,
 } from '../decisions/index.ts'
+import { legalHoldRefusal, loadHeldStores } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import {
   type ErasureReasons,
@@ -23,8 +27,8 @@ import {
 import { UnprovenErasure } from './certify.ts'
 import { type ErasureResult, showResult } from './erase.ts'
 import { findDecisionStore, findStandingCertificate } from './erasure.sql.ts'
-import { finishRedaction } from './finish-redaction.ts'
-import type { PendingErasure, RedactionPlan } from './plan.ts'
+import { finishRedaction, finishText, loadSource } from './finish-redaction.ts'
+import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
 import { finishPendingErasures } from './recover.ts'
 import { reportStep } from './steps.ts'
 
@@ -46,7 +50,7 @@ export const redact: Handler<(typeof decisionErasure)['redact']> = async (
       return { certificate, deleted, content_salt: null }
     }
     const request = { ...fillReasons(body), requested_us, certificate_id }
-    return redactText(kernel, tenant_id, params.decision_id, request)
+    return redactDecisionText(kernel, tenant_id, params.decision_id, request)
   })
   return showResult(kernel, answer)
 }
@@ -80,7 +84,7 @@ interface RedactRequest extends ErasureReasons {
   readonly certificate_id: string
 }
 
-async function redactText(
+async function redactDecisionText(
   kernel: Kernel,
   tenant_id: string,
   decision_id: string,
@@ -171,7 +175,111 @@ export async function redactDecision(
     })
     if (found) return found.certificate_id
     const certificate_id = kernel.ids.hex(16)
-    await redactText(kernel, tenant_id, decision_id, { ...reasons, requested_us, certificate_id })
+    await redactDecisionText(kernel, tenant_id, decision_id, {
+      ...reasons,
+      requested_us,
+      certificate_id,
+    })
     return certificate_id
   })
+}
+
+interface RedactTextRequest {
+  readonly kind: TextKind
+  readonly id: string
+  readonly reasons: ErasureReasons
+}
+
+/**
+ * Erases for a job. Returns the id of the certificate; null: there is no such record. Refuses
+ * `legal_hold`. Safe to run again.
+ */
+export async function redactText(
+  kernel: Kernel,
+  tenant_id: string,
+  request: RedactTextRequest,
+): Promise<string | null> {
+  erasureSigner(kernel)
+  const { kind, id } = request
+  const subject = textSubject({ kind, id })
+  return runErasure(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    const { unfinished } = await finishPendingErasures(kernel, tenant_id)
+    if (unfinished.has(`text:${subject}`)) throw new UnprovenErasure()
+    const standing = await kernel.db.read(tenant_id, (db) =>
+      findStandingCertificate(db, 'text', subject),
+    )
+    if (standing) return standing.certificate_id
+    const source = loadSource(kernel, kind)
+    const text = await source.find(kernel, tenant_id, id)
+    const columns = await source.prepare(kernel, tenant_id, id)
+    if (text === null || text === 'redacted' || columns === null) return null
+    await refuseHeldText(kernel, tenant_id, text)
+    const plan = planText(kernel, { ...request, text, columns })
+    const pending = await requestTextErasure(kernel, tenant_id, { plan, requested_us })
+    const certificate = await finishText(kernel, tenant_id, pending)
+    if (!certificate) throw new UnprovenErasure()
+    return plan.certificate_id
+  })
+}
+
+async function refuseHeldText(
+  kernel: Kernel,
+  tenant_id: string,
+  { store_id, held }: SealedText,
+): Promise<void> {
+  if (held) throw new Refusal('legal_hold', 'the record is a rule in force: change it first')
+  if (store_id === null) return
+  const stores = await kernel.db.read(tenant_id, (db) => loadHeldStores(db, kernel.clock.now()))
+  if (stores.has(store_id)) throw legalHoldRefusal(store_id)
+}
+
+interface PreparedText extends RedactTextRequest {
+  readonly text: SealedText
+  readonly columns: RedactedColumns
+}
+
+function planText(
+  kernel: Kernel,
+  { kind, id, reasons, text, columns }: PreparedText,
+): PendingErasure<'text'>['plan'] {
+  // The salt is shown to nobody: a record is looked at before it is redacted, not after.
+  const salt = Buffer.from(kernel.ids.hex(32), 'hex')
+  return {
+    version: 1,
+    kind: 'text',
+    certificate_id: kernel.ids.hex(16),
+    text_kind: kind,
+    text_id: id,
+    secret_no: text.secret_no,
+    columns: columns.map((column) => column.toString('base64')),
+    content_hash: contentHash(salt, canonicalize(text.content)),
+    ...reasons,
+  }
+}
+
+/** From here the redaction can only be finished. */
+async function requestTextErasure(
+  kernel: Kernel,
+  tenant_id: string,
+  { plan, requested_us }: { plan: PendingErasure<'text'>['plan']; requested_us: number },
+): Promise<PendingErasure<'text'>> {
+  const { secret_no } = plan
+  const numbers = secret_no === null ? [] : [secret_no]
+  const [entry] = await requestErasures(kernel, tenant_id, [
+    {
+      tenant_id,
+      subject_kind: 'text',
+      subject: textSubject({ kind: plan.text_kind, id: plan.text_id }),
+      store_id: null,
+      requested_us,
+      plan,
+      destroys: numbers.map((number) => ({ kind: 'decision', number })),
+    },
+  ])
+  if (!entry) throw new Error('the ledger answered no row for a request')
+  await reportStep(kernel, 'ledger_recorded')
+  await kernel.keyring.destroySecrets(tenant_id, 'decision', numbers)
+  await reportStep(kernel, 'key_destroyed')
+  return { entry, plan }
 }

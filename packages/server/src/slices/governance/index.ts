@@ -40,6 +40,7 @@ export {
 export { flushEvaluations } from './log/evaluation-log.ts'
 export { type Redactions, redactedOr } from './rules/evaluate-set.ts'
 export type { Context } from './rules/request.ts'
+export { policyTextSource } from './text-sources.ts'
 
 export const governanceHandlers = {
   stats,

@@ -120,5 +120,40 @@ export const findMembers = (db: TenantDb, policy_sets: readonly number[]) =>
       .where('policy_set', 'in', policy_sets),
   )
 
+/** A batch of all versions by policy and number, after that of `row`. */
+export function listVersionsAfter(
+  db: TenantDb,
+  row: PolicyRow | null,
+  limit: number,
+): Promise<PolicyRow[]> {
+  const { policy_id = '', version = 0 } = row ?? {}
+  return db.all(
+    from(db, 'policies')
+      .select(COLUMNS)
+      .where((e) =>
+        e.or([
+          e('policy_id', '>', policy_id),
+          e.and([e('policy_id', '=', policy_id), e('version', '>', version)]),
+        ]),
+      )
+      .orderBy('policy_id')
+      .orderBy('version')
+      .limit(limit),
+  )
+}
+
+/** Of a version that is no longer in force. */
+export const updateRedactedPolicy = (
+  tx: Tx,
+  { policy_id, version }: Pick<PolicyRow, 'policy_id' | 'version'>,
+  left: Pick<PolicyRow, 'secret_no' | 'sealed'>,
+) =>
+  tx.run(
+    update(tx, 'policies')
+      .set(left)
+      .where('policy_id', '=', policy_id)
+      .where('version', '=', version),
+  )
+
 export const listAllVersions = (db: TenantDb): Promise<PolicyRow[]> =>
   db.all(from(db, 'policies').select(COLUMNS).orderBy('policy_id').orderBy('version'))

@@ -13,6 +13,7 @@ import {
   type OpenRecord,
   proposeRecord,
   recordedAuthority,
+  unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
 import { checkConformance, compareCorpus, matchesLayers } from './conformance.ts'
@@ -76,7 +77,7 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
   const verdict = await verifyDocument(call.kernel, landingRegistry, record)
   if (record.document === null || verdict === null) {
     const checks = Object.fromEntries(CHECKS.map((name) => [name, false]))
-    const reason = `nothing was issued: the request is ${status}`
+    const reason = unsignedReason(record, `nothing was issued: the request is ${status}`)
     return { passed: false, checks, reason, reconstruction: {}, ...shown, not_checked: [] }
   }
   const evidence = await evidenceOf(call, record)

@@ -48,16 +48,20 @@ export {
 export {
   countActiveHolds,
   findHold,
+  findHoldById,
   type HoldRow,
   insertHold,
+  listAllHolds,
   listHolds,
   updateHoldRelease,
+  updateRedactedHold,
 } from './stores/holds.sql.ts'
-export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
+export { legalHoldRefusal, loadHeldStores, refuseHeldStore } from './stores/holds.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability, settingsCache } from './stores/store-settings.ts'
 export { findStore } from './stores/stores.sql.ts'
+export { storeTextSource } from './stores/text-source.ts'
 export {
   loadTargetHead,
   loadWriteTarget,

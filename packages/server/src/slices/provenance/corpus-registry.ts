@@ -78,7 +78,9 @@ export function documentOf({ document }: OpenRecord): JsonObject {
 }
 
 function showCorpus(record: OpenRecord, tenant_id: string): Corpus {
-  const document = documentOf(record)
+  const { redacted, request } = record
+  // Of a redacted corpus the request keeps the digests.
+  const document = redacted ? request : documentOf(record)
   const text = (member: string): string => String(document[member])
   return {
     ...showRow(record, tenant_id),
@@ -87,7 +89,9 @@ function showCorpus(record: OpenRecord, tenant_id: string): Corpus {
     merkle_root: text('merkle_root'),
     corpus_hash: text('corpus_hash'),
     sources_digest: text('sources_digest'),
-    source_count: corpusPartsOf(document).sources.length,
+    source_count: redacted
+      ? Number(request['source_count'])
+      : corpusPartsOf(document).sources.length,
     clearance: 'cleared',
   }
 }

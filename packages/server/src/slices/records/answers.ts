@@ -53,6 +53,10 @@ export async function verifyDocument(
   return { ...verdict, checks, valid: false, reason }
 }
 
+/** Why a record without a document does not verify. */
+export const unsignedReason = ({ redacted }: OpenRecord, otherwise: string): string =>
+  redacted ? 'its texts were erased: a certificate of erasure says so' : otherwise
+
 /** The checks of a verdict by name. */
 export const checksOf = (verdict: Verdict | null): Record<string, boolean> =>
   Object.fromEntries((verdict?.checks ?? []).map(({ name, ok }) => [name, ok]))

@@ -12,6 +12,7 @@ import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call } from '../../platform/kernel/call.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { validationDetail } from '../../platform/validation.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
@@ -101,12 +102,14 @@ interface PendingDecision {
 
 async function loadPendingApproval(call: Call, { row }: OpenRecord): Promise<OpenApproval> {
   const { kernel, tenant_id } = call
-  const { request_id } = row
-  if (request_id === null || row.status === 'denied') return call.refuse('not_waiting')
+  const { request_id, secret_no } = row
+  if (request_id === null || row.status === 'denied' || secret_no === REDACTED_SECRET)
+    return call.refuse('not_waiting')
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
   if (!approval) return call.refuse('unavailable')
   if (approval.state === 'expired') return call.refuse('approval_expired')
-  if (approval.state !== 'pending') return call.refuse('not_waiting')
+  if (approval.state !== 'pending' || approval.secret_no === REDACTED_SECRET)
+    return call.refuse('not_waiting')
   if (await expireRequest(kernel, tenant_id, approval)) return call.refuse('approval_expired')
   const [opened] = await openApprovals(kernel, tenant_id, [approval])
   return opened ?? call.refuse('unavailable')
@@ -330,13 +333,14 @@ interface SealedDecision extends DecidedRecord {
 async function writeDecision(tx: Tx, decided: SealedDecision): Promise<void> {
   const { signed, status, content, effect, row, sealedApproval, approver_label } = decided
   const { request_id, record_id, proposal_digest } = decided.approval.row
-  const { sealed, policy_set } = row
+  const { sealed, policy_set, secret_no } = row
   const denied = status === 'denied'
   if (!denied && (await findPolicySet(tx)) !== policy_set) throw new Conflict('policies')
   const { approver_id, decided_by } = signed.member
   const state = denied ? 'denied' : 'approved'
   const updated = await updateDecided(tx, {
     request_id,
+    secret_no: decided.approval.row.secret_no,
     state,
     decided_us: signed.decided_us,
     decided_by,
@@ -344,7 +348,8 @@ async function writeDecision(tx: Tx, decided: SealedDecision): Promise<void> {
     sealed: sealedApproval,
   })
   if (!updated) throw new Refusal('not_waiting')
-  const change = { record_id, from: 'waiting_hitl', to: status, live: denied ? 0 : 1 } as const
+  const live = denied ? 0 : 1
+  const change = { record_id, secret_no, from: 'waiting_hitl', to: status, live } as const
   if (!(await updateStatus(tx, change, { sealed, policy_set }))) throw new Refusal('not_waiting')
   if (effect) await effect(tx, record_id)
   const kind = kindOf(row)

@@ -14,7 +14,7 @@ import {
   insertApproval,
   type SettingsRow,
 } from './approvals.sql.ts'
-import { kindOf } from './open-record.ts'
+import { kindOf, type RedactedSignature } from './open-record.ts'
 
 /** What an approval request keeps sealed. */
 export type ApprovalContent = {
@@ -26,6 +26,8 @@ export type ApprovalContent = {
   readonly reasons: readonly { policy_id: string; name: string; reason: string }[]
   /** The signed approval record; null before the decision. */
   readonly record: JsonObject | null
+  /** Of a redacted request: what was signed. Absent in all others. */
+  readonly signed?: RedactedSignature | null
 }
 
 interface ApprovalSettings {

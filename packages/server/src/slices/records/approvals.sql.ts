@@ -5,6 +5,7 @@ import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 
 export type ApprovalRow = Omit<Tables['approvals'], 'tenant_id'>
 export type SettingsRow = Omit<Tables['approval_settings'], 'tenant_id'>
@@ -67,8 +68,17 @@ export const listOverdue = (db: TenantDb, now_us: number, limit: number): Promis
       .limit(limit),
   )
 
+export const updateRedactedApproval = (tx: Tx, request_id: string, sealed: Uint8Array) =>
+  tx.run(
+    update(tx, 'approvals')
+      .set({ sealed, secret_no: REDACTED_SECRET })
+      .where('request_id', '=', request_id),
+  )
+
 interface ApprovalDecisionRow {
   readonly request_id: string
+  /** That the row was opened with: a redaction replaces it. */
+  readonly secret_no: number
   readonly state: 'approved' | 'denied'
   readonly decided_us: number
   readonly decided_by: string
@@ -78,11 +88,12 @@ interface ApprovalDecisionRow {
 
 /** The one conditional update; false: it was decided already, or is overdue. */
 export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promise<boolean> {
-  const { request_id, ...row } = decided
+  const { request_id, secret_no, ...row } = decided
   const changed = await tx.run(
     update(tx, 'approvals')
       .set(row)
       .where('request_id', '=', request_id)
+      .where('secret_no', '=', secret_no)
       .where('state', '=', 'pending')
       .where('expires_us', '>', tx.now()),
   )

@@ -4,6 +4,7 @@ import { canonicalize, type RecordKind, verifyEnvelope } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { type ApprovalContent, approvalColumn, contextOf } from './approval-request.ts'
 import { type ApprovalRow, listAllApprovals } from './approvals.sql.ts'
 import { findRowFault, kindOf, type RecordContent, recordColumn } from './open-record.ts'
@@ -19,6 +20,8 @@ interface LastEntry {
   readonly asked?: Readonly<Record<string, unknown>>
   /** The digest of the signed document; null: nothing was signed. */
   readonly digest: string | null
+  /** The log says that its texts are erased. */
+  readonly redacted?: boolean
 }
 
 /** By id; the check removes what it has seen. */
@@ -74,10 +77,11 @@ async function* checkRows(
       : [CLOSED])
       yield { kind: 'record', id: row.record_id, fault }
     const document = content?.document ?? null
-    const digest = document === null ? null : documentDigest(kindOf(row), document)
+    const signed = content?.signed?.record_digest ?? null
+    const digest = document === null ? signed : documentDigest(kindOf(row), document)
     const linked = (entry?.certificate_id ?? null) === row.linked_id ? [] : [LINKED]
-    for (const fault of [...findLogFaults(entry, row.status, digest), ...linked])
-      yield { kind: 'record', id: row.record_id, fault }
+    const faults = [...findLogFaults(entry, row.status, digest), ...findRedactionFaults(entry, row)]
+    for (const fault of [...faults, ...linked]) yield { kind: 'record', id: row.record_id, fault }
   }
 }
 
@@ -91,6 +95,8 @@ async function findRecordFaults(
 ): Promise<string[]> {
   const { created_us, record_id, proposal_digest } = row
   const { request, nonce, document } = content
+  // What its id follows from is erased.
+  if (row.secret_no === REDACTED_SECRET) return []
   const kind = kindOf(row)
   const ids = deriveIds({ tenant_id, kind, request, created_us, nonce })
   const faults: string[] = []
@@ -112,6 +118,16 @@ async function findSignatureFaults(
   const envelope = { type: 'record', kind, record }
   const verdict = await verifyEnvelope(envelope, { keys: keyring.publishedKeys() })
   return verdict.valid ? [] : [`does not verify: ${verdict.reason ?? 'unknown'}`]
+}
+
+/** A row whose texts are gone without a redaction on the log was altered, and the reverse. */
+function findRedactionFaults(
+  entry: LastEntry | undefined,
+  { secret_no }: { readonly secret_no: number },
+): string[] {
+  const redacted = secret_no === REDACTED_SECRET
+  if (redacted === (entry?.redacted ?? false)) return []
+  return [redacted ? 'is redacted, and not by the log' : 'is redacted by the log, and not here']
 }
 
 function findLogFaults(
@@ -143,10 +159,11 @@ async function* checkApprovals(
     if (signed !== null)
       for (const fault of await findSignatureFaults(kernel, 'approval', signed))
         yield { kind: 'approval', id, fault }
-    const digest = signed === null ? null : documentDigest('approval', signed)
+    const before = content?.signed?.record_digest ?? null
+    const digest = signed === null ? before : documentDigest('approval', signed)
     const altered = findApprovalFaults(row, tenant_id, { content: content ?? null, entry })
-    for (const fault of [...findLogFaults(entry, row.state, digest), ...altered])
-      yield { kind: 'approval', id, fault }
+    const faults = [...findLogFaults(entry, row.state, digest), ...findRedactionFaults(entry, row)]
+    for (const fault of [...faults, ...altered]) yield { kind: 'approval', id, fault }
   }
 }
 

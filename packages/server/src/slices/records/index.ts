@@ -5,6 +5,7 @@ export {
   checksOf,
   normalizeDigest,
   rejection,
+  unsignedReason,
   verifyDocument,
 } from './answers.ts'
 export { applyDecision } from './apply-decision.ts'
@@ -52,6 +53,7 @@ export {
 } from './propose.ts'
 export { certifyArtifact } from './record-events.ts'
 export { countByStatus } from './records.sql.ts'
+export { recordTextSources } from './redacted-record.ts'
 export type {
   AdmittedProposal,
   Registry,

@@ -11,7 +11,7 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { RecordRow } from './records.sql.ts'
 import type { DenyingPolicy } from './registry.ts'
@@ -33,10 +33,22 @@ export type RecordContent = {
   readonly denied_by: DenyingPolicy | null
   /** Why it was not issued; for people. */
   readonly reason: string | null
+  /** Of a redacted record: what was signed. Absent in all others. */
+  readonly signed?: RedactedSignature | null
+}
+
+/** The signature over a document that was erased, and its digest on the log. */
+export type RedactedSignature = {
+  readonly record_digest: string
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
 }
 
 export interface OpenRecord {
   readonly row: RecordRow
+  /** Its texts are erased: the request holds ids and digests only, and there is no document. */
+  readonly redacted: boolean
   readonly content: RecordContent
   readonly request: JsonObject
   /** With its signed bytes. */
@@ -57,7 +69,9 @@ export const recordColumn = sealedColumn({
 
 export function toOpenRecord(row: RecordRow, content: RecordContent): OpenRecord {
   const { request, document, approval, reason } = content
-  return { row, content, request, document: addSignedBytes(row, document), approval, reason }
+  const redacted = row.secret_no === REDACTED_SECRET
+  const shown = { request, document: addSignedBytes(row, document), approval, reason }
+  return { row, redacted, content, ...shown }
 }
 
 function addSignedBytes(row: RecordRow, document: JsonObject | null): JsonObject | null {
@@ -81,14 +95,17 @@ export async function openRecords(
 }
 
 /** The members that every registry shows of its rows. */
-export function showRow({ row, document, approval, reason }: OpenRecord, tenant_id: string) {
+export function showRow(record: OpenRecord, tenant_id: string) {
+  const { row, redacted, content, document, approval, reason } = record
+  const signed: JsonObject | null = document ?? content.signed ?? null
   const text = (member: string): string | null => {
-    const value = document?.[member]
+    const value = signed?.[member]
     return typeof value === 'string' ? value : null
   }
   return {
     tenant_id,
     status: statusOf(row),
+    redacted,
     document: document === null ? null : { ...document },
     proposal_digest: row.proposal_digest,
     approval_request_id: row.request_id,

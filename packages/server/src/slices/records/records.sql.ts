@@ -3,6 +3,7 @@
 import type { RecordKind } from '@custos/proof'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 
 export type RecordRow = Omit<Tables['records'], 'tenant_id'>
 
@@ -137,6 +138,8 @@ export async function countByStatus(
 
 interface StatusChange {
   readonly record_id: string
+  /** Where it is given, the secret that the row was opened with: a redaction replaces it. */
+  readonly secret_no?: number
   readonly from: string
   readonly to: string
   readonly live: 0 | 1
@@ -145,14 +148,15 @@ interface StatusChange {
 /** False: its status is not `from`. */
 export async function updateStatus(
   tx: Tx,
-  { record_id, from: before, to, live }: StatusChange,
+  { record_id, secret_no, from: before, to, live }: StatusChange,
   more: { sealed?: Uint8Array; linked_id?: string; policy_set?: number } = {},
 ): Promise<boolean> {
+  const query = update(tx, 'records')
+    .set({ status: to, live, ...more })
+    .where('record_id', '=', record_id)
+    .where('status', '=', before)
   const changed = await tx.run(
-    update(tx, 'records')
-      .set({ status: to, live, ...more })
-      .where('record_id', '=', record_id)
-      .where('status', '=', before),
+    secret_no === undefined ? query : query.where('secret_no', '=', secret_no),
   )
   return changed === 1
 }
@@ -164,6 +168,29 @@ export async function endLiveVersion(tx: Tx, record_id: string): Promise<boolean
   )
   return changed === 1
 }
+
+/** A batch of the records of a kind by id. */
+export const listRowsOfKind = (
+  db: TenantDb,
+  kind: RecordKind,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<RecordRow[]> =>
+  db.all(
+    from(db, 'records')
+      .select(COLUMNS)
+      .where('kind', '=', kind)
+      .where('record_id', '>', after)
+      .orderBy('record_id')
+      .limit(limit),
+  )
+
+/** No name and no content leads to it any more. */
+export const updateRedactedRecord = (tx: Tx, record_id: string, sealed: Uint8Array) =>
+  tx.run(
+    update(tx, 'records')
+      .set({ sealed, secret_no: REDACTED_SECRET, content_key: null, name_key: null, live: 0 })
+      .where('record_id', '=', record_id),
+  )
 
 /** A batch of all records by id, for the consistency check. */
 export const listAllRows = (db: TenantDb, after: string, limit: number): Promise<RecordRow[]> =>

@@ -8,6 +8,7 @@ import { REPORT_TRAITS, reportMaker } from './generate-job.ts'
 import { REPORT_GENERATE } from './order.ts'
 import { download, frameworks, get, list, stats } from './reads.ts'
 
+export { reportTextSource } from './text-sources.ts'
 export const reportsHandlers = {
   stats,
   frameworks,

@@ -10,6 +10,8 @@ import {
   update,
 } from '../../platform/db/tenant-db.ts'
 
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+
 export type ReportRow = Omit<Tables['reports'], 'tenant_id'>
 /** Without the document itself. */
 export type SummaryRow = Omit<ReportRow, 'sealed'>
@@ -56,6 +58,24 @@ export const deleteReport = (tx: Tx, report_id: Uint8Array, deleted_us: number):
       .set({ deleted_us, sealed: null, sealed_title: null })
       .where('report_id', '=', report_id)
       .where('deleted_us', 'is', null),
+  )
+
+/** A batch of the reports that are not deleted, in the order of the log. */
+export const listSealedReports = (db: TenantDb, seq: number, limit: number): Promise<ReportRow[]> =>
+  db.all(
+    from(db, 'reports')
+      .select([...SUMMARY, 'sealed'])
+      .where('deleted_us', 'is', null)
+      .where('seq', '>', seq)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+export const updateRedactedReport = (tx: Tx, report_id: Uint8Array) =>
+  tx.run(
+    update(tx, 'reports')
+      .set({ deleted_us: tx.now(), secret_no: REDACTED_SECRET, sealed: null, sealed_title: null })
+      .where('report_id', '=', report_id),
   )
 
 export const countReports = (db: TenantDb) =>

@@ -15,7 +15,7 @@ export { type RecomputeResult, recompute } from './recompute.ts'
 export { listAgents } from './rows/agents.sql.ts'
 export { listWeighed } from './rows/aggregates.sql.ts'
 export { dimensionLabel } from './rows/labels.ts'
-export { openPayload } from './rows/sealed-payload.ts'
+export { openPayload, reputationTextSources } from './rows/sealed-payload.ts'
 
 export const reputationHandlers = {
   decide,

@@ -38,7 +38,7 @@ export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
     const target = await prepareStoreTarget(kernel, tenant_id, params.store_id)
     const hold_id = kernel.ids.hex(HOLD_ID_BYTES)
     const note = { reason: body.reason, matter: body.matter ?? null }
-    const sealed = await target.seal(['hold', hold_id], note)
+    const { secret_no, sealed } = await target.seal(['hold', hold_id], note)
     if (sealed === null) throw new Error('a hold has a reason to seal')
     return runErasure(kernel, tenant_id, () =>
       call.once({
@@ -49,6 +49,7 @@ export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
             ...params,
             hold_id,
             until_us,
+            secret_no,
             sealed,
           })
           const ids = { hold_id, already_erasing }
@@ -83,7 +84,7 @@ function parseEnd(
   return until_us
 }
 
-type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'sealed'>
+type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>
 
 /** How many memories of the store are being erased already. */
 async function recordHold(
@@ -134,7 +135,8 @@ export const releaseHold: Handler<RetentionOperation<'release_hold'>> = async (
   const { reason = null } = body
   await retryOnStoreConflict(async () => {
     const target = await prepareStoreTarget(kernel, tenant_id, store_id)
-    const sealed = await target.seal(['release', hold_id], reason === null ? null : { reason })
+    const note = reason === null ? null : { reason }
+    const { sealed } = await target.seal(['release', hold_id], note, known)
     await call.transact(async (tx) => {
       await target.enter(tx)
       meter(tx, call.operation.id)
@@ -163,20 +165,22 @@ async function showHolds(
   const now_us = kernel.clock.now()
   const none: { reason: string; matter: string | null } = { reason: '', matter: null }
   const unsaid: { reason: string | null } = { reason: null }
-  return rows.map((row) => {
-    const { hold_id, until_us, released_us } = row
-    return {
+  const shown: Hold[] = []
+  for (const row of rows) {
+    const { hold_id, until_us, released_us, secret_no, sealed_release: sealed } = row
+    shown.push({
       hold_id,
       store_id,
-      ...open(['hold', hold_id], row.sealed, none),
+      ...(await open(['hold', hold_id], row, none)),
       placed_at: formatTime(row.placed_us),
       placed_by: row.placed_by,
       until: until_us === null ? null : formatTime(until_us),
       released_at: released_us === null ? null : formatTime(released_us),
       released_by: row.released_by,
-      release_reason: open(['release', hold_id], row.sealed_release, unsaid).reason,
+      release_reason: (await open(['release', hold_id], { secret_no, sealed }, unsaid)).reason,
       standing: released_us === null && (until_us === null || until_us > now_us),
       log_seq: row.placed_seq,
-    }
-  })
+    })
+  }
+  return shown
 }

@@ -13,6 +13,7 @@ const COLUMNS = [
   'retain_days',
   'set_us',
   'set_by',
+  'secret_no',
   'sealed',
   'job_id',
   'run_days',
@@ -29,7 +30,7 @@ export const findRetention = (db: TenantDb, store_id: string): Promise<Retention
 
 type RetentionSetting = Pick<
   RetentionRow,
-  'store_id' | 'retain_days' | 'set_us' | 'set_by' | 'sealed'
+  'store_id' | 'retain_days' | 'set_us' | 'set_by' | 'secret_no' | 'sealed'
 >
 
 /** Settings of a running run do not change. */
@@ -43,6 +44,26 @@ export const saveRetention = (tx: Tx, { store_id, ...setting }: RetentionSetting
       last_erased: 0,
     }).onConflict((conflict) => conflict.columns(['tenant_id', 'store_id']).doUpdateSet(setting)),
   )
+
+/** A batch of all stores with a retention, by id. */
+export const listAllRetentions = (
+  db: TenantDb,
+  after: string,
+  limit: number,
+): Promise<RetentionRow[]> =>
+  db.all(
+    from(db, 'store_retention')
+      .select(COLUMNS)
+      .where('store_id', '>', after)
+      .orderBy('store_id')
+      .limit(limit),
+  )
+
+export const updateRedactedBasis = (
+  tx: Tx,
+  store_id: string,
+  redacted: Pick<RetentionRow, 'secret_no' | 'sealed'>,
+) => tx.run(update(tx, 'store_retention').set(redacted).where('store_id', '=', store_id))
 
 export const NO_RUN = {
   job_id: null,

@@ -39,7 +39,9 @@ export const setRetention: Handler<typeof retention.set> = async (call, { params
   if (retain_days !== null) await admit(call, 'memory.delete', { store_id })
   await retryOnStoreConflict(async () => {
     const target = await prepareStoreTarget(kernel, tenant_id, store_id)
-    const sealed = await target.seal(['retention'], basis === null ? null : { basis })
+    const before = await call.read((db) => findRetention(db, store_id))
+    const note = basis === null ? null : { basis }
+    const { secret_no, sealed } = await target.seal(['retention'], note, before)
     await call.transact(async (tx) => {
       await target.enter(tx)
       meter(tx, call.operation.id)
@@ -49,7 +51,7 @@ export const setRetention: Handler<typeof retention.set> = async (call, { params
         payload: { retain_days, set_by: principal.key_id },
       })
       const set_by = principal.key_id
-      await saveRetention(tx, { store_id, retain_days, set_us, set_by, sealed })
+      await saveRetention(tx, { store_id, retain_days, set_us, set_by, secret_no, sealed })
     })
   })
   return call.read((db) => showRetention(call, db, store_id))
@@ -68,11 +70,11 @@ async function showRetention(
   const dueAt = (cutoff_us: number | null) =>
     cutoff_us === null ? 0 : countDue(db, store_id, cutoff_us)
   const open = await openStoreNotes(kernel, db, store_id)
+  const none: { basis: string | null } = { basis: null }
   const shown: Retention = {
     store_id,
     retain_days,
-    basis: open<{ basis: string | null }>(['retention'], row?.sealed ?? null, { basis: null })
-      .basis,
+    basis: row ? (await open(['retention'], row, none)).basis : null,
     set_at: row ? formatTime(row.set_us) : null,
     set_by: row?.set_by ?? null,
     due: await dueAt(retain_days === null ? null : computeCutoff(retain_days, now_us)),

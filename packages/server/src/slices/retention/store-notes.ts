@@ -1,15 +1,28 @@
-// Callers' texts about a store (reasons, matters), sealed under the store's own secret: they become
-// unreadable when the store is deleted.
+// Callers' texts about a store (reasons, matters, bases). Each is sealed under a secret of its own
+// and that of the store: a redaction destroys the first, the deletion of the store the second.
 
+import { hash, type KeyObject } from 'node:crypto'
 import { Conflict } from '../../platform/concurrency.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, loadKeys, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { recordSecrets } from '../../platform/kernel/record-secrets.ts'
+import {
+  jsonPayload,
+  loadKeys,
+  REDACTED_SECRET,
+  sealedColumn,
+} from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findStore, loadTargetHead, loadWriteTarget, settingsCache } from '../memory/index.ts'
 
 /** Which text it is, and of which hold. */
 type NoteId = readonly ['retention'] | readonly ['hold' | 'release', string]
+
+/** A text as it is stored; both null: there is none. `secret_no` null: the store's secret only. */
+interface SealedNote {
+  readonly secret_no: number | null
+  readonly sealed: Uint8Array | null
+}
 
 /** A store that a unit of work is about to add a note to. */
 interface StoreTarget {
@@ -17,8 +30,12 @@ interface StoreTarget {
   readonly secret_no: number
   /** Inside the unit of work; makes `default` where it is missing. */
   enter(tx: Tx): Promise<void>
-  /** Null for no note. */
-  seal(id: NoteId, note: object | null): Promise<Buffer | null>
+  /**
+   * Null for no note.
+   * @param before a note of the same row: its secret is used again, so that one redaction reaches
+   * every copy; a note of a redacted row is dropped
+   */
+  seal(id: NoteId, note: object | null, before?: SealedNote): Promise<SealedNote>
 }
 
 export const storeColumn = ([domain, ...ids]: NoteId) =>
@@ -49,29 +66,75 @@ export async function prepareStoreTarget(
       // Created again since: nobody could open what was sealed for the earlier store.
       if ((await findStore(tx, store_id))?.secret_no !== secret_no) throw new Conflict('store')
     },
-    async seal(id, note) {
-      if (note === null) return null
-      const key = (await loadKeys(kernel, tenant_id, [secret_no])).get(secret_no)
+    async seal(id, note, before) {
+      const given = before?.secret_no ?? null
+      // The other notes of a redacted hold name nobody; this one would.
+      const dropped = given === REDACTED_SECRET && id[0] === 'release'
+      if (note === null || dropped) return { secret_no: given, sealed: null }
+      // A release is sealed like the reason of its hold.
+      const own = given === REDACTED_SECRET ? null : given
+      const of = id[0] === 'release' ? own : (own ?? (await newNumber(kernel, tenant_id)))
+      const key = await findNoteKey(kernel, tenant_id, { store: secret_no, note: of, id, store_id })
       if (!key) throw new Conflict('store')
-      return storeColumn(id).seal(key, tenant_id, store_id, note)
+      return { secret_no: of, sealed: storeColumn(id).seal(key, tenant_id, store_id, note) }
     },
   }
 }
 
-type OpenNote = <T extends object>(id: NoteId, sealed: Uint8Array | null, none: T) => T
+async function newNumber(kernel: Kernel, tenant_id: string): Promise<number> {
+  const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
+  secret.fill(0)
+  return secret_no
+}
 
-/** Opens notes of a store; `none` where there is no note, or when the secret is destroyed. */
+interface NoteKey {
+  /** Numbers of the secrets of the store and of the note. */
+  readonly store: number
+  readonly note: number | null
+  readonly id: NoteId
+  readonly store_id: string
+}
+
+/** Null: a secret is destroyed. */
+async function findNoteKey(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenant_id: string,
+  { store, note, id, store_id }: NoteKey,
+): Promise<KeyObject | null> {
+  if (note === null || note === REDACTED_SECRET) {
+    const number = note ?? store
+    return (await loadKeys(kernel, tenant_id, [number])).get(number) ?? null
+  }
+  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', [store, note])
+  const [ofStore, ofNote] = [secrets.get(store), secrets.get(note)]
+  if (!ofStore || !ofNote) return null
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const key = keys.decisionKey(rowIdOf(id, store_id), [ofStore, ofNote])
+  ofStore.fill(0)
+  ofNote.fill(0)
+  return key
+}
+
+const ID_CHARS = 32
+
+/** 16 bytes in hex: the id of the hold, or the first half of SHA-256 of the store's id. */
+const rowIdOf = (id: NoteId, store_id: string): string =>
+  id[0] === 'retention' ? hash('sha256', store_id).slice(0, ID_CHARS) : id[1]
+
+type OpenNote = <T extends object>(id: NoteId, note: SealedNote, none: T) => Promise<T>
+
+/** Opens notes of a store; `none` where there is no note, or when a secret is destroyed. */
 export async function openStoreNotes(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
   store_id: string,
 ): Promise<OpenNote> {
+  const { tenant_id } = db
   const row = await findStore(db, store_id)
-  if (!row) return (_, _sealed, none) => none
-  const key = (await loadKeys(kernel, db.tenant_id, [row.secret_no])).get(row.secret_no)
-  if (!key) return (_, _sealed, none) => none
-  return (id, sealed, none) =>
-    sealed === null
-      ? none
-      : { ...none, ...storeColumn(id).open(key, db.tenant_id, store_id, sealed) }
+  return async (id, { secret_no, sealed }, none) => {
+    if (!row || sealed === null) return none
+    const of = { store: row.secret_no, note: secret_no, id, store_id }
+    const key = await findNoteKey(kernel, tenant_id, of)
+    return key ? { ...none, ...storeColumn(id).open(key, tenant_id, store_id, sealed) } : none
+  }
 }

@@ -4,12 +4,14 @@ import type { InputOf, JsonObject, subjects } from '@custos/contract'
 import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
+import { findTextSource } from '../../platform/kernel/text-source.ts'
 import { showBySeqs } from '../decisions/index.ts'
 import { findStandingCertificate, parseCertificate, showCertificate } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { loadLiveFacts, showMemory } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { requireItemLimit, type SearchResult, searchAll } from './search.ts'
+import type { TextItem } from './show.ts'
 
 import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
 import { insertRequest, listVersions } from './subjects.sql.ts'
@@ -36,6 +38,7 @@ export const access: Handler<AccessOperation> = async (call, { body }) => {
     header,
     refs: found.facts.map(({ ref }) => ref),
     seqs: [...seqs].sort(ascending),
+    texts: found.texts,
   }
   return streamed({
     filename: `subject_access_${request_id}.ndjson`,
@@ -95,6 +98,7 @@ function recordAccess(
       payload: {
         facts: summary.found.facts,
         decisions: summary.found.decisions_naming,
+        texts: summary.found.texts,
         found_digest: summary.digest,
         find: find_label,
         received_at: formatTime(received_us),
@@ -115,16 +119,18 @@ function headerOf(
     custos_subject_access: 1,
     request_id,
     tenant_id,
-    find: body.find,
+    find: body.find ?? null,
     store_ids: search.store_ids,
     namespace: body.namespace ?? null,
     include_decisions: search.include_decisions,
+    include_records: search.include_records,
     generated_at: formatTime(kernel.clock.now()),
     received_at: formatTime(received_us),
     due_at: formatTime(due_us),
     log_seq: found.log_seq,
     found: summary.found,
     stores: summary.stores.map(({ store_id, facts }) => ({ store_id, facts })),
+    kinds: summary.kinds.map(({ kind, texts }) => ({ kind, texts })),
     scanned: found.scanned,
     ...describeScope(search),
   }
@@ -134,13 +140,14 @@ interface AccessContent {
   readonly header: JsonObject
   readonly refs: readonly number[]
   readonly seqs: readonly number[]
+  readonly texts: readonly TextItem[]
 }
 
 async function* streamLines(
   call: Call<AccessOperation>,
   content: AccessContent,
 ): AsyncGenerator<string> {
-  const counts = { memories: 0, decisions: 0, certificates: 0 }
+  const counts = { memories: 0, decisions: 0, texts: 0, certificates: 0 }
   yield line('header', content.header)
   for (let at = 0; at < content.refs.length; at += FACTS_AT_ONCE)
     for (const memory of await loadMemories(call, content.refs.slice(at, at + FACTS_AT_ONCE))) {
@@ -157,6 +164,12 @@ async function* streamLines(
       if (decision.redacted) redacted.push(decision.decision_id)
       yield line('decision', decision)
     }
+  }
+  for (const item of content.texts) {
+    const text = await loadText(call, item)
+    if (!text) continue
+    counts.texts += 1
+    yield line(item.kind, text)
   }
   for (const decision_id of redacted) {
     const certificate = await loadCertificate(call, decision_id)
@@ -199,6 +212,15 @@ function loadMemories(call: Call<AccessOperation>, refs: readonly number[]) {
       ]
     })
   })
+}
+
+/** A record as it is stored; null: it is gone by now. */
+async function loadText({ kernel, tenant_id }: Call<AccessOperation>, { kind, id }: TextItem) {
+  const text = await findTextSource(kernel, kind)?.find(kernel, tenant_id, id)
+  if (!text || text === 'redacted') return null
+  const { store_id, created_us, content } = text
+  const created_at = created_us === null ? null : formatTime(created_us)
+  return { id, store_id, created_at, content }
 }
 
 async function loadCertificate(call: Call<AccessOperation>, decision_id: string) {

@@ -27,6 +27,7 @@ import {
   findCertificates,
   parseCertificate,
   redactDecision,
+  redactText,
   UnprovenErasure,
 } from '../erasure/index.ts'
 import { appendCrumb, findHead, originOf, sha256 } from '../gcrumbs/index.ts'
@@ -39,10 +40,13 @@ import {
   DECISIONS,
   decisionOf,
   FACTS,
-  isFactItem,
   itemOfDecision,
   itemOfFact,
+  itemOfText,
   refOf,
+  subjectOf,
+  TEXTS,
+  textOf,
 } from './show.ts'
 import { listNotSearched } from './subject-query.ts'
 import {
@@ -161,10 +165,12 @@ async function eraseAll(
       const end = left()
       if (end) return end
     }
-    while (await redactNext(task, unproven)) {
-      const end = left()
-      if (end) return end
-    }
+    for (const prefix of [DECISIONS, TEXTS])
+      while (await redactNext(task, { prefix, unproven })) {
+        await showProgress(task, context)
+        const end = left()
+        if (end) return end
+      }
     await showProgress(task, context)
     if (context.stopping) return 'stopped'
     // All others are done: the next attempt tries these, and searches after them.
@@ -178,28 +184,29 @@ async function showProgress({ kernel, tenant_id, request_id }: EraseTask, contex
   if (row) await context.progress(row.items_done, row.items)
 }
 
-/** False: no decision is left but those in `unproven`. */
-async function redactNext(task: EraseTask, unproven: Set<string>): Promise<boolean> {
-  const [item] = await openItems(task, { prefix: DECISIONS, limit: 1, unproven })
+/** False: no decision, or no other record, is left but those in `unproven`. */
+async function redactNext(
+  task: EraseTask,
+  { prefix, unproven }: { readonly prefix: string; readonly unproven: Set<string> },
+): Promise<boolean> {
+  const [item] = await openItems(task, { prefix, limit: 1, unproven })
   if (item === undefined) return false
-  const decision_id = decisionOf(item)
-  const reasons = task.search?.reasons ?? fillReasons({})
-  const outcome = await redactUnlessHeld(task, { decision_id, reasons })
+  const outcome = await redactUnlessHeld(task, item)
   if (outcome === 'unproven') {
     unproven.add(item)
     return true
   }
   await reportStep(task.kernel, 'redacted')
-  await recordOutcomes(task, [{ item: itemOfDecision(decision_id), ...outcome }])
+  await recordOutcomes(task, [{ item, ...outcome }])
   return true
 }
 
-async function redactUnlessHeld(
-  { kernel, tenant_id }: EraseTask,
-  asked: Parameters<typeof redactDecision>[2],
-) {
+async function redactUnlessHeld({ kernel, tenant_id, search }: EraseTask, item: string) {
+  const reasons = search?.reasons ?? fillReasons({})
   try {
-    const certificate_id = await redactDecision(kernel, tenant_id, asked)
+    const certificate_id = item.startsWith(TEXTS)
+      ? await redactText(kernel, tenant_id, { ...textOf(item), reasons })
+      : await redactDecision(kernel, tenant_id, { decision_id: decisionOf(item), reasons })
     return { outcome: certificate_id === null ? 'absent' : 'erased', certificate_id }
   } catch (error) {
     if (error instanceof UnprovenErasure) return 'unproven'
@@ -317,17 +324,19 @@ async function searchAgain(task: EraseTask): Promise<'found' | 'nothing'> {
   const id = fromHex(request_id)
   const row = await kernel.db.read(tenant_id, (db) => findRequest(db, id))
   if (!row || search === null || row.rounds >= ROUNDS_MAX) return 'nothing'
-  const { find, store_ids, namespace, include_decisions } = search
-  const { facts, naming, log_seq } = await searchAll(kernel, tenant_id, {
+  const { find, store_ids, namespace, include_decisions, include_records = false } = search
+  const { facts, naming, texts, log_seq } = await searchAll(kernel, tenant_id, {
     matcher: buildMatcher(find),
     store_ids,
     namespace,
     include_decisions,
+    include_records,
     since_seq: row.searched_seq,
   })
   const items = [
     ...facts.map(({ ref }) => itemOfFact(ref)),
     ...naming.map(({ decision_id }) => itemOfDecision(decision_id)),
+    ...texts.map(itemOfText),
   ]
   const added = await kernel.db.transact(tenant_id, async (tx) => {
     const change = { searched_seq: log_seq, rounds: row.rounds + 1 }
@@ -409,10 +418,10 @@ function buildEntry(
   record: string | undefined,
   root: CertificatesRoot,
 ): ManifestEntry {
-  const subject = isFactItem(item) ? { fact_ref: refOf(item) } : { decision_id: decisionOf(item) }
+  const subject = subjectOf(item)
   if (outcome !== 'erased') {
     assert(outcome === 'held' || outcome === 'absent', 'a request is closed with open items')
-    return { ...subject, outcome, certificate_id: null, certificate_digest: null }
+    return { ...subject, outcome }
   }
   assert(record !== undefined && certificate_id !== null, 'an erased item has no certificate')
   const bytes = certificateBytes(parseCertificate(record))
@@ -428,7 +437,11 @@ async function buildManifest(
 ): Promise<ErasureManifest> {
   const head = await kernel.db.read(tenant_id, findHead)
   const missed = search === null ? [NOT_SEARCHED_AGAIN] : []
-  const scope = search && { ...search, matcher: buildMatcher(search.find) }
+  const scope = search && {
+    ...search,
+    include_records: search.include_records ?? false,
+    matcher: buildMatcher(search.find),
+  }
   return {
     record_kind: 'erasure_manifest',
     request_id,
@@ -438,7 +451,7 @@ async function buildManifest(
     find_label: toHex(row.find_label),
     found_digest: toHex(row.found_digest),
     found: countFindings(row),
-    found_later: entries.length - row.facts - row.decisions_naming,
+    found_later: entries.length - row.facts - row.decisions_naming - (row.texts ?? 0),
     searched_again: search !== null,
     not_searched: [...missed, ...listNotSearched(scope)],
     received_at: formatTime(row.received_us),

@@ -10,6 +10,9 @@ import {
   type IdempotentUnit,
   previewed,
 } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { validationDetail } from '../../platform/validation.ts'
+import { showBySeqs } from '../decisions/index.ts'
 import { erasureSigner, fillReasons } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
@@ -29,6 +32,12 @@ const SAMPLES = 20
 
 export const erase: Handler<EraseOperation> = async (call, { body }) => {
   const { kernel, tenant_id } = call
+  if (!body.preview && body.expect_digest === undefined)
+    throw validationDetail(
+      ['body', 'expect_digest'],
+      'Field required: digest of a preview',
+      'missing',
+    )
   // A retry is answered with the first request, whatever stores and policies there are by now.
   const before = body.preview ? null : await findEarlierAnswer(call)
   if (before) return before
@@ -36,7 +45,8 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
   if (body.preview) {
     const found = await searchAll(kernel, tenant_id, query.search)
     const summary = await summarizeSearch(kernel, tenant_id, found)
-    return previewed(previewOf(body, { query, found, summary }))
+    const sessions = await listSessions(kernel, tenant_id, { found, summary })
+    return previewed(previewOf(body, { query, found, summary }, sessions))
   }
   erasureSigner(kernel)
   const found = await searchAll(kernel, tenant_id, query.search)
@@ -44,12 +54,13 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
   const contexts = summary.stores.map(({ store_id }) => ({ store_id }))
   if (contexts.length > 0) await admitItems(call, 'memory.delete', contexts)
   const request_id = kernel.ids.hex(16)
-  const { store_ids, namespace, include_decisions } = query.search
+  const { store_ids, namespace, include_decisions, include_records } = query.search
   const payload = {
-    find: body.find,
+    ...(body.find === undefined ? {} : { find: body.find }),
     store_ids,
     ...(namespace === undefined ? {} : { namespace }),
     include_decisions,
+    include_records,
     reasons: fillReasons(body),
   }
   const sealed = await sealPayload(kernel, tenant_id, { request_id, payload })
@@ -60,20 +71,46 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
 function previewOf(
   body: EraseBody,
   { query, found: result, summary }: EraseFindings,
+  session_ids: string[],
 ): SubjectPreview {
   const { log_seq, scanned } = result
-  const { found, stores, items, digest } = summary
+  const { found, stores, kinds, items, digest } = summary
   return {
     preview: true,
-    found: { ...found, stores: stores.map((store) => ({ ...store })) },
+    found: {
+      ...found,
+      stores: stores.map((store) => ({ ...store })),
+      kinds: kinds.map((kind) => ({ ...kind })),
+    },
     sample_refs: items.slice(0, Math.min(SAMPLES, found.facts)).map(refOf),
+    session_ids,
     digest,
     log_seq,
     scanned: { ...scanned },
     namespace: body.namespace ?? null,
     include_decisions: query.search.include_decisions,
+    include_records: query.search.include_records,
     ...describeScope(query.search),
   }
+}
+
+const SESSIONS_MAX = 200
+const DECISIONS_AT_ONCE = 50
+
+/** Sessions of the decisions that name the person or used a memory of theirs, the first 200. */
+async function listSessions(
+  kernel: Kernel,
+  tenant_id: string,
+  { found, summary }: Pick<EraseFindings, 'found' | 'summary'>,
+): Promise<string[]> {
+  const sessions = new Set(found.naming.flatMap(({ session_id }) => session_id ?? []))
+  const using = [...summary.using_seqs]
+  for (let at = 0; at < using.length && sessions.size < SESSIONS_MAX; at += DECISIONS_AT_ONCE) {
+    const seqs = using.slice(at, at + DECISIONS_AT_ONCE)
+    for (const { session_id } of await showBySeqs(kernel, tenant_id, seqs))
+      if (session_id !== null) sessions.add(session_id)
+  }
+  return [...sessions].sort().slice(0, SESSIONS_MAX)
 }
 
 interface EraseFindings {
@@ -137,7 +174,7 @@ const asQueued = (row: RequestRow): RequestRow => ({
   ...row,
   status: 'queued',
   items_done: 0,
-  items: row.facts + row.decisions_naming,
+  items: row.facts + row.decisions_naming + (row.texts ?? 0),
   extended_us: null,
   started_us: null,
   completed_us: null,
@@ -183,6 +220,7 @@ async function writeRequest(
     payload: {
       facts: summary.found.facts,
       decisions: summary.found.decisions_naming,
+      texts: summary.found.texts,
       held: summary.found.held,
       found_digest: summary.digest,
       find: find_label,

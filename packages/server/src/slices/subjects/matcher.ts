@@ -1,92 +1,152 @@
-// Pure: what a request searches for, and whether a memory or a decision matches.
+// Pure: what a request searches for, and whether a memory, a decision or another text matches.
 
-import type { JsonObject, SubjectFind } from '@custos/contract'
+import type { FindGroup, JsonObject, SubjectFind } from '@custos/contract'
 import { canonicalize, type JsonObject as ProofJson } from '@custos/proof'
 import { findOccurrences, foldText, textsIn, toNfc } from '../decisions/index.ts'
 
-export interface Matcher {
-  ofFact(content: string, metadata: JsonObject): boolean
-  /** Over all texts of a decision; null: `find` has no word to search decisions for. */
-  readonly ofDecision: ((texts: readonly string[]) => boolean) | null
+/** The texts of a decision or of another record. */
+interface SearchedTexts {
+  readonly texts: readonly string[]
+  readonly session_id: string | null
 }
 
-/** A shorter value of metadata does not identify a person in a text. */
-const DISTINCT_CHARS = 4
+/** Matches when one of the groups of `find` does. */
+export interface Matcher {
+  /** A namespace is removed with its memories, and matches as their texts do. */
+  ofFact(content: string, metadata: JsonObject, namespace?: string | null): boolean
+  /** Over all texts of a decision or record; null: `find` has nothing to search them for. */
+  readonly ofTexts: ((searched: SearchedTexts) => boolean) | null
+}
+
+/** A shorter text is compared as a whole word. */
+const WORD_CHARS = 4
+/** Shorter texts identify nobody. */
+const TEXT_CHARS_MIN = 2
 
 type FoldFunction = (text: string) => string
 
-const foldFunction = ({ match = 'ignore_case' }: SubjectFind): FoldFunction =>
+const foldFunction = ({ match = 'ignore_case' }: FindGroup): FoldFunction =>
   match === 'ignore_case' ? (text) => foldText(text).text : toNfc
 
+/** Without `find`: none. */
+const groupsOf = (find: SubjectFind | undefined): readonly FindGroup[] =>
+  Array.isArray(find) ? find : find === undefined ? [] : [find]
+
+const lengthOf = (text: string): number => [...text].length
+
 /** Why there is nothing to search for, as a message for the caller; null: there is something. */
-export function explainEmptyFind({ text, metadata = {} }: SubjectFind): string | null {
-  if (text === undefined && Object.keys(metadata).length === 0)
-    return 'find names neither a text nor an entry of metadata'
-  if (text !== undefined && [...toNfc(text).trim()].length < 2)
+export function explainEmptyFind(find: SubjectFind | undefined): string | null {
+  for (const group of groupsOf(find)) {
+    const fault = explainEmptyGroup(group)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function explainEmptyGroup({ text, session_id, metadata = {} }: FindGroup): string | null {
+  if (text === undefined && session_id === undefined && Object.keys(metadata).length === 0)
+    return 'find names neither a text, nor a session, nor an entry of metadata'
+  if (text !== undefined && lengthOf(toNfc(text).trim()) < TEXT_CHARS_MIN)
     return 'find.text has fewer than two characters beside blanks'
   return null
 }
 
-/** A canonical text of a search for its label: ignores key order and Unicode normal form. */
-export function canonicalFind(find: SubjectFind): string {
-  const { text, metadata = {}, match = 'ignore_case' } = find
-  const wanted: ProofJson = {
-    match,
-    metadata,
-    ...(text === undefined ? {} : { text: foldFunction(find)(toNfc(text).trim()) }),
-  }
-  return canonicalize(wanted)
+/**
+ * A canonical text of a search for its label: ignores the order of keys and groups and Unicode
+ * normal form. A search without `find` is for a namespace.
+ */
+export function canonicalFind(find: SubjectFind | undefined, namespace: string | null): string {
+  if (find === undefined) return canonicalize({ namespace })
+  const groups = groupsOf(find).map((group) => canonicalize(canonicalGroup(group)))
+  return groups.length === 1 ? (groups[0] ?? '') : `[${groups.sort().join(',')}]`
 }
 
-export function buildMatcher(find: SubjectFind): Matcher {
-  const folded = foldFunction(find)
-  const { text, metadata = {} } = find
+function canonicalGroup(group: FindGroup): ProofJson {
+  const { text, session_id, metadata = {}, match = 'ignore_case' } = group
+  return {
+    match,
+    metadata,
+    ...(text === undefined ? {} : { text: foldFunction(group)(toNfc(text).trim()) }),
+    ...(session_id === undefined ? {} : { session_id }),
+  }
+}
+
+export function buildMatcher(find: SubjectFind | undefined): Matcher {
+  const groups = groupsOf(find).map(buildGroup)
+  const ofTexts = groups.flatMap((group) => group.ofTexts ?? [])
+  return {
+    ofFact: (content, metadata, namespace) =>
+      find === undefined || groups.some((group) => group.ofFact(content, metadata, namespace)),
+    ofTexts: ofTexts.length === 0 ? null : (searched) => ofTexts.some((fits) => fits(searched)),
+  }
+}
+
+function buildGroup(group: FindGroup): Matcher {
+  const folded = foldFunction(group)
+  const { text, session_id, metadata = {} } = group
   const wanted = text === undefined ? null : folded(toNfc(text).trim())
   const entries = Object.entries(metadata)
-  const holds = (texts: Iterable<string>) =>
-    wanted === null || [...texts].some((text) => contains(folded(text), wanted))
   return {
-    ofFact: (content, of) =>
+    ofFact: (content, of, namespace) =>
       entries.every(([key, value]) => Object.hasOwn(of, key) && of[key] === value) &&
-      holds([content, ...textsIn(of)]),
-    ofDecision: buildDecisionMatcher(wanted, entries, folded),
+      (session_id === undefined || of['session_id'] === session_id) &&
+      (wanted === null ||
+        [content, namespace ?? '', ...textsIn(of)].some((one) =>
+          containsText(folded(one), wanted),
+        )),
+    ofTexts: buildTextsMatcher(group, wanted, folded),
   }
 }
 
 /**
- * A decision matches when it contains all of `find`: the text anywhere, values of metadata as whole
- * words. Booleans are not searched for; with nothing else, or only short values, decisions are not
- * searched.
+ * Texts match when they contain all of the group: the text anywhere, values of metadata as whole
+ * words, the session as it is. Booleans are not searched for; with nothing else, or only short
+ * numbers, nothing is searched.
  */
-function buildDecisionMatcher(
+function buildTextsMatcher(
+  { session_id, metadata = {} }: FindGroup,
   wanted: string | null,
-  entries: readonly (readonly [string, string | number | boolean])[],
   folded: FoldFunction,
-): Matcher['ofDecision'] {
-  const words = entries.flatMap(([, value]) => {
+): Matcher['ofTexts'] {
+  const words = Object.values(metadata).flatMap((value) => {
     const word = typeof value === 'boolean' ? '' : folded(toNfc(String(value)).trim())
     return word === '' ? [] : [word]
   })
-  if (wanted === null && !words.some((word) => [...word].length >= DISTINCT_CHARS)) return null
-  return (texts) => {
+  if (wanted === null && session_id === undefined && !words.some(isDistinct)) return null
+  return ({ texts, session_id: session }) => {
+    if (session_id !== undefined && session !== session_id) return false
     const all = texts.map(folded)
     return (
-      (wanted === null || all.some((text) => contains(text, wanted))) &&
+      (wanted === null || all.some((text) => containsText(text, wanted))) &&
       words.every((word) => all.some((text) => containsWord(text, word)))
     )
   }
 }
 
-const contains = (text: string, wanted: string): boolean =>
-  !findOccurrences(text, wanted).next().done
+const LETTER = /\p{L}/u
+
+/** Whether a word can identify a person: a name of two letters may, a number of two digits not. */
+const isDistinct = (word: string): boolean =>
+  lengthOf(word) >= WORD_CHARS || (lengthOf(word) >= TEXT_CHARS_MIN && LETTER.test(word))
+
+const containsText = (text: string, wanted: string): boolean =>
+  lengthOf(wanted) < WORD_CHARS
+    ? containsWord(text, wanted)
+    : !findOccurrences(text, wanted).next().done
 
 const WORD = /[\p{L}\p{N}\p{M}_]/u
+/** Scripts that put no space between words: each of their characters may begin or end one. */
+const UNSPACED =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
+
+const joins = (outside: string, inside: string): boolean =>
+  WORD.test(outside) && WORD.test(inside) && !UNSPACED.test(inside)
 
 function containsWord(text: string, word: string): boolean {
   for (const at of findOccurrences(text, word)) {
-    const [before, after] = [characterBefore(text, at), characterAt(text, at + word.length)]
-    const begins = before === '' || !WORD.test(before) || !WORD.test(characterAt(word, 0))
-    const ends = after === '' || !WORD.test(after) || !WORD.test(characterBefore(word, word.length))
+    const begins = !joins(characterBefore(text, at), characterAt(word, 0))
+    const end = at + word.length
+    const ends = !joins(characterAt(text, end), characterBefore(word, word.length))
     if (begins && ends) return true
   }
   return false

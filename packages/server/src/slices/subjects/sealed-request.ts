@@ -6,11 +6,14 @@ import { jsonPayload, sealedColumn, textPayload } from '../../platform/kernel/se
 import type { ErasureReasons } from '../erasure/index.ts'
 
 export interface RequestPayload {
-  readonly find: SubjectFind
+  /** Left out: everything in the namespace. */
+  readonly find?: SubjectFind
   readonly store_ids: readonly string[] | null
   /** Left out: every namespace; null: the root. */
   readonly namespace?: string | null
   readonly include_decisions: boolean
+  /** Left out: by an earlier version, which searched no other records. */
+  readonly include_records?: boolean
   readonly reasons: ErasureReasons
 }
 

@@ -2,9 +2,16 @@
 
 import { limits } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { listTextSources } from '../../platform/kernel/text-source.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
-import { listDecisions, openRows, ownTexts, retryWhileErasing } from '../decisions/index.ts'
+import {
+  listDecisions,
+  openRows,
+  ownTexts,
+  retryWhileErasing,
+  textsIn,
+} from '../decisions/index.ts'
 import { findHead } from '../gcrumbs/index.ts'
 import {
   type FactHead,
@@ -14,6 +21,7 @@ import {
   openStoredFacts,
 } from '../memory/index.ts'
 import type { Matcher } from './matcher.ts'
+import type { TextItem } from './show.ts'
 import { listStoreIds } from './subjects.sql.ts'
 
 /** What to search for, and where. */
@@ -24,6 +32,8 @@ export interface SearchOptions {
   /** Undefined: every namespace; null: the root. */
   readonly namespace: string | null | undefined
   readonly include_decisions: boolean
+  /** Also records that are neither memories nor decisions. */
+  readonly include_records: boolean
   /** Only what was written after this position of the log; -1: everything. */
   readonly since_seq: number
 }
@@ -37,6 +47,14 @@ interface FoundFact {
 interface FoundDecision {
   readonly decision_id: string
   readonly seq: number
+  readonly session_id: string | null
+}
+
+interface FoundText extends TextItem {
+  /** The store that it is about; null: none. */
+  readonly store_id: string | null
+  /** A rule in force, which is kept. */
+  readonly held: boolean
 }
 
 export interface SearchResult {
@@ -44,9 +62,11 @@ export interface SearchResult {
   readonly facts: readonly FoundFact[]
   /** Decisions whose own text matches, in the order of the log. */
   readonly naming: readonly FoundDecision[]
+  /** Other records, by kind and id. */
+  readonly texts: readonly FoundText[]
   /** The last log position before the search: everything up to it was searched. */
   readonly log_seq: number
-  readonly scanned: { readonly facts: number; readonly decisions: number }
+  readonly scanned: { readonly facts: number; readonly decisions: number; readonly texts: number }
 }
 
 const FACTS_AT_ONCE = 200
@@ -77,11 +97,14 @@ export async function searchAll(
   await addVersions(kernel, tenant_id, facts)
   const { naming, scanned } = await scanDecisions(kernel, tenant_id, search)
   requireItemLimit(kernel, facts.size + naming.length)
+  const found = await scanTexts(kernel, tenant_id, search)
+  requireItemLimit(kernel, facts.size + naming.length + found.texts.length)
   return {
     facts: [...facts.values()].sort((a, b) => a.ref - b.ref),
     naming,
+    texts: found.texts,
     log_seq: size - 1,
-    scanned: { facts: scannedFacts, decisions: scanned },
+    scanned: { facts: scannedFacts, decisions: scanned, texts: found.scanned },
   }
 }
 
@@ -90,7 +113,7 @@ export function requireItemLimit(kernel: Kernel, count: number): void {
   if (count > items_max)
     throw new Refusal(
       'rejected',
-      `more than ${items_max} memories and decisions fit: narrow it by store_ids`,
+      `more than ${items_max} memories and records fit: narrow it by store_ids`,
     )
 }
 
@@ -119,7 +142,7 @@ async function* scanStore(
     const opened = await openStoredFacts(kernel, tenant_id, seen)
     const fits: FactHead[] = []
     for (const fact of opened) {
-      if (matcher.ofFact(fact.content, fact.metadata)) fits.push(fact)
+      if (matcher.ofFact(fact.content, fact.metadata, fact.namespace)) fits.push(fact)
       await pace()
     }
     yield { fits, scanned: opened.length }
@@ -164,10 +187,10 @@ async function scanDecisions(
   tenant_id: string,
   { matcher, store_ids, namespace, include_decisions, since_seq }: SearchOptions,
 ): Promise<{ naming: FoundDecision[]; scanned: number }> {
-  const { ofDecision } = matcher
+  const { ofTexts } = matcher
   const naming: FoundDecision[] = []
   // A decision is of no namespace: those of other namespaces would be redacted with it.
-  if (!include_decisions || !ofDecision || namespace !== undefined) return { naming, scanned: 0 }
+  if (!include_decisions || !ofTexts || namespace !== undefined) return { naming, scanned: 0 }
   const pace = yieldBetweenChunks()
   let scanned = 0
   const filter = store_ids === null ? {} : { store_ids }
@@ -181,7 +204,9 @@ async function scanDecisions(
     })
     for (const decision of opened) {
       const { decision_id, row } = decision
-      if (ofDecision(ownTexts(decision))) naming.push({ decision_id, seq: row.seq })
+      const { session_id } = decision.document
+      if (ofTexts({ texts: ownTexts(decision), session_id }))
+        naming.push({ decision_id, seq: row.seq, session_id })
       await pace()
     }
     scanned += opened.length
@@ -190,4 +215,29 @@ async function scanDecisions(
     if (!last || opened.length < DECISIONS_AT_ONCE) return { naming, scanned }
     after_seq = last.row.seq
   }
+}
+
+/** All of them each time: a record has no place on the log to begin from. */
+async function scanTexts(
+  kernel: Kernel,
+  tenant_id: string,
+  { matcher, store_ids, namespace, include_records }: SearchOptions,
+): Promise<{ texts: FoundText[]; scanned: number }> {
+  const { ofTexts } = matcher
+  const texts: FoundText[] = []
+  // A record is of no namespace.
+  if (!include_records || !ofTexts || namespace !== undefined) return { texts, scanned: 0 }
+  const pace = yieldBetweenChunks()
+  let scanned = 0
+  for (const { kind, scan } of listTextSources(kernel))
+    for await (const batch of scan(kernel, tenant_id))
+      for (const { id, store_id, held, content } of batch) {
+        if (store_ids !== null && (store_id === null || !store_ids.includes(store_id))) continue
+        scanned += 1
+        if (ofTexts({ texts: [...textsIn(content)], session_id: null }))
+          texts.push({ kind, id, store_id, held })
+        requireItemLimit(kernel, texts.length)
+        await pace()
+      }
+  return { texts, scanned }
 }

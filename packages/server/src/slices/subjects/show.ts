@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { SUBJECT_KINDS, SUBJECT_STATUSES, type SubjectRequest } from '@custos/contract'
+import {
+  SUBJECT_KINDS,
+  SUBJECT_STATUSES,
+  type SubjectRequest,
+  TEXT_KINDS,
+  type TextKind,
+} from '@custos/contract'
+import type { ManifestEntry } from '@custos/proof'
 import { toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { RequestRow } from './subjects.sql.ts'
@@ -44,25 +51,49 @@ export const countFindings = (row: RequestRow) => ({
   superseded_facts: row.superseded_facts,
   decisions_using: row.decisions_using,
   decisions_naming: row.decisions_naming,
+  texts: row.texts ?? 0,
   held: row.held,
 })
 
 const REF_DIGITS = 16
 
-/** Memories come before decisions, refs in the order of numbers. */
+/** Memories come before decisions, and these before other records; refs in order of numbers. */
 export const FACTS = '1:'
 export const DECISIONS = '2:'
+export const TEXTS = '3:'
+
+/** A record that is neither a memory nor a decision. */
+export interface TextItem {
+  readonly kind: TextKind
+  readonly id: string
+}
 
 export const itemOfFact = (ref: number): string =>
   `${FACTS}${String(ref).padStart(REF_DIGITS, '0')}`
 
 export const itemOfDecision = (decision_id: string): string => `${DECISIONS}${decision_id}`
 
+export const itemOfText = ({ kind, id }: TextItem): string => `${TEXTS}${kind}/${id}`
+
+export function textOf(item: string): TextItem {
+  const at = item.indexOf('/')
+  const kind = oneOf(TEXT_KINDS, item.slice(TEXTS.length, at))
+  return { kind, id: item.slice(at + 1) }
+}
+
 export const refOf = (item: string): number => Number(item.slice(FACTS.length))
 
 export const decisionOf = (item: string): string => item.slice(DECISIONS.length)
 
-export const isFactItem = (item: string): boolean => item.startsWith(FACTS)
+/** The item as a manifest names it. */
+export function subjectOf(item: string): Omit<ManifestEntry, 'outcome'> {
+  if (item.startsWith(FACTS)) return { ...NO_CERTIFICATE, fact_ref: refOf(item) }
+  if (item.startsWith(DECISIONS)) return { ...NO_CERTIFICATE, decision_id: decisionOf(item) }
+  const { kind, id } = textOf(item)
+  return { ...NO_CERTIFICATE, subject_kind: kind, subject_id: id }
+}
+
+const NO_CERTIFICATE = { certificate_id: null, certificate_digest: null } as const
 
 /** Hex SHA-256 over the items, a line each in their order. */
 export const digestOf = (items: readonly string[]): string =>

@@ -14,10 +14,11 @@ import { buildMatcher, canonicalFind, explainEmptyFind } from './matcher.ts'
 import type { SearchOptions } from './search.ts'
 
 interface SubjectQueryBody {
-  readonly find: SubjectFind
+  readonly find?: SubjectFind
   readonly store_ids?: readonly string[]
   readonly namespace?: string | null
   readonly include_decisions?: boolean
+  readonly include_records?: boolean
   readonly received_at?: string
   readonly due_at?: string
 }
@@ -47,23 +48,28 @@ export async function parseSubjectQuery(
   call: QueryCall,
   body: SubjectQueryBody,
 ): Promise<SubjectQuery> {
-  const fault = explainEmptyFind(body.find)
+  const { find } = body
+  // Null and undefined mean the same here: every namespace.
+  const given = body.namespace ?? null
+  if (find === undefined && given === null)
+    throw new Refusal('rejected', 'find may be left out where namespace is given, and only there')
+  const fault = explainEmptyFind(find)
   if (fault !== null) throw new Refusal('rejected', fault)
   const { kernel, tenant_id } = call
   const times = parseTimes(kernel.clock.now(), body)
   const store_ids = await resolveStores(call, body.store_ids)
-  // Null and undefined mean the same here: every namespace.
-  const { namespace = null } = body
+  const namespace = given === null ? undefined : parseNamespace(tenant_id, { namespace: given })
   const keys = await kernel.keyring.tenant(tenant_id)
   return {
     search: {
-      matcher: buildMatcher(body.find),
+      matcher: buildMatcher(find),
       store_ids,
-      namespace: namespace === null ? undefined : parseNamespace(tenant_id, { namespace }),
+      namespace,
       include_decisions: body.include_decisions ?? true,
+      include_records: body.include_records ?? true,
       since_seq: -1,
     },
-    find_label: keys.label(canonicalFind(body.find)),
+    find_label: keys.label(canonicalFind(find, namespace ?? null)),
     ...times,
   }
 }
@@ -100,30 +106,39 @@ function parseTimes(now_us: number, { received_at, due_at }: SubjectQueryBody) {
   return { received_us, due_us }
 }
 
-const MEMORIES = 'contents and metadata of memories, with all versions of those that fit'
+const MEMORIES = 'contents and metadata of memories, with all versions of those that match'
 const DECISIONS = 'query, output, session, parameters and own contents of decisions'
+const RECORDS = [
+  'records of registries: artifacts, corpora, types, actions, compositions, landing certificates',
+  'approval requests, and names of approvers',
+  'governed decisions and names of agents; reviews and outcomes keep digests and no text',
+  'names, descriptions and configurations of policies',
+  'reasons and matters of legal holds, and what retention is based on',
+  'names and labels of stores, and titles of reports',
+]
 const OTHER_STORES = 'stores beside those named, or that the key is limited to'
 const OTHER_NAMESPACES = 'memories of other namespaces than the one named'
 const OTHERS = [
-  'records of registries (artifacts, corpora, types, actions, compositions, landing certificates)',
-  'requests for approvals and names of approvers',
-  'governed decisions, outcomes and reviews of reputation',
-  'reasons and matters of legal holds, and what retention is based on',
-  'legal_basis and requested_by in certificates of erasure',
-  'names and labels of stores, keys, tenants, namespaces and models; policies; titles of reports',
+  'labels that are kept in clear: names of keys and tenants, ids of stores and models, and ' +
+    'legal_basis and requested_by of certificates',
   'texts of memories that only paraphrase or misspell what was searched for',
   'copies outside this service: exports, answers given, backups and logs of callers',
 ]
 
-type SearchScope = Pick<SearchOptions, 'matcher' | 'include_decisions' | 'store_ids'> & {
-  readonly namespace?: string | null | undefined
-}
+type SearchScope = Pick<
+  SearchOptions,
+  'matcher' | 'include_decisions' | 'include_records' | 'store_ids'
+> & { readonly namespace?: string | null | undefined }
 
 /** Describes in text what was searched and what was not. */
 export const describeScope = (
   scope: SearchScope,
 ): { searched: string[]; not_searched: string[] } => ({
-  searched: whyNoDecisions(scope) === null ? [MEMORIES, DECISIONS] : [MEMORIES],
+  searched: [
+    MEMORIES,
+    ...(explainNoDecisions(scope) === null ? [DECISIONS] : []),
+    ...(explainNoRecords(scope) === null ? RECORDS : []),
+  ],
   not_searched: listNotSearched(scope),
 })
 
@@ -133,18 +148,30 @@ const SCOPE_GONE =
 /** Null: the scope of the request can no longer be read. */
 export function listNotSearched(scope: SearchScope | null): string[] {
   if (scope === null) return [SCOPE_GONE, ...OTHERS]
-  const reason = whyNoDecisions(scope)
+  const noDecisions = explainNoDecisions(scope)
+  const noRecords = explainNoRecords(scope)
   return [
     ...(scope.store_ids === null ? [] : [OTHER_STORES]),
     ...(scope.namespace === undefined ? [] : [OTHER_NAMESPACES]),
-    ...(reason === null ? [] : [`the text of decisions: ${reason}`]),
+    ...(noDecisions === null ? [] : [`the text of decisions: ${noDecisions}`]),
+    ...(noRecords === null ? [] : [`registry records and other records: ${noRecords}`]),
     ...OTHERS,
   ]
 }
 
 /** Null: they are searched. */
-function whyNoDecisions({ matcher, include_decisions, namespace }: SearchScope): string | null {
-  if (!include_decisions) return 'they were left out by the request'
+function explainNoDecisions(scope: SearchScope): string | null {
+  if (!scope.include_decisions) return 'they were left out by the request'
+  return explainNoTexts(scope)
+}
+
+/** Null: they are searched. */
+function explainNoRecords(scope: SearchScope): string | null {
+  if (!scope.include_records) return 'they were left out by the request'
+  return explainNoTexts(scope)
+}
+
+function explainNoTexts({ matcher, namespace }: SearchScope): string | null {
   if (namespace !== undefined) return 'they are of no namespace'
-  return matcher.ofDecision ? null : 'no entry of find is a word of four characters or more'
+  return matcher.ofTexts ? null : 'no entry of find is a word of two letters or more'
 }

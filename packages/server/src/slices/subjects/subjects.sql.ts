@@ -22,6 +22,7 @@ const COLUMNS = [
   'superseded_facts',
   'decisions_using',
   'decisions_naming',
+  'texts',
   'held',
   'log_seq',
   'searched_seq',

@@ -33,11 +33,14 @@ describe("a preview of 'subjects.erase'", () => {
       superseded_facts: 1,
       decisions_using: 1,
       decisions_naming: 1,
+      texts: 0,
       held: 0,
       stores: [{ store_id: shown.found.stores[0].store_id, facts: 2, held: 0 }],
+      kinds: [],
     })
     assert.deepEqual(shown.sample_refs, [first, second])
-    assert.deepEqual(shown.scanned, { facts: 3, decisions: 3 })
+    assert.equal(shown.scanned.facts, 3)
+    assert.equal(shown.scanned.decisions, 3)
   })
 
   test('changes nothing and keeps nothing: no request, no log entry, no row', async () => {
@@ -91,6 +94,7 @@ describe("a preview of 'subjects.erase'", () => {
     const short = await preview({ metadata: { tier: 17 } })
     assert.equal(short.found.decisions_naming, 0)
     assert.match(short.not_searched[0], /decisions: no entry of find is a word/)
+    assert.match(short.not_searched[1], /other records: no entry of find is a word/)
   })
 
   test('stays within the stores and the namespace it is given', async () => {
@@ -137,18 +141,89 @@ describe("a preview of 'subjects.erase'", () => {
     }
   })
 
-  test('says of every other place with words of callers that it was not searched', async () => {
+  test('says of every kind of record that it was searched, or why it was not', async () => {
     const { preview } = await scene()
-    const { not_searched } = await preview({ text: 'Jana Novak' })
-    for (const place of ['legal holds', 'retention', 'legal_basis', 'requested_by', 'namespaces'])
+    const { searched, not_searched } = await preview({ text: 'Jana Novak' })
+    for (const place of ['registries', 'approval', 'governed', 'policies', 'holds', 'retention'])
       assert.ok(
-        not_searched.some((text: string) => text.includes(place)),
+        searched.some((text: string) => text.includes(place)),
         place,
       )
+    assert.equal(not_searched.length, 2)
+    const left = await preview({ text: 'Jana Novak' }, { include_records: false })
+    assert.match(left.not_searched[0], /other records: they were left out/)
+    assert.equal(left.searched.length, 2)
+  })
+
+  test('takes alternatives, of which one must match, as one search', async () => {
+    const { write, decide, preview } = await scene()
+    const first = await write('Jana Novak lives in Brno')
+    const second = await write('likes tea', { customer: 'c-17' })
+    await write('Jana Dvorak lives in Brno')
+    await decide('Who is c-17?', 'A customer')
+    const groups = [{ text: 'Jana Novak' }, { metadata: { customer: 'c-17' } }]
+    const shown = await preview(groups)
+    assert.deepEqual(shown.sample_refs, [first, second])
+    assert.equal(shown.found.decisions_naming, 1)
+    assert.equal((await preview(groups.toReversed())).digest, shown.digest)
+    assert.equal((await preview({ ...groups[0], ...groups[1] })).found.facts, 0)
+  })
+
+  test('finds a name of two or three letters as a whole word, and in no other word', async () => {
+    const { write, decide, preview } = await scene()
+    const named = await write('Ana likes Bo')
+    await write('A banana a day; boats')
+    await decide('Who is Ana?', 'A customer')
+    await decide('Who eats a banana?', 'Nobody')
+    for (const find of [{ text: 'ana' }, { text: 'Bo' }]) {
+      const shown = await preview(find)
+      assert.deepEqual(shown.sample_refs, [named], find.text)
+    }
+    assert.equal((await preview({ text: 'ana' })).found.decisions_naming, 1)
+    const byMetadata = await preview({ metadata: { name: 'Ana' } })
+    assert.equal(byMetadata.found.decisions_naming, 1)
+  })
+
+  test('finds a short name in a text that puts no spaces between words', async () => {
+    const { decide, preview } = await scene()
+    await decide('王伟的订单在哪里', '在路上')
+    assert.equal((await preview({ text: '王伟' })).found.decisions_naming, 1)
+  })
+
+  test('offers the sessions of what was found, to be searched for in their turn', async () => {
+    const { write, decide, preview, erase, ok } = await scene()
+    const used = await write('Jana Novak lives in Brno')
+    await decide('where to?', 'Brno', { retrieved_refs: [used], session_id: 'talk-1' })
+    await decide('Who is Jana Novak?', 'A customer', { session_id: 'talk-2' })
+    const other = await decide('And her dog?', 'Rex', { session_id: 'talk-2' })
+    await write('has a dog', { session_id: 'talk-2' })
+    await decide('What is for lunch?', 'Soup', { session_id: 'talk-3' })
+    const { session_ids } = await preview({ text: 'Jana Novak' })
+    assert.deepEqual(session_ids, ['talk-1', 'talk-2'])
+    const groups = session_ids.map((session_id: string) => ({ session_id }))
+    const { found } = await preview([{ text: 'Jana Novak' }, ...groups])
+    assert.deepEqual([found.facts, found.decisions_naming], [2, 3])
+    await erase(groups)
+    assert.match((await ok('GET', `/v1/decisions/${other}`)).query, MARKER)
+  })
+
+  test('needs nothing but a namespace to forget all that is in it', async () => {
+    const { preview, erase, ok, ask, store_id, write, manifestOf, verify } = await scene()
+    await write('The office opens at nine')
+    for (const content of ['one', 'two'])
+      await ok('POST', `/v1/stores/${store_id}/write`, { content, namespace: 'jana' })
+    assert.equal((await preview(undefined, { namespace: 'jana' })).found.facts, 2)
+    const done = await erase(undefined, { namespace: 'jana' })
+    assert.deepEqual([done.status, done.found.facts], ['done', 2])
+    assert.equal((await preview(undefined, { namespace: 'jana' })).found.facts, 0)
+    const verdict = await verify(await manifestOf(done.request_id))
+    assert.ok(verdict.valid, verdict.reason)
+    const { status, body } = await ask('POST', SUBJECT, { preview: true })
+    assert.deepEqual([status, body.error], [422, 'rejected'])
   })
 
   test('takes as many memories and decisions as one request may have, and no more', async () => {
-    const { write, decide, preview, ask, request } = await scene()
+    const { write, decide, preview, ask } = await scene()
     const limit = itemLimit(service.kernel)
     const { items_max } = limit
     limit.items_max = 3
@@ -158,12 +233,15 @@ describe("a preview of 'subjects.erase'", () => {
       await decide('Who is Jana Novak?', 'A customer')
       assert.equal((await preview(find)).found.facts, 2)
       await write('Jana Novak, one more')
-      for (const path of [SUBJECT, `${SUBJECT}/access`]) {
-        const { status, body } = await ask('POST', path, { find })
+      const erasure = { find, expect_digest: '0'.repeat(64) }
+      for (const [path, sent] of [
+        [SUBJECT, erasure],
+        [`${SUBJECT}/access`, { find }],
+      ] as const) {
+        const { status, body } = await ask('POST', path, sent)
         assert.deepEqual([status, body.error], [422, 'rejected'])
         assert.match(body.detail, /more than 3 .* store_ids/)
       }
-      await assert.rejects(request(find))
     } finally {
       limit.items_max = items_max
     }
@@ -178,17 +256,22 @@ describe("a preview of 'subjects.erase'", () => {
       find: { metadata: Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, 1])) },
     })
     const value = (chars: number) => ({ find: { metadata: { k: 'x'.repeat(chars) } } })
+    const groups = (count: number) => ({
+      find: Array.from({ length: count }, () => ({ text: 'xx' })),
+    })
     // None of the stores exists; too many of them are refused before that is checked.
     const stores = (count: number) => ({
       find: { text: 'Jana' },
       store_ids: Array.from({ length: count }, (_, i) => `store-${i}`),
     })
     const { subject_text_chars, subject_metadata_keys, subject_stores } = limits
+    const { subject_find_groups } = limits
     const cases = [
       [text, 1, 2, subject_text_chars, 200],
       [value, -1, 0, subject_text_chars, 200],
       [metadata, 0, 1, subject_metadata_keys, 200],
       [stores, 0, 1, subject_stores, 404],
+      [groups, 0, 1, subject_find_groups, 200],
     ] as const
     for (const [make, below, min, max, status] of cases) {
       if (below >= 0) assert.equal(await statusOf(make(below)), 422)
@@ -265,10 +348,10 @@ describe("an erasure by 'subjects.erase'", () => {
   })
 
   test('is told again to a retry, also when its store is gone by then', async () => {
-    const { ok, settled, write, api_key: key } = await scene()
+    const { ok, settled, write, confirmed, api_key: key } = await scene()
     const { store_id } = await ok('POST', '/v1/stores', { name: 'gone soon' })
     await write('Jana Novak lives in Brno', {}, store_id)
-    const body = { find: { text: 'Jana Novak' }, store_ids: [store_id] }
+    const body = await confirmed({ text: 'Jana Novak' }, { store_ids: [store_id] })
     const sent = { key, body, headers: { 'idempotency-key': 'once-only' } }
     const first = await service.request('POST', SUBJECT, sent)
     assert.equal(first.status, 202, first.text)
@@ -297,6 +380,15 @@ describe("an erasure by 'subjects.erase'", () => {
     assert.equal((await erase(find, { expect_digest: again.digest })).found.facts, 2)
   })
 
+  test('needs the digest of a preview, and says so', async () => {
+    const { write, ask, ok } = await scene()
+    await write('Jana Novak lives in Brno')
+    const { status, body } = await ask('POST', SUBJECT, { find: { text: 'Jana Novak' } })
+    assert.equal(status, 422)
+    assert.deepEqual(body.detail[0].loc, ['body', 'expect_digest'])
+    assert.equal((await ok('GET', SUBJECT)).count, 0)
+  })
+
   test('keeps its words sealed while it is open, and nowhere once it is done', async () => {
     const { write, erase, tenant_id, ok } = await scene()
     await write('Jana Novak lives in Brno')
@@ -319,9 +411,9 @@ describe("an erasure by 'subjects.erase'", () => {
   })
 
   test('asked for twice under one key is one request', async () => {
-    const { write, api_key, settled, ok } = await scene()
+    const { write, api_key, settled, ok, confirmed } = await scene()
     await write('Jana Novak lives in Brno')
-    const body = { find: { text: 'Jana Novak' } }
+    const body = await confirmed({ text: 'Jana Novak' })
     const send = () =>
       service.request('POST', SUBJECT, {
         body,
@@ -355,7 +447,7 @@ describe("an erasure by 'subjects.erase'", () => {
   })
 
   test('asks the policies of the tenant first', async () => {
-    const { ok, write, ask, preview } = await scene()
+    const { ok, write, ask, preview, confirmed } = await scene()
     await write('Jana Novak lives in Brno')
     await ok('POST', '/v1/governance/policies', {
       name: 'keep',
@@ -363,7 +455,7 @@ describe("an erasure by 'subjects.erase'", () => {
       action: 'deny',
       config: { operations: ['memory.delete'] },
     })
-    const { status, body } = await ask('POST', SUBJECT, { find: { text: 'Jana Novak' } })
+    const { status, body } = await ask('POST', SUBJECT, await confirmed({ text: 'Jana Novak' }))
     assert.deepEqual([status, body.error], [403, 'policy_denied'])
     assert.equal((await preview({ text: 'Jana Novak' })).found.facts, 1)
   })

@@ -1,12 +1,13 @@
 // Summarizes a search: numbers by store, what is under legal hold, which decisions used it.
 
+import type { TextKind } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { refuseHeldDecision } from '../decisions/index.ts'
 import { loadHeldStores } from '../memory/index.ts'
 import type { SearchResult } from './search.ts'
-import { digestOf, itemOfDecision, itemOfFact } from './show.ts'
+import { digestOf, itemOfDecision, itemOfFact, itemOfText } from './show.ts'
 import { listDecisionsUsing } from './subjects.sql.ts'
 
 export interface SubjectSummary {
@@ -15,6 +16,7 @@ export interface SubjectSummary {
     readonly superseded_facts: number
     readonly decisions_using: number
     readonly decisions_naming: number
+    readonly texts: number
     readonly held: number
   }
   readonly stores: readonly {
@@ -22,7 +24,13 @@ export interface SubjectSummary {
     readonly facts: number
     readonly held: number
   }[]
-  /** Every memory and decision of the request, as they are listed. */
+  /** Of the other records. */
+  readonly kinds: readonly {
+    readonly kind: TextKind
+    readonly texts: number
+    readonly held: number
+  }[]
+  /** Everything that the request is about, as it is listed. */
   readonly items: readonly string[]
   readonly digest: string
   /** Of decisions that used one of the memories. */
@@ -36,7 +44,7 @@ export async function summarizeSearch(
   tenant_id: string,
   found: SearchResult,
 ): Promise<SubjectSummary> {
-  const { facts, naming } = found
+  const { facts, naming, texts } = found
   const held = await kernel.db.read(tenant_id, (db) => loadHeldStores(db, kernel.clock.now()))
   const using_seqs = await listUsingSeqs(kernel, tenant_id, found)
   const stores = [...Map.groupBy(facts, (fact) => fact.store_id)]
@@ -46,10 +54,19 @@ export async function summarizeSearch(
       held: held.has(store_id) ? some.length : 0,
     }))
     .sort((a, b) => (a.store_id < b.store_id ? -1 : 1))
+  const isHeld = (text: (typeof texts)[number]): boolean =>
+    text.held || (text.store_id !== null && held.has(text.store_id))
+  const kinds = [...Map.groupBy(texts, ({ kind }) => kind)].map(([kind, some]) => ({
+    kind,
+    texts: some.length,
+    held: some.filter(isHeld).length,
+  }))
+  const heldTexts = texts.filter(isHeld).length
   const heldDecisions = held.size === 0 ? 0 : await countHeld(kernel, tenant_id, found)
   const items = [
     ...facts.map(({ ref }) => itemOfFact(ref)),
     ...naming.map(({ decision_id }) => itemOfDecision(decision_id)),
+    ...texts.map(itemOfText),
   ]
   return {
     found: {
@@ -57,9 +74,11 @@ export async function summarizeSearch(
       superseded_facts: facts.filter(({ superseded }) => superseded).length,
       decisions_using: using_seqs.size,
       decisions_naming: naming.length,
-      held: stores.reduce((sum, store) => sum + store.held, 0) + heldDecisions,
+      texts: texts.length,
+      held: stores.reduce((sum, store) => sum + store.held, 0) + heldDecisions + heldTexts,
     },
     stores,
+    kinds,
     items,
     digest: digestOf(items),
     using_seqs,
@@ -87,11 +106,11 @@ async function countHeld(
 ): Promise<number> {
   let held = 0
   for (const { decision_id } of naming)
-    if (await kernel.db.read(tenant_id, (db) => isHeld(kernel, db, decision_id))) held += 1
+    if (await kernel.db.read(tenant_id, (db) => isDecisionHeld(kernel, db, decision_id))) held += 1
   return held
 }
 
-async function isHeld(kernel: Kernel, db: TenantDb, decision_id: string): Promise<boolean> {
+async function isDecisionHeld(kernel: Kernel, db: TenantDb, decision_id: string): Promise<boolean> {
   try {
     await refuseHeldDecision(db, decision_id, kernel.clock.now())
     return false

@@ -13,6 +13,7 @@ import {
   proposeRecord,
   recordRefusal,
   type TenantRecords,
+  unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
 import { actionRegistry, actionView, showAction, trustRefusal } from './action-registry.ts'
@@ -62,7 +63,7 @@ export const verifyAction: Handler<typeof contract.verify_action> = async (call,
     passed: verdict?.valid ?? false,
     checks: checksOf(verdict),
     not_checked: [...(verdict?.not_checked ?? [])],
-    reason: verdict === null ? 'nothing was signed' : (verdict.reason ?? null),
+    reason: verdict ? (verdict.reason ?? null) : unsignedReason(record, 'nothing was signed'),
     attribution: {
       who: human_principal,
       did: action_name,

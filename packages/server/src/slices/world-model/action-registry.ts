@@ -49,7 +49,7 @@ async function requireCurrentType(proposal: AdmittedProposal<ActionRequest>): Pr
   const named = await findVersion(kernel, tenant_id, request.type)
   const newest = await findType(kernel, tenant_id, { kind: 'action', name: request.action_name })
   // A policy that redacts the name of an action leaves none to invoke.
-  if (!named || newest?.record.row.series_id !== request.type.type_id)
+  if (!named || named.record.redacted || newest?.record.row.series_id !== request.type.type_id)
     throw new Refusal('type_not_found')
   const same = newest.record.row.record_id === named.record.row.record_id
   for (const type of same ? [named] : [named, newest]) {

@@ -55,7 +55,7 @@ export function checkedType(kernel: Kernel, type: OpenType): ActionRequest['type
     type_id: series_id,
     version,
     record_id,
-    schema_digest: String(type.document['schema_digest']),
+    schema_digest: String(type.record.document?.['schema_digest']),
     required_trust_tier,
     subject_type,
   }

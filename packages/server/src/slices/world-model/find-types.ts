@@ -14,7 +14,6 @@ import { findNewestRow, findVersionRow, listNewestIds, type TypeRow } from './wo
 export interface OpenType {
   readonly record: OpenRecord
   readonly request: WorldTypeRequest
-  readonly document: JsonObject
 }
 
 /** The newest version. */
@@ -47,9 +46,10 @@ async function openFirst(
 }
 
 export function openType(record: OpenRecord): OpenType {
-  const { request, document } = record
-  if (document === null || !isTypeRequest(request)) throw new Refusal('type_not_found')
-  return { record, request, document }
+  const { request, redacted, document } = record
+  if ((document === null && !redacted) || !isTypeRequest(request))
+    throw new Refusal('type_not_found')
+  return { record, request }
 }
 
 // Written by registering a type, and by nothing else.

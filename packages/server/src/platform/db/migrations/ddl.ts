@@ -29,9 +29,17 @@ interface LaterIndex extends IndexSpec {
   readonly table: string
 }
 
+/** A column of a table of an earlier migration; it may be null. */
+interface LaterColumn {
+  readonly table: string
+  readonly name: string
+  readonly column: `${Kind}?`
+}
+
 export interface Migration {
   readonly name: string
   readonly tables: readonly TableSpec[]
+  readonly columns?: readonly LaterColumn[]
   readonly indexes?: readonly LaterIndex[]
   /** What the role of requests may do from here on, on PostgreSQL. */
   readonly grants?: readonly { readonly table: string; readonly rights: string }[]
@@ -44,14 +52,23 @@ const TYPES: Readonly<Record<EngineName, Readonly<Record<Kind, string>>>> = {
   postgres: { text: 'text collate "C"', int: 'bigint', real: 'double precision', blob: 'bytea' },
 }
 
+/** The tables of migrations as the last of them leaves them. */
+export const finalTables = (migrations: readonly Migration[]): TableSpec[] =>
+  migrations
+    .flatMap(({ tables }) => tables)
+    .map((spec) => {
+      const later = migrations.flatMap(({ columns = [] }) =>
+        columns.flatMap(({ table, name, column }) => (table === spec.name ? [[name, column]] : [])),
+      )
+      return { ...spec, columns: { ...spec.columns, ...Object.fromEntries(later) } }
+    })
+
 /** The DDL statements of a table and its indexes. */
 export function tableDdl(engine: EngineName, table: TableSpec): string[] {
   let create = builder.schema.createTable(table.name)
   for (const [name, column] of Object.entries(table.columns)) {
     const nullable = column.endsWith('?')
-    const kind = (nullable ? column.slice(0, -1) : column) as Kind
-    const type = sql.raw(TYPES[engine][kind]) as unknown as ColumnDataType
-    create = create.addColumn(name, type, (c) => (nullable ? c : c.notNull()))
+    create = create.addColumn(name, typeOf(engine, column), (c) => (nullable ? c : c.notNull()))
   }
   create = create.addPrimaryKeyConstraint(`${table.name}_key`, [...table.primary_key] as never[])
   if (engine === 'sqlite')
@@ -59,9 +76,22 @@ export function tableDdl(engine: EngineName, table: TableSpec): string[] {
   return [create.compile().sql, ...indexDdl(table)]
 }
 
+function typeOf(engine: EngineName, column: Column): ColumnDataType {
+  const kind = (column.endsWith('?') ? column.slice(0, -1) : column) as Kind
+  return sql.raw(TYPES[engine][kind]) as unknown as ColumnDataType
+}
+
 /** The DDL statements of what a migration adds to tables that are there. */
-export const laterDdl = ({ indexes = [] }: Migration): string[] =>
-  indexes.flatMap(({ table, ...index }) => indexDdl({ name: table, indexes: [index] }))
+export const laterDdl = (
+  engine: EngineName,
+  { columns = [], indexes = [] }: Migration,
+): string[] => [
+  ...columns.map(
+    ({ table, name, column }) =>
+      builder.schema.alterTable(table).addColumn(name, typeOf(engine, column)).compile().sql,
+  ),
+  ...indexes.flatMap(({ table, ...index }) => indexDdl({ name: table, indexes: [index] })),
+]
 
 function indexDdl(table: Pick<TableSpec, 'name' | 'unique' | 'indexes'>): string[] {
   const named = [

@@ -14,6 +14,7 @@ import { retention } from './0010-retention.ts'
 import { offboarding } from './0011-offboarding.ts'
 import { assurance } from './0012-assurance.ts'
 import { credentialLimits } from './0013-credential-limits.ts'
+import { subjectTexts } from './0014-subject-texts.ts'
 import { receipts } from './0015-receipts.ts'
 import { expiries } from './0016-expiries.ts'
 import type { EngineName, Migration } from './ddl.ts'
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   offboarding,
   assurance,
   credentialLimits,
+  subjectTexts,
   receipts,
   expiries,
 ]

@@ -71,7 +71,7 @@ async function migrate(connection: PostgresConnection): Promise<string[]> {
     for (const table of tables)
       for (const ddl of [...tableDdl('postgres', table), ...accessDdl(table)])
         await connection.step(ddl)
-    for (const ddl of laterDdl(migration)) await connection.step(ddl)
+    for (const ddl of laterDdl('postgres', migration)) await connection.step(ddl)
     for (const { table, rights } of migration.grants ?? [])
       await connection.step(`grant ${rights} on "${table}" to ${APP_ROLE}`)
     await connection.query({ sql: 'insert into migrations (name) values ($1)' }, [name])

@@ -2,7 +2,7 @@
 
 import { createHash, type Hash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import type { TableSpec } from '../migrations/ddl.ts'
+import { finalTables, type TableSpec } from '../migrations/ddl.ts'
 import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
 import type { PostgresConnection } from './connection.ts'
 import { PostgresError } from './error.ts'
@@ -38,9 +38,7 @@ const CHANGED: Readonly<Record<string, string>> = { 'jobs.lease_until_us': '0' }
 
 /** Tables that are moved, in the order of the schema. */
 export const movedTables = (): TableSpec[] =>
-  migrationsOf('sqlite')
-    .flatMap(({ tables }) => tables)
-    .filter(({ name }) => !LEFT_OUT.includes(name))
+  finalTables(migrationsOf('sqlite')).filter(({ name }) => !LEFT_OUT.includes(name))
 
 /** An embedded database that nobody writes to, for reading row by row. */
 export class MovedRows {

@@ -26,8 +26,8 @@ export const decisionTables = {
   certificates: {
     tenant_id: tenantId,
     certificate_id: text('minted', 'certificate id'),
-    subject_kind: text('enum', 'fact or decision'),
-    subject: text('minted', 'ref or decision id'),
+    subject_kind: text('enum', 'fact, decision or text'),
+    subject: text('minted', 'ref, decision id, or kind and id of another record'),
     stands: integer,
     outcome: text('enum', 'outcomes'),
     completed_us: integer,
@@ -44,11 +44,13 @@ export const decisionTables = {
     job_id: nullable(text('minted', 'job id')),
     /** Of what was searched for. */
     find_label: blob('digest', 'HMAC under the tenant label salt'),
-    found_digest: blob('digest', 'of refs and decision ids'),
+    found_digest: blob('digest', 'of the ids of what was found'),
     facts: integer,
     superseded_facts: integer,
     decisions_using: integer,
     decisions_naming: integer,
+    /** Null: by an earlier version, which searched no other records. */
+    texts: nullable(integer),
     held: integer,
     /** What the first search saw, and what the last one did. */
     log_seq: integer,
@@ -74,8 +76,11 @@ export const decisionTables = {
   subject_items: {
     tenant_id: tenantId,
     request_id: blob('minted', 'id of the request'),
-    /** `1:` and the ref in 16 digits, or `2:` and the decision's id: in this order listed. */
-    item: text('minted', 'ref or decision id'),
+    /**
+     * `1:` and the ref in 16 digits, `2:` and the decision's id, or `3:` with kind and id of
+     * another record: listed in this order.
+     */
+    item: text('minted', 'ref, decision id, or kind and id of another record'),
     outcome: nullable(text('enum', 'outcomes of a manifest')),
     certificate_id: nullable(text('minted', 'certificate id')),
   },

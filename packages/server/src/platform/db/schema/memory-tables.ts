@@ -78,7 +78,9 @@ export const memoryTables = {
     retain_days: nullable(integer),
     set_us: integer,
     set_by: text('minted', 'key id'),
-    /** On what basis, under the secret of the store. */
+    /** Null: sealed under the secret of the store, by an earlier version. */
+    secret_no: nullable(integer),
+    /** On what basis, under the secret of the store and its own. */
     sealed: nullable(blob('sealed', 'the basis; the secret goes with the store')),
     /** The job of the run under way; days and cut-off stay the same to its end. */
     job_id: nullable(text('minted', 'job id')),
@@ -101,7 +103,9 @@ export const memoryTables = {
     until_us: nullable(integer),
     released_us: nullable(integer),
     released_by: nullable(text('minted', 'key id')),
-    /** Reason and matter, under the secret of the store. */
+    /** Null: sealed under the secret of the store, by an earlier version. */
+    secret_no: nullable(integer),
+    /** Reason and matter, under the secret of the store and its own. */
     sealed: blob('sealed', 'reason and matter; the secret goes with the store'),
     sealed_release: nullable(blob('sealed', 'reason; the secret goes with the store')),
   },

@@ -17,7 +17,7 @@ export function migrateSqlite(connection: SqliteConnection): string[] {
   for (const migration of missing) {
     const { name, tables } = migration
     for (const ddl of tables.flatMap((table) => tableDdl('sqlite', table))) connection.exec(ddl)
-    for (const ddl of laterDdl(migration)) connection.exec(ddl)
+    for (const ddl of laterDdl('sqlite', migration)) connection.exec(ddl)
     connection.run('insert into migrations (name) values (?)', [name])
   }
   connection.exec('COMMIT')

@@ -225,7 +225,7 @@ function parseLine(bytes: Buffer): ParsedLine | null {
   return known ? { instance_id, value: members } : null
 }
 
-const KINDS_BESIDES = ['store', 'scrub', 'tenant']
+const KINDS_BESIDES = ['store', 'scrub', 'tenant', 'text']
 
 function isEntry(entry: Record<string, unknown>): entry is Record<string, unknown> & CopiedEntry {
   const { tenant_id, subject_kind, subject, state, requested_us, completed_us, destroys } = entry

@@ -122,7 +122,7 @@ async function insertLedgerSecrets(
 function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
   if (entry.destroys) return entry.destroys
   const { subject_kind: kind } = entry
-  if (kind === 'store' || kind === 'scrub' || kind === 'tenant') return []
+  if (kind !== 'fact' && kind !== 'decision') return []
   const number = DECIMAL.test(entry.subject) ? Number(entry.subject) : -1
   const named = number >= 0 && Number.isSafeInteger(number)
   return named ? [{ kind, number }] : []
@@ -198,7 +198,7 @@ export async function countCompletedEntries(
       .select((eb) => eb.fn.countAll<number>().as('n'))
       .where('tenant_id', '=', tenant_id)
       .where('state', '=', 'completed')
-      .where('subject_kind', 'in', ['fact', 'decision']),
+      .where('subject_kind', 'in', ['fact', 'decision', 'text']),
   )
   return row?.n ?? 0
 }
@@ -213,7 +213,7 @@ export async function countByTenant(db: KeyringQueries): Promise<LedgerCount[]> 
         fn
           .countAll<number>()
           .filterWhere('state', '=', 'completed')
-          .filterWhere('subject_kind', 'in', ['fact', 'decision'])
+          .filterWhere('subject_kind', 'in', ['fact', 'decision', 'text'])
           .as('completed'),
         fn.countAll<number>().filterWhere('subject_kind', '=', 'scrub').as('scrubs'),
         fn.countAll<number>().filterWhere('subject_kind', '=', 'store').as('stores'),

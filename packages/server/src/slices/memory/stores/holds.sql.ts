@@ -21,6 +21,7 @@ const COLUMNS = [
   'until_us',
   'released_us',
   'released_by',
+  'secret_no',
   'sealed',
   'sealed_release',
 ] as const
@@ -33,6 +34,19 @@ export const findHold = (db: TenantDb, store_id: string, hold_id: string) =>
       .select(COLUMNS)
       .where('store_id', '=', store_id)
       .where('hold_id', '=', hold_id),
+  )
+
+export const findHoldById = (db: TenantDb, hold_id: string): Promise<HoldRow | undefined> =>
+  db.first(from(db, 'store_holds').select(COLUMNS).where('hold_id', '=', hold_id))
+
+/** A batch of the holds of all stores, by id. */
+export const listAllHolds = (db: TenantDb, after: string, limit: number): Promise<HoldRow[]> =>
+  db.all(
+    from(db, 'store_holds')
+      .select(COLUMNS)
+      .where('hold_id', '>', after)
+      .orderBy('hold_id')
+      .limit(limit),
   )
 
 /** Newest first; with `active_us` only holds that are in force at that time. */
@@ -89,6 +103,12 @@ export async function countActiveHolds(
   )
   return Number(row?.count ?? 0)
 }
+
+export const updateRedactedHold = (
+  tx: Tx,
+  hold_id: string,
+  redacted: Pick<HoldRow, 'secret_no' | 'sealed' | 'sealed_release'>,
+) => tx.run(update(tx, 'store_holds').set(redacted).where('hold_id', '=', hold_id))
 
 export const deleteHolds = (tx: Tx, store_id: string) =>
   tx.run(deleteFrom(tx, 'store_holds').where('store_id', '=', store_id))

@@ -42,6 +42,19 @@ export const findStore = (db: TenantDb, store_id: string): Promise<StoreRow | un
 
 export const insertStore = (tx: Tx, row: StoreRow) => tx.run(insertInto(tx, 'stores', row))
 
+/** A batch of all stores by id. */
+export const listStoresAfter = (db: TenantDb, after: string, limit: number): Promise<StoreRow[]> =>
+  db.all(
+    from(db, 'stores')
+      .select(COLUMNS)
+      .where('store_id', '>', after)
+      .orderBy('store_id')
+      .limit(limit),
+  )
+
+export const updateDescription = (tx: Tx, store_id: string, sealed: Uint8Array) =>
+  tx.run(update(tx, 'stores').set({ sealed }).where('store_id', '=', store_id))
+
 const headStatement = statement<{ store_id: string; head_seq: number }>()((k, p) =>
   k
     .updateTable('stores')

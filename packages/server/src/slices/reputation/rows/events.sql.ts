@@ -10,7 +10,8 @@ import {
 } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import type { ReviewerRow } from './aggregates.sql.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
@@ -287,6 +288,41 @@ export const listSealedNames = async (db: TenantDb, seqs: readonly number[]) =>
       db.allOf(shownStatement(some.length), { seqs: some }),
     )
   ).flat()
+
+/** A decision as it is sealed. */
+export type SealedDecisionRow = Pick<
+  DecisionRow,
+  'seq' | 'decision_id' | 'recorded_us' | 'secret_no' | 'sealed_name' | 'sealed'
+>
+
+const SEALED = ['seq', 'decision_id', 'recorded_us', 'secret_no', 'sealed_name', 'sealed'] as const
+
+/** A batch of all decisions, in the order of the log. */
+export const listDecisionsAfter = (
+  db: TenantDb,
+  seq: number,
+  limit: number,
+): Promise<SealedDecisionRow[]> =>
+  db.all(
+    from(db, 'cgr_decisions').select(SEALED).where('seq', '>', seq).orderBy('seq').limit(limit),
+  )
+
+export const findDecisionById = (
+  db: TenantDb,
+  decision_id: Uint8Array,
+): Promise<SealedDecisionRow | undefined> =>
+  db.first(from(db, 'cgr_decisions').select(SEALED).where('decision_id', '=', decision_id))
+
+export const updateRedactedDecision = (
+  tx: Tx,
+  seq: number,
+  left: Pick<DecisionRow, 'sealed_name' | 'sealed'>,
+) =>
+  tx.run(
+    update(tx, 'cgr_decisions')
+      .set({ ...left, secret_no: REDACTED_SECRET })
+      .where('seq', '=', seq),
+  )
 
 const decisionStatement = statement<{ seq: number }>()((k, p) =>
   k

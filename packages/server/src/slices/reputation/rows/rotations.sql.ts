@@ -2,7 +2,8 @@
 
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { from, insertInto, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 
 type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type RotationRow = Row<'cgr_rotations'>
@@ -123,6 +124,27 @@ export const listAttestations = (
       .orderBy('seq', 'desc')
       .limit(page.limit)
       .offset(page.offset),
+  )
+
+/** A batch of all attestations, in the order of the log. */
+export const listAttestationsAfter = (
+  db: TenantDb,
+  seq: number,
+  limit: number,
+): Promise<AttestationRow[]> =>
+  db.all(
+    from(db, 'cgr_attestations')
+      .select(ATTESTATION_COLUMNS)
+      .where('seq', '>', seq)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+export const updateRedactedAttestation = (tx: Tx, seq: number, sealed: Uint8Array) =>
+  tx.run(
+    update(tx, 'cgr_attestations')
+      .set({ sealed, secret_no: REDACTED_SECRET })
+      .where('seq', '=', seq),
   )
 
 /** The id of the log entry at this position: its leaf hash. */

@@ -32,9 +32,14 @@ function requestsOf(service: TestService, api_key: string) {
   return { ask, ok }
 }
 
-/** The same tenant, also after a restart. */
-export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: SceneKeys) {
-  const { ask, ok } = requestsOf(service, api_key)
+async function listEvents(ok: SceneRequests['ok'], event_type: string) {
+  const { breadcrumbs } = await ok('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
+  return breadcrumbs.filter((crumb: { event_type: string }) => crumb.event_type === event_type)
+}
+
+type SceneRequests = ReturnType<typeof requestsOf>
+
+function writesOf({ ok, store_id }: Pick<SceneRequests, 'ok'> & Pick<SceneKeys, 'store_id'>) {
   const write = async (content: string, metadata: object = {}, store = store_id) =>
     (await ok('POST', `/v1/stores/${store}/write`, { content, options: { metadata } })).ref
   const supersede = async (old_ref: number, content: string) =>
@@ -43,8 +48,24 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     const body = { store_id, model_id: 'model-a', query, output, ...more }
     return (await ok('POST', '/v1/decisions/log', body)).decision_id
   }
-  const request = (find: object, more: object = {}) => ok('POST', SUBJECT, { find, ...more })
-  const preview = (find: object, more: object = {}) => request(find, { preview: true, ...more })
+  return { write, supersede, decide }
+}
+
+/** The same tenant, also after a restart. */
+export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: SceneKeys) {
+  const { ask, ok } = requestsOf(service, api_key)
+  const { write, supersede, decide } = writesOf({ ok, store_id })
+  /** `find` undefined: everything in a namespace. */
+  type Find = object | undefined
+  const preview = (find: Find, more: object = {}) =>
+    ok('POST', SUBJECT, { find, ...more, preview: true })
+  /** An erasure of what a preview finds now. */
+  const confirmed = async (find: Find, more: object = {}) => {
+    const { digest } = await preview(find, { ...more, expect_digest: undefined })
+    return { find, expect_digest: digest, ...more }
+  }
+  const request = async (find: Find, more: object = {}) =>
+    ok('POST', SUBJECT, await confirmed(find, more))
   const settled = async (request_id: string) => {
     for (let waits = 0; waits < WAITS_MAX; waits += 1) {
       const shown = await ok('GET', `${SUBJECT}/${request_id}`)
@@ -53,14 +74,14 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     }
     return assert.fail('the erasure did not come to an end')
   }
-  const erase = async (find: object, more: object = {}) =>
+  const erase = async (find: Find, more: object = {}) =>
     settled((await request(find, more)).request_id)
   const manifestOf = (request_id: string) => ok('GET', `${SUBJECT}/${request_id}/manifest`)
   const bundleOf = async (request_id: string): Promise<unknown[]> => {
     const { text } = await ask('GET', `${SUBJECT}/${request_id}/manifest?format=bundle`)
     return linesOf(text)
   }
-  const access = async (find: object, more: object = {}) => {
+  const access = async (find: Find, more: object = {}) => {
     const { status, text } = await ask('POST', `${SUBJECT}/access`, { find, ...more })
     assert.equal(status, 200, text)
     return linesOf(text)
@@ -68,10 +89,6 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
   const verify = async (bundle: unknown): Promise<Verdict> => {
     const { keys } = await ok('GET', '/v1/gcrumbs/public_key')
     return verifyEnvelope(detectEnvelope(bundle), { keys })
-  }
-  const events = async (event_type: string) => {
-    const { breadcrumbs } = await ok('GET', '/v1/gcrumbs/breadcrumbs?limit=1000')
-    return breadcrumbs.filter((crumb: { event_type: string }) => crumb.event_type === event_type)
   }
   return {
     tenant_id,
@@ -83,6 +100,7 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     supersede,
     decide,
     preview,
+    confirmed,
     request,
     settled,
     erase,
@@ -90,7 +108,7 @@ export function sceneOf(service: TestService, { tenant_id, api_key, store_id }: 
     bundleOf,
     access,
     verify,
-    events,
+    events: (event_type: string) => listEvents(ok, event_type),
   }
 }
 
