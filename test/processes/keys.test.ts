@@ -42,6 +42,25 @@ test('a key made at one process opens the other at once; revoked, it does not', 
   assert.equal((await anew.ask('GET', '/v1/usage/current')).status, 200)
 })
 
+test('a token acts at every process, until its maker is revoked at any of them', async (t) => {
+  const fleet = await openFleet(t)
+  const servers = await fleet.start(2)
+  const { api_key } = await createTenant(at(servers, 0))
+  const [owner, other] = clientsOf(servers, api_key)
+  assert.ok(owner && other)
+  const maker = await owner.ok('POST', '/v1/keys', { body: { scopes: ['memory:read'] } })
+  const body = { store_id: 'default', namespace: 'one', scopes: ['memory:read'] }
+  const made = await new Client(owner.url, maker.api_key).ok('POST', '/v1/keys/tokens', { body })
+  const [first, second] = clientsOf(servers, made.token)
+  assert.ok(first && second)
+  const path = '/v1/stores/default/memories'
+  const namespaced = { body: { content: 'elsewhere', namespace: 'two' } }
+  await owner.ok('POST', '/v1/stores/default/write', namespaced)
+  for (const client of [first, second]) assert.equal((await client.ok('GET', path)).count, 0)
+  await other.ok('DELETE', `/v1/keys/${maker.key_id}`)
+  for (const client of [first, second]) assert.equal((await client.ask('GET', path)).status, 401)
+})
+
 test('signing keys rotated beside running processes: each follows, all verifies', async (t) => {
   const random = seeded(seedOfRun())
   t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)

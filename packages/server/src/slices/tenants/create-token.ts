@@ -6,8 +6,8 @@ import type { Handler } from '../../platform/kernel/call.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { sealLimit } from './credential-limit.ts'
-import { issueKey, requireLiveMaker } from './credentials.ts'
-import { rightsOf } from './rights.ts'
+import { issueKey, requireLiveMaker, requireNoExcess } from './credentials.ts'
+import { type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
 const SECOND_US = 1_000_000
@@ -17,8 +17,18 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
   const { store_id } = body
   const namespace = parseNamespace(tenant_id, body)
   const scopes = [...new Set(body.scopes)]
-  const limit = await sealLimit(kernel, tenant_id, namespace)
   const rights = rightsOf(principal)
+  const wanted: Rights = {
+    class: 'token',
+    scopes,
+    allowed_stores: [store_id],
+    namespace,
+    max_trust_tier: rights.max_trust_tier,
+    expires_us: rights.expires_us,
+  }
+  // Before the unit too: a replay shows nothing to a caller who could not have made the token.
+  requireNoExcess(wanted, rights)
+  const limit = await sealLimit(kernel, tenant_id, namespace)
   const ttl_us = (body.ttl_s ?? limits.token_ttl_s.default) * SECOND_US
   const binding_key_id = principal.kind === 'tenant' ? principal.key_id : null
 
@@ -37,16 +47,7 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
       const created_us = tx.now()
       const ends_us = created_us + ttl_us
       const expires_us = Math.min(ends_us, rights.expires_us ?? ends_us)
-      const fresh = {
-        tenant_id,
-        class: 'token' as const,
-        name: '',
-        scopes,
-        allowed_stores: [store_id],
-        max_trust_tier: rights.max_trust_tier,
-        expires_us,
-        limit,
-      }
+      const fresh = { ...wanted, tenant_id, name: '', expires_us, limit }
       const issued = await issueKey(kernel, tx, fresh, { rights, binding_key_id })
       const { key_id, api_key } = issued
       meter(tx, call.operation.id)

@@ -166,8 +166,7 @@ export async function issueKey(
   maker: { readonly rights: Rights; readonly binding_key_id?: string | null },
 ): Promise<IssuedKey> {
   const { tenant_id, limit } = fresh
-  const excess = findExcess({ ...fresh, namespace: limit?.namespace }, maker.rights)
-  if (excess !== null) throw new Refusal('scope_missing', EXCESS[excess])
+  requireNoExcess({ ...fresh, namespace: limit?.namespace }, maker.rights)
   if (tenant_id !== null && (await findDestruction(tx, tenant_id)))
     throw new Refusal('tenant_destroyed')
   const api_key = mintApiKey(kernel.ids, fresh.class)
@@ -202,6 +201,12 @@ export async function issueKey(
     ends_us: fresh.expires_us,
   })
   return issued
+}
+
+/** Refuses `scope_missing` where `made` may do more than `maker`. */
+export function requireNoExcess(made: Rights, maker: Rights): void {
+  const excess = findExcess(made, maker)
+  if (excess !== null) throw new Refusal('scope_missing', EXCESS[excess])
 }
 
 const EXCESS: Readonly<Record<keyof Rights, string>> = {
