@@ -1,7 +1,7 @@
 // Probes for orchestrators, which are public and reveal no tenant, and statistics for callers.
 
 import Type, { type Static } from 'typebox'
-import { boolean, integer, Nullable, text, time } from './common.ts'
+import { about, boolean, integer, Nullable, text, time } from './common.ts'
 import { operation } from './operation.ts'
 import { Usage } from './tenants.ts'
 
@@ -24,7 +24,7 @@ const ClockAhead = Type.Object(
     seconds: integer('Seconds by which the newest time used lies after the clock'),
     advice: text('What the operator does about it'),
   },
-  { title: 'ClockAhead', description: 'Set while `checks.clock` is `ahead`' },
+  { title: 'ClockAhead', description: 'How far the clock is behind the audit log' },
 )
 
 const Ok = Type.Literal('ok', { description: 'Always `ok`' })
@@ -77,7 +77,7 @@ export const platform = {
           description: 'State of the database, its disk, the keyring, the audit log and the clock',
         },
       ),
-      clock_ahead: Nullable(ClockAhead),
+      clock_ahead: about(Nullable(ClockAhead), 'Null while `checks.clock` is `ok`'),
       uptime_seconds: Type.Number(),
     }),
   }),
