@@ -24,7 +24,7 @@ const ClockAhead = Type.Object(
     seconds: integer('Seconds by which the newest time used lies after the clock'),
     advice: text('What the operator does about it'),
   },
-  { title: 'ClockAhead', description: 'Set while `checks.clock` is `ahead`' },
+  { title: 'ClockAhead', description: 'How far the clock is behind the audit log' },
 )
 
 const Ok = Type.Literal('ok', { description: 'Always `ok`' })
@@ -77,7 +77,7 @@ export const platform = {
           description: 'State of the database, its disk, the keyring, the audit log and the clock',
         },
       ),
-      clock_ahead: Nullable(about(ClockAhead, 'How far it is ahead; null: it is not')),
+      clock_ahead: about(Nullable(ClockAhead), 'Null while `checks.clock` is `ok`'),
       uptime_seconds: Type.Number(),
     }),
   }),

@@ -375,7 +375,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'Try again after the seconds in `Retry-After`. Writes and other stores are not affected.',
   },
   storage_full: {
-    when: 'The disk is full. Reads still work; nothing was written.',
+    when:
+      'The disk is full. Reads still work; nothing was written, and an erasure that had begun ' +
+      'ends when there is space.',
     advice: 'The operator frees space; try again after the seconds in `Retry-After`.',
   },
   unavailable: {

@@ -61,8 +61,11 @@ export class SqliteEngine implements Database {
     } catch (error) {
       throw asRefusal(error)
     } finally {
-      if (connection.inTransaction) connection.step('COMMIT')
-      this.#giveBack(connection)
+      try {
+        if (connection.inTransaction) connection.step('COMMIT')
+      } finally {
+        this.#giveBack(connection)
+      }
     }
   }
 
@@ -158,8 +161,11 @@ export class SqliteEngine implements Database {
   }
 
   #abandon(batch: readonly QueuedUnit[], error: unknown): void {
-    if (this.#writer.inTransaction) this.#writer.step('ROLLBACK')
-    for (const { reject } of batch) reject(asRefusal(error))
+    try {
+      if (this.#writer.inTransaction) this.#writer.step('ROLLBACK')
+    } finally {
+      for (const { reject } of batch) reject(asRefusal(error))
+    }
   }
 
   #borrow(): Promise<SqliteConnection> | SqliteConnection {
