@@ -166,32 +166,35 @@ const INVOICE_REASONS = [
   'clean',
 ] as const
 
-export const DecisionRecord = Type.Object({
-  decision_id: Hex16,
-  tenant_id: Type.String(),
-  invoice_id: Nullable(
-    text('Pseudonym of the referent: `OUT-` and 24 hexadecimal digits; accepted in its place'),
-  ),
-  decision: Judgment,
-  reason: text('Why'),
-  reason_code: Nullable(
-    about(
-      Type.Enum(INVOICE_REASONS, { title: 'InvoiceReason', description: 'Why, as a code' }),
-      'The check of `verify-batch` that decided; null for any other decision',
+export const DecisionRecord = Type.Object(
+  {
+    decision_id: Hex16,
+    tenant_id: Type.String(),
+    invoice_id: Nullable(
+      text('Pseudonym of the referent: `OUT-` and 24 hexadecimal digits; accepted in its place'),
     ),
-  ),
-  agent_handle: text('Handle of the agent'),
-  verifiability_tag: VerifiabilityTag,
-  agent_tier: Nullable(number('As given')),
-  model_id: text('Model that decided'),
-  raw_output: text('Decision and reason as a JSON text'),
-  dimension: text('Subject area'),
-  proven: boolean('Whether possession of `agent_key` was proven'),
-  created_at: Timestamp,
-  log_seq: Type.Integer(),
-  signature: Nullable(text('Signature in base64; null where governed decisions are not signed')),
-  public_key: Nullable(text('Key that signed, in base64')),
-})
+    decision: Judgment,
+    reason: text('Why'),
+    reason_code: Nullable(
+      about(
+        Type.Enum(INVOICE_REASONS, { title: 'InvoiceReason', description: 'Why, as a code' }),
+        'The check of `verify-batch` that decided; null for any other decision',
+      ),
+    ),
+    agent_handle: text('Handle of the agent'),
+    verifiability_tag: VerifiabilityTag,
+    agent_tier: Nullable(number('As given')),
+    model_id: text('Model that decided'),
+    raw_output: text('Decision and reason as a JSON text'),
+    dimension: text('Subject area'),
+    proven: boolean('Whether possession of `agent_key` was proven'),
+    created_at: Timestamp,
+    log_seq: Type.Integer(),
+    signature: Nullable(text('Signature in base64; null where governed decisions are not signed')),
+    public_key: Nullable(text('Key that signed, in base64')),
+  },
+  { title: 'GovernedDecision', description: 'A governed decision on record' },
+)
 export type DecisionRecord = Static<typeof DecisionRecord>
 
 const hash = (description: string) => about(Hex32, `BLAKE2b-256 of ${description}`)
