@@ -48,6 +48,7 @@ export {
   ImportLine,
   Memory,
   MemorySource,
+  NOT_BLANK,
   RankedMemory,
   RETRIEVE_VIEWS,
   RetrieveRequest,

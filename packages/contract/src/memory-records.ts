@@ -184,12 +184,15 @@ const WriteOptions = Type.Object(
 )
 export type WriteOptions = Static<typeof WriteOptions>
 
+/** The pattern of a text that is not only white space. */
+export const NOT_BLANK = '\\S'
+
 /** The content of a new memory: not empty, and not only white space. */
 const NewContent = Type.String({
   title: 'NewContent',
   description: 'What to remember: up to 256 KiB of UTF-8, not only white space',
   minLength: 1,
-  pattern: '\\S',
+  pattern: NOT_BLANK,
 })
 
 /** Every option is accepted at the top level too; the one in `options` takes precedence. */

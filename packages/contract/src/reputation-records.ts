@@ -193,7 +193,7 @@ export const DecisionRecord = Type.Object(
     signature: Nullable(text('Signature in base64; null where governed decisions are not signed')),
     public_key: Nullable(text('Key that signed, in base64')),
   },
-  { title: 'GovernedDecision', description: 'A governed decision' },
+  { title: 'GovernedDecision', description: 'A governed decision on record' },
 )
 export type DecisionRecord = Static<typeof DecisionRecord>
 

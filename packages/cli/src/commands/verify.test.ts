@@ -48,6 +48,8 @@ describe('verify', () => {
     pathTo('keys.json', await call('GET', '/v1/gcrumbs/public_key'))
     pathTo('certificate.json', written.certificate)
     pathTo('decision.json', await call('GET', `/v1/decisions/${written.decision_id}`))
+    const decision = { decision: 'certify', invoice_id: 'INV-1' }
+    pathTo('receipt.json', await call('POST', '/v1/governed/decisions', decision))
     pathTo('epoch.json', await call('GET', '/v1/gcrumbs/epochs/2'))
     pathTo('proof.json', proof)
     pathTo('proof.tlog-proof', proof.tlog_proof)
@@ -72,7 +74,7 @@ describe('verify', () => {
     const types = new Set(verdicts(ran).map(({ type }) => type))
     for (const type of ['certificate', 'decision', 'epoch', 'proof', 'consistency', 'breadcrumbs'])
       assert.ok(types.has(type), type)
-    assert.ok(types.has('memory') && types.has('checkpoint'))
+    for (const type of ['memory', 'checkpoint', 'receipt']) assert.ok(types.has(type), type)
   })
 
   test('a certificate with any one field altered is invalid', async () => {

@@ -67,6 +67,7 @@ const SHARED: ReadonlySet<RefusalCode> = new Set([
   'tenant_required',
   'operator_required',
   'idempotency_key_reused',
+  'rate_limited',
 ])
 
 /** The body of every refusal but the two that list what does not match the schema. */

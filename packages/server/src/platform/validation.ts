@@ -1,6 +1,6 @@
 // Schema validation: compiled on first use, errors in the FastAPI list shape, never the input.
 
-import { limits } from '@custos/contract'
+import { limits, NOT_BLANK } from '@custos/contract'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
@@ -235,9 +235,6 @@ function typeOf(error: TLocalizedValidationError): string {
     return error.params.format === 'timestamp' ? 'datetime_parsing' : 'string_format'
   return KEYWORD_TYPES[error.keyword] ?? 'value_error'
 }
-
-/** The pattern of a text that is not only white space. */
-const NOT_BLANK = '\\S'
 
 function messageOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`

@@ -46,7 +46,7 @@ const isKeyWord = (place: string): boolean => place === 'keys.create body.namesp
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [
   /^(artifacts|landing|provenance|compositions|world_model|approvals)\.[a-z_]+ body\./,
-  /^cgr\.[a-z]+ body(\[\])?\./,
+  /^cgr\.[a-z_]+ body(\[\])?\./,
   /^reports\.generate body\.title$/,
 ]
 
@@ -57,6 +57,7 @@ const UNREAD_WORDS = [
   /^approvals\.attest body\.signer_id$/,
   /^world_model\.validate_object body\.instance/,
   /^world_model\.validate_link body\.(from_id|to_id|existing)/,
+  /^cgr\.verify_batch body\.(?!agent_handle$)/,
   /^cgr\.decide body\.(reason|invoice_id|context|model_id)/,
   /^cgr\.[a-z]+ body(\[\])?\.(invoice_ref|reviewer_handle|source)$/,
 ]

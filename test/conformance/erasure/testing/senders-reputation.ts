@@ -18,6 +18,7 @@ export async function sendReputation(parts: SendParts): Promise<void> {
   const agent = newKey()
   const tenant_id = await decide(parts)
   await decideProven(parts, tenant_id, agent)
+  await verifyBatch(parts)
   await report(parts, tenant_id)
   await reportMany(parts)
   await review(parts)
@@ -73,6 +74,36 @@ async function decideProven(parts: SendParts, tenant_id: string, agent: Key): Pr
   const key = newKey().key
   const unsigned = { ...newDecision(parts), agent_key: key }
   await answered(parts, { status: 200, path: DECISIONS }, { body: unsigned })
+}
+
+/** Invoices whose every word is a canary; names of fields are the caller's as well. */
+async function verifyBatch(parts: SendParts): Promise<void> {
+  const { text, word, json, headers } = marks(parts, 'cgr.verify_batch')
+  const path = '/v1/governed/verify-batch'
+  const names = ['invoice_amount', 'po_amount', 'approval', 'invoice_id', 'vendor', 'debtor']
+  const policy: Record<string, string> = {}
+  for (const name of names) policy[`${name}_field`] = word(`body.policy.${name}_field`)
+  const approved_value = text('body.policy.approved_value')
+  const field = (name: string) => String(policy[`${name}_field`])
+  const invoice = (amount: number) => ({
+    ...json('body.invoices[]'),
+    [field('invoice_amount')]: amount,
+    [field('po_amount')]: 2,
+    [field('approval')]: approved_value,
+    [field('invoice_id')]: text('body.invoices[]{}'),
+    [field('vendor')]: text('body.invoices[]{}'),
+    [field('debtor')]: { name: text('body.invoices[]{}') },
+  })
+  const agent_handle = text('body.agent_handle')
+  const body = {
+    invoices: [invoice(1), invoice(3)],
+    policy: { ...policy, approved_value },
+    model_id: word('body.model_id'),
+    agent_handle,
+  }
+  const { summary } = await twice(parts, { status: 200, path }, { body, headers: headers() })
+  assert.deepEqual(summary, { total: 2, certified: 1, rejected: 1 })
+  parts.made.kept.push({ agent_handle })
 }
 
 /** A referent that an agent of its own has certified. */

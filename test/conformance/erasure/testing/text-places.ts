@@ -1,6 +1,6 @@
 // Where an operation takes text, read from its schemas: no place can be forgotten.
 
-import type { OperationSpec } from '@custos/contract'
+import { NOT_BLANK, type OperationSpec } from '@custos/contract'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -9,10 +9,11 @@ function schemaOf(value: unknown): Schema {
   return { ...value }
 }
 
-/** Times are checked to be times, patterns allow only ids we minted. */
+/** Times are checked to be times, other patterns allow only ids we minted. */
 function isFreeText({ type, format, pattern, const: only, enum: some }: Schema): boolean {
   if (type !== 'string') return false
-  return format !== 'timestamp' && [pattern, only, some].every((rule) => rule === undefined)
+  const rules = pattern === NOT_BLANK ? [only, some] : [pattern, only, some]
+  return format !== 'timestamp' && rules.every((rule) => rule === undefined)
 }
 
 /** `[]` is any item, `{}` a free JSON object (keys and values), `*` any JSON value. */

@@ -136,6 +136,8 @@ test('a bad line refuses the whole import by number, and nothing is written', as
       }),
     ],
     ['long namespace', JSON.stringify({ content: 'x', namespace: 'n'.repeat(129) })],
+    ['empty', JSON.stringify({ content: '' })],
+    ['blank', JSON.stringify({ content: ' \n' })],
     ['too large', JSON.stringify({ content: 'x'.repeat(256 * 1024 + 1) })],
   ]
   const good = { content: 'good', ref: 1_000_000_001, valid_from: at }

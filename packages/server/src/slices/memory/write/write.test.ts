@@ -155,6 +155,25 @@ test('content and metadata are accepted up to their limits and refused beyond', 
     assert.equal((await write(body)).status, status, `case ${i}`)
 })
 
+test('content that says nothing is refused by every write, with or without a key', async () => {
+  const total = async () => (await scene.api('GET', `${base}/stats`)).body.facts
+  const before = await total()
+  for (const content of ['', ' ', '\n\t\u3000'])
+    for (const headers of [{}, { 'idempotency-key': `blank ${content.length}` }]) {
+      const bodies: [string, object][] = [
+        ['write', { content }],
+        ['write_batch', { items: [{ content: 'fine' }, { content }] }],
+        ['supersede', { old_ref: 1, content }],
+      ]
+      for (const [path, body] of bodies) {
+        const { status, body: refused } = await scene.api('POST', `${base}/${path}`, body, headers)
+        assert.deepEqual([status, refused.error], [422, 'validation'], path)
+        assert.equal(refused.detail.at(-1).loc.at(-1), 'content')
+      }
+    }
+  assert.equal(await total(), before)
+})
+
 test('a namespace may be given in full, and the tenant alone means the root', async () => {
   const full = await scene.write('in full', { tenant_id: `${scene.tenant_id}/sub/deep` })
   assert.equal((await shown(full)).tenant_id, `${scene.tenant_id}/sub/deep`)
