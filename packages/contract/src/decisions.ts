@@ -114,12 +114,14 @@ export type Decision = Static<typeof Decision>
 const MemoryAtDecision = Type.Object(
   {
     ref: Ref,
-    content: Nullable(text('Content; null, like the next two fields, once the memory is erased')),
+    content: Nullable(
+      text('Content; null, like the next two fields, once it is erased or has expired'),
+    ),
     written_at: Nullable(Timestamp),
     tenant_id: Nullable(text('The tenant `T`, or `T/x` in the namespace x')),
     valid_from: Nullable(Timestamp),
     valid_until: Nullable(Timestamp),
-    erased: boolean('Whether the memory has been erased since'),
+    erased: boolean('Whether the memory has been erased or has expired since'),
   },
   { title: 'MemoryAtDecision', description: 'A memory as it was on record at the decision' },
 )

@@ -154,6 +154,13 @@ export const CompactMemory = Type.Object(
 
 export const RETRIEVE_VIEWS = ['full', 'compact'] as const
 
+const RetrieveView = Type.Enum(RETRIEVE_VIEWS, {
+  title: 'RetrieveView',
+  description:
+    '`full`: each memory with its metadata, times, origin and parts of the score. `compact`: ' +
+    'only its `ref`, `content`, `score` and `token_count`.',
+})
+
 /** `namespace` and `tenant_id` are one thing under two names. */
 const namespaceFields = {
   tenant_id: OptionalNullable(about(Namespace, 'Same as `namespace`')),
@@ -219,13 +226,6 @@ const MinScore = number(
     'lower one proportionally less.',
 )
 
-const RetrieveView = Type.Enum(RETRIEVE_VIEWS, {
-  title: 'RetrieveView',
-  description:
-    '`full` (default): each memory with everything known about it. `compact`: only its `ref`, ' +
-    '`content`, `score` and `token_count`.',
-})
-
 const retrieveFields = {
   budget_tokens: OptionalNullable(
     integer("Token budget, counted with the store's tokenizer; default 1024, clamped to 2^30", {
@@ -237,7 +237,7 @@ const retrieveFields = {
   as_of: OptionalNullable(time('Returns what was valid at this time')),
   known_at: OptionalNullable(time('Returns what was on record at this time')),
   min_score: OptionalNullable(MinScore),
-  view: OptionalNullable(about(RetrieveView, 'How much of each memory is returned')),
+  view: OptionalNullable(about(RetrieveView, 'How much of each memory to return; default: full')),
   explain: OptionalNullable(
     Type.Boolean({
       description:

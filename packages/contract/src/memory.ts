@@ -244,7 +244,7 @@ export const memory = {
       tokens_used: count('Tokens of the returned memories'),
       budget_tokens: count('The budget that was applied'),
       dropped: count('Ranked memories that were skipped because they did not fit'),
-      duplicates: count('Ranked memories left out because a returned one has their exact content'),
+      duplicates: count('Ranked memories left out, as a returned one has exactly their content'),
       log_seq: Count,
       tokenizer: Tokenizer,
       ranking: Ranking,
@@ -382,10 +382,20 @@ export const memory = {
     description:
       'Use it to load an export or memories of another system. A number is kept where it is ' +
       'free, otherwise `refs_mapped` names the new one; the number of an erased memory is ' +
-      'refused. Original times are kept in `source.original_written_at`. Up to 8 MiB nothing is ' +
+      'refused. Original times are kept in `source.original_written_at`. A line with the ' +
+      'content, namespace and original time of a memory in the store, or of an earlier line, is ' +
+      'left out and counted, so that importing a file twice adds nothing. Up to 8 MiB nothing is ' +
       'written unless every line is valid. A larger import is committed as it arrives, and a ' +
       'refusal says how many memories were kept; a retry with the Idempotency-Key of an import ' +
       'that broke off gets the same refusal and does not start again.',
+    query: Type.Object({
+      allow_duplicates: Type.Optional(
+        Type.Boolean({
+          description: 'Imports lines too that the store or the import already has',
+          default: false,
+        }),
+      ),
+    }),
     body: ImportLine,
     // What memories have in an export, an audit or a retrieval, and an import makes itself.
     tolerated: [
@@ -405,12 +415,13 @@ export const memory = {
     example: { content: 'The office opens at nine', metadata: { topic: 'office' } },
     reply: Type.Object({
       imported: count('Memories that were imported'),
+      duplicates: count('Lines that were left out because the store or the import had them'),
       refs_mapped: Type.Array(
         Type.Object({
           from: about(Ref, 'Number in the import'),
           to: about(Ref, 'Number in this store'),
         }),
-        { description: 'Memories that got another number' },
+        { description: 'Memories that have another number here' },
       ),
       log_seq: Nullable(Count),
     }),

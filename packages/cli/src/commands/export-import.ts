@@ -83,19 +83,26 @@ export const importStore: Command = {
   usage: 'STORE FILE [options]',
   help: `Reads a file of custos export, or lines with at least {"content": "…"}. FILE - reads
 standard input. A memory keeps its ref if that ref is free; refs of erased memories are refused.
+Lines that the store has already are left out: the same content, namespace and original time.
 
+  --allow-duplicates  import them as well
 ${CLIENT_HELP}`,
   run: runImport,
 }
 
 interface ImportReply {
   readonly imported: number
+  readonly duplicates: number
   readonly refs_mapped: readonly { readonly from: number; readonly to: number }[]
 }
 
 async function runImport(args: readonly string[]): Promise<number> {
-  const { values, positionals } = readArguments(args, CLIENT_OPTIONS)
+  const { values, positionals } = readArguments(args, {
+    ...CLIENT_OPTIONS,
+    'allow-duplicates': { type: 'boolean' },
+  })
   requirePositionals(positionals, 'STORE', 'FILE')
+  const query = values['allow-duplicates'] ? '?allow_duplicates=true' : ''
   const [store = '', file = ''] = positionals
   const client = openClient(values, 'tenant')
   const source = file === '-' ? process.stdin : (await open(file)).createReadStream()
@@ -103,8 +110,8 @@ async function runImport(args: readonly string[]): Promise<number> {
   // pipe() does not pass on a failed read.
   source.once('error', (error: Error) => counter.stream.destroy(error))
   try {
-    const { imported, refs_mapped } = await client.json<ImportReply>(
-      `/v1/stores/${encodeURIComponent(store)}/import`,
+    const { imported, duplicates, refs_mapped } = await client.json<ImportReply>(
+      `/v1/stores/${encodeURIComponent(store)}/import${query}`,
       {
         method: 'POST',
         stream: Readable.toWeb(source.pipe(counter.stream)),
@@ -113,6 +120,7 @@ async function runImport(args: readonly string[]): Promise<number> {
     )
     counter.end()
     console.log(`${imported} memories imported into ${store}`)
+    if (duplicates > 0) console.log(`${duplicates} memories left out, because the store has them`)
     if (refs_mapped.length > 0)
       console.log(`${refs_mapped.length} memories got a new ref, because theirs was in use`)
   } finally {

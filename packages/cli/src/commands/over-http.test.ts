@@ -65,6 +65,10 @@ test('an export is imported elsewhere with refs, versions and times', async (t) 
     shape(await to.call('GET', '/v1/stores/default/audit')),
     shape(await from.call('GET', '/v1/stores/default/audit')),
   )
+  const twice = await runCustos(['import', 'default', file, '--url', to.url])
+  assert.match(twice.stdout, /^0 memories imported into default\n3 memories left out/)
+  const all = ['import', 'default', file, '--allow-duplicates', '--url', to.url]
+  assert.match((await runCustos(all)).stdout, /^3 memories imported into default\n3 memories got/)
   const piped = await spawnCustos(['export', 'default', '--url', from.url])
   assert.equal(piped.stdout.trim().split('\n').length, 4)
   const again = await spawnCustos(['import', 'other', '-', '--url', to.url], {

@@ -133,6 +133,12 @@ export class Partition {
     this.visibility.invalidate(slot)
   }
 
+  /** Refs of all facts with exactly this content, unordered. */
+  listSameContent(content: string): number[] {
+    const fingerprint = computeFingerprint(content, this.#fingerprintKey)
+    return [...this.#fingerprints.find(fingerprint)].map((slot) => this.columns.refs[slot] ?? 0)
+  }
+
   /** The smallest ref of a fact valid at the present time `nowUs` with exactly this content. */
   findDuplicate(content: string, nowUs: number): number | null {
     let smallest: number | null = null

@@ -113,6 +113,11 @@ export class StoreIndex {
     return this.#partitions.get(namespace)?.findDuplicate(content, at_us) ?? null
   }
 
+  /** Refs of all facts with exactly this content, current or not, unordered. */
+  listSameContent(content: string, namespace: string | null): number[] {
+    return this.#partitions.get(namespace)?.listSameContent(content) ?? []
+  }
+
   /**
    * Every term and metadata feature that a search can match: tests check what an erasure leaves.
    */

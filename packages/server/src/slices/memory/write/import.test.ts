@@ -16,8 +16,8 @@ after(() => scene.stop())
 const freshStore = async (options: object = {}): Promise<string> =>
   (await scene.api('POST', '/v1/stores', options)).body.store_id
 
-const send = (store_id: string, raw: string | Uint8Array, once?: string) =>
-  scene.service.request('POST', `/v1/stores/${store_id}/import`, {
+const send = (store_id: string, raw: string | Uint8Array, once?: string, query = '') =>
+  scene.service.request('POST', `/v1/stores/${store_id}/import${query}`, {
     raw,
     key: scene.api_key,
     headers: {
@@ -171,7 +171,8 @@ test('lines with only a content are written as of now', async () => {
   const [bare] = await audit(store_id)
   assert.equal(bare?.valid_from, bare?.written_at)
   assert.equal(bare?.source.original_written_at, undefined)
-  assert.deepEqual((await send(store_id, '')).body, { imported: 0, refs_mapped: [], log_seq: null })
+  const nothing = { imported: 0, duplicates: 0, refs_mapped: [], log_seq: null }
+  assert.deepEqual((await send(store_id, '')).body, nothing)
 })
 
 test('an import beyond 8 MiB keeps what precedes a bad line', async () => {
@@ -307,6 +308,114 @@ test('an import that broke off after its first memories is not started again', a
     assert.equal(body.imported, first.body.imported)
   }
   assert.equal((await audit(store_id)).length, first.body.imported)
+})
+
+/** Lines of every kind: with times, without, in namespaces, and a version chain. */
+const MIXED = [
+  { content: 'tea', written_at: '2024-01-01T00:00:00Z' },
+  { content: 'tea', written_at: '2024-01-02T00:00:00Z' },
+  { content: 'tea', written_at: '2024-01-01T00:00:00Z', namespace: 'n' },
+  { content: 'tea', valid_from: '2024-01-03T00:00:00Z' },
+  { content: 'tea', valid_from: '2024-01-04T00:00:00Z' },
+  { content: 'tea' },
+  {
+    content: 'v1',
+    ref: 4_000_000_001,
+    valid_from: '2024-01-05T00:00:00Z',
+    superseded_by: 4_000_000_002,
+  },
+  { content: 'v2', ref: 4_000_000_002, valid_from: '2024-01-06T00:00:00Z' },
+]
+
+test('a file imported twice adds nothing and says so, whatever its lines have', async () => {
+  const store_id = await freshStore()
+  const raw = ndjson(MIXED)
+  const first = await send(store_id, raw)
+  assert.deepEqual([first.body.imported, first.body.duplicates], [8, 0], first.text)
+  const before = await audit(store_id)
+  const again = (await send(store_id, raw)).body
+  assert.deepEqual([again.imported, again.duplicates, again.log_seq], [0, 8, null])
+  const own = (await scene.api('GET', `/v1/stores/${store_id}/export`)).text
+  assert.deepEqual((await send(store_id, own)).body.duplicates, 8, 'nor its own export')
+  assert.deepEqual(await audit(store_id), before)
+  const all = await send(store_id, raw, undefined, '?allow_duplicates=true')
+  assert.deepEqual([all.body.imported, all.body.duplicates], [8, 0])
+  assert.equal((await audit(store_id)).length, 16)
+  assert.equal((await send(await freshStore(), raw)).body.imported, 8, 'other stores are apart')
+})
+
+test('lines that an import has already are left out, in one chunk and over chunks', async () => {
+  const store_id = await freshStore({ tokenizer: 'chars' })
+  const lines = Array.from({ length: 700 }, (_, i) => ({ content: `line ${i}` }))
+  const { imported, duplicates } = (await send(store_id, ndjson([...lines, ...lines]))).body
+  assert.deepEqual([imported, duplicates], [700, 700])
+  const twice = [{ content: 'x' }, { content: 'x' }, { content: 'y' }]
+  const { body } = await send(store_id, ndjson(twice), 'twice')
+  assert.deepEqual([body.imported, body.duplicates], [2, 1])
+  assert.deepEqual((await send(store_id, ndjson(twice), 'twice')).body, body, 'a retry is replayed')
+  assert.equal((await audit(store_id)).length, 702)
+})
+
+test('a memory written here is known by the time of its write, an erased one is not', async () => {
+  const scene = await openScene()
+  try {
+    const base = `/v1/stores/${scene.store_id}`
+    const kept = await scene.write('kept')
+    const erased = await scene.write('erased')
+    const { text } = await scene.api('GET', `${base}/export`)
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    await scene.issue(erased)
+    const renumbered = lines.map(({ ref: _, ...line }) => line)
+    const answer = await scene.service.request('POST', `${base}/import`, {
+      raw: ndjson([
+        ...renumbered.slice(1),
+        { content: 'kept', written_at: '2020-01-01T00:00:00Z' },
+      ]),
+      key: scene.api_key,
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
+    assert.deepEqual([answer.body.imported, answer.body.duplicates], [2, 1], answer.text)
+    const memories = (await scene.api('GET', `${base}/memories`)).body.memories
+    const contents = memories.map(({ content }: Memory) => content)
+    assert.deepEqual(contents, ['kept', 'erased', 'kept'])
+    assert.equal(memories[0].ref, kept)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a version chain that a file continues is continued, however much is there', async () => {
+  const day = (n: number) => `2024-03-0${n}T00:00:00.000000Z`
+  const start = 5_000_000_000
+  const version = (n: number, last: boolean) => ({
+    ref: start + n,
+    content: `version ${n}`,
+    valid_from: day(n),
+    ...(last ? {} : { superseded_by: start + n + 1 }),
+  })
+  const chain = (count: number) =>
+    Array.from({ length: count }, (_, i) => version(i + 1, i + 1 === count))
+  const filler = Array.from({ length: 600 }, (_, i) => ({ content: `filler ${i}` }))
+  for (const between of [[], filler]) {
+    const store_id = await freshStore({ tokenizer: 'chars' })
+    await send(store_id, ndjson([...chain(2), ...between]))
+    const [one, two, three] = chain(3)
+    const { body } = await send(store_id, ndjson([one, two, ...between, three]))
+    assert.deepEqual([body.imported, body.duplicates], [1, 2 + between.length])
+    const memories = (await audit(store_id)).filter(({ content }) => content.startsWith('version'))
+    const refs = memories.map(({ ref }) => ref)
+    assert.deepEqual(
+      memories.map(({ valid_until }) => valid_until),
+      [day(2), day(3), null],
+    )
+    assert.deepEqual(
+      memories.map(({ superseded_by }) => superseded_by),
+      [refs[1], refs[2], null],
+    )
+  }
 })
 
 /** Imports a line for each ref, all of which are free; the sizes of the blocks made for it. */

@@ -12,6 +12,7 @@ import { findTombstones } from '../facts/facts.sql.ts'
 import { type PreparedFact, prepareWithRefs } from '../facts/prepare-facts.ts'
 import { type RefSecret, refPool } from '../facts/ref-pool.ts'
 import { findCurrentValidity } from '../facts/validity.sql.ts'
+import { NO_SLOT } from '../index/slot-columns.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import type { StoreSettings } from '../stores/store-settings.ts'
 import {
@@ -20,6 +21,7 @@ import {
   retryOnStoreConflict,
   type WriteTarget,
 } from '../stores/write-target.ts'
+import { ImportDuplicates } from './import-duplicates.ts'
 import { type ImportedFact, ImportLinks, importLineRefusal, readImport } from './import-lines.ts'
 import { insertFacts } from './insert-facts.ts'
 
@@ -34,6 +36,8 @@ type ImportReply = Static<Import['reply']>
 /** What an import has done so far. */
 interface ImportProgress {
   imported: number
+  /** Lines left out. */
+  duplicates: number
   log_seq: number | null
   /** Refs here by refs of the file. */
   readonly newByOld: Map<number, number>
@@ -46,18 +50,29 @@ interface ImportContext {
   readonly target: WriteTarget
   readonly notes: Notes<ImportReply> | null
   readonly progress: ImportProgress
+  /** Null: lines are imported whatever the store has. */
+  readonly duplicates: ImportDuplicates | null
 }
 
-export const importStore: Handler<Import> = async (call, { params, body }) => {
+export const importStore: Handler<Import> = async (call, { params, query, body }) => {
   const { kernel, tenant_id } = call
   const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
   kernel.keyring.signer('provenance')
   return call.inParts<ImportReply>({
     async run(notes) {
       const [newByOld, unlinked] = [new Map<number, number>(), new Map<number, number>()]
-      const progress: ImportProgress = { imported: 0, log_seq: null, newByOld, unlinked }
+      const progress: ImportProgress = {
+        imported: 0,
+        duplicates: 0,
+        log_seq: null,
+        newByOld,
+        unlinked,
+      }
+      const duplicates = query.allow_duplicates
+        ? null
+        : new ImportDuplicates(kernel, { tenant_id, ...params })
       try {
-        await importLines({ call, target, notes, progress }, body)
+        await importLines({ call, target, notes, progress, duplicates }, body)
       } catch (error) {
         throw withProgress(error, progress)
       }
@@ -97,9 +112,11 @@ async function importLines(context: ImportContext, body: AsyncIterable<Uint8Arra
   await importLastChunk(context, pending.slice(before))
 }
 
-function showImportReply({ imported, newByOld, log_seq }: ImportProgress): ImportReply {
+function showImportReply(progress: ImportProgress): ImportReply {
+  const { imported, duplicates, newByOld, log_seq } = progress
   const changed = [...newByOld].filter(([from, to]) => from !== to)
-  return { imported, refs_mapped: changed.map(([from, to]) => ({ from, to })), log_seq }
+  const refs_mapped = changed.map(([from, to]) => ({ from, to }))
+  return { imported, duplicates, refs_mapped, log_seq }
 }
 
 function notOffered({ capabilities }: StoreSettings, fact: ImportedFact): string | null {
@@ -129,9 +146,9 @@ async function importChunks(context: ImportContext, facts: readonly ImportedFact
   for (let at = 0; at < facts.length; at += CHUNK) {
     const note =
       open &&
-      ((tx: Tx, { imported, log_seq }: ImportProgress) =>
+      ((tx: Tx, { imported, duplicates, log_seq }: ImportProgress) =>
         // Mapped refs are part of the final reply only.
-        open(tx, { imported, refs_mapped: [], log_seq }))
+        open(tx, { imported, duplicates, refs_mapped: [], log_seq }))
     await importChunk(context, facts.slice(at, at + CHUNK), note)
   }
 }
@@ -159,24 +176,38 @@ async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact
 type ChunkNote = ((tx: Tx, reached: ImportProgress) => Promise<void>) | null
 
 async function importChunk(
-  { call, target, progress }: ImportContext,
+  { call, target, progress, duplicates }: ImportContext,
   facts: readonly ImportedFact[],
   note: ChunkNote,
 ): Promise<void> {
   const { kernel, tenant_id } = call
-  const imported = progress.imported + facts.length
+  const all = facts.map((imported) => ({ imported, slot: NO_SLOT, isFresh: true }))
+  const compared = (await duplicates?.compare(facts)) ?? all
+  const fresh = compared.filter(({ isFresh }) => isFresh)
+  const repeated = compared.filter(({ isFresh }) => !isFresh)
+  const counts = {
+    imported: progress.imported + fresh.length,
+    duplicates: progress.duplicates + repeated.length,
+  }
   progress.log_seq = await retryOnStoreConflict(async () => {
     // In each attempt: a ref of the file may have been erased while it was prepared.
     await assertNoneErased(call, facts)
     const current = await loadWriteTarget(kernel, tenant_id, target.settings.store_id)
-    const pairs = await prepareChunk(call, current, facts, progress)
+    const lines = fresh.map(({ imported }) => imported)
+    const pairs = await prepareChunk(call, current, lines, progress)
+    for (const [i, { slot }] of fresh.entries()) duplicates?.setRef(slot, pairs[i]?.fact.ref ?? 0)
+    const stored = repeated.map(({ imported, slot }) => {
+      const ref = duplicates?.refOf(slot) ?? 0
+      if (imported.ref !== null) progress.newByOld.set(imported.ref, ref)
+      return { imported, ref }
+    })
     return call.transact(async (tx) => {
-      const log_seq = await insertChunk(call, tx, { target: current, pairs, progress })
-      await note?.(tx, { ...progress, imported, log_seq })
+      const log_seq = await insertChunk(call, tx, { target: current, pairs, stored, progress })
+      await note?.(tx, { ...progress, ...counts, log_seq })
       return log_seq
     })
   })
-  progress.imported = imported
+  Object.assign(progress, counts)
 }
 
 async function prepareChunk(
@@ -230,21 +261,32 @@ function spanOf(facts: readonly ImportedFact[], at: number): number {
 interface Chunk {
   readonly target: WriteTarget
   readonly pairs: readonly { imported: ImportedFact; fact: PreparedFact }[]
+  /** Lines that are left out, with the refs of the memories that they repeat. */
+  readonly stored: readonly { imported: ImportedFact; ref: number }[]
   readonly progress: ImportProgress
 }
 
+/** Returns the log position; the last one when every line is left out. */
 async function insertChunk(
   call: Call<Import>,
   tx: Tx,
-  { target, pairs, progress }: Chunk,
-): Promise<number> {
+  { target, pairs, stored, progress }: Chunk,
+): Promise<number | null> {
+  const lines = [
+    ...pairs.map(({ imported, fact }) => ({ imported, ref: fact.ref })),
+    ...stored,
+  ].sort((a, b) => a.imported.line - b.imported.line)
+  if (pairs.length === 0) {
+    for (const line of lines) await linkVersions(tx, line, null, progress)
+    return progress.log_seq
+  }
   const head = await loadTargetHead(call.kernel, tx, target)
   const inserts = pairs.map(({ imported, fact }) => ({
     fact,
     interval: imported,
   }))
   const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
-  for (const pair of pairs) await linkVersions(tx, pair, log_seq, progress)
+  for (const line of lines) await linkVersions(tx, line, log_seq, progress)
   for (const { fact } of pairs) meter(tx, call.operation.id, fact.bytes)
   const { tenant_id } = tx
   // Chains reach back into earlier chunks: the next read rebuilds the index from the rows.
@@ -252,20 +294,23 @@ async function insertChunk(
   return log_seq
 }
 
-/** Links a fact with the successor it names and with the predecessor that names it. */
+/**
+ * Links a fact with the successor it names and with the predecessor that names it. Without a log
+ * position, as where every line is left out, it only notes the link that is open.
+ */
 async function linkVersions(
   tx: Tx,
-  { imported, fact }: { imported: ImportedFact; fact: PreparedFact },
-  seq: number,
+  { imported, ref }: { imported: ImportedFact; ref: number },
+  seq: number | null,
   { newByOld, unlinked }: ImportProgress,
 ): Promise<void> {
   const before = imported.ref === null ? undefined : unlinked.get(imported.ref)
-  if (before !== undefined) await link(tx, before, fact.ref, seq)
+  if (before !== undefined && seq !== null) await link(tx, before, ref, seq)
   const { superseded_by } = imported
   if (superseded_by === null) return
   const successor = newByOld.get(superseded_by)
-  if (successor !== undefined) return link(tx, fact.ref, successor, seq)
-  unlinked.set(superseded_by, fact.ref)
+  if (successor === undefined) unlinked.set(superseded_by, ref)
+  else if (seq !== null) await link(tx, ref, successor, seq)
 }
 
 /** Ends the predecessor where its successor begins, unless it ended before. */

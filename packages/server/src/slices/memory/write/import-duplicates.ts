@@ -1,0 +1,140 @@
+// Which lines of an import are in the store already, or came before in the same import: those of
+// the same content, namespace and original time.
+
+import { randomBytes } from 'node:crypto'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import { loadVisibleFacts, type OpenedFact } from '../facts/opened-fact.ts'
+import { ContentFingerprints, computeFingerprint } from '../index/slot-columns.ts'
+import type { StoreIndex } from '../index/store-index.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import { findStore } from '../stores/stores.sql.ts'
+import type { ImportedFact } from './import-lines.ts'
+
+/** Rows opened at a time. */
+const ROWS = 500
+
+/**
+ * Memory is bounded by the lines of the import: a few numbers for each of them, and for each memory
+ * of the store that has the content of a line. Fingerprints are keyed, like those of the index, and
+ * contents are not kept. Does not see what other requests write during the import.
+ */
+export class ImportDuplicates {
+  readonly #kernel: Kernel
+  readonly #store: { readonly tenant_id: string; readonly store_id: string }
+  readonly #key = randomBytes(32)
+  readonly #known = new ContentFingerprints()
+  /** By slot: the ref in this store; 0 until it is known. */
+  readonly #refs: number[] = []
+  /** Contents whose memories have been read from the store. */
+  readonly #read = new ContentFingerprints()
+  #readCount = 0
+  #index: Promise<StoreIndex | null> | null = null
+
+  constructor(kernel: Kernel, store: { tenant_id: string; store_id: string }) {
+    this.#kernel = kernel
+    this.#store = store
+  }
+
+  /**
+   * For each line the slot that it shares with the memories and lines it equals; the ref of a fresh
+   * one is to be set.
+   */
+  async compare(
+    facts: readonly ImportedFact[],
+  ): Promise<{ imported: ImportedFact; slot: number; isFresh: boolean }[]> {
+    await this.#readStored(facts)
+    const compared = []
+    const pace = yieldBetweenChunks()
+    for (const imported of facts) {
+      const { draft, valid_from_us } = imported
+      const { original_written_us = null } = draft
+      const time = original_written_us ?? valid_from_us
+      const kind = original_written_us !== null ? 'written' : time === null ? 'untimed' : 'valid'
+      const [before] = this.#known.find(this.#fingerprint(draft, kind, time))
+      const slot = before ?? this.#add(draft, { kind, time, ref: 0 })
+      compared.push({ imported, slot, isFresh: before === undefined })
+      await pace()
+    }
+    return compared
+  }
+
+  setRef(slot: number, ref: number): void {
+    this.#refs[slot] = ref
+  }
+
+  refOf(slot: number): number {
+    return this.#refs[slot] ?? 0
+  }
+
+  /** Reads the memories of the store that have the content of a line, each content once. */
+  async #readStored(facts: readonly ImportedFact[]): Promise<void> {
+    this.#index ??= loadIndex(this.#kernel, this.#store)
+    const index = await this.#index
+    if (index === null) return
+    const wanted: number[] = []
+    for (const { draft } of facts) {
+      const refs = index.listSameContent(draft.content, draft.namespace)
+      if (refs.length === 0) continue
+      const fingerprint = this.#fingerprint(draft, 'content', null)
+      const [known] = this.#read.find(fingerprint)
+      if (known !== undefined) continue
+      this.#read.add(this.#readCount, fingerprint)
+      this.#readCount += 1
+      for (const ref of refs) wanted.push(ref)
+    }
+    const { tenant_id, store_id } = this.#store
+    for (let at = 0; at < wanted.length; at += ROWS) {
+      const some = wanted.slice(at, at + ROWS)
+      const found = await this.#kernel.db.read(tenant_id, (db) =>
+        loadVisibleFacts(this.#kernel, db, some),
+      )
+      for (const fact of found.values()) if (fact.store_id === store_id) this.#addStored(fact)
+    }
+  }
+
+  // The export of a memory that was written here has the time of that write as its original time;
+  // a line that had no such time may have had the beginning of its validity.
+  #addStored(fact: OpenedFact): void {
+    const { ref, document, written_us, valid_from_us } = fact
+    const time = document.original_written_us ?? written_us
+    this.#add(fact, { kind: 'written', time, ref })
+    if (document.original_written_us !== undefined) return
+    this.#add(fact, { kind: 'valid', time: valid_from_us, ref })
+    this.#add(fact, { kind: 'untimed', time: null, ref })
+  }
+
+  #add(
+    memory: { content: string; namespace: string | null },
+    { kind, time, ref }: { kind: string; time: number | null; ref: number },
+  ): number {
+    const slot = this.#refs.push(ref) - 1
+    this.#known.add(slot, this.#fingerprint(memory, kind, time))
+    return slot
+  }
+
+  #fingerprint(
+    { content, namespace }: { content: string; namespace: string | null },
+    kind: string,
+    time: number | null,
+  ) {
+    return computeFingerprint(JSON.stringify([kind, time, namespace, content]), this.#key)
+  }
+}
+
+/** The index of the store, however long it is being built; null: there is no store yet. */
+async function loadIndex(
+  kernel: Kernel,
+  { tenant_id, store_id }: { tenant_id: string; store_id: string },
+): Promise<StoreIndex | null> {
+  for (;;) {
+    const store = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+    if (!store) return null
+    try {
+      return await storeIndexes(kernel).loadCurrent(tenant_id, store_id, store.head_seq)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'index_building') throw error
+    }
+  }
+}
