@@ -280,8 +280,9 @@ describe("'cgr.rotate'", () => {
     assert.equal((await tenant.ok('GET', `/cgr/rotations?anchor=${second.key}`)).count, 0)
     assert.equal((await tenant.ok('GET', `/cgr/rotations?anchor=${first.key}`)).count, 2)
     for (const old of [first, second]) {
-      const said = { agent_handle: 'agent', invoice_id: 'three', tenant_id: tenant.tenant_id }
-      const body = { ...said, decision: 'certify', ...provenBy(old, said) }
+      const said = { agent_handle: 'agent', invoice_id: 'three' }
+      const proof = provenBy(old, { ...said, tenant_id: tenant.tenant_id })
+      const body = { ...said, decision: 'certify', ...proof }
       const refused = await tenant.refused('POST', '/governed/decisions', body)
       assert.deepEqual(refused, [409, 'rotation_refused'])
     }
@@ -292,8 +293,9 @@ describe("'cgr.rotate'", () => {
     const [first, second] = [newKey(), newKey()]
     const link = linkOf(first, second, { not_before: '2100-01-01T00:00:00Z' })
     await tenant.ok('POST', '/cgr/rotation', link)
-    const said = { agent_handle: 'agent', invoice_id: 'one', tenant_id: tenant.tenant_id }
-    const body = { ...said, decision: 'certify', ...provenBy(second, said) }
+    const said = { agent_handle: 'agent', invoice_id: 'one' }
+    const proof = provenBy(second, { ...said, tenant_id: tenant.tenant_id })
+    const body = { ...said, decision: 'certify', ...proof }
     const refused = await tenant.refused('POST', '/governed/decisions', body)
     assert.deepEqual(refused, [409, 'rotation_refused'])
     await decideAs(tenant, first, ['agent', 'one'])
