@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { Answer, Client, Sent } from '../../../crash/testing/client.ts'
+import { operationOf } from '../../contract/testing/table.ts'
 import type { Ids } from '../../contract/testing/world.ts'
 import type { Canaries } from './canaries.ts'
+import { unusedPlaces } from './text-places.ts'
 
 /** What was made with canaries in it. */
 export interface Made {
@@ -35,6 +37,18 @@ export function marks({ canaries }: Pick<SendParts, 'canaries'>, operation: stri
     },
     headers: () => ({ 'idempotency-key': canaries.mark(operation, 'headers.idempotency-key') }),
   }
+}
+
+/** Every field that an operation accepts and does not use, with canaries. */
+export function unusedFields(parts: Pick<SendParts, 'canaries'>, operation: string): object {
+  const { text } = marks(parts, operation)
+  const fields: Record<string, unknown> = {}
+  for (const place of unusedPlaces(operationOf(operation))) {
+    const [name = '', inner] = place.slice('body.'.length, -1).split('.')
+    fields[name] =
+      inner === undefined ? text(place) : { ...Object(fields[name]), [inner]: text(place) }
+  }
+  return fields
 }
 
 /** Sends the same twice under one key; both answers must have the status and be alike. */

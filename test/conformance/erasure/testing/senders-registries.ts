@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { answered, marks, refused, type SendParts, twice } from './send-parts.ts'
+import { answered, marks, refused, type SendParts, twice, unusedFields } from './send-parts.ts'
 import { attestBoth, decideBoth, letDeny, letWait } from './waiting.ts'
 
 export async function sendRegistries(parts: SendParts): Promise<void> {
@@ -26,6 +26,7 @@ async function registerArtifacts(parts: SendParts): Promise<void> {
     layers: [{ media_type: word('body.layers[].media_type'), digest: digest(), size: 1 }],
     kind: word('body.kind'),
     metadata: json('body.metadata'),
+    ...unusedFields(parts, 'artifacts.register'),
   })
   const first = { body: body(), headers: headers() }
   const { artifact_id } = await twice(parts, { status: 201, path: asked.path }, first)

@@ -1,7 +1,7 @@
 // Sends a canary through every text of every operation's body; what it made is erased afterwards.
 
 import type { Answer, Client } from '../../../crash/testing/client.ts'
-import { marks, type SendParts } from './send-parts.ts'
+import { marks, type SendParts, unusedFields } from './send-parts.ts'
 import { sendAssurance } from './senders-assurance.ts'
 import { sendRegistries } from './senders-registries.ts'
 import { sendReports } from './senders-reports.ts'
@@ -98,6 +98,7 @@ async function importMemories(parts: SendParts): Promise<void> {
     { content: text('body.content'), metadata: json('body.metadata') },
     { content: 'Imported into a namespace', tenant_id: label('body.tenant_id') },
     { content: 'Imported into another', namespace: label('body.namespace') },
+    { content: 'With all that an export has', ...unusedFields(parts, 'memory.import') },
   ]
   await client.raw('POST', `${path}/import`, {
     raw: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
@@ -142,6 +143,7 @@ async function logDecisions(parts: SendParts): Promise<void> {
     output: text('body.output'),
     session_id: word('body.session_id'),
     parameters: json('body.parameters'),
+    ...unusedFields(parts, 'decisions.log'),
   }
   await log(first, headers())
   const store_id = label('body.store_id')
@@ -169,8 +171,7 @@ async function erase(parts: SendParts): Promise<void> {
   const body = {
     fact_ref: await write(),
     ...reasons(issue),
-    fact_content: issue.text('body.fact_content*'),
-    memory_deleted: issue.text('body.memory_deleted*'),
+    ...unusedFields(parts, 'erasure.issue'),
   }
   await client.ok('POST', '/v1/erasure/issue', { body, headers: issue.headers() })
   const elsewhere = { fact_ref: await write(), store_id: issue.word('body.store_id') }

@@ -32,6 +32,12 @@ function placesOf(value: unknown, path: string): string[] {
   return anything ? [`${path}*`] : []
 }
 
+/** Fields that an operation accepts and does not use, but those of private keys: only null is. */
+export const unusedPlaces = ({ tolerated = [] }: OperationSpec): string[] =>
+  tolerated
+    .filter((name) => name.startsWith('body.') && !name.endsWith('signing_key'))
+    .map((name) => `${name}*`)
+
 /** Text places of a request, as `params.x`, `query.x`, `body.x` and `headers.x`. */
 export function textPlaces(operation: OperationSpec): string[] {
   const of = (schema: unknown, where: string) =>
@@ -41,6 +47,7 @@ export function textPlaces(operation: OperationSpec): string[] {
       ...of(operation.params, 'params'),
       ...of(operation.query, 'query'),
       ...of(operation.body, 'body'),
+      ...unusedPlaces(operation),
       'headers.x-request-id',
       ...(operation.idempotent ? ['headers.idempotency-key'] : []),
     ]),

@@ -280,9 +280,9 @@ describe("'cgr.rotate'", () => {
     assert.equal((await tenant.ok('GET', `/cgr/rotations?anchor=${second.key}`)).count, 0)
     assert.equal((await tenant.ok('GET', `/cgr/rotations?anchor=${first.key}`)).count, 2)
     for (const old of [first, second]) {
-      const named = { agent_handle: 'agent', invoice_id: 'three' }
-      const proven = provenBy(old, { ...named, tenant_id: tenant.tenant_id })
-      const body = { ...named, decision: 'certify', ...proven }
+      const said = { agent_handle: 'agent', invoice_id: 'three' }
+      const proof = provenBy(old, { ...said, tenant_id: tenant.tenant_id })
+      const body = { ...said, decision: 'certify', ...proof }
       const refused = await tenant.refused('POST', '/governed/decisions', body)
       assert.deepEqual(refused, [409, 'rotation_refused'])
     }
@@ -293,9 +293,9 @@ describe("'cgr.rotate'", () => {
     const [first, second] = [newKey(), newKey()]
     const link = linkOf(first, second, { not_before: '2100-01-01T00:00:00Z' })
     await tenant.ok('POST', '/cgr/rotation', link)
-    const named = { agent_handle: 'agent', invoice_id: 'one' }
-    const proven = provenBy(second, { ...named, tenant_id: tenant.tenant_id })
-    const body = { ...named, decision: 'certify', ...proven }
+    const said = { agent_handle: 'agent', invoice_id: 'one' }
+    const proof = provenBy(second, { ...said, tenant_id: tenant.tenant_id })
+    const body = { ...said, decision: 'certify', ...proof }
     const refused = await tenant.refused('POST', '/governed/decisions', body)
     assert.deepEqual(refused, [409, 'rotation_refused'])
     await decideAs(tenant, first, ['agent', 'one'])
