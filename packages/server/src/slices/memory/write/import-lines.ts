@@ -60,7 +60,7 @@ export async function* readImport(
 function parseLine(text: string, number: number): unknown {
   const value = parse(text, number)
   const problem = findJsonProblem(text, value)
-  if (problem !== null) throw importLineRefusal(number, explain(problem))
+  if (problem !== null) throw importLineRefusal(number, problem.msg)
   if (typeof value === 'object' && value !== null && 'signing_key' in value)
     throw importLineRefusal(number, 'private keys are never accepted in a request')
   return value
@@ -80,7 +80,10 @@ function toFact(
   at: { number: number; bytes: number; now_us: number },
 ): ImportedFact {
   dropTolerated?.(value)
-  if (!line.Check(value)) throw importLineRefusal(at.number, explain(shape.findProblems(value)[0]))
+  if (!line.Check(value)) {
+    const why = shape.findProblems(value).slice(0, 1).map(explain).join()
+    throw importLineRefusal(at.number, why)
+  }
   const written_at = value.source?.original_written_at ?? value.written_at
   const original = parseOptionalTime(written_at)
   try {
@@ -111,8 +114,11 @@ function toFact(
   }
 }
 
-const explain = (problem: Pick<Detail, 'loc' | 'msg'> | undefined): string =>
-  `${problem?.loc.join('.') || 'the line'}: ${problem?.msg}`
+/** Names no key of the caller: a refusal is kept under the idempotency key of its import. */
+function explain({ loc, msg, type }: Detail): string {
+  const declared = type === 'extra_forbidden' ? loc.slice(0, -1) : loc
+  return `${declared.join('.') || 'the line'}: ${msg}`
+}
 
 function interval(number: number, valid_from_us: number | null, valid_until_us: number | null) {
   if (valid_until_us !== null && valid_from_us === null)
