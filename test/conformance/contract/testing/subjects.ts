@@ -31,8 +31,8 @@ export async function eraseSubjects(tenant: Tenant, word: string) {
 }
 
 async function erased(tenant: Tenant, find: object): Promise<string> {
-  const { digest } = await tenant.ok('subjects.erase', { body: { find, preview: true } })
-  const body = { find, expect_digest: digest }
+  const shown = await tenant.ask('subjects.erase', { body: { find, preview: true } })
+  const body = { find, expect_digest: shown.body.digest }
   const { request_id } = await tenant.ok('subjects.erase', { body })
   for (let waits = 0; waits < WAITS_MAX; waits += 1) {
     const { completed_at } = await tenant.ok('subjects.get', { params: { request_id } })
