@@ -42,12 +42,13 @@ const UNSIGNED_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The message of a domain signature: UTF-8 `custos/<kind>/v1`, byte 0x0A, RFC 8785 bytes of the
- * record without `signature`, `public_key`, `key_id` and `signed_bytes`.
+ * The message of a domain signature: UTF-8 `custos/<kind>/v<version>`, byte 0x0A, RFC 8785 bytes of
+ * the record without `signature`, `public_key`, `key_id` and `signed_bytes`.
  * Throws ProofError `not_canonical` when the record has no canonical form.
  */
-export function signedBytes(kind: SignedKind, record: JsonObject): Uint8Array {
-  return utf8(`custos/${kind}/v1\n${canonicalize(withoutFields(record, UNSIGNED_FIELDS))}`)
+export function signedBytes(kind: SignedKind, record: JsonObject, version = 1): Uint8Array {
+  const canonical = canonicalize(withoutFields(record, UNSIGNED_FIELDS))
+  return utf8(`custos/${kind}/v${version}\n${canonical}`)
 }
 
 /** A copy of `record` without the named fields. */

@@ -6,7 +6,7 @@ import { verifyDecision } from './decision.ts'
 import { sha256 } from './digest.ts'
 import { toBase64, toHex } from './encoding.ts'
 import { type Envelope, isEnvelope } from './envelope.ts'
-import { readKeys } from './keys.ts'
+import { type PublishedKey, readKeys } from './keys.ts'
 import {
   type LogContext,
   verifyBreadcrumbList,
@@ -22,7 +22,7 @@ import { verifyRegistryRecord } from './records/registry-record.ts'
 import { rulesOf } from './records/rules.ts'
 import { verifyCgrAttestation } from './reputation/attestation.ts'
 import { isStatementKind, verifyStatement } from './reputation/identity.ts'
-import { isObject, isText } from './shape.ts'
+import { isCount, isObject, isText } from './shape.ts'
 import { SIGNED_KINDS, type SignedKind, signedBytes } from './signature.ts'
 import { TENANT_ERASURE_KIND, verifyTenantErasure } from './tenant-erasure.ts'
 import {
@@ -32,7 +32,6 @@ import {
   malformedVerdict,
   startVerdict,
   type Verdict,
-  type VerdictDraft,
 } from './verdict.ts'
 
 /**
@@ -115,6 +114,7 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (kind === 'erasure_manifest') return verifyManifest(value, context.keys)
   if (kind === TENANT_ERASURE_KIND) return verifyTenantErasure(value, context.keys)
   if (kind === CONFORMANCE_KIND) return verifyConformanceResult(value, context.keys)
+  if (kind === 'report') return verifyReport(value, context.keys)
   if (!isObject(value)) return malformedVerdict('record', 'not an object')
   const findings = startVerdict()
   let message: Uint8Array
@@ -127,21 +127,62 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (shown !== null) {
     addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   }
-  if (kind === 'report') checkContent(findings, value)
   const at = value['issued_at'] ?? value['created_at']
   const { signature, public_key, key_id } = value
-  // Reports are signed by the key of the registries' records.
-  const purpose = kind === 'report' ? 'record' : kind
-  const claim = { message, signature, public_key, key_id, purpose }
+  const claim = { message, signature, public_key, key_id, purpose: kind }
   await checkSignature(findings, isText(at) ? { ...claim, at } : claim, context.keys)
   return finishVerdict('record', findings)
 }
 
-/** A report names the SHA-256 of its content, which is what the log carries of it. */
-function checkContent(findings: VerdictDraft, { content, content_hash }: JsonObject): void {
+/** The version that is signed now; reports of version 1 do not name theirs. */
+export const REPORT_VERSION = 2
+
+const isSection = (section: unknown): boolean =>
+  isObject(section) &&
+  Array.isArray(section['evidence']) &&
+  section['evidence'].every(isText) &&
+  isText(section['detail']) &&
+  isObject(section['figures']) &&
+  Object.values(section['figures']).every(isCount)
+
+/**
+ * The signed bytes of a report, in the domain of the version that it names: `custos/report/v1` for
+ * one that names none. Throws ProofError `not_canonical` when the report has no canonical form.
+ */
+export const reportBytes = (report: JsonObject): Uint8Array =>
+  signedBytes('report', report, report['report_version'] === undefined ? 1 : REPORT_VERSION)
+
+/** A report names the SHA-256 of its content, which the audit log holds too. */
+export async function verifyReport(
+  value: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(value)) return malformedVerdict('record', 'not an object')
+  const { report_version, headline, sections } = value
+  if (report_version !== undefined && report_version !== REPORT_VERSION)
+    return malformedVerdict('record', 'report_version')
+  const findings = startVerdict()
+  let message: Uint8Array
+  try {
+    message = reportBytes(value)
+  } catch {
+    return malformedVerdict('record', 'no canonical form')
+  }
+  const shown = value['signed_bytes'] ?? null
+  if (shown !== null)
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  if (report_version !== undefined) {
+    const shaped = isText(headline) && Array.isArray(sections) && sections.every(isSection)
+    addCheck(findings, 'sections', shaped, 'are not those of a report of this version')
+  }
+  const { content, content_hash, created_at, signature, public_key, key_id } = value
   const follows = isObject(content) && content_hash === toHex(sha256(canonicalBytes(content)))
   addCheck(findings, 'content_hash', follows, 'does not follow from the content')
   findings.notChecked.push('what the report counts: see the entries of the log that it names')
+  // Reports are signed by the key of the registries' records.
+  const claim = { message, signature, public_key, key_id, purpose: 'record' }
+  await checkSignature(findings, isText(created_at) ? { ...claim, at: created_at } : claim, keys)
+  return finishVerdict('record', findings)
 }
 
 function isSignedKind(kind: unknown): kind is SignedKind {

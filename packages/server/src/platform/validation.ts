@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import Format from 'typebox/format'
-import { parseTime } from './clock.ts'
+import { parseDateOrTime, parseTime } from './clock.ts'
 import { Refusal } from './refusal.ts'
 
 export type Loc = readonly (string | number)[]
@@ -21,6 +21,7 @@ const DETAILS_MAX = 20
 const SEGMENT_CHARS_MAX = 100
 
 Format.Set('timestamp', (text) => parseTime(text) !== null)
+Format.Set('date_or_time', (text) => parseDateOrTime(text) !== null)
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
 Format.Set('label', (text) => text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text))
 
@@ -152,7 +153,7 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
 function typeOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'type') return TYPE_NAMES[String(error.params.type)] ?? 'type_error'
   if (error.keyword === 'format')
-    return error.params.format === 'timestamp' ? 'datetime_parsing' : 'string_format'
+    return error.params.format === 'label' ? 'string_format' : 'datetime_parsing'
   return KEYWORD_TYPES[error.keyword] ?? 'value_error'
 }
 
@@ -160,6 +161,8 @@ function messageOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`
   if (error.keyword === 'format' && error.params.format === 'timestamp')
     return 'must be an RFC 3339 time with an offset'
+  if (error.keyword === 'format' && error.params.format === 'date_or_time')
+    return 'must be an ISO 8601 date or time'
   if (error.keyword === 'format' && error.params.format === 'label')
     return 'must not contain control characters'
   if (error.keyword === 'boolean') return 'there is no such property'

@@ -131,7 +131,7 @@ function inReputation(): WrongField[] {
     ['cgr.decide', decide({ agent_key: 'f'.repeat(63) }), 'validation'],
     ['cgr.decide', decide({ agent_key: '0'.repeat(64) }), 'validation'],
     ['cgr.outcome', outcome({ outcome: 'lost' }), 'validation'],
-    ['cgr.outcome', outcome({ outcome_date: NAIVE }), 'validation'],
+    ['cgr.outcome', outcome({ outcome_date: '2026-02-30' }), 'validation'],
     ['cgr.outcome', outcome({ reporter_signature: 'f'.repeat(128) }), 'validation'],
     ['cgr.outcomes', { body: [outcome({}).body, outcome({ outcome: 1 }).body] }, 'validation'],
     ['cgr.review', { body: { ...review, rating: 1.5 } }, 'validation'],
@@ -150,7 +150,7 @@ function inLists({ store_id }: Ids): WrongField[] {
     query: more,
   })
   return [
-    ['decisions.list', { query: { from: NAIVE } }, 'validation'],
+    ['decisions.list', { query: { from: 'yesterday' } }, 'validation'],
     ['decisions.list', { query }, 'rejected'],
     ['decisions.export', { query: { to: 'tomorrow' } }, 'validation'],
     ['memory.list_stores', { query }, 'rejected'],

@@ -12,7 +12,8 @@ function schemaOf(value: unknown): Schema {
 /** Times are checked to be times, patterns allow only ids we minted. */
 function isFreeText({ type, format, pattern, const: only, enum: some }: Schema): boolean {
   if (type !== 'string') return false
-  return format !== 'timestamp' && [pattern, only, some].every((rule) => rule === undefined)
+  const isTime = format === 'timestamp' || format === 'date_or_time'
+  return !isTime && [pattern, only, some].every((rule) => rule === undefined)
 }
 
 /** `[]` is any item, `{}` a free JSON object (keys and values), `*` any JSON value. */
