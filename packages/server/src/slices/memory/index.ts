@@ -44,7 +44,9 @@ export {
   findHold,
   type HoldRow,
   insertHold,
+  insertHoldRelease,
   listHolds,
+  loadHoldReleases,
   updateHoldRelease,
 } from './stores/holds.sql.ts'
 export { loadHeldStores, refuseHeldStore } from './stores/holds.ts'
@@ -52,7 +54,7 @@ export { parseNamespace } from './stores/namespace.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability } from './stores/store-settings.ts'
-export { findStore } from './stores/stores.sql.ts'
+export { findStore, loadSelfTestStores } from './stores/stores.sql.ts'
 export {
   loadTargetHead,
   loadWriteTarget,

@@ -17,5 +17,6 @@ export {
   flushReadMeter,
   loadUsage,
   meter,
+  meterErasure,
   readMeter,
 } from './usage.ts'

@@ -13,6 +13,7 @@ import { subjects } from './0009-subjects.ts'
 import { retention } from './0010-retention.ts'
 import { offboarding } from './0011-offboarding.ts'
 import { assurance } from './0012-assurance.ts'
+import { selfTests } from './0017-self-tests.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   retention,
   offboarding,
   assurance,
+  selfTests,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -90,8 +90,24 @@ export async function countActiveHolds(
   return Number(row?.count ?? 0)
 }
 
-export const deleteHolds = (tx: Tx, store_id: string) =>
-  tx.run(deleteFrom(tx, 'store_holds').where('store_id', '=', store_id))
+export const insertHoldRelease = (tx: Tx, row: Omit<Tables['hold_releases'], 'tenant_id'>) =>
+  tx.run(insertInto(tx, 'hold_releases', row))
+
+/** Log positions of releases, by hold. */
+export async function loadHoldReleases(
+  db: TenantDb,
+  store_id: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.all(
+    from(db, 'hold_releases').select(['hold_id', 'released_seq']).where('store_id', '=', store_id),
+  )
+  return new Map(rows.map(({ hold_id, released_seq }) => [hold_id, released_seq]))
+}
+
+export async function deleteHolds(tx: Tx, store_id: string): Promise<void> {
+  await tx.run(deleteFrom(tx, 'store_holds').where('store_id', '=', store_id))
+  await tx.run(deleteFrom(tx, 'hold_releases').where('store_id', '=', store_id))
+}
 
 export const deleteRetention = (tx: Tx, store_id: string) =>
   tx.run(deleteFrom(tx, 'store_retention').where('store_id', '=', store_id))
