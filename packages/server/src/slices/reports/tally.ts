@@ -87,7 +87,7 @@ export class Tally {
     if (payload['self_test'] === true && event_type === 'store.created')
       this.#selfTestStores.add(subject)
     if (payload['self_test'] === true) return true
-    if (!this.#selfTestStores.has(subject)) return false
+    if (!ABOUT_STORES.test(event_type) || !this.#selfTestStores.has(subject)) return false
     if (event_type === 'store.deleted') this.#selfTestStores.delete(subject)
     return true
   }
@@ -167,6 +167,8 @@ export class Tally {
   }
 }
 
+/** Entries whose subject is the id of a store. */
+const ABOUT_STORES = /^(?:memory|store|retention|hold)\./
 /** `2026-01-31` */
 const DAY_CHARS = 10
 const REFUSED: ReadonlySet<string> = new Set(['evaluation.denied', 'evaluation.escalated'])
