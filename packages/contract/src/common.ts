@@ -39,6 +39,20 @@ export const Timestamp = Type.String({
   examples: ['2026-01-31T09:30:00.000000Z'],
 })
 
+/**
+ * A date or time that decides nothing about validity: when something happened, or where a period
+ * starts or ends.
+ */
+const DateOrTime = Type.String({
+  title: 'DateOrTime',
+  description:
+    'An ISO 8601 calendar date or time, in UTC unless it has an offset. A date alone is its ' +
+    'midnight, and as the end of a period it includes the whole day.',
+  format: 'date_or_time',
+  examples: ['2026-01-31', '2026-01-31T09:30', '2026-01-31T09:30:00+02:00'],
+})
+export const dateOrTime = (description: string) => about(DateOrTime, description)
+
 /** The number of a memory, unique per tenant. */
 export const Ref = Type.Integer({
   title: 'MemoryRef',

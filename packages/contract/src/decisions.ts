@@ -6,6 +6,7 @@ import {
   Base64,
   boolean,
   Cursor,
+  dateOrTime,
   Hex16,
   Hex32,
   integer,
@@ -167,8 +168,8 @@ const DecisionStats = Type.Object({
 })
 
 const Period = {
-  from: Type.Optional(time('Only decisions from this time on')),
-  to: Type.Optional(time('Only decisions up to and including this time')),
+  from: Type.Optional(dateOrTime('Only decisions from this date or time on')),
+  to: Type.Optional(dateOrTime('Only decisions up to and including this date or time')),
 }
 // Any text is valid; one that is no decision id of the tenant is answered with 404.
 const DecisionParams = Type.Object({ decision_id: Type.String() })

@@ -77,6 +77,8 @@ const ApprovalDecided = closed({
 /** Subject: the id of the approver. */
 const ApproverChange = closed({ key_digest: Hex32, active: Type.Boolean(), changed_by: MintedId })
 
+/** In entries about a store of a self-test and what is erased in it. */
+const selfTest = { self_test: Type.Optional(Type.Literal(true)) }
 const Hidden = Type.Union([LabelMac, Type.Null()])
 const EventTime = Type.String({ pattern: '^[0-9TZ:.-]{27}$' })
 
@@ -102,7 +104,7 @@ export const eventPayloads = {
     previous_key_id: Type.Union([KeyId, Type.Null()]),
   }),
   'signing_key.retired': closed({ purpose: MintedId, key_id: KeyId }),
-  'store.created': closed({ tokenizer: Type.Enum(['o200k_base', 'chars']) }),
+  'store.created': closed({ tokenizer: Type.Enum(['o200k_base', 'chars']), ...selfTest }),
   'store.embedder_changed': closed({
     embedder: Type.Enum(EMBEDDERS),
     previous: Type.Enum(EMBEDDERS),
@@ -146,13 +148,18 @@ export const eventPayloads = {
     commitments_root: Hex32,
   }),
   'memory.superseded': closed({ ref: Ref, old_ref: Ref, commitments_root: Hex32 }),
-  'memory.erased': closed({ ref: Ref, predecessor: Type.Union([Ref, Type.Null()]) }),
+  'memory.erased': closed({
+    ref: Ref,
+    predecessor: Type.Union([Ref, Type.Null()]),
+    ...selfTest,
+  }),
   'erasure.certified': closed({
     subject_kind: Type.Enum(['fact', 'decision', 'text']),
     ref: Type.Union([Ref, Type.Null()]),
     outcome: Type.Enum(['erased', 'already_absent', 'nothing_found']),
     scrubbed: Count,
     digest: Hex32,
+    ...selfTest,
   }),
   'decision.logged': closed({
     record_digest: Hex32,

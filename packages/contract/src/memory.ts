@@ -3,6 +3,7 @@
 import Type from 'typebox'
 import {
   about,
+  boolean,
   Count,
   Cursor,
   count,
@@ -119,6 +120,12 @@ export const memory = {
       capabilities: OptionalNullable(about(Capabilities, 'Capabilities; default: all offered')),
       tokenizer: OptionalNullable(about(Tokenizer, 'Tokenizer; default: that of the service')),
       embedder: OptionalNullable(about(Embedder, 'Embedder; default: that of the service')),
+      self_test: Type.Optional(
+        boolean(
+          'For a test of the service: reports and statistics of erasures leave the store out, ' +
+            'and certificates of its memories name a self-test as their basis',
+        ),
+      ),
     }),
     body_optional: true,
     example: { name: 'notes', labels: { team: 'blue' } },

@@ -8,6 +8,7 @@ import {
   Count,
   Cursor,
   count,
+  dateOrTime,
   Hex16,
   Hex32,
   integer,
@@ -83,8 +84,10 @@ export const GenerateReportRequest = Type.Object({
       maximum: 365,
     }),
   ),
-  from: Type.Optional(time('Start of the period')),
-  to: Type.Optional(time('End of the period, not included and not in the future')),
+  from: Type.Optional(dateOrTime('Start of the period')),
+  to: Type.Optional(
+    dateOrTime('End of the period, not included and not in the future; today ends now'),
+  ),
   log_seq: Type.Optional(
     integer('Log position of an earlier report, to get the same content; default: the newest', {
       minimum: 0,
@@ -113,17 +116,35 @@ export const ReportJobReply = Type.Object({
 })
 export type ReportJobReply = Static<typeof ReportJobReply>
 
-const ReportSection = Type.Object({
+const articleFields = {
   key: text('Name of the section in `content`'),
   framework: Framework,
   article: text('Article of the framework'),
   title: text('Title of the article'),
   status: Finding,
-  evidence: Type.Record(Type.String(), Count, {
-    description: 'How often each kind of evidence was found in the period',
-  }),
+}
+const Figures = Type.Record(Type.String(), Count, {
+  title: 'EvidenceFigures',
+  description: 'How often each kind of evidence was found in the period',
 })
+
+const ReportSection = Type.Object(
+  {
+    ...articleFields,
+    evidence: Type.Array(Type.String(), {
+      description: 'What is on record in the period, a sentence for each kind of evidence found',
+    }),
+    detail: text('The finding in words, with what is missing and what no log can show'),
+    figures: Figures,
+  },
+  { title: 'ReportSection', description: 'The result for one article' },
+)
 export type ReportSection = Static<typeof ReportSection>
+
+const ReportSectionV1 = Type.Object(
+  { ...articleFields, evidence: Figures },
+  { title: 'ReportSectionV1', description: 'The result for one article in reports of version 1' },
+)
 
 const summary = {
   report_id: text('Id of the report'),
@@ -152,10 +173,19 @@ export type ReportSummary = Static<typeof ReportSummary>
 export const Report = Type.Object(
   {
     record_kind: Type.Literal('report', { description: 'Kind of signed record' }),
+    report_version: Type.Optional(
+      Type.Literal(2, { description: 'Version of the signed form; absent: version 1' }),
+    ),
     ...summary,
+    tenant_name: Type.Optional(text('Name of the tenant at that time; absent from version 1')),
     title: text('Title of the report'),
+    headline: Type.Optional(
+      text('How many articles have evidence on record; absent from version 1'),
+    ),
     status: Type.Literal('complete', { description: 'Status of the report' }),
-    sections: Type.Array(ReportSection, { description: 'The result for each article' }),
+    sections: Type.Array(Type.Union([ReportSection, ReportSectionV1]), {
+      description: 'The result for each article',
+    }),
     content: about(JsonObject, 'The evidence, by section'),
     signature: Base64,
     public_key: Base64,
@@ -167,6 +197,11 @@ export type Report = Static<typeof Report>
 
 export const REPORT_FORMATS = ['json', 'html', 'pdf', 'oscal'] as const
 export type ReportFormat = (typeof REPORT_FORMATS)[number]
+
+const Format = Type.Enum(REPORT_FORMATS, {
+  title: 'ReportFormat',
+  description: 'Format of the file',
+})
 
 /** A document of NIST OSCAL 1.1.3, whose own schema defines its content. */
 const AssessmentResults = Type.Object({
@@ -204,11 +239,18 @@ const FrameworkEntry = Type.Object({
   ),
 })
 
-const params = Type.Object({ report_id: about(Hex16, 'Id of the report') })
+const report_id = about(Hex16, 'Id of the report')
+const params = Type.Object({ report_id })
 const read = { access: 'tenant', scope: 'compliance:read' } as const
 const admin = { access: 'tenant', scope: 'compliance:admin' } as const
 const path = '/v1/reports'
 const one = `${path}/{report_id}` as const
+const file = {
+  status: 200,
+  reply: Type.Union([Report, AssessmentResults]),
+  file_types: ['application/json; charset=utf-8', 'text/html; charset=utf-8', 'application/pdf'],
+  refuses: ['report_not_found'],
+} as const
 
 export const reports = {
   stats: operation({
@@ -312,15 +354,18 @@ export const reports = {
       'document of NIST OSCAL 1.1.3. The same report always gives the same bytes. Only `json` is ' +
       'signed.',
     params,
-    query: Type.Object({
-      format: Type.Optional(
-        Type.Enum(REPORT_FORMATS, { default: 'json', description: 'Format of the file' }),
-      ),
-    }),
-    status: 200,
-    reply: Type.Union([Report, AssessmentResults]),
-    file_types: ['application/json; charset=utf-8', 'text/html; charset=utf-8', 'application/pdf'],
-    refuses: ['report_not_found'],
+    query: Type.Object({ format: Type.Optional({ ...Format, default: 'json' }) }),
+    ...file,
+  }),
+  download_format: operation({
+    ...read,
+    id: 'reports.download_format',
+    method: 'GET',
+    path: `${one}/download/{format}`,
+    summary: 'Returns one report as a file of the format in the path',
+    description: 'The same as `GET /v1/reports/{report_id}/download?format=`.',
+    params: Type.Object({ report_id, format: Format }),
+    ...file,
   }),
   delete: operation({
     ...admin,

@@ -78,7 +78,9 @@ export const Hold = Type.Object(
     released_by: Nullable(text('Id of the key that released it')),
     release_reason: Nullable(text('Why the hold was released')),
     standing: boolean('Whether the hold is in force: neither released nor past its end'),
-    log_seq: Count,
+    placed_log_seq: count('Log position of the placement'),
+    released_log_seq: Nullable(count('Log position of the release')),
+    log_seq: about(Count, 'Log position of the release, or else of the placement'),
   },
   { title: 'Hold', description: 'A legal hold on a store' },
 )

@@ -58,9 +58,9 @@ const RotatedKey = Type.Object({
 })
 
 const counters = {
-  writes: integer('Operations that write'),
+  writes: integer('Operations that write or erase'),
   reads: integer('Operations that read'),
-  deletes: integer('Operations that delete or erase'),
+  deletes: integer('Memories erased and decisions redacted, without self-tests'),
   supersedes: integer('Operations that supersede'),
   total_bytes: integer('Bytes written'),
   total_operations: integer('Operations of all kinds'),

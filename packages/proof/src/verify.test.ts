@@ -9,7 +9,7 @@ import { signedBytes } from './core/signature.ts'
 import type { Verdict } from './core/verdict.ts'
 import { detectEnvelope } from './envelope.ts'
 import { buildLog, publish, readVector, seededKey, withFields } from './testing/fixtures.ts'
-import { verifyEnvelope } from './verify.ts'
+import { reportBytes, verifyEnvelope, verifyReport } from './verify.ts'
 
 type Vectors = {
   keys: PublishedKey[]
@@ -179,3 +179,60 @@ test('keys that cannot be read are not trusted', async () => {
   const odd = [{ public_key: 'zz' }, null] as unknown as PublishedKey[]
   assert.equal((await verifyEnvelope({ type: 'epoch', epoch: older }, { keys: odd })).valid, false)
 })
+
+interface ReportVectors {
+  readonly keys: PublishedKey[]
+  readonly versions: readonly {
+    readonly version: number
+    readonly message: string
+    readonly record: JsonObject & { readonly signature: string; readonly key_id: string }
+    readonly negative: readonly {
+      readonly mutation: string
+      readonly set: object
+      readonly remove?: readonly string[]
+      readonly fails: readonly string[]
+    }[]
+  }[]
+}
+const { keys: reportKeys, versions } = readVector<ReportVectors>('report.json')
+
+for (const { version, message, record, negative } of versions) {
+  test(`message and signature of version ${version} are byte for byte those of the vectors`, () => {
+    const bytes = reportBytes(record)
+    assert.equal(new TextDecoder().decode(bytes), message)
+    assert.equal(toBase64(seededKey(0x71).sign(bytes)), record.signature)
+  })
+
+  test(`a genuine report of version ${version} is recognised and verifies`, async () => {
+    const verdict = await verifyEnvelope(detectEnvelope(record), { keys: reportKeys })
+    assert.equal(verdict.valid, true, verdict.reason)
+    assert.deepEqual(verdict.valid_with, [record.key_id])
+    assert.match(verdict.not_checked.join(), /what the report counts/)
+    const shown = withFields(record, { signed_bytes: toBase64(reportBytes(record)) })
+    assert.equal((await verifyReport(shown, reportKeys)).valid, true)
+    const wrong = await verifyReport(withFields(record, { signed_bytes: 'AA==' }), reportKeys)
+    assert.match(wrong.reason ?? '', /^signed_bytes/)
+  })
+
+  for (const { mutation, set, remove = [], fails } of negative)
+    test(`version ${version} with ${mutation} fails: ${fails.join(', ')}`, async () => {
+      const changed = withFields(record, set)
+      const kept = Object.entries(changed).filter(([name]) => !remove.includes(name))
+      const verdict = await verifyReport(Object.fromEntries(kept), reportKeys)
+      assert.equal(verdict.valid, false)
+      assert.deepEqual(failed(verdict), fails)
+    })
+}
+
+test('a report by an unknown key, or one of another purpose, does not verify', async () => {
+  for (const { record } of versions) {
+    const other = reportKeys.map((key) => ({ ...key, purpose: 'report' }))
+    for (const given of [[], other])
+      assert.match((await verifyReport(record, given)).reason ?? '', /^key_known/)
+  }
+})
+
+for (const value of [null, [], 'text', {}, { report_version: 2, title: '\ud800' }])
+  test(`what is no report is judged, never thrown at: ${JSON.stringify(value)}`, async () => {
+    assert.equal((await verifyReport(value, reportKeys)).valid, false)
+  })

@@ -2,8 +2,8 @@
 import { canonicalBytes, type JsonObject } from './core/canonical.ts'
 import { sha256 } from './core/digest.ts'
 import { toBase64, toHex } from './core/encoding.ts'
-import { readKeys } from './core/keys.ts'
-import { isObject, isText } from './core/shape.ts'
+import { type PublishedKey, readKeys } from './core/keys.ts'
+import { isCount, isObject, isText } from './core/shape.ts'
 import { SIGNED_KINDS, type SignedKind, signedBytes } from './core/signature.ts'
 import {
   addCheck,
@@ -12,7 +12,6 @@ import {
   malformedVerdict,
   startVerdict,
   type Verdict,
-  type VerdictDraft,
 } from './core/verdict.ts'
 import { verifyCertificate } from './documents/certificate.ts'
 import { CONFORMANCE_KIND, verifyConformanceResult } from './documents/conformance-result.ts'
@@ -118,6 +117,7 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (kind === 'erasure_manifest') return verifyManifest(value, context.keys)
   if (kind === TENANT_ERASURE_KIND) return verifyTenantErasure(value, context.keys)
   if (kind === CONFORMANCE_KIND) return verifyConformanceResult(value, context.keys)
+  if (kind === 'report') return verifyReport(value, context.keys)
   if (!isObject(value)) return malformedVerdict('record', 'not an object')
   const findings = startVerdict()
   let message: Uint8Array
@@ -130,21 +130,62 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (shown !== null) {
     addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
   }
-  if (kind === 'report') checkContent(findings, value)
   const at = value['issued_at'] ?? value['created_at']
   const { signature, public_key, key_id } = value
-  // Reports are signed by the key of the registries' records.
-  const purpose = kind === 'report' ? 'record' : kind
-  const claim = { message, signature, public_key, key_id, purpose }
+  const claim = { message, signature, public_key, key_id, purpose: kind }
   await checkSignature(findings, isText(at) ? { ...claim, at } : claim, context.keys)
   return finishVerdict('record', findings)
 }
 
-/** A report names the SHA-256 of its content, which is what the log carries of it. */
-function checkContent(findings: VerdictDraft, { content, content_hash }: JsonObject): void {
+/** The version that is signed now; reports of version 1 do not name theirs. */
+export const REPORT_VERSION = 2
+
+const isSection = (section: unknown): boolean =>
+  isObject(section) &&
+  Array.isArray(section['evidence']) &&
+  section['evidence'].every(isText) &&
+  isText(section['detail']) &&
+  isObject(section['figures']) &&
+  Object.values(section['figures']).every(isCount)
+
+/**
+ * The signed bytes of a report, in the domain of the version that it names: `custos/report/v1` for
+ * one that names none. Throws ProofError `not_canonical` when the report has no canonical form.
+ */
+export const reportBytes = (report: JsonObject): Uint8Array =>
+  signedBytes('report', report, report['report_version'] === undefined ? 1 : REPORT_VERSION)
+
+/** A report names the SHA-256 of its content, which the audit log holds too. */
+export async function verifyReport(
+  value: unknown,
+  keys: readonly PublishedKey[],
+): Promise<Verdict> {
+  if (!isObject(value)) return malformedVerdict('record', 'not an object')
+  const { report_version, headline, sections } = value
+  if (report_version !== undefined && report_version !== REPORT_VERSION)
+    return malformedVerdict('record', 'report_version')
+  const findings = startVerdict()
+  let message: Uint8Array
+  try {
+    message = reportBytes(value)
+  } catch {
+    return malformedVerdict('record', 'no canonical form')
+  }
+  const shown = value['signed_bytes'] ?? null
+  if (shown !== null)
+    addCheck(findings, 'signed_bytes', shown === toBase64(message), 'do not follow from the record')
+  if (report_version !== undefined) {
+    const shaped = isText(headline) && Array.isArray(sections) && sections.every(isSection)
+    addCheck(findings, 'sections', shaped, 'are not those of a report of this version')
+  }
+  const { content, content_hash, created_at, signature, public_key, key_id } = value
   const follows = isObject(content) && content_hash === toHex(sha256(canonicalBytes(content)))
   addCheck(findings, 'content_hash', follows, 'does not follow from the content')
   findings.notChecked.push('what the report counts: see the entries of the log that it names')
+  // Reports are signed by the key of the registries' records.
+  const claim = { message, signature, public_key, key_id, purpose: 'record' }
+  await checkSignature(findings, isText(created_at) ? { ...claim, at: created_at } : claim, keys)
+  return finishVerdict('record', findings)
 }
 
 function isSignedKind(kind: unknown): kind is SignedKind {

@@ -254,6 +254,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'reports.list': () => ({ query: { include_deleted: true, limit: 10, offset: 0 } }),
   'reports.get': report,
   'reports.download': (ids) => ({ ...report(ids), query: { format: 'json' } }),
+  'reports.download_format': (ids) => ({ params: { ...report(ids).params, format: 'oscal' } }),
   'reports.delete': report,
 
   ...subjectExamples,

@@ -20,6 +20,7 @@ import {
   type SectionView,
   type SourceView,
   shortName,
+  subjectRows,
   textOf,
   viewOf,
 } from '../view/report-view.ts'
@@ -38,7 +39,7 @@ a { color: inherit } figure { margin: .5rem 0; overflow-x: auto }
 table { border-collapse: collapse; width: 100%; font-size: .92rem }
 table { margin: .6rem 0 }
 th, td { border: 1px solid #555; padding: .25rem .5rem; text-align: left; vertical-align: top }
-th { background: #e9e9e9 } .facts th { width: 12.5rem }
+th { background: #e9e9e9 } .facts th { width: 12.5rem } .facts td { overflow-wrap: anywhere }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 td.address { overflow-wrap: anywhere; min-width: 14rem }
 code { font-size: .86em; overflow-wrap: anywhere }
@@ -173,12 +174,11 @@ const number = (value: string | number): Cell => ({ html: String(value), as: 'nu
 const figure = (chart: Chart, label: string): string =>
   `<figure role="region" tabindex="0" aria-label="${label}">${chartSvg(chart)}</figure>`
 
-function facts({ report, content }: ReportView): string {
+function facts(view: ReportView): string {
+  const { report, content } = view
   const rows: (readonly [string, string])[] = [
+    ...subjectRows(view).map(([name, value]) => [name, escaped(value)] as const),
     ['Finding overall', finding(report.overall_finding)],
-    ['Period', `${escaped(report.period_start)} up to ${escaped(report.period_end)}`],
-    ['Generated', escaped(report.generated_at)],
-    ['Tenant', code(report.tenant_id)],
     ['Log', escaped(logText(content))],
     ['Log position', lastEntry(report)],
     ['Root hash of the log', code(content.log.root_hash ?? 'none: the log is empty')],
@@ -206,14 +206,14 @@ function summary({ report, content, frameworks }: ReportView): string {
   const rows = frameworks.map((part) => [
     `<a href="#${escaped(part.framework)}">${escaped(shortName(part.framework))}</a>`,
     escaped(part.regulation),
-    number(part.sections.length),
+    escaped(part.headline),
     finding(part.finding),
   ])
   const activity = activityChart(content.activity, report.period_start, report.period_end)
   return (
     '<h2>Summary</h2><h3>Articles by finding</h3>' +
     figure(findingsChart(frameworks), 'Articles by finding') +
-    table(['Framework', 'Regulation', 'Articles', 'Finding'], rows) +
+    table(['Framework', 'Regulation', 'Result', 'Finding'], rows) +
     '<h3>Activity in the period</h3>' +
     figure(activity, 'Activity in the period')
   )
@@ -233,8 +233,15 @@ function overview({ frameworks }: ReportView): string {
 
 const anchor = (framework: string, key: string): string => escaped(`${framework}.${key}`)
 
-const frameworkHtml = ({ framework, regulation, note, sections }: FrameworkView): string =>
+const frameworkHtml = ({
+  framework,
+  regulation,
+  headline,
+  note,
+  sections,
+}: FrameworkView): string =>
   `<h2 id="${escaped(framework)}">${escaped(regulation)}</h2>` +
+  `<p><strong>${escaped(headline)}.</strong></p>` +
   `<p class="small">${escaped(note)}</p>${sections.map(sectionHtml).join('\n')}`
 
 function sectionHtml(section: SectionView): string {

@@ -53,7 +53,7 @@ function metadataOf({ report, content }: ReportView, names: Names): JsonObject {
       {
         uuid: names.uuid('tenant'),
         type: 'organization',
-        name: report.tenant_id,
+        name: oneLine(report.tenant_name ?? report.tenant_id),
         remarks: 'The tenant whose log was read.',
       },
     ],

@@ -18,6 +18,7 @@ export function drawFramework(paper: Paper, part: FrameworkView): void {
   paper.destination(part.framework)
   paper.bookmark(shortName(part.framework))
   paper.heading(2, part.regulation)
+  paper.paragraph(`${part.headline}.`, { size: 10, bold: true })
   paper.paragraph(part.note, SMALL)
   for (const section of part.sections) paper.within('Sect', () => drawSection(paper, section))
 }

@@ -8,6 +8,7 @@ import {
   logText,
   type ReportView,
   shortName,
+  subjectRows,
   textOf,
   viewOf,
 } from '../view/report-view.ts'
@@ -74,14 +75,13 @@ function drawTitlePage(paper: Paper, view: ReportView): void {
   paper.contents()
 }
 
-function factsOf({ report, content }: ReportView): Row[] {
+function factsOf(view: ReportView): Row[] {
+  const { report, content } = view
   const { log } = content
   const finding = report.overall_finding
   return [
+    ...subjectRows(view),
     ['Finding overall', { text: textOf(finding), bold: true, patch: FILLS[finding] }],
-    ['Period', `${report.period_start} up to ${report.period_end}`],
-    ['Generated', report.generated_at],
-    ['Tenant', report.tenant_id],
     ['Log', logText(content)],
     ['Log position', lastEntry(report)],
     ['Root hash of the log', log.root_hash ?? 'none: the log is empty'],
@@ -129,15 +129,15 @@ function drawSummary(paper: Paper, view: ReportView): void {
   drawChart(paper, findingsChart(frameworks))
   drawTable(paper, {
     columns: [
-      { title: 'Framework', width: 90 },
-      { title: 'Regulation', width: 215 },
-      { title: 'Articles', width: 60, align: 'right' },
-      { title: 'Finding', width: 130 },
+      { title: 'Framework', width: 80 },
+      { title: 'Regulation', width: 130 },
+      { title: 'Result', width: 165 },
+      { title: 'Finding', width: 120 },
     ],
     rows: frameworks.map((part) => [
       { text: shortName(part.framework), goTo: part.framework },
       part.regulation,
-      String(part.sections.length),
+      part.headline,
       { text: textOf(part.finding), patch: FILLS[part.finding] },
     ]),
   })

@@ -65,11 +65,14 @@ export function sampleReport(sample: Sample = {}): Report {
   const at = '2026-11-02T08:00:00.123456Z'
   return {
     record_kind: 'report',
+    report_version: 2,
     report_id: sample.report_id ?? id('report'),
     tenant_id,
+    tenant_name: 'North Ward',
     report_type,
     framework: report_type,
     title,
+    headline: made.headline,
     status: 'complete',
     overall_status: made.overall_finding,
     overall_finding: made.overall_finding,

@@ -202,7 +202,7 @@ function axesOf(bars: readonly Bar[], start: string, end: string): Shape[] {
     right(AXIS - 8, TOP + 9, String(most(bars))),
     right(AXIS - 8, BASE, '0'),
     left(AXIS, HEIGHT - 8, start.slice(0, 10)),
-    right(CHART_WIDTH, HEIGHT - 8, `up to ${end.slice(0, 16).replace('T', ' ')}`),
+    right(CHART_WIDTH, HEIGHT - 8, `up to ${end.slice(0, 19).replace('T', ' ')}`),
   ]
 }
 

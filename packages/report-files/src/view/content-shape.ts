@@ -42,6 +42,8 @@ const part = {
   regulation: text,
   note: text,
   sections: Type.Record(text, section),
+  /** Absent from reports of version 1. */
+  headline: Type.Optional(text),
   overall_finding: finding,
 }
 

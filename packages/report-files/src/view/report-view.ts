@@ -34,6 +34,8 @@ export interface FrameworkView {
   readonly regulation: string
   readonly note: string
   readonly finding: ReportFinding
+  /** How many articles have evidence; of a report of version 1 the finding in words. */
+  readonly headline: string
   readonly sections: readonly SectionView[]
 }
 
@@ -54,11 +56,12 @@ export function viewOf(report: Report): ReportView {
   const parts = 'frameworks' in shown ? Object.values(shown.frameworks) : [shown]
   const kinds = new Numbered<Evidence>('E', ({ query }) => query)
   const sources = new Numbered<{ name: string; url: string }>('S', ({ url }) => url)
-  const frameworks = parts.map(({ framework, regulation, note, overall_finding, sections }) => ({
+  const frameworks = parts.map(({ framework, regulation, note, sections, ...part }) => ({
     framework,
     regulation,
     note,
-    finding: overall_finding,
+    finding: part.overall_finding,
+    headline: part.headline ?? textOf(part.overall_finding),
     sections: Object.entries(sections).map(
       ([key, section]): SectionView => ({
         ...section,
@@ -111,6 +114,24 @@ function forceOf({ in_force, in_force_from, in_force_to }: Section): string {
   const from = in_force_from === null ? '' : `, from ${in_force_from}`
   const to = in_force_to === null ? '' : `, up to ${in_force_to}`
   return `${FORCE[in_force] ?? in_force}${from}${to}`
+}
+
+/** `2026-11-02 08:00:00 UTC`, of a time in UTC. */
+const secondsOf = (time: string): string =>
+  `${time.slice(0, DAY_CHARS)} ${time.slice(DAY_CHARS + 1, SECOND_CHARS)} UTC`
+
+const DAY_CHARS = 'YYYY-MM-DD'.length
+const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS'.length
+
+/** What the first page says about the period and the tenant, as name and value. */
+export function subjectRows({ report }: ReportView): (readonly [string, string])[] {
+  const { headline, tenant_name, tenant_id, period_start, period_end, generated_at } = report
+  return [
+    ...(headline === undefined ? [] : [['Result', headline] as const]),
+    ['Tenant', tenant_name === undefined ? tenant_id : `${tenant_name} (${tenant_id})`],
+    ['Period', `${secondsOf(period_start)} up to ${secondsOf(period_end)}`],
+    ['Generated', secondsOf(generated_at)],
+  ]
 }
 
 /** `EVIDENCE FOUND` */

@@ -38,6 +38,8 @@ export class SchemaWriter {
     const { title: _, about: __, anyOf, items, properties, patternProperties, ...rest } = schema
     const written: Json = { ...rest }
     if (rest['format'] === 'timestamp') written['format'] = 'date-time'
+    // No format of OpenAPI takes a date as well as a time.
+    if (rest['format'] === 'date_or_time') delete written['format']
     if (Array.isArray(rest['enum'])) Object.assign(written, { type: 'string', enum: rest['enum'] })
     if (isRecord(properties)) written['properties'] = this.#fields(properties)
     if (isRecord(patternProperties)) this.#writeRecord(written, patternProperties)

@@ -61,7 +61,7 @@ export function formatTime(us: number): string {
   return `${date}T${time}.${String(fraction).padStart(6, '0')}Z`
 }
 
-const DAY_US = 86_400_000_000
+export const DAY_US = 86_400_000_000
 
 const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
 
@@ -85,8 +85,36 @@ const RFC3339 =
 export function parseTime(text: string): number | null {
   const match = RFC3339.exec(text)
   if (!match) return null
-  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
+  const [, year, month, day, hour, minute, second, fraction, zone] = match
+  return toMicroseconds([year, month, day, hour, minute, second].map(Number), fraction, zone)
+}
+
+const ISO_DATE = /^(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt ](.+))?$/
+const ISO_OFFSET = /[Zz]$|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?$/
+const ISO_TIME = /^(\d\d)(?:(:?)(\d\d)(?:\2(\d\d)(?:[.,](\d+))?)?)?$/
+
+/**
+ * A calendar date of ISO 8601, alone or with a time of day, in the extended or the basic format;
+ * without an offset it is in UTC. Null: anything else, also week and ordinal dates, leap seconds,
+ * the hour 24, dates that do not exist, and times outside 1700..2254. `is_day`: a date alone, which
+ * is its midnight, and as the end of a period includes the whole day.
+ */
+export function parseDateOrTime(
+  text: string,
+): { readonly us: number; readonly is_day: boolean } | null {
+  const date = ISO_DATE.exec(text)
+  if (!date) return null
+  const [, year, , month, day, rest] = date
+  const [zone] = ISO_OFFSET.exec(rest ?? '') ?? []
+  const time = rest === undefined ? [] : ISO_TIME.exec(rest.replace(ISO_OFFSET, ''))
+  if (!time) return null
+  const [, hour = '0', , minute = '0', second = '0', fraction] = time
   const parts = [year, month, day, hour, minute, second].map(Number)
+  const us = toMicroseconds(parts, fraction, zone)
+  return us === null ? null : { us, is_day: rest === undefined }
+}
+
+function toMicroseconds(parts: number[], fraction = '', zone = 'Z'): number | null {
   const ms = dateMs(parts)
   if (ms === null) return null
   const us = ms * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0')) - offsetUs(zone)
@@ -105,7 +133,8 @@ function dateMs(parts: number[]): number | null {
 
 function offsetUs(zone: string): number {
   if (zone === 'Z' || zone === 'z') return 0
-  const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number)
+  const hours = Number(zone.slice(1, 3))
+  const minutes = Number(zone.slice(3).replace(':', ''))
   const us = (hours * 60 + minutes) * 60_000_000
   return zone.startsWith('-') ? -us : us
 }

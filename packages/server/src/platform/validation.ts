@@ -6,7 +6,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import Format from 'typebox/format'
 import { Settings } from 'typebox/system'
-import { parseTime } from './clock.ts'
+import { parseDateOrTime, parseTime } from './clock.ts'
 import { Refusal } from './refusal.ts'
 
 export type Loc = readonly (string | number)[]
@@ -24,6 +24,7 @@ const NONE: readonly Detail[] = []
 
 Settings.Set({ maxErrors: DETAILS_MAX })
 Format.Set('timestamp', (text) => parseTime(text) !== null)
+Format.Set('date_or_time', (text) => parseDateOrTime(text) !== null)
 Format.Set('label', isWithoutControls)
 
 function isWithoutControls(text: string): boolean {
@@ -232,7 +233,7 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
 function typeOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'type') return TYPE_NAMES[String(error.params.type)] ?? 'type_error'
   if (error.keyword === 'format')
-    return error.params.format === 'timestamp' ? 'datetime_parsing' : 'string_format'
+    return error.params.format === 'label' ? 'string_format' : 'datetime_parsing'
   return KEYWORD_TYPES[error.keyword] ?? 'value_error'
 }
 
@@ -240,6 +241,8 @@ function messageOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`
   if (error.keyword === 'format' && error.params.format === 'timestamp')
     return 'must be an RFC 3339 time with an offset'
+  if (error.keyword === 'format' && error.params.format === 'date_or_time')
+    return 'must be an ISO 8601 date or time'
   if (error.keyword === 'format' && error.params.format === 'label')
     return 'must not contain control characters'
   if (error.keyword === 'pattern' && error.params.pattern === NOT_BLANK)

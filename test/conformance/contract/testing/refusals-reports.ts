@@ -11,7 +11,9 @@ const ofNone = (id: string): [string, Provoke] => [
 
 /** Cases by `operation code`. */
 export const provokingReports: Readonly<Record<string, Provoke>> = {
-  ...Object.fromEntries(['reports.get', 'reports.download', 'reports.delete'].map(ofNone)),
+  ...Object.fromEntries(
+    ['reports.get', 'reports.download', 'reports.download_format', 'reports.delete'].map(ofNone),
+  ),
   'reports.generate rejected': ({ tenant }) =>
     tenant.ask('reports.generate', { body: { report_type: 'gdpr', framework: 'dora' } }),
   'jobs.cancel job_not_cancellable': ({ tenant, ids }) =>

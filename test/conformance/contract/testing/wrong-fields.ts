@@ -137,7 +137,7 @@ function inReputation(): WrongField[] {
     ['gcrumbs.verify_envelope', { body: { receipts: 7 } }, 'validation'],
     ['gcrumbs.verify_envelope', { body: { receipts: [], public_key_b64: 'AA==' } }, 'validation'],
     ['cgr.outcome', outcome({ outcome: 'lost' }), 'validation'],
-    ['cgr.outcome', outcome({ outcome_date: NAIVE }), 'validation'],
+    ['cgr.outcome', outcome({ outcome_date: '2026-02-30' }), 'validation'],
     ['cgr.outcome', outcome({ reporter_signature: 'f'.repeat(128) }), 'validation'],
     ['cgr.outcomes', { body: [outcome({}).body, outcome({ outcome: 1 }).body] }, 'validation'],
     ['cgr.review', { body: { ...review, rating: 1.5 } }, 'validation'],
@@ -156,7 +156,7 @@ function inLists({ store_id }: Ids): WrongField[] {
     query: more,
   })
   return [
-    ['decisions.list', { query: { from: NAIVE } }, 'validation'],
+    ['decisions.list', { query: { from: 'yesterday' } }, 'validation'],
     ['decisions.list', { query }, 'rejected'],
     ['decisions.export', { query: { to: 'tomorrow' } }, 'validation'],
     ['memory.list_stores', { query }, 'rejected'],

@@ -13,7 +13,8 @@ function schemaOf(value: unknown): Schema {
 function isFreeText({ type, format, pattern, const: only, enum: some }: Schema): boolean {
   if (type !== 'string') return false
   const rules = pattern === NOT_BLANK ? [only, some] : [pattern, only, some]
-  return format !== 'timestamp' && rules.every((rule) => rule === undefined)
+  const isTime = format === 'timestamp' || format === 'date_or_time'
+  return !isTime && rules.every((rule) => rule === undefined)
 }
 
 /** `[]` is any item, `{}` a free JSON object (keys and values), `*` any JSON value. */

@@ -67,6 +67,26 @@ test("'compliance.history' has the signed result, and the log its digest", async
   assert.deepEqual([entry.subject, entry.payload.rate_e6], [audit.id, 1_000_000])
 })
 
+test("what the suite erased is a self-test's: not in statistics, reports or usage", async () => {
+  await service.kernel.jobs.idle()
+  const { certificates } = await tenant.ok('GET', '/erasure?limit=100')
+  assert.ok(certificates.length > 10)
+  for (const { legal_basis, requested_by, verified } of certificates)
+    assert.deepEqual(
+      [legal_basis, requested_by, verified],
+      ['none: synthetic data of a self-test', 'self_test', true],
+    )
+  const stats = await tenant.ok('GET', '/erasure/stats')
+  assert.deepEqual([stats.total, stats.erased, stats.first_erasure], [0, 0, null])
+  assert.ok(stats.self_tests >= certificates.length)
+  const seen = await tenant.ok('GET', '/monitoring/stats')
+  assert.deepEqual([seen.certificates, seen.usage_this_month.deletes], [0, 0])
+  const report = await tenant.ok('POST', '/reports/generate', { framework: 'gdpr' })
+  const erasure = report.sections.find(({ article }: { article: string }) => article === '17')
+  assert.deepEqual(erasure.figures, { erasures_certified: 0, memories_erased: 0 })
+  assert.equal(erasure.status, 'INSUFFICIENT_DATA')
+})
+
 test('nothing of the suite is left: no store, no job, no key', async () => {
   await service.kernel.jobs.idle()
   assert.deepEqual((await tenant.ok('GET', '/stores')).stores, [])

@@ -27,6 +27,15 @@ const DEFAULTS: ErasureReasons = {
   requested_by: 'data_subject',
 }
 
+/** Of memories in a store of a self-test, whatever the request says. */
+export const SELF_TEST: ErasureReasons = {
+  legal_basis: 'none: synthetic data of a self-test',
+  requested_by: 'self_test',
+}
+
+export const isSelfTest = ({ legal_basis, requested_by }: ErasureReasons): boolean =>
+  legal_basis === SELF_TEST.legal_basis && requested_by === SELF_TEST.requested_by
+
 export const fillReasons = (given: {
   readonly legal_basis?: string | null
   readonly requested_by?: string | null

@@ -9,10 +9,12 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { probeDecisions, type Redaction, readBackScrubbed } from '../decisions/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { findStore, probeErasedFact, setTombstoneCertificate } from '../memory/index.ts'
+import { meterErasure } from '../tenants/index.ts'
 import {
   certificateDigest,
   destroyedKeyResult,
   type ErasureReasons,
+  isSelfTest,
   listLimits,
   parseCertificate,
   type StoredCertificate,
@@ -25,6 +27,7 @@ import {
   findStandingCertificate,
   findTombstones,
   insertCertificate,
+  insertSelfTestCertificate,
   isNamedByDecision,
   listUses,
 } from './erasure.sql.ts'
@@ -331,6 +334,7 @@ export async function storeCertificate(
     (stands ? await findStandingCertificate(tx, subject_kind, subject) : undefined) ??
     (await findCertificate(tx, certificate_id))
   if (first) return parseCertificate(first.record)
+  const self_test = isSelfTest(certificate)
   const { seq } = await appendCrumb(tx, {
     event_type: 'erasure.certified',
     subject: certificate_id,
@@ -340,6 +344,7 @@ export async function storeCertificate(
       outcome,
       scrubbed: certificate.scrubbed_decision_ids.length,
       digest: certificateDigest(certificate),
+      ...(self_test && { self_test }),
     },
   })
   await insertCertificate(tx, {
@@ -352,6 +357,8 @@ export async function storeCertificate(
     log_seq: seq,
     record: JSON.stringify(certificate),
   })
+  if (self_test) await insertSelfTestCertificate(tx, certificate_id)
+  else if (outcome === 'erased') meterErasure(tx)
   if (stands && fact_ref !== null) await setTombstoneCertificate(tx, fact_ref, certificate_id)
   return certificate
 }

@@ -9,6 +9,7 @@ import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { applyScrubParts, type Redaction, scrubDecisions } from '../decisions/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { dropCached, writeTombstone } from '../memory/index.ts'
+import { isSelfTest } from './certificate.ts'
 import {
   deleteReservations,
   findFactRows,
@@ -104,7 +105,7 @@ export function replaceRows(
 /** @param row_store_id the store of the memory's row; null when there is no row */
 async function replaceRow(
   tx: Tx,
-  { ref, store_id, certificate_id }: FactPlan,
+  { ref, store_id, certificate_id, ...reasons }: FactPlan,
   row_store_id: string | null,
 ): Promise<number> {
   const seq = await nextSeq(tx)
@@ -118,7 +119,7 @@ async function replaceRow(
   await appendCrumb(tx, {
     event_type: 'memory.erased',
     subject: certificate_id,
-    payload: { ref, predecessor },
+    payload: { ref, predecessor, ...(isSelfTest(reasons) && { self_test: true as const }) },
   })
   return seq
 }

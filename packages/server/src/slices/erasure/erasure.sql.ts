@@ -23,6 +23,20 @@ export async function insertCertificate(
   return changed === 1 ? 'inserted' : 'exists'
 }
 
+export const insertSelfTestCertificate = (tx: Tx, certificate_id: string) =>
+  tx.run(
+    insertInto(tx, 'self_test_certificates', { certificate_id }).onConflict((conflict) =>
+      conflict.doNothing(),
+    ),
+  )
+
+export async function countSelfTests(db: TenantDb): Promise<number> {
+  const row = await db.first(
+    from(db, 'self_test_certificates').select((e) => e.fn.countAll<number>().as('count')),
+  )
+  return Number(row?.count ?? 0)
+}
+
 export const findCertificate = (db: TenantDb, certificate_id: string) =>
   db.first(from(db, 'certificates').select('record').where('certificate_id', '=', certificate_id))
 
@@ -78,6 +92,7 @@ export const listCertificates = (db: TenantDb, limit: number, offset: number) =>
       .offset(offset),
   )
 
+/** Without those of self-tests. */
 export const countByOutcome = (db: TenantDb) =>
   db.all(
     from(db, 'certificates')
@@ -88,6 +103,11 @@ export const countByOutcome = (db: TenantDb) =>
         e.fn.min('completed_us').as('first_us'),
         e.fn.max('completed_us').as('last_us'),
       ])
+      .where(
+        'certificate_id',
+        'not in',
+        from(db, 'self_test_certificates').select('certificate_id'),
+      )
       .groupBy(['subject_kind', 'outcome']),
   )
 

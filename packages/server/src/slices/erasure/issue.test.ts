@@ -320,3 +320,31 @@ test('neither the content nor its secret is in any file after it was erased', as
     rmSync(copies, { recursive: true, force: true })
   }
 })
+
+test("a self-test is apart in 'erasure.stats', whatever reasons its erasures give", async () => {
+  const made = await scene.api('POST', '/v1/stores', { name: 'test', self_test: true })
+  const path = `/v1/stores/${made.body.store_id}`
+  const usage = async () => {
+    const { body } = await scene.api('GET', '/v1/monitoring/stats')
+    return body.usage_this_month.deletes
+  }
+  const statistics = async () => (await scene.api('GET', '/v1/erasure/stats')).body
+  const [before, deletes] = [await statistics(), await usage()]
+  const refs: number[] = []
+  for (const content of ['synthetic one', 'synthetic two'])
+    refs.push((await scene.api('POST', `${path}/write`, { content })).body.ref)
+  const { body: certificate } = await scene.issue(refs[0] ?? -1, { legal_basis: 'Article 17' })
+  assert.deepEqual(
+    [certificate.outcome, certificate.legal_basis, certificate.requested_by],
+    ['erased', 'none: synthetic data of a self-test', 'self_test'],
+  )
+  await scene.api('DELETE', path)
+  await scene.service.kernel.jobs.idle()
+  assert.deepEqual(await statistics(), { ...before, self_tests: before.self_tests + 2 })
+  assert.equal(await usage(), deletes)
+  const real = await scene.write('Ana is in Porto')
+  const { body } = await scene.issue(real)
+  assert.equal(body.legal_basis, 'GDPR Article 17 — Right to Erasure')
+  assert.equal((await statistics()).total, before.total + 1)
+  assert.equal(await usage(), deletes + 1)
+})

@@ -24,11 +24,17 @@ import {
 import {
   enqueueMissingVectors,
   loadFactsForErasure,
+  loadSelfTestStores,
   markErasing,
   unmarkErasing,
 } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { type ErasureReasons, parseCertificate, type StoredCertificate } from './certificate.ts'
+import {
+  type ErasureReasons,
+  parseCertificate,
+  SELF_TEST,
+  type StoredCertificate,
+} from './certificate.ts'
 import {
   deleteReservations,
   findCertificate,
@@ -191,7 +197,11 @@ async function planFacts(
   { marked, reasons }: ErasureBatch,
 ): Promise<FactPlans> {
   const refs = marked.map(({ ref }) => ref)
-  const opened = await kernel.db.read(tenant_id, (db) => loadFactsForErasure(kernel, db, refs))
+  const store_ids = [...new Set(marked.flatMap(({ store_id }) => store_id ?? []))]
+  const { opened, selfTests } = await kernel.db.read(tenant_id, async (db) => ({
+    opened: await loadFactsForErasure(kernel, db, refs),
+    selfTests: await loadSelfTestStores(db, store_ids),
+  }))
   const known = new Map<number, SaltedContent>()
   for (const ref of refs) {
     const fact = opened.get(ref)
@@ -211,7 +221,7 @@ async function planFacts(
       fact_content_hash: salted
         ? contentHash(Buffer.from(salted.salt, 'hex'), salted.content)
         : null,
-      ...reasons,
+      ...(selfTests.has(store_id ?? '') ? SELF_TEST : reasons),
     }
   })
   return { plans, parts, known }

@@ -6,9 +6,15 @@ import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
-import { parseCertificate, type StoredCertificate, showCertificate } from './certificate.ts'
+import {
+  isSelfTest,
+  parseCertificate,
+  type StoredCertificate,
+  showCertificate,
+} from './certificate.ts'
 import {
   countByOutcome,
+  countSelfTests,
   findCertificate,
   findStandingCertificate,
   listCertificates,
@@ -100,8 +106,13 @@ async function scanVisible(
 
 export const stats: Handler<ErasureOperation<'stats'>> = async (call) => {
   const { allowed_stores } = call.principal
-  const rows =
-    allowed_stores.length === 0 ? await call.read(countByOutcome) : await countVisible(call)
+  const { rows, self_tests } =
+    allowed_stores.length === 0
+      ? await call.read(async (db) => ({
+          rows: await countByOutcome(db),
+          self_tests: await countSelfTests(db),
+        }))
+      : await countVisible(call)
   const count = (fits: (row: OutcomeCount) => boolean): number =>
     rows.filter(fits).reduce((sum, row) => sum + Number(row.count), 0)
   const total = count(() => true)
@@ -113,6 +124,7 @@ export const stats: Handler<ErasureOperation<'stats'>> = async (call) => {
     nothing_found: count(({ outcome }) => outcome === 'nothing_found'),
     redactions: count(({ subject_kind }) => subject_kind === 'decision'),
     redacted_texts: count(({ subject_kind }) => subject_kind === 'text'),
+    self_tests,
     first_erasure: timeOf(rows.map((row) => row.first_us).reduce(least, Number.POSITIVE_INFINITY)),
     last_erasure: timeOf(rows.map((row) => row.last_us).reduce(most, Number.NEGATIVE_INFINITY)),
   }
@@ -125,14 +137,18 @@ const timeOf = (us: number): string | null => (Number.isFinite(us) ? formatTime(
 type OutcomeCount = Awaited<ReturnType<typeof countByOutcome>>[number]
 
 // Every certificate is its own row here: the columns do not say which store it belongs to.
-async function countVisible(call: Pick<Call, 'principal' | 'read'>): Promise<OutcomeCount[]> {
+async function countVisible(
+  call: Pick<Call, 'principal' | 'read'>,
+): Promise<{ rows: OutcomeCount[]; self_tests: number }> {
   return call.read(async (db) => {
     const everything = { limit: Number.MAX_SAFE_INTEGER, offset: 0 }
     const visible = await scanVisible(call, db, everything)
-    return visible.map(({ outcome, fact_ref, erasure_completed_at }) => {
+    const counted = visible.filter((certificate) => !isSelfTest(certificate))
+    const rows = counted.map(({ outcome, fact_ref, erasure_completed_at }) => {
       const at = parseTime(erasure_completed_at) ?? 0
       const subject_kind = fact_ref === null ? 'decision' : 'fact'
       return { subject_kind, outcome, count: 1, first_us: at, last_us: at }
     })
+    return { rows, self_tests: visible.length - counted.length }
   })
 }

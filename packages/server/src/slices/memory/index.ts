@@ -51,8 +51,10 @@ export {
   findHoldById,
   type HoldRow,
   insertHold,
+  insertHoldRelease,
   listAllHolds,
   listHolds,
+  loadHoldReleases,
   updateHoldRelease,
   updateRedactedHold,
 } from './stores/holds.sql.ts'
@@ -60,7 +62,7 @@ export { legalHoldRefusal, loadHeldStores, refuseHeldStore } from './stores/hold
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability, settingsCache } from './stores/store-settings.ts'
-export { findStore } from './stores/stores.sql.ts'
+export { findStore, loadSelfTestStores } from './stores/stores.sql.ts'
 export { storeTextSource } from './stores/text-source.ts'
 export {
   loadTargetHead,

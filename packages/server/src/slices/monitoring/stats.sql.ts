@@ -18,8 +18,11 @@ export const countStores = (db: TenantDb, ids: Stores) => countIn(db, 'stores', 
 export const countFacts = (db: TenantDb, ids: Stores) => countIn(db, 'facts', ids)
 export const countDecisions = (db: TenantDb, ids: Stores) => countIn(db, 'decisions', ids)
 
+/** Without those of self-tests. */
 export async function countCertificates(db: TenantDb): Promise<number> {
-  const counted = from(db, 'certificates').select((e) => e.fn.countAll<number>().as('count'))
+  const counted = from(db, 'certificates')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('certificate_id', 'not in', from(db, 'self_test_certificates').select('certificate_id'))
   return Number((await db.first(counted))?.count ?? 0)
 }
 

@@ -31,6 +31,7 @@ export interface Subject {
 export interface ReportContent {
   readonly content: JsonObject
   readonly sections: ReportSection[]
+  readonly headline: string
   readonly overall_finding: ReportFinding
 }
 
@@ -39,6 +40,7 @@ const LIMITS = [
   'A finding says whether evidence is on record. Whether a law is kept is for people to judge.',
   'Evidence is what the log of the tenant names up to log_seq, within the period by its times.',
   'Reads, but for exports to data subjects, and evaluations that allowed leave no entry.',
+  'Stores of self-tests are not counted, nor what was written and erased in them.',
   'What the organisation does outside this service is not seen: see not_covered of each section.',
   'The catalogue is a reading of its sources on its date, not legal advice.',
 ]
@@ -50,12 +52,17 @@ export function makeContent(subject: Subject, walked: LogWalk): ReportContent {
   const names = all ? REPORT_FRAMEWORKS : [report_type]
   const parts = names.map((name) => partOf(name, subject, found, walked))
   const overall_finding = overall(parts.map((part) => part.overall_finding))
+  const sections = parts.flatMap((part) => part.sections)
+  const headline = headlineOf(sections)
   const [single] = parts
   const body = all
     ? {
         frameworks: Object.fromEntries(parts.map((part) => [part.framework, part.shown])),
         framework_summary: Object.fromEntries(
-          parts.map((part) => [part.framework, { finding: part.overall_finding }]),
+          parts.map(({ framework, overall_finding: finding, sections }) => [
+            framework,
+            { finding, headline: headlineOf(sections) },
+          ]),
         ),
       }
     : { ...single?.shown }
@@ -75,9 +82,11 @@ export function makeContent(subject: Subject, walked: LogWalk): ReportContent {
       models_of_newest: walked.decided.count,
       activity: [...walked.tally.days.values()].map((day) => ({ ...day })),
       limits: LIMITS,
+      headline,
       overall_finding,
     },
-    sections: parts.flatMap(({ sections }) => sections),
+    sections,
+    headline,
     overall_finding,
   }
 }
@@ -94,7 +103,11 @@ function partOf(name: ReportFramework, subject: Subject, found: FoundByName, wal
     article: article.article,
     title: article.title,
     status: finding,
-    evidence: Object.fromEntries(article.evidence.map((query) => [query, found[query].count])),
+    evidence: article.evidence
+      .filter((query) => found[query].count > 0)
+      .map((query) => sentenceOf(found[query])),
+    detail: detailOf(article, finding, found),
+    figures: Object.fromEntries(article.evidence.map((query) => [query, found[query].count])),
   }))
   const shown: JsonObject = {
     framework: name,
@@ -113,6 +126,7 @@ function partOf(name: ReportFramework, subject: Subject, found: FoundByName, wal
         },
       ]),
     ),
+    headline: headlineOf(sections),
     overall_finding,
   }
   return { framework: name, shown, sections, overall_finding }
@@ -143,6 +157,41 @@ function forceIn({ in_force_from, in_force_to }: Article, start: string, end: st
   return in_force_from <= start && (in_force_to === null || in_force_to >= end)
     ? 'throughout'
     : 'in_part'
+}
+
+/** `6 of 11 articles have evidence on record; 5 have none` */
+function headlineOf(sections: readonly Pick<ReportSection, 'status'>[]): string {
+  const hasEvidence = (status: ReportFinding) => status === 'EVIDENCE_FOUND' || status === 'PARTIAL'
+  const total = sections.length
+  const found = sections.filter(({ status }) => hasEvidence(status)).length
+  const have = (count: number) => (count === 1 ? 'has' : 'have')
+  const without =
+    total - found === 0 ? 'none is without' : `${total - found} ${have(total - found)} none`
+  return `${found} of ${total} articles ${have(found)} evidence on record; ${without}`
+}
+
+function sentenceOf({ about, count, first_seq, last_seq }: EvidenceFinding): string {
+  const positions = first_seq === null ? `up to ${last_seq}` : `${first_seq} to ${last_seq}`
+  return `${capital(about)}: ${count} (log positions ${positions})`
+}
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
+
+function detailOf(
+  { evidence, not_covered }: Article,
+  finding: ReportFinding,
+  found: FoundByName,
+): string {
+  const missing = evidence.filter((query) => found[query].count === 0)
+  const words = missing.map((query) => found[query].about).join('; ')
+  const part = `${evidence.length - missing.length} of ${evidence.length}`
+  const results: Readonly<Record<ReportFinding, string>> = {
+    EVIDENCE_FOUND: 'Evidence of every kind looked for is on record.',
+    PARTIAL: `Evidence of ${part} kinds is on record. Missing: ${words}.`,
+    INSUFFICIENT_DATA: `No evidence is on record. Missing: ${words}.`,
+    NOT_AUTOMATABLE: 'No log can show it: people have to.',
+  }
+  return `${results[finding]} Not covered: ${not_covered}`
 }
 
 /** All kinds of evidence, some, or none of them. */
@@ -210,7 +259,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
   },
   article_30_records: {
     decision_trail_active: any('decisions_logged'),
-    total_processing_records: count('decisions_logged'),
+    total_processing_records: count('processing_stores'),
     models_used: models,
   },
   article_25_by_design: {
@@ -287,13 +336,20 @@ function amountOf({ events, derived }: EvidenceKind, walked: LogWalk): Amount {
     case 'oversight':
       return standing(enabled.filter(asks).map(([id, { seq }]) => ({ id, seq })))
     case 'approvers':
-      return standing([...tally.approvers].map(([id, seq]) => ({ id, seq })))
+      return standing(samplesOf(tally.approvers))
+    case 'stores':
+      return standing(samplesOf(tally.stores))
+    case 'time_limits':
+      return standing(samplesOf(tally.timeLimits))
     case 'checkpoint':
       return { ...NONE, ...checkpoints }
     default:
       return { ...NONE, ...tally.counted }
   }
 }
+
+const samplesOf = (seqs: ReadonlyMap<string, number>): Sample[] =>
+  [...seqs].map(([id, seq]) => ({ id, seq }))
 
 function together(seen: readonly EventCounts[]): Amount {
   if (seen.length === 0) return NONE

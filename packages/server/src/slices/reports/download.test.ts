@@ -55,6 +55,21 @@ test("'reports.download' gives each format its type, its name and the same bytes
   }
 })
 
+test("'reports.download_format' gives the same file under a path of its own", async () => {
+  const { report, key, load } = await newReport({ report_type: 'gdpr', title: 'Aliases' })
+  const path = `/v1/reports/${report.report_id}/download`
+  const headers = { authorization: `Bearer ${key}` }
+  for (const format of REPORT_FORMATS) {
+    const answer = await fetch(`${service.url}${path}/${format}`, { headers })
+    const asked = await load(format)
+    for (const name of ['content-type', 'content-disposition'])
+      assert.equal(answer.headers.get(name), asked.headers.get(name))
+    assert.ok(asked.bytes.equals(Buffer.from(await answer.arrayBuffer())), format)
+  }
+  const other = await fetch(`${service.url}${path}/docx`, { headers })
+  assert.equal(other.status, 422)
+})
+
 test('a PDF is of the report that was asked for, however many are asked for', async () => {
   const { report, load } = await newReport({ report_type: 'full_audit', title: 'Ελλάδα' })
   const files = await Promise.all(['pdf', 'pdf', 'html', 'pdf'].map((format) => load(format)))

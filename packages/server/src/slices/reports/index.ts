@@ -6,7 +6,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { generate, remove } from './generate.ts'
 import { REPORT_TRAITS, reportMaker } from './generate-job.ts'
 import { REPORT_GENERATE } from './order.ts'
-import { download, frameworks, get, list, stats } from './reads.ts'
+import { download, downloadFormat, frameworks, get, list, stats } from './reads.ts'
 
 export { reportTextSource } from './text-sources.ts'
 export const reportsHandlers = {
@@ -16,6 +16,7 @@ export const reportsHandlers = {
   list,
   get,
   download,
+  download_format: downloadFormat,
   delete: remove,
 } satisfies HandlersOf<typeof reports>
 

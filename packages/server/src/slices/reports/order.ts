@@ -10,7 +10,7 @@ import {
   type ReportType,
   type reports,
 } from '@custos/contract'
-import { formatTime, parseTime } from '../../platform/clock.ts'
+import { DAY_US, formatTime, parseDateOrTime } from '../../platform/clock.ts'
 import { findJob, findOpenJobs } from '../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Job } from '../../platform/jobs/queue.ts'
@@ -88,7 +88,6 @@ export function refuseLimited({ principal }: { readonly principal: Principal }):
     throw new Refusal('scope_missing', 'a report is about all stores; the key is limited to some')
 }
 
-const DAY_US = 86_400_000_000
 const DAYS_DEFAULT = 30
 
 export interface Period {
@@ -103,9 +102,9 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   const { from, to, period_days } = request
   if (from !== undefined && period_days !== undefined)
     throw new Refusal('rejected', 'give from or period_days, not both')
-  const to_us = to === undefined ? now_us : microseconds(to)
+  const to_us = to === undefined ? now_us : endOf(to, now_us)
   const days = period_days ?? DAYS_DEFAULT
-  const from_us = from === undefined ? to_us - days * DAY_US : microseconds(from)
+  const from_us = from === undefined ? to_us - days * DAY_US : parse(from).us
   // The events and policies of a future period are not known yet.
   if (to_us > now_us) throw new Refusal('rejected', 'the period ends in the future')
   if (from_us >= to_us) throw new Refusal('rejected', 'the period ends before it begins')
@@ -114,11 +113,17 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   return { from_us, to_us, period_start: formatTime(from_us), period_end: formatTime(to_us) }
 }
 
-/** Parses a time whose format was checked. */
-function microseconds(time: string): number {
-  const us = parseTime(time)
-  if (us === null) throw new Refusal('rejected', 'the time is none that can be used')
-  return us
+/** The first microsecond after the period; a day that is not over yet ends now. */
+function endOf(to: string, now_us: number): number {
+  const { us, is_day } = parse(to)
+  const isToday = is_day && us <= now_us
+  return isToday ? Math.min(us + DAY_US, now_us) : us
+}
+
+function parse(text: string) {
+  const parsed = parseDateOrTime(text)
+  assert(parsed, 'the schema admits only what can be parsed')
+  return parsed
 }
 
 export const REPORT_GENERATE = 'report.generate'

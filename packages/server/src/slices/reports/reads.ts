@@ -1,6 +1,13 @@
 // Reads of reports: the catalogue, counts, lists, one report, one as a file.
 
-import { REPORT_FRAMEWORKS, type Report, type ReportType, type reports } from '@custos/contract'
+import {
+  type FileReply,
+  REPORT_FRAMEWORKS,
+  type Report,
+  type ReportFormat,
+  type ReportType,
+  type reports,
+} from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
 import { PdfPrinter, PrinterBusy, PrintingCancelled } from '@custos/report-files/printer'
 import { formatTime } from '../../platform/clock.ts'
@@ -57,7 +64,10 @@ export const list: Handler<typeof reports.list> = async (call, { query }) => {
 }
 
 async function find(
-  call: Call<typeof reports.get> | Call<typeof reports.download>,
+  call:
+    | Call<typeof reports.get>
+    | Call<typeof reports.download>
+    | Call<typeof reports.download_format>,
   report_id: string,
 ): Promise<Report> {
   refuseLimited(call)
@@ -71,7 +81,7 @@ export const get: Handler<typeof reports.get> = (call, { params }) => find(call,
 const printer = perKernel(() => new PdfPrinter())
 
 async function printPdf(
-  { kernel, tenant_id, gone }: Call<typeof reports.download>,
+  { kernel, tenant_id, gone }: Pick<Call, 'kernel' | 'tenant_id' | 'gone'>,
   report: Report,
 ): Promise<Uint8Array> {
   try {
@@ -84,13 +94,22 @@ async function printPdf(
   }
 }
 
-export const download: Handler<typeof reports.download> = async (call, { params, query }) => {
-  const report = await find(call, params.report_id)
+export const download: Handler<typeof reports.download> = async (call, { params, query }) =>
+  makeFile(call, await find(call, params.report_id), query?.format ?? 'json')
+
+export const downloadFormat: Handler<typeof reports.download_format> = async (call, { params }) =>
+  makeFile(call, await find(call, params.report_id), params.format)
+
+async function makeFile(
+  call: Parameters<typeof printPdf>[0],
+  report: Report,
+  format: ReportFormat,
+): Promise<FileReply> {
   const day = report.generated_at.slice(0, 'YYYY-MM-DD'.length).replaceAll('-', '')
   const name = `custos_${report.report_type}_${day}`
   // The form its signature is over.
   const signed = canonicalize(report as unknown as JsonObject)
-  switch (query?.format ?? 'json') {
+  switch (format) {
     // Loaded when first used.
     case 'html': {
       const { htmlReport } = await import('@custos/report-files')

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import type { Report, ReportSummary, ReportType } from '@custos/contract'
-import { type JsonObject, signedBytes, verifyEnvelope } from '@custos/proof'
+import { type JsonObject, REPORT_VERSION, reportBytes, verifyReport } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
+import { findTenant } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -36,13 +37,17 @@ export async function writeReport(kernel: Kernel, writing: ReportInput): Promise
   const { secret_no } = sealed
   const created_us = kernel.clock.now()
   const { content_hash, file_size_bytes, overall_finding, log_seq } = gathered
+  const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
   const signed = await signReport(kernel, {
     record_kind: 'report',
+    report_version: REPORT_VERSION,
     report_id,
     tenant_id,
+    tenant_name: tenant?.name ?? tenant_id,
     report_type,
     framework: report_type,
     title,
+    headline: gathered.headline,
     status: 'complete',
     overall_status: overall_finding,
     overall_finding,
@@ -165,15 +170,14 @@ interface SignedReport {
 
 async function signReport(kernel: Kernel, document: JsonObject): Promise<SignedReport> {
   const signer = kernel.keyring.signer('record')
-  const message = signedBytes('report', document)
+  const message = reportBytes(document)
   const report: JsonObject = {
     ...document,
     signature: signer.sign(message).toString('base64'),
     public_key: signer.public_key.toString('base64'),
     key_id: signer.key_id,
   }
-  const keys = kernel.keyring.publishedKeys()
-  const verdict = await verifyEnvelope({ type: 'record', kind: 'report', record: report }, { keys })
+  const verdict = await verifyReport(report, kernel.keyring.publishedKeys())
   assert(verdict.valid, `a report that does not verify was made: ${verdict.reason}`)
   return { report, record_digest: Buffer.from(sha256(message)).toString('hex') }
 }

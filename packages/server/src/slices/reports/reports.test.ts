@@ -16,8 +16,8 @@ after(() => service.stop())
 
 const YEAR = { from: '2025-01-01T00:00:00.000000Z', to: '2025-12-31T00:00:00.000000Z' }
 
-async function newTenant() {
-  const { tenant_id, api_key } = await service.createTenant()
+async function newTenant(name?: string) {
+  const { tenant_id, api_key } = await service.createTenant(name)
   const ask = (method: string, path: string, body?: unknown, key = api_key) =>
     service.request(method, path, body === undefined ? { key } : { key, body })
   const ok = async (method: string, path: string, body?: unknown) => {
@@ -97,9 +97,13 @@ describe('what a report counts', () => {
     await tenant.ok('POST', '/v1/gcrumbs/roll', {})
     await decide(tenant)
     const report = await tenant.generate({ from: earlier, to: from })
-    for (const { status, article, evidence } of report.sections) {
-      assert.ok(['INSUFFICIENT_DATA', 'NOT_AUTOMATABLE'].includes(status), article)
-      for (const count of Object.values(evidence)) assert.equal(count, 0, article)
+    for (const { status, article, evidence, figures } of report.sections) {
+      // Stores and policies stand at the end of the period.
+      if (status === 'PARTIAL') assert.equal(article, '30')
+      else assert.ok(['INSUFFICIENT_DATA', 'NOT_AUTOMATABLE'].includes(status), article)
+      if (article === '30') continue
+      assert.deepEqual(evidence, [], article)
+      for (const count of Object.values(figures)) assert.equal(count, 0, article)
     }
     assert.equal(report.content.log.epochs_verified, 1)
     assert.equal(report.content.log.status, 'intact')
@@ -254,6 +258,74 @@ describe('a report', () => {
     assert.ok(text.includes('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;'))
     assert.equal(text.match(/<svg class="chart"/g)?.length, 2)
   })
+})
+
+describe('an existing client', () => {
+  test('reads sections with texts as evidence, a detail, figures and a headline', async () => {
+    const tenant = await newTenant('North Ward')
+    const ref = await decide(tenant)
+    await tenant.ok('POST', '/v1/erasure/issue', { fact_ref: ref })
+    const report = await tenant.generate({ framework: 'gdpr' })
+    assert.deepEqual([report.report_version, report.tenant_name], [2, 'North Ward'])
+    for (const { evidence, detail, figures, status } of report.sections) {
+      const found = Object.values(figures).filter((count) => Number(count) > 0)
+      assert.equal(evidence.length, found.length)
+      for (const text of evidence) assert.match(text, /^[A-Z].*: \d+ \(log positions .*\d\)$/)
+      assert.match(detail, /\. Not covered: /)
+      assert.equal(status === 'EVIDENCE_FOUND', /^Evidence of every kind/.test(detail))
+    }
+    const erasure = report.sections.find(({ article }: { article: string }) => article === '17')
+    assert.deepEqual(erasure.figures, { erasures_certified: 1, memories_erased: 1 })
+    const { headline, sections } = report
+    const some = sections.filter(({ status }: { status: string }) =>
+      ['EVIDENCE_FOUND', 'PARTIAL'].includes(status),
+    ).length
+    const none = sections.length - some
+    assert.equal(
+      headline,
+      `${some} of ${sections.length} articles have evidence on record; ${none} have none`,
+    )
+    assert.equal(report.content.headline, headline)
+  })
+
+  test('asks for a period by dates: the last one is included, and today ends now', async () => {
+    const tenant = await newTenant()
+    const day = (daysAgo: number) =>
+      formatTime(service.kernel.clock.now() - daysAgo * 86_400_000_000).slice(0, 10)
+    const past = await tenant.generate({ framework: 'hipaa', from: day(9), to: day(3) })
+    assert.equal(past.period_start, `${day(9)}T00:00:00.000000Z`)
+    assert.equal(past.period_end, `${day(2)}T00:00:00.000000Z`)
+    const today = await tenant.generate({ framework: 'hipaa', to: day(0), period_days: 1 })
+    assert.ok(today.period_end > `${day(0)}T00:00:00` && today.period_end <= today.generated_at)
+    const naive = await tenant.generate({ framework: 'hipaa', from: `${day(9)}T12:30`, to: day(3) })
+    assert.equal(naive.period_start, `${day(9)}T12:30:00.000000Z`)
+    const tomorrow = await tenant.ask('POST', '/v1/reports/generate', { to: day(-1) })
+    assert.deepEqual([tomorrow.status, tomorrow.body.error], [422, 'rejected'])
+  })
+})
+
+test('article 30 is judged by places, time limits and policies, not by decisions', async () => {
+  const tenant = await newTenant()
+  const ask = async () => {
+    const report = await tenant.generate({ framework: 'gdpr' })
+    return report.sections.find(({ article }: { article: string }) => article === '30')
+  }
+  assert.equal((await ask()).status, 'INSUFFICIENT_DATA')
+  await decide(tenant, 3)
+  const { status, figures } = await ask()
+  assert.equal(status, 'PARTIAL')
+  assert.deepEqual(figures, {
+    processing_stores: 1,
+    time_limits_in_force: 0,
+    policies_in_force: 0,
+  })
+  const { stores } = await tenant.ok('GET', '/v1/stores')
+  const [{ store_id }] = stores
+  await tenant.ok('PUT', `/v1/stores/${store_id}/retention`, { retain_days: 30 })
+  await oversee(tenant)
+  assert.equal((await ask()).status, 'EVIDENCE_FOUND')
+  await tenant.ok('PUT', `/v1/stores/${store_id}/retention`, { retain_days: null })
+  assert.equal((await ask()).status, 'PARTIAL')
 })
 
 describe('who asks for a report', () => {

@@ -56,6 +56,11 @@ export class Tally {
   readonly policies = new Map<string, PolicyState>()
   /** The place on the log where each was enrolled. */
   readonly approvers = new Map<string, number>()
+  /** The place on the log where each was created. */
+  readonly stores = new Map<string, number>()
+  /** The place on the log of the limit of each store that has one. */
+  readonly timeLimits = new Map<string, number>()
+  readonly #selfTestStores = new Set<string>()
   readonly counted: EntryCounts = { count: 0, first_seq: null, last_seq: null }
   readonly #from: string
   readonly #to: string
@@ -67,7 +72,7 @@ export class Tally {
   }
 
   take(entry: Entry): void {
-    if (entry.created_at >= this.#to) return
+    if (entry.created_at >= this.#to || this.#isSelfTest(entry)) return
     this.#keepState(entry)
     if (this.covers(entry.created_at)) this.#count(entry)
   }
@@ -75,6 +80,16 @@ export class Tally {
   /** Whether a time is of the period. */
   covers(time: string): boolean {
     return time >= this.#from && time < this.#to
+  }
+
+  /** Whether an entry is about a store of a self-test, or an erasure in one. */
+  #isSelfTest({ event_type, subject, payload }: Entry): boolean {
+    if (payload['self_test'] === true && event_type === 'store.created')
+      this.#selfTestStores.add(subject)
+    if (payload['self_test'] === true) return true
+    if (!ABOUT_STORES.test(event_type) || !this.#selfTestStores.has(subject)) return false
+    if (event_type === 'store.deleted') this.#selfTestStores.delete(subject)
+    return true
   }
 
   /** What stands at the end of the period follows from all before it. */
@@ -93,6 +108,17 @@ export class Tally {
       }
       case 'policy.deleted':
         this.policies.delete(subject)
+        return
+      case 'store.created':
+        this.stores.set(subject, seq)
+        return
+      case 'store.deleted':
+        this.stores.delete(subject)
+        this.timeLimits.delete(subject)
+        return
+      case 'retention.set':
+        if (payload['retain_days'] === null) this.timeLimits.delete(subject)
+        else this.timeLimits.set(subject, seq)
         return
       case 'approver.enrolled':
       case 'approver.updated':
@@ -141,6 +167,8 @@ export class Tally {
   }
 }
 
+/** Entries whose subject is the id of a store. */
+const ABOUT_STORES = /^(?:memory|store|retention|hold)\./
 /** `2026-01-31` */
 const DAY_CHARS = 10
 const REFUSED: ReadonlySet<string> = new Set(['evaluation.denied', 'evaluation.escalated'])

@@ -6,7 +6,7 @@ import {
   type RecordedOutcome,
   type reputation,
 } from '@custos/contract'
-import { formatTime, parseTime } from '../../platform/clock.ts'
+import { formatTime, parseDateOrTime, parseTime } from '../../platform/clock.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import type { Loc } from '../../platform/validation.ts'
@@ -64,7 +64,7 @@ async function readOutcome(keys: TenantKeys, item: OutcomeRequest, loc: Loc): Pr
     pseudonym,
     referent: referentLabel(keys, dimension, pseudonym),
     outcome: item.outcome,
-    event_us: item.outcome_date ? parseTime(item.outcome_date) : null,
+    event_us: item.outcome_date ? (parseDateOrTime(item.outcome_date)?.us ?? null) : null,
     amount: amount_recovered,
     content: contentLabel(keys, [amount_recovered, source]),
     reporter_key: reporter_key === null ? null : keyLabel(keys, reporter_key),

@@ -163,6 +163,17 @@ describe("'cgr.outcome'", () => {
     assert.equal((await tenant.score('agent')).cgr_score, 1 / 3)
   })
 
+  test("may be dated by a day alone or without an offset, as is a 'cgr.review'", async () => {
+    const tenant = await scene.tenant()
+    const day = await tenant.outcome('one', 'paid', { outcome_date: '2026-05-01' })
+    assert.equal(day.recorded_at, '2026-05-01T00:00:00.000000Z')
+    const naive = await tenant.outcome('two', 'paid', { outcome_date: '2026-05-01T09:30' })
+    assert.equal(naive.recorded_at, '2026-05-01T09:30:00.000000Z')
+    const review = { invoice_ref: 'one', reviewer_handle: 'r', rating: 1, review_date: '20260502' }
+    const { body } = await tenant.ask('POST', '/governed/reviews', review)
+    assert.equal(body.recorded_at, '2026-05-02T00:00:00.000000Z')
+  })
+
   test('fifty at once are one record', async () => {
     const tenant = await scene.tenant()
     await tenant.decide('agent', 'one')
@@ -180,7 +191,6 @@ describe("'cgr.outcome'", () => {
     for (const more of [
       { outcome: 'Paid' },
       { outcome_date: 'yesterday' },
-      { outcome_date: '2026-01-01T00:00:00' },
       { outcome_date: '2026-02-30T00:00:00Z' },
       { amount_recovered: '12' },
       { invoice_ref: '' },

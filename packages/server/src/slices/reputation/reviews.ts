@@ -7,7 +7,7 @@ import {
   type reputation,
 } from '@custos/contract'
 import { RATING_UNIT } from '@custos/proof'
-import { formatTime, parseTime } from '../../platform/clock.ts'
+import { formatTime, parseDateOrTime } from '../../platform/clock.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { meter } from '../tenants/index.ts'
@@ -52,7 +52,7 @@ function readReview(keys: TenantKeys, item: ReviewRequest): NewReview {
     rating_e6: Math.round(item.rating * RATING_UNIT),
     decision_id,
     handle: agent_handle === null ? null : nameLabel(keys, dimension, agent_handle),
-    event_us: item.review_date ? parseTime(item.review_date) : null,
+    event_us: item.review_date ? (parseDateOrTime(item.review_date)?.us ?? null) : null,
     content: contentLabel(keys, [agent_handle, decision_id, source]),
   }
 }

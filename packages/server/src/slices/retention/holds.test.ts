@@ -54,6 +54,8 @@ test('while a hold stands nothing in the store is erased; once released it is', 
     assert.equal(released.status, 200, released.text)
     assert.equal(released.body.standing, false)
     assert.equal(released.body.release_reason, 'settled')
+    assert.equal(released.body.log_seq, released.body.released_log_seq)
+    assert.ok(released.body.log_seq > released.body.placed_log_seq)
     const again = await scene.api('DELETE', at, { reason: 'another' })
     assert.equal(again.body.release_reason, 'settled')
     assert.equal((await scene.issue(ref)).body.deleted, true)

@@ -14,7 +14,9 @@ import {
   findStore,
   type HoldRow,
   insertHold,
+  insertHoldRelease,
   listHolds,
+  loadHoldReleases,
   loadReadableStore,
   retryOnStoreConflict,
   updateHoldRelease,
@@ -145,7 +147,9 @@ export const releaseHold: Handler<RetentionOperation<'release_hold'>> = async (
       // Only the first release counts.
       if ((await updateHoldRelease(tx, hold_id, release)) === 0) return
       const payload = { hold_id, released_by }
-      await appendCrumb(tx, { event_type: 'hold.released', subject: store_id, payload })
+      const crumb = { event_type: 'hold.released', subject: store_id, payload } as const
+      const { seq: released_seq } = await appendCrumb(tx, crumb)
+      await insertHoldRelease(tx, { store_id, hold_id, released_seq })
     })
   })
   const [hold] = await call.read(async (db) => {
@@ -162,6 +166,7 @@ async function showHolds(
   rows: readonly HoldRow[],
 ): Promise<Hold[]> {
   const open = await openStoreNotes(kernel, db, store_id)
+  const releases = await loadHoldReleases(db, store_id)
   const now_us = kernel.clock.now()
   const none: { reason: string; matter: string | null } = { reason: '', matter: null }
   const unsaid: { reason: string | null } = { reason: null }
@@ -179,7 +184,9 @@ async function showHolds(
       released_by: row.released_by,
       release_reason: (await open(['release', hold_id], { secret_no, sealed }, unsaid)).reason,
       standing: released_us === null && (until_us === null || until_us > now_us),
-      log_seq: row.placed_seq,
+      placed_log_seq: row.placed_seq,
+      released_log_seq: releases.get(hold_id) ?? null,
+      log_seq: releases.get(hold_id) ?? row.placed_seq,
     })
   }
   return shown

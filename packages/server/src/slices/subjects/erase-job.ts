@@ -228,8 +228,11 @@ async function recordOutcomes(
   const id = fromHex(request_id)
   await kernel.db.transact(tenant_id, async (tx) => {
     let changed = 0
-    for (const outcome of outcomes)
-      changed += await setItemOutcome(tx, { request_id: id, ...outcome })
+    for (const outcome of outcomes) {
+      const settled = await setItemOutcome(tx, { request_id: id, ...outcome })
+      // What a legal hold blocks is not done.
+      if (outcome.outcome !== 'held') changed += settled
+    }
     const row = await findRequest(tx, id)
     if (row) await updateOpenRequest(tx, id, { items_done: row.items_done + changed })
   })

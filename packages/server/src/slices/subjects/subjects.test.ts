@@ -438,6 +438,7 @@ describe("an erasure by 'subjects.erase'", () => {
     assert.equal((await preview({ text: 'Jana Novak' })).found.held, 2)
     const done = await erase({ text: 'Jana Novak' })
     assert.equal(done.status, 'done_with_holds')
+    assert.deepEqual(done.progress, { done: 1, total: 3 }, 'what is blocked is not done')
     const { entries } = await manifestOf(done.request_id)
     const outcomes = entries.map((entry: { outcome: string }) => entry.outcome)
     assert.deepEqual(outcomes, ['erased', 'held', 'held'])

@@ -19,5 +19,6 @@ export {
   flushReadMeter,
   loadUsage,
   meter,
+  meterErasure,
   readMeter,
 } from './usage.ts'

@@ -18,6 +18,8 @@ const FLUSH_MS = 2_000
 // How the call counted: the same operation may write on one path and only read on another.
 const WRITE = 'w/'
 const READ = 'r/'
+/** No operation: what operations and jobs erased. */
+const ERASED = 'e/erased'
 
 const slot: SharedSlot<Counts> = {
   name: 'usage',
@@ -36,6 +38,9 @@ export function meter(tx: Tx, operation: string, bytes = 0): void {
   metered.add(operation)
   add(tx, WRITE + operation, { count: 1, bytes })
 }
+
+/** Counts a memory or decision that was erased, in the unit of work of its certificate. */
+export const meterErasure = (tx: Tx): void => add(tx, ERASED, { count: 1, bytes: 0 })
 
 function add(tx: Tx, operation: string, more: Count): void {
   const counts = new Map(tx.shared.get(slot))
@@ -108,15 +113,6 @@ export const readMeter = perKernel((kernel) => new ReadMeter(kernel))
 /** Stops counting in the background and writes what is left. */
 export const flushReadMeter = (kernel: Kernel): Promise<void> => readMeter(kernel).stop()
 
-const DELETING: ReadonlySet<string> = new Set([
-  'memory.delete',
-  'memory.delete_store',
-  'erasure.issue',
-  'decisions.scrub',
-  'decisions.redact',
-  'keys.revoke',
-])
-
 /** The usage of a tenant in a month. */
 export async function loadUsage(db: TenantDb, period: string): Promise<Usage> {
   return summarize(await listUsage(db, period))
@@ -133,6 +129,10 @@ function summarize(rows: readonly UsageRow[]): Usage {
   }
   const operations: Record<string, number> = {}
   for (const { operation: counted, count, bytes } of rows) {
+    if (counted === ERASED) {
+      sum.deletes += count
+      continue
+    }
     const operation = counted.slice(WRITE.length)
     sum[kindOf(counted, operation)] += count
     sum.total_bytes += bytes
@@ -145,7 +145,7 @@ function summarize(rows: readonly UsageRow[]): Usage {
 function kindOf(counted: string, operation: string) {
   if (counted.startsWith(READ)) return 'reads'
   if (operation.endsWith('.supersede')) return 'supersedes'
-  return DELETING.has(operation) ? 'deletes' : 'writes'
+  return 'writes'
 }
 
 /** Adds usages up, for example those of all tenants. */

@@ -17,6 +17,7 @@ import { credentialLimits } from './0013-credential-limits.ts'
 import { subjectTexts } from './0014-subject-texts.ts'
 import { receipts } from './0015-receipts.ts'
 import { expiries } from './0016-expiries.ts'
+import { selfTests } from './0017-self-tests.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   subjectTexts,
   receipts,
   expiries,
+  selfTests,
 ]
 
 /** Raised when the database was written by a newer version. */

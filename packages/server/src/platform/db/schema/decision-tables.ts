@@ -34,6 +34,10 @@ export const decisionTables = {
     log_seq: integer,
     record: text('composed', 'salted hash, ids, statuses; basis and requester as given'),
   },
+  self_test_certificates: {
+    tenant_id: tenantId,
+    certificate_id: text('minted', 'certificate id'),
+  },
   subject_requests: {
     tenant_id: tenantId,
     /** Position of its entry on the log. */

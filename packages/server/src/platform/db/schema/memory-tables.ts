@@ -93,6 +93,17 @@ export const memoryTables = {
     last_us: nullable(integer),
     last_erased: integer,
   },
+  self_test_stores: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; removed with the store'),
+  },
+  /** Of holds released since there is this table. */
+  hold_releases: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; removed with the store'),
+    hold_id: text('minted', 'random id'),
+    released_seq: integer,
+  },
   store_holds: {
     tenant_id: tenantId,
     hold_id: text('minted', 'random id'),

@@ -1,7 +1,7 @@
 // Filters of list and export: what a request asks for, limited to the stores its credential
 // reaches.
 
-import { parseTime } from '../../../platform/clock.ts'
+import { DAY_US, parseDateOrTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -63,25 +63,14 @@ async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Pr
 
 // Times have no index: the log's times give a range of log positions.
 async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<DecisionFilter> {
-  const start =
-    from === undefined
-      ? {}
-      : {
-          from_us: parseMicroseconds(from),
-          after_seq: await seqAt(db, parseMicroseconds(from) - 1),
-        }
-  const end =
-    to === undefined
-      ? {}
-      : {
-          to_us: parseMicroseconds(to),
-          before_seq: (await seqAt(db, parseMicroseconds(to) + LOG_DELAY_US)) + 1,
-        }
-  return { ...start, ...end }
+  const first = parseDateOrTime(from ?? '')
+  const last = parseDateOrTime(to ?? '')
+  const to_us = last && (last.is_day ? last.us + DAY_US - 1 : last.us)
+  return {
+    ...(first && { from_us: first.us, after_seq: await seqAt(db, first.us - 1) }),
+    ...(to_us !== null && { to_us, before_seq: (await seqAt(db, to_us + LOG_DELAY_US)) + 1 }),
+  }
 }
-
-// The schema admits only what parses.
-const parseMicroseconds = (time: string): number => parseTime(time) ?? 0
 
 export const writeCursor = (seq: number): string => Buffer.from(`s${seq}`).toString('base64url')
 

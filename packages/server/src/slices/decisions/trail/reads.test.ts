@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import type { Decision } from '@custos/contract'
+import { DAY_US, formatTime, parseDateOrTime } from '../../../platform/clock.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 
 const COUNT = 12
@@ -74,7 +75,7 @@ test('from and to are inclusive to the microsecond', async () => {
   assert.equal((await list('?to=2001-01-01T00:00:00%2B02:00')).count, 0)
 })
 
-test('limit holds from 1 to 1000 and times must carry an offset', async () => {
+test('a limit is from 1 to 1000, and a date or time must be one', async () => {
   assert.equal((await list('?limit=1')).count, 1)
   assert.equal((await list('?limit=1000')).limit, 1000)
   for (const bad of [
@@ -83,7 +84,7 @@ test('limit holds from 1 to 1000 and times must carry an offset', async () => {
     'limit=x',
     'limit=1.5',
     'offset=-1',
-    'from=2026-01-01T00:00:00',
+    'from=2026-13-01',
     'to=yesterday',
   ]) {
     const { status, body } = await scene.api('GET', `/v1/decisions?${bad}`)
@@ -201,7 +202,22 @@ test('decisions.export streams the same records oldest first as a download', asy
   const [from, to] = [logged[3]?.timestamp, logged[7]?.timestamp]
   const part = await scene.api('GET', `/v1/decisions/export?from=${from}&to=${to}`)
   assert.equal(part.text.trimEnd().split('\n').length, 5)
-  assert.equal((await scene.api('GET', '/v1/decisions/export?from=2026-01-01')).status, 422)
+})
+
+test("a date alone includes its whole day in 'decisions.list' and 'decisions.export'", async () => {
+  const today = logged[0]?.timestamp.slice(0, 'YYYY-MM-DD'.length)
+  const tomorrow = formatTime((parseDateOrTime(today ?? '')?.us ?? 0) + DAY_US).slice(0, 10)
+  const exported = async (query: string) =>
+    (await scene.api('GET', `/v1/decisions/export?${query}`)).text.split('\n').length - 1
+  const naive = logged[3]?.timestamp.slice(0, -1)
+  assert.equal(await exported(`from=${naive}`), logged.length - 3)
+  // A run over midnight has decisions of two days.
+  if (logged.at(-1)?.timestamp.startsWith(today ?? '-')) {
+    assert.equal(await exported(`from=${today}&to=${today}`), logged.length)
+    const { body } = await scene.api('GET', `/v1/decisions?from=${tomorrow}`)
+    assert.deepEqual(body.decisions, [])
+  }
+  assert.equal((await scene.api('GET', '/v1/decisions/export?from=2026-02-30')).status, 422)
 })
 
 test('an export of more than one batch has every decision once', async () => {

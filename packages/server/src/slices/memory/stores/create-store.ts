@@ -34,7 +34,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
   const store_id = await call.once<string>({
     async run(tx) {
       if (await isIdUsed(tx, settings.store_id)) return call.refuse('store_exists')
-      await insertNewStore(kernel, tx, store)
+      await insertNewStore(kernel, tx, { ...store, self_test: body.self_test ?? false })
       meter(tx, call.operation.id)
       return { reply: settings.store_id, ids: { store_id: settings.store_id } }
     },

@@ -110,8 +110,24 @@ export const updateRedactedHold = (
   redacted: Pick<HoldRow, 'secret_no' | 'sealed' | 'sealed_release'>,
 ) => tx.run(update(tx, 'store_holds').set(redacted).where('hold_id', '=', hold_id))
 
-export const deleteHolds = (tx: Tx, store_id: string) =>
-  tx.run(deleteFrom(tx, 'store_holds').where('store_id', '=', store_id))
+export const insertHoldRelease = (tx: Tx, row: Omit<Tables['hold_releases'], 'tenant_id'>) =>
+  tx.run(insertInto(tx, 'hold_releases', row))
+
+/** Log positions of releases, by hold. */
+export async function loadHoldReleases(
+  db: TenantDb,
+  store_id: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.all(
+    from(db, 'hold_releases').select(['hold_id', 'released_seq']).where('store_id', '=', store_id),
+  )
+  return new Map(rows.map(({ hold_id, released_seq }) => [hold_id, released_seq]))
+}
+
+export async function deleteHolds(tx: Tx, store_id: string): Promise<void> {
+  await tx.run(deleteFrom(tx, 'store_holds').where('store_id', '=', store_id))
+  await tx.run(deleteFrom(tx, 'hold_releases').where('store_id', '=', store_id))
+}
 
 export const deleteRetention = (tx: Tx, store_id: string) =>
   tx.run(deleteFrom(tx, 'store_retention').where('store_id', '=', store_id))

@@ -4,6 +4,7 @@ import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
 import { deleteHolds, deleteRetention } from './holds.sql.ts'
 import { refuseHeldStore } from './holds.ts'
 import {
+  deleteSelfTestStore,
   deleteStore,
   findStore,
   insertStore,
@@ -88,6 +89,7 @@ export async function changeEmbedder(
  */
 export async function removeStoreRow(tx: Tx, store_id: string): Promise<void> {
   await deleteStore(tx, store_id)
+  await deleteSelfTestStore(tx, store_id)
   await deleteHolds(tx, store_id)
   await deleteRetention(tx, store_id)
   const heads = new Map(tx.shared.get(slot))

@@ -94,6 +94,24 @@ export const wasStoreDeleted = async (db: TenantDb, store_id: string): Promise<b
     from(db, 'deleted_stores').select('store_id').where('store_id', '=', store_id),
   )) !== undefined
 
+export const insertSelfTestStore = (tx: Tx, store_id: string) =>
+  tx.run(insertInto(tx, 'self_test_stores', { store_id }))
+
+export const deleteSelfTestStore = (tx: Tx, store_id: string) =>
+  tx.run(deleteFrom(tx, 'self_test_stores').where('store_id', '=', store_id))
+
+/** Those of the stores that are of self-tests. */
+export async function loadSelfTestStores(
+  db: TenantDb,
+  store_ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (store_ids.length === 0) return new Set()
+  const rows = await db.all(
+    from(db, 'self_test_stores').select('store_id').where('store_id', 'in', store_ids),
+  )
+  return new Set(rows.map(({ store_id }) => store_id))
+}
+
 /** Oldest first; an empty `allowed` means every store. */
 export function listStores(
   db: TenantDb,

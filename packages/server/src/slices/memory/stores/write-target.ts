@@ -15,12 +15,14 @@ import {
   type StoreSettings,
   settingsCache,
 } from './store-settings.ts'
-import { findStore } from './stores.sql.ts'
+import { findStore, insertSelfTestStore } from './stores.sql.ts'
 
 /** A store to be created, its description sealed. */
 interface NewStore extends StoreSettings {
   readonly secret_no: number
   readonly sealed: Uint8Array
+  /** Left out of statistics and reports. */
+  readonly self_test?: boolean
 }
 
 export interface WriteTarget {
@@ -98,8 +100,9 @@ export async function insertNewStore(kernel: Kernel, tx: Tx, store: NewStore): P
   const { seq, created_us } = await appendCrumb(tx, {
     event_type: 'store.created',
     subject: store_id,
-    payload: { tokenizer },
+    payload: { tokenizer, ...(store.self_test && { self_test: true as const }) },
   })
+  if (store.self_test) await insertSelfTestStore(tx, store_id)
   return addStore(tx, {
     store_id,
     tokenizer,

@@ -12,7 +12,7 @@ import { nistAiRmf } from './nist-ai-rmf.ts'
 import { SOURCES } from './sources.ts'
 
 /** The day on which the sources were read; a change of any row needs a new one, or a number. */
-export const CATALOGUE_VERSION = '2026-11-21.3'
+export const CATALOGUE_VERSION = '2026-11-22.1'
 
 export const FRAMEWORKS: Readonly<Record<ReportFramework, Framework>> = {
   eu_ai_act: euAiAct,

@@ -7,7 +7,14 @@ export interface EvidenceKind {
   /** Found in the period. */
   readonly events?: readonly EventType[]
   /** Found by what holds of the log and of what stands at the end of the period. */
-  readonly derived?: 'log_intact' | 'checkpoint' | 'policies' | 'oversight' | 'approvers'
+  readonly derived?:
+    | 'log_intact'
+    | 'checkpoint'
+    | 'policies'
+    | 'oversight'
+    | 'approvers'
+    | 'stores'
+    | 'time_limits'
 }
 
 export const EVIDENCE = {
@@ -76,6 +83,14 @@ export const EVIDENCE = {
   retention_rules: {
     about: 'limits set on how long memories are kept, and erasures by them',
     events: ['retention.set', 'retention.erased'],
+  },
+  processing_stores: {
+    about: 'stores at the end of the period, each a place where personal data may be processed',
+    derived: 'stores',
+  },
+  time_limits_in_force: {
+    about: 'stores at the end of the period with a limit on how long memories are kept',
+    derived: 'time_limits',
   },
   stores_created: { about: 'stores of memories made', events: ['store.created'] },
   stores_deleted: { about: 'stores deleted with all they held', events: ['store.deleted'] },

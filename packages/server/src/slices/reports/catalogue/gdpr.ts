@@ -83,10 +83,12 @@ export const gdpr: Framework = {
       key: 'article_30_records',
       article: '30',
       title: 'Records of processing activities',
-      requirement: 'A record of the processing activities is kept.',
-      evidence: ['decisions_logged', 'memories_written'],
+      requirement:
+        'A record of the processing activities is kept, with time limits for erasure and a ' +
+        'description of the security measures.',
+      evidence: ['processing_stores', 'time_limits_in_force', 'policies_in_force'],
       read: read('gdpr_prighter', 'gdpr_isw'),
-      not_covered: 'Purposes, categories, recipients and time limits: the record itself.',
+      not_covered: 'Purposes, categories of people and data, and recipients.',
     },
     {
       key: 'article_32_security',
