@@ -18,8 +18,8 @@ const FILE_BYTES_MAX = 400 * 1024 * 1024
 
 export const verify: Command = {
   usage: 'FILE… [--keys FILE | --key HEX…] [--entry FILE] [--json]',
-  help: `Checks certificates, manifests with their certificates, decisions, receipts, memories, signed
-records, log entries, checkpoints, inclusion and consistency proofs. FILE is JSON as the API
+  help: `Checks certificates, manifests with their certificates, decisions, receipts, memories,
+signed records, log entries, checkpoints, inclusion and consistency proofs. FILE is JSON as the API
 answers it, one document per line (NDJSON), or the text of a checkpoint or tlog-proof. FILE - reads
 standard input. Nothing is sent anywhere.
 
