@@ -9,6 +9,7 @@ import { parseConfig } from '../config/config.ts'
 import { fillReasons, redactText } from '../slices/erasure/index.ts'
 import { sceneOf, subjectScene } from '../slices/subjects/testing/scene.ts'
 import { startTestService, type TestService } from '../testing/harness.ts'
+import { rawSql } from '../testing/raw-sql.ts'
 import { runFsck } from './checks/fsck.ts'
 
 const NAME = 'Jana Novak'
@@ -112,5 +113,37 @@ test('a redacted record stays redacted in data from before, under its certificat
     assert.equal(await assertRedacted(third, sceneOf(third, scene), id), certificate_id)
   } finally {
     await third.stop()
+  }
+})
+
+test('the check accepts redacted records, and finds one that only looks redacted', async () => {
+  const service = await startTestService()
+  try {
+    const scene = await subjectScene(service)
+    const { ok, ask, erase, tenant_id } = scene
+    const config = { operations: ['artifact.register'] }
+    await ok('POST', '/v1/governance/policies', { name: 'n', policy_type: 'hitl_required', config })
+    const layers = [{ digest: 'a'.repeat(64) }]
+    const body = { artifact_ref: 'models/one', base_model_ref: 'base', layers }
+    const { detail } = (await ask('POST', '/v1/artifacts/register', body)).body
+    await ok('POST', `/v1/artifacts/${detail.artifact_id}/approve`, { approver: NAME })
+    assert.equal((await erase({ text: NAME })).found.texts, 2)
+    const check = async () => {
+      const parsed = parseConfig({ CUSTOS_DATA_DIR: service.data_dir })
+      const reports = await runFsck(parsed, { tenant_id })
+      return reports.flatMap(({ findings }) => findings.map(({ kind, what }) => [kind, what]))
+    }
+    assert.deepEqual(await check(), [])
+    const next = { ...body, artifact_ref: 'models/two', layers: [{ digest: 'b'.repeat(64) }] }
+    const other = (await ask('POST', '/v1/artifacts/register', next)).body.detail
+    const sql = 'update records set secret_no = 0 where record_id = ?'
+    await rawSql(service, sql, [other.artifact_id])
+    const found = await check()
+    assert.deepEqual(found, [
+      ['record', 'the seal does not open'],
+      ['record', 'is redacted, and not by the log'],
+    ])
+  } finally {
+    await service.stop()
   }
 })

@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { parseConfig } from '../config/config.ts'
-import { SUBJECT, subjectScene } from '../slices/subjects/testing/scene.ts'
-import { startTestService, type TestService } from '../testing/harness.ts'
-import { runFsck } from './checks/fsck.ts'
+import { startTestService, type TestService } from '../../testing/harness.ts'
+import { SUBJECT, subjectScene } from './testing/scene.ts'
 
 let service: TestService
 before(async () => {
@@ -64,18 +62,10 @@ async function registerEach({ ok }: Scene) {
   return { landed, composed, type, action }
 }
 
-async function fsckFindings(tenant_id: string) {
-  // The check reads the embedded database here; that of PostgreSQL has its own tests.
-  if (service.kernel.db.stats().engine === 'postgres') return []
-  const config = parseConfig({ CUSTOS_DATA_DIR: service.data_dir })
-  const reports = await runFsck(config, { tenant_id })
-  return reports.flatMap(({ findings }) => findings.map(({ kind, id, what }) => [kind, id, what]))
-}
-
 describe("registry records in 'subjects.erase'", () => {
   test('lose their words and keep ids, digests and signature, with a certificate', async () => {
     const one = await scene()
-    const { ok, preview, erase, manifestOf, bundleOf, verify, tenant_id } = one
+    const { ok, preview, erase, manifestOf, bundleOf, verify } = one
     const made = await registered(one, `models/${NAME}`)
     const find = { text: NAME }
     const shown = await preview(find)
@@ -105,7 +95,6 @@ describe("registry records in 'subjects.erase'", () => {
     const verdict = await verify(await bundleOf(done.request_id))
     assert.ok(verdict.valid, verdict.reason)
     assert.equal((await preview(find)).found.texts, 0)
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 
   test('are read, listed and verified when redacted, and register again', async () => {
@@ -124,7 +113,7 @@ describe("registry records in 'subjects.erase'", () => {
 
   test('of every registry are found, shown by access, and redacted', async () => {
     const one = await scene()
-    const { ok, erase, access, preview, tenant_id } = one
+    const { ok, erase, access, preview } = one
     const { landed, composed, type, action } = await registerEach(one)
     const kindsOf = async () => {
       const { found } = await preview({ text: NAME })
@@ -160,14 +149,13 @@ describe("registry records in 'subjects.erase'", () => {
       `/v1/world-model/actions/${action.action_id}/verify`,
     ])
       await ok('GET', path)
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 })
 
 describe("approvals in 'subjects.erase'", () => {
   test('lose approver and reason; one that waits can no longer be decided', async () => {
     const one = await scene()
-    const { ok, ask, erase, preview, tenant_id } = one
+    const { ok, ask, erase, preview } = one
     const config = { operations: ['artifact.register'] }
     const policy = { name: 'n', policy_type: 'hitl_required', config }
     await ok('POST', '/v1/governance/policies', policy)
@@ -199,14 +187,13 @@ describe("approvals in 'subjects.erase'", () => {
       approver: 'Dana',
     })
     assert.deepEqual([late.status, late.body.error], [409, 'not_waiting'])
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 })
 
 describe("reasons of holds and bases of retention in 'subjects.erase'", () => {
   test('are redacted with their release; those of a store on hold are kept', async () => {
     const one = await scene()
-    const { ok, erase, preview, store_id, tenant_id, manifestOf } = one
+    const { ok, erase, preview, store_id, manifestOf } = one
     const holds = `/v1/stores/${store_id}/holds`
     const { hold_id } = await ok('POST', holds, { reason: `${NAME} sues`, matter: 'm-1' })
     await ok('PUT', `/v1/stores/${store_id}/retention`, { retain_days: null, basis: NAME })
@@ -231,13 +218,12 @@ describe("reasons of holds and bases of retention in 'subjects.erase'", () => {
     assert.equal((await preview(find)).found.texts, 1)
     assert.equal((await erase(find)).found.texts, 1)
     assert.equal((await ok('GET', `/v1/stores/${store_id}/retention`)).basis, MARKER)
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 })
 
 describe("approvers, agents and policies in 'subjects.erase'", () => {
   test('an approver loses name and role, keeps the key, and may be named again', async () => {
-    const { ok, erase, preview, tenant_id } = await scene()
+    const { ok, erase, preview } = await scene()
     const { publicKey } = generateKeyPairSync('ed25519')
     const public_key = publicKey
       .export({ type: 'spki', format: 'der' })
@@ -254,11 +240,10 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
       assert.deepEqual([left.name, left.role, left.public_key], [MARKER, null, public_key])
       assert.equal((await preview(find)).found.texts, 0)
     }
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 
   test('governed decisions lose the name of their agent, which keeps its score', async () => {
-    const { ok, erase, access, tenant_id } = await scene()
+    const { ok, erase, access } = await scene()
     const agent_handle = `agent of ${NAME}`
     const decision = { agent_handle, decision: 'certify', verifiability_tag: 'rule' }
     const sent = { ...decision, invoice_id: 'INV-1', reason: `because ${NAME} said so` }
@@ -277,11 +262,10 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     assert.equal(after.cgr_score, before.cgr_score)
     const { attestations } = await ok('GET', '/v1/cgr/attestations')
     assert.equal(attestations[0].agent_handle, MARKER)
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 
   test('a policy is kept while it is in force, and redacted once it is changed', async () => {
-    const { ok, erase, preview, manifestOf, tenant_id } = await scene()
+    const { ok, erase, preview, manifestOf } = await scene()
     const policies = '/v1/governance/policies'
     const { policy_id } = await ok('POST', policies, {
       name: `not for ${NAME}`,
@@ -298,7 +282,6 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     assert.deepEqual([entry.subject_kind, entry.subject_id], ['policy', `${policy_id}:1`])
     assert.equal((await ok('GET', `${policies}/${policy_id}`)).name, 'not for some')
     assert.equal((await preview(find)).found.texts, 0)
-    assert.deepEqual(await fsckFindings(tenant_id), [])
   })
 })
 
