@@ -25,6 +25,21 @@ export const tenantTables = (): TableSpec[] =>
     .filter(({ name }) => !CONTROL.includes(name))
     .reverse()
 
+/** Of these tables those that the database has: one that is only read may be of an older schema. */
+export async function listPresent(
+  db: TenantDb,
+  tables: readonly TableSpec[],
+): Promise<readonly TableSpec[]> {
+  const rows = await db.all(
+    builder.selectFrom(sql<{ name: string }>`migrations`.as('applied')).select('applied.name'),
+  )
+  const applied = new Set(rows.map(({ name }) => name))
+  const absent = new Set(
+    migrations.filter(({ name }) => !applied.has(name)).flatMap(({ tables }) => tables),
+  )
+  return tables.filter((table) => !absent.has(table))
+}
+
 // Named by a migration, and checked against the types of tables when that was written.
 const named = ({ name }: TableSpec): TenantTable => name as TenantTable
 
