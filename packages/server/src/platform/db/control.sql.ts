@@ -1,6 +1,7 @@
 // SQL of the control tables, which belong to no tenant: tenants and credentials.
 
 import type { CredentialClass } from '@custos/contract'
+import { sql } from 'kysely'
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
@@ -173,6 +174,14 @@ export const savePolicySet = (tx: Tx, policy_set: number): Promise<number> =>
 export async function findInstanceId(db: TenantDb): Promise<string | null> {
   const row = await db.first(builder.selectFrom('instance').select('instance_id'))
   return row?.instance_id ?? null
+}
+
+/** The names of the migrations that the database has. */
+export async function listAppliedMigrations(db: TenantDb): Promise<string[]> {
+  const rows = await db.all(
+    builder.selectFrom(sql<{ name: string }>`migrations`.as('applied')).select('applied.name'),
+  )
+  return rows.map(({ name }) => name)
 }
 
 const owned = (owner: string | null) =>

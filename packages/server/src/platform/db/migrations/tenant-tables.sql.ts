@@ -2,6 +2,7 @@
 
 import { sql } from 'kysely'
 import { builder } from '../builder.ts'
+import { listAppliedMigrations } from '../control.sql.ts'
 import type { TenantTable } from '../schema/tables.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from '../tenant-db.ts'
 import type { TableSpec } from './ddl.ts'
@@ -31,10 +32,7 @@ export async function listPresent(
   db: TenantDb,
   tables: readonly TableSpec[],
 ): Promise<readonly TableSpec[]> {
-  const rows = await db.all(
-    builder.selectFrom(sql<{ name: string }>`migrations`.as('applied')).select('applied.name'),
-  )
-  const applied = new Set(rows.map(({ name }) => name))
+  const applied = new Set(await listAppliedMigrations(db))
   const absent = new Set(
     migrations.filter(({ name }) => !applied.has(name)).flatMap(({ tables }) => tables),
   )
