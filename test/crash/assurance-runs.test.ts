@@ -55,10 +55,14 @@ test('an audit killed among its own stores leaves no store and no credential', a
   const [{ error }] = await runs(client)
   assert.equal(error, 'interrupted')
   for (let waits = 0; waits < 300; waits += 1) {
-    if ((await client.ok('GET', '/v1/stores')).stores.length === 0) break
+    if ((await client.ok('GET', '/v1/stores')).stores.length === 1) break
     await delay(50)
   }
-  assert.deepEqual((await client.ok('GET', '/v1/stores')).stores, [])
+  const { stores } = await client.ok('GET', '/v1/stores')
+  assert.deepEqual(
+    stores.map(({ store_id }: { store_id: string }) => store_id),
+    ['default'],
+  )
   assert.equal((await client.ok('GET', '/v1/keys')).keys.length, 1)
   await stage.server.stop()
   await fsck(stage.options)

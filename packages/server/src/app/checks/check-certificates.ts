@@ -10,7 +10,7 @@ import {
   verifyTenantErasure,
 } from '@custos/proof'
 import { findDestruction } from '../../platform/db/destructions.sql.ts'
-import { countRows } from '../../platform/db/migrations/tenant-tables.sql.ts'
+import { countRows, listPresent } from '../../platform/db/migrations/tenant-tables.sql.ts'
 import { removedTables } from '../../slices/offboarding/index.ts'
 import { type CheckContext, type CheckFinding, subjectKey } from './check-context.ts'
 import { checkLog } from './check-log.ts'
@@ -116,7 +116,7 @@ export async function* checkDestroyed(check: CheckContext): AsyncGenerator<Check
     yield { kind: 'certificate', id: tenant_id, what: `does not verify: ${verdict.reason}` }
   // Until the job has ended there may be rows.
   if (row.removed_us === null) return
-  for (const table of removedTables())
+  for (const table of await listPresent(db, removedTables()))
     if ((await countRows(db, table, 1)) > 0)
       yield { kind: 'certificate', id: table.name, what: 'rows of a destroyed tenant are here' }
 }

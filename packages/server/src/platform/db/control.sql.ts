@@ -1,5 +1,6 @@
 // SQL of the control tables, which belong to no tenant: tenants and credentials.
 
+import { sql } from 'kysely'
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
@@ -25,6 +26,13 @@ const CREDENTIAL = [
   'expires_us',
   'revoked_us',
 ] as const
+
+/** Names of the migrations that the database has run. */
+export async function listAppliedMigrations(db: TenantDb): Promise<string[]> {
+  const applied = sql<{ name: string }>`migrations`.as('applied')
+  const rows = await db.all(builder.selectFrom(applied).select('applied.name'))
+  return rows.map(({ name }) => name)
+}
 
 /** A tenant is made once; a second attempt changes nothing and returns 0. */
 export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>

@@ -2,6 +2,7 @@
 
 import { sql } from 'kysely'
 import { builder } from '../builder.ts'
+import { listAppliedMigrations } from '../control.sql.ts'
 import type { TenantTable } from '../schema/tables.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from '../tenant-db.ts'
 import type { TableSpec } from './ddl.ts'
@@ -24,6 +25,18 @@ export const tenantTables = (): TableSpec[] =>
     .flatMap(({ tables }) => tables)
     .filter(({ name }) => !CONTROL.includes(name))
     .reverse()
+
+/** Of these tables those that the database has: one that is only read may be of an older schema. */
+export async function listPresent(
+  db: TenantDb,
+  tables: readonly TableSpec[],
+): Promise<readonly TableSpec[]> {
+  const applied = new Set(await listAppliedMigrations(db))
+  const absent = new Set(
+    migrations.filter(({ name }) => !applied.has(name)).flatMap(({ tables }) => tables),
+  )
+  return tables.filter((table) => !absent.has(table))
+}
 
 // Named by a migration, and checked against the types of tables when that was written.
 const named = ({ name }: TableSpec): TenantTable => name as TenantTable
