@@ -169,7 +169,7 @@ test('lists, totals and searches of another tenant hold its own only', async () 
   const stores = await other.ok('memory.list_stores')
   assert.deepEqual(
     stores.stores.map((store: { store_id: string }) => store.store_id),
-    [store_id],
+    [store_id, 'default'],
   )
   assert.equal(stores.tenant_stats.fact_count, 0)
   const model = { query: { model_id: `${world.word}-model` } }

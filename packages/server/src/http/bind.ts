@@ -122,8 +122,8 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
 
 function urlOf({ path, greedy }: { path: string; greedy?: boolean }): string {
   const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
-  // A parameter with a suffix would not match a line end by itself.
-  return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([^/]+)').replaceAll(/\{(\w+)\}/g, ':$1')
+  // A parameter with a suffix would not match a line end or an encoded slash by itself.
+  return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([\\s\\S]+)').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** Served without a credential besides the public operations. */

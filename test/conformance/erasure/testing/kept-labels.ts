@@ -52,6 +52,7 @@ const RECORD_WORDS = [
 
 /** Of those operations, but compared, counted or hashed only: no read has words for them. */
 const UNREAD_WORDS = [
+  /^artifacts\.register body\.(composition_id|members|status)\*$/,
   /^landing\.conformance body\./,
   /^landing\.issue body\.data_provenance\.merkle_root\*$/,
   /^approvals\.attest body\.signer_id$/,

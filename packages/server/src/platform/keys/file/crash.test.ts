@@ -18,16 +18,20 @@ interface Promised {
   readonly destroyed: Set<number>
 }
 
-async function killAfter(child: ChildProcess, ms: number): Promise<string> {
+/** Kills the writer so many milliseconds after it has destroyed this many secrets. */
+async function killAfter(
+  child: ChildProcess,
+  { destroyed, ms }: { destroyed: number; ms: number },
+): Promise<string> {
   let told = ''
-  const opened = new Promise<void>((resolve) => {
+  const far = new Promise<void>((resolve) => {
     child.stdout?.on('data', (chunk: Buffer) => {
       told += chunk.toString()
-      if (told.includes('opened')) resolve()
+      if (told.includes('opened') && told.split('destroyed').length > destroyed) resolve()
     })
   })
   const closed = once(child, 'close')
-  await Promise.race([opened, closed])
+  await Promise.race([far, closed])
   await wait(ms)
   child.kill('SIGKILL')
   await closed
@@ -77,7 +81,9 @@ test('kill -9 under load loses no secret, repeats no number and revives nothing'
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     t.after(() => child.kill('SIGKILL'))
-    record(await killAfter(child, 5 + 7 * round), promised)
+    // In every second round as soon as it is open, otherwise in the middle of its work.
+    const destroyed = round % 2 === 0 ? 0 : 4
+    record(await killAfter(child, { destroyed, ms: 5 + 7 * round }), promised)
     await checkPromises(t, dir, promised)
   }
   assert.ok(promised.destroyed.size > ROUNDS)
