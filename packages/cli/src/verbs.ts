@@ -13,8 +13,6 @@ import {
 import { startProgress } from './output.ts'
 import { CLIENT_OPTIONS, openClient, type ServiceClient } from './service-client.ts'
 
-type Verb = (args: readonly string[]) => Promise<void>
-
 /**
  * A verb that calls a running service with the key of a tenant.
  *
@@ -28,8 +26,8 @@ export const defineVerb =
       client: ServiceClient,
       given: ReturnType<typeof readArguments<O & typeof CLIENT_OPTIONS>>,
     ) => Promise<void>,
-  ): Verb =>
-  async (args) => {
+  ) =>
+  async (args: readonly string[]): Promise<void> => {
     const given = readArguments<O & typeof CLIENT_OPTIONS>(args, { ...CLIENT_OPTIONS, ...options })
     requirePositionals(given.positionals, ...names)
     await run(openClient({ url: urlOf(given.values) }, 'tenant'), given)
@@ -41,7 +39,7 @@ const urlOf = (values: object): string | undefined =>
 /** Runs the verb that the first argument names. */
 export async function runVerb(
   args: readonly string[],
-  verbs: Readonly<Record<string, Verb>>,
+  verbs: Readonly<Record<string, ReturnType<typeof defineVerb>>>,
 ): Promise<number> {
   const [name = '', ...rest] = args
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined

@@ -50,6 +50,26 @@ test('a person is previewed and erased under every name, and the proof verifies'
   assert.equal(readFileSync(again, 'utf8'), readFileSync(file, 'utf8'))
 })
 
+test('what is held about a person is written in each format', async (t) => {
+  const service = await serveLocally(t)
+  await writeMemories(service)
+  const run = runner(service.url)
+  const file = join(tempDirectory(), 'access')
+  for (const [format, start] of [
+    ['ndjson', '{"record":"header"'],
+    ['json', '{"records":['],
+    ['html', '<!doctype html>'],
+    ['pdf', '%PDF-1.7'],
+  ] as const) {
+    const args = ['--text', 'Silva', '--format', format, '-o', `${file}.${format}`]
+    const ran = await run('subject', 'access', ...args)
+    assert.equal(ran.status, 0, ran.stderr)
+    assert.ok(readFileSync(`${file}.${format}`, 'latin1').startsWith(start), format)
+  }
+  const wrong = await run('subject', 'access', '--text', 'Silva', '--format', 'docx')
+  assert.match(wrong.stderr, /^custos subject: 422 query\.format: [^\n]+\n$/)
+})
+
 test('without a terminal nothing is erased or released unless --yes says so', async (t) => {
   const service = await serveLocally(t)
   await writeMemories(service)
