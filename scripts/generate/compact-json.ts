@@ -1,6 +1,6 @@
 // JSON in few bytes whose changes still show line by line: what is short stays on one line.
 
-const COLUMNS = 160
+const COLUMNS = 200
 
 /** The text of a JSON value, without a line break at its end. */
 export function compactJson(value: unknown, indent = '', taken = 0): string {

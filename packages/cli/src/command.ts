@@ -19,19 +19,30 @@ export interface CommandEntry {
 }
 
 /** Wrong arguments: one line, exit status 2. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  /** An option that does not exist, and those that do. */
+  readonly option: { readonly name: string; readonly known: readonly string[] } | undefined
+
+  constructor(message: string, option?: UsageError['option']) {
+    super(message)
+    this.option = option
+  }
+}
 
 /** A failure of the command: one line, exit status 1. */
 export class CommandError extends Error {}
 
-type Options = NonNullable<ParseArgsConfig['options']>
+export type Options = NonNullable<ParseArgsConfig['options']>
 
 /** Options and positionals. Throws UsageError for options the command does not have. */
 export function readArguments<const O extends Options>(args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'unknown option')
+    const message = error instanceof Error ? error.message : 'unknown option'
+    const name = /^Unknown option '--([^']+)'/.exec(message)?.[1]
+    if (name === undefined) throw new UsageError(message)
+    throw new UsageError(`unknown option --${name}`, { name, known: Object.keys(options) })
   }
 }
 

@@ -201,9 +201,17 @@ export const erasure = {
     id: 'erasure.get',
     path: '/v1/erasure/{certificate_id}',
     summary: 'Returns one certificate',
-    description: 'Use it to hand a certificate to somebody who asked for the erasure.',
+    description:
+      'Use it to hand a certificate to somebody who asked for the erasure. `pdf` is a rendering ' +
+      'for people with id and digest; only `json` is signed.',
     params: CertificateParams,
+    query: Type.Object({
+      format: Type.Optional(
+        Type.Enum(['json', 'pdf'], { default: 'json', description: 'Format of the reply' }),
+      ),
+    }),
     reply: Certificate,
+    file_types: ['application/pdf'],
     refuses: ['certificate_not_found'],
   }),
   verify: operation({

@@ -45,6 +45,9 @@ export const limits = {
   subject_stores: 1_000,
   /** Memories and decisions of one request of a data subject. */
   subject_items: 50_000,
+  /** Characters of the records in a document of a request for access. */
+  subject_html_chars: 16_000_000,
+  subject_pdf_chars: 1_000_000,
   /** At most 100 years of 365 days. */
   ttl_s: { min: 1, max: 3_153_600_000 },
   retain_days: { min: 1, max: 36_500 },

@@ -171,6 +171,8 @@ export interface StreamReply {
   readonly stream: AsyncIterable<string>
   /** File name, if the reply is a download. */
   readonly filename?: string
+  /** Default: NDJSON. */
+  readonly type?: FileType
 }
 
 export type FileType =
@@ -214,7 +216,7 @@ type FileOf<S extends OperationSpec> = S['file_types'] extends readonly FileType
 type StreamOf<S extends OperationSpec> = S['may_stream'] extends true ? StreamReply : never
 
 export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
-  ? StreamReply
+  ? StreamReply | FileOf<S>
   : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
 
 export type RefusalOf<S extends OperationSpec> =

@@ -26,6 +26,7 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
 export const SUBJECT_MATCHES = ['ignore_case', 'exact_case'] as const
+export const SUBJECT_ACCESS_FORMATS = ['ndjson', 'json', 'html', 'pdf'] as const
 export const SUBJECT_KINDS = ['erase', 'access'] as const
 /** `done_with_holds`: what a legal hold protects was kept; the manifest names it. */
 export const SUBJECT_STATUSES = ['queued', 'running', 'done', 'done_with_holds'] as const
@@ -342,18 +343,28 @@ export const subjects = {
     id: 'subjects.access',
     method: 'POST',
     path: `${path}/access`,
-    summary: 'Streams everything held about a person, one record per line',
+    summary: 'Returns everything held about a person: NDJSON, JSON, HTML or PDF',
     description:
       'Use it for a request for access (GDPR Articles 15 and 20). The first line says what was ' +
       'searched and what was not. Then follow memories with all versions, the decisions that ' +
       'used or name them, other records by kind, and certificates of what was redacted; the last ' +
       'line counts them. Contents are shown, so the key needs `memory:read` and `decisions:read` ' +
-      'as well.',
+      'as well. `json` holds the same lines as a list, `records`; `html` and `pdf` are readable ' +
+      'documents with a cover letter, of limited length.',
+    query: Type.Object({
+      format: Type.Optional(
+        Type.Enum(SUBJECT_ACCESS_FORMATS, {
+          default: 'ndjson',
+          description: 'Format of the reply',
+        }),
+      ),
+    }),
     body: Type.Object(scope),
     example: { find: { text: 'Ana Silva' } },
     status: 200,
     reply: JsonObject,
     reply_type: 'application/x-ndjson',
+    file_types: ['application/json; charset=utf-8', 'text/html; charset=utf-8', 'application/pdf'],
     refuses: ['rejected', 'store_not_found'],
   }),
   list: operation({
@@ -417,16 +428,20 @@ export const subjects = {
     description:
       'Use it to prove that a request was fulfilled. With `bundle` the manifest comes on the ' +
       'first line and every certificate it lists on a line of its own, as `custos verify` reads ' +
-      'them.',
+      'them; `pdf` is a rendering for people with id and digest.',
     params,
     query: Type.Object({
       format: Type.Optional(
-        Type.Enum(['json', 'bundle'], { default: 'json', description: 'Format of the reply' }),
+        Type.Enum(['json', 'bundle', 'pdf'], {
+          default: 'json',
+          description: 'Format of the reply',
+        }),
       ),
     }),
     status: 200,
     reply: Manifest,
     may_stream: true,
+    file_types: ['application/pdf'],
     refuses: ['subject_request_not_found', 'wrong_state'],
   }),
 } as const

@@ -1,4 +1,7 @@
-// The face of the package: a signed report as a page, and as OSCAL assessment results.
+// The face of the package: reports, access letters and proofs of erasure as pages, PDFs and OSCAL.
 
 export { htmlReport } from './html/page.ts'
+export { htmlDocument } from './html/plain-page.ts'
 export { oscalReport } from './oscal/assessment-results.ts'
+export { accessLetter } from './plain/access-letter.ts'
+export { certificateDocument, manifestDocument } from './plain/erasure-proof.ts'

@@ -39,3 +39,4 @@ export {
 export type { Kernel } from './platform/kernel/kernel.ts'
 export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'
 export { OperatorError } from './platform/operator-error.ts'
+export { findNearestName } from './platform/validation.ts'

@@ -389,6 +389,8 @@ test('every limit of the contract is held by a test', () => {
     'subject_metadata_keys',
     'subject_stores',
     'subject_items',
+    'subject_html_chars',
+    'subject_pdf_chars',
     // Tested with retention and legal holds.
     'retain_days',
     'holds_per_store',

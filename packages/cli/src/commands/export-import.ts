@@ -1,12 +1,10 @@
 // custos export and custos import: the memories of a store as NDJSON.
 
-import { randomBytes } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
-import { Readable, Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { type Command, CommandError, readArguments, requirePositionals } from '../command.ts'
-import { formatBytes, startProgress } from '../output.ts'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { type Command, readArguments, requirePositionals } from '../command.ts'
+import { countLines, saveDownload } from '../download.ts'
+import { formatBytes } from '../output.ts'
 import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../service-client.ts'
 
 export const exportStore: Command = {
@@ -27,56 +25,11 @@ async function runExport(args: readonly string[]): Promise<number> {
   requirePositionals(positionals, 'STORE')
   const client = openClient(values, 'tenant')
   const store = encodeURIComponent(positionals[0] ?? '')
-  const { body } = await client.send(`/v1/stores/${store}/export`)
-  if (!body) throw new CommandError('the service sent no body')
-  const counter = countLines('export')
-  try {
-    await saveExport([Readable.fromWeb(body), counter.stream], values.output)
-  } catch (error) {
-    // fetch throws a TypeError when the connection ends before the body does.
-    if (error instanceof TypeError)
-      throw new CommandError('the connection ended before the export did: no file was written')
-    throw error
-  } finally {
-    counter.end()
-  }
+  const response = await client.send(`/v1/stores/${store}/export`)
+  const { lines, bytes } = await saveDownload(response, 'export', values.output)
   if (values.output !== undefined)
-    console.log(
-      `${counter.lines() - 1} memories, ${formatBytes(counter.bytes())}, ${values.output}`,
-    )
+    console.log(`${lines - 1} memories, ${formatBytes(bytes)}, ${values.output}`)
   return 0
-}
-
-// Written under another name until it is complete, so that an interrupted stream leaves no file
-// that looks like an export.
-async function saveExport(
-  [from, through]: readonly [Readable, Transform],
-  output: string | undefined,
-): Promise<void> {
-  if (output === undefined) return pipeline(from, through, process.stdout, { end: false })
-  const draft = `${output}.${randomBytes(4).toString('hex')}`
-  try {
-    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true })
-    await pipeline(from, through, file)
-    await rename(draft, output)
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
-
-/** A stream that passes bytes on and counts bytes and lines. */
-function countLines(title: string) {
-  const progress = startProgress(title)
-  let [lines, bytes] = [0, 0]
-  const stream = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length
-      for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1
-      progress.show(`${lines} lines, ${formatBytes(bytes)}`)
-      done(null, chunk)
-    },
-  })
-  return { stream, lines: () => lines, bytes: () => bytes, end: () => progress.end() }
 }
 
 export const importStore: Command = {

@@ -40,6 +40,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./tenant.ts')).tenant,
   },
   {
+    name: 'subject',
+    summary: 'find, erase or hand out everything about a person',
+    load: async () => (await import('./rights/subject.ts')).subject,
+  },
+  {
+    name: 'hold',
+    summary: 'place, list and release legal holds on a store',
+    load: async () => (await import('./rights/hold.ts')).hold,
+  },
+  {
+    name: 'retention',
+    summary: 'show or set how long a store keeps its memories, erase what is due',
+    load: async () => (await import('./rights/retention.ts')).retention,
+  },
+  {
+    name: 'report',
+    summary: 'generate, list and download evidence reports',
+    load: async () => (await import('./rights/report.ts')).report,
+  },
+  {
     name: 'export',
     summary: 'write a memory store to a file',
     load: async () => (await import('./export-import.ts')).exportStore,

@@ -25,12 +25,19 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
 
 async function reportFailure(name: string, error: unknown): Promise<number> {
   if (error instanceof UsageError) {
-    console.error(`custos ${name}: ${error.message}`)
+    console.error(`custos ${name}: ${error.message}${await nearestOption(error)}`)
     return 2
   }
   if (!(error instanceof Error) || !(await isExpected(error))) throw error
   console.error(`custos ${name}: ${error.message}`)
   return 1
+}
+
+async function nearestOption({ option }: UsageError): Promise<string> {
+  if (!option) return ''
+  const { findNearestName } = await import('@custos/server')
+  const nearest = findNearestName(option.name, option.known)
+  return nearest === null ? '' : `; did you mean --${nearest}?`
 }
 
 async function isExpected(error: Error): Promise<boolean> {

@@ -26,7 +26,7 @@ import {
 } from '../view/report-view.ts'
 import { escaped } from './escape.ts'
 
-const STYLE = `
+export const STYLE = `
 :root { color-scheme: light }
 * { box-sizing: border-box } html { font-size: 15px }
 body { font: 1rem/1.5 system-ui, sans-serif; color: #111; background: #fff; margin: 2rem auto;
@@ -154,7 +154,7 @@ interface Cell {
 type Row = readonly (string | Cell)[]
 
 /** On a narrow screen each row is a block of its own, with the heads as labels. */
-function table(heads: readonly string[], rows: readonly Row[]): string {
+export function table(heads: readonly string[], rows: readonly Row[]): string {
   const head = heads.map((name) => `<th scope="col">${name}</th>`).join('')
   const body = rows.map(
     (row) => `<tr>${row.map((cell, i) => cellHtml(cell, heads[i])).join('')}</tr>`,

@@ -1,6 +1,7 @@
-// A report as a document to print: title page, summary, articles, records, sources, limits.
+// What is printed: a report with title page, summary, articles and annexes; a plain document.
 
 import type { Report } from '@custos/contract'
+import type { Block, PlainDocument } from '../plain/plain-document.ts'
 import { activityChart, FILLS, findingsChart } from '../view/chart.ts'
 import {
   type FrameworkView,
@@ -16,8 +17,8 @@ import { drawAnnexes } from './annexes.ts'
 import { drawFramework } from './articles.ts'
 import { drawChart } from './draw.ts'
 import { isRightToLeft, linesOf, visualOrder } from './letters.ts'
-import { INK, LEFT, Paper, SMALL, WIDTH } from './paper.ts'
-import { drawTable, type Row } from './table.ts'
+import { BODY, INK, LEFT, Paper, SMALL, type Style, WIDTH } from './paper.ts'
+import { drawTable, type Row, type Table } from './table.ts'
 
 /** The same report gives the same bytes. */
 export function pdfReport(report: Report): Promise<Buffer> {
@@ -165,4 +166,98 @@ function drawOverview(paper: Paper, frameworks: readonly FrameworkView[]): void 
       ]),
     ),
   })
+}
+
+/** The same document gives the same bytes. */
+export function pdfDocument(document: PlainDocument): Promise<Buffer> {
+  const { about, title, foot, created_at, blocks } = document
+  const created = new Date(created_at)
+  const paper = new Paper({ title, running: title, foot, subject: about, keywords: foot, created })
+  paper.space(24)
+  paper.paragraph(about, { size: 11, bold: true })
+  paper.space(4)
+  drawTitle(paper, title)
+  paper.space(2)
+  paper.paragraph(created_at)
+  paper.space(10)
+  for (const block of blocks) drawBlock(paper, block)
+  if (paper.named) paper.paragraph(NAMED_BY_CODE, SMALL)
+  return paper.finish()
+}
+
+const NAMED_BY_CODE =
+  'Characters that the letters of this file do not have are named by their code points (U+…); ' +
+  'the other formats have them as they are.'
+
+function drawBlock(paper: Paper, block: Block): void {
+  switch (block.kind) {
+    case 'heading':
+      paper.heading(block.level, block.text)
+      if (block.level === 2) paper.bookmark(block.text)
+      return
+    case 'text':
+      drawText(paper, block.text, { ...BODY, bold: block.strong === true })
+      return
+    case 'fields':
+      drawFields(paper, block.rows)
+      return
+    case 'table':
+      drawTable(paper, plainTable(block.heads, block.rows))
+  }
+}
+
+/** Characters of one paragraph, and of one cell of a table: both fit on a sheet. */
+const PARAGRAPH_CHARS = 2_000
+const CELL_CHARS = 600
+const NAME = 150
+
+/** A long value stands below its name, so that it may go on on the next sheet. */
+function drawFields(paper: Paper, fields: readonly (readonly [string, string])[]): void {
+  const columns = [
+    { title: '', width: NAME },
+    { title: '', width: WIDTH - NAME },
+  ]
+  let rows: Row[] = []
+  const drawRows = () => {
+    if (rows.length > 0) drawTable(paper, { headless: true, columns, rows })
+    rows = []
+  }
+  for (const [name, value] of fields) {
+    const title = name.slice(0, CELL_CHARS)
+    paper.use(BODY)
+    if (paper.letters(value).length <= CELL_CHARS && !value.includes('\n')) {
+      rows.push([title, value])
+      continue
+    }
+    drawRows()
+    paper.paragraph(title, { ...BODY, bold: true })
+    drawText(paper, value, BODY)
+  }
+  drawRows()
+}
+
+/** Line breaks stay, and long lines are parted, since a paragraph is not. */
+function drawText(paper: Paper, text: string, style: Style): void {
+  paper.use(style)
+  for (const line of text.split(/\r?\n/u)) {
+    const shown = paper.letters(line)
+    for (let at = 0; at < shown.length; ) {
+      const end = at + PARAGRAPH_CHARS
+      const space = end < shown.length ? shown.lastIndexOf(' ', end) : -1
+      const piece = shown.slice(at, space > at ? space : end)
+      paper.paragraph(piece, style)
+      at += piece.length
+    }
+  }
+}
+
+/** The last column takes half of the width. */
+function plainTable(heads: readonly string[], rows: string[][]): Table {
+  const half = WIDTH / 2
+  const others = heads.length - 1
+  return {
+    size: 7.5,
+    columns: heads.map((title, i) => ({ title, width: i === others ? half : half / others })),
+    rows,
+  }
 }

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
-import { pdfReport } from './document.ts'
+import { pdfDocument, pdfReport } from './document.ts'
 
 assert(parentPort, 'this file is run as a thread')
-const file = await pdfReport(workerData)
+const file = await ('blocks' in workerData ? pdfDocument(workerData) : pdfReport(workerData))
 parentPort.postMessage(file)

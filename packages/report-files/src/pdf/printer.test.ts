@@ -17,7 +17,7 @@ function newPrinter() {
     return FILE
   })
   const ask = (tenant_id: string, gone = new AbortController().signal) =>
-    printer.print({ tenant_id, report, gone })
+    printer.print({ tenant_id, source: report, gone })
   return { gate, ask, made: () => made }
 }
 

@@ -2,10 +2,11 @@
 
 import { Worker } from 'node:worker_threads'
 import type { Report } from '@custos/contract'
+import type { PlainDocument } from '../plain/plain-document.ts'
 
 interface PrintOrder {
   readonly tenant_id: string
-  readonly report: Report
+  readonly source: Report | PlainDocument
   /** Aborted when nobody waits for the file any more. */
   readonly gone: AbortSignal
 }
@@ -25,7 +26,7 @@ export class PrinterBusy extends Error {
 /** The caller left before the file was made. */
 export class PrintingCancelled extends Error {}
 
-type PrintFile = (report: Report, gone: AbortSignal) => Promise<Uint8Array>
+type PrintFile = (source: PrintOrder['source'], gone: AbortSignal) => Promise<Uint8Array>
 
 /** Makes one file after another, so that a line of requests uses one processor. */
 export class PdfPrinter {
@@ -39,7 +40,7 @@ export class PdfPrinter {
   }
 
   /** @throws PrinterBusy, PrintingCancelled */
-  async print({ tenant_id, report, gone }: PrintOrder): Promise<Uint8Array> {
+  async print({ tenant_id, source, gone }: PrintOrder): Promise<Uint8Array> {
     const open = this.#open.get(tenant_id) ?? 0
     if (open >= TENANT_MAX || this.#all >= ALL_MAX)
       throw new PrinterBusy('too many PDFs are being made')
@@ -48,7 +49,7 @@ export class PdfPrinter {
     const file = this.#last.then(() => {
       // The others do not wait for a file that nobody will read.
       if (gone.aborted) throw new PrintingCancelled()
-      return this.#print(report, gone)
+      return this.#print(source, gone)
     })
     this.#last = file.catch(() => undefined)
     try {
@@ -67,10 +68,10 @@ export class PdfPrinter {
 }
 
 /** A thread for each file frees what its fonts and pages took. */
-function printInThread(report: Report, gone: AbortSignal): Promise<Uint8Array> {
+function printInThread(source: PrintOrder['source'], gone: AbortSignal): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
   const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
-    workerData: report,
+    workerData: source,
     execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: THREAD_LIMITS,
   })

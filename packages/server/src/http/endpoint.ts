@@ -201,7 +201,11 @@ export class Endpoint {
     const { status } = this.#operation
     switch (reply[REPLY_KIND]) {
       case 'stream':
-        await sendStream(response, { ...answering, 'content-type': NDJSON_TYPE }, reply)
+        await sendStream(
+          response,
+          { ...answering, 'content-type': reply.type ?? NDJSON_TYPE },
+          reply,
+        )
         return status
       case 'file':
         sendFile(response, status, answering, reply)

@@ -172,11 +172,16 @@ function success(operation: OperationSpec, parts: OpenapiParts): Json {
   }
 }
 
-/** Files other than JSON: texts have a schema, bytes have none (OpenAPI 3.1, 4.8.14.3). */
-const fileTypes = ({ file_types = [] }: OperationSpec): Json =>
+const FILE_SCHEMAS: Readonly<Record<string, Json>> = {
+  'application/json': { schema: { type: 'object' } },
+  'text/html': { schema: { type: 'string' } },
+}
+
+/** Files beside the reply: texts have a schema, bytes have none (OpenAPI 3.1, 4.8.14.3). */
+const fileTypes = ({ file_types = [], reply_type = 'application/json' }: OperationSpec): Json =>
   Object.fromEntries(
     file_types
       .map((type) => type.split(';', 1)[0] ?? type)
-      .filter((type) => type !== 'application/json')
-      .map((type) => [type, type.startsWith('text/') ? { schema: { type: 'string' } } : {}]),
+      .filter((type) => type !== reply_type)
+      .map((type) => [type, FILE_SCHEMAS[type] ?? {}]),
   )

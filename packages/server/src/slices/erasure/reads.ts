@@ -4,9 +4,11 @@ import type { erasure } from '@custos/contract'
 import { verifyCertificate } from '@custos/proof'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { type Call, fileReply, type Handler } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
+import { printPdf } from '../jobs/index.ts'
 import {
+  certificateDigest,
   isSelfTest,
   parseCertificate,
   type StoredCertificate,
@@ -41,10 +43,16 @@ async function findVisible(
   return isVisible(call, stored) ? stored : null
 }
 
-export const get: Handler<ErasureOperation<'get'>> = async (call, { params }) => {
+export const get: Handler<ErasureOperation<'get'>> = async (call, { params, query }) => {
   const stored = await findVisible(call, params.certificate_id)
   if (!stored) return call.refuse('certificate_not_found')
-  return showCertificate(stored, call.kernel.keyring.publishedKeys())
+  const shown = await showCertificate(stored, call.kernel.keyring.publishedKeys())
+  if (query.format !== 'pdf') return shown
+  // Loaded when first used.
+  const { certificateDocument } = await import('@custos/report-files')
+  const file = await printPdf(call, certificateDocument(shown, certificateDigest(stored)))
+  const filename = `erasure_certificate_${stored.certificate_id}.pdf`
+  return fileReply({ file, type: 'application/pdf', filename })
 }
 
 export const byFact: Handler<ErasureOperation<'by_fact'>> = async (call, { params }) => {

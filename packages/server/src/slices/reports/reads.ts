@@ -9,12 +9,10 @@ import {
   type reports,
 } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
-import { PdfPrinter, PrinterBusy, PrintingCancelled } from '@custos/report-files/printer'
 import { formatTime } from '../../platform/clock.ts'
 import { type Call, fileReply, type Handler } from '../../platform/kernel/call.ts'
-import { perKernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { printPdf } from '../jobs/index.ts'
 import { CATALOGUE_VERSION, catalogueRows, FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
 import { EVIDENCE } from './catalogue/evidence-kinds.ts'
 import { refuseLimited } from './order.ts'
@@ -77,22 +75,6 @@ async function find(
 }
 
 export const get: Handler<typeof reports.get> = (call, { params }) => find(call, params.report_id)
-
-const printer = perKernel(() => new PdfPrinter())
-
-async function printPdf(
-  { kernel, tenant_id, gone }: Pick<Call, 'kernel' | 'tenant_id' | 'gone'>,
-  report: Report,
-): Promise<Uint8Array> {
-  try {
-    return await printer(kernel).print({ tenant_id, report, gone })
-  } catch (error) {
-    if (error instanceof PrinterBusy)
-      throw new Refusal('unavailable', error.message, { retry_after_s: error.retry_after_s })
-    if (error instanceof PrintingCancelled) throw new Refusal('unavailable')
-    throw error
-  }
-}
 
 export const download: Handler<typeof reports.download> = async (call, { params, query }) =>
   makeFile(call, await find(call, params.report_id), query?.format ?? 'json')

@@ -1,13 +1,21 @@
 // POST /v1/erasure/subject/access: everything stored about a person, line by line.
 
-import type { InputOf, JsonObject, subjects } from '@custos/contract'
+import {
+  type FileReply,
+  type InputOf,
+  type JsonObject,
+  limits,
+  type subjects,
+} from '@custos/contract'
 import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
-import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
+import { type Call, fileReply, type Handler, streamed } from '../../platform/kernel/call.ts'
 import { findTextSource } from '../../platform/kernel/text-source.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { showBySeqs } from '../decisions/index.ts'
 import { findStandingCertificate, parseCertificate, showCertificate } from '../erasure/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
+import { printPdf } from '../jobs/index.ts'
 import { loadLiveFacts, showMemory } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 import { requireItemLimit, type SearchResult, searchAll } from './search.ts'
@@ -23,27 +31,76 @@ const FACTS_AT_ONCE = 100
 const DECISIONS_AT_ONCE = 50
 const NO_SECRET = 0
 
-export const access: Handler<AccessOperation> = async (call, { body }) => {
+export const access: Handler<AccessOperation> = async (
+  call,
+  { body, query: { format = 'ndjson' } },
+) => {
   const { kernel, tenant_id } = call
-  const query = await parseSubjectQuery(call, body)
-  const found = await searchAll(kernel, tenant_id, query.search)
+  const search = await parseSubjectQuery(call, body)
+  const found = await searchAll(kernel, tenant_id, search.search)
   const summary = await summarizeSearch(kernel, tenant_id, found)
   const seqs = new Set(found.naming.map(({ seq }) => seq))
   if (body.include_decisions ?? true) for (const seq of summary.using_seqs) seqs.add(seq)
   requireItemLimit(kernel, seqs.size)
   const request_id = kernel.ids.hex(16)
-  await recordAccess(call, request_id, { query, found, summary })
-  const header = headerOf(call, body, { request_id, query, found, summary })
+  const finding = { query: search, found, summary }
   const content = {
-    header,
+    header: headerOf(call, body, { request_id, ...finding }),
     refs: found.facts.map(({ ref }) => ref),
     seqs: [...seqs].sort(ascending),
     texts: found.texts,
   }
-  return streamed({
-    filename: `subject_access_${request_id}.ndjson`,
-    stream: streamLines(call, content),
-  })
+  const lines = () => streamLines(call, content)
+  const document =
+    format === 'html' || format === 'pdf' ? await readDocument(lines(), format) : null
+  await recordAccess(call, request_id, finding)
+  const name = `subject_access_${request_id}`
+  if (document) return documentReply(call, document, { format, name })
+  if (format === 'json')
+    return streamed({ filename: `${name}.json`, type: JSON_TYPE, stream: asList(lines()) })
+  return streamed({ filename: `${name}.ndjson`, stream: lines() })
+}
+
+const HTML_TYPE = 'text/html; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Refuses `rejected` when the records are too long for a document. */
+async function readDocument(lines: AsyncIterable<string>, format: 'html' | 'pdf') {
+  const max = format === 'html' ? limits.subject_html_chars : limits.subject_pdf_chars
+  const records: JsonObject[] = []
+  let chars = 0
+  for await (const text of lines) {
+    chars += text.length
+    if (chars > max)
+      throw new Refusal('rejected', `too long for ${format}: use ndjson or json, or name stores`)
+    records.push(JSON.parse(text))
+  }
+  // Loaded when first used.
+  const { accessLetter } = await import('@custos/report-files')
+  return accessLetter(records)
+}
+
+async function documentReply(
+  call: Call<AccessOperation>,
+  document: Awaited<ReturnType<typeof readDocument>>,
+  { format, name }: { readonly format: string; readonly name: string },
+): Promise<FileReply> {
+  if (format === 'pdf') {
+    const file = await printPdf(call, document)
+    return fileReply({ file, type: 'application/pdf', filename: `${name}.pdf` })
+  }
+  const { htmlDocument } = await import('@custos/report-files')
+  return fileReply({ file: htmlDocument(document), type: HTML_TYPE, filename: `${name}.html` })
+}
+
+/** The lines as the list of one JSON document. */
+async function* asList(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let before = '{"records":[\n'
+  for await (const text of lines) {
+    yield before + text
+    before = ','
+  }
+  yield ']}\n'
 }
 
 const ascending = (a: number, b: number): number => a - b

@@ -283,7 +283,7 @@ describe("'subjects.access'", () => {
     assert.deepEqual(end, { record: 'end', memories: 2, decisions: 3, texts: 0, certificates: 1 })
     assert.equal(header.record, 'header')
     assert.deepEqual(header.found.facts, 2)
-    assert.ok(header.not_searched.some((text: string) => text.startsWith('records of registries')))
+    assert.ok(header.searched.some((text: string) => text.startsWith('records of registries')))
     const memories = records.filter(({ record }) => record === 'memory')
     assert.deepEqual(
       memories.map(({ ref, content, metadata, versions, store_id }) => [

@@ -1,14 +1,16 @@
 // Requests that were made: one, the list, the manifest, and the extension of the due date.
 
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import type { Manifest, StreamReply, subjects } from '@custos/contract'
-import { verifyManifest } from '@custos/proof'
+import { manifestBytes, verifyManifest } from '@custos/proof'
 import { fromHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
-import { type Call, type Handler, streamed } from '../../platform/kernel/call.ts'
+import { type Call, fileReply, type Handler, streamed } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { findCertificates, parseCertificate, showCertificate } from '../erasure/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
+import { printPdf } from '../jobs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { extendedDue } from './due-date.ts'
 import { openPayload, openReason, sealReason } from './sealed-request.ts'
@@ -79,7 +81,13 @@ export const manifest: Handler<SubjectsOperation<'manifest'>> = async (call, { p
   const text = found?.manifest
   if (typeof text !== 'string') return call.refuse('wrong_state', explainNoManifest(row))
   const reply = await readManifest(call, text)
-  return query.format === 'bundle' ? bundleOf(call, request_id, text) : reply
+  if (query.format === 'bundle') return bundleOf(call, request_id, text)
+  if (query.format !== 'pdf') return reply
+  // Loaded when first used.
+  const { manifestDocument } = await import('@custos/report-files')
+  const file = await printPdf(call, manifestDocument(reply, hash('sha256', manifestBytes(reply))))
+  const filename = `erasure_manifest_${request_id}.pdf`
+  return fileReply({ file, type: 'application/pdf', filename })
 }
 
 /** Throws when it does not verify: closeRequest stores only manifests that do. */

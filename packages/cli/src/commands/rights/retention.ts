@@ -1,0 +1,78 @@
+// custos retention: how long a store of a running service keeps its memories.
+
+import type { retention as operations, ReplyOf, Retention } from '@custos/contract'
+import { type Command, UsageError } from '../../command.ts'
+import { CLIENT_HELP, type ServiceClient } from '../../service-client.ts'
+import { CONFIRM_OPTIONS, confirm, defineVerb, runVerb, waitForJob } from '../../verbs.ts'
+
+export const retention: Command = {
+  usage: 'show STORE | set STORE --days N | set STORE --no-limit | run STORE [options]',
+  help: `  show  print the retention of the store and how many memories are due
+  set   set it: older memories are erased within the hour, each with a certificate
+  run   erase now what is due; shows the progress. Ctrl-C ends the display, not the erasure
+
+set and run ask on a terminal first.
+
+  --days N      days a memory is kept after it was written (set)
+  --no-limit    keep memories until somebody erases them (set)
+  --basis TEXT  why memories are kept this long (set)
+  --yes         do not ask
+${CLIENT_HELP}`,
+  run: (args) => runVerb(args, { show, set, run }),
+}
+
+const pathOf = (store = '') => `/v1/stores/${encodeURIComponent(store)}/retention`
+
+const load = (client: ServiceClient, store = '') => client.json<Retention>(pathOf(store))
+
+const show = defineVerb({}, ['STORE'], async (client, { positionals }) =>
+  print(await load(client, positionals[0])),
+)
+
+function print({ store_id, retain_days, basis, due, expired, holds, run, last_run }: Retention) {
+  console.log(`${store_id}: ${periodOf(retain_days)}${basis === null ? '' : ` (${basis})`}`)
+  console.log(`${due} memories are due, ${expired} past an expiry of their own`)
+  if (holds > 0) console.log(`${holds} legal holds are in force: nothing is erased`)
+  if (run) console.log(`run ${run.job_id} since ${run.started_at}: ${run.erased} of ${run.due}`)
+  if (last_run) console.log(`last run ended at ${last_run.ended_at}: ${last_run.erased} erased`)
+}
+
+const periodOf = (days: number | null): string =>
+  days === null ? 'kept without a limit' : `kept for ${days} days`
+
+const SET_OPTIONS = {
+  ...CONFIRM_OPTIONS,
+  days: { type: 'string' },
+  'no-limit': { type: 'boolean' },
+  basis: { type: 'string' },
+} as const
+
+const set = defineVerb(SET_OPTIONS, ['STORE'], async (client, { values, positionals }) => {
+  const [store = ''] = positionals
+  const retain_days = parseDays(values.days, values['no-limit'])
+  const { retain_days: before } = await load(client, store)
+  if (retain_days !== null)
+    await confirm(
+      `${store} is ${periodOf(before)}. Erase memories older than ${retain_days} days from now on?`,
+      values.yes,
+    )
+  const json = { retain_days, basis: values.basis }
+  print(await client.json<Retention>(pathOf(store), { method: 'PUT', json }))
+})
+
+function parseDays(days: string | undefined, unlimited = false): number | null {
+  if ((days === undefined) !== unlimited) throw new UsageError('give either --days N or --no-limit')
+  if (days === undefined) return null
+  if (!/^\d+$/.test(days)) throw new UsageError('--days takes a number of days')
+  return Number(days)
+}
+
+const run = defineVerb(CONFIRM_OPTIONS, ['STORE'], async (client, { values, positionals }) => {
+  const [store = ''] = positionals
+  const { due } = await load(client, store)
+  await confirm(`Erase ${due} memories of ${store}? It cannot be undone`, values.yes)
+  const path = `${pathOf(store)}/run`
+  const { job_id } = await client.json<ReplyOf<typeof operations.run>>(path, { method: 'POST' })
+  await waitForJob(client, `retention of ${store}`, job_id)
+  print(await load(client, store))
+})

@@ -1,0 +1,62 @@
+// Saves the answer of a service as a file or prints it, with the progress on stderr.
+
+import { randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { CommandError } from './command.ts'
+import { formatBytes, startProgress } from './output.ts'
+
+/** @param output the file; undefined: standard output */
+export async function saveDownload(
+  { body }: Response,
+  title: string,
+  output: string | undefined,
+): Promise<{ readonly lines: number; readonly bytes: number }> {
+  if (!body) throw new CommandError('the service sent no body')
+  const counter = countLines(title)
+  try {
+    await save([Readable.fromWeb(body), counter.stream], output)
+  } catch (error) {
+    // fetch throws a TypeError when the connection ends before the body does.
+    if (error instanceof TypeError)
+      throw new CommandError(`the connection ended before the ${title} did: no file was written`)
+    throw error
+  } finally {
+    counter.end()
+  }
+  return { lines: counter.lines(), bytes: counter.bytes() }
+}
+
+// Written under another name until it is complete, so that an interrupted stream leaves no file
+// that looks complete.
+async function save(
+  [from, through]: readonly [Readable, Transform],
+  output: string | undefined,
+): Promise<void> {
+  if (output === undefined) return pipeline(from, through, process.stdout, { end: false })
+  const draft = `${output}.${randomBytes(4).toString('hex')}`
+  try {
+    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true })
+    await pipeline(from, through, file)
+    await rename(draft, output)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** A stream that passes bytes on and counts bytes and lines. */
+export function countLines(title: string) {
+  const progress = startProgress(title)
+  let [lines, bytes] = [0, 0]
+  const stream = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1
+      progress.show(`${lines} lines, ${formatBytes(bytes)}`)
+      done(null, chunk)
+    },
+  })
+  return { stream, lines: () => lines, bytes: () => bytes, end: () => progress.end() }
+}
