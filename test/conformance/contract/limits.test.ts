@@ -114,8 +114,27 @@ const EDGES: readonly Edge[] = [
   {
     limit: 'json_depth',
     id: 'governance.evaluate',
-    at: (n) => ({ body: { operation: 'depth', dry_run: true, context: nested(n - 1) } }),
+    at: (n) => ({ body: { operation: 'custom.depth', dry_run: true, context: nested(n - 1) } }),
     max: limits.json_depth,
+    status: 422,
+  },
+  {
+    limit: 'ttl_s',
+    id: 'memory.write',
+    at: (n) => write({ content: 'ends', ttl_s: n }),
+    min: limits.ttl_s.min,
+    max: limits.ttl_s.max,
+    status: 422,
+  },
+  {
+    limit: 'subject_find_groups',
+    id: 'subjects.access',
+    at: (n) => {
+      const find = Array.from({ length: n }, (_, i) => ({ text: `person ${i}` }))
+      return { query: { format: 'json' }, body: { find } }
+    },
+    min: 1,
+    max: limits.subject_find_groups,
     status: 422,
   },
   {
