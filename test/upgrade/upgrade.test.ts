@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { assertHolds, isSigned, LOG, reduced } from './testing/answers.ts'
 import type { Body } from './testing/client.ts'
-import { custosOk } from './testing/command-line.ts'
+import { custosOk, fsckOk } from './testing/command-line.ts'
 import { assertRestored, type Engine } from './testing/data.ts'
 import { at, writeOnce } from './testing/fill-memory.ts'
 import { approve } from './testing/fill-policies.ts'
@@ -66,10 +66,14 @@ function opening(given: Given): void {
   })
 }
 
+/** Purposes that were added since have a key too. */
+const isOfOldPurpose = ({ purpose }: { purpose: string }): boolean => purpose !== 'receipt'
+
 function reading(given: Given): void {
   test('is answered as the older version answered it, scores to the last bit', async () => {
     for (const { who, path, body } of given().kept.recorded) {
       const now = await given().client(who).get(path)
+      if (path === PUBLIC_KEYS) now.keys = now.keys.filter(isOfOldPurpose)
       assertHolds(reduced(path, now), body, `${who} ${path}`)
     }
   })
@@ -403,7 +407,7 @@ function moving(given: Given, engine: Engine): void {
     await custosOk(elsewhere, [
       ...['restore', '--data', join(copies, data), '--keyring', join(copies, keyring)],
     ])
-    await custosOk(elsewhere, ['fsck'])
+    await fsckOk(elsewhere)
   })
 }
 

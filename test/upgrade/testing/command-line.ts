@@ -63,6 +63,15 @@ export async function custosOk(place: Place, args: readonly string[]): Promise<s
   return stdout
 }
 
+/** Fails with the findings of `custos fsck`, but for a clock that a test has set ahead. */
+export async function fsckOk(place: Place): Promise<void> {
+  const { status, stdout, stderr } = await custos(place, ['fsck'])
+  const findings = stdout.split('\n').filter((line) => /^[0-9a-z]+: /.test(line))
+  const clock = findings.filter((line) => line.includes(': log clock: '))
+  assert.deepEqual(findings, clock, `${stdout.slice(0, 4_000)}${stderr}`)
+  assert.equal(status, clock.length === 0 ? 0 : 1, `${stdout.slice(0, 4_000)}${stderr}`)
+}
+
 export class Service {
   readonly url: string
   readonly #child: ChildProcess
