@@ -312,7 +312,10 @@ export const VerifyBatchReply = Type.Object({
       reason_code: Type.Enum(INVOICE_REASONS, { description: 'The check that decided' }),
       decision_record: about(DecisionRecord, 'The record'),
       execution_receipt: Nullable(
-        about(ExecutionReceipt, 'The receipt; null for a record of an earlier version'),
+        about(
+          ExecutionReceipt,
+          'The receipt; null for a redacted record or one of an earlier version',
+        ),
       ),
     }),
     { description: 'The results, in the order of `invoices`' },

@@ -82,7 +82,10 @@ export const reputation = {
     reply: Type.Object({
       decision_record: about(DecisionRecord, 'The record'),
       execution_receipt: Nullable(
-        about(ExecutionReceipt, 'The receipt; null for a record of an earlier version'),
+        about(
+          ExecutionReceipt,
+          'The receipt; null for a redacted record or one of an earlier version',
+        ),
       ),
       superseded_prior: boolean('Whether it replaced an earlier judgment'),
       idempotent: boolean('Whether exactly this was on record already'),

@@ -127,6 +127,14 @@ test('naming another namespace is refused, wherever it is named', async () => {
   await ask('memory.memories', { query: { namespace: 'other' } })
 })
 
+test('an export tells it nothing of the store but its memories', async () => {
+  for (const [name, who] of limitedOnes()) {
+    const { text } = await who.ask('memory.export', { params: { store_id } })
+    const [header = ''] = text.split('\n')
+    assert.equal(JSON.parse(header).store, undefined, name)
+  }
+})
+
 test('it writes and finds in its namespace without naming it', async () => {
   const params = { store_id }
   for (const [name, who] of limitedOnes()) {

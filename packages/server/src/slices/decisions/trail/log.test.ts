@@ -97,10 +97,21 @@ test('aliases of existing clients are taken, and the canonical name wins', async
   assert.deepEqual(one.body.retrieved_scores, [0.1])
   assert.equal(one.body.token_count, 7)
   assert.equal(one.body.output_tokens, 7)
-  const both = await log({ ...aliases, retrieved_refs: [900_004], token_count: 9 })
-  assert.equal(both.body.output, PLAIN.output)
-  assert.deepEqual(both.body.retrieved_refs, [900_004])
-  assert.equal(both.body.token_count, 9)
+  const twice = { raw_output: 'x', output: 'x', token_count: 7, output_tokens: 7 }
+  assert.equal((await log(twice)).body.token_count, 7)
+})
+
+test('two names of one field with different values are refused', async () => {
+  for (const [name, alias] of [
+    [{ output: 'a' }, { raw_output: 'b' }],
+    [{ retrieved_refs: [1] }, { retrieved_fact_refs: [2] }],
+    [{ retrieved_scores: [1] }, { retrieval_scores: [2] }],
+    [{ token_count: 1 }, { output_tokens: 2 }],
+  ]) {
+    const refused = await scene.api('POST', '/v1/decisions/log', { ...PLAIN, ...name, ...alias })
+    assert.equal(refused.status, 422, refused.text)
+    assert.deepEqual(refused.body.detail[0].loc, ['body', ...Object.keys(Object(alias))])
+  }
 })
 
 test('each required field is required, output under either name', async () => {

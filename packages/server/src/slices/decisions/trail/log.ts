@@ -1,6 +1,7 @@
 // POST /v1/decisions/log: identifies, signs and seals one decision, and appends its digest to the
 // log.
 
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Decision,
   type decisions,
@@ -153,7 +154,28 @@ async function insertUnique(tx: Tx, row: DecisionRow): Promise<void> {
 
 type LogCall = Call<typeof decisions.log>
 
+/** Fields that have two names. */
+const ALIASES = [
+  ['output', 'raw_output'],
+  ['retrieved_refs', 'retrieved_fact_refs'],
+  ['retrieved_scores', 'retrieval_scores'],
+  ['token_count', 'output_tokens'],
+] as const
+
+/** Of two values one would be signed and the other be lost. */
+function refuseContradictions(call: LogCall, body: LogDecisionRequest): void {
+  for (const [name, alias] of ALIASES) {
+    const [value, other] = [body[name], body[alias]]
+    if (value == null || other == null || isDeepStrictEqual(value, other)) continue
+    const msg = `differs from \`${name}\`, which is the same field`
+    call.refuse('validation', undefined, {
+      detail: [{ loc: ['body', alias], msg, type: 'value_error' }],
+    })
+  }
+}
+
 function readLogRequest(call: LogCall, body: LogDecisionRequest): NewDecision {
+  refuseContradictions(call, body)
   const output = body.output ?? body.raw_output
   if (output === undefined)
     return call.refuse('validation', undefined, {

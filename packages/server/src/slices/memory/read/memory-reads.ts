@@ -120,15 +120,17 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
 export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const part = reachablePart(call, params.store_id)
-  const header = await call.read(async (db) => {
+  const store = await call.read(async (db) => {
     const { row, ...settings } = await loadReadableStore(kernel, db, params.store_id)
+    // A name and labels of the store are nothing of the namespace.
+    if (call.principal.namespace !== undefined) return undefined
     const [description] = row ? await openDescriptions(kernel, tenant_id, [row]) : []
     return { ...settings, ...description }
   })
   const exported_at = formatTime(kernel.clock.now())
   return streamed({
     filename: `memories_${params.store_id}.ndjson`,
-    stream: lines({ custos_export: 1, tenant_id, store: header, exported_at }),
+    stream: lines({ custos_export: 1, tenant_id, store, exported_at }),
   })
 
   async function* lines(first: object): AsyncGenerator<string> {
