@@ -35,7 +35,8 @@ function randomText(random: Random, words: number): string {
 
 export function randomFacts(random: Random, most: number): PlainFact[] {
   return Array.from({ length: below(random, most + 1) }, () => ({
-    content: randomText(random, pick(random, [3, 12, 12, 40, 200])),
+    // A service refuses content without a word.
+    content: `${pick(random, WORDS)} ${randomText(random, pick(random, [3, 12, 12, 40, 200]))}`,
     metadata: random() < 0.8 ? { session_id: `s${below(random, 4)}`, date: '2023-05-07' } : {},
   }))
 }

@@ -271,6 +271,9 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'memory.create_store rejected': asking('memory.create_store', () => ({
     body: { capabilities: ['cryptographic_provenance'] },
   })),
+  'memory.create_store store_exists': asking('memory.create_store', () => ({
+    body: { store_id: 'default' },
+  })),
   'memory.reembed rejected': inStore('memory.reembed', () => ({ embedder: 'onnx' })),
   'memory.write rejected': inStore('memory.write', () => ({ content: 'x', options: TWO })),
   'memory.write_batch rejected': inStore('memory.write_batch', () => ({

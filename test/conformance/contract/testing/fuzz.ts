@@ -56,8 +56,8 @@ const change: fc.Arbitrary<Change> = fc.record({
   value,
 })
 
-/** Taking these apart would take the sweep's own key or store away. */
-const LEFT_ALONE = new Set(['tenants.rotate_key', 'memory.delete_store'])
+/** These would take the sweep's own key, store or tenant away. */
+const LEFT_ALONE = new Set(['tenants.rotate_key', 'memory.delete_store', 'offboarding.destroy_key'])
 
 const ids = operations
   .filter(({ body, body_type, method, id }) => {

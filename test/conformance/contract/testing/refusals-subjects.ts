@@ -41,7 +41,7 @@ export const provokingSubjects: Readonly<Record<string, Provoke>> = {
   'subjects.erase approval_required': gated('escalate'),
   'subjects.erase rate_limited': async (world) => {
     await exhaust(world, 'memory.delete')
-    return world.tenant.ask('subjects.erase', { body: { find: { text: world.word } } })
+    return world.tenant.ask('subjects.erase', { body: { find: { text: world.word }, ...ANY } })
   },
   'subjects.list rejected': ({ tenant }) =>
     tenant.ask('subjects.list', { query: { cursor: 'not-a-cursor' } }),
