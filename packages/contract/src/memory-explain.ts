@@ -27,11 +27,14 @@ const QueryTerm = Type.Object({
   term: text('The term as it is searched for: case-folded and stemmed'),
   memories: count('Memories of the namespace that contain it, superseded ones included'),
   weight: number('Its weight: higher the fewer memories contain it'),
+  similar: Type.Array(Type.String(), {
+    description: 'Terms of the store that count as it, at half weight, as they mean much the same',
+  }),
 })
 
 /**
- * The scores of `own` and `lent`, `further`, that of `likeness` and `recency` add up to `score`
- * exactly.
+ * The scores of `own` and `lent`, `further`, that of `likeness`, and `speaker` to `recency` add up
+ * to `score` exactly.
  */
 const PackedReason = Type.Object({
   ref: Ref,
@@ -47,22 +50,29 @@ const PackedReason = Type.Object({
       {
         dot: integer('Dot product of the two vectors, in units of 1/127'),
         cosine: number('The dot product over 127 x 127: from -1 to 1, but for rounding'),
-        score: number('Contribution of the similarity to the score'),
+        neighbour_dot: integer('Dot product of the more similar neighbour in the session, or 0'),
+        score: number('Contribution of both to the score'),
       },
       { description: 'Similarity of the vectors; null where none were compared' },
     ),
   ),
+  speaker: number('Contribution of a speaker whom the query names'),
+  question: number('What a short question loses'),
+  message: number('What a piece of a message loses where a better one is nearby'),
+  session: number('Share of the best score in its session'),
   recency: number('Contribution of the age of the memory'),
 })
 
 /**
  * `over_budget`: longer than what was left. `below_min_score`, `beyond_top_k`: by the request.
+ * `below_min_confidence`: by the request, or because no memory is about the query.
  * `duplicate`: a better ranked memory has exactly its content. `budget_filled`: so little was left
  * that later candidates were not considered. `hidden`: being erased, so nothing of it is shown.
  */
 export const DROP_REASONS = [
   'over_budget',
   'below_min_score',
+  'below_min_confidence',
   'beyond_top_k',
   'duplicate',
   'budget_filled',
@@ -78,7 +88,8 @@ const DroppedReason = Type.Object({
   reason: Type.Enum(DROP_REASONS, {
     description:
       '`over_budget`: longer than the rest of the budget. `below_min_score`, `beyond_top_k`: ' +
-      'excluded by the request. `duplicate`: a better ranked memory has exactly its content. ' +
+      'excluded by the request. `below_min_confidence`: by the request, or because no memory is ' +
+      'about the query. `duplicate`: a better ranked memory has exactly its content. ' +
       '`budget_filled`: the budget was spent before it was considered. ' +
       '`hidden`: being erased, so nothing of it is shown.',
   }),

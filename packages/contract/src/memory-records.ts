@@ -136,10 +136,19 @@ export const RankedMemory = Type.Object(
       {
         lexical: number('From the words of the query that the memory contains'),
         neighbour: number('From words that only neighbouring memories of its session contain'),
-        dense: number('From the similarity of the vectors'),
+        dense: number('From the similarity of the vectors, its own and its neighbours'),
+        speaker: number('Because the query names who speaks, or a speaker the memory mentions'),
+        question: number('Negative for a short question, which asks for what another one says'),
+        message: number('Negative for a piece of a message that has a better piece nearby'),
+        session: number('A share of the best score in its session'),
         recency: number('From the age of the memory'),
       },
       { description: 'The parts of `score`, which add up to it exactly' },
+    ),
+    confidence: number(
+      'How likely the memory is about the query, by the terms it has and the similarity of the ' +
+        'vectors; comparable between queries and stores',
+      { minimum: 0, maximum: 1 },
     ),
   },
   { title: 'RankedMemory', description: 'A retrieved memory with its score' },
@@ -237,6 +246,14 @@ const retrieveFields = {
   as_of: OptionalNullable(time('Returns what was valid at this time')),
   known_at: OptionalNullable(time('Returns what was on record at this time')),
   min_score: OptionalNullable(MinScore),
+  min_confidence: OptionalNullable(
+    number(
+      'Leaves out memories with a lower confidence. Without it nothing is left out for its ' +
+        'confidence alone, but a query is answered with nothing when no memory reaches 0.01; 0 ' +
+        'switches that off.',
+      { minimum: 0, maximum: 1 },
+    ),
+  ),
   view: OptionalNullable(about(RetrieveView, 'How much of each memory to return; default: full')),
   explain: OptionalNullable(
     Type.Boolean({

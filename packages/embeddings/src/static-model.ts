@@ -54,6 +54,15 @@ export class StaticModel {
     return quantise(sums)
   }
 
+  /** Its whole words of two letters and more, each with its vector: a view, of no unit length. */
+  *words(): Iterable<{ word: string; vector: Int8Array }> {
+    const { dimensions } = this
+    for (const [word, token] of this.tokenizer.words()) {
+      const vector = this.#vectors.subarray(token * dimensions, (token + 1) * dimensions)
+      if (/^\p{L}{2,}$/u.test(word)) yield { word, vector }
+    }
+  }
+
   #add(token: number): void {
     const sums = this.#sums
     const vectors = this.#vectors

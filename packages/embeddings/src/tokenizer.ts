@@ -66,6 +66,11 @@ export class Tokenizer {
     this.#unknown = unknown
   }
 
+  /** Tokens that start a word, with their ids. */
+  words(): Iterable<[string, number]> {
+    return this.#first.entries()
+  }
+
   /**
    * Token ids of `text`, without the marks that models put around a text, at most `limit`. Names of
    * special tokens in a text are read as the words they are.

@@ -16,3 +16,7 @@ export function createStaticEmbedder(): LocalEmbedder {
     },
   }
 }
+
+/** The words of the model, each with its vector: a view, of no unit length. */
+export const listBundledWords = (): Iterable<{ word: string; vector: Int8Array }> =>
+  loadModel().words()

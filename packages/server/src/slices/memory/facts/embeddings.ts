@@ -12,6 +12,7 @@ import {
 import type { Space } from '../../../platform/embed/embedders.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import { withoutLeadingDate } from '../facts/conversation.ts'
 
 /** A fact of the batch was erased: none of the batch's texts may be used from now on. */
 export class EmbeddingInterrupted extends Error {}
@@ -132,12 +133,16 @@ export async function embedQuery(
 const TEXTS_AT_ONCE = 32
 const UNITS_AT_ONCE = 64 * 1024
 
-/** A remote embedder makes its own batches; one in this process works in steps. */
+/**
+ * Vectors of contents without their leading dates, or of queries. A remote embedder makes its own
+ * batches; one in this process works in steps.
+ */
 export async function embedInSteps(
   embedder: Embedder,
-  contents: readonly string[],
+  texts: readonly string[],
   options: EmbedOptions = {},
 ): Promise<(Int8Array | null)[]> {
+  const contents = texts.map(withoutLeadingDate)
   if (embedder.remote) return embedder.embed(contents, options)
   const vectors: (Int8Array | null)[] = []
   const pace = yieldBetweenChunks()

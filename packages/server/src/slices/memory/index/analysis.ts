@@ -190,7 +190,10 @@ export function listMetadataFeatures(metadata: Metadata): string[] {
   )
 }
 
-/** Whether a term of an index is a metadata entry and not a word. */
+/** A feature for each term of who speaks: a query that names them finds what they say. */
+export const speakerFeature = (term: string): string => `${FEATURE_MARK}${term}`
+
+/** Whether a term of an index is a metadata entry or a speaker, and not a word. */
 export const isFeature = (term: string): boolean => term.startsWith(FEATURE_MARK)
 
 /** The session whose neighbouring facts share score; null when the fact names none. */

@@ -3,6 +3,7 @@
 
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
 import { analyse, analyseQuery, findDates } from './analysis.ts'
+import { DOT_MAX, FusedScores } from './fused-scores.ts'
 import {
   computeTermWeight,
   type GainObserver,
@@ -11,13 +12,7 @@ import {
   takeScratch,
 } from './lexical-scores.ts'
 import type { Partition } from './partition.ts'
-import {
-  DOT_MAX,
-  findBestScore,
-  findVisible,
-  type SearchOptions,
-  scoreLikeness,
-} from './ranking.ts'
+import { findVisible, type SearchOptions } from './ranking.ts'
 
 interface TermScore {
   readonly term: string
@@ -34,13 +29,21 @@ interface ExplainedScore {
   readonly likeness: {
     readonly dot: number
     readonly cosine: number
+    readonly neighbour_dot: number
     readonly score: number
   } | null
 }
 
+interface ExplainedTerm {
+  readonly term: string
+  readonly memories: number
+  readonly weight: number
+  readonly similar: string[]
+}
+
 interface ExplainedTerms {
   /** `memories`: facts of the namespace that have the term, superseded ones too. */
-  readonly terms: { readonly term: string; readonly memories: number; readonly weight: number }[]
+  readonly terms: ExplainedTerm[]
   readonly further_terms: number
 }
 
@@ -56,7 +59,7 @@ export function explainQueryTerms(query: string): ExplainedTerms {
   const terms = analyseQuery(query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
   return {
-    terms: named.map((term) => ({ term, memories: 0, weight: 0 })),
+    terms: named.map((term) => ({ term, memories: 0, weight: 0, similar: [] })),
     further_terms: terms.length - named.length,
   }
 }
@@ -83,14 +86,14 @@ export function explainScores(
   try {
     const visible = findVisible(partition, options, scratch)
     const observer = new ExplainedGains(partition, { refs, named })
-    const scores = scoreTerms(partition, terms, { visible, scratch, observer })
-    const bestScore = findBestScore(scores)
-    const likeness = (slot: number) =>
-      vector ? explainLikeness(partition, slot, { vector, bestScore }) : null
+    const { similar } = options
+    const scores = scoreTerms(partition, terms, { visible, scratch, similar, observer })
+    const fused = new FusedScores(partition, { terms, scores, visible, vector, scratch })
+    const likeness = (slot: number) => (vector ? explainLikeness(fused, slot) : null)
     return {
-      terms: named.map((term) => explainTerm(partition, term)),
+      terms: named.map((term) => explainTerm(partition, term, similar?.get(term) ?? [])),
       further_terms: terms.length - named.length,
-      best_words: bestScore / SCORE_UNIT,
+      best_words: fused.bestScore / SCORE_UNIT,
       visible: countFlags(visible, partition.columns.used),
       matched: scores.matched.size,
       scores: new Map(
@@ -143,19 +146,20 @@ class ExplainedGains implements GainObserver {
   }
 }
 
-function explainTerm(partition: Partition, term: string) {
+function explainTerm(
+  partition: Partition,
+  term: string,
+  similar: readonly string[],
+): ExplainedTerm {
   const memories = partition.findPostings(term)?.size ?? 0
   const weight = memories === 0 ? 0 : computeTermWeight(partition.size, memories) / SCORE_UNIT
-  return { term, memories, weight }
+  const found = similar.filter((other) => partition.findPostings(other) !== undefined)
+  return { term, memories, weight, similar: found }
 }
 
-function explainLikeness(
-  partition: Partition,
-  slot: number,
-  { vector, bestScore }: { vector: Int8Array; bestScore: number },
-) {
-  const dot = partition.vectors.dot(slot, vector)
-  return { dot, cosine: dot / DOT_MAX, score: scoreLikeness(dot, bestScore) / SCORE_UNIT }
+function explainLikeness(fused: FusedScores, slot: number) {
+  const { dot, neighbour, score } = fused.likenessOf(slot)
+  return { dot, cosine: dot / DOT_MAX, neighbour_dot: neighbour, score: score / SCORE_UNIT }
 }
 
 function countFlags(flags: Uint8Array, used: number): number {

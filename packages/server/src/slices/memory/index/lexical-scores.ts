@@ -1,10 +1,10 @@
 // Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
 // of what their neighbours in the session score.
 
+import { NO_SLOT } from './columns/slot-columns.ts'
+import { readFrequency, readSlot } from './columns/term-index.ts'
+import { SlotList } from './columns/typed-arrays.ts'
 import type { Partition } from './partition.ts'
-import { NO_SLOT } from './slot-columns.ts'
-import { readFrequency, readSlot } from './term-index.ts'
-import { SlotList } from './typed-arrays.ts'
 
 /**
  * One unit of BM25 score: 2^16. Scores are in fixed point, so that they sum to the same integer in
@@ -34,6 +34,12 @@ function computeContribution(weight: number, frequency: number, relativeLength: 
 
 /** What a fact without a term gets from a neighbour with it: half of the contribution there. */
 const neighbourShare = (contribution: number): number => Math.floor(contribution / 2)
+
+/** The weight of a term that is only similar to one of the query: half of it. */
+const similarWeight = (weight: number): number => Math.floor(weight / 2)
+
+/** Terms that count, at half weight, as the term they are listed for. */
+export type SimilarTerms = ReadonlyMap<string, readonly string[]>
 
 /** Contributions are cached for facts below this length and terms up to this frequency. */
 const LENGTHS_CACHED = 256
@@ -87,11 +93,13 @@ export interface LexicalScores {
   readonly neighbour: Float64Array
   /** The visible slots with a score, each once. */
   readonly matched: SlotList
+  readonly chains: VisibleNeighbours
 }
 
 /**
- * BM25 of each fact's own terms, plus, for each term a fact lacks, half of the best contribution
- * among the two visible facts before and the two after it in its session.
+ * BM25 of each fact's own terms, or of a similar term or alias where that is more, plus, for each term a
+ * fact lacks, half of the best contribution among the two visible facts before and the two after it
+ * in its session. Pieces of one message lend each other nothing: they would lift long messages.
  */
 export function scoreTerms(
   partition: Partition,
@@ -99,11 +107,20 @@ export function scoreTerms(
   {
     visible,
     scratch,
+    similar,
     observer,
-  }: { visible: Uint8Array; scratch: SearchScratch; observer?: GainObserver },
+  }: {
+    visible: Uint8Array
+    scratch: SearchScratch
+    similar?: SimilarTerms | null
+    observer?: GainObserver
+  },
 ): LexicalScores {
   const search = new LexicalSearch(partition, visible, scratch)
-  for (const term of terms) search.addTerm(term, observer)
+  for (const term of terms) {
+    const others = [...(similar?.get(term) ?? []), ...partition.aliases.of(term, visible)]
+    search.addTerm(term, others, observer)
+  }
   return search
 }
 
@@ -121,7 +138,7 @@ class LexicalSearch implements LexicalScores {
   readonly matched: SlotList
   readonly #partition: Partition
   readonly #visible: Uint8Array
-  readonly #chains: VisibleNeighbours
+  readonly chains: VisibleNeighbours
   /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array
   readonly #lent: Int32Array
@@ -133,7 +150,7 @@ class LexicalSearch implements LexicalScores {
     this.#partition = partition
     this.#visible = visible
     this.#contributions = new ContributionCache(partition.averageLength)
-    this.#chains = new VisibleNeighbours(partition, visible, scratch)
+    this.chains = new VisibleNeighbours(partition, visible, scratch)
     this.lexical = scratch.lexical
     this.neighbour = scratch.neighbour
     this.#own = scratch.own
@@ -143,8 +160,11 @@ class LexicalSearch implements LexicalScores {
     this.#borrowers = scratch.borrowers
   }
 
-  addTerm(term: string, observer: GainObserver | undefined): void {
-    this.#addOwn(term)
+  addTerm(term: string, similar: readonly string[], observer: GainObserver | undefined): void {
+    const facts = this.#partition.findPostings(term)?.size ?? 0
+    this.#noteOwn(term, (weight) => weight)
+    for (const other of similar) this.#noteOwn(other, similarWeight, facts)
+    this.#addOwn()
     this.#lendAround()
     if (observer !== undefined) this.#tell(term, observer)
     this.#addLent()
@@ -163,32 +183,43 @@ class LexicalSearch implements LexicalScores {
     }
   }
 
-  /** Adds the term's contribution to every visible fact that has it: the owners. */
-  #addOwn(term: string): void {
+  /**
+   * Notes the contribution of a term to every visible fact that has it, the owners, where it is
+   * more than noted. A term is as frequent as the one it stands for, at least.
+   */
+  #noteOwn(term: string, weigh: (weight: number) => number, factsMin = 0): void {
     const postings = this.#partition.findPostings(term)
     if (postings === undefined) return
     const visible = this.#visible
     const { lengths } = this.#partition.columns
     const { array, start, size } = postings
-    this.#contributions.startTerm(computeTermWeight(this.#partition.size, size))
+    const facts = Math.max(size, factsMin)
+    this.#contributions.startTerm(weigh(computeTermWeight(this.#partition.size, facts)))
     for (let at = start; at < start + size; at++) {
       const posting = array[at] ?? 0
       const slot = readSlot(posting)
       if (visible[slot] === 0) continue
       const frequency = readFrequency(posting, postings)
       const own = this.#contributions.of(frequency, lengths[slot] ?? 0)
+      const noted = this.#own[slot] ?? 0
       // A term that nearly all of very many facts have contributes less than one unit.
-      if (own === 0) continue
-      this.#markMatched(slot)
+      if (own <= noted) continue
+      if (noted === 0) this.#owners.push(slot)
       this.#own[slot] = own
-      this.lexical[slot] = (this.lexical[slot] ?? 0) + own
-      this.#owners.push(slot)
+    }
+  }
+
+  #addOwn(): void {
+    for (let at = 0; at < this.#owners.size; at++) {
+      const slot = this.#owners.at(at)
+      this.#markMatched(slot)
+      this.lexical[slot] = (this.lexical[slot] ?? 0) + (this.#own[slot] ?? 0)
     }
   }
 
   /** Notes for each fact near an owner that is not one itself the best share it gets. */
   #lendAround(): void {
-    const chains = this.#chains
+    const chains = this.chains
     for (let at = 0; at < this.#owners.size; at++) {
       const slot = this.#owners.at(at)
       const share = neighbourShare(this.#own[slot] ?? 0)
@@ -246,6 +277,9 @@ export class SearchScratch {
   readonly after: Int32Array
   /** Dot products with the query. Written before they are read, never reset. */
   readonly dots: Int32Array
+  /** Fused scores, and which slots the query names. Written before they are read, never reset. */
+  readonly alone: Float64Array
+  readonly named: Uint8Array
   /**
    * Flags of visible slots, before and after a filter. Written before they are read, never reset.
    */
@@ -267,6 +301,8 @@ export class SearchScratch {
     this.before = new Int32Array(capacity).fill(UNKNOWN)
     this.after = new Int32Array(capacity).fill(UNKNOWN)
     this.dots = new Int32Array(capacity)
+    this.alone = new Float64Array(capacity)
+    this.named = new Uint8Array(capacity)
     this.valid = new Uint8Array(capacity)
     this.filtered = new Uint8Array(capacity)
     this.matched = new SlotList(capacity)
@@ -303,10 +339,12 @@ export function takeScratch(slots: number): SearchScratch {
 }
 
 /**
- * The neighbours of a fact in its session among the facts a search can see. A gap of other facts is
- * crossed once in each direction; the neighbour beyond it is kept for the rest of the search.
+ * The neighbours of a fact in its session among the facts a search can see, unless both are pieces
+ * of one message. A gap of other facts is crossed once in each direction; the neighbour beyond it
+ * is kept for the rest of the search.
  */
 class VisibleNeighbours {
+  readonly #partition: Partition
   readonly #visible: Uint8Array
   readonly #before: Int32Array
   readonly #after: Int32Array
@@ -315,6 +353,7 @@ class VisibleNeighbours {
   readonly #linked: SlotList
 
   constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
+    this.#partition = partition
     this.#visible = visible
     this.#before = partition.sessions.before
     this.#after = partition.sessions.after
@@ -325,16 +364,44 @@ class VisibleNeighbours {
 
   /** The nearest earlier visible slot of the session of a visible slot, or NO_SLOT. */
   before(slot: number): number {
-    const next = this.#before[slot] ?? NO_SLOT
-    if (next === NO_SLOT || this.#visible[next] !== 0) return next
-    return this.#cross(slot, this.#before, this.#visibleBefore)
+    const earlier = this.#earlier(slot)
+    return this.#arePieces(earlier, slot) ? NO_SLOT : earlier
   }
 
   /** The nearest later visible slot, or NO_SLOT. */
   after(slot: number): number {
+    const later = this.#later(slot)
+    return this.#arePieces(slot, later) ? NO_SLOT : later
+  }
+
+  /** The nearest earlier visible piece of the same message, or NO_SLOT. */
+  pieceBefore(slot: number): number {
+    const earlier = this.#earlier(slot)
+    return this.#arePieces(earlier, slot) ? earlier : NO_SLOT
+  }
+
+  /** The nearest later visible piece of the same message, or NO_SLOT. */
+  pieceAfter(slot: number): number {
+    const later = this.#later(slot)
+    return this.#arePieces(slot, later) ? later : NO_SLOT
+  }
+
+  #arePieces(earlier: number, later: number): boolean {
+    return earlier !== NO_SLOT && later !== NO_SLOT && this.#partition.arePieces(earlier, later)
+  }
+
+  #earlier(slot: number): number {
+    const next = this.#before[slot] ?? NO_SLOT
+    return this.#isEnd(next) ? next : this.#cross(slot, this.#before, this.#visibleBefore)
+  }
+
+  #later(slot: number): number {
     const next = this.#after[slot] ?? NO_SLOT
-    if (next === NO_SLOT || this.#visible[next] !== 0) return next
-    return this.#cross(slot, this.#after, this.#visibleAfter)
+    return this.#isEnd(next) ? next : this.#cross(slot, this.#after, this.#visibleAfter)
+  }
+
+  #isEnd(slot: number): boolean {
+    return slot === NO_SLOT || this.#visible[slot] !== 0
   }
 
   #cross(slot: number, links: Int32Array, crossed: Int32Array): number {

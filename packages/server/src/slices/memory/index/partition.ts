@@ -1,17 +1,33 @@
 // A partition of an index: the facts of one store and namespace.
 
 import assert from 'node:assert/strict'
-import { analyse, findSession, isFeature, listMetadataFeatures } from './analysis.ts'
+import {
+  computeMark,
+  findMessage,
+  findNames,
+  findSpeaker,
+  findStatedDate,
+  isQuestion,
+} from '../facts/conversation.ts'
+import {
+  analyse,
+  findDates,
+  findSession,
+  isFeature,
+  listMetadataFeatures,
+  speakerFeature,
+} from './analysis.ts'
+import { Aliases } from './columns/aliases.ts'
 import {
   ContentFingerprints,
   computeFingerprint,
   SessionIndex,
   SlotColumns,
   Visibility,
-} from './slot-columns.ts'
-import { type Postings, SlotTerms, TermIndex, takeTermCounts } from './term-index.ts'
-import { RefTable } from './typed-arrays.ts'
-import { VectorColumn } from './vector-column.ts'
+} from './columns/slot-columns.ts'
+import { type Postings, SlotTerms, TermIndex, takeTermCounts } from './columns/term-index.ts'
+import { RefTable } from './columns/typed-arrays.ts'
+import { VectorColumn } from './columns/vector-column.ts'
 
 /** When a fact is valid: from, inclusive, until, exclusive. Null: no end. */
 export interface Validity {
@@ -38,6 +54,15 @@ export interface IndexedFact extends Validity {
 const PENDING_FACTS_MAX = 128
 const PENDING_UNITS_MAX = 256 * 1024
 
+/** The terms of two names for one: each of the first with the first of the second. */
+function pairTerms([one, other]: readonly [string, string]): [string, string][] {
+  const [name] = analyse(other)
+  return name === undefined ? [] : analyse(one).map((term) => [term, name])
+}
+
+/** A text of fewer terms is a message of its own: what follows does not continue it. */
+const PIECE_TERMS_MIN = 16
+
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 
 /**
@@ -53,6 +78,7 @@ export class Partition {
   readonly vectors = new VectorColumn()
   readonly sessions = new SessionIndex(() => this.columns.refs)
   readonly visibility = new Visibility(this.columns)
+  readonly aliases = new Aliases()
   readonly #fingerprintKey: Uint8Array
   readonly #slots = new RefTable()
   readonly #fingerprints = new ContentFingerprints()
@@ -91,6 +117,9 @@ export class Partition {
     if (fact.vector !== null) this.vectors.set(slot, fact.vector)
     this.#fingerprints.add(slot, computeFingerprint(fact.content, this.#fingerprintKey))
     this.sessions.add(slot, findSession(fact.metadata))
+    columns.speakers[slot] = computeMark(findSpeaker(fact.content, fact.metadata))
+    columns.messages[slot] = computeMark(findMessage(fact.metadata))
+    columns.questions[slot] = isQuestion(fact.content) ? 1 : 0
     this.#defer(slot, fact)
   }
 
@@ -126,6 +155,7 @@ export class Partition {
     for (const termId of this.#slotTerms.take(slot)) this.#terms.remove(termId, slot)
     this.#totalLength -= columns.lengths[slot] ?? 0
     this.sessions.remove(slot)
+    this.aliases.remove(slot)
     this.#fingerprints.remove(slot)
     this.vectors.clear(slot)
     this.#slots.delete(ref)
@@ -175,6 +205,18 @@ export class Partition {
     return this.#terms.find(term)
   }
 
+  /**
+   * Whether two facts that follow each other in a session are pieces of one message: they name the
+   * same message, or name none and continue a long text of the same speaker.
+   */
+  arePieces(earlier: number, later: number): boolean {
+    const { speakers, messages, lengths } = this.columns
+    const message = messages[earlier] ?? 0
+    if (message !== (messages[later] ?? 0)) return false
+    if (message !== 0) return true
+    return speakers[earlier] === speakers[later] && (lengths[earlier] ?? 0) >= PIECE_TERMS_MIN
+  }
+
   /** Ids of the words of a slot, each once. Valid until the index changes. */
   listWords(slot: number): number[] {
     const words: number[] = []
@@ -215,8 +257,8 @@ export class Partition {
 
   /** Estimated memory. */
   bytes(): number {
-    const columns = [this.columns, this.vectors, this.visibility, this.sessions, this.#slots]
-    const parts = [...columns, this.#fingerprints, this.#terms, this.#slotTerms]
+    const columns = [this.columns, this.vectors, this.visibility, this.sessions, this.aliases]
+    const parts = [...columns, this.#slots, this.#fingerprints, this.#terms, this.#slotTerms]
     return parts.reduce((sum, part) => sum + part.bytes(), this.#pendingUnits * 2)
   }
 
@@ -247,7 +289,14 @@ export class Partition {
     const terms = analyse(content)
     const counts = takeTermCounts()
     for (const term of terms) counts.add(this.#terms.addTerm(term))
+    // A date is searched like words, but does not make the fact longer.
+    for (const date of findDates(findStatedDate(metadata) ?? ''))
+      for (const term of analyse(date)) counts.addOnce(this.#terms.addTerm(term))
     for (const feature of listMetadataFeatures(metadata)) counts.add(this.#terms.addTerm(feature))
+    const speaker = findSpeaker(content, metadata)
+    for (const term of analyse(speaker ?? ''))
+      counts.addOnce(this.#terms.addTerm(speakerFeature(term)))
+    this.aliases.add(slot, findNames(content, speaker).flatMap(pairTerms))
     for (let at = 0; at < counts.size; at++) {
       const id = counts.ids[at] ?? 0
       this.#terms.add(id, slot, counts.of(id))

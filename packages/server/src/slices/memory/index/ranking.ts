@@ -1,22 +1,25 @@
 // Ranks the visible facts of a partition by their terms, neighbours' terms and vector similarity.
 
 import { analyseQuery, listMetadataFeatures } from './analysis.ts'
+import { NO_REF } from './columns/slot-columns.ts'
+import { readSlot } from './columns/term-index.ts'
+import { growArray } from './columns/typed-arrays.ts'
+import { CONFIDENCE_FLOOR, FusedScores, type Scored, type ScoreParts } from './fused-scores.ts'
 import {
-  type LexicalScores,
   SCORE_UNIT,
   type SearchScratch,
+  type SimilarTerms,
   scoreTerms,
   takeScratch,
 } from './lexical-scores.ts'
 import type { Partition, Validity } from './partition.ts'
-import { NO_REF } from './slot-columns.ts'
-import { readSlot } from './term-index.ts'
-import { growArray } from './typed-arrays.ts'
 
 export interface SearchOptions {
   readonly query: string
   /** The query vector of the store's embedder; null: rank by terms alone. */
   readonly vector: Int8Array | null
+  /** Terms that count as one of the query's. null: only the query's own do. */
+  readonly similar: SimilarTerms | null
   readonly namespace: string | null
   /** Only facts with valid_from <= at < valid_until are visible. */
   readonly at_us: number
@@ -30,43 +33,26 @@ export interface SearchOptions {
   readonly visible: ReadonlyMap<number, Validity> | null
   readonly limit: number
   readonly min_score: number | null
-}
-
-/**
- * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
- * (the fact's own terms), `neighbour` (shares from its session) and `dense` (vector similarity,
- * relative to the best term score of any visible fact). `recency`, only for a query without terms
- * and vector, is below 2^-16 while a partition has fewer than 65,536 facts.
- */
-interface ScoreParts {
-  readonly lexical: number
-  readonly neighbour: number
-  readonly dense: number
-  readonly recency: number
+  /** null: nothing is found if all facts are below CONFIDENCE_FLOOR. */
+  readonly min_confidence: number | null
 }
 
 export interface RankedFact {
   readonly ref: number
   readonly score: number
   readonly parts: ScoreParts
+  /** How likely the fact is evidence, 0 to 1; 1 for a query without terms and vector. */
+  readonly confidence: number
   readonly token_count: number
   /** The ref of the best ranked fact with the same content. */
   readonly content_ref: number
 }
 
-/**
- * The score of two equal vectors: one and a half times the best term score among the visible
- * facts. Chosen by measurement, see docs/decisions/0015.
- */
-const LIKENESS = { numerator: 3, denominator: 2 }
-/** The dot product of a unit vector times 127 with itself. */
-export const DOT_MAX = 127 * 127
 /** Recency stays below every other score while a partition has fewer facts than this. */
 const RECENCY_STEPS = 0x10000
 
 /**
- * Returns the best `limit` visible facts by score descending, then ref ascending. The score is the
- * term score, the fact's own and its neighbours', plus the vector similarity. Facts without any
+ * Returns the best `limit` visible facts by score descending, then ref ascending. Facts without any
  * match follow, so that a budget is filled. A query without a term and without a vector ranks the
  * newest facts first.
  */
@@ -79,99 +65,33 @@ export function rankFacts(partition: Partition, options: SearchOptions): RankedF
   try {
     const visible = findVisible(partition, options, scratch)
     if (terms.length === 0 && vector === null) return rankByRecency(partition, options, visible)
-    const scores = scoreTerms(partition, terms, { visible, scratch })
-    return rankScored(partition, options, { scores, visible, vector, scratch })
+    const { similar } = options
+    const scores = scoreTerms(partition, terms, { visible, scratch, similar })
+    return rankScored(partition, options, { terms, scores, visible, vector, scratch })
   } finally {
     scratch.reset()
   }
 }
 
-interface ScoredPartition {
-  readonly scores: LexicalScores
-  readonly visible: Uint8Array
-  readonly vector: Int8Array | null
-  readonly scratch: SearchScratch
-}
-
-function rankScored(
-  partition: Partition,
-  options: SearchOptions,
-  scored: ScoredPartition,
-): RankedFact[] {
-  const best = new TopK(options.limit)
-  const { vector } = scored
-  if (vector !== null) {
-    offerFused(partition, scored, { best, vector })
-  } else {
-    offerMatched(partition, scored.scores, best)
-    if (!best.full) offerUnmatched(partition, scored, best)
+function rankScored(partition: Partition, options: SearchOptions, scored: Scored): RankedFact[] {
+  const { limit, min_score, min_confidence } = options
+  const best = new TopK(limit)
+  const fused = new FusedScores(partition, scored)
+  if (min_confidence === null && fused.bestConfidence < CONFIDENCE_FLOOR) return []
+  const { refs, used } = partition.columns
+  for (let slot = 0; slot < used; slot++) {
+    if (scored.visible[slot] === 0) continue
+    if (best.full && fused.boundOf(slot) < best.lowest) continue
+    best.offer(fused.scoreOf(slot), refs[slot] ?? 0, slot)
   }
   const ranked: RankedFact[] = []
   const show = rankedFactsOf(partition)
-  for (const { slot, score } of best.drain()) {
-    const one = show(slot, toScoreParts(scored.scores, slot, score))
-    if (options.min_score === null || one.score >= options.min_score) ranked.push(one)
+  for (const { slot } of best.drain()) {
+    const one = show(slot, fused.partsOf(slot), fused.confidenceOf(slot))
+    const isLow = one.score < (min_score ?? Number.NEGATIVE_INFINITY)
+    if (!isLow && one.confidence >= (min_confidence ?? 0)) ranked.push(one)
   }
   return ranked
-}
-
-/** Scores all visible facts: vector similarity can rank a fact without a common term first. */
-function offerFused(
-  partition: Partition,
-  { scores, visible, scratch }: ScoredPartition,
-  { best, vector }: { best: TopK; vector: Int8Array },
-): void {
-  const { refs, used } = partition.columns
-  const { dots } = scratch
-  partition.vectors.denseScores(vector, used, dots)
-  const bestScore = findBestScore(scores)
-  // An upper bound of the similarity score, without its division: skips facts that cannot be among
-  // the best.
-  const perDot = (bestScore * LIKENESS.numerator) / (LIKENESS.denominator * DOT_MAX)
-  for (let slot = 0; slot < used; slot++) {
-    if (visible[slot] === 0) continue
-    const score = sumScores(scores, slot)
-    const dot = dots[slot] ?? 0
-    if (best.full && score + Math.max(dot, 0) * perDot + 1 < best.lowest) continue
-    best.offer(score + scoreLikeness(dot, bestScore), refs[slot] ?? 0, slot)
-  }
-}
-
-/**
- * Vector similarity in score units, an integer; 0 for a negative dot product. If no fact has a term
- * of the query, equal vectors score one and a half units of BM25.
- */
-export function scoreLikeness(dot: number, bestScore: number): number {
-  if (dot <= 0) return 0
-  return Math.floor((bestScore * LIKENESS.numerator * dot) / (LIKENESS.denominator * DOT_MAX))
-}
-
-export function findBestScore(scores: LexicalScores): number {
-  let bestScore = 0
-  for (let at = 0; at < scores.matched.size; at++) {
-    bestScore = Math.max(bestScore, sumScores(scores, scores.matched.at(at)))
-  }
-  return bestScore === 0 ? SCORE_UNIT : bestScore
-}
-
-function offerMatched(partition: Partition, scores: LexicalScores, best: TopK): void {
-  const { refs } = partition.columns
-  for (let at = 0; at < scores.matched.size; at++) {
-    const slot = scores.matched.at(at)
-    best.offer(sumScores(scores, slot), refs[slot] ?? 0, slot)
-  }
-}
-
-function offerUnmatched(
-  partition: Partition,
-  { scores, visible }: ScoredPartition,
-  best: TopK,
-): void {
-  const { refs, used } = partition.columns
-  for (let slot = 0; slot < used; slot++) {
-    if (visible[slot] === 0 || sumScores(scores, slot) > 0) continue
-    best.offer(0, refs[slot] ?? 0, slot)
-  }
 }
 
 /** By slot: 1 where the fact is valid at the time and passes the filter. */
@@ -211,10 +131,6 @@ function findValid(
   return valid
 }
 
-function sumScores(scores: LexicalScores, slot: number): number {
-  return (scores.lexical[slot] ?? 0) + (scores.neighbour[slot] ?? 0)
-}
-
 /** The n-th newest of m facts scores m - n + 1 steps; later refs are newer. */
 function rankByRecency(
   partition: Partition,
@@ -234,28 +150,37 @@ function rankByRecency(
     .drain()
     .map(({ slot }, at) => {
       const recency = (facts - at) / (SCORE_UNIT * RECENCY_STEPS)
-      return show(slot, { lexical: 0, neighbour: 0, dense: 0, recency })
+      return show(slot, { ...NO_PARTS, recency }, 1)
     })
     .filter(({ score }) => options.min_score === null || score >= options.min_score)
 }
 
-function toScoreParts(scores: LexicalScores, slot: number, score: number): RankedFact['parts'] {
-  return {
-    lexical: (scores.lexical[slot] ?? 0) / SCORE_UNIT,
-    neighbour: (scores.neighbour[slot] ?? 0) / SCORE_UNIT,
-    dense: (score - sumScores(scores, slot)) / SCORE_UNIT,
-    recency: 0,
-  }
+const NO_PARTS: ScoreParts = {
+  lexical: 0,
+  neighbour: 0,
+  dense: 0,
+  speaker: 0,
+  question: 0,
+  message: 0,
+  session: 0,
+  recency: 0,
 }
 
+/** Sums of multiples of 2^-16 are exact in any order. */
+const sumOf = (parts: ScoreParts): number =>
+  Object.values(parts).reduce((sum: number, part: number) => sum + part, 0)
+
 /** Makes the facts of one ranking. */
-function rankedFactsOf(partition: Partition): (slot: number, parts: ScoreParts) => RankedFact {
+function rankedFactsOf(
+  partition: Partition,
+): (slot: number, parts: ScoreParts, confidence: number) => RankedFact {
   const { refs, tokenCounts } = partition.columns
   const firstWithContent = partition.compareContents()
-  return (slot, parts) => ({
+  return (slot, parts, confidence) => ({
     ref: refs[slot] ?? NO_REF,
-    score: parts.lexical + parts.neighbour + parts.dense + parts.recency,
+    score: sumOf(parts),
     parts,
+    confidence,
     token_count: tokenCounts[slot] ?? 0,
     content_ref: refs[firstWithContent(slot)] ?? NO_REF,
   })

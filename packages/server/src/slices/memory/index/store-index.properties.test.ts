@@ -11,7 +11,13 @@ import { StoreIndex } from './store-index.ts'
 const WORDS = ['oslo', 'rome', 'coffee', 'tea', 'holiday', 'paint', 'May 2023', '東京', 'the', 'w']
 const KEY = new Uint8Array(32)
 
+const LONG = 'one text of many words goes on and on until '.repeat(4)
+
 const text = fc.array(fc.constantFrom(...WORDS), { maxLength: 6 }).map((words) => words.join(' '))
+const content = fc
+  .tuple(text, fc.constantFrom('', '?', LONG), fc.constantFrom('', 'Ana: ', '[2023-05-07] Bo: '))
+  .map(([words, end, opening]) => `${opening}${words}${end}`)
+const similar = fc.constantFrom(null, new Map([['tea', ['coffe', 'paint']]]))
 const namespace = fc.constantFrom(null, 'a')
 const vector = fc.option(
   fc
@@ -19,13 +25,19 @@ const vector = fc.option(
     .map((values) => Int8Array.from(values)),
 )
 const metadata = fc.record(
-  { session_id: fc.constantFrom('s1', 's2', 3), kind: fc.nat(1) },
+  {
+    session_id: fc.constantFrom('s1', 's2', 3),
+    kind: fc.nat(1),
+    speaker: fc.constantFrom('Oslo Rome', 'tea', 7),
+    message_id: fc.constantFrom('m1', 2),
+    date: fc.constantFrom('2023-05-07', 'noon'),
+  },
   { requiredKeys: [] },
 )
 const fact: fc.Arbitrary<IndexedFact> = fc.record({
   ref: fc.nat(30),
   namespace,
-  content: text,
+  content,
   metadata,
   valid_from_us: fc.nat(20),
   valid_until_us: fc.option(fc.nat(30)),
@@ -40,8 +52,9 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ search: true }) },
 )
 const request: fc.Arbitrary<SearchOptions> = fc.record({
-  query: text,
+  query: text.map((words) => `${words} ana`.trim()),
   vector,
+  similar,
   namespace,
   at_us: fc.nat(30),
   now_us: fc.nat(30),
@@ -49,6 +62,7 @@ const request: fc.Arbitrary<SearchOptions> = fc.record({
   visible: fc.constant(null),
   limit: fc.nat(40),
   min_score: fc.constant(null),
+  min_confidence: fc.constantFrom(null, 0, 0.05),
 })
 
 type Step =
@@ -83,6 +97,7 @@ function replay(steps: readonly Step[]): { index: StoreIndex; facts: Map<number,
 const EVERYTHING: SearchOptions = {
   query: '',
   vector: null,
+  similar: null,
   namespace: null,
   at_us: 15,
   now_us: 15,
@@ -90,6 +105,7 @@ const EVERYTHING: SearchOptions = {
   visible: null,
   limit: 1000,
   min_score: null,
+  min_confidence: 0,
 }
 
 test('an index updated step by step answers bit for bit as one rebuilt from the same facts', () => {
@@ -119,11 +135,12 @@ test('a search sees the facts that are valid at its time and have not expired by
             one.at_us < (valid_until_us ?? Number.POSITIVE_INFINITY) &&
             one.now_us < (expires_us ?? Number.POSITIVE_INFINITY),
         )
-        const found = index.search({ ...one, filter: null, limit: 1_000 })
+        const found = index.search({ ...one, filter: null, limit: 1_000, min_confidence: 0 })
         const refs = found.map(({ ref }) => ref)
         assert.deepEqual(new Set(refs), new Set(visible.map(({ ref }) => ref)))
         const known = new Map([...facts].map(([ref, validity]) => [ref, validity]))
-        const recorded = index.search({ ...one, visible: known, filter: null, limit: 1_000 })
+        const rest = { filter: null, limit: 1_000, min_confidence: 0 }
+        const recorded = index.search({ ...one, visible: known, ...rest })
         assert.deepEqual(recorded, found)
       }
     }),
@@ -135,7 +152,12 @@ test('removing facts leaves no word only they had, and an emptied index nothing 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const { index, facts } = replay(steps)
-      const left = new Set([...facts.values()].flatMap(({ content }) => analyse(content)))
+      const left = new Set(
+        [...facts.values()].flatMap(({ content, metadata }) => [
+          ...analyse(content),
+          ...(metadata['date'] === '2023-05-07' ? analyse('2023-05-07') : []),
+        ]),
+      )
       const words = [...index.terms()].filter((term) => !term.startsWith('\u0000'))
       assert.deepEqual(new Set(words), left)
       for (const ref of facts.keys()) index.remove(ref)
@@ -153,8 +175,7 @@ test('a ranking is ordered by score, then ref; parts add up; a limit only shorte
       const all = index.search({ ...one, limit: 1000 })
       assert.deepEqual(index.search(one), all.slice(0, one.limit))
       for (const [at, ranked] of all.entries()) {
-        const { lexical, neighbour, dense, recency } = ranked.parts
-        assert.equal(ranked.score, lexical + neighbour + dense + recency)
+        assert.equal(ranked.score, sumOf(Object.values(ranked.parts)))
         const next = all[at + 1]
         if (next === undefined) continue
         const ordered =
@@ -166,24 +187,105 @@ test('a ranking is ordered by score, then ref; parts add up; a limit only shorte
   )
 })
 
-test('likeness adds one and a half times the best words, in whole steps of 2^-16', () => {
+/** In score units. */
+const UNIT = 2 ** 16
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
+const share = (units: number, percent: number): number => Math.floor((units * percent) / 100)
+
+interface PlainFact extends IndexedFact {
+  readonly words: number
+  readonly speaker: unknown
+}
+
+/** Whether the later fact continues the message of the earlier one, its neighbour in the session. */
+function continues(earlier: PlainFact, later: PlainFact): boolean {
+  const [one, other] = [earlier.metadata['message_id'], later.metadata['message_id']]
+  if (one !== undefined || other !== undefined) return one === other
+  return earlier.speaker === later.speaker && analyse(earlier.content).length >= 16
+}
+
+/** The facts on one side of a fact that are pieces of its message, the nearest first. */
+function piecesBeside(session: readonly PlainFact[], at: number, step: 1 | -1): PlainFact[] {
+  const pieces: PlainFact[] = []
+  for (let last = at; ; last += step) {
+    const [one, other] = [session[last], session[last + step]]
+    if (!one || !other) return pieces
+    if (!(step > 0 ? continues(one, other) : continues(other, one))) return pieces
+    pieces.push(other)
+  }
+}
+
+test('likeness, speakers, questions, messages and sessions change the words by plain shares', () => {
   fc.assert(
-    fc.property(fc.array(fact, { maxLength: 40 }), request, (facts, one) => {
+    fc.property(fc.array(fact, { maxLength: 30 }), request, (facts, one) => {
       const query = one.vector
-      fc.pre(query?.some((value) => value !== 0) === true && analyse(one.query).length > 0)
-      const { index, facts: held } = replay(facts.map((put) => ({ put })))
-      const everything = { ...one, limit: 1000, min_score: null }
-      const words = index.search({ ...everything, vector: null })
-      const best = Math.max(0, ...words.map(({ score }) => score)) || 1
-      const fused = index.search(everything)
-      assert.equal(fused.length, words.length)
-      for (const { ref, parts } of fused) {
-        const vectorOf = held.get(ref)?.vector
-        const dot = vectorOf?.reduce((sum, value, at) => sum + value * (query?.[at] ?? 0), 0) ?? 0
-        const likeness = (1.5 * best * Math.max(0, dot)) / (127 * 127)
-        assert(parts.dense <= likeness && likeness < parts.dense + 2 ** -15)
-        const alone = words.find((ranked) => ranked.ref === ref)?.score
-        assert.equal(parts.lexical + parts.neighbour, alone)
+      fc.pre(query?.some((value) => value !== 0) === true)
+      const open = { valid_from_us: 0, valid_until_us: null, expires_us: null, namespace: null }
+      const { index, facts: held } = replay(facts.map((put) => ({ put: { ...put, ...open } })))
+      const all = {
+        ...one,
+        namespace: null,
+        filter: null,
+        limit: 1000,
+        min_score: null,
+        min_confidence: 0,
+      }
+      const terms = new Set(analyse(one.query))
+      const found = new Map(index.search(all).map((ranked) => [ranked.ref, ranked.parts]))
+      assert.equal(found.size, held.size)
+      const wordsOf = (ref: number) => {
+        const { lexical = 0, neighbour = 0 } = found.get(ref) ?? {}
+        return (lexical + neighbour) * UNIT
+      }
+      const best = Math.max(0, ...[...held.keys()].map(wordsOf)) || UNIT
+      const plain = [...held.values()]
+        .sort((left, right) => left.ref - right.ref)
+        .map((put): PlainFact => {
+          const { speaker } = put.metadata
+          const opening = /^(?:\[.*?\] )?(Ana|Bo): /.exec(put.content)?.[1]
+          const named = typeof speaker === 'string' ? speaker : opening
+          return { ...put, words: wordsOf(put.ref), speaker: named }
+        })
+      const isSpeaker = (term: string) =>
+        plain.some(({ speaker }) => analyse(String(speaker ?? '')).includes(term))
+      const sessionOf = ({ metadata: { session_id }, ref }: PlainFact) =>
+        session_id === undefined
+          ? plain.filter((other) => other.ref === ref)
+          : plain.filter((other) => other.metadata['session_id'] === session_id)
+      const dotOf = (put: PlainFact | undefined) =>
+        Math.max(0, put?.vector?.reduce((sum, x, at) => sum + x * (query?.[at] ?? 0), 0) ?? 0)
+      const aloneOf = (put: PlainFact): number => {
+        const session = sessionOf(put)
+        const at = session.indexOf(put)
+        const [before, after] = [session[at - 1], session[at + 1]]
+        const around = Math.max(
+          before && !continues(before, put) ? dotOf(before) : 0,
+          after && !continues(put, after) ? dotOf(after) : 0,
+        )
+        const likeness = Math.floor((best * 3 * (dotOf(put) + share(around, 20))) / (2 * 127 * 127))
+        const fused = put.words + likeness
+        const spoken = analyse(String(put.speaker ?? '')).some((term) => terms.has(term))
+        const contents = new Set(analyse(put.content))
+        if (put.metadata['date'] === '2023-05-07')
+          for (const term of analyse('2023-05-07')) contents.add(term)
+        const mentions = [...contents].some((term) => terms.has(term) && isSpeaker(term))
+        const named = fused + (spoken ? share(fused, 30) : mentions ? share(fused, 20) : 0)
+        const asks = /\?$/.test(put.content) && analyse(put.content).length <= 16
+        return named - (asks ? share(named, 10) : 0)
+      }
+      for (const put of plain) {
+        const session = sessionOf(put)
+        const at = session.indexOf(put)
+        const alone = aloneOf(put)
+        const pieces = [...piecesBeside(session, at, -1), ...piecesBeside(session, at, 1)]
+        const isBehind = pieces.some((other) => {
+          const difference = aloneOf(other) - alone
+          return difference > 0 || (difference === 0 && other.ref < put.ref)
+        })
+        const isMessage = pieces.length < 16 || put.metadata['message_id'] !== undefined
+        const loss = isBehind && isMessage ? share(alone, 20) : 0
+        const bonus = share(Math.max(...session.map(aloneOf)), 15)
+        assert.equal(sumOf(Object.values(found.get(put.ref) ?? {})) * UNIT, alone - loss + bonus)
       }
     }),
     { numRuns: 300 },

@@ -27,6 +27,7 @@ function requestOf(query: string, rest: Partial<SearchOptions> = {}): SearchOpti
   return {
     query,
     vector: null,
+    similar: null,
     namespace: null,
     at_us: 100,
     now_us: 100,
@@ -34,6 +35,7 @@ function requestOf(query: string, rest: Partial<SearchOptions> = {}): SearchOpti
     visible: null,
     limit: 100,
     min_score: null,
+    min_confidence: 0,
     ...rest,
   }
 }
@@ -144,8 +146,14 @@ test('an answer is found by a question two turns before it in its session, only 
   const ranked = index.search(requestOf('holiday'))
   assert.deepEqual(
     ranked.map(({ ref }) => ref),
-    [2, 3, 4, 1, 5],
+    [2, 3, 4, 5, 1],
   )
+  // The fifth is too far from the question: it has only its share of the best in its session.
+  assert.deepEqual(
+    ranked.map(({ parts }) => parts.neighbour > 0),
+    [false, true, true, false, false],
+  )
+  assert.equal(ranked[3]?.score, ranked[3]?.parts.session)
   assert.equal(ranked[1]?.parts.lexical, 0)
   const lentUnits = Math.floor(((ranked[0]?.parts.lexical ?? 0) / 2) * 65536)
   assert.equal((ranked[1]?.parts.neighbour ?? 0) * 65536, lentUnits)

@@ -1,11 +1,11 @@
 // The in-memory index of one store, a partition for each namespace. Its owner keeps it current.
 
 import assert from 'node:assert/strict'
+import { RefTable } from './columns/typed-arrays.ts'
 import { type ExplainedScores, explainScores } from './explain-scores.ts'
 import { countNearDuplicates, type NearDuplicateCount, type Pace } from './near-duplicates.ts'
 import { type IndexedFact, Partition, type Validity } from './partition.ts'
 import { type RankedFact, rankFacts, type SearchOptions } from './ranking.ts'
-import { RefTable } from './typed-arrays.ts'
 
 /**
  * An index holds no content, only terms, numbers, vectors and keyed fingerprints, and nothing of a

@@ -81,8 +81,21 @@ test('an index built during writes contains exactly the facts of its log positio
   assert.equal(built.head_seq, await head())
   const rebuilt = await storeIndexes(kernel).loadCurrent(scene.tenant_id, store_id, await head())
   const request = {
-    ...{ query: 'note tea coffee', vector: null, namespace: null, filter: null, visible: null },
-    ...{ at_us: kernel.clock.now(), now_us: kernel.clock.now(), limit: 1_000, min_score: null },
+    ...{
+      query: 'note tea coffee',
+      vector: null,
+      similar: null,
+      namespace: null,
+      filter: null,
+      visible: null,
+    },
+    ...{
+      at_us: kernel.clock.now(),
+      now_us: kernel.clock.now(),
+      limit: 1_000,
+      min_score: null,
+      min_confidence: 0,
+    },
   }
   assert.equal(built.size, 150)
   assert.deepEqual(built.search(request), rebuilt.search(request))

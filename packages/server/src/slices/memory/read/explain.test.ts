@@ -20,7 +20,7 @@ interface Retrieved {
     readonly ref: number
     readonly score: number
     readonly token_count: number
-    readonly score_parts: Readonly<Record<'lexical' | 'neighbour' | 'dense' | 'recency', number>>
+    readonly score_parts: Readonly<Record<string, number>>
   }[]
   readonly dropped: number
   readonly ranking: string
@@ -48,13 +48,15 @@ const sumOf = (terms: readonly { score: number }[]): number =>
 function assertAddsUp({ memories, explain }: Retrieved): void {
   assert.equal(explain.packed.length, memories.length)
   for (const [i, memory] of memories.entries()) {
-    const { ref, score, own, lent, further, likeness, recency } = explain.packed[i] ?? assert.fail()
+    const { ref, score, own, lent, further, likeness, ...rest } = explain.packed[i] ?? assert.fail()
     assert.deepEqual([ref, score], [memory.ref, memory.score])
-    const { lexical, neighbour, dense } = memory.score_parts
-    const parts = [sumOf(own), sumOf(lent), likeness?.score ?? 0, recency]
-    assert.deepEqual(parts, [lexical, neighbour, dense, memory.score_parts.recency])
+    const { speaker, question, message, session, recency } = rest
+    const terms = { lexical: sumOf(own), neighbour: sumOf(lent), dense: likeness?.score ?? 0 }
+    const parts = { ...terms, speaker, question, message, session, recency }
+    assert.deepEqual(parts, memory.score_parts)
     assert.equal(further, 0)
-    assert.equal(sumOf(own) + sumOf(lent) + (likeness?.score ?? 0) + recency, score)
+    const sum = Object.values(parts).reduce((total, part) => total + part, 0)
+    assert.equal(sum, score)
   }
 }
 
@@ -231,8 +233,9 @@ test('of a long reply and a long query the first memories and terms are explaine
   assert.equal(explain.query.further_terms, 501 - EXPLAIN_TERMS_MAX)
   assert.equal(explain.packed.length, EXPLAIN_PACKED_MAX)
   for (const [i, { ref, rank, score, own, lent, further }] of explain.packed.entries()) {
+    const { session } = explain.packed[i] ?? assert.fail()
     assert.deepEqual([ref, score, rank], [memories[i]?.ref, memories[i]?.score, i + 1])
-    assert.equal(sumOf(own) + sumOf(lent) + further, score)
+    assert.equal(sumOf(own) + sumOf(lent) + further + session, score)
   }
   assert.ok(explain.packed.some(({ further }) => further > 0))
   assert.deepEqual(

@@ -13,6 +13,7 @@ import {
   explainQueryDates,
   explainQueryTerms,
 } from '../index/explain-scores.ts'
+import { CONFIDENCE_FLOOR } from '../index/fused-scores.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
@@ -37,6 +38,7 @@ export interface ExplainedRanking {
   readonly ranked: readonly RankedFact[]
   readonly top_k: number
   readonly min_score: number | null
+  readonly min_confidence: number | null
   /** The ranking without `min_score`, and somewhat longer. */
   readonly all: readonly RankedFact[]
   readonly scores: ExplainedScores | null
@@ -47,14 +49,15 @@ export function beginExplanation(
   search: Omit<SearchOptions, 'limit'>,
   { ranked, limit, top_k, budget_tokens }: RankingBounds,
 ): ExplainedRanking {
-  const wider = { ...search, min_score: null, limit: limit + FURTHER }
+  const wider = { ...search, min_score: null, min_confidence: 0, limit: limit + FURTHER }
   const { unique } = splitDuplicates(ranked, top_k)
   const refs = chooseExplainedRefs(unique, budget_tokens)
-  const { min_score } = search
+  const { min_score, min_confidence } = search
   return {
     ranked: unique,
     top_k,
     min_score,
+    min_confidence,
     all: index.search(wider),
     scores: index.explain(wider, refs),
   }
@@ -112,7 +115,9 @@ function explainPacked({ all, scores }: ExplainedRanking, { memories }: Explaine
     const explainedScore = scores?.scores.get(ref)
     if (!position || !explainedScore) return []
     const { score, parts } = position.one
-    return [{ ref, rank: position.rank, score, ...explainedScore, recency: parts.recency }]
+    const { speaker, question, message, session, recency } = parts
+    const { rank } = position
+    return [{ ref, rank, score, ...explainedScore, speaker, question, message, session, recency }]
   })
 }
 
@@ -132,13 +137,15 @@ async function explainDropped(
   const states = new Map((await findFactStates(db, refs)).map(({ ref, state }) => [ref, state]))
   const isHidden = (ref: number) => hidden.has(ref) || states.get(ref) !== LIVE
   const shown = listed.filter(({ one }) => !isHidden(one.ref))
-  const { min_score, top_k, all } = explained
+  const { min_score, min_confidence, top_k, all } = explained
   const visible = all.filter(({ ref }) => packed.has(ref) || !isHidden(ref))
   const repeated = splitDuplicates(visible, all.length).duplicates
   const duplicates = new Set(repeated.map(({ ref }) => ref))
-  const reasonOf = ({ ref, score }: RankedFact, at: number): DropReason => {
+  const floor = all.some((one) => one.confidence >= CONFIDENCE_FLOOR) ? 0 : CONFIDENCE_FLOOR
+  const reasonOf = ({ ref, score, confidence }: RankedFact, at: number): DropReason => {
     if (ranked.has(ref)) return 'over_budget'
     if (min_score !== null && score < min_score) return 'below_min_score'
+    if (confidence < (min_confidence ?? floor)) return 'below_min_confidence'
     if (duplicates.has(ref)) return 'duplicate'
     const position = all.slice(0, at).filter((one) => !duplicates.has(one.ref)).length
     return position >= top_k ? 'beyond_top_k' : 'budget_filled'

@@ -19,6 +19,7 @@ interface Retrieved {
   readonly score: number
   readonly token_count: number
   readonly score_parts: Record<string, number>
+  readonly confidence: number
   readonly superseded_by: number | null
   readonly valid_until: string | null
 }
@@ -70,9 +71,9 @@ test('the budget is kept in tokens of the store, wherever it is given', async ()
   }
   const store = await freshStore({ tokenizer: 'chars' })
   await store.write('😀'.repeat(10))
-  const both = { query: 'x', budget_tokens: 100, options: { budget_tokens: 9 } }
+  const both = { query: '', budget_tokens: 100, options: { budget_tokens: 9 } }
   assert.deepEqual(await store.find(both), [])
-  assert.equal((await store.find({ query: 'x', options: { budget_tokens: 10 } })).length, 1)
+  assert.equal((await store.find({ query: '', options: { budget_tokens: 10 } })).length, 1)
   const clamped: [number | null, number][] = [
     [2 ** 40, limits.budget_tokens],
     [null, limits.budget_tokens_default],
@@ -312,4 +313,54 @@ test('memories below min_score are left out, wherever it is given', async () => 
   assert.deepEqual([memories, tokens_used, dropped], [[], 0, 0])
   const wrong = await scene.api('POST', `${store.base}/retrieve`, { query, min_score: '1' })
   assert.equal(wrong.status, 422)
+})
+
+test('a query that nothing is about is answered with nothing, unless it is asked for', async () => {
+  for (const embedder of ['static', 'none']) {
+    const store = await freshStore({ embedder })
+    const mine = await store.write('Ana moved to Porto in May and works as a nurse')
+    const other = await store.write('The cat sleeps on the balcony')
+    for (const query of ['kubernetes ingress tls termination', 'qqqq', 'zxqv blorp fnord']) {
+      assert.deepEqual(await store.find({ query }), [], query)
+      const all = await store.find({ query, min_confidence: 0 })
+      assert.deepEqual(refsOf(all).sort(), [mine, other])
+      for (const { confidence } of all) assert.ok(confidence < 0.01)
+    }
+    const found = await store.find({ query: 'Where does Ana work?' })
+    assert.deepEqual(refsOf(found), [mine, other])
+    const { confidence } = found[0] ?? assert.fail()
+    assert.ok(confidence > (found[1]?.confidence ?? 1))
+    const asked = { query: 'Where does Ana work?', options: { min_confidence: confidence } }
+    assert.deepEqual(refsOf(await store.find(asked)), [mine])
+    // A query without words lists what is there.
+    assert.deepEqual(refsOf(await store.find({ query: '' })), [other, mine])
+    const explained = await store.send('retrieve', { query: 'qqqq', explain: true })
+    const reasons = explained.explain.dropped.map((one: { reason: string }) => one.reason)
+    assert.deepEqual(reasons, ['below_min_confidence', 'below_min_confidence'])
+    const wrong = await scene.api('POST', `${store.base}/retrieve`, {
+      query: '',
+      min_confidence: 2,
+    })
+    assert.equal(wrong.status, 422)
+  }
+})
+
+test('names that memories give are found, and go with the memory', async () => {
+  const store = await freshStore({ embedder: 'none' })
+  const said = (content: string, speaker: string) =>
+    store.write(content, { metadata: { speaker, session_id: speaker } })
+  const works = await said('I restore old boats', 'Beatrice')
+  const other = await said('I repair old radios', 'Carl')
+  const alias = await said('call me Bea', 'Beatrice')
+  const find = async () => refsOf(await store.find({ query: 'What old things does Bea fix?' }))
+  assert.deepEqual(
+    (await find()).filter((ref) => ref !== alias),
+    [works, other],
+  )
+  const before = await store.find({ query: 'What does Bea restore?' })
+  assert.ok(before.find(({ ref }) => ref === works)?.score_parts['speaker'])
+  const erased = await scene.api('POST', `${store.base}/delete`, { ref: alias })
+  assert.equal(erased.status, 200, erased.text)
+  const after = await store.find({ query: 'What does Bea restore?' })
+  assert.equal(after.find(({ ref }) => ref === works)?.score_parts['speaker'], 0)
 })

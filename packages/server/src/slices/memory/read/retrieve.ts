@@ -34,6 +34,7 @@ import { beginExplanation, type ExplainedRanking, endExplanation } from './expla
 import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './known-at.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
+import { findSimilarTerms } from './similar-terms.ts'
 
 type Retrieve = typeof memory.retrieve
 
@@ -56,6 +57,7 @@ interface RetrieveOptions {
   readonly names: { tenant_id?: string | null; namespace?: string | null }
   readonly filter: Readonly<Record<string, unknown>> | null
   readonly min_score: number | null
+  readonly min_confidence: number | null
   readonly explain: boolean
   readonly view: (typeof RETRIEVE_VIEWS)[number]
 }
@@ -265,6 +267,7 @@ function parseRetrieveOptions(body: RetrieveRequest): RetrieveOptions {
     names: { tenant_id: pick('tenant_id') ?? null, namespace: pick('namespace') ?? null },
     filter: inner.metadata ?? null,
     min_score: pick('min_score') ?? null,
+    min_confidence: pick('min_confidence') ?? null,
     explain: pick('explain') ?? false,
     view: pick('view') ?? 'full',
   }
@@ -297,9 +300,21 @@ function makeSearchOptions(
     now_us: number
   },
 ): Omit<SearchOptions, 'limit'> {
-  const { query, vector, namespace, filter, visible, min_score, now_us } = options
+  const { query, vector, namespace, filter, visible, min_score, min_confidence, now_us } = options
+  const similar = vector === null ? null : findSimilarTerms(query)
   const at_us = options.as_of_us ?? options.known_at_us ?? now_us
-  return { query, vector, namespace, at_us, now_us, filter, visible, min_score }
+  return {
+    query,
+    vector,
+    similar,
+    namespace,
+    at_us,
+    now_us,
+    filter,
+    visible,
+    min_score,
+    min_confidence,
+  }
 }
 
 /** With `known`, shows validity and successors as they were on record then. */
@@ -308,12 +323,13 @@ function showRanked(
   packed: readonly RankedFact[],
   { facts, known }: { facts: ReadonlyMap<number, OpenedFact>; known: PackOptions['known'] },
 ): RankedMemory[] {
-  return packed.flatMap(({ ref, score, parts }) => {
+  return packed.flatMap(({ ref, score, parts, confidence }) => {
     const fact = facts.get(ref)
     if (!fact) return []
     const { valid_from_us, valid_until_us, superseded_by } = known?.get(ref) ?? fact
     const shown = { ...fact, valid_from_us, valid_until_us, superseded_by }
-    return [{ ...showMemory(kernel, tenant_id, shown), score, score_parts: { ...parts } }]
+    const memory = showMemory(kernel, tenant_id, shown)
+    return [{ ...memory, score, score_parts: { ...parts }, confidence }]
   })
 }
 

@@ -41,8 +41,10 @@ export async function openInProcess(facts: readonly PlainFact[]): Promise<InProc
       const ranked = index.search({
         query,
         min_score,
+        min_confidence: 0,
         limit: facts.length,
         vector: null,
+        similar: null,
         namespace: null,
         at_us: 1,
         now_us: 1,

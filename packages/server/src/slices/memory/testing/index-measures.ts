@@ -7,6 +7,7 @@ import { openFactRows } from '../facts/opened-fact.ts'
 import { analyse } from '../index/analysis.ts'
 import { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
+import { findSimilarTerms } from '../read/similar-terms.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
 const TENANT = 'local'
@@ -136,8 +137,16 @@ export async function measureSearches(
   const times: number[] = []
   for (const query of queries) {
     const vector = await embedQuery(kernel, embedder, query)
-    const words = { query, vector, namespace: null, visible: null, filter: filter ?? null }
-    const request = { ...words, at_us, now_us, limit: CANDIDATES, min_score: null }
+    const similar = vector === null ? null : findSimilarTerms(query)
+    const words = { query, vector, similar, namespace: null, visible: null, filter: filter ?? null }
+    const request = {
+      ...words,
+      at_us,
+      now_us,
+      limit: CANDIDATES,
+      min_score: null,
+      min_confidence: 0,
+    }
     times.push(shortest(() => index.search(request)))
   }
   return { kind, ...percentiles(times) }

@@ -12,7 +12,7 @@ import { findTombstones } from '../facts/facts.sql.ts'
 import { type PreparedFact, prepareWithRefs } from '../facts/prepare-facts.ts'
 import { type RefSecret, refPool } from '../facts/ref-pool.ts'
 import { findCurrentValidity } from '../facts/validity.sql.ts'
-import { NO_SLOT } from '../index/slot-columns.ts'
+import { NO_SLOT } from '../index/columns/slot-columns.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import type { StoreSettings } from '../stores/store-settings.ts'
 import {

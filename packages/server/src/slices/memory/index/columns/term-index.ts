@@ -284,6 +284,11 @@ class TermCounts {
     this.ids[this.size++] = id
   }
 
+  /** Counts a term that has no count yet. */
+  addOnce(id: number): void {
+    if (this.of(id) === 0) this.add(id)
+  }
+
   of(id: number): number {
     return this.#counts[id] ?? 0
   }

@@ -158,6 +158,13 @@ export class VectorColumn {
     this.#blocks[Math.floor(slot / SLOTS_PER_BLOCK)]?.fill(0, start, start + this.#stride)
   }
 
+  /** A copy of the vector in a slot that has one. */
+  read(slot: number): Int8Array {
+    const start = (slot % SLOTS_PER_BLOCK) * this.#stride
+    const block = this.#blocks[Math.floor(slot / SLOTS_PER_BLOCK)] ?? new Int8Array(0)
+    return block.slice(start, start + this.#dimensions)
+  }
+
   /** To be called once in each search: `dot` and `denseScores` do not check again. */
   assertSameSpace(query: Int8Array): void {
     if (this.#dimensions === 0) return

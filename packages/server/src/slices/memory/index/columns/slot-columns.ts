@@ -19,6 +19,11 @@ export class SlotColumns {
   tokenCounts = new Uint32Array(0)
   /** Indexed terms of the content, repeats included. */
   lengths = new Uint32Array(0)
+  /** Marks of who speaks and of the message a fact is a piece of. 0: unknown. */
+  speakers = new Uint32Array(0)
+  messages = new Uint32Array(0)
+  /** 1: the content ends as a question. */
+  questions = new Uint8Array(0)
   /** Slots 0 to `used` - 1 hold or have held a fact. */
   used = 0
   readonly #free: number[] = []
@@ -33,6 +38,9 @@ export class SlotColumns {
     this.expires = growArray(this.expires, slot)
     this.tokenCounts = growArray(this.tokenCounts, slot)
     this.lengths = growArray(this.lengths, slot)
+    this.speakers = growArray(this.speakers, slot)
+    this.messages = growArray(this.messages, slot)
+    this.questions = growArray(this.questions, slot)
     return slot
   }
 
@@ -43,17 +51,20 @@ export class SlotColumns {
     this.expires[slot] = 0
     this.tokenCounts[slot] = 0
     this.lengths[slot] = 0
+    this.speakers[slot] = 0
+    this.messages[slot] = 0
+    this.questions[slot] = 0
     this.#free.push(slot)
   }
 
   bytes(): number {
-    return this.refs.length * (4 * 8 + 2 * 4) + this.#free.length * 8
+    return this.refs.length * (4 * 8 + 4 * 4 + 1) + this.#free.length * 8
   }
 }
 
 /** The neighbour of a fact at either end of its session. */
 export const NO_SLOT = -1
-const NO_SESSION = -1
+export const NO_SESSION = -1
 
 /** Sessions: facts that follow each other in a conversation, linked in the order of refs. */
 export class SessionIndex {
@@ -70,6 +81,16 @@ export class SessionIndex {
   /** `refs` returns the refs by slot; the array is replaced when it grows. */
   constructor(refs: () => Float64Array) {
     this.#refs = refs
+  }
+
+  /** By slot: a number of its session below `count`, or NO_SESSION. */
+  get sessions(): Int32Array {
+    return this.#sessions
+  }
+
+  /** Numbers of sessions are below this. */
+  get count(): number {
+    return this.#lasts.length
   }
 
   /** Adds the fact in `slot` to a session, or to none; its ref must be set already. */

@@ -1,0 +1,283 @@
+// The score of each visible fact: its words and likeness, changed by who speaks, and by the facts
+// of its message and its session. In whole score units, so that it is the same on every machine.
+
+import { speakerFeature } from './analysis.ts'
+import { NO_SESSION, NO_SLOT } from './columns/slot-columns.ts'
+import { type Postings, readSlot } from './columns/term-index.ts'
+import {
+  computeTermWeight,
+  type LexicalScores,
+  SCORE_UNIT,
+  type SearchScratch,
+} from './lexical-scores.ts'
+import type { Partition } from './partition.ts'
+
+/** A share as a fraction of whole numbers. Chosen by measurement, see docs/decisions/0022. */
+interface Share {
+  readonly numerator: number
+  readonly denominator: number
+}
+
+/** The score of two equal vectors, as a share of the best term score of any visible fact. */
+const LIKENESS: Share = { numerator: 3, denominator: 2 }
+/** What a fact gets of the likeness of the more similar of its two neighbours. */
+const LENT_LIKENESS: Share = { numerator: 1, denominator: 5 }
+/** What is added where the query names the speaker, or a speaker whom the fact mentions. */
+const SPOKEN: Share = { numerator: 3, denominator: 10 }
+const MENTIONED: Share = { numerator: 1, denominator: 5 }
+/** What a short question loses: it asks for what another fact says. */
+const QUESTION: Share = { numerator: 1, denominator: 10 }
+const QUESTION_TERMS_MAX = 16
+/** What all pieces of a message lose but the best of them. */
+const PIECE: Share = { numerator: 1, denominator: 5 }
+/** Pieces of one message at most. */
+const PIECES_MAX = 16
+/** What a fact gets of the best score in its session. */
+const SESSION: Share = { numerator: 3, denominator: 20 }
+
+const shareOf = (score: number, { numerator, denominator }: Share): number =>
+  Math.floor((score * numerator) / denominator)
+
+/** The dot product of a unit vector times 127 with itself. */
+export const DOT_MAX = 127 * 127
+
+/**
+ * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
+ * (the fact's own terms), `neighbour` (shares from its session), `dense` (vector similarity,
+ * relative to the best term score of any visible fact, its own and some of its neighbours'),
+ * `speaker` (the query names who speaks), `question` and `message` (negative: a question, a lesser
+ * piece of a message), `session` (a share of the best score in its session). `recency`, only for a
+ * query without terms and vector, is below 2^-16 while a partition has fewer than 65,536 facts.
+ */
+export interface ScoreParts {
+  readonly lexical: number
+  readonly neighbour: number
+  readonly dense: number
+  readonly speaker: number
+  readonly question: number
+  readonly message: number
+  readonly session: number
+  readonly recency: number
+}
+
+/**
+ * How likely a fact is evidence, a logistic function of two numbers: the weight of the query's
+ * terms that it has, relative to the heaviest ones, and its cosine with the query. Fitted on one half of three sets and
+ * tested on the other, see docs/evaluation.md.
+ */
+const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
+const CONFIDENCE_BY_TERMS = { base: -4.7, terms: 3.8, cosine: 0 }
+/** Terms of a query that one fact can be expected to have: a long query names many things. */
+const HEAVIEST = 8
+/** Below this for all facts, nothing that was remembered is about the query. */
+export const CONFIDENCE_FLOOR = 0.01
+
+/** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
+const MENTIONS = 1
+const SPEAKS = 2
+
+export interface Scored {
+  readonly terms: readonly string[]
+  readonly scores: LexicalScores
+  readonly visible: Uint8Array
+  /** null: by terms alone. */
+  readonly vector: Int8Array | null
+  readonly scratch: SearchScratch
+}
+
+function findBestScore(scores: LexicalScores): number {
+  let bestScore = 0
+  for (let at = 0; at < scores.matched.size; at++) {
+    bestScore = Math.max(bestScore, sumScores(scores, scores.matched.at(at)))
+  }
+  return bestScore === 0 ? SCORE_UNIT : bestScore
+}
+
+const sumScores = (scores: LexicalScores, slot: number): number =>
+  (scores.lexical[slot] ?? 0) + (scores.neighbour[slot] ?? 0)
+
+/** Scores of the visible slots of one search, in score units. Valid until the next search. */
+export class FusedScores {
+  readonly bestScore: number
+  /** The confidence of the fact with the highest. */
+  readonly bestConfidence: number
+  /** By slot: the score without the other facts of its message and session. */
+  readonly #alone: Float64Array
+  readonly #partition: Partition
+  readonly #scored: Scored
+  readonly #named: Uint8Array
+  /** Of the heaviest terms of the query, in score units. */
+  readonly #queryWeight: number
+  /** By session: the best of its scores. */
+  readonly #sessionBest: Float64Array
+
+  constructor(partition: Partition, scored: Scored) {
+    this.#partition = partition
+    this.#scored = scored
+    const { terms, scratch, vector, visible } = scored
+    const { used } = partition.columns
+    this.bestScore = findBestScore(scored.scores)
+    if (vector !== null) partition.vectors.denseScores(vector, used, scratch.dots)
+    this.#named = this.#findNamed()
+    this.#alone = scratch.alone
+    this.#sessionBest = new Float64Array(partition.sessions.count)
+    const { sessions } = partition.sessions
+    this.#queryWeight = terms
+      .map((term) => partition.findPostings(term)?.size ?? 0)
+      .map((facts) => computeTermWeight(partition.size, facts))
+      .sort((left, right) => right - left)
+      .slice(0, HEAVIEST)
+      .reduce((sum, weight) => sum + weight, 0)
+    let bestLogit = Number.NEGATIVE_INFINITY
+    for (let slot = 0; slot < used; slot++) {
+      if (visible[slot] === 0) continue
+      const alone = this.#scoreAlone(slot)
+      this.#alone[slot] = alone
+      bestLogit = Math.max(bestLogit, this.#logitOf(slot))
+      const session = sessions[slot] ?? NO_SESSION
+      if (session !== NO_SESSION && alone > (this.#sessionBest[session] ?? 0))
+        this.#sessionBest[session] = alone
+    }
+    this.bestConfidence = confidenceOf(bestLogit)
+  }
+
+  confidenceOf(slot: number): number {
+    return confidenceOf(this.#logitOf(slot))
+  }
+
+  #logitOf(slot: number): number {
+    const { vector, scores, scratch } = this.#scored
+    const { base, terms, cosine } = vector === null ? CONFIDENCE_BY_TERMS : CONFIDENCE
+    const share = Math.min(1, (scores.lexical[slot] ?? 0) / Math.max(1, this.#queryWeight))
+    const dot = vector === null ? 0 : Math.max(0, scratch.dots[slot] ?? 0)
+    return base + terms * share + (cosine * dot) / DOT_MAX
+  }
+
+  /** Not below the score, and quicker. */
+  boundOf(slot: number): number {
+    return (this.#alone[slot] ?? 0) + this.#sessionBonus(slot)
+  }
+
+  scoreOf(slot: number): number {
+    return this.boundOf(slot) - this.#messageLoss(slot)
+  }
+
+  partsOf(slot: number): ScoreParts {
+    const { scores } = this.#scored
+    const dense = this.likenessOf(slot).score
+    const fused = sumScores(scores, slot) + dense
+    const speaker = this.#speakerBonus(slot, fused)
+    const units = (value: number) => (value === 0 ? 0 : value / SCORE_UNIT)
+    return {
+      lexical: units(scores.lexical[slot] ?? 0),
+      neighbour: units(scores.neighbour[slot] ?? 0),
+      dense: units(dense),
+      speaker: units(speaker),
+      question: units(-this.#questionLoss(slot, fused + speaker)),
+      message: units(-this.#messageLoss(slot)),
+      session: units(this.#sessionBonus(slot)),
+      recency: 0,
+    }
+  }
+
+  /**
+   * The dot product with the query, that of the more similar neighbour, and the score of both. If
+   * no fact has a term of the query, equal vectors score one and a half units of BM25.
+   */
+  likenessOf(slot: number): { dot: number; neighbour: number; score: number } {
+    const { vector, scratch, scores } = this.#scored
+    if (vector === null) return { dot: 0, neighbour: 0, score: 0 }
+    const dot = scratch.dots[slot] ?? 0
+    const around = [scores.chains.before(slot), scores.chains.after(slot)]
+    const neighbour = Math.max(0, this.#dotOf(around[0]), this.#dotOf(around[1]))
+    const both = Math.max(0, dot) + shareOf(neighbour, LENT_LIKENESS)
+    const { numerator, denominator } = LIKENESS
+    const score = Math.floor((this.bestScore * numerator * both) / (denominator * DOT_MAX))
+    return { dot, neighbour, score }
+  }
+
+  /** Whether the query names the speaker of the fact, or a speaker whom it mentions. */
+  #findNamed(): Uint8Array {
+    const { terms, scratch } = this.#scored
+    const { named } = scratch
+    named.fill(0, 0, this.#partition.columns.used)
+    const aliases = terms.flatMap((term) => this.#partition.aliases.of(term, this.#scored.visible))
+    for (const term of new Set([...terms, ...aliases])) {
+      const spoken = this.#partition.findPostings(speakerFeature(term))
+      const mentioned = spoken && this.#partition.findPostings(term)
+      for (const slot of slotsOf(mentioned)) named[slot] = Math.max(MENTIONS, named[slot] ?? 0)
+      for (const slot of slotsOf(spoken)) named[slot] = SPEAKS
+    }
+    return named
+  }
+
+  #scoreAlone(slot: number): number {
+    const fused = sumScores(this.#scored.scores, slot) + this.likenessOf(slot).score
+    const spoken = fused + this.#speakerBonus(slot, fused)
+    return spoken - this.#questionLoss(slot, spoken)
+  }
+
+  #dotOf(slot: number | undefined): number {
+    return slot === undefined || slot === NO_SLOT ? 0 : (this.#scored.scratch.dots[slot] ?? 0)
+  }
+
+  #speakerBonus(slot: number, score: number): number {
+    const named = this.#named[slot] ?? 0
+    return named === 0 ? 0 : shareOf(score, named === SPEAKS ? SPOKEN : MENTIONED)
+  }
+
+  #questionLoss(slot: number, score: number): number {
+    const { questions, lengths } = this.#partition.columns
+    if (questions[slot] !== 1 || (lengths[slot] ?? 0) > QUESTION_TERMS_MAX) return 0
+    return shareOf(score, QUESTION)
+  }
+
+  /** A fact without a session is one by itself. */
+  #sessionBonus(slot: number): number {
+    const session = this.#partition.sessions.sessions[slot] ?? NO_SESSION
+    const best = session === NO_SESSION ? this.#alone[slot] : this.#sessionBest[session]
+    return shareOf(best ?? 0, SESSION)
+  }
+
+  /**
+   * Pieces without a message id are taken for one message only where they are few: many texts in a
+   * row are many messages.
+   */
+  #messageLoss(slot: number): number {
+    const { chains } = this.#scored.scores
+    const before = (later: number) => chains.pieceBefore(later)
+    const after = (earlier: number) => chains.pieceAfter(earlier)
+    const earlier = this.#comparePieces(slot, before, PIECES_MAX)
+    const later = this.#comparePieces(slot, after, PIECES_MAX - earlier.pieces)
+    if (!earlier.hasBetter && !later.hasBetter) return 0
+    const isOneMessage = earlier.pieces + later.pieces < PIECES_MAX
+    const isNamed = this.#partition.columns.messages[slot] !== 0
+    return isOneMessage || isNamed ? shareOf(this.#alone[slot] ?? 0, PIECE) : 0
+  }
+
+  /** The pieces on one side of a slot, `piecesMax` of them at most, and whether one is better. */
+  #comparePieces(
+    slot: number,
+    step: (slot: number) => number,
+    piecesMax: number,
+  ): { pieces: number; hasBetter: boolean } {
+    const { refs } = this.#partition.columns
+    let [pieces, hasBetter] = [0, false]
+    for (let next = step(slot); next !== NO_SLOT && pieces < piecesMax; next = step(next)) {
+      pieces += 1
+      const difference = (this.#alone[next] ?? 0) - (this.#alone[slot] ?? 0)
+      const isFirst = (refs[next] ?? 0) < (refs[slot] ?? 0)
+      hasBetter ||= difference > 0 || (difference === 0 && isFirst)
+    }
+    return { pieces, hasBetter }
+  }
+}
+
+/** In thousandths: more is not known, and it is the same on every machine. */
+const confidenceOf = (logit: number): number => Math.round(1_000 / (1 + Math.exp(-logit))) / 1_000
+
+function* slotsOf(postings: Postings | undefined): Iterable<number> {
+  if (postings === undefined) return
+  for (let at = postings.start; at < postings.start + postings.size; at++)
+    yield readSlot(postings.array[at] ?? 0)
+}

@@ -1,0 +1,77 @@
+// Words that mean much the same as a word of a query, by the vectors of the bundled model.
+
+import { listBundledWords } from '../../../platform/embed/static-embedder.ts'
+import { LruCache } from '../../../platform/lru-cache.ts'
+import { analyse } from '../index/analysis.ts'
+import { VectorColumn } from '../index/columns/vector-column.ts'
+import type { SimilarTerms } from '../index/lexical-scores.ts'
+
+/** Terms of a word at least this similar (cosine) count as it; the most similar ones at most. */
+const COSINE_MIN = 0.6
+const SIMILAR_MAX = 16
+/** Words of a query that are looked up at most. */
+const WORDS_MAX = 64
+/** Only words of the model are looked up and kept, never a name or number it does not know. */
+const WORDS_CACHED = 4_096
+
+const WORD = /\p{L}{2,}/gu
+
+interface Vocabulary {
+  readonly vectors: VectorColumn
+  /** Words to their slots. */
+  readonly slots: ReadonlyMap<string, number>
+  /** By slot: the term of the word, and the length of its vector. */
+  readonly terms: readonly string[]
+  readonly lengths: readonly number[]
+}
+
+let vocabulary: Vocabulary | undefined
+const cache = new LruCache<string, readonly string[]>({ max: WORDS_CACHED })
+
+/** The words of the model that are one term of the index. */
+function loadVocabulary(): Vocabulary {
+  const vectors = new VectorColumn()
+  const slots = new Map<string, number>()
+  const terms: string[] = []
+  const lengths: number[] = []
+  for (const { word, vector } of listBundledWords()) {
+    const [term, ...more] = analyse(word)
+    if (term === undefined || more.length > 0) continue
+    slots.set(word, terms.length)
+    vectors.set(terms.length, vector)
+    terms.push(term)
+    lengths.push(Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)))
+  }
+  return { vectors, slots, terms, lengths }
+}
+
+/** By term of the query: the most similar terms, the most similar first. */
+export function findSimilarTerms(query: string): SimilarTerms {
+  vocabulary ??= loadVocabulary()
+  const found = new Map<string, readonly string[]>()
+  for (const word of new Set(query.toLowerCase().match(WORD) ?? [])) {
+    const slot = vocabulary.slots.get(word)
+    if (slot === undefined) continue
+    const term = vocabulary.terms[slot] ?? ''
+    if (found.has(term)) continue
+    if (found.size >= WORDS_MAX) break
+    found.set(term, cache.get(word) ?? cache.set(word, findSimilar(vocabulary, slot)))
+  }
+  return found
+}
+
+function findSimilar({ vectors, terms, lengths }: Vocabulary, slot: number): readonly string[] {
+  const own = terms[slot]
+  const dots = new Int32Array(terms.length)
+  vectors.denseScores(vectors.read(slot), terms.length, dots)
+  const cosines = new Map<string, number>()
+  for (const [other, term] of terms.entries()) {
+    const cosine = (dots[other] ?? 0) / ((lengths[slot] ?? 1) * (lengths[other] ?? 1))
+    if (term === own || !(cosine >= COSINE_MIN)) continue
+    if (cosine > (cosines.get(term) ?? 0)) cosines.set(term, cosine)
+  }
+  return [...cosines]
+    .sort(([left, a], [right, b]) => b - a || (left < right ? -1 : 1))
+    .slice(0, SIMILAR_MAX)
+    .map(([term]) => term)
+}
