@@ -1,7 +1,7 @@
 // Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
 // of what their neighbours in the session score.
 
-import type { Partition } from './partition.ts'
+import type { Partition, TermStatistics } from './partition.ts'
 import { NO_SLOT } from './slot-columns.ts'
 import { readFrequency, readSlot } from './term-index.ts'
 import { SlotList } from './typed-arrays.ts'
@@ -96,15 +96,17 @@ export interface LexicalScores {
 export function scoreTerms(
   partition: Partition,
   terms: readonly string[],
-  {
-    visible,
-    scratch,
-    observer,
-  }: { visible: Uint8Array; scratch: SearchScratch; observer?: GainObserver },
+  { observer, ...input }: ScoreInput & { observer?: GainObserver },
 ): LexicalScores {
-  const search = new LexicalSearch(partition, visible, scratch)
+  const search = new LexicalSearch(partition, input)
   for (const term of terms) search.addTerm(term, observer)
   return search
+}
+
+interface ScoreInput {
+  readonly visible: Uint8Array
+  readonly statistics: TermStatistics
+  readonly scratch: SearchScratch
 }
 
 /** Is told what each term adds to the scores of a few slots. */
@@ -121,6 +123,7 @@ class LexicalSearch implements LexicalScores {
   readonly matched: SlotList
   readonly #partition: Partition
   readonly #visible: Uint8Array
+  readonly #statistics: TermStatistics
   readonly #chains: VisibleNeighbours
   /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array
@@ -129,10 +132,11 @@ class LexicalSearch implements LexicalScores {
   readonly #borrowers: SlotList
   readonly #contributions: ContributionCache
 
-  constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
+  constructor(partition: Partition, { visible, statistics, scratch }: ScoreInput) {
     this.#partition = partition
     this.#visible = visible
-    this.#contributions = new ContributionCache(partition.averageLength)
+    this.#statistics = statistics
+    this.#contributions = new ContributionCache(statistics.averageLength)
     this.#chains = new VisibleNeighbours(partition, visible, scratch)
     this.lexical = scratch.lexical
     this.neighbour = scratch.neighbour
@@ -170,7 +174,9 @@ class LexicalSearch implements LexicalScores {
     const visible = this.#visible
     const { lengths } = this.#partition.columns
     const { array, start, size } = postings
-    this.#contributions.startTerm(computeTermWeight(this.#partition.size, size))
+    const { facts } = this.#statistics
+    const weight = computeTermWeight(facts, this.#statistics.countWith(postings))
+    this.#contributions.startTerm(weight)
     for (let at = start; at < start + size; at++) {
       const posting = array[at] ?? 0
       const slot = readSlot(posting)

@@ -5,11 +5,12 @@ import { analyse, findSession, isFeature, listMetadataFeatures } from './analysi
 import {
   ContentFingerprints,
   computeFingerprint,
+  ExpiredSlots,
   SessionIndex,
   SlotColumns,
   Visibility,
 } from './slot-columns.ts'
-import { type Postings, SlotTerms, TermIndex, takeTermCounts } from './term-index.ts'
+import { type Postings, readSlot, SlotTerms, TermIndex, takeTermCounts } from './term-index.ts'
 import { RefTable } from './typed-arrays.ts'
 import { VectorColumn } from './vector-column.ts'
 
@@ -40,10 +41,19 @@ const PENDING_UNITS_MAX = 256 * 1024
 
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 
+/** Numbers that the weights of terms depend on. Valid until the index changes. */
+export interface TermStatistics {
+  readonly facts: number
+  /** The average number of terms in a fact; 1 where no fact has any. */
+  readonly averageLength: number
+  /** How many of the facts have the term. */
+  countWith(postings: Postings): number
+}
+
 /**
- * All facts that have not been removed are indexed, current or not. Term statistics are over all of
- * them, so they depend on the set of facts alone, not on the time of a query or the order of
- * writes.
+ * All facts that have not been removed are indexed, current or not. Term statistics are over those
+ * of them that have not expired, so they depend on the set of facts alone, not on the time of a
+ * query or the order of writes.
  */
 export class Partition {
   readonly namespace: string | null
@@ -53,6 +63,7 @@ export class Partition {
   readonly vectors = new VectorColumn()
   readonly sessions = new SessionIndex(() => this.columns.refs)
   readonly visibility = new Visibility(this.columns)
+  readonly #expired = new ExpiredSlots(this.columns)
   readonly #fingerprintKey: Uint8Array
   readonly #slots = new RefTable()
   readonly #fingerprints = new ContentFingerprints()
@@ -73,9 +84,27 @@ export class Partition {
     return this.#slots.size
   }
 
-  /** The average number of terms in a fact; 1 where no fact has any. */
-  get averageLength(): number {
-    return this.#totalLength === 0 ? 1 : this.#totalLength / this.size
+  /**
+   * Term statistics at the present time `nowUs`: as if what has expired were removed, so that no
+   * score tells of it.
+   */
+  statisticsAt(nowUs: number): TermStatistics {
+    this.analysePending()
+    const expired = this.#expired
+    expired.moveTo(nowUs)
+    const facts = this.size - expired.count
+    const length = this.#totalLength - expired.length
+    return {
+      facts,
+      averageLength: length === 0 ? 1 : length / facts,
+      countWith: ({ array, start, size }) => {
+        if (expired.count === 0) return size
+        let count = 0
+        for (let at = start; at < start + size; at++)
+          if (!expired.has(readSlot(array[at] ?? 0))) count++
+        return count
+      },
+    }
   }
 
   /** Adds a fact under a new ref. Its content is analysed when it is first needed. */
@@ -87,6 +116,7 @@ export class Partition {
     columns.refs[slot] = fact.ref
     columns.tokenCounts[slot] = fact.token_count
     columns.expires[slot] = fact.expires_us ?? Number.POSITIVE_INFINITY
+    this.#expired.add(slot)
     this.#setValidity(slot, fact)
     if (fact.vector !== null) this.vectors.set(slot, fact.vector)
     this.#fingerprints.add(slot, computeFingerprint(fact.content, this.#fingerprintKey))
@@ -125,6 +155,7 @@ export class Partition {
     if (pending !== undefined) this.#removePending(slot, pending)
     for (const termId of this.#slotTerms.take(slot)) this.#terms.remove(termId, slot)
     this.#totalLength -= columns.lengths[slot] ?? 0
+    this.#expired.remove(slot)
     this.sessions.remove(slot)
     this.#fingerprints.remove(slot)
     this.vectors.clear(slot)
@@ -215,8 +246,8 @@ export class Partition {
 
   /** Estimated memory. */
   bytes(): number {
-    const columns = [this.columns, this.vectors, this.visibility, this.sessions, this.#slots]
-    const parts = [...columns, this.#fingerprints, this.#terms, this.#slotTerms]
+    const columns = [this.columns, this.vectors, this.visibility, this.#expired, this.sessions]
+    const parts = [...columns, this.#slots, this.#fingerprints, this.#terms, this.#slotTerms]
     return parts.reduce((sum, part) => sum + part.bytes(), this.#pendingUnits * 2)
   }
 
