@@ -23,6 +23,7 @@ import {
 } from '../decisions/index.ts'
 import {
   enqueueMissingVectors,
+  findExpired,
   loadFactsForErasure,
   loadSelfTestStores,
   markErasing,
@@ -103,6 +104,10 @@ export async function markSubject(
   const [row] = await findFactRows(tx, [ref])
   if (row) {
     if (!isReachable(request, row.store_id) || !includesNamespace(request, row.namespace))
+      return { kind: 'out_of_reach' }
+    // Who sees only memories sees none there, and is not told of a hold on it. Whoever may see
+    // holds and what is overdue is told, and may erase it before the timer does.
+    if (request.namespace !== undefined && (await findExpired(tx, [ref], tx.now())).has(ref))
       return { kind: 'out_of_reach' }
     await markErasing(tx, [ref])
     const { store_id } = row

@@ -255,3 +255,51 @@ test('an expiry outlives a restart, and an export and an import', async () => {
     await scene.stop()
   }
 })
+
+test("to a namespace token 'memory.delete' of what has expired is that of an unknown ref", async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    const [plain, held] = [
+      await scene.write('a parking permit', { ttl_s: 60, namespace: 'own' }),
+      await scene.write('a second permit', { ttl_s: 60, namespace: 'own' }),
+    ]
+    const made = await scene.api('POST', '/v1/keys/tokens', {
+      store_id: scene.store_id,
+      namespace: 'own',
+      scopes: ['memory:read', 'memory:write'],
+    })
+    const remove = (ref: number, key: string = made.body.token) =>
+      scene.service.request('POST', urlOf(scene, '/delete'), { key, body: { ref } })
+    clock.forward(60 * SECOND_US)
+    assert.deepEqual((await remove(plain)).body, { deleted: false, ref: plain })
+    await scene.api('POST', urlOf(scene, '/holds'), { reason: 'matter' })
+    const [hidden, unknown] = [await remove(held), await remove(12_345)]
+    assert.deepEqual([hidden.status, hidden.body], [unknown.status, { deleted: false, ref: held }])
+    // Who may place the hold is told of it.
+    assert.equal((await remove(held, scene.api_key)).body.error, 'legal_hold')
+    assert.equal((await scene.api('GET', urlOf(scene, '/retention'))).body.expired, 2)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('an explanation counts no memory that has expired', async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    await scene.write('a parking permit')
+    const explain = async () => {
+      const body = { query: 'secretword permit', explain: true }
+      return (await scene.api('POST', urlOf(scene, '/retrieve'), body)).body.explain
+    }
+    const before = await explain()
+    await scene.write('a permit with a secretword', { ttl_s: 60 })
+    const [term] = (await explain()).query.terms
+    assert.deepEqual([term.term, term.memories], ['secretword', 1])
+    clock.forward(60 * SECOND_US)
+    assert.deepEqual(await explain(), before)
+  } finally {
+    await scene.stop()
+  }
+})
