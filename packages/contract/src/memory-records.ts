@@ -167,10 +167,13 @@ const namespaceFields = {
   namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
 }
 
-/** One of both, or none. */
+/** One of both, or none. It comes after `valid_from`. */
 const expiryFields = {
   expires_at: OptionalNullable(
-    time('When the memory expires: from then on it is hidden, and erased; default: never'),
+    time(
+      'When the memory expires: from then on it is hidden, and erased; after `valid_from`; ' +
+        'default: never',
+    ),
   ),
   ttl_s: OptionalNullable(
     integer('Instead of `expires_at`: seconds from now until the memory expires', {
@@ -206,7 +209,11 @@ const NewContent = Type.String({
 export const writeFields = {
   content: NewContent,
   options: OptionalNullable(
-    about(WriteOptions, 'Options; each takes precedence over the field of its name beside it'),
+    about(
+      WriteOptions,
+      'Options; each takes precedence over the field of its name beside it, but two different ' +
+        'expiries are refused',
+    ),
   ),
   ...WriteOptions.properties,
 }
