@@ -105,8 +105,8 @@ export async function markSubject(
   if (row) {
     if (!isReachable(request, row.store_id) || !includesNamespace(request, row.namespace))
       return { kind: 'out_of_reach' }
-    // Who sees only memories sees none there, and is not told of a hold on it. Whoever may see
-    // holds and what is overdue is told, and may erase it before the timer does.
+    // A key limited to a namespace reads memories alone: it sees none there, and no hold. Other
+    // keys are told of the hold, and may erase the memory before the timer does.
     if (request.namespace !== undefined && (await findExpired(tx, [ref], tx.now())).has(ref))
       return { kind: 'out_of_reach' }
     await markErasing(tx, [ref])

@@ -312,7 +312,7 @@ test('an expiry outlives a restart, and an export and an import', async () => {
   }
 })
 
-test("to a namespace token 'memory.delete' of what has expired is that of an unknown ref", async () => {
+test('to a namespace token memory.delete of an expired memory is that of an unknown ref', async () => {
   const clock = movedClock()
   const scene = await openScene({ clock })
   try {

@@ -51,8 +51,8 @@ export function checkFactLimits(draft: FactDraft, loc: readonly (string | number
 }
 
 /**
- * The expiry of a new memory. Refuses `validation`: two expiries, one that is over, or one that ends
- * the memory before it begins.
+ * The expiry of a new memory. Refuses `validation`: two expiries, one that is over, or one that
+ * ends the memory before it begins.
  */
 export function parseExpiry(
   { expires_at, ttl_s }: Pick<WriteOptions, 'expires_at' | 'ttl_s'>,

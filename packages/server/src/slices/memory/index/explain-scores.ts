@@ -10,7 +10,7 @@ import {
   scoreTerms,
   takeScratch,
 } from './lexical-scores.ts'
-import type { Partition, TermStatistics } from './partition.ts'
+import type { Partition } from './partition.ts'
 import {
   DOT_MAX,
   findBestScore,
@@ -39,7 +39,7 @@ interface ExplainedScore {
 }
 
 interface ExplainedTerms {
-  /** `memories`: facts of the namespace that have the term, superseded ones too, expired ones not. */
+  /** `memories`: facts of the namespace that have the term, superseded ones too; none expired. */
   readonly terms: { readonly term: string; readonly memories: number; readonly weight: number }[]
   readonly further_terms: number
 }
@@ -83,13 +83,13 @@ export function explainScores(
   try {
     const visible = findVisible(partition, options, scratch)
     const observer = new ExplainedGains(partition, { refs, named })
-    const statistics = partition.statisticsAt(options.now_us)
-    const scores = scoreTerms(partition, terms, { visible, statistics, scratch, observer })
+    const { now_us } = options
+    const scores = scoreTerms(partition, terms, { visible, now_us, scratch, observer })
     const bestScore = findBestScore(scores)
     const likeness = (slot: number) =>
       vector ? explainLikeness(partition, slot, { vector, bestScore }) : null
     return {
-      terms: named.map((term) => explainTerm(partition, statistics, term)),
+      terms: named.map((term) => explainTerm(partition, now_us, term)),
       further_terms: terms.length - named.length,
       best_words: bestScore / SCORE_UNIT,
       visible: countFlags(visible, partition.columns.used),
@@ -144,7 +144,8 @@ class ExplainedGains implements GainObserver {
   }
 }
 
-function explainTerm(partition: Partition, statistics: TermStatistics, term: string) {
+function explainTerm(partition: Partition, now_us: number, term: string) {
+  const statistics = partition.statisticsAt(now_us)
   const postings = partition.findPostings(term)
   const memories = postings ? statistics.countWith(postings) : 0
   const weight = memories === 0 ? 0 : computeTermWeight(statistics.facts, memories) / SCORE_UNIT

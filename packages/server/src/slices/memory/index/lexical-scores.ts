@@ -1,7 +1,7 @@
 // Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
 // of what their neighbours in the session score.
 
-import type { Partition, TermStatistics } from './partition.ts'
+import type { Partition } from './partition.ts'
 import { NO_SLOT } from './slot-columns.ts'
 import { readFrequency, readSlot } from './term-index.ts'
 import { SlotList } from './typed-arrays.ts'
@@ -96,17 +96,14 @@ export interface LexicalScores {
 export function scoreTerms(
   partition: Partition,
   terms: readonly string[],
-  { observer, ...input }: ScoreInput & { observer?: GainObserver },
+  {
+    observer,
+    ...input
+  }: { visible: Uint8Array; now_us: number; scratch: SearchScratch; observer?: GainObserver },
 ): LexicalScores {
   const search = new LexicalSearch(partition, input)
   for (const term of terms) search.addTerm(term, observer)
   return search
-}
-
-interface ScoreInput {
-  readonly visible: Uint8Array
-  readonly statistics: TermStatistics
-  readonly scratch: SearchScratch
 }
 
 /** Is told what each term adds to the scores of a few slots. */
@@ -123,7 +120,7 @@ class LexicalSearch implements LexicalScores {
   readonly matched: SlotList
   readonly #partition: Partition
   readonly #visible: Uint8Array
-  readonly #statistics: TermStatistics
+  readonly #statistics: ReturnType<Partition['statisticsAt']>
   readonly #chains: VisibleNeighbours
   /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array
@@ -132,11 +129,14 @@ class LexicalSearch implements LexicalScores {
   readonly #borrowers: SlotList
   readonly #contributions: ContributionCache
 
-  constructor(partition: Partition, { visible, statistics, scratch }: ScoreInput) {
+  constructor(
+    partition: Partition,
+    { visible, now_us, scratch }: { visible: Uint8Array; now_us: number; scratch: SearchScratch },
+  ) {
     this.#partition = partition
     this.#visible = visible
-    this.#statistics = statistics
-    this.#contributions = new ContributionCache(statistics.averageLength)
+    this.#statistics = partition.statisticsAt(now_us)
+    this.#contributions = new ContributionCache(this.#statistics.averageLength)
     this.#chains = new VisibleNeighbours(partition, visible, scratch)
     this.lexical = scratch.lexical
     this.neighbour = scratch.neighbour

@@ -41,15 +41,6 @@ const PENDING_UNITS_MAX = 256 * 1024
 
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 
-/** Numbers that the weights of terms depend on. Valid until the index changes. */
-export interface TermStatistics {
-  readonly facts: number
-  /** The average number of terms in a fact; 1 where no fact has any. */
-  readonly averageLength: number
-  /** How many of the facts have the term. */
-  countWith(postings: Postings): number
-}
-
 /**
  * All facts that have not been removed are indexed, current or not. Term statistics are over those
  * of them that have not expired, so they depend on the set of facts alone, not on the time of a
@@ -85,10 +76,11 @@ export class Partition {
   }
 
   /**
-   * Term statistics at the present time `nowUs`: as if what has expired were removed, so that no
-   * score tells of it.
+   * What the weights of terms depend on at the present time `nowUs`: the numbers of facts, of terms
+   * in a fact (1 where none has any) and of facts with a term. As if what has expired were removed,
+   * so that no score tells of it. Valid until the index changes.
    */
-  statisticsAt(nowUs: number): TermStatistics {
+  statisticsAt(nowUs: number) {
     this.analysePending()
     const expired = this.#expired
     expired.moveTo(nowUs)
@@ -97,7 +89,7 @@ export class Partition {
     return {
       facts,
       averageLength: length === 0 ? 1 : length / facts,
-      countWith: ({ array, start, size }) => {
+      countWith({ array, start, size }: Postings): number {
         if (expired.count === 0) return size
         let count = 0
         for (let at = start; at < start + size; at++)

@@ -79,8 +79,7 @@ export function rankFacts(partition: Partition, options: SearchOptions): RankedF
   try {
     const visible = findVisible(partition, options, scratch)
     if (terms.length === 0 && vector === null) return rankByRecency(partition, options, visible)
-    const statistics = partition.statisticsAt(options.now_us)
-    const scores = scoreTerms(partition, terms, { visible, statistics, scratch })
+    const scores = scoreTerms(partition, terms, { visible, now_us: options.now_us, scratch })
     return rankScored(partition, options, { scores, visible, vector, scratch })
   } finally {
     scratch.reset()

@@ -209,8 +209,8 @@ export class Visibility {
 }
 
 /**
- * Which slots hold a fact that has expired by now. Searches ask for the present, so the flags of one
- * pass are kept until the next fact expires.
+ * Which slots hold a fact that has expired by now. Searches ask for the present, so the flags of
+ * one pass are kept until the next fact expires.
  */
 export class ExpiredSlots {
   readonly #columns: SlotColumns
