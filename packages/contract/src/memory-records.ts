@@ -273,14 +273,18 @@ export const RetrieveRequest = Type.Object({
 })
 export type RetrieveRequest = Static<typeof RetrieveRequest>
 
-const WriteStatus = Type.Enum(['stored', 'erased'], {
+const WriteStatus = Type.Enum(['stored', 'expired', 'erased'], {
   title: 'WriteStatus',
-  description: '`erased` in a replayed reply about a memory that has been erased since',
+  description:
+    '`expired` or `erased` in a replayed reply about a memory that has expired, or has been ' +
+    'erased, since',
 })
 
 const replyFields = {
   ref: Ref,
-  content_hash: Nullable(about(Hex16, 'Hash of the content; null once the memory is erased')),
+  content_hash: Nullable(
+    about(Hex16, 'Hash of the content; null once the memory has expired or is erased'),
+  ),
   status: WriteStatus,
   duplicate_of: Nullable(about(Ref, 'A current memory with exactly this content')),
   log_seq: Count,

@@ -312,7 +312,7 @@ test('an expiry outlives a restart, and an export and an import', async () => {
   }
 })
 
-test('to a namespace token memory.delete of an expired memory is that of an unknown ref', async () => {
+test('to a namespace token memory.delete knows no memory that has expired', async () => {
   const clock = movedClock()
   const scene = await openScene({ clock })
   try {
@@ -355,6 +355,25 @@ test('an explanation counts no memory that has expired', async () => {
     assert.deepEqual([term.term, term.memories], ['secretword', 1])
     clock.forward(60 * SECOND_US)
     assert.deepEqual(await explain(), before)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a retried write of what has expired says so, without its hash', async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    const body = { content: 'a parking permit', ttl_s: 60 }
+    const write = async () =>
+      (await scene.api('POST', urlOf(scene, '/write'), body, { 'idempotency-key': 'one' })).body
+    const { ref, content_hash, status } = await write()
+    assert.deepEqual([typeof content_hash, status], ['string', 'stored'])
+    clock.forward(60 * SECOND_US)
+    const again = await write()
+    assert.deepEqual([again.ref, again.content_hash, again.status], [ref, null, 'expired'])
+    assert.equal((await scene.issue(ref)).status, 200)
+    assert.equal((await write()).status, 'erased')
   } finally {
     await scene.stop()
   }

@@ -10,7 +10,7 @@ import { validationDetail } from '../../../platform/validation.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
-import { loadLiveFacts } from '../facts/opened-fact.ts'
+import { isExpired, loadLiveFacts } from '../facts/opened-fact.ts'
 import {
   checkFactLimits,
   type PreparedFact,
@@ -222,7 +222,7 @@ export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteRe
   token_count: ids.token_count,
 })
 
-/** The reply to a retried write, from the rows; a memory erased since has no hash. */
+/** The reply to a retried write, from the rows; a memory erased or expired since has no hash. */
 export async function showReplayedWrite(
   kernel: Kernel,
   tenant_id: string,
@@ -231,10 +231,11 @@ export async function showReplayedWrite(
   const { ref, duplicate_of, log_seq, token_count } = ids
   const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, [ref]))
   const fact = facts.get(ref)
+  const expired = fact !== undefined && isExpired(fact, kernel.clock.now())
   return {
     ref,
-    content_hash: fact?.document.fact_id ?? null,
-    status: fact ? 'stored' : 'erased',
+    content_hash: fact && !expired ? fact.document.fact_id : null,
+    status: fact === undefined ? 'erased' : expired ? 'expired' : 'stored',
     duplicate_of,
     log_seq,
     token_count,
