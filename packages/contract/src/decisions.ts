@@ -122,7 +122,8 @@ const MemoryAtDecision = Type.Object(
     tenant_id: Nullable(text('The tenant `T`, or `T/x` in the namespace x')),
     valid_from: Nullable(Timestamp),
     valid_until: Nullable(Timestamp),
-    erased: boolean('Whether the memory has been erased or has expired since'),
+    erased: boolean('Whether the memory has been erased since'),
+    expired: boolean('Whether the memory has expired and is not erased yet'),
   },
   { title: 'MemoryAtDecision', description: 'A memory as it was on record at the decision' },
 )
@@ -132,8 +133,10 @@ const UsedMemory = Type.Object({
   ref: Ref,
   content: Nullable(Text),
   score: Nullable(Type.Number()),
-  state: Type.Enum(['live', 'superseded', 'erased', 'unknown'], {
-    description: 'Current state of the memory',
+  state: Type.Enum(['live', 'superseded', 'expired', 'erased', 'unknown'], {
+    description:
+      'Current state of the memory. `expired`: it is not erased yet, but its content is hidden, ' +
+      'here and in the decision, as that of an erased one.',
   }),
 })
 export type UsedMemory = Static<typeof UsedMemory>
@@ -272,7 +275,7 @@ export const decisions = {
     summary: 'Returns a decision with the memories that were on record at the time',
     description:
       'Use it to explain why an agent decided as it did, and to see which of the memories it ' +
-      'used have been superseded or erased since.',
+      'used have been superseded or erased since, or have expired.',
     params: DecisionParams,
     reply: DecisionReplay,
     refuses: ['decision_not_found'],

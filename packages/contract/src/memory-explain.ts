@@ -25,7 +25,9 @@ const TermScore = Type.Object(
 
 const QueryTerm = Type.Object({
   term: text('The term as it is searched for: case-folded and stemmed'),
-  memories: count('Memories of the namespace that contain it, superseded ones included'),
+  memories: count(
+    'Memories of the namespace that contain it, superseded ones included, expired ones not',
+  ),
   weight: number('Its weight: higher the fewer memories contain it'),
   similar: Type.Array(Type.String(), {
     description: 'Terms of the store that count as it, at half weight, as they mean much the same',

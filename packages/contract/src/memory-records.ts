@@ -176,10 +176,13 @@ const namespaceFields = {
   namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
 }
 
-/** One of both, or none. */
+/** One of both, or none. It comes after `valid_from`. */
 const expiryFields = {
   expires_at: OptionalNullable(
-    time('When the memory expires: from then on it is hidden, and erased; default: never'),
+    time(
+      'When the memory expires: from then on it is hidden, and erased; after `valid_from`; ' +
+        'default: never',
+    ),
   ),
   ttl_s: OptionalNullable(
     integer('Instead of `expires_at`: seconds from now until the memory expires', {
@@ -215,7 +218,11 @@ const NewContent = Type.String({
 export const writeFields = {
   content: NewContent,
   options: OptionalNullable(
-    about(WriteOptions, 'Options; each takes precedence over the field of its name beside it'),
+    about(
+      WriteOptions,
+      'Options; each takes precedence over the field of its name beside it, but two different ' +
+        'expiries are refused',
+    ),
   ),
   ...WriteOptions.properties,
 }
@@ -283,14 +290,18 @@ export const RetrieveRequest = Type.Object({
 })
 export type RetrieveRequest = Static<typeof RetrieveRequest>
 
-const WriteStatus = Type.Enum(['stored', 'erased'], {
+const WriteStatus = Type.Enum(['stored', 'expired', 'erased'], {
   title: 'WriteStatus',
-  description: '`erased` in a replayed reply about a memory that has been erased since',
+  description:
+    '`expired` or `erased` in a replayed reply about a memory that has expired, or has been ' +
+    'erased, since',
 })
 
 const replyFields = {
   ref: Ref,
-  content_hash: Nullable(about(Hex16, 'Hash of the content; null once the memory is erased')),
+  content_hash: Nullable(
+    about(Hex16, 'Hash of the content; null once the memory has expired or is erased'),
+  ),
   status: WriteStatus,
   duplicate_of: Nullable(about(Ref, 'A current memory with exactly this content')),
   log_seq: Count,

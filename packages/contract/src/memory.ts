@@ -455,7 +455,8 @@ export const memoryErasure = {
     description:
       'Use it to forget a memory of a known store; `POST /v1/erasure/issue` does the same and ' +
       'returns the certificate. A number that is not a memory of this store gives `deleted: ' +
-      'false` without a certificate; one that was erased before names its certificate.',
+      'false` without a certificate; one that was erased before names its certificate. To a key ' +
+      'that is limited to a namespace a memory that has expired is none.',
     body: Type.Object({ ref: about(Ref, 'The memory to erase'), ...erasureReasons }),
     example: { ref: 1 },
     reply: Type.Object({

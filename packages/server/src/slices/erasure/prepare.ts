@@ -23,6 +23,7 @@ import {
 } from '../decisions/index.ts'
 import {
   enqueueMissingVectors,
+  findExpired,
   loadFactsForErasure,
   loadSelfTestStores,
   markErasing,
@@ -103,6 +104,10 @@ export async function markSubject(
   const [row] = await findFactRows(tx, [ref])
   if (row) {
     if (!isReachable(request, row.store_id) || !includesNamespace(request, row.namespace))
+      return { kind: 'out_of_reach' }
+    // A key limited to a namespace reads memories alone: it sees none there, and no hold. Other
+    // keys are told of the hold, and may erase the memory before the timer does.
+    if (request.namespace !== undefined && (await findExpired(tx, [ref], tx.now())).has(ref))
       return { kind: 'out_of_reach' }
     await markErasing(tx, [ref])
     const { store_id } = row

@@ -42,6 +42,7 @@ export { flushRetrievedFacts } from './read/retrieved-facts.ts'
 export {
   anyExpiredStatement,
   countExpired,
+  findExpired,
   listExpired,
   listStoresWithExpired,
 } from './stores/expiries.sql.ts'

@@ -221,11 +221,67 @@ test('two expiries, one in the past and one out of bounds are refused', async ()
       const imported = await importInto(scene, scene.store_id, line)
       assert.deepEqual([imported.status, imported.body.line], [422, 1], line)
     }
-    const both = { content: 'x', ttl_s: 60, options: { expires_at: at(60_000) } }
-    assert.equal((await scene.api('POST', urlOf(scene, '/write'), both)).status, 422)
+    const later = at(120_000)
+    const pairs: object[] = [
+      { ttl_s: 60, options: { expires_at: at(60_000) } },
+      { ttl_s: 60, options: { ttl_s: 61 } },
+      { expires_at: at(60_000), options: { expires_at: later } },
+    ]
+    for (const pair of pairs) {
+      const body = { content: 'x', ...pair }
+      const bodies = { '/write': body, '/supersede': { old_ref: ref, ...body } }
+      for (const [path, both] of Object.entries(bodies))
+        assert.equal((await scene.api('POST', urlOf(scene, path), both)).status, 422, path)
+    }
+    const { detail } = (
+      await scene.api('POST', urlOf(scene, '/write'), { content: 'x', ...pairs[1] })
+    ).body
+    assert.deepEqual(detail[0].loc, ['body', 'ttl_s'])
+    assert.match(detail[0].msg, /differs from `options.ttl_s`/)
+    // The same time in two spellings is one expiry.
+    const expires_at = later.replace('Z', '+00:00')
+    const agree = { content: 'w', expires_at, options: { expires_at: later } }
+    assert.equal((await scene.api('POST', urlOf(scene, '/write'), agree)).status, 200)
     for (const ttl_s of [limits.ttl_s.min, limits.ttl_s.max]) await scene.write('y', { ttl_s })
     await scene.write('z', { ttl_s: null, expires_at: null })
-    assert.equal((await scene.api('GET', urlOf(scene, '/stats'))).body.facts, 4)
+    assert.equal((await scene.api('GET', urlOf(scene, '/stats'))).body.facts, 5)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a memory that would expire before it begins is refused, and the field is named', async () => {
+  const scene = await openScene()
+  try {
+    const ref = await scene.write('a permit')
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString()
+    const expires_at = at(60_000)
+    const refused: [string, object][] = [
+      ['expires_at', { expires_at, valid_from: expires_at }],
+      ['expires_at', { expires_at, valid_from: at(120_000) }],
+      ['ttl_s', { ttl_s: 60, valid_from: at(120_000) }],
+    ]
+    for (const [field, times] of refused) {
+      const memory = { content: 'x', ...times }
+      const bodies: [string, string[], object][] = [
+        ['/write', ['body'], memory],
+        ['/write', ['body'], { content: 'x', options: times }],
+        ['/write_batch', ['body', 'items', '1'], { items: [{ content: 'fine' }, memory] }],
+        ['/supersede', ['body'], { old_ref: ref, ...memory }],
+      ]
+      for (const [path, loc, body] of bodies) {
+        const answer = await scene.api('POST', urlOf(scene, path), body)
+        const [problem] = answer.body.detail
+        assert.deepEqual([answer.status, problem.loc.map(String)], [422, [...loc, field]], path)
+        assert.equal(problem.msg, `${field} ends the memory before valid_from`)
+      }
+      const lines = [{ content: 'fine' }, memory].map((line) => JSON.stringify(line)).join('\n')
+      const imported = await importInto(scene, scene.store_id, lines)
+      assert.deepEqual([imported.status, imported.body.line], [422, 2], imported.text)
+      assert.match(imported.text, new RegExp(`line 2: ${field} ends the memory`))
+    }
+    await scene.write('y', { expires_at: at(120_000), valid_from: at(60_000) })
+    assert.equal((await scene.api('GET', urlOf(scene, '/memories'))).body.count, 2)
   } finally {
     await scene.stop()
   }
@@ -251,6 +307,73 @@ test('an expiry outlives a restart, and an export and an import', async () => {
     for (const at of [scene, copy]) assert.deepEqual(await shown(at), [])
     assert.equal(await run(scene), 2)
     assert.equal((await scene.api('GET', '/v1/erasure/stats')).body.erased, 2)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('to a namespace token memory.delete knows no memory that has expired', async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    const [plain, held] = [
+      await scene.write('a parking permit', { ttl_s: 60, namespace: 'own' }),
+      await scene.write('a second permit', { ttl_s: 60, namespace: 'own' }),
+    ]
+    const made = await scene.api('POST', '/v1/keys/tokens', {
+      store_id: scene.store_id,
+      namespace: 'own',
+      scopes: ['memory:read', 'memory:write'],
+    })
+    const remove = (ref: number, key: string = made.body.token) =>
+      scene.service.request('POST', urlOf(scene, '/delete'), { key, body: { ref } })
+    clock.forward(60 * SECOND_US)
+    assert.deepEqual((await remove(plain)).body, { deleted: false, ref: plain })
+    await scene.api('POST', urlOf(scene, '/holds'), { reason: 'matter' })
+    const [hidden, unknown] = [await remove(held), await remove(12_345)]
+    assert.deepEqual([hidden.status, hidden.body], [unknown.status, { deleted: false, ref: held }])
+    // Who may place the hold is told of it.
+    assert.equal((await remove(held, scene.api_key)).body.error, 'legal_hold')
+    assert.equal((await scene.api('GET', urlOf(scene, '/retention'))).body.expired, 2)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('an explanation counts no memory that has expired', async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    await scene.write('a parking permit')
+    const explain = async () => {
+      const body = { query: 'secretword permit', explain: true }
+      return (await scene.api('POST', urlOf(scene, '/retrieve'), body)).body.explain
+    }
+    const before = await explain()
+    await scene.write('a permit with a secretword', { ttl_s: 60 })
+    const [term] = (await explain()).query.terms
+    assert.deepEqual([term.term, term.memories], ['secretword', 1])
+    clock.forward(60 * SECOND_US)
+    assert.deepEqual(await explain(), before)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a retried write of what has expired says so, without its hash', async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    const body = { content: 'a parking permit', ttl_s: 60 }
+    const write = async () =>
+      (await scene.api('POST', urlOf(scene, '/write'), body, { 'idempotency-key': 'one' })).body
+    const { ref, content_hash, status } = await write()
+    assert.deepEqual([typeof content_hash, status], ['string', 'stored'])
+    clock.forward(60 * SECOND_US)
+    const again = await write()
+    assert.deepEqual([again.ref, again.content_hash, again.status], [ref, null, 'expired'])
+    assert.equal((await scene.issue(ref)).status, 200)
+    assert.equal((await write()).status, 'erased')
   } finally {
     await scene.stop()
   }

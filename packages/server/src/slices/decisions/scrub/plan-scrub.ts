@@ -24,7 +24,7 @@ import {
   type ScrubbedDocument,
   type ScrubSubject,
   scrubDocument,
-} from './scrub-document.ts'
+} from '../trail/scrub-document.ts'
 
 /** A decision without some memories: ciphertext whose key has no part of their secrets. */
 export interface ScrubbedDecision {

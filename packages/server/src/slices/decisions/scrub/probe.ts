@@ -9,8 +9,8 @@ import { openRows, resolveContents, retryWhileErasing } from '../trail/open.ts'
 import { findDecisionRow, findDecisionView, showPage } from '../trail/reads.ts'
 import { MARKER, occursInText, prepareContent, redactJson } from '../trail/redact-text.ts'
 import { replayRow } from '../trail/replay.ts'
+import { isScrubbed, type ScrubSubject } from '../trail/scrub-document.ts'
 import { listOpened } from './plan-scrub.ts'
-import { isScrubbed, type ScrubSubject } from './scrub-document.ts'
 
 interface PathResult {
   readonly path: string

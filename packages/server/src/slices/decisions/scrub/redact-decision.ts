@@ -7,7 +7,7 @@ import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from '../t
 import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
 import { findDecisionRow } from '../trail/reads.ts'
 import { MARKER } from '../trail/redact-text.ts'
-import type { FieldCount } from './scrub-document.ts'
+import type { FieldCount } from '../trail/scrub-document.ts'
 
 /** All that storing the redaction needs: no content and no key, so it may outlive both. */
 interface DecisionRedaction {

@@ -20,6 +20,7 @@ import {
 } from '../trail/decisions.sql.ts'
 import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from '../trail/document.ts'
 import { isErasureConflict, type OpenedDecision, openRows } from '../trail/open.ts'
+import { type FieldCount, scrubDocument } from '../trail/scrub-document.ts'
 import {
   applyScrub,
   type PlannedScrub,
@@ -29,7 +30,6 @@ import {
   storeScrubbed,
 } from './plan-scrub.ts'
 import { withoutText } from './redact-decision.ts'
-import { type FieldCount, scrubDocument } from './scrub-document.ts'
 
 /** Limits of one part; a document larger than them is a part of its own. */
 export const partLimits: (kernel: Kernel) => { bytes_max: number; decisions_max: number } =

@@ -9,8 +9,8 @@ import { probeDecisions, readBackScrubbed } from '../index.ts'
 import { findDecision } from '../trail/decisions.sql.ts'
 import { readSealed } from '../trail/document.ts'
 import { MARKER } from '../trail/redact-text.ts'
+import type { ScrubSubject } from '../trail/scrub-document.ts'
 import { applyScrub, planScrub, type ScrubbedDecision } from './plan-scrub.ts'
-import type { ScrubSubject } from './scrub-document.ts'
 
 let scene: Scene
 

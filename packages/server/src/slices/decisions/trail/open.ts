@@ -7,7 +7,8 @@ import { formatTime } from '../../../platform/clock.ts'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { loadLiveFacts } from '../../memory/index.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import { findExpired, loadFactsForErasure, loadLiveFacts } from '../../memory/index.ts'
 import type { DecisionRow } from './decisions.sql.ts'
 import {
   type DecisionDocument,
@@ -17,6 +18,7 @@ import {
   type SealedHead,
 } from './document.ts'
 import { MARKER } from './redact-text.ts'
+import { scrubDocument } from './scrub-document.ts'
 
 export interface OpenedDecision {
   readonly row: DecisionRow
@@ -108,13 +110,48 @@ export async function resolveContents(
   })
 }
 
-/** Opens rows and resolves their contents. */
+/** Opens rows as they are stored and resolves their contents. */
 export const openResolved = async (
   kernel: Kernel,
   db: TenantDb,
   rows: readonly DecisionRow[],
 ): Promise<ResolvedDecision[]> =>
   resolveContents(kernel, db, await openRows(kernel, db.tenant_id, rows))
+
+/** The same without what has expired: what reads show. */
+export async function openVisible(
+  kernel: Kernel,
+  db: TenantDb,
+  rows: readonly DecisionRow[],
+): Promise<ResolvedDecision[]> {
+  const opened = await openRows(kernel, db.tenant_id, rows)
+  return resolveContents(kernel, db, await hideExpired(kernel, db, opened))
+}
+
+/** Takes memories that have expired out of the documents, as their erasure will. */
+async function hideExpired(
+  kernel: Kernel,
+  db: TenantDb,
+  opened: readonly OpenedDecision[],
+): Promise<readonly OpenedDecision[]> {
+  const bound = [...new Set(opened.flatMap(({ head }) => head.bound))]
+  const expired = await findExpired(db, bound, kernel.clock.now())
+  if (expired.size === 0) return opened
+  const facts = await loadFactsForErasure(kernel, db, [...expired])
+  const pace = yieldBetweenChunks()
+  const hidden: OpenedDecision[] = []
+  for (const decision of opened) {
+    let { document } = decision
+    for (const ref of decision.head.bound) {
+      if (!expired.has(ref)) continue
+      const subject = { ref, content: facts.get(ref)?.content ?? null }
+      document = scrubDocument(document, [subject])?.document ?? document
+      await pace()
+    }
+    hidden.push({ ...decision, document })
+  }
+  return hidden
+}
 
 /**
  * A decision's own texts, which its redaction removes: query, output, session, every text, number

@@ -24,7 +24,13 @@ import {
   type VisibleFilter,
   writeCursor,
 } from './filter.ts'
-import { openResolved, type ResolvedDecision, retryWhileErasing, showDecision } from './open.ts'
+import {
+  openResolved,
+  openVisible,
+  type ResolvedDecision,
+  retryWhileErasing,
+  showDecision,
+} from './open.ts'
 
 /** Rows opened at once: other requests are answered between the chunks of a large page. */
 const CHUNK_ROWS = 50
@@ -67,7 +73,7 @@ const showRows = async (
   db: TenantDb,
   rows: readonly DecisionRow[],
 ): Promise<Decision[]> =>
-  (await openResolved(kernel, db, rows)).map((opened) => showResolved(db.tenant_id, opened))
+  (await openVisible(kernel, db, rows)).map((opened) => showResolved(db.tenant_id, opened))
 
 export const showResolved = (tenant_id: string, opened: ResolvedDecision): Decision =>
   showDecision({ tenant_id, ...opened })
@@ -222,12 +228,18 @@ const readBatch = (
     }),
   )
 
-/** Decisions by log position, at most a page, in the order of the log, as every read shows them. */
+/**
+ * Decisions by log position, at most a page, in the order of the log, as they are stored: a person
+ * is told of what has expired too, until it is erased.
+ */
 export const showBySeqs = (
   kernel: Kernel,
   tenant_id: string,
   seqs: readonly number[],
 ): Promise<Decision[]> =>
   retryWhileErasing(() =>
-    kernel.db.read(tenant_id, async (db) => showRows(kernel, db, await listBySeqs(db, seqs))),
+    kernel.db.read(tenant_id, async (db) => {
+      const opened = await openResolved(kernel, db, await listBySeqs(db, seqs))
+      return opened.map((decision) => showResolved(tenant_id, decision))
+    }),
   )

@@ -4,9 +4,15 @@ import type { DecisionReplay, decisions, UsedMemory } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { findStore, listMemoryStates, listRefsWithin, loadFactStates } from '../../memory/index.ts'
+import {
+  findExpired,
+  findStore,
+  listMemoryStates,
+  listRefsWithin,
+  loadFactStates,
+} from '../../memory/index.ts'
 import { type DecisionRow, listSuperseded } from './decisions.sql.ts'
-import { openResolved, type ResolvedDecision, retryWhileErasing } from './open.ts'
+import { openVisible, type ResolvedDecision, retryWhileErasing } from './open.ts'
 import { findVisibleRow, showResolved } from './reads.ts'
 
 const MEMORIES_MAX = 1_000
@@ -35,10 +41,10 @@ export async function replayRow(
   row: DecisionRow,
   { memory, stores = [] }: ReplayOptions = { memory: true },
 ): Promise<DecisionReplay | undefined> {
-  const [opened] = await openResolved(kernel, db, [row])
+  const [opened] = await openVisible(kernel, db, [row])
   if (!opened) return undefined
   const { memories, truncated } = memory ? await loadMemoryThen(kernel, db, row) : NO_MEMORY
-  const facts = await filterVisible(db, stores, await loadStates(db, opened))
+  const facts = await filterVisible(db, stores, await loadStates(db, opened, kernel.clock.now()))
   return {
     decision: showResolved(db.tenant_id, opened),
     memory_state: memories,
@@ -68,15 +74,20 @@ async function loadMemoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
 type FactStates = ReadonlyMap<number, UsedMemory['state']>
 
 /** Refs that were no memories when the decision was logged never become any. */
-async function loadStates(db: TenantDb, { document }: ResolvedDecision): Promise<FactStates> {
-  const { known, gone } = document
+async function loadStates(
+  db: TenantDb,
+  { document: { known, gone } }: ResolvedDecision,
+  now_us: number,
+): Promise<FactStates> {
   const now = known.length === 0 ? new Map() : await loadFactStates(db, known)
   const superseded = new Set(known.length === 0 ? [] : await listSuperseded(db, known))
+  const expired = await findExpired(db, known, now_us)
   const states = new Map<number, UsedMemory['state']>()
   for (const ref of gone) states.set(ref, 'erased')
   for (const ref of known) {
-    const live = now.get(ref) === 'live'
-    states.set(ref, live ? (superseded.has(ref) ? 'superseded' : 'live') : 'erased')
+    if (now.get(ref) !== 'live') states.set(ref, 'erased')
+    else if (expired.has(ref)) states.set(ref, 'expired')
+    else states.set(ref, superseded.has(ref) ? 'superseded' : 'live')
   }
   return states
 }

@@ -50,19 +50,29 @@ export function checkFactLimits(draft: FactDraft, loc: readonly (string | number
   requireMetadataLimits([...loc, 'options', 'metadata'], draft.metadata)
 }
 
-/** The expiry of a new memory. Refuses `validation`: two expiries, or one that is over. */
+/**
+ * The expiry of a new memory. Refuses `validation`: two expiries, one that is over, or one that
+ * ends the memory before it begins.
+ */
 export function parseExpiry(
   { expires_at, ttl_s }: Pick<WriteOptions, 'expires_at' | 'ttl_s'>,
-  { now_us, loc }: { now_us: number; loc: readonly (string | number)[] },
+  {
+    now_us,
+    valid_from_us,
+    loc,
+  }: { now_us: number; valid_from_us: number | null; loc: readonly (string | number)[] },
 ): Pick<FactDraft, 'expires_us'> {
   if (expires_at != null && ttl_s != null)
     throw validationDetail([...loc, 'ttl_s'], 'expires_at and ttl_s exclude each other', 'conflict')
-  if (ttl_s != null) return { expires_us: now_us + ttl_s * SECOND_US }
+  const name = ttl_s == null ? 'expires_at' : 'ttl_s'
   // The schema has checked the timestamp.
-  const expires_us = expires_at == null ? null : parseTime(expires_at)
+  const at_us = expires_at == null ? null : parseTime(expires_at)
+  const expires_us = ttl_s == null ? at_us : now_us + ttl_s * SECOND_US
   if (expires_us === null) return {}
   if (expires_us <= now_us)
-    throw validationDetail([...loc, 'expires_at'], 'expires_at is not in the future', 'past')
+    throw validationDetail([...loc, name], `${name} is not in the future`, 'past')
+  if (valid_from_us !== null && expires_us <= valid_from_us)
+    throw validationDetail([...loc, name], `${name} ends the memory before valid_from`, 'order')
   return { expires_us }
 }
 

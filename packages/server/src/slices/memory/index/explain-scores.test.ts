@@ -52,7 +52,8 @@ test('an observer is told only of memories whose score a term raises', () => {
   const onGain = () => {
     told += 1
   }
-  scoreTerms(partition, [...names, 'common'], { visible, scratch, observer: { watched, onGain } })
+  const input = { visible, now_us: 1, scratch }
+  scoreTerms(partition, [...names, 'common'], { ...input, observer: { watched, onGain } })
   scratch.reset()
   // Each of 150 in a session lends its word to two on either side, but at the two ends.
   const lent = (FACTS / 2) * 4 - 6

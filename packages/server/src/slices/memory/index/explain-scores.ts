@@ -42,7 +42,7 @@ interface ExplainedTerm {
 }
 
 interface ExplainedTerms {
-  /** `memories`: facts of the namespace that have the term, superseded ones too. */
+  /** `memories`: facts of the namespace that have the term, superseded ones too; none expired. */
   readonly terms: ExplainedTerm[]
   readonly further_terms: number
 }
@@ -86,12 +86,15 @@ export function explainScores(
   try {
     const visible = findVisible(partition, options, scratch)
     const observer = new ExplainedGains(partition, { refs, named })
-    const { similar } = options
-    const scores = scoreTerms(partition, terms, { visible, scratch, similar, observer })
+    const { similar, now_us } = options
+    const input = { visible, now_us, scratch, similar }
+    const scores = scoreTerms(partition, terms, { ...input, observer })
     const fused = new FusedScores(partition, { terms, scores, visible, vector, scratch })
     const likeness = (slot: number) => (vector ? explainLikeness(fused, slot) : null)
     return {
-      terms: named.map((term) => explainTerm(partition, term, similar?.get(term) ?? [])),
+      terms: named.map((term) =>
+        explainTerm(partition, now_us, { term, similar: similar?.get(term) ?? [] }),
+      ),
       further_terms: terms.length - named.length,
       best_words: fused.bestScore / SCORE_UNIT,
       visible: countFlags(visible, partition.columns.used),
@@ -148,12 +151,17 @@ class ExplainedGains implements GainObserver {
 
 function explainTerm(
   partition: Partition,
-  term: string,
-  similar: readonly string[],
+  now_us: number,
+  { term, similar }: { term: string; similar: readonly string[] },
 ): ExplainedTerm {
-  const memories = partition.findPostings(term)?.size ?? 0
-  const weight = memories === 0 ? 0 : computeTermWeight(partition.size, memories) / SCORE_UNIT
-  const found = similar.filter((other) => partition.findPostings(other) !== undefined)
+  const statistics = partition.statisticsAt(now_us)
+  const postings = partition.findPostings(term)
+  const memories = postings ? statistics.countWith(postings) : 0
+  const weight = memories === 0 ? 0 : computeTermWeight(statistics.facts, memories) / SCORE_UNIT
+  const found = similar.filter((other) => {
+    const others = partition.findPostings(other)
+    return others !== undefined && statistics.countWith(others) > 0
+  })
   return { term, memories, weight, similar: found }
 }
 

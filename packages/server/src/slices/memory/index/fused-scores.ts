@@ -115,6 +115,7 @@ export class FusedScores {
     this.#partition = partition
     this.#scored = scored
     const { terms, scratch, vector, visible } = scored
+    const { statistics } = scored.scores
     const { used } = partition.columns
     this.bestScore = findBestScore(scored.scores)
     if (vector !== null) partition.vectors.denseScores(vector, used, scratch.dots)
@@ -123,8 +124,11 @@ export class FusedScores {
     this.#sessionBest = new Float64Array(partition.sessions.count)
     const { sessions } = partition.sessions
     this.#queryWeight = terms
-      .map((term) => partition.findPostings(term)?.size ?? 0)
-      .map((facts) => computeTermWeight(partition.size, facts))
+      .map((term) => {
+        const postings = partition.findPostings(term)
+        const facts = postings === undefined ? 0 : statistics.countWith(postings)
+        return computeTermWeight(statistics.facts, facts)
+      })
       .sort((left, right) => right - left)
       .slice(0, HEAVIEST)
       .reduce((sum, weight) => sum + weight, 0)

@@ -87,6 +87,8 @@ let stamp = 0
 /** How far a term reaches in a conversation: an answer is within two turns of its question. */
 const NEIGHBOURS = 2
 
+type TermStatistics = ReturnType<Partition['statisticsAt']>
+
 /** The scores of one search, by slot: integers in score units. */
 export interface LexicalScores {
   readonly lexical: Float64Array
@@ -94,6 +96,7 @@ export interface LexicalScores {
   /** The visible slots with a score, each once. */
   readonly matched: SlotList
   readonly chains: VisibleNeighbours
+  readonly statistics: TermStatistics
 }
 
 /**
@@ -106,17 +109,19 @@ export function scoreTerms(
   terms: readonly string[],
   {
     visible,
+    now_us,
     scratch,
     similar,
     observer,
   }: {
     visible: Uint8Array
+    now_us: number
     scratch: SearchScratch
     similar?: SimilarTerms | null
     observer?: GainObserver
   },
 ): LexicalScores {
-  const search = new LexicalSearch(partition, visible, scratch)
+  const search = new LexicalSearch(partition, { visible, now_us, scratch })
   for (const term of terms) {
     const others = [...(similar?.get(term) ?? []), ...partition.aliases.of(term, visible)]
     search.addTerm(term, others, observer)
@@ -138,6 +143,7 @@ class LexicalSearch implements LexicalScores {
   readonly matched: SlotList
   readonly #partition: Partition
   readonly #visible: Uint8Array
+  readonly statistics: TermStatistics
   readonly chains: VisibleNeighbours
   /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array
@@ -146,10 +152,14 @@ class LexicalSearch implements LexicalScores {
   readonly #borrowers: SlotList
   readonly #contributions: ContributionCache
 
-  constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
+  constructor(
+    partition: Partition,
+    { visible, now_us, scratch }: { visible: Uint8Array; now_us: number; scratch: SearchScratch },
+  ) {
     this.#partition = partition
     this.#visible = visible
-    this.#contributions = new ContributionCache(partition.averageLength)
+    this.statistics = partition.statisticsAt(now_us)
+    this.#contributions = new ContributionCache(this.statistics.averageLength)
     this.chains = new VisibleNeighbours(partition, visible, scratch)
     this.lexical = scratch.lexical
     this.neighbour = scratch.neighbour
@@ -161,7 +171,8 @@ class LexicalSearch implements LexicalScores {
   }
 
   addTerm(term: string, similar: readonly string[], observer: GainObserver | undefined): void {
-    const facts = this.#partition.findPostings(term)?.size ?? 0
+    const postings = this.#partition.findPostings(term)
+    const facts = postings === undefined ? 0 : this.statistics.countWith(postings)
     this.#noteOwn(term, (weight) => weight)
     for (const other of similar) this.#noteOwn(other, similarWeight, facts)
     this.#addOwn()
@@ -193,8 +204,8 @@ class LexicalSearch implements LexicalScores {
     const visible = this.#visible
     const { lengths } = this.#partition.columns
     const { array, start, size } = postings
-    const facts = Math.max(size, factsMin)
-    this.#contributions.startTerm(weigh(computeTermWeight(this.#partition.size, facts)))
+    const facts = Math.max(this.statistics.countWith(postings), factsMin)
+    this.#contributions.startTerm(weigh(computeTermWeight(this.statistics.facts, facts)))
     for (let at = start; at < start + size; at++) {
       const posting = array[at] ?? 0
       const slot = readSlot(posting)

@@ -21,11 +21,18 @@ import { Aliases } from './columns/aliases.ts'
 import {
   ContentFingerprints,
   computeFingerprint,
+  ExpiredSlots,
   SessionIndex,
   SlotColumns,
   Visibility,
 } from './columns/slot-columns.ts'
-import { type Postings, SlotTerms, TermIndex, takeTermCounts } from './columns/term-index.ts'
+import {
+  type Postings,
+  readSlot,
+  SlotTerms,
+  TermIndex,
+  takeTermCounts,
+} from './columns/term-index.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
 
@@ -66,9 +73,9 @@ const PIECE_TERMS_MIN = 16
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 
 /**
- * All facts that have not been removed are indexed, current or not. Term statistics are over all of
- * them, so they depend on the set of facts alone, not on the time of a query or the order of
- * writes.
+ * All facts that have not been removed are indexed, current or not. Term statistics are over those
+ * of them that have not expired, so they depend on the set of facts alone, not on the time of a
+ * query or the order of writes.
  */
 export class Partition {
   readonly namespace: string | null
@@ -79,6 +86,7 @@ export class Partition {
   readonly sessions = new SessionIndex(() => this.columns.refs)
   readonly visibility = new Visibility(this.columns)
   readonly aliases = new Aliases()
+  readonly #expired = new ExpiredSlots(this.columns)
   readonly #fingerprintKey: Uint8Array
   readonly #slots = new RefTable()
   readonly #fingerprints = new ContentFingerprints()
@@ -99,9 +107,28 @@ export class Partition {
     return this.#slots.size
   }
 
-  /** The average number of terms in a fact; 1 where no fact has any. */
-  get averageLength(): number {
-    return this.#totalLength === 0 ? 1 : this.#totalLength / this.size
+  /**
+   * What the weights of terms depend on at the present time `nowUs`: the numbers of facts, of terms
+   * in a fact (1 where none has any) and of facts with a term. As if what has expired were removed,
+   * so that no score tells of it. Valid until the index changes.
+   */
+  statisticsAt(nowUs: number) {
+    this.analysePending()
+    const expired = this.#expired
+    expired.moveTo(nowUs)
+    const facts = this.size - expired.count
+    const length = this.#totalLength - expired.length
+    return {
+      facts,
+      averageLength: length === 0 ? 1 : length / facts,
+      countWith({ array, start, size }: Postings): number {
+        if (expired.count === 0) return size
+        let count = 0
+        for (let at = start; at < start + size; at++)
+          if (!expired.has(readSlot(array[at] ?? 0))) count++
+        return count
+      },
+    }
   }
 
   /** Adds a fact under a new ref. Its content is analysed when it is first needed. */
@@ -113,6 +140,7 @@ export class Partition {
     columns.refs[slot] = fact.ref
     columns.tokenCounts[slot] = fact.token_count
     columns.expires[slot] = fact.expires_us ?? Number.POSITIVE_INFINITY
+    this.#expired.add(slot)
     this.#setValidity(slot, fact)
     if (fact.vector !== null) this.vectors.set(slot, fact.vector)
     this.#fingerprints.add(slot, computeFingerprint(fact.content, this.#fingerprintKey))
@@ -154,6 +182,7 @@ export class Partition {
     if (pending !== undefined) this.#removePending(slot, pending)
     for (const termId of this.#slotTerms.take(slot)) this.#terms.remove(termId, slot)
     this.#totalLength -= columns.lengths[slot] ?? 0
+    this.#expired.remove(slot)
     this.sessions.remove(slot)
     this.aliases.remove(slot)
     this.#fingerprints.remove(slot)
@@ -257,8 +286,15 @@ export class Partition {
 
   /** Estimated memory. */
   bytes(): number {
-    const columns = [this.columns, this.vectors, this.visibility, this.sessions, this.aliases]
-    const parts = [...columns, this.#slots, this.#fingerprints, this.#terms, this.#slotTerms]
+    const columns = [this.columns, this.vectors, this.visibility, this.#expired, this.sessions]
+    const parts = [
+      ...columns,
+      this.aliases,
+      this.#slots,
+      this.#fingerprints,
+      this.#terms,
+      this.#slotTerms,
+    ]
     return parts.reduce((sum, part) => sum + part.bytes(), this.#pendingUnits * 2)
   }
 

@@ -65,8 +65,8 @@ export function rankFacts(partition: Partition, options: SearchOptions): RankedF
   try {
     const visible = findVisible(partition, options, scratch)
     if (terms.length === 0 && vector === null) return rankByRecency(partition, options, visible)
-    const { similar } = options
-    const scores = scoreTerms(partition, terms, { visible, scratch, similar })
+    const { similar, now_us } = options
+    const scores = scoreTerms(partition, terms, { visible, now_us, scratch, similar })
     return rankScored(partition, options, { terms, scores, visible, vector, scratch })
   } finally {
     scratch.reset()

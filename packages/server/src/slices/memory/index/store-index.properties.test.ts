@@ -148,6 +148,24 @@ test('a search sees the facts that are valid at its time and have not expired by
   )
 })
 
+test('what has expired changes no score and no explanation, as if it were removed', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), fc.array(request), (steps, requests) => {
+      const { index, facts } = replay(steps)
+      for (const one of requests) {
+        const removed = new StoreIndex(KEY)
+        for (const row of facts.values())
+          if (one.now_us < (row.expires_us ?? Number.POSITIVE_INFINITY)) removed.put(row)
+        const found = index.search(one)
+        assert.deepEqual(found, removed.search(one))
+        const refs = found.map(({ ref }) => ref)
+        assert.deepEqual(index.explain(one, refs), removed.explain(one, refs))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
 test('removing facts leaves no word only they had, and an emptied index nothing at all', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -92,10 +92,11 @@ export class StoreIndex {
     return partition === undefined ? [] : rankFacts(partition, options)
   }
 
-  /** Explains the scores of these refs in a search; see `explainScores`. */
+  /** Explains the scores of these refs in a search; null: there are no facts to search. */
   explain(options: SearchOptions, refs: readonly number[]): ExplainedScores | null {
     const partition = this.#partitions.get(options.namespace)
-    return partition === undefined ? null : explainScores(partition, options, refs)
+    if (partition === undefined || partition.statisticsAt(options.now_us).facts === 0) return null
+    return explainScores(partition, options, refs)
   }
 
   /** When a fact is valid; undefined for an unknown ref. */

@@ -17,7 +17,7 @@ import { showMemory } from '../facts/fact-document.ts'
 import { findFact, findRefAtOffset } from '../facts/facts.sql.ts'
 import {
   isExpired,
-  loadVisibleFacts,
+  loadLiveFacts,
   type MemoryPage,
   openFactRows,
   PAGE_MEMORIES,
@@ -155,6 +155,7 @@ interface MemoryState {
   readonly valid_from: string
   readonly valid_until: string | null
   readonly erased: boolean
+  readonly expired: boolean
 }
 
 interface PastState {
@@ -179,13 +180,16 @@ export async function listMemoryStates(
 ): Promise<{ memories: MemoryState[]; next: number | null }> {
   const versions = await listVersionsValidAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
   const shown = versions.slice(0, limit)
-  const facts = await loadVisibleFacts(
+  const facts = await loadLiveFacts(
     kernel,
     db,
     shown.map(({ ref }) => ref),
   )
+  const now_us = kernel.clock.now()
   const memories = shown.map(({ ref, valid_from_us, valid_until_us }): MemoryState => {
-    const fact = facts.get(ref)
+    const stored = facts.get(ref)
+    const expired = stored !== undefined && isExpired(stored, now_us)
+    const fact = expired ? undefined : stored
     return {
       ref,
       content: fact?.content ?? null,
@@ -193,7 +197,8 @@ export async function listMemoryStates(
       tenant_id: fact ? formatNamespace(db.tenant_id, fact.namespace) : null,
       valid_from: formatTime(valid_from_us),
       valid_until: valid_until_us === null ? null : formatTime(valid_until_us),
-      erased: fact === undefined,
+      erased: stored === undefined,
+      expired,
     }
   })
   const last = shown.at(-1)

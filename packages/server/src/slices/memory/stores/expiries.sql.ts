@@ -1,6 +1,14 @@
 // SQL of expiries: which memories of a store expire, and when. A row goes with its fact.
 
-import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
+import type { Builder } from '../../../platform/db/builder.ts'
+import {
+  firstItems,
+  insertRowsStatement,
+  lateralByRef,
+  runInBatches,
+  statementPerCount,
+  unnestRefs,
+} from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
@@ -27,10 +35,33 @@ export const expiredRefs = (db: TenantDb, store_id: string, at_us: number) =>
     .where('store_id', '=', store_id)
     .where('expires_us', '<=', at_us)
 
-/** Whether the memory expired at `at_us` or before. */
-export const hasExpired = async (db: TenantDb, ref: number, at_us: number): Promise<boolean> => {
-  const found = from(db, 'fact_expiries').select('ref').where('ref', '=', ref)
-  return (await db.first(found.where('expires_us', '<=', at_us))) !== undefined
+/** A statement is prepared for each number of refs up to this. */
+const REFS_AT_ONCE = 32
+
+const expiredBy = (k: Builder, { tenant_id, at_us }: { tenant_id: string; at_us: number }) =>
+  k
+    .selectFrom('fact_expiries')
+    .select('ref')
+    .where('tenant_id', '=', tenant_id)
+    .where('expires_us', '<=', at_us)
+
+const expiredStatement = statementPerCount((count) =>
+  statement<{ refs: readonly number[]; at_us: number }>()(
+    (k, p) => expiredBy(k, p).where('ref', 'in', firstItems(p.refs, count)),
+    (k, p) => lateralByRef(k, unnestRefs(p.refs), (ref) => expiredBy(k, p).where('ref', '=', ref)),
+  ),
+)
+
+/** Those of the refs that are memories which expired at `at_us` or before, and are not erased. */
+export async function findExpired(
+  db: TenantDb,
+  refs: readonly number[],
+  at_us: number,
+): Promise<Set<number>> {
+  const found = await runInBatches(refs, REFS_AT_ONCE, (some) =>
+    db.allOf(expiredStatement(some.length), { refs: some, at_us }),
+  )
+  return new Set(found.flat().map(({ ref }) => ref))
 }
 
 /** Memories of the store that expired at `at_us` or before, the first to expire first. */

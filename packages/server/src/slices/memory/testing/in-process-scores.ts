@@ -68,7 +68,7 @@ function sumsOf(partition: Partition, facts: number, query: string): Float64Arra
   const visible = new Uint8Array(partition.columns.used).fill(1)
   const sums = new Float64Array(facts)
   try {
-    const found = scoreTerms(partition, analyseQuery(query), { visible, scratch })
+    const found = scoreTerms(partition, analyseQuery(query), { visible, now_us: 0, scratch })
     for (let ref = 0; ref < facts; ref += 1) {
       const slot = partition.findSlot(ref)
       if (slot === undefined) continue

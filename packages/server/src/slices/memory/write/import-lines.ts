@@ -86,12 +86,13 @@ function toFact(
   }
   const written_at = value.source?.original_written_at ?? value.written_at
   const original = parseOptionalTime(written_at)
+  const valid_from_us = parseOptionalTime(value.valid_from) ?? original
   try {
     const draft = {
       content: value.content,
       metadata: value.metadata ?? {},
       namespace: parseForeignNamespace(tenant_id, value),
-      ...parseExpiry(value, { now_us: at.now_us, loc: [] }),
+      ...parseExpiry(value, { now_us: at.now_us, valid_from_us, loc: [] }),
       ...(original === null ? {} : { original_written_us: original }),
     }
     checkFactLimits(draft, [])
@@ -100,11 +101,7 @@ function toFact(
       draft,
       ref: value.ref ?? null,
       superseded_by: value.superseded_by ?? null,
-      ...interval(
-        at.number,
-        parseOptionalTime(value.valid_from) ?? original,
-        parseOptionalTime(value.valid_until),
-      ),
+      ...interval(at.number, valid_from_us, parseOptionalTime(value.valid_until)),
       bytes: at.bytes,
     }
   } catch (error) {

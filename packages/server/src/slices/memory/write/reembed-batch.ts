@@ -9,7 +9,7 @@ import { appendCrumb } from '../../gcrumbs/index.ts'
 import { embedInSteps, runningEmbeddings } from '../facts/embeddings.ts'
 import { sealFactDocument } from '../facts/fact-document.ts'
 import { type FactRow, findFactHeads, LIVE } from '../facts/facts.sql.ts'
-import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
+import { type FactWithVector, isExpired, openFactRows } from '../facts/opened-fact.ts'
 import { listFactsToEmbed, updateSealed } from '../facts/vectors.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { advanceStoreHead, loadStoreHead } from '../stores/store-heads.ts'
@@ -78,9 +78,11 @@ async function resealFacts(
   const batch = { tenant_id, store_id, refs }
   // An erasure interrupts the run: nothing of the batch is sealed.
   return runningEmbeddings(kernel).run(batch, async (signal) => {
-    const facts = await openFactRows(kernel, tenant_id, rows, {
+    const opened = await openFactRows(kernel, tenant_id, rows, {
       onBroken: (ref) => kernel.logger.error('memory.seal_broken', { tenant_id, ref }),
     })
+    // An embedder may be a service elsewhere: nothing that has expired is sent there.
+    const facts = opened.filter((fact) => !isExpired(fact, kernel.clock.now()))
     const contents = facts.map(({ content }) => content)
     const vectors = await embedInSteps(embedder, contents, { patient: true, signal })
     const keys = await kernel.keyring.tenant(tenant_id)

@@ -11,6 +11,7 @@ import {
 } from '../../../testing/embedding-server.ts'
 import { type Known, openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import type { TestOptions } from '../../../testing/harness.ts'
+import { movedClock } from '../../../testing/skewed-clock.ts'
 import { findFact } from '../facts/facts.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 
@@ -385,4 +386,22 @@ test('while a store is embedded again, another store can be deleted', async () =
     const { body } = await scene.api('DELETE', `/v1/stores/${other.store_id}`)
     assert.equal((await jobEnd(scene, body.job_id)).state, 'done')
   })
+})
+
+test('a memory that has expired is sent to no embedder', async () => {
+  const clock = movedClock()
+  await withScene(
+    async (scene, service) => {
+      await scene.write('the ferry leaves at nine', { ttl_s: 60 })
+      await scene.write('the harbour opens at eight')
+      await scene.api('POST', `/v1/stores/${scene.store_id}/holds`, { reason: 'a matter' })
+      clock.forward(60_000_000)
+      const { body } = await askFor(scene, { embedder: 'http' })
+      assert.equal((await jobEnd(scene, body.job_id)).state, 'done')
+      const texts = service.asked.flatMap(({ input }) => input)
+      assert.ok(texts.includes('the harbour opens at eight'), String(texts))
+      assert.ok(!texts.some((text) => text.includes('ferry')), String(texts))
+    },
+    { clock },
+  )
 })

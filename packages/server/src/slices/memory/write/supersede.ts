@@ -13,7 +13,7 @@ import { ERASING, type FactRow, findFact } from '../facts/facts.sql.ts'
 import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
 import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
-import { hasExpired } from '../stores/expiries.sql.ts'
+import { findExpired } from '../stores/expiries.sql.ts'
 import { countCommitted, countPending } from '../stores/ingestion.ts'
 import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 import { requireCapability } from '../stores/store-settings.ts'
@@ -115,7 +115,7 @@ const isVersionOf = (
 /** The fact, unless it has expired: that is an unknown ref, as it will be once it is erased. */
 async function findVersion(db: TenantDb, ref: number, now_us: number) {
   const fact = await findFact(db, ref)
-  return fact && (await hasExpired(db, ref, now_us)) ? undefined : fact
+  return fact && (await findExpired(db, [ref], now_us)).has(ref) ? undefined : fact
 }
 
 interface Link {

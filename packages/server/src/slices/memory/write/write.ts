@@ -6,10 +6,11 @@ import { parseTime } from '../../../platform/clock.ts'
 import type { Handler, IdempotentUnit, ReplayIds } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
+import { validationDetail } from '../../../platform/validation.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
-import { loadLiveFacts } from '../facts/opened-fact.ts'
+import { isExpired, loadLiveFacts } from '../facts/opened-fact.ts'
 import {
   checkFactLimits,
   type PreparedFact,
@@ -148,6 +149,22 @@ interface ParsedWrite {
   readonly valid_from_us: number | null
 }
 
+/** Of two expiries one would be lost: then a memory lives longer than a caller said. */
+function refuseTwoExpiries({ options, ...top }: WriteRequest, loc: readonly (string | number)[]) {
+  const at = (time: string | null | undefined) => (time == null ? null : parseTime(time))
+  const pairs = {
+    expires_at: [at(top.expires_at), at(options?.expires_at)],
+    ttl_s: [top.ttl_s, options?.ttl_s],
+  }
+  for (const [name, [outer, inner]] of Object.entries(pairs))
+    if (outer != null && inner != null && outer !== inner)
+      throw validationDetail(
+        [...loc, name],
+        `differs from \`options.${name}\`, which is the same field`,
+        'conflict',
+      )
+}
+
 /** Options are accepted at the top level too; those in `options` take precedence. */
 export function mergeWriteOptions(request: WriteRequest): WriteOptions {
   const { content: _, options, ...top } = request
@@ -166,19 +183,21 @@ export function parseWrite(
     readonly now_us: number
   },
 ): ParsedWrite {
+  refuseTwoExpiries(request, where.loc)
   const options = mergeWriteOptions(request)
   const namespace = parseNamespace(tenant_id, options)
   if (namespace !== null) requireCapability(store, 'multi_tenant', where.operation)
+  const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
+  // The schema has checked the timestamp.
+  const valid_from_us = given ? parseTime(given) : null
   const draft = {
     content: request.content,
     metadata: options.metadata ?? {},
     namespace,
-    ...parseExpiry(options, where),
+    ...parseExpiry(options, { ...where, valid_from_us }),
   }
   checkFactLimits(draft, where.loc)
-  const given = store.capabilities.includes('bi_temporal') ? options.valid_from : null
-  // The schema has checked the timestamp.
-  return { draft, valid_from_us: given ? parseTime(given) : null }
+  return { draft, valid_from_us }
 }
 
 /** What is stored with an idempotency key: numbers, and nothing of the content. */
@@ -203,7 +222,7 @@ export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteRe
   token_count: ids.token_count,
 })
 
-/** The reply to a retried write, from the rows; a memory erased since has no hash. */
+/** The reply to a retried write, from the rows; a memory erased or expired since has no hash. */
 export async function showReplayedWrite(
   kernel: Kernel,
   tenant_id: string,
@@ -212,10 +231,11 @@ export async function showReplayedWrite(
   const { ref, duplicate_of, log_seq, token_count } = ids
   const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, [ref]))
   const fact = facts.get(ref)
+  const expired = fact !== undefined && isExpired(fact, kernel.clock.now())
   return {
     ref,
-    content_hash: fact?.document.fact_id ?? null,
-    status: fact ? 'stored' : 'erased',
+    content_hash: fact && !expired ? fact.document.fact_id : null,
+    status: fact === undefined ? 'erased' : expired ? 'expired' : 'stored',
     duplicate_of,
     log_seq,
     token_count,

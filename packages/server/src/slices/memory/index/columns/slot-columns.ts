@@ -229,6 +229,68 @@ export class Visibility {
   }
 }
 
+/**
+ * Which slots hold a fact that has expired by now. Searches ask for the present, so the flags of
+ * one pass are kept until the next fact expires.
+ */
+export class ExpiredSlots {
+  readonly #columns: SlotColumns
+  #flags = new Uint8Array(0)
+  /** The flags are valid for #since <= now < #next. */
+  #since = Number.NEGATIVE_INFINITY
+  #next = Number.POSITIVE_INFINITY
+  /** Number of expired facts, and of indexed terms in them. */
+  count = 0
+  length = 0
+
+  constructor(columns: SlotColumns) {
+    this.#columns = columns
+  }
+
+  /** Brings flags and numbers to `now_us`. The facts must be analysed. */
+  moveTo(now_us: number): void {
+    if (this.#since <= now_us && now_us < this.#next) return
+    const { expires, lengths, refs, used } = this.#columns
+    this.#flags = new Uint8Array(used)
+    this.#next = Number.POSITIVE_INFINITY
+    this.#since = Number.NEGATIVE_INFINITY
+    this.count = 0
+    this.length = 0
+    for (let slot = 0; slot < used; slot++) {
+      const expiry = expires[slot] ?? 0
+      if (refs[slot] === NO_REF) continue
+      if (expiry > now_us) this.#next = Math.min(this.#next, expiry)
+      else {
+        this.#since = Math.max(this.#since, expiry)
+        this.#flags[slot] = 1
+        this.count++
+        this.length += lengths[slot] ?? 0
+      }
+    }
+  }
+
+  /** Must be called when a fact was put into a slot. */
+  add(slot: number): void {
+    this.#next = Math.min(this.#next, this.#columns.expires[slot] ?? 0)
+  }
+
+  /** Must be called before the fact of a slot is removed. */
+  remove(slot: number): void {
+    if (!this.has(slot)) return
+    this.#flags[slot] = 0
+    this.count--
+    this.length -= this.#columns.lengths[slot] ?? 0
+  }
+
+  has(slot: number): boolean {
+    return this.#flags[slot] === 1
+  }
+
+  bytes(): number {
+    return this.#flags.length
+  }
+}
+
 const FINGERPRINT_LENGTH = 4
 const NONE = -1
 const FIRST_BUCKETS = 16

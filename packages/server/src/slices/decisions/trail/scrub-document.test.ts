@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { DecisionDocument } from '../trail/document.ts'
-import { MARKER } from '../trail/redact-text.ts'
+import type { DecisionDocument } from './document.ts'
+import { MARKER } from './redact-text.ts'
 import { isScrubbed, scrubDocument } from './scrub-document.ts'
 
 const FACT = 'Anna lives in Bern'

@@ -2,8 +2,8 @@
 // repeated.
 
 import type { JsonObject } from '@custos/contract'
-import type { DecisionDocument, RedactionNote } from '../trail/document.ts'
-import { MARKER, redactJson, redactText } from '../trail/redact-text.ts'
+import type { DecisionDocument, RedactionNote } from './document.ts'
+import { MARKER, redactJson, redactText } from './redact-text.ts'
 
 /** A memory to remove; content null: unknown here, only what the document itself contains. */
 export interface ScrubSubject {
