@@ -362,7 +362,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'Try again after the first write.',
   },
   idempotency_key_reused: {
-    when: 'Within 48 hours the key was used with another body, parameters or operation.',
+    when:
+      'Within 48 hours the key was used with another body, parameters or operation, by this ' +
+      'credential or one with the same class, stores, namespace and trust tier.',
     advice: 'Use a new key for each request, and the same key only for its retries.',
   },
   no_signing_key: {

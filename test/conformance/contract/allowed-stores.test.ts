@@ -139,6 +139,29 @@ test('a replay says of refs of another store no more than of a label', async () 
   assert.deepEqual(part.facts_since_deleted, [])
 })
 
+test('keys of different stores get no reply to each other’s Idempotency-Key', async () => {
+  const other = await owner.withKey({
+    class: 'tenant',
+    scopes: ['*'],
+    allowed_stores: [hidden.store_id],
+  })
+  const sides = [
+    { who: limited, of: own, stranger: other, word: OWN },
+    { who: other, of: hidden, stranger: limited, word: HIDDEN },
+  ]
+  const keyed = (name: string) => ({ headers: { 'idempotency-key': name } })
+  for (const { who, of, stranger, word } of sides) {
+    const params = { store_id: of.store_id }
+    const written = { params, body: { content: `${word} again` }, ...keyed('write') }
+    const { ref } = await who.ok('memory.write', written)
+    const erased = { body: { fact_ref: ref }, ...keyed(`erase-${ref}`) }
+    await who.ok('erasure.issue', erased)
+    assert.equal((await who.ok('erasure.issue', erased)).fact_ref, ref)
+    assertRefusal(await stranger.ask('erasure.issue', erased), 'memory_not_found', word)
+  }
+  untouched = await hiddenState()
+})
+
 test('lists and totals count its own stores only', async () => {
   const { stores } = await limited.ok('memory.list_stores')
   assert.deepEqual(

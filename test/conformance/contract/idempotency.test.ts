@@ -86,7 +86,7 @@ describe('a key that was used', () => {
       const world = await buildWorld(service)
       const sent = exampleOf(id, world.ids)
       // Kept before the request: one that rotates the tenant's key leaves this one valid.
-      const { api_key } = await world.tenant.withKey({ class: 'service', scopes: ['*'] })
+      const { api_key } = await world.tenant.withKey({ class: 'tenant', scopes: ['*'] })
       const first = await ask(service, world, id, keyed(sent, 'used'))
       assert.equal(first.status, status, first.text)
       await otherJobsEnded(service)
