@@ -347,8 +347,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   },
   subject_changed: {
     when:
-      '`expect_digest` names the records that a preview found, and the search now finds others: ' +
-      'something was written, erased or changed since.',
+      '`expect_digest` names a search and the records that a preview of it found, and this search ' +
+      'finds others: something was written, erased or changed since, or the preview was of another ' +
+      'search.',
     advice: 'Nothing was changed. Request a preview again, review it, and send its digest.',
   },
   subject_request_not_found: {
