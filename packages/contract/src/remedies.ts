@@ -1,5 +1,6 @@
 // What each refusal means to the caller, and what the caller can do about it.
 
+import { limits } from './limits.ts'
 import type { RefusalCode } from './refusals.ts'
 
 export interface Remedy {
@@ -306,6 +307,12 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   wrong_state: {
     when: 'The operation is not possible in the current `status`.',
     advice: 'Read the record and its `status`.',
+  },
+  too_many_tokens: {
+    when: `${limits.live_tokens_per_key} tokens of the calling key have not ended.`,
+    advice:
+      'Reuse a token until it ends, ask for a shorter `ttl_s`, or revoke tokens that are no longer ' +
+      'needed: `DELETE /v1/keys/{key_id}`.',
   },
   store_exists: {
     when: 'A store of the tenant has this id, or had it before it was deleted.',
