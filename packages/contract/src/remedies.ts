@@ -311,7 +311,7 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   too_many_tokens: {
     when: `${limits.live_tokens_per_key} tokens of the calling key have not ended.`,
     advice:
-      'Reuse a token until it ends, ask for a shorter `ttl_s`, or revoke tokens that are no longer ' +
+      'Reuse a token until it ends, ask for a shorter `ttl_s`, or revoke tokens that are not ' +
       'needed: `DELETE /v1/keys/{key_id}`.',
   },
   store_exists: {
@@ -354,9 +354,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   },
   subject_changed: {
     when:
-      '`expect_digest` names a search and the records that a preview of it found, and this search ' +
-      'finds others: something was written, erased or changed since, or the preview was of another ' +
-      'search.',
+      '`expect_digest` names a search and the records that its preview found. This search finds ' +
+      'others, because something was written, erased or changed since, or the preview was that ' +
+      'of another search.',
     advice: 'Nothing was changed. Request a preview again, review it, and send its digest.',
   },
   subject_request_not_found: {

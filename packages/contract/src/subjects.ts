@@ -317,8 +317,8 @@ export const subjects = {
       expect_digest: Type.Optional(
         about(
           Hex32,
-          '`digest` of a preview of the same search, required to erase; 409 `subject_changed` if it ' +
-            'no longer matches',
+          '`digest` of a preview of the same search, required to erase; 409 `subject_changed` if ' +
+            'it no longer matches',
         ),
       ),
       ...erasureReasons,

@@ -179,7 +179,7 @@ function requestOnce(
   return {
     async run(tx) {
       meter(tx, call.operation.id)
-      // Without the new digest: whoever sends it has seen a preview.
+      // The new digest is not named: only a preview shows it, with what it stands for.
       if (body.expect_digest !== request.preview_digest)
         return call.refuse('subject_changed', 'request a new preview and review what it finds')
       await writeRequest(call, tx, request)
