@@ -84,6 +84,7 @@ export const keys = {
       'need. The new key can do nothing that the calling key cannot: class, scopes, stores, ' +
       'namespace, trust tier and expiry are at most those of the calling key. A key with a ' +
       'namespace may call only operations on memories, and sees that namespace and nothing else. ' +
+      'An empty list of stores and a null namespace are refused: they would name no limit. ' +
       'Only the hash of the key is stored.',
     body: Type.Object({
       name: Type.Optional(about(Name, 'Name of the key')),
@@ -102,12 +103,14 @@ export const keys = {
       ),
       allowed_stores: Type.Optional(
         Type.Array(Label, {
+          minItems: 1,
           maxItems: 1_000,
-          description: 'Stores the key may use; default: those of the calling key',
+          description:
+            'Existing stores the key may use, at least one; left out: those of the calling key',
         }),
       ),
       namespace: Type.Optional(
-        Nullable(about(Namespace, 'The only namespace the key may use; default: every namespace')),
+        about(Namespace, 'The only namespace the key may use; left out: those of the calling key'),
       ),
       expires_at: Type.Optional(Nullable(time('When the key stops working; default: never'))),
       max_trust_tier: Type.Optional(
@@ -118,7 +121,7 @@ export const keys = {
     example: { name: 'deputy', scopes: ['keys:admin'] },
     status: 201,
     reply: Type.Object({ ...keyFields, api_key: NewApiKey }),
-    refuses: ['rejected', 'idempotency_key_reused'],
+    refuses: ['rejected', 'store_not_found', 'idempotency_key_reused'],
     idempotent: true,
   }),
   create_token: operation({
@@ -131,10 +134,11 @@ export const keys = {
     description:
       'Use it to hand a front end or an agent access to the memories of one person. The token ' +
       'reads and writes that namespace of that store and nothing else. It can do nothing that ' +
-      'the calling key cannot, ends no later, and ends at once when that key is revoked. ' +
+      'the calling key cannot, ends no later, and ends at once when that key is revoked. A key ' +
+      `has at most ${limits.live_tokens_per_key} tokens that have not ended. ` +
       'Tokens are not listed; `DELETE /v1/keys/{key_id}` revokes one.',
     body: Type.Object({
-      store_id: about(Label, 'The store the token may use'),
+      store_id: about(Label, 'The existing store the token may use'),
       namespace: about(Namespace, 'The namespace the token may use'),
       scopes: Type.Array(
         Type.Enum(TOKEN_SCOPES, { title: 'TokenScope', description: 'What a token may do' }),
@@ -160,7 +164,7 @@ export const keys = {
       created_at: Timestamp,
       expires_at: time('When the token ends'),
     }),
-    refuses: ['rejected', 'idempotency_key_reused'],
+    refuses: ['rejected', 'store_not_found', 'too_many_tokens', 'idempotency_key_reused'],
     idempotent: true,
   }),
   list: operation({

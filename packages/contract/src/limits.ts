@@ -19,6 +19,7 @@ export const limits = {
   namespace_chars: 128,
   name_chars: 200,
   keys_per_tenant: 1_000,
+  live_tokens_per_key: 10_000,
   token_ttl_s: { min: 1, max: 86_400, default: 3_600 },
   idempotency_key_chars: 255,
   page: { min: 1, max: 1_000, default: 100 },

@@ -64,6 +64,7 @@ export const refusals = {
   // limits
   rate_limited: { status: 429, title: 'A rate limit is exhausted for now' },
   // state
+  too_many_tokens: { status: 409, title: 'The key has as many live tokens as a key may have' },
   store_exists: { status: 409, title: 'The id of the store is in use or was used before' },
   store_deleting: { status: 409, title: 'The store is being deleted' },
   superseded: { status: 409, title: 'The memory has been superseded' },

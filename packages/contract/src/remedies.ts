@@ -1,5 +1,6 @@
 // What each refusal means to the caller, and what the caller can do about it.
 
+import { limits } from './limits.ts'
 import type { RefusalCode } from './refusals.ts'
 
 export interface Remedy {
@@ -307,6 +308,12 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The operation is not possible in the current `status`.',
     advice: 'Read the record and its `status`.',
   },
+  too_many_tokens: {
+    when: `${limits.live_tokens_per_key} tokens of the calling key have not ended.`,
+    advice:
+      'Reuse a token until it ends, ask for a shorter `ttl_s`, or revoke tokens that are not ' +
+      'needed: `DELETE /v1/keys/{key_id}`.',
+  },
   store_exists: {
     when: 'A store of the tenant has this id, or had it before it was deleted.',
     advice: 'Choose another `store_id`, or leave it out: the service then chooses one.',
@@ -347,8 +354,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   },
   subject_changed: {
     when:
-      '`expect_digest` names the records that a preview found, and the search now finds others: ' +
-      'something was written, erased or changed since.',
+      '`expect_digest` names a search and the records that its preview found. This search finds ' +
+      'others, because something was written, erased or changed since, or the preview was that ' +
+      'of another search.',
     advice: 'Nothing was changed. Request a preview again, review it, and send its digest.',
   },
   subject_request_not_found: {
@@ -362,7 +370,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'Try again after the first write.',
   },
   idempotency_key_reused: {
-    when: 'Within 48 hours the key was used with another body, parameters or operation.',
+    when:
+      'Within 48 hours the key was used with another body, parameters or operation, by this ' +
+      'credential or one with the same class, stores, namespace and trust tier.',
     advice: 'Use a new key for each request, and the same key only for its retries.',
   },
   no_signing_key: {

@@ -184,7 +184,8 @@ export const SubjectPreview = Type.Object({
   }),
   digest: about(
     Hex32,
-    'SHA-256 over the sorted ids of everything found; sent as `expect_digest` it must still match',
+    'Digest of this search and everything it found, of this tenant only; sent as `expect_digest` ' +
+      'it must still match',
   ),
   log_seq: seq('Last log entry when the search began; later writes may be missing'),
   scanned: Type.Object(
@@ -316,7 +317,8 @@ export const subjects = {
       expect_digest: Type.Optional(
         about(
           Hex32,
-          '`digest` of a preview, required to erase; 409 `subject_changed` if it no longer matches',
+          '`digest` of a preview of the same search, required to erase; 409 `subject_changed` if ' +
+            'it no longer matches',
         ),
       ),
       ...erasureReasons,

@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../../packages/server/src
 import { exampleOf } from './examples.ts'
 import { operations } from './testing/table.ts'
 import { assertRefusal, newTenant, type Tenant } from './testing/tenant.ts'
-import { fillStore, GHOSTS, type Ids } from './testing/world.ts'
+import { fillStore, GHOSTS, type Ids, waitForJob } from './testing/world.ts'
 
 const OWN = 'ownword'
 const HIDDEN = 'hiddenword'
@@ -139,6 +139,29 @@ test('a replay says of refs of another store no more than of a label', async () 
   assert.deepEqual(part.facts_since_deleted, [])
 })
 
+test('keys of different stores get no reply to each other’s Idempotency-Key', async () => {
+  const other = await owner.withKey({
+    class: 'tenant',
+    scopes: ['*'],
+    allowed_stores: [hidden.store_id],
+  })
+  const sides = [
+    { who: limited, of: own, stranger: other, word: OWN },
+    { who: other, of: hidden, stranger: limited, word: HIDDEN },
+  ]
+  const keyed = (name: string) => ({ headers: { 'idempotency-key': name } })
+  for (const { who, of, stranger, word } of sides) {
+    const params = { store_id: of.store_id }
+    const written = { params, body: { content: `${word} again` }, ...keyed('write') }
+    const { ref } = await who.ok('memory.write', written)
+    const erased = { body: { fact_ref: ref }, ...keyed(`erase-${ref}`) }
+    await who.ok('erasure.issue', erased)
+    assert.equal((await who.ok('erasure.issue', erased)).fact_ref, ref)
+    assertRefusal(await stranger.ask('erasure.issue', erased), 'memory_not_found', word)
+  }
+  untouched = await hiddenState()
+})
+
 test('lists and totals count its own stores only', async () => {
   const { stores } = await limited.ok('memory.list_stores')
   assert.deepEqual(
@@ -177,7 +200,11 @@ test('it cannot make itself or another key less limited', async () => {
   ]
   for (const body of wider)
     assertRefusal(await limited.ask('keys.create', { body }), 'scope_missing', 'wider')
-  const child = await limited.ok('keys.create', { body: { allowed_stores: [] } })
+  for (const body of [{ allowed_stores: [] }, { namespace: null }])
+    assertRefusal(await limited.ask('keys.create', { body }), 'validation', 'no limit at all')
+  const unknown = { body: { allowed_stores: ['of-nobody'] } }
+  assertRefusal(await limited.ask('keys.create', unknown), 'scope_missing', 'as of a store in use')
+  const child = await limited.ok('keys.create')
   assert.deepEqual(child.allowed_stores, [own.store_id])
   const twin = await limited.withKey({ class: 'tenant', scopes: ['*'] })
   const params = { tenant_id: owner.tenant_id }
@@ -187,6 +214,25 @@ test('it cannot make itself or another key less limited', async () => {
   )
   assert.deepEqual(key.allowed_stores, [own.store_id])
   assert.equal((await owner.ask('memory.list_stores')).status, 200, 'the owner keeps its key')
+})
+
+test('a key of a deleted store reaches no other, and no more are made for it', async () => {
+  const store_id = 'short-lived'
+  const body = { scopes: ['memory:read', 'memory:write'], allowed_stores: [store_id] }
+  const foreign = await newTenant(service)
+  await foreign.ok('memory.create_store', { body: { store_id } })
+  assertRefusal(await owner.ask('keys.create', { body }), 'store_not_found', 'of another tenant')
+  await owner.ok('memory.create_store', { body: { store_id } })
+  const key = await owner.withKey(body)
+  const params = { store_id }
+  const { job_id } = await owner.ok('memory.delete_store', { params })
+  assertRefusal(await owner.ask('keys.create', { body }), 'store_not_found', 'deleting')
+  await waitForJob(owner, job_id)
+  assertRefusal(await owner.ask('keys.create', { body }), 'store_not_found', 'deleted')
+  const again = await owner.ask('memory.create_store', { body: { store_id } })
+  assertRefusal(again, 'store_exists', 'the id is not used twice')
+  const written = { params, body: { content: 'x' } }
+  assertRefusal(await key.ask('memory.write', written), 'store_not_found', 'the old key')
 })
 
 test('after all of this the other store is as it was', async () => {

@@ -86,7 +86,7 @@ describe('a key that was used', () => {
       const world = await buildWorld(service)
       const sent = exampleOf(id, world.ids)
       // Kept before the request: one that rotates the tenant's key leaves this one valid.
-      const { api_key } = await world.tenant.withKey({ class: 'service', scopes: ['*'] })
+      const { api_key } = await world.tenant.withKey({ class: 'tenant', scopes: ['*'] })
       const first = await ask(service, world, id, keyed(sent, 'used'))
       assert.equal(first.status, status, first.text)
       await otherJobsEnded(service)
@@ -95,7 +95,8 @@ describe('a key that was used', () => {
         const changed = await ask(service, world, id, keyed(withOtherBody(sent), 'used'))
         assertRefusal(changed, 'idempotency_key_reused', id)
       }
-      if (access === 'operator') return
+      // An operator's requests and a tenant's have nothing to do with each other.
+      if (access.startsWith('operator')) return
       const otherId = id === 'memory.write' ? 'memory.create_store' : 'memory.write'
       const elsewhere = keyed(exampleOf(otherId, world.ids), 'used')
       const other = await send(service, otherId, elsewhere, { key: api_key })

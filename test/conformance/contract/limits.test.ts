@@ -69,7 +69,7 @@ const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(leve
 /** Metadata whose JSON has exactly `bytes` bytes. */
 const metadata = (bytes: number) => ({ a: 'x'.repeat(Math.max(0, bytes - 8)) })
 const token = (more: Readonly<Record<string, unknown>>): Sent => ({
-  body: { store_id: 's', namespace: 'n', scopes: ['memory:read'], ...more },
+  body: { store_id: 'default', namespace: 'n', scopes: ['memory:read'], ...more },
 })
 /** Disabled: what follows is not held to it. */
 const policy = (more: Readonly<Record<string, unknown>>): Sent => ({
@@ -422,6 +422,8 @@ test('every limit of the contract is held by a test', () => {
     'budget_tokens_default',
     'import_bytes',
     'keys_per_tenant',
+    // Tested with tokens.
+    'live_tokens_per_key',
     // Tested with policies and evaluations.
     'policies_per_tenant',
     'pattern_field_bytes',

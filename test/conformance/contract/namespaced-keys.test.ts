@@ -195,14 +195,22 @@ test('duplicates, lists and pages count its own memories only', async () => {
   }
 })
 
-test('an Idempotency-Key of another namespace is not met', async () => {
+test('an Idempotency-Key of a credential with other limits is not met', async () => {
   const params = { store_id }
   const headers = { 'idempotency-key': 'the-same-everywhere' }
   const sent = { params, headers, body: { content: 'said once' } }
   const whole = await owner.ok('memory.write', sent)
   const mine = await key.ok('memory.write', sent)
   assert.notEqual(mine.ref, whole.ref)
-  assert.equal((await token.ok('memory.write', sent)).ref, mine.ref)
+  assert.equal((await key.ok('memory.write', sent)).ref, mine.ref)
+  const { ref } = await token.ok('memory.write', sent)
+  assert.ok(![whole.ref, mine.ref].includes(ref))
+  const { token: api_key } = await owner.ok('keys.create_token', {
+    body: { store_id, namespace: 'own', scopes: ['memory:write'] },
+  })
+  const { tenant_id } = owner
+  const second = new Tenant(service, { tenant_id, api_key })
+  assert.equal((await second.ok('memory.write', sent)).ref, ref, 'a token with the same limits')
   await owner.ok('memory.delete', { params, body: { ref: whole.ref } })
 })
 

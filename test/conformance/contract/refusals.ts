@@ -1,6 +1,7 @@
 // For every refusal an operation declares, a request that provokes it.
 
 import { limits, type RefusalCode } from '@custos/contract'
+import { copyToken } from '../../../packages/server/src/slices/tenants/testing/tokens.ts'
 import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { provokingApprovals } from './testing/refusals-approvals.ts'
@@ -85,6 +86,7 @@ const NOT_FOUND: readonly (readonly [string, RefusalCode])[] = [
   'memory.import',
   'memory.delete',
   'memory.delete_store',
+  'keys.create_token',
 ].map((id) => [id, 'store_not_found'] as const)
 
 const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
@@ -360,10 +362,19 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ),
   'provenance.register rate_limited': limited('provenance.register', 'provenance.register'),
   'provenance.list rejected': asking('provenance.list', () => ({ query: BAD_CURSOR })),
+  'keys.create store_not_found': asking('keys.create', () => ({
+    body: { allowed_stores: [GHOSTS.store_id] },
+  })),
   'keys.create rejected': asking('keys.create', () => ({
     body: { class: 'read_only', scopes: ['memory:write'] },
   })),
   'keys.create_token rejected': asking('keys.create_token', ({ store_id }) => ({
     body: { store_id, namespace: 'n'.repeat(limits.namespace_chars + 1), scopes: ['memory:read'] },
   })),
+  'keys.create_token too_many_tokens': async ({ tenant, ids }) => {
+    const token = exampleOf('keys.create_token', ids)
+    const { key_id } = await tenant.ok('keys.create_token', token)
+    await copyToken(tenant.service, key_id, limits.live_tokens_per_key - 1)
+    return tenant.ask('keys.create_token', token)
+  },
 }

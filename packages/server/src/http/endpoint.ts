@@ -19,7 +19,7 @@ import type { Handler, Principal } from '../platform/kernel/call.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
-import { readMeter } from '../slices/tenants/index.ts'
+import { formatLimits, readMeter } from '../slices/tenants/index.ts'
 import { ANONYMOUS, type Authenticator } from './access/authenticate.ts'
 import { authorize, pinNamespace } from './access/authorize.ts'
 import { answerHeaders, type Headers, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
@@ -317,7 +317,7 @@ function mediaType(header: string | undefined): string {
 
 function keyedBy(
   operation: OperationSpec,
-  { namespace }: Principal,
+  principal: Principal,
   header: string | string[] | undefined,
   { params, query, content }: { params: unknown; query: unknown; content: ReceivedBody['content'] },
 ): IdempotencyKey | null {
@@ -331,7 +331,9 @@ function keyedBy(
     )
   // The same body sent to another store is another request.
   const target = Buffer.from(`${JSON.stringify([params, query])}\n`)
-  // A caller that is limited to a namespace meets no key that was used in another.
-  const scoped = namespace === undefined ? key : `${key}\n${JSON.stringify(namespace)}`
+  // A credential gets no answer that was given to one with other limits. Its id is no part of
+  // this: the key that replaces it can repeat its requests.
+  const limited = formatLimits(principal)
+  const scoped = limited === '' ? key : `${key}\n${limited}`
   return { key: scoped, content: async () => Buffer.concat([target, await content()]) }
 }

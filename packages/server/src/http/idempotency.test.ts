@@ -6,6 +6,7 @@ import { deleteRecord, findRecord, insertRecord } from '../platform/db/idempoten
 import { IDEMPOTENCY_US, sweepIdempotency } from '../platform/kernel/idempotency.ts'
 import { calendarMonth, loadUsage } from '../slices/tenants/index.ts'
 import {
+  makeStores,
   makeTenant,
   type Sent,
   send,
@@ -62,6 +63,38 @@ test('the same key with another body is refused, another key or tenant is not', 
   assert.equal((await add(api_key, 'b')).headers.get('idempotency-replayed'), null)
   assert.equal((await add(other.api_key, 'a')).headers.get('idempotency-replayed'), null)
   assert.equal(await added(tenant_id), 2)
+})
+
+test('a key limited otherwise meets no Idempotency-Key, one limited alike does', async () => {
+  const { tenant_id, api_key } = await makeTenant(service.url)
+  await makeStores(service.url, api_key, ['a', 'b'])
+  const keyOf = async (limits: object): Promise<string> => {
+    const body = { class: 'service', scopes: ['memory:write'], ...limits }
+    return (await send(`${service.url}/v1/keys`, 'POST', { key: api_key, body })).body.api_key
+  }
+  const limits = [
+    { class: 'tenant' },
+    {},
+    { allowed_stores: ['a', 'b'] },
+    { allowed_stores: ['b'] },
+    { namespace: 'x' },
+    { namespace: tenant_id },
+    { max_trust_tier: 'basic' },
+  ]
+  const keys = await Promise.all(limits.map(keyOf))
+  const runs = new Set<number>()
+  for (const key of keys) {
+    const answer = await add(key, 'shared')
+    assert.equal(answer.headers.get('idempotency-replayed'), null)
+    runs.add(answer.body.run)
+  }
+  assert.equal(runs.size, limits.length)
+  for (const [i, same] of limits.entries()) {
+    const successor = await keyOf({ ...same, ...(i === 2 && { allowed_stores: ['b', 'a'] }) })
+    const [own, retry] = [await add(keys[i] ?? '', 'shared'), await add(successor, 'shared')]
+    assert.equal(retry.headers.get('idempotency-replayed'), 'true')
+    assert.deepEqual(retry.body, own.body)
+  }
 })
 
 test('simultaneous requests with one key have one effect and one answer', async () => {

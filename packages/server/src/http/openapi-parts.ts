@@ -7,7 +7,8 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Makes a retry safe: for 48 hours a request with the same key and body gets the first reply.',
+    'Makes a retry safe: for 48 hours a request with the same key and body gets the first reply, ' +
+    'where its credential has the same class, stores, namespace and trust tier.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 

@@ -11,6 +11,9 @@ const COPIED = `kind, job_id, find_label, found_digest, facts, superseded_facts,
   decisions_naming, held, log_seq, searched_seq, rounds, items_done, items, received_us, due_us,
   created_us, started_us, made_by`
 
+/** Nothing of any tenant matches. */
+export const NOBODY = { text: 'nobody at all' }
+
 export async function eraseSubjects(tenant: Tenant, word: string) {
   const { store_id } = await tenant.ok('memory.create_store', { body: { name: `${word} people` } })
   const params = { store_id }
@@ -27,12 +30,16 @@ export async function eraseSubjects(tenant: Tenant, word: string) {
       FROM subject_requests WHERE tenant_id = ?`,
     [Buffer.from(open_subject_id, 'hex'), tenant.tenant_id, tenant.tenant_id],
   )
-  return { subject_id, open_subject_id }
+  return { subject_id, open_subject_id, nobody_digest: await previewOf(tenant, NOBODY) }
+}
+
+async function previewOf(tenant: Tenant, find: object): Promise<string> {
+  const { body } = await tenant.ask('subjects.erase', { body: { find, preview: true } })
+  return body.digest
 }
 
 async function erased(tenant: Tenant, find: object): Promise<string> {
-  const shown = await tenant.ask('subjects.erase', { body: { find, preview: true } })
-  const body = { find, expect_digest: shown.body.digest }
+  const body = { find, expect_digest: await previewOf(tenant, find) }
   const { request_id } = await tenant.ok('subjects.erase', { body })
   for (let waits = 0; waits < WAITS_MAX; waits += 1) {
     const { completed_at } = await tenant.ok('subjects.get', { params: { request_id } })

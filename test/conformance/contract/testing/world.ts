@@ -50,6 +50,8 @@ export interface Ids {
   /** Of a data subject's erasure that is done, and of one that is not. */
   readonly subject_id: string
   readonly open_subject_id: string
+  /** Of a preview that finds nothing. */
+  readonly nobody_digest: string
   /** Of one that was released: a standing one would keep everything as it is. */
   readonly hold_id: string
   /** A tenant that was off-boarded, the same one for every world of a service. */
@@ -92,6 +94,7 @@ export const GHOSTS: Ids = {
   report_id: 'ffffffffffffffffffffffffffffffff',
   subject_id: 'ffffffffffffffffffffffffffffffff',
   open_subject_id: 'ffffffffffffffffffffffffffffffff',
+  nobody_digest: 'f'.repeat(64),
   run_id: 'ffffffffffffffffffffffff',
   schedule_id: 'ffffffffffffffffffffffff',
   agent_handle: 'nobody/at@all',

@@ -32,8 +32,6 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
   ]),
   ['tenants.create body.name', 'the name the operator gave the tenant'],
   ['keys.create body.name', 'the name the administrator gave the key'],
-  ['keys.create body.allowed_stores[]', 'ids of stores a key is limited to'],
-  ['keys.create_token body.store_id', 'the id of the store a token is limited to'],
 ])
 
 /** The words of a policy are the tenant's rules: sealed, and kept while there is the policy. */

@@ -1,7 +1,7 @@
 // Sends a canary through every text of every operation's body; what it made is erased afterwards.
 
 import type { Answer, Client } from '../../../crash/testing/client.ts'
-import { marks, type SendParts, unusedFields } from './send-parts.ts'
+import { marks, refused, type SendParts, unusedFields } from './send-parts.ts'
 import { sendAssurance } from './senders-assurance.ts'
 import { sendRegistries } from './senders-registries.ts'
 import { sendReports } from './senders-reports.ts'
@@ -228,16 +228,17 @@ async function platform(parts: SendParts): Promise<Answer | undefined> {
   await client.ok('POST', '/v1/gcrumbs/verify', { body: envelope })
   await operateTenant(operator, parts)
   const token = marks(parts, 'keys.create_token')
-  const limits = {
-    store_id: token.label('body.store_id'),
-    namespace: token.word('body.namespace'),
-    scopes: ['memory:read'],
-  }
+  const [store_id] = parts.made.stores
+  const limits = { store_id, namespace: token.word('body.namespace'), scopes: ['memory:read'] }
   await client.ok('POST', '/v1/keys/tokens', { body: limits, headers: token.headers() })
+  const ofNoStore = { ...limits, store_id: token.word('body.store_id') }
+  await refused(parts, '/v1/keys/tokens', { body: ofNoStore })
   const { label, word, headers } = marks(parts, 'keys.create')
+  const ofNoStores = { allowed_stores: [word('body.allowed_stores[]')] }
+  await refused(parts, '/v1/keys', { body: ofNoStores })
   const body = {
     name: label('body.name'),
-    allowed_stores: [label('body.allowed_stores[]')],
+    allowed_stores: [store_id],
     namespace: word('body.namespace'),
   }
   return client.ok('POST', '/v1/keys', { body, headers: headers() })

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import { formatTime } from '../../platform/clock.ts'
 import { createOperatorKey, mintApiKey, revokeOperatorKey } from '../../slices/tenants/index.ts'
 import {
+  makeStores,
   makeTenant,
   OPERATOR_KEY,
   type Sent,
@@ -103,6 +104,7 @@ test('a key without the scope is refused with 403 and told which one it lacks', 
 })
 
 test('a store outside the key’s list looks like one that does not exist', async () => {
+  await makeStores(service.url, tenant.api_key, ['mine'])
   const made = await send(`${service.url}/v1/keys`, 'POST', {
     key: tenant.api_key,
     body: { allowed_stores: ['mine'] },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   keys,
+  memory,
   monitoring,
   type OperationSpec,
   operation,
@@ -18,6 +19,7 @@ import { parseConfig } from '../../config/config.ts'
 import { type Handler, type HandlersOf, streamed } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { memoryHandlers } from '../../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../../slices/monitoring/index.ts'
 import { ensureTenant, keysHandlers, meter, tenantsHandlers } from '../../slices/tenants/index.ts'
 import { buildServer, type RequestDeadlines } from '../bind.ts'
@@ -82,6 +84,7 @@ const probes = {
     path: '/probe/add',
     summary: 'Counts in the usage table, once a key',
     access: 'tenant',
+    namespaced: true,
     body: Type.Object({ by: Type.Optional(Type.Integer({ default: 1 })) }),
     body_optional: true,
     status: 201,
@@ -238,6 +241,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...routesOf(tenants, tenantsHandlers),
       ...routesOf(keys, keysHandlers),
       ...routesOf(monitoring, monitoringHandlers),
+      ...routesOf(
+        { create_store: memory.create_store },
+        { create_store: memoryHandlers.create_store },
+      ),
       ...routesOf(probes, probeHandlers),
     ],
   })
@@ -294,4 +301,10 @@ const isJson = (headers: Headers): boolean =>
 export async function makeTenant(url: string): Promise<{ tenant_id: string; api_key: string }> {
   const { body } = await send(`${url}/v1/cloud/tenants`, 'POST', { key: OPERATOR_KEY, body: {} })
   return { tenant_id: String(body.tenant_id), api_key: String(body.api_key) }
+}
+
+/** Stores of the tenant with these ids. */
+export async function makeStores(url: string, key: string, store_ids: string[]): Promise<void> {
+  for (const store_id of store_ids)
+    await send(`${url}/v1/stores`, 'POST', { key, body: { store_id } })
 }

@@ -2,7 +2,7 @@
 
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
-import type { TenantDb, Tx } from './tenant-db.ts'
+import { from, type TenantDb, type Tx } from './tenant-db.ts'
 
 const LIMIT = ['key_id', 'tenant_id', 'maker_id', 'secret_no', 'sealed', 'ends_us'] as const
 
@@ -26,6 +26,35 @@ export const listLimits = (
       .where('tenant_id', '=', db.tenant_id)
       .where('key_id', 'in', key_ids),
   )
+
+/** Tokens made with the key that have not ended by `now_us`. */
+export async function countLiveTokens(
+  db: TenantDb,
+  maker_id: string,
+  now_us: number,
+): Promise<number> {
+  const query = builder
+    .selectFrom('credential_limits')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('tenant_id', '=', db.tenant_id)
+    .where('maker_id', '=', maker_id)
+    .where('ends_us', '>', now_us)
+  return Number((await db.first(query))?.count ?? 0)
+}
+
+/** Those of the stores that the tenant has. */
+export async function listActiveStores(
+  db: TenantDb,
+  store_ids: readonly string[],
+): Promise<string[]> {
+  const rows = await db.all(
+    from(db, 'stores')
+      .select('store_id')
+      .where('store_id', 'in', store_ids)
+      .where('state', '=', 'active'),
+  )
+  return rows.map(({ store_id }) => store_id)
+}
 
 /** Limited credentials of all tenants that have ended by `now_us`. */
 export const listEndedLimits = (

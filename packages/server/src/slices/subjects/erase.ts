@@ -46,7 +46,8 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
     const found = await searchAll(kernel, tenant_id, query.search)
     const summary = await summarizeSearch(kernel, tenant_id, found)
     const sessions = await listSessions(kernel, tenant_id, { found, summary })
-    return previewed(previewOf(body, { query, found, summary }, sessions))
+    const digest = await previewDigest(kernel, tenant_id, { query, found, summary })
+    return previewed({ ...previewOf(body, { query, found, summary }, sessions), digest })
   }
   erasureSigner(kernel)
   const found = await searchAll(kernel, tenant_id, query.search)
@@ -64,7 +65,9 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
     reasons: fillReasons(body),
   }
   const sealed = await sealPayload(kernel, tenant_id, { request_id, payload })
-  const request: NewRequest = { request_id, query, found, summary, sealed }
+  const findings = { query, found, summary }
+  const preview_digest = await previewDigest(kernel, tenant_id, findings)
+  const request: NewRequest = { request_id, ...findings, sealed, preview_digest }
   return call.once(requestOnce(call, body, request))
 }
 
@@ -72,9 +75,9 @@ function previewOf(
   body: EraseBody,
   { query, found: result, summary }: EraseFindings,
   session_ids: string[],
-): SubjectPreview {
+): Omit<SubjectPreview, 'digest'> {
   const { log_seq, scanned } = result
-  const { found, stores, kinds, items, digest } = summary
+  const { found, stores, kinds, items } = summary
   return {
     preview: true,
     found: {
@@ -84,7 +87,6 @@ function previewOf(
     },
     sample_refs: items.slice(0, Math.min(SAMPLES, found.facts)).map(refOf),
     session_ids,
-    digest,
     log_seq,
     scanned: { ...scanned },
     namespace: body.namespace ?? null,
@@ -92,6 +94,23 @@ function previewOf(
     include_records: query.search.include_records,
     ...describeScope(query.search),
   }
+}
+
+/**
+ * Of the tenant, the search and what it found: only a preview of this search shows it, also where
+ * nothing is found. Hex HMAC under the tenant's label salt.
+ */
+async function previewDigest(
+  kernel: Kernel,
+  tenant_id: string,
+  { query: { search, find_label }, summary }: EraseFindings,
+): Promise<string> {
+  const { namespace, include_decisions, include_records } = search
+  const store_ids = search.store_ids?.toSorted() ?? null
+  const namespaces = namespace === undefined ? [] : [namespace]
+  const scope = [store_ids, namespaces, include_decisions, include_records]
+  const text = JSON.stringify([find_label, ...scope, summary.digest])
+  return (await kernel.keyring.tenant(tenant_id)).label(`subject-preview\n${text}`)
 }
 
 const SESSIONS_MAX = 200
@@ -122,6 +141,8 @@ interface EraseFindings {
 interface NewRequest extends EraseFindings {
   readonly request_id: string
   readonly sealed: SealedPayload
+  /** What a preview would show as `digest`. */
+  readonly preview_digest: string
 }
 
 async function showQueued(tx: Tx, request_id: string): Promise<SubjectRequest> {
@@ -158,9 +179,9 @@ function requestOnce(
   return {
     async run(tx) {
       meter(tx, call.operation.id)
-      const { digest } = request.summary
-      if (body.expect_digest !== undefined && body.expect_digest !== digest)
-        return call.refuse('subject_changed', undefined, { members: { digest } })
+      // The new digest is not named: only a preview shows it, with what it stands for.
+      if (body.expect_digest !== request.preview_digest)
+        return call.refuse('subject_changed', 'request a new preview and review what it finds')
       await writeRequest(call, tx, request)
       const { request_id } = request
       return { reply: await showQueued(tx, request_id), ids: { request_id } }

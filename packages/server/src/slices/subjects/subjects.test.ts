@@ -1,6 +1,7 @@
 // Requests of data subjects over HTTP: preview, erasure, manifest.
 
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@custos/contract'
 import { startTestService, type TestService } from '../../testing/harness.ts'
@@ -377,8 +378,35 @@ describe("an erasure by 'subjects.erase'", () => {
     assert.deepEqual([status, problem.error], [409, 'subject_changed'])
     assert.equal((await ok('GET', SUBJECT)).count, 0)
     const again = await preview(find)
-    assert.equal(problem.digest, again.digest)
+    assert.ok(!JSON.stringify(problem).includes(again.digest), 'only a preview shows it')
     assert.equal((await erase(find, { expect_digest: again.digest })).found.facts, 2)
+  })
+
+  test('needs a preview of this search of this tenant, also when nothing is found', async () => {
+    const [one, other] = [await scene(), await scene()]
+    const find = { text: 'Jana Novak' }
+    const { store_id } = one
+    const searches = [
+      { find },
+      { find: { text: 'Pavel Dvorak' } },
+      { find, store_ids: [store_id] },
+      { find, namespace: 'x' },
+      { find, include_decisions: false },
+      { find, include_records: false },
+    ]
+    const digests = await Promise.all(
+      searches.map(
+        async (body) => (await one.ok('POST', SUBJECT, { ...body, preview: true })).digest,
+      ),
+    )
+    const foreign = (await other.preview(find)).digest
+    assert.equal(new Set([...digests, foreign, hash('sha256', '')]).size, searches.length + 2)
+    for (const expect_digest of [...digests.slice(1), foreign, hash('sha256', '')]) {
+      const { body } = await one.ask('POST', SUBJECT, { find, expect_digest })
+      assert.equal(body.error, 'subject_changed')
+    }
+    const request = await one.erase(find, { expect_digest: digests[0] })
+    assert.equal(request.digest, hash('sha256', ''), 'of the request: of the ids found')
   })
 
   test('needs the digest of a preview, and says so', async () => {

@@ -22,37 +22,52 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { createToken } from './create-token.ts'
-import { openLimits, type SealedLimit, sealLimit } from './credential-limit.ts'
-import { issueKey, type NewCredential, requireLiveMaker, revokeKey } from './credentials.ts'
+import { issueLimited, openLimits, type SealedLimit } from './credential-limit.ts'
+import {
+  issueKey,
+  type NewCredential,
+  requireLiveMaker,
+  requireNoExcess,
+  requireStores,
+  revokeKey,
+} from './credentials.ts'
 import { coversStores, findExcess, type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
 type Create = typeof contract.create
 
 const createKey: Handler<Create> = async (call, input) => {
-  const { kernel, principal, tenant_id } = call
+  const { principal } = call
   const fresh = requestedKey(call, input)
-  const limit = await sealLimit(kernel, tenant_id, requestedNamespace(call, input))
-  return call.once<Static<Create['reply']>>({
-    async run(tx) {
-      if ((await countLiveCredentials(tx, tenant_id)) >= limits.keys_per_tenant)
-        return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
-      await requireLiveMaker(tx, principal)
-      const rights = rightsOf(principal)
-      const issued = await issueKey(kernel, tx, { ...fresh, limit }, { rights })
-      const { key_id, api_key } = issued
-      meter(tx, call.operation.id)
-      await appendCrumb(tx, {
-        event_type: 'tenant.key_created',
-        subject: key_id,
-        payload: { key_id, class: fresh.class },
-      })
-      const row = await findCredentialById(tx, tenant_id, key_id)
-      if (!row) throw new Error('a key was issued without a row')
-      return { reply: { ...showNewKey(row, limit), api_key }, ids: { key_id } }
-    },
-    replay: (tx, { key_id }) => showAgain(call, tx, { key_id: String(key_id), limit }),
+  const namespace = requestedNamespace(call, input)
+  // Before stores are looked up: of one that the caller may not use it is not told whether it is.
+  requireNoExcess({ ...fresh, namespace }, rightsOf(principal))
+  return issueLimited(call, namespace, (limit) =>
+    call.once<Static<Create['reply']>>({
+      async run(tx) {
+        await requireLiveMaker(tx, principal)
+        await requireStores(tx, input.body.allowed_stores ?? [])
+        return issueNew(call, tx, { ...fresh, limit })
+      },
+      replay: (tx, { key_id }) => showAgain(call, tx, { key_id: String(key_id), limit }),
+    }),
+  )
+}
+
+async function issueNew(call: Call<Create>, tx: Tx, fresh: NewCredential) {
+  const { kernel, principal, tenant_id } = call
+  if ((await countLiveCredentials(tx, tenant_id)) >= limits.keys_per_tenant)
+    return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
+  const { key_id, api_key } = await issueKey(kernel, tx, fresh, { rights: rightsOf(principal) })
+  meter(tx, call.operation.id)
+  await appendCrumb(tx, {
+    event_type: 'tenant.key_created',
+    subject: key_id,
+    payload: { key_id, class: fresh.class },
   })
+  const row = await findCredentialById(tx, tenant_id, key_id)
+  if (!row) throw new Error('a key was issued without a row')
+  return { reply: { ...showNewKey(row, fresh.limit), api_key }, ids: { key_id } }
 }
 
 /** Only its hash is stored: only the first answer contained the key itself. */
@@ -63,8 +78,7 @@ async function showAgain(
 ): Promise<Static<Create['reply']>> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
   // A key with a namespace is gone once it has ended.
-  if (!row || !isVisible(call.principal, showKey(row, null)))
-    return call.refuse('idempotency_key_reused')
+  if (!row) return call.refuse('idempotency_key_reused')
   return { ...showNewKey(row, limit), api_key: null }
 }
 
@@ -72,13 +86,12 @@ async function showAgain(
 function requestedKey(call: Call<Create>, { body }: InputOf<Create>): NewCredential {
   const own = rightsOf(call.principal)
   const credentialClass = body.class ?? 'service'
-  const { allowed_stores: stores = [] } = body
   return {
     tenant_id: call.tenant_id,
     class: credentialClass,
     name: body.name ?? '',
     scopes: requestedScopes(call, credentialClass, body.scopes),
-    allowed_stores: [...new Set(stores.length === 0 ? own.allowed_stores : stores)],
+    allowed_stores: [...new Set(body.allowed_stores ?? own.allowed_stores)],
     max_trust_tier: body.max_trust_tier ?? own.max_trust_tier,
     // A key that ends must not prolong itself through another one.
     expires_us: earlier(requestedExpiry(call, body.expires_at ?? null), own.expires_us),
@@ -107,10 +120,10 @@ function requestedExpiry(call: Call<Create>, expires_at: string | null): number 
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
-/** Undefined: every namespace. */
+/** That of the calling key where none is named; undefined: every namespace. */
 function requestedNamespace(call: Call<Create>, { body }: InputOf<Create>): Rights['namespace'] {
   const { namespace } = body
-  if (namespace == null) return call.principal.namespace
+  if (namespace === undefined) return call.principal.namespace
   return parseNamespace(call.tenant_id, { namespace })
 }
 

@@ -2,11 +2,14 @@
 
 import { type keys as contract, limits } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
+import { countLiveTokens } from '../../platform/db/credential-limits.sql.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { sealLimit } from './credential-limit.ts'
-import { issueKey, requireLiveMaker, requireNoExcess } from './credentials.ts'
+import { issueLimited } from './credential-limit.ts'
+import { issueKey, requireLiveMaker, requireNoExcess, requireStores } from './credentials.ts'
 import { type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
@@ -28,7 +31,6 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
   }
   // Before the unit too: a replay shows nothing to a caller who could not have made the token.
   requireNoExcess(wanted, rights)
-  const limit = await sealLimit(kernel, tenant_id, namespace)
   const ttl_us = (body.ttl_s ?? limits.token_ttl_s.default) * SECOND_US
   const binding_key_id = principal.kind === 'tenant' ? principal.key_id : null
 
@@ -41,26 +43,36 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
     created_at: formatTime(at.from_us),
     expires_at: formatTime(at.to_us),
   })
-  return call.once<ReturnType<typeof show>>({
-    async run(tx) {
-      await requireLiveMaker(tx, principal)
-      const created_us = tx.now()
-      const ends_us = created_us + ttl_us
-      const expires_us = Math.min(ends_us, rights.expires_us ?? ends_us)
-      const fresh = { ...wanted, tenant_id, name: '', expires_us, limit }
-      const issued = await issueKey(kernel, tx, fresh, { rights, binding_key_id })
-      const { key_id, api_key } = issued
-      meter(tx, call.operation.id)
-      await appendCrumb(tx, {
-        event_type: 'tenant.key_created',
-        subject: key_id,
-        payload: { key_id, class: fresh.class },
-      })
-      const ids = { key_id, created_us, expires_us }
-      return { reply: show(key_id, api_key, { from_us: created_us, to_us: expires_us }), ids }
-    },
-    // The same body came with the key; only the first answer contained the token itself.
-    replay: async (_, { key_id, created_us, expires_us }) =>
-      show(String(key_id), null, { from_us: Number(created_us), to_us: Number(expires_us) }),
-  })
+  return issueLimited(call, namespace, (limit) =>
+    call.once<ReturnType<typeof show>>({
+      async run(tx) {
+        await requireLiveMaker(tx, principal)
+        await requireStores(tx, [store_id])
+        if (binding_key_id !== null) await requireFewTokens(tx, binding_key_id)
+        const created_us = tx.now()
+        const ends_us = created_us + ttl_us
+        const expires_us = Math.min(ends_us, rights.expires_us ?? ends_us)
+        const fresh = { ...wanted, tenant_id, name: '', expires_us, limit }
+        const issued = await issueKey(kernel, tx, fresh, { rights, binding_key_id })
+        const { key_id, api_key } = issued
+        meter(tx, call.operation.id)
+        await appendCrumb(tx, {
+          event_type: 'tenant.key_created',
+          subject: key_id,
+          payload: { key_id, class: fresh.class },
+        })
+        const ids = { key_id, created_us, expires_us }
+        return { reply: show(key_id, api_key, { from_us: created_us, to_us: expires_us }), ids }
+      },
+      // The same body came with the key; only the first answer contained the token itself.
+      replay: async (_, { key_id, created_us, expires_us }) =>
+        show(String(key_id), null, { from_us: Number(created_us), to_us: Number(expires_us) }),
+    }),
+  )
+}
+
+/** Any key that may read can make tokens, so their number is limited. */
+async function requireFewTokens(tx: Tx, maker_id: string): Promise<void> {
+  if ((await countLiveTokens(tx, maker_id, tx.now())) >= limits.live_tokens_per_key)
+    throw new Refusal('too_many_tokens')
 }

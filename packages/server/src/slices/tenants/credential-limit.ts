@@ -8,6 +8,7 @@ import {
 } from '../../platform/db/credential-limits.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { Call } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
@@ -31,6 +32,26 @@ export const limitColumn = sealedColumn({
   ids: (tenant_id, { key_id }: Pick<SealedLimit, 'key_id'>) => [tenant_id, key_id],
   payload: jsonPayload<Pick<SealedLimit, 'namespace'>>(),
 })
+
+/**
+ * Issues a credential whose namespace is sealed; undefined: it gets no limit. A request that is
+ * refused or repeated issues none, and the secret made for it is destroyed.
+ */
+export async function issueLimited<T extends Pick<SealedLimit, 'key_id'>>(
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
+  namespace: string | null | undefined,
+  issue: (limit: SealedLimit | undefined) => Promise<T>,
+): Promise<T> {
+  const limit = await sealLimit(kernel, tenant_id, namespace)
+  let issued: T | undefined
+  try {
+    issued = await issue(limit)
+    return issued
+  } finally {
+    if (limit !== undefined && issued?.key_id !== limit.key_id)
+      await kernel.keyring.destroySecrets(tenant_id, 'decision', [limit.secret_no])
+  }
+}
 
 /** For a credential that is about to be issued; undefined: it gets no limit. */
 export async function sealLimit(

@@ -9,7 +9,11 @@ import {
   revokeCredential,
   revokeCredentialsOfClass,
 } from '../../platform/db/control.sql.ts'
-import { endRevokedLimits, insertLimit } from '../../platform/db/credential-limits.sql.ts'
+import {
+  endRevokedLimits,
+  insertLimit,
+  listActiveStores,
+} from '../../platform/db/credential-limits.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { findDestruction, revokeAll } from '../../platform/db/destructions.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -207,6 +211,16 @@ export async function issueKey(
 export function requireNoExcess(made: Rights, maker: Rights): void {
   const excess = findExcess(made, maker)
   if (excess !== null) throw new Refusal('scope_missing', EXCESS[excess])
+}
+
+/**
+ * Refuses `store_not_found`: a credential for a store that does not exist yet would give rights to
+ * whatever store gets the id. Ids are not used twice, but for that of the store every tenant has.
+ */
+export async function requireStores(tx: Tx, store_ids: readonly string[]): Promise<void> {
+  const active = new Set(['default', ...(await listActiveStores(tx, store_ids))])
+  const missing = store_ids.find((store_id) => !active.has(store_id))
+  if (missing !== undefined) throw new Refusal('store_not_found')
 }
 
 const EXCESS: Readonly<Record<keyof Rights, string>> = {

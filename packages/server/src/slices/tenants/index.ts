@@ -11,7 +11,7 @@ export {
   LOCAL_TENANT,
   revokeOperatorKey,
 } from './provision.ts'
-export { OPERATOR_RIGHTS } from './rights.ts'
+export { formatLimits, OPERATOR_RIGHTS } from './rights.ts'
 export { tenantsHandlers } from './tenants.ts'
 export {
   addUsages,

@@ -103,7 +103,10 @@ describe('every operation that makes a credential', () => {
 
   before(async () => {
     service = await startTestService()
-    tenant_id = (await service.createTenant()).tenant_id
+    const tenant = await service.createTenant()
+    tenant_id = tenant.tenant_id
+    for (const store_id of STORES)
+      await service.request('POST', '/v1/stores', { key: tenant.api_key, body: { store_id } })
   })
   after(() => service.stop())
 
@@ -128,7 +131,7 @@ describe('every operation that makes a credential', () => {
       {
         class: fc.constantFrom('tenant', 'read_only', 'service'),
         scopes: someOf(SCOPES, 1),
-        allowed_stores: someOf(STORES),
+        allowed_stores: someOf(STORES, 1),
         namespace: fc.constantFrom('x', 'y'),
         max_trust_tier: tiers,
         hours,

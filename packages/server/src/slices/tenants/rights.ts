@@ -52,6 +52,16 @@ export function rightsOf(principal: Principal): Rights {
   return { class: credentialClass, scopes, allowed_stores, namespace, max_trust_tier, expires_us }
 }
 
+/** What a credential is limited to besides its scopes; empty for an unlimited key of a tenant. */
+export function formatLimits(principal: Principal): string {
+  const { class: credentialClass, allowed_stores, namespace, max_trust_tier } = rightsOf(principal)
+  const namespaces = namespace === undefined ? [] : [namespace]
+  const isLimited =
+    credentialClass !== 'tenant' || allowed_stores.length > 0 || namespaces.length > 0
+  if (!isLimited && max_trust_tier === null) return ''
+  return JSON.stringify([credentialClass, allowed_stores.toSorted(), namespaces, max_trust_tier])
+}
+
 /**
  * The first axis on which `made` may do more than `maker`; null: it may do no more. Every
  * credential that is issued, and every one that is revoked by another, passes through here.

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
+  makeStores,
   makeTenant,
   OPERATOR_KEY,
   type Sent,
@@ -141,6 +142,7 @@ test("'tenants.rotate_key' by a restricted key replaces that key and grants no m
 
 test("'tenants.rotate_key' by a key with any restriction lifts none of them", async () => {
   const { tenant_id, api_key } = await makeTenant(service.url)
+  await makeStores(service.url, api_key, ['a'])
   const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
   const whole = { class: 'tenant', scopes: ['*'] }
   const restrictions = [

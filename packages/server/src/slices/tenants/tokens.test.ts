@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { limits } from '@custos/contract'
 import { type Answer, startTestService, type TestService } from '../../testing/harness.ts'
 import { listTables, rawSql } from '../../testing/raw-sql.ts'
 import { deleteEndedCredentials } from './index.ts'
+import { copyToken } from './testing/tokens.ts'
 
 let service: TestService
 let tenant: { tenant_id: string; api_key: string }
@@ -16,6 +18,7 @@ before(async () => {
 after(() => service.stop())
 
 const DAY_S = 86_400
+const READER = { scopes: ['memory:read'] }
 const TOKEN = { store_id: 'default', namespace: 'zoe', scopes: ['memory:read', 'memory:write'] }
 
 const ask = (method: string, path: string, key: string, body?: unknown) =>
@@ -50,9 +53,15 @@ test("'keys.create_token' issues a token for one store and namespace, shown once
 
 test('a token has at most the rights of its maker, and ends with it', async () => {
   const until = new Date(Date.now() + 60_000).toISOString()
-  const limits = { allowed_stores: ['default', 'b'], max_trust_tier: 'basic', expires_at: until }
-  const maker = await makeKey({ scopes: ['memory:read'], ...limits })
-  for (const more of [{}, { scopes: ['memory:read'], store_id: 'c' }])
+  for (const store_id of ['b', 'c']) await ask('POST', '/v1/stores', tenant.api_key, { store_id })
+  const limited = { allowed_stores: ['default', 'b'], max_trust_tier: 'basic', expires_at: until }
+  const maker = await makeKey({ scopes: ['memory:read'], ...limited })
+  const beyond = [
+    {},
+    { scopes: ['memory:read'], store_id: 'c' },
+    { scopes: ['memory:read'], store_id: 'not-made-yet' },
+  ]
+  for (const more of beyond)
     assert.equal((await makeToken(maker.api_key, more)).body.error, 'scope_missing')
   const made = await makeToken(maker.api_key, { scopes: ['memory:read'], ttl_s: DAY_S })
   assert.equal(made.status, 201)
@@ -86,13 +95,58 @@ test('tokens do not count as keys of the tenant', async () => {
   assert.equal(keys.length, 1)
 })
 
+test('a key has a limited number of live tokens; those that ended do not count', async () => {
+  const [maker, other] = [await makeKey(READER), await makeKey(READER)]
+  const make = (key: string) => makeToken(key, READER)
+  const [first, revoked] = [await make(maker.api_key), await make(maker.api_key)]
+  await copyToken(service, first.body.key_id, limits.live_tokens_per_key - 2)
+  const full = await make(maker.api_key)
+  assert.deepEqual([full.status, full.body.error], [409, 'too_many_tokens'])
+  assert.equal((await make(other.api_key)).status, 201)
+  await ask('DELETE', `/v1/keys/${revoked.body.key_id}`, tenant.api_key)
+  assert.equal((await make(maker.api_key)).status, 201)
+  assert.equal((await make(maker.api_key)).status, 409)
+})
+
+test('a request that is repeated or refused leaves no secret of a namespace behind', async () => {
+  const { tenant_id, api_key } = await service.createTenant()
+  const secretOf = async ({ body }: Answer): Promise<number> => {
+    const query = 'select secret_no from credential_limits where key_id = ?'
+    return Number((await rawSql(service, query, [body.key_id]))[0]?.['secret_no'])
+  }
+  const kept = [await secretOf(await makeToken(api_key))]
+  const requests = [
+    { path: '/v1/keys/tokens', body: TOKEN, unknown: { store_id: 'not-made-yet' } },
+    { path: '/v1/keys', body: { namespace: 'zoe' }, unknown: { allowed_stores: ['not-made-yet'] } },
+  ]
+  for (const { path, body, unknown } of requests) {
+    const sent = { key: api_key, body, headers: { 'idempotency-key': path } }
+    const once = () => service.request('POST', path, sent)
+    const [first, ...repeated] = await Promise.all(Array.from({ length: 8 }, once))
+    assert.ok(first)
+    for (const answer of [...repeated, await once()])
+      assert.deepEqual([answer.status, answer.body.key_id], [201, first.body.key_id])
+    kept.push(await secretOf(first))
+    assert.equal((await ask('POST', path, api_key, { ...body, ...unknown })).status, 404)
+  }
+  kept.push(await secretOf(await makeToken(api_key)))
+  const from = Math.min(...kept)
+  const numbers = Array.from({ length: Math.max(...kept) - from + 1 }, (_, i) => from + i)
+  const secrets = await service.kernel.keyring.secrets(tenant_id, 'decision', numbers)
+  assert.ok(numbers.length > kept.length)
+  assert.deepEqual(
+    numbers.filter((number) => secrets.get(number)),
+    kept.toSorted((a, b) => a - b),
+  )
+})
+
 test("'keys.create' with a namespace shows it to administrators, in full", async () => {
   const { tenant_id } = tenant
   for (const [given, shown] of [
     ['ada', `${tenant_id}/ada`],
     [`${tenant_id}/ada`, `${tenant_id}/ada`],
     [tenant_id, tenant_id],
-    [null, null],
+    [undefined, null],
   ] as const) {
     const made = await makeKey({ scopes: ['memory:read'], namespace: given })
     assert.equal(made.namespace, shown)

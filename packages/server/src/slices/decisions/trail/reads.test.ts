@@ -236,6 +236,7 @@ test('an export of more than one batch has every decision once', async () => {
 })
 
 test('a credential bound to stores sees their decisions only, on every read', async () => {
+  await scene.api('POST', '/v1/stores', { store_id: 'odd' })
   const { body: key } = await scene.api('POST', '/v1/keys', {
     class: 'read_only',
     allowed_stores: ['odd'],
