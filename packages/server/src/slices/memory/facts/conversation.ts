@@ -3,8 +3,6 @@
 
 import { hash } from 'node:crypto'
 
-type Metadata = Readonly<Record<string, unknown>>
-
 /** Metadata that names who speaks; the first that is there counts. */
 const SPEAKER_KEYS = ['speaker', 'author', 'name', 'role'] as const
 /** Metadata that says when a fact was said. */
@@ -33,7 +31,10 @@ const NO_NAMES =
 const QUESTION = /[?？][\s"'”’)\]]*$/u
 
 /** Who says a fact, as written: from its metadata, else from a leading `name:`. null: unknown. */
-export function findSpeaker(content: string, metadata: Metadata): string | null {
+export function findSpeaker(
+  content: string,
+  metadata: Readonly<Record<string, unknown>>,
+): string | null {
   for (const key of SPEAKER_KEYS) {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'string' && value !== '' && value.length <= NAME_UNITS_MAX) return value
@@ -55,7 +56,7 @@ export function findNames(content: string, speaker: string | null): [string, str
 }
 
 /** The date of a fact as its metadata writes it; null: it names none. */
-export function findStatedDate(metadata: Metadata): string | null {
+export function findStatedDate(metadata: Readonly<Record<string, unknown>>): string | null {
   for (const key of DATE_KEYS) {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'string' && value !== '' && value.length <= NAME_UNITS_MAX) return value
@@ -80,7 +81,7 @@ export function computeMark(text: string | number | null): number {
 }
 
 /** The message that a fact is a piece of; null: it names none. */
-export function findMessage(metadata: Metadata): string | number | null {
+export function findMessage(metadata: Readonly<Record<string, unknown>>): string | number | null {
   const value = Object.hasOwn(metadata, 'message_id') ? metadata['message_id'] : undefined
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }

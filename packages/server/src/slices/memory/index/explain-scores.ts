@@ -34,16 +34,14 @@ interface ExplainedScore {
   } | null
 }
 
-interface ExplainedTerm {
-  readonly term: string
-  readonly memories: number
-  readonly weight: number
-  readonly similar: string[]
-}
-
 interface ExplainedTerms {
   /** `memories`: facts of the namespace that have the term, superseded ones too; none expired. */
-  readonly terms: ExplainedTerm[]
+  readonly terms: {
+    readonly term: string
+    readonly memories: number
+    readonly weight: number
+    readonly similar: string[]
+  }[]
   readonly further_terms: number
 }
 
@@ -153,7 +151,7 @@ function explainTerm(
   partition: Partition,
   now_us: number,
   { term, similar }: { term: string; similar: readonly string[] },
-): ExplainedTerm {
+) {
   const statistics = partition.statisticsAt(now_us)
   const postings = partition.findPostings(term)
   const memories = postings ? statistics.countWith(postings) : 0

@@ -62,8 +62,8 @@ export interface ScoreParts {
 
 /**
  * How likely a fact is evidence, a logistic function of two numbers: the weight of the query's
- * terms that it has, relative to the heaviest ones, and its cosine with the query. Fitted on one half of three sets and
- * tested on the other, see docs/evaluation.md.
+ * terms that it has, relative to the heaviest ones, and its cosine with the query. Fitted on one
+ * half of three sets and tested on the other, see docs/evaluation.md.
  */
 const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
 const CONFIDENCE_BY_TERMS = { base: -4.7, terms: 3.8, cosine: 0 }

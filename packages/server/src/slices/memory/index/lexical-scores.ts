@@ -87,8 +87,6 @@ let stamp = 0
 /** How far a term reaches in a conversation: an answer is within two turns of its question. */
 const NEIGHBOURS = 2
 
-type TermStatistics = ReturnType<Partition['statisticsAt']>
-
 /** The scores of one search, by slot: integers in score units. */
 export interface LexicalScores {
   readonly lexical: Float64Array
@@ -96,13 +94,13 @@ export interface LexicalScores {
   /** The visible slots with a score, each once. */
   readonly matched: SlotList
   readonly chains: VisibleNeighbours
-  readonly statistics: TermStatistics
+  readonly statistics: ReturnType<Partition['statisticsAt']>
 }
 
 /**
- * BM25 of each fact's own terms, or of a similar term or alias where that is more, plus, for each term a
- * fact lacks, half of the best contribution among the two visible facts before and the two after it
- * in its session. Pieces of one message lend each other nothing: they would lift long messages.
+ * BM25 of each fact's own terms, or of a similar term or alias where that is more, plus, for each
+ * term a fact lacks, half of the best contribution among the two visible facts before and the two
+ * after it in its session. Pieces of one message lend each other nothing: they would lift long messages.
  */
 export function scoreTerms(
   partition: Partition,
@@ -143,7 +141,7 @@ class LexicalSearch implements LexicalScores {
   readonly matched: SlotList
   readonly #partition: Partition
   readonly #visible: Uint8Array
-  readonly statistics: TermStatistics
+  readonly statistics: ReturnType<Partition['statisticsAt']>
   readonly chains: VisibleNeighbours
   /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array

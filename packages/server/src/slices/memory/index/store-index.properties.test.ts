@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type PlainFact, scorePlainly } from '../testing/plain-scores.ts'
 import { analyse } from './analysis.ts'
 import type { IndexedFact } from './partition.ts'
 import type { SearchOptions } from './ranking.ts'
@@ -208,30 +209,6 @@ test('a ranking is ordered by score, then ref; parts add up; a limit only shorte
 /** In score units. */
 const UNIT = 2 ** 16
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
-const share = (units: number, percent: number): number => Math.floor((units * percent) / 100)
-
-interface PlainFact extends IndexedFact {
-  readonly words: number
-  readonly speaker: unknown
-}
-
-/** Whether the later fact continues the message of the earlier one, its neighbour in the session. */
-function continues(earlier: PlainFact, later: PlainFact): boolean {
-  const [one, other] = [earlier.metadata['message_id'], later.metadata['message_id']]
-  if (one !== undefined || other !== undefined) return one === other
-  return earlier.speaker === later.speaker && analyse(earlier.content).length >= 16
-}
-
-/** The facts on one side of a fact that are pieces of its message, the nearest first. */
-function piecesBeside(session: readonly PlainFact[], at: number, step: 1 | -1): PlainFact[] {
-  const pieces: PlainFact[] = []
-  for (let last = at; ; last += step) {
-    const [one, other] = [session[last], session[last + step]]
-    if (!one || !other) return pieces
-    if (!(step > 0 ? continues(one, other) : continues(other, one))) return pieces
-    pieces.push(other)
-  }
-}
 
 test('likeness, speakers, questions, messages and sessions change the words by plain shares', () => {
   fc.assert(
@@ -240,71 +217,22 @@ test('likeness, speakers, questions, messages and sessions change the words by p
       fc.pre(query?.some((value) => value !== 0) === true)
       const open = { valid_from_us: 0, valid_until_us: null, expires_us: null, namespace: null }
       const { index, facts: held } = replay(facts.map((put) => ({ put: { ...put, ...open } })))
-      const all = {
-        ...one,
-        namespace: null,
-        filter: null,
-        limit: 1000,
-        min_score: null,
-        min_confidence: 0,
-      }
-      const terms = new Set(analyse(one.query))
-      const found = new Map(index.search(all).map((ranked) => [ranked.ref, ranked.parts]))
+      const all = { ...one, namespace: null, filter: null, limit: 1000 }
+      const ranked = index.search({ ...all, min_score: null, min_confidence: 0 })
+      const found = new Map(ranked.map(({ ref, parts, score }) => [ref, { parts, score }]))
       assert.equal(found.size, held.size)
-      const wordsOf = (ref: number) => {
-        const { lexical = 0, neighbour = 0 } = found.get(ref) ?? {}
-        return (lexical + neighbour) * UNIT
-      }
-      const best = Math.max(0, ...[...held.keys()].map(wordsOf)) || UNIT
       const plain = [...held.values()]
         .sort((left, right) => left.ref - right.ref)
         .map((put): PlainFact => {
+          const { lexical = 0, neighbour = 0 } = found.get(put.ref)?.parts ?? {}
           const { speaker } = put.metadata
           const opening = /^(?:\[.*?\] )?(Ana|Bo): /.exec(put.content)?.[1]
           const named = typeof speaker === 'string' ? speaker : opening
-          return { ...put, words: wordsOf(put.ref), speaker: named }
+          return { ...put, words: (lexical + neighbour) * UNIT, speaker: named }
         })
-      const isSpeaker = (term: string) =>
-        plain.some(({ speaker }) => analyse(String(speaker ?? '')).includes(term))
-      const sessionOf = ({ metadata: { session_id }, ref }: PlainFact) =>
-        session_id === undefined
-          ? plain.filter((other) => other.ref === ref)
-          : plain.filter((other) => other.metadata['session_id'] === session_id)
-      const dotOf = (put: PlainFact | undefined) =>
-        Math.max(0, put?.vector?.reduce((sum, x, at) => sum + x * (query?.[at] ?? 0), 0) ?? 0)
-      const aloneOf = (put: PlainFact): number => {
-        const session = sessionOf(put)
-        const at = session.indexOf(put)
-        const [before, after] = [session[at - 1], session[at + 1]]
-        const around = Math.max(
-          before && !continues(before, put) ? dotOf(before) : 0,
-          after && !continues(put, after) ? dotOf(after) : 0,
-        )
-        const likeness = Math.floor((best * 3 * (dotOf(put) + share(around, 20))) / (2 * 127 * 127))
-        const fused = put.words + likeness
-        const spoken = analyse(String(put.speaker ?? '')).some((term) => terms.has(term))
-        const contents = new Set(analyse(put.content))
-        if (put.metadata['date'] === '2023-05-07')
-          for (const term of analyse('2023-05-07')) contents.add(term)
-        const mentions = [...contents].some((term) => terms.has(term) && isSpeaker(term))
-        const named = fused + (spoken ? share(fused, 30) : mentions ? share(fused, 20) : 0)
-        const asks = /\?$/.test(put.content) && analyse(put.content).length <= 16
-        return named - (asks ? share(named, 10) : 0)
-      }
-      for (const put of plain) {
-        const session = sessionOf(put)
-        const at = session.indexOf(put)
-        const alone = aloneOf(put)
-        const pieces = [...piecesBeside(session, at, -1), ...piecesBeside(session, at, 1)]
-        const isBehind = pieces.some((other) => {
-          const difference = aloneOf(other) - alone
-          return difference > 0 || (difference === 0 && other.ref < put.ref)
-        })
-        const isMessage = pieces.length < 16 || put.metadata['message_id'] !== undefined
-        const loss = isBehind && isMessage ? share(alone, 20) : 0
-        const bonus = share(Math.max(...session.map(aloneOf)), 15)
-        assert.equal(sumOf(Object.values(found.get(put.ref) ?? {})) * UNIT, alone - loss + bonus)
-      }
+      const scores = scorePlainly(plain, { terms: new Set(analyse(one.query)), vector: query })
+      for (const [at, { ref }] of plain.entries())
+        assert.equal((found.get(ref)?.score ?? 0) * UNIT, scores[at])
     }),
     { numRuns: 300 },
   )

@@ -16,20 +16,14 @@ const WORDS_CACHED = 4_096
 
 const WORD = /\p{L}{2,}/gu
 
-interface Vocabulary {
-  readonly vectors: VectorColumn
-  /** Words to their slots. */
-  readonly slots: ReadonlyMap<string, number>
-  /** By slot: the term of the word, and the length of its vector. */
-  readonly terms: readonly string[]
-  readonly lengths: readonly number[]
-}
-
-let vocabulary: Vocabulary | undefined
+let vocabulary: ReturnType<typeof loadVocabulary> | undefined
 const cache = new LruCache<string, readonly string[]>({ max: WORDS_CACHED })
 
-/** The words of the model that are one term of the index. */
-function loadVocabulary(): Vocabulary {
+/**
+ * The words of the model that are one term of the index: their slots, and by slot the vector, the
+ * term and the length of the vector.
+ */
+function loadVocabulary() {
   const vectors = new VectorColumn()
   const slots = new Map<string, number>()
   const terms: string[] = []
@@ -60,7 +54,10 @@ export function findSimilarTerms(query: string): SimilarTerms {
   return found
 }
 
-function findSimilar({ vectors, terms, lengths }: Vocabulary, slot: number): readonly string[] {
+function findSimilar(
+  { vectors, terms, lengths }: ReturnType<typeof loadVocabulary>,
+  slot: number,
+): readonly string[] {
   const own = terms[slot]
   const dots = new Int32Array(terms.length)
   vectors.denseScores(vectors.read(slot), terms.length, dots)

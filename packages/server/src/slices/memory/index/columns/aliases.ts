@@ -5,14 +5,12 @@
 const PAIRS_MAX = 4
 const OTHERS_MAX = 8
 
-type Pair = readonly [string, string]
-
 export class Aliases {
-  readonly #pairs = new Map<number, readonly Pair[]>()
+  readonly #pairs = new Map<number, readonly (readonly [string, string])[]>()
   /** By term: the slots that give another name for it, ascending by ref when they were added. */
   readonly #slots = new Map<string, Set<number>>()
 
-  add(slot: number, pairs: readonly Pair[]): void {
+  add(slot: number, pairs: readonly (readonly [string, string])[]): void {
     const known = pairs.filter(([one, other]) => one !== other).slice(0, PAIRS_MAX)
     if (known.length === 0) return
     this.#pairs.set(slot, known)
