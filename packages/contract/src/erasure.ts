@@ -65,6 +65,8 @@ export const TEXT_KINDS = [
   'retention',
   'report',
   'store',
+  'key',
+  'key_namespace',
 ] as const
 export type TextKind = (typeof TEXT_KINDS)[number]
 

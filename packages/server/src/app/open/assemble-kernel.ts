@@ -23,6 +23,7 @@ import { recordTextSources } from '../../slices/records/index.ts'
 import { reportTextSource } from '../../slices/reports/index.ts'
 import { reputationTextSources } from '../../slices/reputation/index.ts'
 import { retentionTextSources } from '../../slices/retention/index.ts'
+import { keyTextSources } from '../../slices/tenants/index.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
@@ -80,6 +81,7 @@ const TEXT_SOURCES = [
   ...retentionTextSources,
   reportTextSource,
   storeTextSource,
+  ...keyTextSources,
 ]
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */

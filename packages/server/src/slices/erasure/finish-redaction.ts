@@ -188,7 +188,7 @@ export async function applyTextPlan(
   const decode = (column: string) => Buffer.from(column, 'base64')
   const columns = [decode(first), ...rest.map(decode)] as const
   await kernel.db.transact(tenant_id, async (tx) => {
-    if (!(await source.apply(tx, text_id, columns))) return
+    if (!(await source.apply(tx, text_id, columns, kernel))) return
     await appendCrumb(tx, {
       event_type: 'text.redacted',
       subject: text_id,

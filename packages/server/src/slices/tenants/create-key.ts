@@ -19,11 +19,14 @@ import {
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, HandlersOf, Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT } from '../../platform/kernel/text-source.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { createToken } from './create-token.ts'
-import { openLimits, type SealedLimit, sealLimit } from './credential-limit.ts'
+import { KEY_ID_BYTES, openLimits, type SealedLimit, sealLimit } from './credential-limit.ts'
 import { issueKey, type NewCredential, requireLiveMaker, revokeKey } from './credentials.ts'
+import { openNames, sealName } from './key-texts.ts'
 import { coversStores, findExcess, type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
@@ -31,15 +34,18 @@ type Create = typeof contract.create
 
 const createKey: Handler<Create> = async (call, input) => {
   const { kernel, principal, tenant_id } = call
-  const fresh = requestedKey(call, input)
+  const name = input.body.name ?? ''
   const limit = await sealLimit(kernel, tenant_id, requestedNamespace(call, input))
+  const key_id = limit?.key_id ?? kernel.ids.hex(KEY_ID_BYTES)
+  const sealed_name = await sealName(kernel, tenant_id, { key_id, name })
+  const fresh = { ...requestedKey(call, input), sealed_name, limit }
   return call.once<Static<Create['reply']>>({
     async run(tx) {
       if ((await countLiveCredentials(tx, tenant_id)) >= limits.keys_per_tenant)
         return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
       await requireLiveMaker(tx, principal)
       const rights = rightsOf(principal)
-      const issued = await issueKey(kernel, tx, { ...fresh, limit }, { rights })
+      const issued = await issueKey(kernel, tx, fresh, { rights })
       const { key_id, api_key } = issued
       meter(tx, call.operation.id)
       await appendCrumb(tx, {
@@ -49,9 +55,9 @@ const createKey: Handler<Create> = async (call, input) => {
       })
       const row = await findCredentialById(tx, tenant_id, key_id)
       if (!row) throw new Error('a key was issued without a row')
-      return { reply: { ...showNewKey(row, limit), api_key }, ids: { key_id } }
+      return { reply: { ...showNewKey(row, { name, limit }), api_key }, ids: { key_id } }
     },
-    replay: (tx, { key_id }) => showAgain(call, tx, { key_id: String(key_id), limit }),
+    replay: (tx, { key_id }) => showAgain(call, tx, String(key_id), { name, limit }),
   })
 }
 
@@ -59,13 +65,16 @@ const createKey: Handler<Create> = async (call, input) => {
 async function showAgain(
   call: Call<Create>,
   tx: Tx,
-  { key_id, limit }: { key_id: string; limit: SealedLimit | undefined },
+  key_id: string,
+  made: { name: string; limit: SealedLimit | undefined },
 ): Promise<Static<Create['reply']>> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
   // A key with a namespace is gone once it has ended.
-  if (!row || !isVisible(call.principal, showKey(row, null)))
+  if (!row || !isVisible(call.principal, showKey(row, {})))
     return call.refuse('idempotency_key_reused')
-  return { ...showNewKey(row, limit), api_key: null }
+  const redacted = row.name_secret_no === REDACTED_SECRET
+  const name = redacted ? REDACTED_TEXT : made.name
+  return { ...showNewKey(row, { ...made, name }), api_key: null }
 }
 
 /** What the caller asks for; what it leaves out is as much as it may grant. */
@@ -76,7 +85,7 @@ function requestedKey(call: Call<Create>, { body }: InputOf<Create>): NewCredent
   return {
     tenant_id: call.tenant_id,
     class: credentialClass,
-    name: body.name ?? '',
+    name: '',
     scopes: requestedScopes(call, credentialClass, body.scopes),
     allowed_stores: [...new Set(stores.length === 0 ? own.allowed_stores : stores)],
     max_trust_tier: body.max_trust_tier ?? own.max_trust_tier,
@@ -127,23 +136,28 @@ const storedRights = (row: CredentialInfo) =>
     max_trust_tier: row.max_trust_tier,
   }) as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
 
-/** @param limit null: every namespace */
-function showKey(row: CredentialInfo, limit: { readonly namespace: string | null } | null): Key {
+interface KeyWords {
+  readonly name?: string | undefined
+  /** Absent: every namespace. */
+  readonly limit?: { readonly namespace: string | null } | undefined
+}
+
+function showKey(row: CredentialInfo, { name = '', limit }: KeyWords): Key {
   const { tenant_id } = row
   return {
     key_id: row.key_id,
-    name: row.name,
+    name,
     prefix: row.prefix,
     ...storedRights(row),
-    namespace: limit && formatNamespace(tenant_id ?? '', limit.namespace),
+    namespace: limit ? formatNamespace(tenant_id ?? '', limit.namespace) : null,
     created_at: formatTime(row.created_us),
     expires_at: row.expires_us === null ? null : formatTime(row.expires_us),
     revoked_at: row.revoked_us === null ? null : formatTime(row.revoked_us),
   }
 }
 
-function showNewKey(row: CredentialInfo, limit: SealedLimit | undefined) {
-  const { revoked_at: _, ...key } = showKey(row, limit ?? null)
+function showNewKey(row: CredentialInfo, words: KeyWords) {
+  const { revoked_at: _, ...key } = showKey(row, words)
   return key
 }
 
@@ -158,9 +172,10 @@ async function showKeys(
     db,
     rows.map(({ key_id }) => key_id),
   )
-  return rows.flatMap((row) => {
+  const names = await openNames(kernel, db.tenant_id, rows)
+  return rows.flatMap((row, i) => {
     const limit = opened.get(row.key_id)
-    return limit === null ? [] : [showKey(row, limit ?? null)]
+    return limit === null ? [] : [showKey(row, { name: names[i], limit })]
   })
 }
 
@@ -171,7 +186,7 @@ const revoke: Handler<typeof contract.revoke> = async (call, { params: { key_id 
   const limit = own ? undefined : await call.read((db) => openLimits(kernel, db, [key_id]))
   return call.transact(async (tx) => {
     const row = await findCredentialById(tx, tenant_id, key_id)
-    if (!row || !isVisible(principal, showKey(row, null))) return call.refuse('key_not_found')
+    if (!row || !isVisible(principal, showKey(row, {}))) return call.refuse('key_not_found')
     if (!own) {
       const namespace = limit?.get(key_id)?.namespace
       const { expires_us } = row

@@ -9,10 +9,10 @@ import {
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 
-const KEY_ID_BYTES = 12
+export const KEY_ID_BYTES = 12
 const OPENED_MAX = 10_000
 /** Credentials in one unit of work. */
 const DELETED_AT_ONCE = 200
@@ -50,6 +50,9 @@ const opened = perKernel(
   () => new LruCache<string, Pick<SealedLimit, 'namespace'>>({ max: OPENED_MAX }),
 )
 
+export const forgetLimit = (kernel: Kernel, key_id: string): boolean =>
+  opened(kernel).delete(key_id)
+
 /** Null: its secret is destroyed. */
 export async function openLimit(
   kernel: Kernel,
@@ -83,7 +86,9 @@ export async function deleteEndedCredentials(kernel: Kernel): Promise<number> {
       listEndedLimits(db, now_us, DELETED_AT_ONCE),
     )
     for (const [tenant_id, rows] of Map.groupBy(ended, (row) => row.tenant_id)) {
-      const numbers = rows.map(({ secret_no }) => secret_no)
+      const numbers = rows
+        .flatMap(({ secret_no, name_secret_no }) => [secret_no, name_secret_no ?? REDACTED_SECRET])
+        .filter((number) => number !== REDACTED_SECRET)
       await kernel.keyring.destroySecrets(tenant_id, 'decision', numbers)
       const key_ids = rows.map(({ key_id }) => key_id)
       await kernel.db.transact(tenant_id, (tx) => deleteLimited(tx, key_ids))
