@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { detectEnvelope, verifyEnvelope } from '@custos/proof'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { deleteEndedCredentials } from '../tenants/index.ts'
@@ -249,7 +250,7 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     const agent_handle = `agent of ${NAME}`
     const decision = { agent_handle, decision: 'certify', verifiability_tag: 'rule' }
     const sent = { ...decision, invoice_id: 'INV-1', reason: `because ${NAME} said so` }
-    await ok('POST', '/v1/governed/decisions', sent)
+    const made = await ok('POST', '/v1/governed/decisions', sent)
     await ok('POST', '/v1/governed/outcomes', { invoice_ref: 'INV-1', outcome: 'paid' })
     const path = `/v1/cgr/scores/${encodeURIComponent(agent_handle)}`
     const before = await ok('GET', path)
@@ -264,6 +265,13 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     assert.equal(after.cgr_score, before.cgr_score)
     const { attestations } = await ok('GET', '/v1/cgr/attestations')
     assert.equal(attestations[0].agent_handle, MARKER)
+    // Hashes of short inputs could be guessed: they go with the words.
+    const again = await ok('POST', '/v1/governed/decisions', sent)
+    assert.equal(again.decision_record.decision_id, made.decision_record.decision_id)
+    assert.equal(again.execution_receipt, null)
+    const { keys } = await ok('GET', '/v1/gcrumbs/public_key')
+    const { valid } = await verifyEnvelope(detectEnvelope(made.execution_receipt), { keys })
+    assert.equal(valid, true)
   })
 
   test('a policy is kept while it is in force, and redacted once it is changed', async () => {
