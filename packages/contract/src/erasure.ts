@@ -67,6 +67,7 @@ export const TEXT_KINDS = [
   'store',
   'key',
   'key_namespace',
+  'label',
 ] as const
 export type TextKind = (typeof TEXT_KINDS)[number]
 

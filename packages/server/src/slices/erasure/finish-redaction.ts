@@ -249,7 +249,7 @@ async function certifyText(
     scrubbed_decision_ids: [],
     redactions: [],
     verification: { ran_at: observed.ran_at, paths: observed.paths },
-    limits: listTextLimits(kernel.db.stats().engine, plan.secret_no === null),
+    limits: listTextLimits(kernel.db.stats().engine, plan),
     legal_basis: plan.legal_basis,
     requested_by: plan.requested_by,
     erasure_requested_at: formatTime(entry.requested_us),

@@ -74,21 +74,21 @@ describe('documents', () => {
     assert.equal(words.split('très').length, 1_501)
     assert.ok(words.includes('metadata·signatureherown'))
     assert.ok(!words.includes('source·signature'), 'bytes of signatures are left out')
-    assert.ok(words.includes('notsearched·1'), 'a sentence with commas stands by itself')
+    assert.ok(words.includes('searched·1'), 'a sentence with commas stands by itself')
     const listed = (await ask('GET', `${SUBJECT}?kind=access`)).body
     assert.equal(listed.count, 4)
   })
 
   test('a long text begins on the sheet of its name, which is the one it is listed on', async () => {
     const { load, write } = await scene()
-    for (let lines = 0; lines < 24; lines += 1)
-      await write(`Jana ${'line '.repeat(lines * 18)}${'word '.repeat(400)}`)
+    for (let lines = 0; lines < 12; lines += 1)
+      await write(`Jana ${'line '.repeat(lines * 36)}${'word '.repeat(400)}`)
     const body = { find: { text: 'Jana' } }
     const { bytes } = await load('POST', `${SUBJECT}/access?format=pdf`, body)
     const { pages } = readPdf(bytes)
-    assert.ok(pages.length > 10)
+    assert.ok(pages.length > 6)
     for (const { text } of pages.slice(1)) {
-      const [, after] = /(?:^|\s)content\s+([^]*)$/.exec(text) ?? []
+      const [, after] = /(?:^|\s)content\s+(.*)$/s.exec(text) ?? []
       if (after !== undefined) assert.match(after, /^Jana /)
     }
   })

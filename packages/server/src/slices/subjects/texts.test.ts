@@ -388,3 +388,35 @@ describe("keys and tokens in 'subjects.erase'", () => {
     assert.equal((await one.preview({ text: NAME })).found.texts, 0)
   })
 })
+
+test('labels that are kept in clear are found and shown; an erasure says that it keeps them', async () => {
+  const { ok, decide, write, preview, access, erase, manifestOf, bundleOf, verify } = await scene()
+  await ok('POST', '/v1/stores', { store_id: 'jana-novak', name: 'one' })
+  await decide('which?', 'this', { model_id: 'jana-novak-7b' })
+  const ref = await write('to be erased')
+  await ok('POST', '/v1/erasure/issue', { fact_ref: ref, requested_by: 'jana-novak herself' })
+  const find = { text: 'jana-novak' }
+  const shown = await preview(find)
+  assert.deepEqual(shown.found.kinds, [{ kind: 'label', texts: 3, held: 3 }])
+  assert.doesNotMatch(JSON.stringify(shown.not_searched), /store|model|key|legal_basis/)
+  const lines = (await access(find)).filter(({ record }) => record === 'label')
+  const contents = lines.map(({ content }) => JSON.stringify(content)).toSorted()
+  assert.deepEqual(contents, [
+    '{"legal_basis":"GDPR Article 17 — Right to Erasure","requested_by":"jana-novak herself"}',
+    '{"model_id":"jana-novak-7b"}',
+    '{"store_id":"jana-novak"}',
+  ])
+  const done = await erase(find)
+  assert.equal(done.status, 'done_with_holds')
+  const manifest = await manifestOf(done.request_id)
+  assert.deepEqual(
+    manifest.entries.map(({ subject_kind, outcome }: Record<string, string>) => [
+      subject_kind,
+      outcome,
+    ]),
+    Array.from({ length: 3 }, () => ['label', 'held']),
+  )
+  assert.doesNotMatch(JSON.stringify(manifest), /jana/i)
+  const verdict = await verify(await bundleOf(done.request_id))
+  assert.ok(verdict.valid, verdict.reason)
+})
