@@ -1,6 +1,8 @@
 // The checks of a tenant's data, for `custos fsck` and for assurance.
 
 import { CLOCK_ADVICE, secondsAhead } from '../../platform/clock.ts'
+import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
+import { receipts } from '../../platform/db/migrations/0015-receipts.ts'
 import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
@@ -98,6 +100,8 @@ async function* checkReputation({ db, progress }: CheckContext): AsyncGenerator<
 }
 
 async function* checkGovernedReceipts({ kernel, db }: CheckContext): AsyncGenerator<CheckFinding> {
+  // Data of an earlier version, which has none, are checked before they are migrated.
+  if (!(await listAppliedMigrations(db)).includes(receipts.name)) return
   for await (const { decision_id, fault } of checkReceipts(kernel, db))
     yield { kind: 'receipt', id: decision_id, what: fault }
 }

@@ -20,7 +20,7 @@ import { revokeKey, type SealedName } from './credentials.ts'
 
 type KeyName = { readonly name: string }
 
-const nameColumn = sealedColumn({
+export const nameColumn = sealedColumn({
   domain: 'credential_name',
   ids: (tenant_id, { key_id }: Pick<NamedRow, 'key_id'>) => [tenant_id, key_id],
   payload: jsonPayload<KeyName>(),
