@@ -25,8 +25,8 @@ export interface PlainDocument {
 }
 
 /**
- * Every value of a record by the path to it. A list of texts and numbers is one value, unless a text
- * in it has a comma.
+ * Every value of a record by the path to it. A list of texts and numbers is one value, unless a
+ * text in it has a comma.
  * @param omitted paths of members, with a dot between names
  */
 export function listFields(record: JsonObject, omitted: readonly string[] = []) {

@@ -34,7 +34,7 @@ async function start(
   await close()
 }
 
-test('an empty database is refused beside a keyring with tenants, until told otherwise', async (t) => {
+test('an empty database is refused beside a keyring with tenants', async (t) => {
   const [used, empty, keyring] = [await database(t), await database(t), await database(t)]
   // A keyring without tenants has seen nothing: a first start that was cut off.
   await start(configOf(used, keyring))

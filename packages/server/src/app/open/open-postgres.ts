@@ -175,7 +175,7 @@ async function requireData(
   { accept_empty_data = false }: Pick<Surroundings, 'accept_empty_data'>,
 ): Promise<void> {
   if (accept_empty_data || !(await hasTenants(keyring))) return
-  // After the tenants: a process that starts at the same time binds the database before it makes one.
+  // After the tenants: a process that starts at the same time binds the database first.
   if ((await readOwner()) === null) throw new DataError(MISSING_DATA)
 }
 

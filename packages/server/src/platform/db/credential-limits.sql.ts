@@ -84,14 +84,12 @@ export async function findHighestCredentialSecret(db: TenantDb): Promise<number>
     .where('name_secret_no', 'is not', null)
     .orderBy('name_secret_no', 'desc')
     .limit(1)
+  /** Credentials with a name. */
   const named = (await db.first(name))?.name_secret_no ?? 0
   return Math.max((await db.first(limit))?.secret_no ?? 0, named)
 }
 
-/** A credential with a namespace. */
-export type LimitedRow = Pick<Tables['credential_limits'], 'key_id' | 'secret_no' | 'sealed'> &
-  Pick<Tables['credentials'], 'allowed_stores' | 'created_us'>
-
+/** Credentials with a namespace. */
 const limited = ({ tenant_id }: TenantDb) =>
   builder
     .selectFrom('credential_limits as limits')
@@ -103,13 +101,13 @@ const limited = ({ tenant_id }: TenantDb) =>
 export const listLimitedAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(limited(db).where('limits.key_id', '>', after).orderBy('limits.key_id').limit(limit))
 
-export const findLimited = (db: TenantDb, key_id: string): Promise<LimitedRow | undefined> =>
+export const findLimited = (db: TenantDb, key_id: string) =>
   db.first(limited(db).where('limits.key_id', '=', key_id))
 
 export const updateRedactedLimit = (
   tx: Tx,
   key_id: string,
-  change: Pick<LimitedRow, 'secret_no' | 'sealed'>,
+  change: Pick<Tables['credential_limits'], 'secret_no' | 'sealed'>,
 ): Promise<number> =>
   tx.run(
     builder
@@ -119,21 +117,17 @@ export const updateRedactedLimit = (
       .where('key_id', '=', key_id),
   )
 
-/** A credential with a name. */
-export type NamedRow = Pick<
-  Tables['credentials'],
-  'key_id' | 'name' | 'name_secret_no' | 'sealed_name' | 'allowed_stores' | 'created_us'
->
-
 const NAMED = [
   'key_id',
   'name',
   'name_secret_no',
+  'name_secret_no as secret_no',
   'sealed_name',
   'allowed_stores',
   'created_us',
 ] as const
 
+/** Credentials with a name. */
 const named = ({ tenant_id }: TenantDb) =>
   builder
     .selectFrom('credentials')
@@ -141,16 +135,16 @@ const named = ({ tenant_id }: TenantDb) =>
     .where('tenant_id', '=', tenant_id)
     .where((e) => e.or([e('name', '<>', ''), e('sealed_name', 'is not', null)]))
 
-export const listNamedAfter = (db: TenantDb, after: string, limit: number): Promise<NamedRow[]> =>
+export const listNamedAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(named(db).where('key_id', '>', after).orderBy('key_id').limit(limit))
 
-export const findNamed = (db: TenantDb, key_id: string): Promise<NamedRow | undefined> =>
+export const findNamed = (db: TenantDb, key_id: string) =>
   db.first(named(db).where('key_id', '=', key_id))
 
 export const updateRedactedName = (
   tx: Tx,
   key_id: string,
-  change: Pick<NamedRow, 'name_secret_no' | 'sealed_name'>,
+  change: Pick<Tables['credentials'], 'name_secret_no' | 'sealed_name'>,
 ): Promise<number> =>
   tx.run(
     builder

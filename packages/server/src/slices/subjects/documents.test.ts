@@ -79,7 +79,7 @@ describe('documents', () => {
     assert.equal(listed.count, 4)
   })
 
-  test('a long text begins on the sheet of its name, which is the one it is listed on', async () => {
+  test('a long text begins on the sheet of its name', async () => {
     const { load, write } = await scene()
     for (let lines = 0; lines < 12; lines += 1)
       await write(`Jana ${'line '.repeat(lines * 36)}${'word '.repeat(400)}`)

@@ -1,5 +1,5 @@
-// Labels that are kept in clear, because signed entries and other records refer to them: requests of
-// data subjects find and show them, and an erasure says that it keeps them.
+// Labels that are kept in clear, because signed entries and other records refer to them: requests
+// of data subjects find and show them, and an erasure says that it keeps them.
 
 import type { JsonObject } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -9,15 +9,10 @@ import { listDecisionLabels, listRecordsAfter, listStoreIds } from './subjects.s
 
 const BATCH = 500
 
-type Label =
-  | { readonly store_id: string }
-  | { readonly model_id: string }
-  | { readonly legal_basis: string; readonly requested_by: string | null }
-
 /** Each label once, however many records have it. */
-async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<Label[]> {
+async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<JsonObject[]> {
   const seen = new Set<string>()
-  const unseen = (labels: readonly Label[]): Label[] =>
+  const unseen = (labels: readonly JsonObject[]): JsonObject[] =>
     labels.filter((label) => {
       const text = JSON.stringify(label)
       return !seen.has(text) && seen.add(text)
@@ -31,7 +26,7 @@ async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<La
   for (let after = ''; ; ) {
     const last = after
     const rows = await kernel.db.read(tenant_id, (db) => listRecordsAfter(db, last, BATCH))
-    const certified = rows.flatMap(({ record }): Label[] => {
+    const certified = rows.flatMap(({ record }): JsonObject[] => {
       const { store_id, legal_basis, requested_by } = parseCertificate(record)
       // That of a store that is gone stays in its certificates.
       return [{ legal_basis, requested_by }, ...(store_id === null ? [] : [{ store_id }])]
@@ -45,14 +40,14 @@ async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<La
 async function* scan(kernel: Kernel, tenant_id: string): AsyncGenerator<readonly SealedText[]> {
   const keys = await kernel.keyring.tenant(tenant_id)
   for await (const labels of listLabels(kernel, tenant_id))
-    yield labels.map((label) => ({
+    yield labels.map((content) => ({
       // A manifest names it, and must not contain it.
-      id: keys.label(`kept_label\n${JSON.stringify(label)}`).slice(0, ID_CHARS),
-      store_id: 'store_id' in label ? label.store_id : null,
+      id: keys.label(`kept_label\n${JSON.stringify(content)}`).slice(0, ID_CHARS),
+      store_id: typeof content['store_id'] === 'string' ? content['store_id'] : null,
       created_us: null,
       held: true,
       secret_no: null,
-      content: { ...label } satisfies JsonObject,
+      content,
     }))
 }
 

@@ -389,7 +389,7 @@ describe("keys and tokens in 'subjects.erase'", () => {
   })
 })
 
-test('labels that are kept in clear are found and shown; an erasure says that it keeps them', async () => {
+test('labels in clear are found and shown; an erasure says that it keeps them', async () => {
   const { ok, decide, write, preview, access, erase, manifestOf, bundleOf, verify } = await scene()
   await ok('POST', '/v1/stores', { store_id: 'jana-novak', name: 'one' })
   await decide('which?', 'this', { model_id: 'jana-novak-7b' })

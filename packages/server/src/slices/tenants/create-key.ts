@@ -136,13 +136,14 @@ const storedRights = (row: CredentialInfo) =>
     max_trust_tier: row.max_trust_tier,
   }) as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
 
-interface KeyWords {
-  readonly name?: string | undefined
-  /** Absent: every namespace. */
-  readonly limit?: { readonly namespace: string | null } | undefined
-}
-
-function showKey(row: CredentialInfo, { name = '', limit }: KeyWords): Key {
+/** `limit`: absent for every namespace. */
+function showKey(
+  row: CredentialInfo,
+  {
+    name = '',
+    limit,
+  }: { name?: string | undefined; limit?: { namespace: string | null } | undefined },
+): Key {
   const { tenant_id } = row
   return {
     key_id: row.key_id,
@@ -156,7 +157,7 @@ function showKey(row: CredentialInfo, { name = '', limit }: KeyWords): Key {
   }
 }
 
-function showNewKey(row: CredentialInfo, words: KeyWords) {
+function showNewKey(row: CredentialInfo, words: Parameters<typeof showKey>[1]) {
   const { revoked_at: _, ...key } = showKey(row, words)
   return key
 }

@@ -1,13 +1,12 @@
-// Names of keys, sealed, and namespaces of keys and tokens: how requests of data subjects reach them.
+// Names of keys, sealed, and namespaces of keys and tokens: how requests of data subjects reach
+// them.
 
 import type { CredentialInfo } from '../../platform/db/control.sql.ts'
 import {
   findLimited,
   findNamed,
-  type LimitedRow,
   listLimitedAfter,
   listNamedAfter,
-  type NamedRow,
   updateRedactedLimit,
   updateRedactedName,
 } from '../../platform/db/credential-limits.sql.ts'
@@ -18,19 +17,17 @@ import { appendCrumb } from '../gcrumbs/index.ts'
 import { forgetLimit, limitColumn } from './credential-limit.ts'
 import { revokeKey, type SealedName } from './credentials.ts'
 
-type KeyName = { readonly name: string }
-
 export const nameColumn = sealedColumn({
   domain: 'credential_name',
-  ids: (tenant_id, { key_id }: Pick<NamedRow, 'key_id'>) => [tenant_id, key_id],
-  payload: jsonPayload<KeyName>(),
+  ids: (tenant_id, { key_id }: Pick<SealedName, 'key_id'>) => [tenant_id, key_id],
+  payload: jsonPayload<{ readonly name: string }>(),
 })
 
 /** For a credential that is about to be issued with this id; undefined: it has no name. */
 export async function sealName(
   kernel: Kernel,
   tenant_id: string,
-  { key_id, name }: Pick<NamedRow, 'key_id' | 'name'>,
+  { key_id, name }: Pick<CredentialInfo, 'key_id' | 'name'>,
 ): Promise<SealedName | undefined> {
   if (name === '') return undefined
   const { secret_no, sealed } = await nameColumn.sealNew(kernel, tenant_id, { key_id }, { name })
@@ -57,14 +54,13 @@ function storeOf({ allowed_stores }: Pick<CredentialInfo, 'allowed_stores'>): st
   return stores.length === 1 ? (stores[0] ?? null) : null
 }
 
-const keySource = textSource<NamedRow & { readonly secret_no: number | null }, KeyName>({
+const keySource = textSource<
+  NonNullable<Awaited<ReturnType<typeof findNamed>>>,
+  { readonly name: string }
+>({
   kind: 'key',
-  list: async (db, after, limit) =>
-    (await listNamedAfter(db, after?.key_id ?? '', limit)).map(withSecret),
-  find: async (db, key_id) => {
-    const row = await findNamed(db, key_id)
-    return row && withSecret(row)
-  },
+  list: (db, after, limit) => listNamedAfter(db, after?.key_id ?? '', limit),
+  find: findNamed,
   idOf: ({ key_id }) => key_id,
   storeOf,
   createdUs: ({ created_us }) => created_us,
@@ -77,10 +73,11 @@ const keySource = textSource<NamedRow & { readonly secret_no: number | null }, K
     updateRedactedName(tx, key_id, { name_secret_no: REDACTED_SECRET, sealed_name }),
 })
 
-const withSecret = (row: NamedRow) => ({ ...row, secret_no: row.name_secret_no })
-
 /** A credential without its namespace may do nothing: it is revoked. */
-const namespaceSource = textSource<LimitedRow, { readonly namespace: string | null }>({
+const namespaceSource = textSource<
+  NonNullable<Awaited<ReturnType<typeof findLimited>>>,
+  { readonly namespace: string | null }
+>({
   kind: 'key_namespace',
   list: (db, after, limit) => listLimitedAfter(db, after?.key_id ?? '', limit),
   find: findLimited,

@@ -5,47 +5,47 @@ import { RECEIPT_PURPOSE, receiptId, verifyEd25519 } from '@custos/proof'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
-import type { NewDecision, RecordedTexts } from '../new-decision.ts'
 import { hexOf, hexOrNull, workflowLabel } from '../rows/labels.ts'
 import { openPayload } from '../rows/sealed-payload.ts'
-import { membersOf, workflowOf } from './execution-receipt.ts'
+import { type draftReceipt, membersOf, workflowOf } from './execution-receipt.ts'
 import { listWithReceipts } from './receipts.sql.ts'
-
-interface ReceiptFault {
-  /** The id of its decision. */
-  readonly decision_id: string
-  readonly fault: string
-}
-
-type Row = Awaited<ReturnType<typeof listWithReceipts>>[number]
-type Opened = { readonly record: RecordedTexts; readonly receipt?: NewDecision['receipt'] }
-type KeyringAccess = Pick<Kernel, 'keyring'>
 
 const CHUNK = 200
 
 export async function* checkReceipts(
-  kernel: KeyringAccess,
+  kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
-): AsyncGenerator<ReceiptFault> {
+): AsyncGenerator<{ readonly decision_id: string; readonly fault: string }> {
   for (let after = -1; ; ) {
     const rows = await listWithReceipts(db, after, CHUNK)
-    const payloads = rows.map(({ decision_id, secret_no, sealed }) => {
-      return { place: { column: 'decision', id: hexOf(decision_id) } as const, secret_no, sealed }
-    })
-    const opened = await openPayload<Opened>(kernel, db.tenant_id, payloads)
+    const opened = await openPayloads(kernel, db.tenant_id, rows)
     for (const [i, row] of rows.entries())
-      for (const fault of await findFaults(kernel, db.tenant_id, row, opened[i] ?? null))
+      for (const fault of await findFaults(kernel, db.tenant_id, row, opened[i]))
         yield { decision_id: hexOf(row.decision_id), fault }
     after = rows.at(-1)?.seq ?? after
     if (rows.length < CHUNK) return
   }
 }
 
-async function findFaults(
-  kernel: KeyringAccess,
+function openPayloads(
+  kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
-  row: Row,
-  opened: Opened | null,
+  rows: Awaited<ReturnType<typeof listWithReceipts>>,
+) {
+  const payloads = rows.map(({ decision_id, secret_no, sealed }) => {
+    return { place: { column: 'decision', id: hexOf(decision_id) } as const, secret_no, sealed }
+  })
+  return openPayload<{
+    readonly record: Parameters<typeof membersOf>[0]['decided']
+    readonly receipt?: ReturnType<typeof draftReceipt>
+  }>(kernel, tenant_id, payloads)
+}
+
+async function findFaults(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenant_id: string,
+  row: Parameters<typeof openPayloads>[2][number],
+  opened: Awaited<ReturnType<typeof openPayloads>>[number] | undefined,
 ): Promise<string[]> {
   if (!opened) return ['the seal does not open']
   const { receipt_id, workflow, before_id, previous } = row
@@ -70,8 +70,8 @@ async function findFaults(
 }
 
 async function isSigned(
-  { keyring }: KeyringAccess,
-  { key_id, signature, receipt_id }: Row,
+  { keyring }: Pick<Kernel, 'keyring'>,
+  { key_id, signature, receipt_id }: Parameters<typeof findFaults>[2],
 ): Promise<boolean> {
   const key = keyring
     .publishedKeys()
