@@ -24,6 +24,7 @@ import {
   reasonColumn,
 } from '../../packages/server/src/slices/subjects/sealed-request.ts'
 import { limitColumn } from '../../packages/server/src/slices/tenants/credential-limit.ts'
+import { nameColumn } from '../../packages/server/src/slices/tenants/key-texts.ts'
 
 interface Vector {
   readonly secret_no?: number
@@ -121,6 +122,14 @@ describe('columns of rows with a secret of their own', () => {
       row: { key_id: 'k1' },
       others: [{ key_id: 'k2' }],
       payload: { namespace: 'Zoë' },
+    })
+  })
+
+  test('the name of a key', () => {
+    assertOpens('credential_name', nameColumn, {
+      row: { key_id: 'k1' },
+      others: [{ key_id: 'k2' }],
+      payload: { name: 'app of Zoë' },
     })
   })
 

@@ -65,6 +65,9 @@ export const TEXT_KINDS = [
   'retention',
   'report',
   'store',
+  'key',
+  'key_namespace',
+  'label',
 ] as const
 export type TextKind = (typeof TEXT_KINDS)[number]
 

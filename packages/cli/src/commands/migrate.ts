@@ -6,20 +6,25 @@ import { DATA_HELP, DATA_OPTIONS, LEDGER_HELP, readDataConfig } from '../data-op
 import { formatTable, startProgress } from '../output.ts'
 
 export const migrate: Command = {
-  usage: '',
+  usage: '[--accept-empty-data]',
   help: `Creates or updates the schema in the database and in the keyring, creates the role
 custos_app that requests run under, and links database and keyring. Run it with roles that may
 create tables and roles; the service can then run with roles that may not. It can be repeated, also
 while a service runs.
 
+  --accept-empty-data   link an empty database to a keyring that has keys of tenants; without it
+                        the command stops, because it may be the wrong database
   CUSTOS_DATABASE_URL   PostgreSQL of the data
   CUSTOS_KEYRING_URL    PostgreSQL of the keyring, if it is another database
   CUSTOS_MASTER_KEY     master key of the keyring, 64 hex digits
   CUSTOS_DATABASE_WAIT  seconds to wait for a database that does not answer`,
   run: async (args) => {
-    const { positionals } = readArguments(args, {})
+    const { values, positionals } = readArguments(args, {
+      'accept-empty-data': { type: 'boolean' },
+    })
     requirePositionals(positionals)
-    const done = await runMigrate(readDataConfig({}))
+    const accept_empty_data = values['accept-empty-data'] ?? false
+    const done = await runMigrate(readDataConfig({}), { accept_empty_data })
     for (const name of done) console.log(`ran ${name}`)
     console.log('the schema is up to date')
     return 0

@@ -17,7 +17,7 @@ import { drawAnnexes } from './annexes.ts'
 import { drawFramework } from './articles.ts'
 import { drawChart } from './draw.ts'
 import { isRightToLeft, linesOf, visualOrder } from './letters.ts'
-import { BODY, INK, LEFT, Paper, SMALL, type Style, WIDTH } from './paper.ts'
+import { BODY, GAP, INK, LEFT, Paper, SMALL, type Style, WIDTH } from './paper.ts'
 import { drawTable, type Row, type Table } from './table.ts'
 
 /** The same report gives the same bytes. */
@@ -202,12 +202,12 @@ function drawBlock(paper: Paper, block: Block): void {
       drawFields(paper, block.rows)
       return
     case 'table':
-      drawTable(paper, plainTable(block.heads, block.rows))
+      drawTable(paper, plainTable(block))
   }
 }
 
-/** Characters of one paragraph, and of one cell of a table: both fit on a sheet. */
-const PARAGRAPH_CHARS = 2_000
+/** Characters of one paragraph, and of one cell of a table: both stay on one sheet. */
+const PARAGRAPH_CHARS = 1_000
 const CELL_CHARS = 600
 const NAME = 150
 
@@ -230,7 +230,10 @@ function drawFields(paper: Paper, fields: readonly (readonly [string, string])[]
       continue
     }
     drawRows()
-    paper.paragraph(title, { ...BODY, bold: true })
+    const style = { ...BODY, bold: true }
+    const [first = ''] = partsOf(paper, value)
+    paper.room(paper.heightOf(title, style) + GAP + paper.heightOf(first, BODY))
+    paper.paragraph(title, style)
     drawText(paper, value, BODY)
   }
   drawRows()
@@ -239,25 +242,31 @@ function drawFields(paper: Paper, fields: readonly (readonly [string, string])[]
 /** Line breaks stay, and long lines are parted, since a paragraph is not. */
 function drawText(paper: Paper, text: string, style: Style): void {
   paper.use(style)
-  for (const line of text.split(/\r?\n/u)) {
-    const shown = paper.letters(line)
-    for (let at = 0; at < shown.length; ) {
-      const end = at + PARAGRAPH_CHARS
-      const space = end < shown.length ? shown.lastIndexOf(' ', end) : -1
-      const piece = shown.slice(at, space > at ? space : end)
-      paper.paragraph(piece, style)
-      at += piece.length
+  for (const line of text.split(/\r?\n/u))
+    for (const [at, part] of partsOf(paper, line).entries()) {
+      if (at > 0) paper.space(-GAP)
+      paper.paragraph(part, style)
     }
-  }
 }
 
-/** The last column takes half of the width. */
-function plainTable(heads: readonly string[], rows: string[][]): Table {
-  const half = WIDTH / 2
-  const others = heads.length - 1
-  return {
-    size: 7.5,
-    columns: heads.map((title, i) => ({ title, width: i === others ? half : half / others })),
-    rows,
+/** Of the first line of a text, in the font that is in use. */
+function partsOf(paper: Paper, text: string): string[] {
+  const [line = ''] = text.split(/\r?\n/u, 1)
+  const parts: string[] = []
+  for (let left = paper.letters(line).trimEnd(); left !== ''; ) {
+    const space = left.length > PARAGRAPH_CHARS ? left.lastIndexOf(' ', PARAGRAPH_CHARS) : -1
+    const end = space > 0 ? space : PARAGRAPH_CHARS
+    parts.push(left.slice(0, end))
+    left = left.slice(end).trimStart()
   }
+  return parts
+}
+
+function plainTable({ heads, rows, shares }: Extract<Block, { kind: 'table' }>): Table {
+  const others = heads.length - 1
+  const columns = heads.map((title, i) => {
+    const share = shares?.[i] ?? (i === others ? 1 / 2 : 1 / 2 / others)
+    return { title, width: WIDTH * share }
+  })
+  return { size: 7.5, columns, rows }
 }

@@ -36,15 +36,6 @@ const PAD_Y = 3
 const PATCH_ROOM = PATCH + 5
 const HEAD = '#e6e6e6'
 
-interface PlacedCell extends Cell {
-  readonly x: number
-  /** Inside, without the patch. */
-  readonly width: number
-  readonly column: Column
-  readonly kind: 'TH' | 'TD'
-  readonly scope?: 'Column' | 'Row'
-}
-
 const AFTER = 8
 
 export function drawTable(paper: Paper, table: Table): void {

@@ -9,7 +9,12 @@ const NAMES: Readonly<Record<string, string>> = {
   certificate: 'Certificates of what was redacted',
 }
 /** Bytes of signatures say nothing to a reader; the other formats have them. */
-const OMITTED = ['record', 'signed_bytes', 'signature', 'public_key']
+const OMITTED = [
+  'record',
+  ...['', 'source.', 'content.document.'].flatMap((path) =>
+    ['signed_bytes', 'signature', 'public_key'].map((name) => path + name),
+  ),
+]
 
 /** @param lines header, records and end, as the NDJSON format has them */
 export function accessLetter(lines: readonly JsonObject[]): PlainDocument {

@@ -9,7 +9,9 @@ const SIGNATURE = ['signed_bytes', 'signature', 'public_key', 'key_id', 'verifie
 
 /** @param digest SHA-256 of the signed bytes, in hex */
 export function certificateDocument(certificate: Certificate, digest: string): PlainDocument {
-  const { certificate_id, signature, public_key, key_id, limits } = certificate
+  const { certificate_id, signature, public_key, key_id, limits, verification } = certificate
+  const paths = verification.paths.map(({ path, result }) => `${path}: ${result}`)
+  const shown = { ...certificate, verification: { ...verification, paths } }
   return {
     about: 'Certificate of an erasure',
     title: `Certificate ${certificate_id}`,
@@ -19,7 +21,7 @@ export function certificateDocument(certificate: Certificate, digest: string): P
       ...rendering('certificate', `GET /v1/erasure/${certificate_id}`),
       { kind: 'fields', rows: [['SHA-256 of the signed bytes', digest]] },
       { kind: 'heading', level: 2, text: 'The certificate' },
-      { kind: 'fields', rows: listFields({ ...certificate }, [...SIGNATURE, 'limits']) },
+      { kind: 'fields', rows: listFields(shown, [...SIGNATURE, 'limits']) },
       { kind: 'heading', level: 2, text: 'What it does not cover' },
       ...limits.map((text): Block => ({ kind: 'text', text })),
       { kind: 'heading', level: 2, text: 'Signature' },
@@ -49,6 +51,7 @@ export function manifestDocument(manifest: Manifest, digest: string): PlainDocum
         : {
             kind: 'table',
             heads: ['Item', 'Outcome', 'Certificate', 'SHA-256 of the certificate'],
+            shares: [0.27, 0.09, 0.3, 0.34],
             rows: shown.map((entry) => [
               itemOf(entry),
               entry.outcome,

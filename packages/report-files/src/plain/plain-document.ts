@@ -6,7 +6,13 @@ export type Block =
   | { readonly kind: 'heading'; readonly level: 2 | 3; readonly text: string }
   | { readonly kind: 'text'; readonly text: string; readonly strong?: true }
   | { readonly kind: 'fields'; readonly rows: readonly (readonly [string, string])[] }
-  | { readonly kind: 'table'; readonly heads: readonly string[]; readonly rows: string[][] }
+  | {
+      readonly kind: 'table'
+      readonly heads: readonly string[]
+      readonly rows: string[][]
+      /** Shares of the width of a sheet; default: half of it is the last column's. */
+      readonly shares?: readonly number[]
+    }
 
 export interface PlainDocument {
   /** Above the title, and at the head of every page. */
@@ -18,21 +24,29 @@ export interface PlainDocument {
   readonly blocks: readonly Block[]
 }
 
-/** Every value of a record by the path to it; lists of texts and numbers are one value. */
+/**
+ * Every value of a record by the path to it. A list of texts and numbers is one value, unless a
+ * text in it has a comma.
+ * @param omitted paths of members, with a dot between names
+ */
 export function listFields(record: JsonObject, omitted: readonly string[] = []) {
   const rows: [string, string][] = []
-  const visit = (path: string, value: unknown): void => {
+  const visit = (path: readonly string[], value: unknown): void => {
     if (value === null || value === undefined || value === '') return
-    if (typeof value !== 'object') rows.push([path, String(value)])
-    else if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) {
-      if (value.length > 0) rows.push([path, value.join(', ')])
+    if (omitted.includes(path.join('.'))) return
+    if (typeof value !== 'object') rows.push([labelOf(path), String(value)])
+    else if (Array.isArray(value) && value.every(isListed)) {
+      if (value.length > 0) rows.push([labelOf(path), value.join(', ')])
     } else
-      for (const [name, member] of Object.entries(value)) {
-        const label = Array.isArray(value) ? String(Number(name) + 1) : name.replaceAll('_', ' ')
-        visit(path === '' ? label : `${path} · ${label}`, member)
-      }
+      for (const [name, member] of Object.entries(value))
+        visit([...path, Array.isArray(value) ? String(Number(name) + 1) : name], member)
   }
-  for (const [name, value] of Object.entries(record))
-    if (!omitted.includes(name)) visit(name.replaceAll('_', ' '), value)
+  visit([], record)
   return rows
 }
+
+const isListed = (item: unknown): boolean =>
+  typeof item === 'string' ? !item.includes(',') : typeof item !== 'object'
+
+const labelOf = (path: readonly string[]): string =>
+  path.map((name) => name.replaceAll('_', ' ')).join(' · ')

@@ -9,10 +9,13 @@ import { OfflineError } from '../platform/operator-error.ts'
  * Names of the migrations that were run. Throws OfflineError on the embedded engine, which
  * migrates when it starts, and what `openPostgres` throws.
  */
-export async function runMigrate(config: Config): Promise<string[]> {
+export async function runMigrate(
+  config: Config,
+  options: { readonly accept_empty_data?: boolean } = {},
+): Promise<string[]> {
   if (config.postgres === null)
     throw new OfflineError('CUSTOS_DATABASE_URL is not set: the embedded engine migrates itself')
   const { migrateShared } = await import('./open/open-postgres.ts')
   const logger = openLogger('error')
-  return migrateShared(config, config.postgres, { clock: systemClock(), logger })
+  return migrateShared(config, config.postgres, { clock: systemClock(), logger, ...options })
 }

@@ -116,6 +116,41 @@ test('a redacted record stays redacted in data from before, under its certificat
   }
 })
 
+test('a token of an erased namespace does nothing in data from before', async () => {
+  const first = await startTestService()
+  const scene = await subjectScene(first)
+  const { store_id } = scene
+  const scopes = ['memory:read']
+  const body = { store_id, namespace: 'jana', scopes }
+  const { token } = await scene.ok('POST', '/v1/keys/tokens', body)
+  const read = async ({ ask }: Scene) =>
+    (await ask('GET', `/v1/stores/${store_id}/memories`, undefined, token)).status
+  assert.equal(await read(scene), 200)
+  await first.stop({ keep: true })
+  const backup = mkdtempSync(join(tmpdir(), 'custos-backup-'))
+  copyData(first.data_dir, backup)
+
+  const second = await startTestService({ data_dir: first.data_dir })
+  const later = sceneOf(second, scene)
+  await later.erase(undefined, { namespace: 'jana' })
+  assert.equal(await read(later), 401)
+  await second.kernel.jobs.idle()
+  await second.stop({ keep: true })
+  copyData(backup, first.data_dir)
+  rmSync(backup, { recursive: true })
+
+  const third = await startTestService({ data_dir: first.data_dir })
+  try {
+    const restored = sceneOf(third, scene)
+    assert.equal(await read(restored), 401)
+    assert.equal((await restored.events('tenant.key_revoked')).length, 1)
+    const { found } = await restored.preview(undefined, { namespace: 'jana' })
+    assert.equal(found.texts, 0)
+  } finally {
+    await third.stop()
+  }
+})
+
 test('the check accepts redacted records, and finds one that only looks redacted', async () => {
   const service = await startTestService()
   try {

@@ -21,6 +21,7 @@ export interface Finding {
     | 'record'
     | 'approval'
     | 'reputation'
+    | 'receipt'
     | 'audit'
     | 'manifest'
   /** Ref, seq or id of the row. */

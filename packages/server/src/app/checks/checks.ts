@@ -1,11 +1,13 @@
 // The checks of a tenant's data, for `custos fsck` and for assurance.
 
 import { CLOCK_ADVICE, secondsAhead } from '../../platform/clock.ts'
+import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
+import { receipts } from '../../platform/db/migrations/0015-receipts.ts'
 import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
 import { checkRecords } from '../../slices/records/index.ts'
-import { recompute } from '../../slices/reputation/index.ts'
+import { checkReceipts, recompute } from '../../slices/reputation/index.ts'
 import { checkAudits } from './check-audits.ts'
 import { checkCertificates, checkDestroyed } from './check-certificates.ts'
 import type { Check, CheckContext, CheckFinding } from './check-context.ts'
@@ -34,6 +36,7 @@ export const CHECKS: readonly Check[] = [
   { kind: 'policy', part: 'policies', run: checkStoredPolicies },
   { kind: 'record', part: 'seals', run: checkRegistryRecords },
   { kind: 'reputation', part: null, run: checkReputation },
+  { kind: 'receipt', part: null, run: checkGovernedReceipts },
   { kind: 'audit', part: 'seals', run: checkAudits },
   { kind: 'manifest', part: 'ledger', run: checkManifests },
 ]
@@ -94,6 +97,13 @@ async function* checkReputation({ db, progress }: CheckContext): AsyncGenerator<
   const { differences } = await recompute(db, show)
   for (const { table, id, what } of differences)
     yield { kind: 'reputation', id: `${table} ${id}`, what }
+}
+
+async function* checkGovernedReceipts({ kernel, db }: CheckContext): AsyncGenerator<CheckFinding> {
+  // Data of an earlier version, which has none, are checked before they are migrated.
+  if (!(await listAppliedMigrations(db)).includes(receipts.name)) return
+  for await (const { decision_id, fault } of checkReceipts(kernel, db))
+    yield { kind: 'receipt', id: decision_id, what: fault }
 }
 
 async function* checkDecisionTrail(check: CheckContext): AsyncGenerator<CheckFinding> {

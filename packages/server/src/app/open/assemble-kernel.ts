@@ -23,6 +23,8 @@ import { recordTextSources } from '../../slices/records/index.ts'
 import { reportTextSource } from '../../slices/reports/index.ts'
 import { reputationTextSources } from '../../slices/reputation/index.ts'
 import { retentionTextSources } from '../../slices/retention/index.ts'
+import { keptLabelSource } from '../../slices/subjects/index.ts'
+import { keyTextSources } from '../../slices/tenants/index.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
@@ -80,6 +82,8 @@ const TEXT_SOURCES = [
   ...retentionTextSources,
   reportTextSource,
   storeTextSource,
+  ...keyTextSources,
+  keptLabelSource,
 ]
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */

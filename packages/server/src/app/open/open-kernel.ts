@@ -18,7 +18,7 @@ import { DataError, findInstance, recordInstance } from '../../platform/db/sqlit
 import { migrateSqlite } from '../../platform/db/sqlite/migrate.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
-import type { Keyring } from '../../platform/keys/keyring.ts'
+import { hasTenants, type Keyring } from '../../platform/keys/keyring.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { type Logger, openLogger } from '../../platform/logger.ts'
 import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
@@ -64,7 +64,8 @@ async function openShared(
   const embedders = await openEmbedders(config.embedder)
   // Loaded only where it is used: the embedded service starts without it.
   const { openPostgres } = await import('./open-postgres.ts')
-  const { db, keyring } = await openPostgres(config, postgres, { clock, logger })
+  const { accept_empty_data } = options
+  const { db, keyring } = await openPostgres(config, postgres, { clock, logger, accept_empty_data })
   const { step, lease_ms } = options
   const kernel = assembleKernel({ config, clock, logger, db, keyring, embedders, step, lease_ms })
   const close = async () => {
@@ -136,9 +137,6 @@ async function openKeyring(
   if (owner === null) throw new DataError(missingData(config.data_dir))
   throw new DataError('the database and the keyring of this data directory belong to two instances')
 }
-
-const hasTenants = async (keyring: Keyring): Promise<boolean> =>
-  [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())].length > 0
 
 const missingData = (data_dir: string): string =>
   `${databasePath(data_dir)} is missing or empty, and the keyring beside it has keys of tenants: ` +

@@ -11,7 +11,7 @@ import { PostgresError } from '../../platform/db/postgres/error.ts'
 import { MigrationNeeded, migratePostgres } from '../../platform/db/postgres/migrate.ts'
 import { requireWhole } from '../../platform/db/postgres/moving.ts'
 import { DataError } from '../../platform/db/sqlite/instance.ts'
-import type { Keyring } from '../../platform/keys/keyring.ts'
+import { hasTenants, type Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { openPostgresKeyring } from '../../platform/keys/postgres/open-postgres-keyring.ts'
 import type { Logger } from '../../platform/logger.ts'
@@ -27,6 +27,8 @@ const DENIED = '42501'
 interface Surroundings {
   readonly clock: ProcessClock
   readonly logger: Logger
+  /** Binds an empty database to a keyring that has keys of tenants. */
+  readonly accept_empty_data?: boolean | undefined
 }
 
 /**
@@ -53,7 +55,7 @@ export async function openPostgres(
     onFault: ({ code, fault, name }) => around.logger.warn('database.fault', { name, code, fault }),
   })
   try {
-    await requireKinship(postgres, db, keyring)
+    await requireKinship(postgres, db, { keyring, ...around })
     await raiseClock(around.clock, db, around.logger)
     return { db, keyring }
   } catch (error) {
@@ -77,6 +79,13 @@ export async function migrateShared(
     openSharedKeyring(config, postgres, around),
   )
   try {
+    await withPostgres(postgres.database_url, async (connection) => {
+      const readOwner = async () => {
+        const { rows } = await connection.query({ sql: 'select instance_id from instance' }, [])
+        return rows.length === 0 ? null : String(rows[0].instance_id)
+      }
+      await requireData(keyring, readOwner, around)
+    })
     await recordInstance(postgres, keyring.instance_id)
     return done
   } finally {
@@ -141,16 +150,33 @@ export const openSharedKeyring = (
 async function requireKinship(
   postgres: PostgresConfig,
   db: Database,
-  { instance_id }: Keyring,
+  { keyring, ...around }: Surroundings & { readonly keyring: Keyring },
 ): Promise<void> {
+  const { instance_id } = keyring
   const readOwner = () => db.read(PLATFORM, findInstanceId)
   let owner = await readOwner()
   if (owner === null) {
+    await requireData(keyring, readOwner, around)
     await recordInstance(postgres, instance_id)
     owner = await readOwner()
   }
   if (owner !== instance_id)
     throw new DataError('the database and the keyring belong to two instances')
+}
+
+const MISSING_DATA =
+  'the database of CUSTOS_DATABASE_URL is empty, and its keyring has keys of tenants: name the ' +
+  'database that has their data, or restore it; --accept-empty-data starts without what it held'
+
+/** Throws DataError where the database is bound to no keyring yet and this one has tenants. */
+async function requireData(
+  keyring: Keyring,
+  readOwner: () => Promise<string | null>,
+  { accept_empty_data = false }: Pick<Surroundings, 'accept_empty_data'>,
+): Promise<void> {
+  if (accept_empty_data || !(await hasTenants(keyring))) return
+  // After the tenants: a process that starts at the same time binds the database first.
+  if ((await readOwner()) === null) throw new DataError(MISSING_DATA)
 }
 
 // By the role that migrates: the one of the requests may only read it.

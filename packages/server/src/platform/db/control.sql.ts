@@ -36,6 +36,8 @@ const CREDENTIAL = [
   'created_us',
   'expires_us',
   'revoked_us',
+  'name_secret_no',
+  'sealed_name',
 ] as const
 
 const TOKEN: CredentialClass = 'token'

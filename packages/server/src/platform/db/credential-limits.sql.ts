@@ -1,4 +1,5 @@
-// SQL of what credentials are limited to: a control table, with the credentials that have ended.
+// SQL of what credentials are limited to and of their names: control tables, with the credentials
+// that have ended.
 
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
@@ -57,18 +58,16 @@ export async function listActiveStores(
 }
 
 /** Limited credentials of all tenants that have ended by `now_us`. */
-export const listEndedLimits = (
-  db: TenantDb,
-  now_us: number,
-  limit: number,
-): Promise<Pick<Tables['credential_limits'], 'key_id' | 'tenant_id' | 'secret_no'>[]> =>
+export const listEndedLimits = (db: TenantDb, now_us: number, limit: number) =>
   db.all(
     builder
-      .selectFrom('credential_limits')
-      .select(['key_id', 'tenant_id', 'secret_no'])
-      .where('ends_us', '<=', now_us)
+      .selectFrom('credential_limits as limits')
+      .leftJoin('credentials', 'credentials.key_id', 'limits.key_id')
+      .select(['limits.key_id', 'limits.tenant_id', 'limits.secret_no'])
+      .select('credentials.name_secret_no')
+      .where('limits.ends_us', '<=', now_us)
       // Off-boarding removes the rows of its tenant itself.
-      .where('tenant_id', 'not in', builder.selectFrom('destructions').select('tenant_id'))
+      .where('limits.tenant_id', 'not in', builder.selectFrom('destructions').select('tenant_id'))
       .limit(limit),
   )
 
@@ -98,13 +97,88 @@ export async function deleteLimited(tx: Tx, key_ids: readonly string[]): Promise
     )
 }
 
-/** The highest number of a record secret that a namespace is sealed under; 0: none. */
-export async function findHighestLimitSecret(db: TenantDb): Promise<number> {
-  const query = builder
+/** The highest number of a record secret that a namespace or a name is sealed under; 0: none. */
+export async function findHighestCredentialSecret(db: TenantDb): Promise<number> {
+  const { tenant_id } = db
+  const limit = builder
     .selectFrom('credential_limits')
     .select('secret_no')
-    .where('tenant_id', '=', db.tenant_id)
+    .where('tenant_id', '=', tenant_id)
     .orderBy('secret_no', 'desc')
     .limit(1)
-  return (await db.first(query))?.secret_no ?? 0
+  const name = builder
+    .selectFrom('credentials')
+    .select('name_secret_no')
+    .where('tenant_id', '=', tenant_id)
+    .where('name_secret_no', 'is not', null)
+    .orderBy('name_secret_no', 'desc')
+    .limit(1)
+  /** Credentials with a name. */
+  const named = (await db.first(name))?.name_secret_no ?? 0
+  return Math.max((await db.first(limit))?.secret_no ?? 0, named)
 }
+
+/** Credentials with a namespace. */
+const limited = ({ tenant_id }: TenantDb) =>
+  builder
+    .selectFrom('credential_limits as limits')
+    .innerJoin('credentials', 'credentials.key_id', 'limits.key_id')
+    .select(['limits.key_id', 'limits.secret_no', 'limits.sealed'])
+    .select(['credentials.allowed_stores', 'credentials.created_us'])
+    .where('limits.tenant_id', '=', tenant_id)
+
+export const listLimitedAfter = (db: TenantDb, after: string, limit: number) =>
+  db.all(limited(db).where('limits.key_id', '>', after).orderBy('limits.key_id').limit(limit))
+
+export const findLimited = (db: TenantDb, key_id: string) =>
+  db.first(limited(db).where('limits.key_id', '=', key_id))
+
+export const updateRedactedLimit = (
+  tx: Tx,
+  key_id: string,
+  change: Pick<Tables['credential_limits'], 'secret_no' | 'sealed'>,
+): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('credential_limits')
+      .set(change)
+      .where('tenant_id', '=', tx.tenant_id)
+      .where('key_id', '=', key_id),
+  )
+
+const NAMED = [
+  'key_id',
+  'name',
+  'name_secret_no',
+  'name_secret_no as secret_no',
+  'sealed_name',
+  'allowed_stores',
+  'created_us',
+] as const
+
+/** Credentials with a name. */
+const named = ({ tenant_id }: TenantDb) =>
+  builder
+    .selectFrom('credentials')
+    .select(NAMED)
+    .where('tenant_id', '=', tenant_id)
+    .where((e) => e.or([e('name', '<>', ''), e('sealed_name', 'is not', null)]))
+
+export const listNamedAfter = (db: TenantDb, after: string, limit: number) =>
+  db.all(named(db).where('key_id', '>', after).orderBy('key_id').limit(limit))
+
+export const findNamed = (db: TenantDb, key_id: string) =>
+  db.first(named(db).where('key_id', '=', key_id))
+
+export const updateRedactedName = (
+  tx: Tx,
+  key_id: string,
+  change: Pick<Tables['credentials'], 'name_secret_no' | 'sealed_name'>,
+): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('credentials')
+      .set({ name: '', ...change })
+      .where('tenant_id', '=', tx.tenant_id)
+      .where('key_id', '=', key_id),
+  )

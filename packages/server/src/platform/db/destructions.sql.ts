@@ -84,7 +84,10 @@ export const endJobs = (tx: Tx) =>
 export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<void> {
   const { tenant_id } = tx
   await tx.run(
-    builder.updateTable('credentials').set({ name: '' }).where('tenant_id', '=', tenant_id),
+    builder
+      .updateTable('credentials')
+      .set({ name: '', name_secret_no: null, sealed_name: null })
+      .where('tenant_id', '=', tenant_id),
   )
   await tx.run(builder.deleteFrom('credential_limits').where('tenant_id', '=', tenant_id))
   await tx.run(

@@ -1,6 +1,6 @@
 // SQL of record secrets: the highest number the data already uses.
 
-import { findHighestLimitSecret } from '../db/credential-limits.sql.ts'
+import { findHighestCredentialSecret } from '../db/credential-limits.sql.ts'
 import { from, type TenantDb } from '../db/tenant-db.ts'
 
 const NEWEST_DECISIONS = 2_048
@@ -37,5 +37,5 @@ export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
     )
     highest = Math.max(highest, found?.secret_no ?? 0)
   }
-  return Math.max(highest, await findHighestLimitSecret(db))
+  return Math.max(highest, await findHighestCredentialSecret(db))
 }

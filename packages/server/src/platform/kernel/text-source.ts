@@ -24,6 +24,8 @@ export interface SealedText {
   readonly held: boolean
   /** The record secret that a redaction destroys; null: it has none of its own. */
   readonly secret_no: number | null
+  /** That it is limited to; null: the root. Undefined: it is of no namespace. */
+  readonly namespace?: string | null | undefined
   readonly content: JsonObject
 }
 
@@ -33,6 +35,8 @@ export type RedactedColumns = readonly [Buffer, ...Buffer[]]
 /** All records of one kind. */
 export interface TextSource {
   readonly kind: TextKind
+  /** Its records are each limited to a namespace. */
+  readonly namespaced?: boolean
   /** Those that are not redacted, in batches; none is kept open. */
   scan(kernel: Kernel, tenant_id: string): AsyncGenerator<readonly SealedText[]>
   /** Null: there is no such record. */
@@ -40,7 +44,7 @@ export interface TextSource {
   /** Null: the record is gone, or redacted. */
   prepare(kernel: Kernel, tenant_id: string, id: string): Promise<RedactedColumns | null>
   /** False: it is not here, or was redacted before. Needs no key. */
-  apply(tx: Tx, id: string, columns: RedactedColumns): Promise<boolean>
+  apply(tx: Tx, id: string, columns: RedactedColumns, kernel: Kernel): Promise<boolean>
 }
 
 interface SourceRow {
@@ -59,9 +63,11 @@ interface SourceSpec<R extends SourceRow, P> {
   list(db: TenantDb, after: R | null, limit: number): Promise<R[]>
   find(db: TenantDb, id: string): Promise<R | undefined>
   idOf(row: R): string
-  storeOf?(row: R): string
+  storeOf?(row: R): string | null
   createdUs?(row: R): number
   isHeld?(row: R): boolean
+  /** That of each row is limited to; null: the root. */
+  namespaceOf?(content: P): string | null
   /** In the order of `rows`; null where one does not open. */
   open(kernel: Kernel, tenant_id: string, rows: readonly R[]): Promise<readonly (P | null)[]>
   /** The opened content as it is searched and shown; default: as it is. */
@@ -69,7 +75,7 @@ interface SourceSpec<R extends SourceRow, P> {
   /** Seals what stays. */
   redact(kernel: Kernel, tenant_id: string, given: { row: R; content: P }): Promise<RedactedColumns>
   /** Stores it with `secret_no: REDACTED_SECRET`. */
-  update(tx: Tx, row: R, columns: RedactedColumns): Promise<unknown>
+  update(tx: Tx, row: R, columns: RedactedColumns, kernel: Kernel): Promise<unknown>
 }
 
 const BATCH = 50
@@ -89,6 +95,7 @@ export function textSource<R extends SourceRow, P extends JsonObject>(
     kernel.db.read(tenant_id, (db) => findRow(spec, db, id))
   return {
     kind,
+    namespaced: spec.namespaceOf !== undefined,
     scan: (kernel, tenant_id) => scan(spec, kernel, tenant_id),
     async find(kernel, tenant_id, id) {
       const row = await findOne(kernel, tenant_id, id)
@@ -103,10 +110,10 @@ export function textSource<R extends SourceRow, P extends JsonObject>(
       const opened = await openOne(kernel, tenant_id, row)
       return opened ? spec.redact(kernel, tenant_id, opened) : null
     },
-    async apply(tx, id, columns) {
+    async apply(tx, id, columns, kernel) {
       const row = await findRow(spec, tx, id)
       if (!row || isRedacted(row)) return false
-      await spec.update(tx, row, columns)
+      await spec.update(tx, row, columns, kernel)
       return true
     },
   }
@@ -138,6 +145,7 @@ const toText = <R extends SourceRow, P extends JsonObject>(
   created_us: spec.createdUs?.(row) ?? null,
   held: spec.isHeld?.(row) ?? false,
   secret_no: row.secret_no,
+  namespace: spec.namespaceOf?.(content),
   content: spec.show?.(content, row) ?? content,
 })
 

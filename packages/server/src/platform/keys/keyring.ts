@@ -311,3 +311,7 @@ export interface Keyring {
   backupTo(path: string): Promise<void>
   close(): void
 }
+
+/** Whether it has, or had, keys of a tenant: then there are data that belong to it. */
+export const hasTenants = async (keyring: Keyring): Promise<boolean> =>
+  [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())].length > 0

@@ -156,6 +156,9 @@ const RECORD_STAYS =
 const STORE_SECRET =
   'These texts were sealed under the secret of their store, which stays: copies of the data made ' +
   'before this erasure can be read until the store is deleted.'
+const CLEAR_NAME =
+  'This name was given before names of keys were sealed: copies of the data made before this ' +
+  'erasure show it.'
 
 /**
  * The result reported for a destroyed secret: it is overwritten in place on the embedded engine,
@@ -166,10 +169,14 @@ export const destroyedKeyResult = (
 ): 'key_destroyed' | 'key_deleted' => (engine === 'postgres' ? 'key_deleted' : 'key_destroyed')
 
 /** @param shared_secret the record has no secret of its own */
-export function listTextLimits(engine: DatabaseStats['engine'], shared_secret: boolean): string[] {
+export function listTextLimits(
+  engine: DatabaseStats['engine'],
+  { text_kind, secret_no }: { readonly text_kind: string; readonly secret_no: number | null },
+): string[] {
   const keys = engine === 'postgres' ? [KEYRING_COPIES, PG_LOG] : [KEYRING_COPIES]
   const limits = [HEAPS, OUTSIDE, CALLER_LABELS, ...keys, RECORD_STAYS]
-  return shared_secret ? [...limits, STORE_SECRET] : limits
+  if (secret_no !== null) return limits
+  return [...limits, text_kind === 'key' ? CLEAR_NAME : STORE_SECRET]
 }
 
 interface LimitInputs {

@@ -188,7 +188,7 @@ export async function applyTextPlan(
   const decode = (column: string) => Buffer.from(column, 'base64')
   const columns = [decode(first), ...rest.map(decode)] as const
   await kernel.db.transact(tenant_id, async (tx) => {
-    if (!(await source.apply(tx, text_id, columns))) return
+    if (!(await source.apply(tx, text_id, columns, kernel))) return
     await appendCrumb(tx, {
       event_type: 'text.redacted',
       subject: text_id,
@@ -249,7 +249,7 @@ async function certifyText(
     scrubbed_decision_ids: [],
     redactions: [],
     verification: { ran_at: observed.ran_at, paths: observed.paths },
-    limits: listTextLimits(kernel.db.stats().engine, plan.secret_no === null),
+    limits: listTextLimits(kernel.db.stats().engine, plan),
     legal_basis: plan.legal_basis,
     requested_by: plan.requested_by,
     erasure_requested_at: formatTime(entry.requested_us),

@@ -128,9 +128,10 @@ const OUTSIDE =
 const ROWS =
   'The rows are unreadable from here on and removed by a job, which this certificate comes before.'
 const LABELS =
-  'Labels callers chose are not sealed: ids of stores and models, namespaces, and the names of ' +
-  'API keys. They are in clear in the rows until that job has ended, and in copies of the data ' +
-  'made before (backups, replicas, write-ahead logs) until these are deleted or overwritten.'
+  'Labels callers chose are not sealed: ids of stores and models, namespaces of memories, and ' +
+  'names of API keys given before names were sealed. They are in clear in the rows until that ' +
+  'job has ended, and in copies of the data made before (backups, replicas, write-ahead logs) ' +
+  'until these are deleted or overwritten.'
 const SENT_OUT =
   'What embedding services outside keep of texts that were sent to them is not covered.'
 const PG_LOG =

@@ -11,6 +11,7 @@ import { rotate, rotations } from './rotate.ts'
 import { score, scores } from './scores.ts'
 
 export { nameAll, scoreOf, showAll } from './agent-score.ts'
+export { checkReceipts } from './receipts/check-receipts.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
 export { listAgents } from './rows/agents.sql.ts'
 export { listWeighed } from './rows/aggregates.sql.ts'

@@ -42,7 +42,7 @@ describe('documents', () => {
   test("'subjects.access' gives each format the same records", async () => {
     const { ask, load, write, decide } = await scene()
     await write('Jana <b>Novak</b> drinks tea\nand coffee', { customer: 'c-1017' })
-    await write(`Jana Novak: ${'très long 漢字 '.repeat(1_500)}`)
+    await write(`Jana Novak: ${'très long 漢字 '.repeat(1_500)}`, { signature: 'her own' })
     await decide('What does Jana Novak drink?', 'tea')
     const body = { find: { text: 'Jana Novak' } }
     const other = { find: { text: '<b>Novak' } }
@@ -72,8 +72,25 @@ describe('documents', () => {
     for (const text of ['Whatisheldaboutyou', 'WhatdoesJanaNovakdrink?', 'U+6F22'])
       assert.ok(words.includes(text), text)
     assert.equal(words.split('très').length, 1_501)
+    assert.ok(words.includes('metadata·signatureherown'))
+    assert.ok(!words.includes('source·signature'), 'bytes of signatures are left out')
+    assert.ok(words.includes('searched·1'), 'a sentence with commas stands by itself')
     const listed = (await ask('GET', `${SUBJECT}?kind=access`)).body
     assert.equal(listed.count, 4)
+  })
+
+  test('a long text begins on the sheet of its name', async () => {
+    const { load, write } = await scene()
+    for (let lines = 0; lines < 12; lines += 1)
+      await write(`Jana ${'line '.repeat(lines * 36)}${'word '.repeat(400)}`)
+    const body = { find: { text: 'Jana' } }
+    const { bytes } = await load('POST', `${SUBJECT}/access?format=pdf`, body)
+    const { pages } = readPdf(bytes)
+    assert.ok(pages.length > 6)
+    for (const { text } of pages.slice(1)) {
+      const [, after] = /(?:^|\s)content\s+(.*)$/s.exec(text) ?? []
+      if (after !== undefined) assert.match(after, /^Jana /)
+    }
   })
 
   test('too much for a PDF is refused before anything is recorded', async () => {
@@ -107,7 +124,8 @@ describe('documents', () => {
     const text = wordsOf(file.bytes)
     const digest = sha256(Buffer.from(certificate.signed_bytes, 'base64'))
     assert.equal(digest, entries[0].certificate_digest)
-    for (const part of [certificate.certificate_id, digest, 'custosverifyFILE'])
+    const found = 'memory.retrieve:absent'
+    for (const part of [certificate.certificate_id, digest, 'custosverifyFILE', found])
       assert.ok(text.includes(part), part)
   })
 })

@@ -8,6 +8,8 @@ import { erase } from './erase.ts'
 import { SUBJECT_ERASE, subjectEraser } from './erase-job.ts'
 import { extend, get, list, manifest } from './requests.ts'
 
+export { keptLabelSource } from './kept-labels.ts'
+
 export const subjectsHandlers = {
   erase,
   access,

@@ -225,13 +225,17 @@ async function scanTexts(
 ): Promise<{ texts: FoundText[]; scanned: number }> {
   const { ofTexts } = matcher
   const texts: FoundText[] = []
-  // A record is of no namespace.
-  if (!include_records || !ofTexts || namespace !== undefined) return { texts, scanned: 0 }
+  if (!include_records || !ofTexts) return { texts, scanned: 0 }
+  // Other records are of no namespace.
+  const sources = listTextSources(kernel).filter(
+    ({ namespaced }) => namespace === undefined || namespaced,
+  )
   const pace = yieldBetweenChunks()
   let scanned = 0
-  for (const { kind, scan } of listTextSources(kernel))
+  for (const { kind, scan } of sources)
     for await (const batch of scan(kernel, tenant_id))
-      for (const { id, store_id, held, content } of batch) {
+      for (const { id, store_id, held, content, namespace: limit } of batch) {
+        if (namespace !== undefined && limit !== namespace) continue
         if (store_ids !== null && (store_id === null || !store_ids.includes(store_id))) continue
         scanned += 1
         if (ofTexts({ texts: [...textsIn(content)], session_id: null }))

@@ -115,12 +115,14 @@ const RECORDS = [
   'names, descriptions and configurations of policies',
   'reasons and matters of legal holds, and what retention is based on',
   'names and labels of stores, and titles of reports',
+  'names of keys',
+  'ids of stores and models, and legal_basis and requested_by of certificates, which are kept',
 ]
+const KEY_NAMESPACES = 'namespaces that keys and tokens are limited to'
 const OTHER_STORES = 'stores beside those named, or that the key is limited to'
 const OTHER_NAMESPACES = 'memories of other namespaces than the one named'
 const OTHERS = [
-  'labels that are kept in clear: names of keys and tenants, ids of stores and models, and ' +
-    'legal_basis and requested_by of certificates',
+  'names of tenants, which their operator gives',
   'texts of memories that only paraphrase or misspell what was searched for',
   'copies outside this service: exports, answers given, backups and logs of callers',
 ]
@@ -138,6 +140,7 @@ export const describeScope = (
     MEMORIES,
     ...(explainNoDecisions(scope) === null ? [DECISIONS] : []),
     ...(explainNoRecords(scope) === null ? RECORDS : []),
+    ...(scope.include_records && scope.matcher.ofTexts ? [KEY_NAMESPACES] : []),
   ],
   not_searched: listNotSearched(scope),
 })

@@ -236,6 +236,26 @@ export const listVersions = (db: TenantDb, refs: readonly number[]) =>
       .orderBy('from_seq'),
   )
 
+/** The stores and models that decisions name. */
+export const listDecisionLabels = (db: TenantDb) =>
+  db.all(
+    from(db, 'decisions')
+      .select(['store_id', 'model_id'])
+      .distinct()
+      .orderBy('store_id')
+      .orderBy('model_id'),
+  )
+
+/** A batch of all certificates, in the order of their ids. */
+export const listRecordsAfter = (db: TenantDb, after: string, limit: number) =>
+  db.all(
+    from(db, 'certificates')
+      .select(['certificate_id', 'record'])
+      .where('certificate_id', '>', after)
+      .orderBy('certificate_id')
+      .limit(limit),
+  )
+
 /** Every store, in the order of their ids. */
 export async function listStoreIds(db: TenantDb): Promise<string[]> {
   const rows = await db.all(from(db, 'stores').select('store_id').orderBy('store_id'))

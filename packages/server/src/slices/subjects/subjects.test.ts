@@ -151,7 +151,7 @@ describe("a preview of 'subjects.erase'", () => {
         place,
       )
     assert.equal(not_searched.length, 3)
-    assert.match(not_searched[0], /labels that are kept in clear/)
+    assert.match(not_searched[0], /names of tenants/)
     const left = await preview({ text: 'Jana Novak' }, { include_records: false })
     assert.match(left.not_searched[0], /other records: they were left out/)
     assert.equal(left.searched.length, 2)

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { detectEnvelope, verifyEnvelope } from '@custos/proof'
 import { startTestService, type TestService } from '../../testing/harness.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
+import { deleteEndedCredentials } from '../tenants/index.ts'
 import { SUBJECT, subjectScene } from './testing/scene.ts'
 
 let service: TestService
@@ -247,7 +250,7 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     const agent_handle = `agent of ${NAME}`
     const decision = { agent_handle, decision: 'certify', verifiability_tag: 'rule' }
     const sent = { ...decision, invoice_id: 'INV-1', reason: `because ${NAME} said so` }
-    await ok('POST', '/v1/governed/decisions', sent)
+    const made = await ok('POST', '/v1/governed/decisions', sent)
     await ok('POST', '/v1/governed/outcomes', { invoice_ref: 'INV-1', outcome: 'paid' })
     const path = `/v1/cgr/scores/${encodeURIComponent(agent_handle)}`
     const before = await ok('GET', path)
@@ -262,6 +265,13 @@ describe("approvers, agents and policies in 'subjects.erase'", () => {
     assert.equal(after.cgr_score, before.cgr_score)
     const { attestations } = await ok('GET', '/v1/cgr/attestations')
     assert.equal(attestations[0].agent_handle, MARKER)
+    // Hashes of short inputs could be guessed: they go with the words.
+    const again = await ok('POST', '/v1/governed/decisions', sent)
+    assert.equal(again.decision_record.decision_id, made.decision_record.decision_id)
+    assert.equal(again.execution_receipt, null)
+    const { keys } = await ok('GET', '/v1/gcrumbs/public_key')
+    const { valid } = await verifyEnvelope(detectEnvelope(made.execution_receipt), { keys })
+    assert.equal(valid, true)
   })
 
   test('a policy is kept while it is in force, and redacted once it is changed', async () => {
@@ -298,4 +308,115 @@ test('a key limited to stores reaches only records about those', async () => {
   const body = { find: { text: NAME }, preview: true }
   const { body: shown } = await ask('POST', SUBJECT, body, api_key)
   assert.deepEqual(shown.found.kinds, [{ kind: 'retention', texts: 1, held: 0 }])
+})
+
+describe("keys and tokens in 'subjects.erase'", () => {
+  const makeKey = ({ ok }: Scene, more: object) =>
+    ok('POST', '/v1/keys', { scopes: ['memory:read'], ...more })
+  const makeToken = ({ ok, store_id }: Scene, namespace: string) =>
+    ok('POST', '/v1/keys/tokens', { store_id, namespace, scopes: ['memory:read'] })
+  const nameOf = async ({ ok }: Scene, key_id: string): Promise<string | undefined> =>
+    (await ok('GET', '/v1/keys')).keys.find((key: { key_id: string }) => key.key_id === key_id)
+      ?.name
+
+  test('a key loses its name and works on; what it named is nowhere stored in clear', async () => {
+    const one = await scene()
+    const { key_id, api_key, name } = await makeKey(one, { name: `app of ${NAME}` })
+    assert.equal(name, `app of ${NAME}`)
+    const clear = await rawSql(service, 'select * from credentials where name like ?', [
+      `%${NAME}%`,
+    ])
+    assert.deepEqual(clear, [])
+    assert.equal(await nameOf(one, key_id), name)
+    const [, line] = await one.access({ text: NAME })
+    assert.deepEqual([line.record, line.id, line.content], ['key', key_id, { name }])
+    const [row] = await rawSql(service, 'select * from credentials where key_id = ?', [key_id])
+    const done = await one.erase({ text: NAME })
+    assert.deepEqual([done.status, done.found.texts], ['done', 1])
+    assert.equal(await nameOf(one, key_id), MARKER)
+    const { status } = await one.ask('GET', '/v1/stores/default/memories', undefined, api_key)
+    assert.equal(status, 200)
+    const numbers = [Number(row?.['name_secret_no'])]
+    const secrets = await service.kernel.keyring.secrets(one.tenant_id, 'decision', numbers)
+    assert.deepEqual([...secrets.values()], [null])
+    const verdict = await one.verify(await one.bundleOf(done.request_id))
+    assert.ok(verdict.valid, verdict.reason)
+  })
+
+  test('those of an erased namespace are found with it and revoked, others are not', async () => {
+    const one = await scene()
+    const { ask, store_id, preview, events } = one
+    const key = await makeKey(one, { name: 'front end', namespace: 'jana' })
+    const token = await makeToken(one, 'jana')
+    const other = await makeToken(one, 'tomas')
+    const read = async (api_key: string) =>
+      (await ask('GET', `/v1/stores/${store_id}/memories`, undefined, api_key)).status
+    assert.equal(await read(token.token), 200)
+    const body = { namespace: 'jana' }
+    const shown = await preview(undefined, body)
+    assert.deepEqual(shown.found.kinds, [{ kind: 'key_namespace', texts: 2, held: 0 }])
+    assert.ok(shown.searched.some((text: string) => text.includes('keys and tokens')))
+    const listed = (await one.access(undefined, body)).filter(({ content }) => content)
+    assert.deepEqual(
+      listed.map(({ record, id, content }) => [record, id, content.namespace]).toSorted(),
+      [key.key_id, token.key_id].map((id) => ['key_namespace', id, 'jana']).toSorted(),
+    )
+    const { request_id } = await one.erase(undefined, body)
+    const { entries } = await one.manifestOf(request_id)
+    assert.deepEqual(
+      entries.map(({ subject_id, outcome }: Record<string, string>) => [subject_id, outcome]),
+      [key.key_id, token.key_id].toSorted().map((id) => [id, 'erased']),
+    )
+    assert.deepEqual(
+      [await read(key.api_key), await read(token.token), await read(other.token)],
+      [401, 401, 200],
+    )
+    assert.equal((await events('tenant.key_revoked')).length, 2)
+    await deleteEndedCredentials(service.kernel)
+    assert.equal(await nameOf(one, key.key_id), undefined)
+    assert.equal(await read(other.token), 200)
+  })
+
+  test('a namespace that names the person is found by text', async () => {
+    const one = await scene()
+    const { token } = await makeToken(one, `user-${NAME}`)
+    const { found } = await one.preview({ text: NAME })
+    assert.deepEqual(found.kinds, [{ kind: 'key_namespace', texts: 1, held: 0 }])
+    assert.equal((await one.erase({ text: NAME })).status, 'done')
+    const path = `/v1/stores/${one.store_id}/memories`
+    assert.equal((await one.ask('GET', path, undefined, token)).status, 401)
+    assert.equal((await one.preview({ text: NAME })).found.texts, 0)
+  })
+})
+
+test('labels in clear are found and shown; an erasure says that it keeps them', async () => {
+  const { ok, decide, write, preview, access, erase, manifestOf, bundleOf, verify } = await scene()
+  await ok('POST', '/v1/stores', { store_id: 'jana-novak', name: 'one' })
+  await decide('which?', 'this', { model_id: 'jana-novak-7b' })
+  const ref = await write('to be erased')
+  await ok('POST', '/v1/erasure/issue', { fact_ref: ref, requested_by: 'jana-novak herself' })
+  const find = { text: 'jana-novak' }
+  const shown = await preview(find)
+  assert.deepEqual(shown.found.kinds, [{ kind: 'label', texts: 3, held: 3 }])
+  assert.doesNotMatch(JSON.stringify(shown.not_searched), /store|model|key|legal_basis/)
+  const lines = (await access(find)).filter(({ record }) => record === 'label')
+  const contents = lines.map(({ content }) => JSON.stringify(content)).toSorted()
+  assert.deepEqual(contents, [
+    '{"legal_basis":"GDPR Article 17 — Right to Erasure","requested_by":"jana-novak herself"}',
+    '{"model_id":"jana-novak-7b"}',
+    '{"store_id":"jana-novak"}',
+  ])
+  const done = await erase(find)
+  assert.equal(done.status, 'done_with_holds')
+  const manifest = await manifestOf(done.request_id)
+  assert.deepEqual(
+    manifest.entries.map(({ subject_kind, outcome }: Record<string, string>) => [
+      subject_kind,
+      outcome,
+    ]),
+    Array.from({ length: 3 }, () => ['label', 'held']),
+  )
+  assert.doesNotMatch(JSON.stringify(manifest), /jana/i)
+  const verdict = await verify(await bundleOf(done.request_id))
+  assert.ok(verdict.valid, verdict.reason)
 })

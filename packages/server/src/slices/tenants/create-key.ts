@@ -19,10 +19,12 @@ import {
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, HandlersOf, Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT } from '../../platform/kernel/text-source.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { createToken } from './create-token.ts'
-import { issueLimited, openLimits, type SealedLimit } from './credential-limit.ts'
+import { openLimits, type SealedLimit } from './credential-limit.ts'
 import {
   issueKey,
   type NewCredential,
@@ -31,6 +33,7 @@ import {
   requireStores,
   revokeKey,
 } from './credentials.ts'
+import { issueSealed, openNames } from './key-texts.ts'
 import { coversStores, findExcess, type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
@@ -38,23 +41,28 @@ type Create = typeof contract.create
 
 const createKey: Handler<Create> = async (call, input) => {
   const { principal } = call
+  const name = input.body.name ?? ''
   const fresh = requestedKey(call, input)
   const namespace = requestedNamespace(call, input)
   // Before stores are looked up: of one that the caller may not use it is not told whether it is.
   requireNoExcess({ ...fresh, namespace }, rightsOf(principal))
-  return issueLimited(call, namespace, (limit) =>
+  return issueSealed(call, { namespace, name }, ({ limit, sealed_name }) =>
     call.once<Static<Create['reply']>>({
       async run(tx) {
         await requireLiveMaker(tx, principal)
         await requireStores(tx, input.body.allowed_stores ?? [])
-        return issueNew(call, tx, { ...fresh, limit })
+        return issueNew(call, tx, { name, fresh: { ...fresh, sealed_name, limit } })
       },
-      replay: (tx, { key_id }) => showAgain(call, tx, { key_id: String(key_id), limit }),
+      replay: (tx, { key_id }) => showAgain(call, tx, String(key_id), { name, limit }),
     }),
   )
 }
 
-async function issueNew(call: Call<Create>, tx: Tx, fresh: NewCredential) {
+async function issueNew(
+  call: Call<Create>,
+  tx: Tx,
+  { name, fresh }: { name: string; fresh: NewCredential },
+) {
   const { kernel, principal, tenant_id } = call
   if ((await countLiveCredentials(tx, tenant_id)) >= limits.keys_per_tenant)
     return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
@@ -67,19 +75,22 @@ async function issueNew(call: Call<Create>, tx: Tx, fresh: NewCredential) {
   })
   const row = await findCredentialById(tx, tenant_id, key_id)
   if (!row) throw new Error('a key was issued without a row')
-  return { reply: { ...showNewKey(row, fresh.limit), api_key }, ids: { key_id } }
+  return { reply: { ...showNewKey(row, { name, limit: fresh.limit }), api_key }, ids: { key_id } }
 }
 
 /** Only its hash is stored: only the first answer contained the key itself. */
 async function showAgain(
   call: Call<Create>,
   tx: Tx,
-  { key_id, limit }: { key_id: string; limit: SealedLimit | undefined },
+  key_id: string,
+  made: { name: string; limit: SealedLimit | undefined },
 ): Promise<Static<Create['reply']>> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
   // A key with a namespace is gone once it has ended.
   if (!row) return call.refuse('idempotency_key_reused')
-  return { ...showNewKey(row, limit), api_key: null }
+  const redacted = row.name_secret_no === REDACTED_SECRET
+  const name = redacted ? REDACTED_TEXT : made.name
+  return { ...showNewKey(row, { ...made, name }), api_key: null }
 }
 
 /** What the caller asks for; what it leaves out is as much as it may grant. */
@@ -89,7 +100,7 @@ function requestedKey(call: Call<Create>, { body }: InputOf<Create>): NewCredent
   return {
     tenant_id: call.tenant_id,
     class: credentialClass,
-    name: body.name ?? '',
+    name: '',
     scopes: requestedScopes(call, credentialClass, body.scopes),
     allowed_stores: [...new Set(body.allowed_stores ?? own.allowed_stores)],
     max_trust_tier: body.max_trust_tier ?? own.max_trust_tier,
@@ -140,23 +151,29 @@ const storedRights = (row: CredentialInfo) =>
     max_trust_tier: row.max_trust_tier,
   }) as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
 
-/** @param limit null: every namespace */
-function showKey(row: CredentialInfo, limit: { readonly namespace: string | null } | null): Key {
+/** `limit`: absent for every namespace. */
+function showKey(
+  row: CredentialInfo,
+  {
+    name = '',
+    limit,
+  }: { name?: string | undefined; limit?: { namespace: string | null } | undefined },
+): Key {
   const { tenant_id } = row
   return {
     key_id: row.key_id,
-    name: row.name,
+    name,
     prefix: row.prefix,
     ...storedRights(row),
-    namespace: limit && formatNamespace(tenant_id ?? '', limit.namespace),
+    namespace: limit ? formatNamespace(tenant_id ?? '', limit.namespace) : null,
     created_at: formatTime(row.created_us),
     expires_at: row.expires_us === null ? null : formatTime(row.expires_us),
     revoked_at: row.revoked_us === null ? null : formatTime(row.revoked_us),
   }
 }
 
-function showNewKey(row: CredentialInfo, limit: SealedLimit | undefined) {
-  const { revoked_at: _, ...key } = showKey(row, limit ?? null)
+function showNewKey(row: CredentialInfo, words: Parameters<typeof showKey>[1]) {
+  const { revoked_at: _, ...key } = showKey(row, words)
   return key
 }
 
@@ -171,9 +188,10 @@ async function showKeys(
     db,
     rows.map(({ key_id }) => key_id),
   )
-  return rows.flatMap((row) => {
+  const names = await openNames(kernel, db.tenant_id, rows)
+  return rows.flatMap((row, i) => {
     const limit = opened.get(row.key_id)
-    return limit === null ? [] : [showKey(row, limit ?? null)]
+    return limit === null ? [] : [showKey(row, { name: names[i], limit })]
   })
 }
 
@@ -184,7 +202,7 @@ const revoke: Handler<typeof contract.revoke> = async (call, { params: { key_id 
   const limit = own ? undefined : await call.read((db) => openLimits(kernel, db, [key_id]))
   return call.transact(async (tx) => {
     const row = await findCredentialById(tx, tenant_id, key_id)
-    if (!row || !isVisible(principal, showKey(row, null))) return call.refuse('key_not_found')
+    if (!row || !isVisible(principal, showKey(row, {}))) return call.refuse('key_not_found')
     if (!own) {
       const namespace = limit?.get(key_id)?.namespace
       const { expires_us } = row

@@ -8,8 +8,8 @@ import type { Handler } from '../../platform/kernel/call.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueLimited } from './credential-limit.ts'
 import { issueKey, requireLiveMaker, requireNoExcess, requireStores } from './credentials.ts'
+import { issueSealed } from './key-texts.ts'
 import { type Rights, rightsOf } from './rights.ts'
 import { meter } from './usage.ts'
 
@@ -43,7 +43,7 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
     created_at: formatTime(at.from_us),
     expires_at: formatTime(at.to_us),
   })
-  return issueLimited(call, namespace, (limit) =>
+  return issueSealed(call, { namespace }, ({ limit }) =>
     call.once<ReturnType<typeof show>>({
       async run(tx) {
         await requireLiveMaker(tx, principal)

@@ -8,12 +8,11 @@ import {
 } from '../../platform/db/credential-limits.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Call } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 
-const KEY_ID_BYTES = 12
+export const KEY_ID_BYTES = 12
 const OPENED_MAX = 10_000
 /** Credentials in one unit of work. */
 const DELETED_AT_ONCE = 200
@@ -33,34 +32,13 @@ export const limitColumn = sealedColumn({
   payload: jsonPayload<Pick<SealedLimit, 'namespace'>>(),
 })
 
-/**
- * Issues a credential whose namespace is sealed; undefined: it gets no limit. A request that is
- * refused or repeated issues none, and the secret made for it is destroyed.
- */
-export async function issueLimited<T extends Pick<SealedLimit, 'key_id'>>(
-  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
-  namespace: string | null | undefined,
-  issue: (limit: SealedLimit | undefined) => Promise<T>,
-): Promise<T> {
-  const limit = await sealLimit(kernel, tenant_id, namespace)
-  let issued: T | undefined
-  try {
-    issued = await issue(limit)
-    return issued
-  } finally {
-    if (limit !== undefined && issued?.key_id !== limit.key_id)
-      await kernel.keyring.destroySecrets(tenant_id, 'decision', [limit.secret_no])
-  }
-}
-
 /** For a credential that is about to be issued; undefined: it gets no limit. */
 export async function sealLimit(
   kernel: Kernel,
   tenant_id: string,
-  namespace: string | null | undefined,
+  { key_id, namespace }: { key_id: string; namespace: string | null | undefined },
 ): Promise<SealedLimit | undefined> {
   if (namespace === undefined) return undefined
-  const key_id = kernel.ids.hex(KEY_ID_BYTES)
   const sealed = await limitColumn.sealNew(kernel, tenant_id, { key_id }, { namespace })
   return { key_id, namespace, ...sealed }
 }
@@ -70,6 +48,9 @@ export async function sealLimit(
 const opened = perKernel(
   () => new LruCache<string, Pick<SealedLimit, 'namespace'>>({ max: OPENED_MAX }),
 )
+
+export const forgetLimit = (kernel: Kernel, key_id: string): boolean =>
+  opened(kernel).delete(key_id)
 
 /** Null: its secret is destroyed. */
 export async function openLimit(
@@ -104,7 +85,9 @@ export async function deleteEndedCredentials(kernel: Kernel): Promise<number> {
       listEndedLimits(db, now_us, DELETED_AT_ONCE),
     )
     for (const [tenant_id, rows] of Map.groupBy(ended, (row) => row.tenant_id)) {
-      const numbers = rows.map(({ secret_no }) => secret_no)
+      const numbers = rows
+        .flatMap(({ secret_no, name_secret_no }) => [secret_no, name_secret_no ?? REDACTED_SECRET])
+        .filter((number) => number !== REDACTED_SECRET)
       await kernel.keyring.destroySecrets(tenant_id, 'decision', numbers)
       const key_ids = rows.map(({ key_id }) => key_id)
       await kernel.db.transact(tenant_id, (tx) => deleteLimited(tx, key_ids))

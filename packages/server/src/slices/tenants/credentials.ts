@@ -2,6 +2,7 @@
 
 import type { CredentialClass, Scope, TrustTier } from '@custos/contract'
 import {
+  type CredentialInfo,
   findCredential,
   findCredentialById,
   insertCredential,
@@ -21,7 +22,7 @@ import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { hashApiKey, isApiKey, keyPrefix, mintApiKey } from './api-key.ts'
-import { openLimit, type SealedLimit } from './credential-limit.ts'
+import { KEY_ID_BYTES, openLimit, type SealedLimit } from './credential-limit.ts'
 import { findMomentary } from './momentary-key.ts'
 import { findExcess, type Rights } from './rights.ts'
 
@@ -145,10 +146,15 @@ async function limitOf(
 export interface NewCredential extends Omit<Rights, 'namespace'> {
   /** null: a platform operator's. */
   readonly tenant_id: string | null
+  /** Stored in clear: that of a key that no tenant names. */
   readonly name: string
+  readonly sealed_name?: SealedName | undefined
   /** Absent: every namespace. */
   readonly limit?: SealedLimit | undefined
 }
+
+/** The name of the credential with this id, sealed. */
+export type SealedName = Pick<CredentialInfo, 'key_id' | 'name_secret_no' | 'sealed_name'>
 
 export interface IssuedKey {
   readonly key_id: string
@@ -169,13 +175,13 @@ export async function issueKey(
   fresh: NewCredential,
   maker: { readonly rights: Rights; readonly binding_key_id?: string | null },
 ): Promise<IssuedKey> {
-  const { tenant_id, limit } = fresh
+  const { tenant_id, limit, sealed_name } = fresh
   requireNoExcess({ ...fresh, namespace: limit?.namespace }, maker.rights)
   if (tenant_id !== null && (await findDestruction(tx, tenant_id)))
     throw new Refusal('tenant_destroyed')
   const api_key = mintApiKey(kernel.ids, fresh.class)
   const issued = {
-    key_id: limit?.key_id ?? kernel.ids.hex(12),
+    key_id: limit?.key_id ?? sealed_name?.key_id ?? kernel.ids.hex(KEY_ID_BYTES),
     api_key,
     prefix: keyPrefix(api_key),
     created_us: tx.now(),
@@ -193,6 +199,8 @@ export async function issueKey(
     created_us: issued.created_us,
     expires_us: fresh.expires_us,
     revoked_us: null,
+    name_secret_no: sealed_name?.name_secret_no ?? null,
+    sealed_name: sealed_name?.sealed_name ?? null,
   })
   if (tenant_id === null || !limit) return issued
   const { key_id, secret_no, sealed } = limit

@@ -4,6 +4,7 @@ export { hashApiKey, mintApiKey } from './api-key.ts'
 export { keysHandlers } from './create-key.ts'
 export { deleteEndedCredentials } from './credential-limit.ts'
 export { findByKey, issueKey, revokeKeysOfTenant } from './credentials.ts'
+export { keyTextSources } from './key-texts.ts'
 export { withMomentaryKey } from './momentary-key.ts'
 export {
   createOperatorKey,

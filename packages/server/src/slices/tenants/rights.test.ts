@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import { formatTime } from '../../platform/clock.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { hashApiKey } from './api-key.ts'
-import { sealLimit } from './credential-limit.ts'
+import { KEY_ID_BYTES, sealLimit } from './credential-limit.ts'
 import { findByKey, issueKey } from './credentials.ts'
 import { findExcess, OPERATOR_RIGHTS, type Rights, rightsOf, TENANT_RIGHTS } from './rights.ts'
 
@@ -113,7 +113,8 @@ describe('every operation that makes a credential', () => {
   /** A key of the tenant with these rights, however it came by them. */
   async function keyWith({ namespace, ...rights }: Rights): Promise<string> {
     const { kernel } = service
-    const limit = await sealLimit(kernel, tenant_id, namespace)
+    const key_id = kernel.ids.hex(KEY_ID_BYTES)
+    const limit = await sealLimit(kernel, tenant_id, { key_id, namespace })
     const fresh = { ...rights, tenant_id, name: 'maker', limit }
     const issued = await kernel.db.transact(tenant_id, (tx) =>
       issueKey(kernel, tx, fresh, { rights: OPERATOR_RIGHTS }),

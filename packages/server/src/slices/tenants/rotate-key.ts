@@ -7,7 +7,15 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueKey, requireLiveMaker, revokeClass, revokeKey } from './credentials.ts'
+import { KEY_ID_BYTES } from './credential-limit.ts'
+import {
+  issueKey,
+  requireLiveMaker,
+  revokeClass,
+  revokeKey,
+  type SealedName,
+} from './credentials.ts'
+import { openNames, sealName } from './key-texts.ts'
 import { FIRST_KEY_NAME } from './provision.ts'
 import { findExcess, rightsOf, TENANT_RIGHTS } from './rights.ts'
 import { meter } from './usage.ts'
@@ -21,9 +29,10 @@ export const rotateKey: Handler<Rotate> = async (call) => {
   const tenant = await call.read((db) => findTenant(db, db.tenant_id))
   if (!tenant) return call.refuse('tenant_not_found')
   if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
+  const own = await sealOwnName(call)
   return call.once<RotatedKey>({
     async run(tx) {
-      const reply = await rotate(call, tx)
+      const reply = await rotate(call, tx, own)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
     },
     // Only its hash is stored: only the first answer contained the key itself.
@@ -34,17 +43,33 @@ export const rotateKey: Handler<Rotate> = async (call) => {
   })
 }
 
-async function rotate(call: Call<Rotate>, tx: Tx): Promise<RotatedKey> {
+const replacesAll = (principal: Principal): boolean =>
+  findExcess(TENANT_RIGHTS, rightsOf(principal)) === null
+
+/** Sealed for the key that replaces the caller's; undefined: it has none that is sealed. */
+async function sealOwnName(call: Call<Rotate>): Promise<SealedName | undefined> {
+  const { kernel, tenant_id, principal } = call
+  if (replacesAll(principal)) return undefined
+  const own = await call.read((db) => findCredentialById(db, tenant_id, principal.key_id))
+  if (!own?.sealed_name) return undefined
+  const [name = ''] = await openNames(kernel, tenant_id, [own])
+  return sealName(kernel, tenant_id, { key_id: kernel.ids.hex(KEY_ID_BYTES), name })
+}
+
+async function rotate(
+  call: Call<Rotate>,
+  tx: Tx,
+  own: SealedName | undefined,
+): Promise<RotatedKey> {
   const { kernel, principal } = call
   if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
   await requireLiveMaker(tx, principal)
 
   // A key that may not have all rights of a tenant's key replaces none of those, only itself.
   const rights = rightsOf(principal)
-  const { revoked, fresh } =
-    findExcess(TENANT_RIGHTS, rights) === null
-      ? await replaceTenantKeys(kernel, tx)
-      : await replaceOwn(kernel, tx, principal)
+  const { revoked, fresh } = replacesAll(principal)
+    ? await replaceTenantKeys(kernel, tx)
+    : await replaceOwn(call, tx, own)
   const { key_id, api_key } = await issueKey(kernel, tx, fresh, { rights })
 
   meter(tx, call.operation.id)
@@ -65,10 +90,15 @@ async function replaceTenantKeys(kernel: Kernel, tx: Tx) {
   return { revoked, fresh }
 }
 
-async function replaceOwn(kernel: Kernel, tx: Tx, principal: Principal) {
-  const own = await findCredentialById(tx, tx.tenant_id, principal.key_id)
+async function replaceOwn(
+  { kernel, principal }: Call<Rotate>,
+  tx: Tx,
+  sealed_name: SealedName | undefined,
+) {
   const { tenant_id } = tx
+  const own = await findCredentialById(tx, tenant_id, principal.key_id)
   await revokeKey(kernel, tx, { owner: tenant_id, key_id: principal.key_id })
-  const fresh = { ...rightsOf(principal), tenant_id, name: own?.name ?? FIRST_KEY_NAME }
+  const name = sealed_name ? '' : (own?.name ?? FIRST_KEY_NAME)
+  const fresh = { ...rightsOf(principal), tenant_id, name, sealed_name }
   return { revoked: 1, fresh }
 }

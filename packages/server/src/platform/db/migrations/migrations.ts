@@ -18,6 +18,7 @@ import { subjectTexts } from './0014-subject-texts.ts'
 import { receipts } from './0015-receipts.ts'
 import { expiries } from './0016-expiries.ts'
 import { selfTests } from './0017-self-tests.ts'
+import { keyNames } from './0018-key-names.ts'
 import { tokenMakers } from './0019-token-makers.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   receipts,
   expiries,
   selfTests,
+  keyNames,
   tokenMakers,
 ]
 

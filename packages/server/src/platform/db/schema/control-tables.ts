@@ -17,7 +17,10 @@ export const controlTables = {
     key_id: text('minted', 'key id'),
     tenant_id: nullable(text('minted', 'tenant id')),
     class: text('enum', 'credential classes'),
-    name: text('caller_label', 'the name the administrator gave the key'),
+    name: text(
+      'caller_label',
+      'names of operators’ keys, and of keys made before they were sealed',
+    ),
     prefix: text('minted', 'class part of the key'),
     scopes: text('enum', 'scopes of the contract'),
     allowed_stores: text('minted', 'store ids'),
@@ -25,6 +28,9 @@ export const controlTables = {
     created_us: integer,
     expires_us: nullable(integer),
     revoked_us: nullable(integer),
+    /** Null: it has no name, or one in clear. */
+    name_secret_no: nullable(integer),
+    sealed_name: nullable(blob('sealed', 'the name that a tenant gave the key')),
   },
   /** What a credential with a namespace is limited to, and the key that made a token. */
   credential_limits: {

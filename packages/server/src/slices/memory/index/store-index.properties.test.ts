@@ -210,7 +210,7 @@ test('a ranking is ordered by score, then ref; parts add up; a limit only shorte
 const UNIT = 2 ** 16
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 
-test('likeness, speakers, questions, messages and sessions change the words by plain shares', () => {
+test('a score is what its definition says, for speakers, questions, messages and sessions', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 30 }), request, (facts, one) => {
       const query = one.vector

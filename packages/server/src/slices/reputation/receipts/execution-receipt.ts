@@ -74,7 +74,7 @@ export async function placeReceipt(tx: Tx, receipt: NewReceipt): Promise<void> {
   tx.needs(insertReceipt(tx, { seq, workflow, ...place, receipt_id, signature, key_id }))
 }
 
-function membersOf(
+export function membersOf(
   { decided, draft, recorded_us }: Pick<NewReceipt, 'decided' | 'draft' | 'recorded_us'>,
   { step_number, previous }: { step_number: number; previous: Uint8Array | null },
 ) {

@@ -1,8 +1,8 @@
-// SQL of execution receipts: the last one of a workflow, and a new one.
+// SQL of execution receipts: the last one of a workflow, a new one, and all with their decisions.
 
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
 const lastStatement = statement<{ workflow: Uint8Array }>()((k, p) =>
   k
@@ -32,3 +32,27 @@ const insertStatement = statement<Omit<Tables['cgr_receipts'], 'tenant_id'>>()((
 
 export const insertReceipt = (tx: Tx, row: Omit<Tables['cgr_receipts'], 'tenant_id'>) =>
   tx.runOf(insertStatement, row)
+
+/** A batch of all decisions in the order of the log, with their receipts and the ones before. */
+export const listWithReceipts = (db: TenantDb, after_seq: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_decisions')
+      .leftJoin('cgr_receipts as receipt', (join) =>
+        join
+          .onRef('receipt.tenant_id', '=', 'cgr_decisions.tenant_id')
+          .onRef('receipt.seq', '=', 'cgr_decisions.seq'),
+      )
+      .leftJoin('cgr_receipts as before', (join) =>
+        join
+          .onRef('before.tenant_id', '=', 'receipt.tenant_id')
+          .onRef('before.workflow', '=', 'receipt.workflow')
+          .on('before.step_number', '=', (e) => e('receipt.step_number', '-', 1)),
+      )
+      .select(['cgr_decisions.seq', 'decision_id', 'recorded_us', 'secret_no', 'sealed'])
+      .select(['receipt.workflow', 'receipt.step_number', 'receipt.previous'])
+      .select(['receipt.receipt_id', 'receipt.signature', 'receipt.key_id'])
+      .select('before.receipt_id as before_id')
+      .where('cgr_decisions.seq', '>', after_seq)
+      .orderBy('cgr_decisions.seq')
+      .limit(limit),
+  )

@@ -1,0 +1,66 @@
+// A keyring on PostgreSQL is bound to no empty database in place of the one that is missing.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { parseConfig } from '../../config/config.ts'
+import { withPostgres } from '../../platform/db/postgres/connection.ts'
+import { DataError } from '../../platform/db/sqlite/instance.ts'
+import { createDatabase } from '../../testing/postgres.ts'
+import { runMigrate } from '../migrate.ts'
+import { type KernelOptions, openKernel } from './open-kernel.ts'
+
+async function database(t: TestContext): Promise<string> {
+  const { url, drop } = await createDatabase()
+  t.after(drop)
+  return url
+}
+
+const configOf = (database_url: string, keyring_url: string) =>
+  parseConfig({
+    CUSTOS_DATABASE_URL: database_url,
+    CUSTOS_KEYRING_URL: keyring_url,
+    CUSTOS_MASTER_KEY: '5a'.repeat(32),
+    CUSTOS_LOG_LEVEL: 'silent',
+  })
+
+/** Opened and closed; `tenant_id`: with the keys of a new tenant. */
+async function start(
+  config: ReturnType<typeof configOf>,
+  options: KernelOptions = {},
+  tenant_id?: string,
+): Promise<void> {
+  const { kernel, close } = await openKernel(config, options)
+  if (tenant_id !== undefined) await kernel.keyring.createTenant(tenant_id)
+  await close()
+}
+
+test('an empty database is refused beside a keyring with tenants', async (t) => {
+  const [used, empty, keyring] = [await database(t), await database(t), await database(t)]
+  // A keyring without tenants has seen nothing: a first start that was cut off.
+  await start(configOf(used, keyring))
+  await withPostgres(used, (c) => c.step('truncate instance'))
+  await start(configOf(used, keyring), {}, 't1')
+  const missing = (error: unknown) =>
+    error instanceof DataError && /is empty, .*--accept-empty-data/.test(error.message)
+  await assert.rejects(start(configOf(empty, keyring)), missing)
+  await assert.rejects(runMigrate(configOf(empty, keyring)), missing)
+  await assert.rejects(start(configOf(empty, keyring)), missing)
+  await start(configOf(used, keyring))
+  await start(configOf(empty, keyring), { accept_empty_data: true })
+  await start(configOf(empty, keyring))
+})
+
+test('custos migrate links an empty database where it is told to', async (t) => {
+  const [used, empty, keyring] = [await database(t), await database(t), await database(t)]
+  await start(configOf(used, keyring), {}, 't1')
+  await runMigrate(configOf(empty, keyring), { accept_empty_data: true })
+  await start(configOf(empty, keyring))
+})
+
+test('processes that start together on an empty database all bind it', async (t) => {
+  const [empty, keyring] = [await database(t), await database(t)]
+  const config = configOf(empty, keyring)
+  await start(config)
+  await withPostgres(empty, (c) => c.step('truncate instance'))
+  await Promise.all([1, 2, 3].map((n) => start(config, {}, `t${n}`)))
+})
