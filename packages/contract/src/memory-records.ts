@@ -38,6 +38,10 @@ export const TOKENIZERS = ['o200k_base', 'chars'] as const
 export const EMBEDDERS = ['static', 'none', 'http', 'onnx'] as const
 export type EmbedderName = (typeof EMBEDDERS)[number]
 
+/** The languages whose stop words and endings are known, by ISO 639-1. */
+export const LANGUAGES = ['en', 'de', 'es', 'fr', 'pt'] as const
+export type Language = (typeof LANGUAGES)[number]
+
 /** Lines one import may have. */
 export const IMPORT_LINES_MAX = 1_000_000
 

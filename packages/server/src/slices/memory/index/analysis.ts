@@ -2,6 +2,7 @@
 // features of metadata.
 
 import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
+import { isStopWord } from './language-rules.ts'
 
 /** Longer words (UTF-16 units) are cut: a longer word is a blob, found by its start. */
 const WORD_UNITS_MAX = 64
@@ -64,7 +65,7 @@ export function analyseQuery(query: string): string[] {
 }
 
 function pushWord(terms: string[], word: string): void {
-  if (STOP_WORDS.has(word)) return
+  if (isStopWord(word, 'en')) return
   const plain = MONTH_BY_ABBREVIATION.get(word) ?? stripOrdinal(word)
   terms.push(stem(plain.length > WORD_UNITS_MAX ? plain.slice(0, WORD_UNITS_MAX) : plain))
 }
@@ -91,24 +92,6 @@ function pushUnspaced(terms: string[], word: string): void {
 function spellDate(_date: string, year: string, month: string, day: string | undefined): string {
   return ` ${day ?? ''} ${MONTHS[Number(month) - 1]} ${year} `
 }
-
-/**
- * English function words, and words that only frame a question (`what kind of`, `how many`):
- * neither indexed nor searched. `may` is not among them: it is often the month.
- */
-const STOP_WORDS: ReadonlySet<string> = new Set(
-  (
-    'a about after again all also am an and any are aren as at be because been before being ' +
-    'both but by can could couldn did didn do does doesn doing don down during each few for ' +
-    'from further had hadn has hasn have haven having he her here hers herself him himself ' +
-    'his how i if in into is isn it its itself just kind let likely many me might more most ' +
-    'much my myself no nor not now of off on once one only or other our ours ourselves out ' +
-    'over own s same shan she should shouldn so some such t than that the their theirs them ' +
-    'themselves then there these they this those through to too type under until up very was ' +
-    'wasn we were weren what when where which while who whom why will with won would wouldn ' +
-    'you your yours yourself yourselves'
-  ).split(' '),
-)
 
 const ASCII_WORD = /^[a-z]{4,}$/
 const VOWEL = /[aeiouy]/
