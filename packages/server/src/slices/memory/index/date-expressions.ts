@@ -2,7 +2,12 @@
 
 import { DAY_US, formatTime, parseDateOrTime } from '../../../platform/clock.ts'
 import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
-import { foldAccents, guessLanguages, MONTH_BY_NAME } from './language-rules.ts'
+import {
+  foldAccents,
+  guessLanguages,
+  MONTH_BY_ABBREVIATION,
+  MONTH_BY_NAME,
+} from './language-rules.ts'
 
 /** Whole days since 1970-01-01 in UTC, both inclusive; `text` is the expression, in NFKC. */
 export interface DateRange {
@@ -108,28 +113,11 @@ type Parts = Readonly<Record<string, number>>
 const PARTS_BY_WORD = new Map<string, Parts>()
 for (const [kind, lines] of Object.entries(VOCABULARY)) {
   for (const [value, words] of lines.entries()) {
-    for (const word of words.split(' ')) {
+    for (const word of words.split(' ').filter(Boolean)) {
       PARTS_BY_WORD.set(word, { ...PARTS_BY_WORD.get(word), [kind]: value })
     }
   }
 }
-
-const ABBREVIATIONS = new Map(
-  [
-    'jan ene',
-    'feb fev',
-    'mar',
-    'apr abr avr',
-    '',
-    'jun',
-    'jul juil',
-    'aug',
-    'sep sept',
-    'oct okt',
-    'nov',
-    'dec dez dic',
-  ].flatMap((words, at) => words.split(' ').map((word) => [word, at + 1] as const)),
-)
 
 /** Months that are also other words or names: months only after one of these, or with a number. */
 const BEFORE_MONTH = new Map(
@@ -139,8 +127,8 @@ const BEFORE_MONTH = new Map(
     'mai mars avril': 'en im seit depuis',
     mayo: 'en de desde durante',
     julio: 'en desde durante',
-    marco: 'em desde durante',
-    [[...ABBREVIATIONS.keys()].join(' ')]: 'in im',
+    'marco janeiro': 'em desde durante',
+    [[...MONTH_BY_ABBREVIATION.keys()].join(' ')]: 'in im',
   }).flatMap(([months, words]) =>
     months.split(' ').map((month) => [month, new Set(words.split(' '))] as const),
   ),
@@ -217,7 +205,7 @@ function readTokens(text: string): Token[] {
 
 function readWord(word: string, before: string | undefined): Parts {
   const parts = PARTS_BY_WORD.get(word) ?? {}
-  const month = MONTH_BY_NAME.get(word) ?? ABBREVIATIONS.get(word)
+  const month = MONTH_BY_NAME.get(word) ?? MONTH_BY_ABBREVIATION.get(word)
   if (month === undefined) return parts
   const alone = BEFORE_MONTH.get(word)?.has(before ?? '') ?? true
   return { ...parts, month, ...(alone ? { alone: month } : {}) }
@@ -356,7 +344,7 @@ function matchWords(
 }
 
 function isAdjacent(text: string, before: Token, token: Token): boolean {
-  const gap = ABBREVIATIONS.has(before.word) ? GAP_AFTER_ABBREVIATION : GAP
+  const gap = MONTH_BY_ABBREVIATION.has(before.word) ? GAP_AFTER_ABBREVIATION : GAP
   return token.start - before.end <= GAP_MAX && gap.test(text.slice(before.end, token.start))
 }
 

@@ -22,6 +22,13 @@ export const MONTH_BY_NAME: ReadonlyMap<string, number> = new Map(
   ),
 )
 
+/** Abbreviated months of the five languages, without a full stop: 1 to 12. */
+export const MONTH_BY_ABBREVIATION: ReadonlyMap<string, number> = new Map(
+  'jan ene|feb fev|mar|apr abr avr|may|jun|jul juil|aug|sep sept|oct okt|nov|dec dez dic'
+    .split('|')
+    .flatMap((words, at) => words.split(' ').map((word) => [word, at + 1] as const)),
+)
+
 /** Latin letters without their accents, `ß` as `ss`: a word in lower case. */
 export function foldAccents(word: string): string {
   if (!/[\u0080-\uffff]/.test(word)) return word
@@ -85,13 +92,19 @@ const STOP_WORDS_OF: Readonly<Record<Language, string>> = {
     'tenho teu teve tinha tu tua um uma umas uns voce voces',
 }
 
-const STOP_WORDS = new Map(
-  Object.entries(STOP_WORDS_OF).map(([language, words]) => [language, new Set(words.split(' '))]),
-)
+const listWords = (language: Language) => new Set(STOP_WORDS_OF[language].split(' '))
+
+const STOP_WORDS: Readonly<Record<Language, ReadonlySet<string>>> = {
+  en: listWords('en'),
+  de: listWords('de'),
+  es: listWords('es'),
+  fr: listWords('fr'),
+  pt: listWords('pt'),
+}
 
 /** Whether a word in lower case and without accents is a stop word of the language. */
 export const isStopWord = (word: string, language: Language): boolean =>
-  STOP_WORDS.get(language)?.has(word) ?? false
+  STOP_WORDS[language].has(word)
 
 /** The languages with the most stop words among the words of a text: one, or several that tie. */
 export function guessLanguages(
@@ -103,4 +116,53 @@ export function guessLanguages(
   )
   const most = Math.max(...counts)
   return languages.filter((_, at) => counts[at] === most)
+}
+
+/**
+ * Endings by language in steps: of each step the first ending that fits is replaced, in words of at
+ * least so many letters. Plural, gender and case, hardly any verb form, in the manner of J. Savoy,
+ * Light stemming approaches for the French, Portuguese, German and Hungarian languages, SAC 2006.
+ */
+const ENDINGS_OF: Readonly<Record<Exclude<Language, 'en'>, readonly string[]>> = {
+  de: [
+    'innen>in:8 ern>:6 em>:5 en>:5 er>:5 es>:5 e>:4 bs>b:4 ds>d:4 fs>f:4 gs>g:4 hs>h:4 ks>k:4 ' +
+      'ls>l:4 ms>m:4 ns>n:4 ts>t:4',
+    'est>:6 en>:5 er>:5 dst>d:5 fst>f:5 gst>g:5 hst>h:5 kst>k:5 lst>l:5 mst>m:5 nst>n:5 tst>t:5',
+  ],
+  es: ['eses>es:6 ces>z:5 os>:5 as>:5 es>:5 o>:4 a>:4 e>:4'],
+  fr: [
+    'eaux>eau:5 aux>al:6 x>:4 s>:4',
+    'issement>ir:10 issant>ir:9 ivement>if:9 ement>e:7 ive>if:6 euse>eu:6 trice>teur:8 elle>el:6 ' +
+      'enne>en:6',
+    'ee>:5 er>:5 ez>:5 re>r:5 e>:4',
+    'er>:5 ll>l:4 nn>n:4 ss>s:4 tt>t:4',
+  ],
+  pt: [
+    'oes>ao:4 aes>ao:4 ais>al:5 eis>el:5 ois>ol:5 ns>m:4 res>r:5 ses>s:5 zes>z:5 s>:4',
+    'mente>:8',
+    'a>:4 e>:4 o>:4',
+  ],
+}
+
+const ENDINGS = new Map(
+  Object.entries(ENDINGS_OF).map(([language, steps]) => [
+    language,
+    steps.map((step) =>
+      step.split(' ').map((rule) => {
+        const [, ending = '', replacement = '', letters] = /^(.+)>(.*):(\d+)$/.exec(rule) ?? []
+        return { ending, replacement, letters: Number(letters) }
+      }),
+    ),
+  ]),
+)
+
+/** The stem of a word in lower case and without accents. Only ASCII letters are stemmed. */
+export function stripEndings(word: string, language: Language): string {
+  if (!/^[a-z]{4,}$/.test(word)) return word
+  let stem = word
+  for (const step of ENDINGS.get(language) ?? []) {
+    const rule = step.find(({ ending, letters }) => stem.length >= letters && stem.endsWith(ending))
+    if (rule) stem = stem.slice(0, -rule.ending.length) + rule.replacement
+  }
+  return stem
 }
