@@ -59,6 +59,18 @@ export const Embedder = Type.Enum(EMBEDDERS, {
   title: 'Embedder',
   description: 'What computes the vectors of a store; `none` means search by words alone',
 })
+export const Languages = Type.Array(
+  Type.Enum(LANGUAGES, { title: 'Language', description: 'A language by its ISO 639-1 code' }),
+  {
+    title: 'Languages',
+    description:
+      'Languages of the memories of a store, the main one first: stop words and word endings are ' +
+      'those of the language a text has most stop words of, the first named where two tie',
+    minItems: 1,
+    maxItems: LANGUAGES.length,
+    uniqueItems: true,
+  },
+)
 
 /**
  * A namespace of the tenant: `x`, or in full `T/x` as replies show it; `T` alone is the root.
@@ -89,6 +101,7 @@ export const storeFields = {
   capabilities: Capabilities,
   tokenizer: Tokenizer,
   embedder: Embedder,
+  languages: Languages,
   created_at: Nullable(time('When it was created; null for `default` before its first write')),
   state: Type.Enum(['active', 'deleting', 'deleted'], { description: 'State of the store' }),
 }

@@ -18,6 +18,7 @@ import { subjectTexts } from './0014-subject-texts.ts'
 import { receipts } from './0015-receipts.ts'
 import { expiries } from './0016-expiries.ts'
 import { selfTests } from './0017-self-tests.ts'
+import { storeLanguages } from './0018-store-languages.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   receipts,
   expiries,
   selfTests,
+  storeLanguages,
 ]
 
 /** Raised when the database was written by a newer version. */

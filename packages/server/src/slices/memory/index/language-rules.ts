@@ -119,8 +119,8 @@ export function guessLanguages(
 }
 
 /**
- * Endings by language in steps: of each step the first ending that fits is replaced, in words of at
- * least so many letters. Plural, gender and case, hardly any verb form, in the manner of J. Savoy,
+ * Endings by language in steps. Each step replaces the first ending that fits; `:n` is the least
+ * number of letters of the word. Plural, gender and case, few verb forms, in the manner of J. Savoy,
  * Light stemming approaches for the French, Portuguese, German and Hungarian languages, SAC 2006.
  */
 const ENDINGS_OF: Readonly<Record<Exclude<Language, 'en'>, readonly string[]>> = {
