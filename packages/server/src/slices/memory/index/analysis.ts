@@ -60,7 +60,7 @@ const UNSPACED = new RegExp(`[${UNSPACED_SYMBOLS}]`, 'u')
 const UNSPACED_RUN = new RegExp(`[${UNSPACED_SYMBOLS}][${UNSPACED_SYMBOLS}\\p{M}]*`, 'gu')
 const NOT_ASCII = /[\u0080-\uffff]/
 
-interface TextAnalyser {
+export interface TextAnalyser {
   /**
    * The terms of a text in order, repeats included: lower-case NFKC words and numbers, stemmed,
    * stop words dropped. A date in figures gives its day, month name and year, and so does a month
@@ -84,7 +84,8 @@ export function makeAnalyser(languages: readonly Language[]): TextAnalyser {
   }
 }
 
-export const { analyse, analyseQuery } = makeAnalyser(['en'])
+export const ENGLISH = makeAnalyser(['en'])
+export const { analyse, analyseQuery } = ENGLISH
 
 /** The dates in figures in a text, in lower case and NFKC. */
 export function findDates(text: string): string[] {

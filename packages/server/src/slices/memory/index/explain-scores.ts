@@ -2,7 +2,7 @@
 // facts.
 
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
-import { analyse, analyseQuery, findDates } from './analysis.ts'
+import { analyse, ENGLISH, findDates, type TextAnalyser } from './analysis.ts'
 import {
   computeTermWeight,
   type GainObserver,
@@ -52,8 +52,8 @@ export interface ExplainedScores extends ExplainedTerms {
 }
 
 /** The terms of a query that had nothing to search. */
-export function explainQueryTerms(query: string): ExplainedTerms {
-  const terms = analyseQuery(query)
+export function explainQueryTerms(query: string, analyser: TextAnalyser = ENGLISH): ExplainedTerms {
+  const terms = analyser.analyseQuery(query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
   return {
     terms: named.map((term) => ({ term, memories: 0, weight: 0 })),
@@ -76,7 +76,7 @@ export function explainScores(
   refs: readonly number[],
 ): ExplainedScores {
   partition.analysePending()
-  const terms = analyseQuery(options.query)
+  const terms = partition.analyser.analyseQuery(options.query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   const scratch = takeScratch(partition.columns.used)

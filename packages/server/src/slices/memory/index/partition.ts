@@ -1,7 +1,13 @@
 // A partition of an index: the facts of one store and namespace.
 
 import assert from 'node:assert/strict'
-import { analyse, findSession, isFeature, listMetadataFeatures } from './analysis.ts'
+import {
+  ENGLISH,
+  findSession,
+  isFeature,
+  listMetadataFeatures,
+  type TextAnalyser,
+} from './analysis.ts'
 import {
   ContentFingerprints,
   computeFingerprint,
@@ -49,6 +55,7 @@ export class Partition {
   readonly namespace: string | null
   /** Identifies the partition within its index. */
   readonly number: number
+  readonly analyser: TextAnalyser
   readonly columns = new SlotColumns()
   readonly vectors = new VectorColumn()
   readonly sessions = new SessionIndex(() => this.columns.refs)
@@ -62,10 +69,14 @@ export class Partition {
   #pendingUnits = 0
   #totalLength = 0
 
-  constructor(fingerprintKey: Uint8Array, id: { namespace: string | null; number: number }) {
+  constructor(
+    fingerprintKey: Uint8Array,
+    id: { namespace: string | null; number: number; analyser?: TextAnalyser },
+  ) {
     this.#fingerprintKey = fingerprintKey
     this.namespace = id.namespace
     this.number = id.number
+    this.analyser = id.analyser ?? ENGLISH
   }
 
   /** Number of facts, superseded ones included. */
@@ -244,7 +255,7 @@ export class Partition {
   }
 
   #analyse(slot: number, { content, metadata }: PendingFact): void {
-    const terms = analyse(content)
+    const terms = this.analyser.analyse(content)
     const counts = takeTermCounts()
     for (const term of terms) counts.add(this.#terms.addTerm(term))
     for (const feature of listMetadataFeatures(metadata)) counts.add(this.#terms.addTerm(feature))

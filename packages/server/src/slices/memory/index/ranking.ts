@@ -1,6 +1,6 @@
 // Ranks the visible facts of a partition by their terms, neighbours' terms and vector similarity.
 
-import { analyseQuery, listMetadataFeatures } from './analysis.ts'
+import { listMetadataFeatures } from './analysis.ts'
 import {
   type LexicalScores,
   SCORE_UNIT,
@@ -72,7 +72,7 @@ const RECENCY_STEPS = 0x10000
  */
 export function rankFacts(partition: Partition, options: SearchOptions): RankedFact[] {
   partition.analysePending()
-  const terms = analyseQuery(options.query)
+  const terms = partition.analyser.analyseQuery(options.query)
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   if (vector !== null) partition.vectors.assertSameSpace(vector)
   const scratch = takeScratch(partition.columns.used)

@@ -5,9 +5,11 @@ import {
   EXPLAIN_DROPPED_MAX,
   EXPLAIN_PACKED_MAX,
   type Explanation,
+  type Language,
 } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { findFactStates, LIVE } from '../facts/facts.sql.ts'
+import { makeAnalyser } from '../index/analysis.ts'
 import {
   type ExplainedScores,
   explainQueryDates,
@@ -74,6 +76,8 @@ function chooseExplainedRefs(ranked: readonly RankedFact[], budget_tokens: numbe
 
 interface ExplainedAnswer {
   readonly query: string
+  /** Of the store. */
+  readonly languages: readonly Language[]
   /** Embedding space of the vectors compared; null: none were. */
   readonly space: string | null
   readonly memories: readonly { readonly ref: number }[]
@@ -87,7 +91,8 @@ export async function endExplanation(
   answered: ExplainedAnswer,
 ): Promise<Explanation> {
   const { scores, ranked = [] } = explained ?? {}
-  const { terms, further_terms } = scores ?? explainQueryTerms(answered.query)
+  const { terms, further_terms } =
+    scores ?? explainQueryTerms(answered.query, makeAnalyser(answered.languages))
   return {
     query: { terms, further_terms, dates: explainQueryDates(answered.query) },
     ranking: answered.space === null ? 'lexical' : 'fused',
