@@ -120,8 +120,9 @@ export function guessLanguages(
 
 /**
  * Endings by language in steps. Each step replaces the first ending that fits; `:n` is the least
- * number of letters of the word. Plural, gender and case, few verb forms, in the manner of J. Savoy,
- * Light stemming approaches for the French, Portuguese, German and Hungarian languages, SAC 2006.
+ * number of letters of the word. The rules unite plural, gender and case, and few verb forms, like
+ * J. Savoy, Light stemming approaches for the French, Portuguese, German and Hungarian languages,
+ * SAC 2006.
  */
 const ENDINGS_OF: Readonly<Record<Exclude<Language, 'en'>, readonly string[]>> = {
   de: [

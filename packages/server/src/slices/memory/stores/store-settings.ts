@@ -1,4 +1,4 @@
-// Settings of a store: capabilities, tokenizer, embedder and languages. Only the embedder ever changes.
+// Settings of a store; only the embedder ever changes.
 
 import {
   CAPABILITIES,
