@@ -46,6 +46,8 @@ export {
   ExportHeader,
   IMPORT_LINES_MAX,
   ImportLine,
+  LANGUAGES,
+  type Language,
   Memory,
   MemorySource,
   NOT_BLANK,

@@ -59,6 +59,7 @@ const PackedReason = Type.Object({
     ),
   ),
   speaker: number('Contribution of a speaker whom the query names'),
+  date: number('Contribution of a day that the query names'),
   question: number('What a short question loses'),
   message: number('What a piece of a message loses where a better one is nearby'),
   session: number('Share of the best score in its session'),
@@ -114,6 +115,14 @@ export const Explanation = Type.Object({
         maxItems: EXPLAIN_DATES_MAX,
         description: 'The first dates recognised in the query',
       }),
+      days: Type.Array(
+        Type.Object({
+          expression: text('The words of the query'),
+          from: text('The first day that it means, as an ISO 8601 date'),
+          to: text('The last day that it means'),
+        }),
+        { description: 'Days that the query names: memories of these days get `date`' },
+      ),
     },
     { description: 'How the query was read' },
   ),

@@ -38,6 +38,10 @@ export const TOKENIZERS = ['o200k_base', 'chars'] as const
 export const EMBEDDERS = ['static', 'none', 'http', 'onnx'] as const
 export type EmbedderName = (typeof EMBEDDERS)[number]
 
+/** The languages whose stop words and endings are known, by ISO 639-1. */
+export const LANGUAGES = ['en', 'de', 'es', 'fr', 'pt'] as const
+export type Language = (typeof LANGUAGES)[number]
+
 /** Lines one import may have. */
 export const IMPORT_LINES_MAX = 1_000_000
 
@@ -55,6 +59,18 @@ export const Embedder = Type.Enum(EMBEDDERS, {
   title: 'Embedder',
   description: 'What computes the vectors of a store; `none` means search by words alone',
 })
+export const Languages = Type.Array(
+  Type.Enum(LANGUAGES, { title: 'Language', description: 'A language by its ISO 639-1 code' }),
+  {
+    title: 'Languages',
+    description:
+      'Languages of the memories of a store, the main one first: stop words and word endings are ' +
+      'those of the language a text has most stop words of, the first named where two tie',
+    minItems: 1,
+    maxItems: LANGUAGES.length,
+    uniqueItems: true,
+  },
+)
 
 /**
  * A namespace of the tenant: `x`, or in full `T/x` as replies show it; `T` alone is the root.
@@ -85,6 +101,7 @@ export const storeFields = {
   capabilities: Capabilities,
   tokenizer: Tokenizer,
   embedder: Embedder,
+  languages: Languages,
   created_at: Nullable(time('When it was created; null for `default` before its first write')),
   state: Type.Enum(['active', 'deleting', 'deleted'], { description: 'State of the store' }),
 }
@@ -138,6 +155,7 @@ export const RankedMemory = Type.Object(
         neighbour: number('From words that only neighbouring memories of its session contain'),
         dense: number('From the similarity of the vectors, its own and its neighbours'),
         speaker: number('Because the query names who speaks, or a speaker the memory mentions'),
+        date: number('Because the memory is of a day that the query names'),
         question: number('Negative for a short question, which asks for what another one says'),
         message: number('Negative for a piece of a message that has a better piece nearby'),
         session: number('A share of the best score in its session'),

@@ -29,6 +29,7 @@ import {
   ExportHeader,
   ImportLine,
   ingestionFields,
+  Languages,
   Memory,
   Namespace,
   NewStoreId,
@@ -110,8 +111,9 @@ export const memory = {
     summary: 'Creates a store',
     description:
       'Use it to separate memories by application or agent, or to choose other settings than ' +
-      'those of the store `default`. Capabilities and tokenizer cannot be changed later; the ' +
-      'embedder can, by `reembed`. An embedder that the service is not configured with is refused.',
+      'those of the store `default`. Capabilities, tokenizer and languages cannot be changed ' +
+      'later; the embedder can, by `reembed`. An embedder that the service is not configured ' +
+      'with is refused.',
     body: Type.Object({
       store_id: OptionalNullable(NewStoreId),
       name: OptionalNullable(about(Name, 'Name of the store')),
@@ -120,6 +122,9 @@ export const memory = {
       capabilities: OptionalNullable(about(Capabilities, 'Capabilities; default: all offered')),
       tokenizer: OptionalNullable(about(Tokenizer, 'Tokenizer; default: that of the service')),
       embedder: OptionalNullable(about(Embedder, 'Embedder; default: that of the service')),
+      languages: OptionalNullable(
+        about(Languages, 'Languages of the memories, the main one first; default: English'),
+      ),
       self_test: Type.Optional(
         boolean(
           'For a test of the service: reports and statistics of erasures leave the store out, ' +

@@ -20,6 +20,7 @@ import { expiries } from './0016-expiries.ts'
 import { selfTests } from './0017-self-tests.ts'
 import { keyNames } from './0018-key-names.ts'
 import { tokenMakers } from './0019-token-makers.ts'
+import { storeLanguages } from './0020-store-languages.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -42,6 +43,7 @@ export const migrations: readonly Migration[] = [
   selfTests,
   keyNames,
   tokenMakers,
+  storeLanguages,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -17,6 +17,8 @@ export const memoryTables = {
     state: text('enum', 'store states'),
     head_seq: integer,
     created_us: integer,
+    /** Null: English. */
+    languages: nullable(text('enum', 'codes of languages')),
   },
   /** Ids that no new store gets. */
   deleted_stores: {

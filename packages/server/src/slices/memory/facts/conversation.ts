@@ -64,6 +64,10 @@ export function findStatedDate(metadata: Readonly<Record<string, unknown>>): str
   return null
 }
 
+/** The date in a leading `[date]`. null: there is none. */
+export const findLeadingDate = (content: string): string | null =>
+  OPENING.exec(content)?.[1] ?? null
+
 /** A content without a leading `[date]`, which would make all texts of a day alike. */
 export function withoutLeadingDate(content: string): string {
   const [opening, date, name] = OPENING.exec(content) ?? []

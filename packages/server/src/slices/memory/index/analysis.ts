@@ -1,23 +1,49 @@
 // The terms that facts and queries are matched by: words, numbers and dates of a text, stemmed, and
 // features of metadata.
 
+import type { Language } from '@custos/contract'
 import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
+import {
+  foldAccents,
+  guessLanguages,
+  isStopWord,
+  MONTH_BY_ABBREVIATION,
+  MONTH_BY_NAME,
+  stripEndings,
+} from './language-rules.ts'
 
 /** Longer words (UTF-16 units) are cut: a longer word is a blob, found by its start. */
 const WORD_UNITS_MAX = 64
 
 const MONTHS =
   'january february march april may june july august september october november december'.split(' ')
-const MONTH_BY_ABBREVIATION = new Map([
-  ...MONTHS.map((month) => [month.slice(0, 3), month] as const),
-  ['sept', 'september'] as const,
+/** The languages in which these are months and hardly anything else; in others they are words. */
+const LANGUAGES_OF_MONTH = new Map<string, readonly Language[]>([
+  ['avril', ['fr']],
+  ['janeiro', ['pt']],
+  ['juli', ['de']],
+  ['julio', ['es']],
+  ['juni', ['de']],
+  ['mai', ['de', 'fr']],
+  ['marco', ['pt']],
+  ['mars', ['fr']],
+  ['mayo', ['es']],
 ])
+/** Full names and abbreviations: 1 to 12. */
+const MONTH_BY_WORD = new Map([...MONTH_BY_ABBREVIATION, ...MONTH_BY_NAME])
+const DAY_OR_YEAR = /^(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|o)?|(?:19|20)\d\d)$/
+/** Stand between a day and its month, or a month and its year. */
+const OF = ['de', 'del', 'of']
 
-/** ISO 8601 dates and months, with the time of day that may follow: `2023-05-07T13:56Z`. */
-const ISO_DATE = new RegExp(
+/**
+ * ISO 8601 dates and months, with the time of day that may follow, and `dd.mm.yyyy`:
+ * `2023-05-07T13:56Z`, `7.5.2023`.
+ */
+const DATE = new RegExp(
   [
     String.raw`(?<![\d-])(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?`,
     String.raw`(?:t\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:z|[+-]\d{2}:?\d{2})?)?(?![\d-])`,
+    String.raw`|(?<![\d.])(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.(\d{4})(?!\.?\d)`,
   ].join(''),
   'g',
 )
@@ -34,39 +60,105 @@ const UNSPACED = new RegExp(`[${UNSPACED_SYMBOLS}]`, 'u')
 const UNSPACED_RUN = new RegExp(`[${UNSPACED_SYMBOLS}][${UNSPACED_SYMBOLS}\\p{M}]*`, 'gu')
 const NOT_ASCII = /[\u0080-\uffff]/
 
+export interface TextAnalyser {
+  /**
+   * The terms of a text in order, repeats included: lower-case NFKC words and numbers, stemmed,
+   * stop words dropped. A date in figures gives its day, month name and year, and so does a month
+   * of another language, so that `in May 2023` finds `2023-05-07` and `7 mai 2023`. Deterministic,
+   * and linear in the text.
+   */
+  analyse(text: string): string[]
+  /** The distinct terms of a query: a repeated word has no more weight. */
+  analyseQuery(query: string): string[]
+}
+
 /**
- * The terms of a text in order, repeats included: lower-case NFKC words and numbers, stemmed, stop
- * words dropped. An ISO date gives its day, month name and year, so that `in May 2023` finds
- * `2023-05-07`. Deterministic, and linear in the text.
+ * Stop words and endings are those of the language of the text: the one with the most stop words in
+ * it, the first named of those that tie. The words of a query whose language is open are stemmed in
+ * each. With any language but English, letters lose their accents.
  */
-export function analyse(text: string): string[] {
+export function makeAnalyser(languages: readonly Language[]): TextAnalyser {
+  return {
+    analyse: (text) => listTerms(text, languages, (open) => open.slice(0, 1)),
+    analyseQuery: (query) => [...new Set(listTerms(query, languages, (open) => open))],
+  }
+}
+
+export const ENGLISH = makeAnalyser(['en'])
+export const { analyse, analyseQuery } = ENGLISH
+
+/** The dates in figures in a text, in lower case and NFKC. */
+export function findDates(text: string): string[] {
+  return sortCombiningMarks(text).normalize('NFKC').toLowerCase().match(DATE) ?? []
+}
+
+function listTerms(
+  text: string,
+  languages: readonly Language[],
+  choose: (open: readonly Language[]) => readonly Language[],
+): string[] {
   const ascii = !NOT_ASCII.test(text)
   const folded = (ascii ? text : sortCombiningMarks(text).normalize('NFKC'))
     .toLowerCase()
-    .replace(ISO_DATE, spellDate)
+    .replace(DATE, spellDate)
     .replace(CONTRACTION, ' ')
+  const found = folded.match(WORD) ?? []
+  const words = ascii || isEnglish(languages) ? found : found.map(foldAccents)
+  const spoken = languages.length === 1 ? languages : choose(guessLanguages(words, languages))
   const terms: string[] = []
-  for (const word of folded.match(WORD) ?? []) {
-    if (!ascii && UNSPACED.test(word)) pushUnspaced(terms, word)
-    else pushWord(terms, word)
+  const speech = { languages, spoken }
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? ''
+    if (!ascii && UNSPACED.test(word)) pushUnspaced(terms, word, speech)
+    else pushWord(terms, words, at, speech)
   }
   return terms
 }
 
-/** The ISO dates in a text, in lower case and NFKC. */
-export function findDates(text: string): string[] {
-  return sortCombiningMarks(text).normalize('NFKC').toLowerCase().match(ISO_DATE) ?? []
+interface Speech {
+  /** Of the store. */
+  readonly languages: readonly Language[]
+  /** Of the text; of a query, all that it can be in. */
+  readonly spoken: readonly Language[]
 }
 
-/** The distinct terms of a query: a repeated word has no more weight. */
-export function analyseQuery(query: string): string[] {
-  return [...new Set(analyse(query))]
+const isEnglish = (languages: readonly Language[]): boolean =>
+  languages.every((language) => language === 'en')
+
+/**
+ * The English name of a month. A name that is also another word counts as a month in the languages
+ * of the month and beside a day or a year; an abbreviation in English and beside a day or a year.
+ */
+function findMonth(
+  words: readonly string[],
+  at: number,
+  { languages, spoken }: Speech,
+): string | undefined {
+  const word = words[at] ?? ''
+  const number = MONTH_BY_WORD.get(word)
+  if (number === undefined) return undefined
+  const month = MONTHS[number - 1] ?? ''
+  const sure = MONTH_BY_NAME.has(word)
+    ? (LANGUAGES_OF_MONTH.get(word)?.some((language) => languages.includes(language)) ?? true)
+    : spoken.includes('en') && month.startsWith(word)
+  return sure || isBesideNumber(words, at) ? month : undefined
 }
 
-function pushWord(terms: string[], word: string): void {
-  if (STOP_WORDS.has(word)) return
-  const plain = MONTH_BY_ABBREVIATION.get(word) ?? stripOrdinal(word)
-  terms.push(stem(plain.length > WORD_UNITS_MAX ? plain.slice(0, WORD_UNITS_MAX) : plain))
+const isBesideNumber = (words: readonly string[], at: number): boolean =>
+  [-1, 1].some((step) => {
+    const next = words[at + step] ?? ''
+    return DAY_OR_YEAR.test(OF.includes(next) ? (words[at + 2 * step] ?? '') : next)
+  })
+
+function pushWord(terms: string[], words: readonly string[], at: number, speech: Speech): void {
+  const word = words[at] ?? ''
+  for (const language of speech.spoken) {
+    if (isStopWord(word, language)) continue
+    const month = findMonth(words, at, speech)
+    const plain = month ?? stripOrdinal(word)
+    const cut = plain.length > WORD_UNITS_MAX ? plain.slice(0, WORD_UNITS_MAX) : plain
+    terms.push(month || language === 'en' ? stem(cut) : stripEndings(cut, language))
+  }
 }
 
 /** `7th` and `07` are the day 7. */
@@ -76,39 +168,22 @@ function stripOrdinal(word: string): string {
 }
 
 /** A word with unspaced script: its runs as pairs, or one symbol alone; the rest as words. */
-function pushUnspaced(terms: string[], word: string): void {
+function pushUnspaced(terms: string[], word: string, speech: Speech): void {
   let end = 0
   for (const match of word.matchAll(UNSPACED_RUN)) {
-    if (match.index > end) pushWord(terms, word.slice(end, match.index))
+    if (match.index > end) pushWord(terms, [word.slice(end, match.index)], 0, speech)
     const symbols = [...match[0]]
     if (symbols.length === 1) terms.push(match[0])
     for (let at = 1; at < symbols.length; at++) terms.push(`${symbols[at - 1]}${symbols[at]}`)
     end = match.index + match[0].length
   }
-  if (end < word.length) pushWord(terms, word.slice(end))
+  if (end < word.length) pushWord(terms, [word.slice(end)], 0, speech)
 }
 
-function spellDate(_date: string, year: string, month: string, day: string | undefined): string {
-  return ` ${day ?? ''} ${MONTHS[Number(month) - 1]} ${year} `
+function spellDate(_date: string, ...parts: readonly (string | undefined)[]): string {
+  const [year = parts[5], month = parts[4], day = parts[3] ?? ''] = parts
+  return ` ${day} ${MONTHS[Number(month) - 1]} ${year} `
 }
-
-/**
- * English function words, and words that only frame a question (`what kind of`, `how many`):
- * neither indexed nor searched. `may` is not among them: it is often the month.
- */
-const STOP_WORDS: ReadonlySet<string> = new Set(
-  (
-    'a about after again all also am an and any are aren as at be because been before being ' +
-    'both but by can could couldn did didn do does doesn doing don down during each few for ' +
-    'from further had hadn has hasn have haven having he her here hers herself him himself ' +
-    'his how i if in into is isn it its itself just kind let likely many me might more most ' +
-    'much my myself no nor not now of off on once one only or other our ours ourselves out ' +
-    'over own s same shan she should shouldn so some such t than that the their theirs them ' +
-    'themselves then there these they this those through to too type under until up very was ' +
-    'wasn we were weren what when where which while who whom why will with won would wouldn ' +
-    'you your yours yourself yourselves'
-  ).split(' '),
-)
 
 const ASCII_WORD = /^[a-z]{4,}$/
 const VOWEL = /[aeiouy]/

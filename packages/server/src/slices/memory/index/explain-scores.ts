@@ -2,7 +2,9 @@
 // facts.
 
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
-import { analyse, analyseQuery, findDates } from './analysis.ts'
+import { DAY_US, formatTime } from '../../../platform/clock.ts'
+import { analyse, ENGLISH, findDates, type TextAnalyser } from './analysis.ts'
+import { findDateRanges } from './date-expressions.ts'
 import { DOT_MAX, FusedScores } from './fused-scores.ts'
 import {
   computeTermWeight,
@@ -46,6 +48,7 @@ interface ExplainedTerms {
 }
 
 export interface ExplainedScores extends ExplainedTerms {
+  readonly days: ReturnType<typeof explainQueryDays>
   readonly best_words: number
   readonly visible: number
   readonly matched: number
@@ -53,8 +56,8 @@ export interface ExplainedScores extends ExplainedTerms {
 }
 
 /** The terms of a query that had nothing to search. */
-export function explainQueryTerms(query: string): ExplainedTerms {
-  const terms = analyseQuery(query)
+export function explainQueryTerms(query: string, analyser: TextAnalyser = ENGLISH): ExplainedTerms {
+  const terms = analyser.analyseQuery(query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
   return {
     terms: named.map((term) => ({ term, memories: 0, weight: 0, similar: [] })),
@@ -67,6 +70,13 @@ export const explainQueryDates = (query: string) =>
     .slice(0, EXPLAIN_DATES_MAX)
     .map((date) => ({ date, terms: analyse(date) }))
 
+const explainQueryDays = (query: string, at_us: number) =>
+  findDateRanges(query, at_us).map(({ text, first_day, last_day }) => ({
+    expression: text,
+    from: formatTime(first_day * DAY_US).slice(0, 10),
+    to: formatTime(last_day * DAY_US).slice(0, 10),
+  }))
+
 /**
  * Searches again and records what each term adds to the facts in `refs`; the sums are those of the
  * ranking, bit for bit. Costs as much as a search, for any number of terms.
@@ -77,7 +87,7 @@ export function explainScores(
   refs: readonly number[],
 ): ExplainedScores {
   partition.analysePending()
-  const terms = analyseQuery(options.query)
+  const terms = partition.analyser.analyseQuery(options.query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   const scratch = takeScratch(partition.columns.used)
@@ -87,13 +97,18 @@ export function explainScores(
     const { similar, now_us } = options
     const input = { visible, now_us, scratch, similar }
     const scores = scoreTerms(partition, terms, { ...input, observer })
-    const fused = new FusedScores(partition, { terms, scores, visible, vector, scratch })
+    const dates = findDateRanges(options.query, options.at_us)
+    const fused = new FusedScores(partition, { terms, scores, visible, dates, vector, scratch })
     const likeness = (slot: number) => (vector ? explainLikeness(fused, slot) : null)
     return {
       terms: named.map((term) =>
-        explainTerm(partition, now_us, { term, similar: similar?.get(term) ?? [] }),
+        explainTerm(partition, now_us, {
+          term,
+          similar: [...(similar?.get(term) ?? []), ...partition.aliases.of(term, visible)],
+        }),
       ),
       further_terms: terms.length - named.length,
+      days: explainQueryDays(options.query, options.at_us),
       best_words: fused.bestScore / SCORE_UNIT,
       visible: countFlags(visible, partition.columns.used),
       matched: scores.matched.size,

@@ -4,6 +4,7 @@
 import { speakerFeature } from './analysis.ts'
 import { NO_SESSION, NO_SLOT } from './columns/slot-columns.ts'
 import { type Postings, readSlot } from './columns/term-index.ts'
+import type { DateRange } from './date-expressions.ts'
 import {
   computeTermWeight,
   type LexicalScores,
@@ -25,6 +26,8 @@ const LENT_LIKENESS: Share = { numerator: 1, denominator: 5 }
 /** What is added where the query names the speaker, or a speaker whom the fact mentions. */
 const SPOKEN: Share = { numerator: 3, denominator: 10 }
 const MENTIONED: Share = { numerator: 1, denominator: 5 }
+/** What is added where the fact is of a day that the query names. */
+const DATED: Share = { numerator: 1, denominator: 5 }
 /** What a short question loses: it asks for what another fact says. */
 const QUESTION: Share = { numerator: 1, denominator: 10 }
 const QUESTION_TERMS_MAX = 16
@@ -45,7 +48,7 @@ export const DOT_MAX = 127 * 127
  * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
  * (the fact's own terms), `neighbour` (shares from its session), `dense` (vector similarity,
  * relative to the best term score of any visible fact, its own and some of its neighbours'),
- * `speaker` (the query names who speaks), `question` and `message` (negative: a question, a lesser
+ * `speaker` and `date` (the query names who speaks, or the day), `question` and `message` (negative: a question, a lesser
  * piece of a message), `session` (a share of the best score in its session). `recency`, only for a
  * query without terms and vector, is below 2^-16 while a partition has fewer than 65,536 facts.
  */
@@ -54,6 +57,7 @@ export interface ScoreParts {
   readonly neighbour: number
   readonly dense: number
   readonly speaker: number
+  readonly date: number
   readonly question: number
   readonly message: number
   readonly session: number
@@ -80,6 +84,8 @@ export interface Scored {
   readonly terms: readonly string[]
   readonly scores: LexicalScores
   readonly visible: Uint8Array
+  /** The days that the query names. */
+  readonly dates: readonly DateRange[]
   /** null: by terms alone. */
   readonly vector: Int8Array | null
   readonly scratch: SearchScratch
@@ -171,13 +177,15 @@ export class FusedScores {
     const dense = this.likenessOf(slot).score
     const fused = sumScores(scores, slot) + dense
     const speaker = this.#speakerBonus(slot, fused)
+    const date = this.#dateBonus(slot, fused)
     const units = (value: number) => (value === 0 ? 0 : value / SCORE_UNIT)
     return {
       lexical: units(scores.lexical[slot] ?? 0),
       neighbour: units(scores.neighbour[slot] ?? 0),
       dense: units(dense),
       speaker: units(speaker),
-      question: units(-this.#questionLoss(slot, fused + speaker)),
+      date: units(date),
+      question: units(-this.#questionLoss(slot, fused + speaker + date)),
       message: units(-this.#messageLoss(slot)),
       session: units(this.#sessionBonus(slot)),
       recency: 0,
@@ -202,13 +210,15 @@ export class FusedScores {
 
   /** Whether the query names the speaker of the fact, or a speaker whom it mentions. */
   #findNamed(): Uint8Array {
-    const { terms, scratch } = this.#scored
+    const { terms, scratch, visible } = this.#scored
     const { named } = scratch
     named.fill(0, 0, this.#partition.columns.used)
     const aliases = terms.flatMap((term) => this.#partition.aliases.of(term, this.#scored.visible))
     for (const term of new Set([...terms, ...aliases])) {
       const spoken = this.#partition.findPostings(speakerFeature(term))
-      const mentioned = spoken && this.#partition.findPostings(term)
+      // A speaker whom the search cannot see is none.
+      if (!slotsOf(spoken).some((slot) => visible[slot] !== 0)) continue
+      const mentioned = this.#partition.findPostings(term)
       for (const slot of slotsOf(mentioned)) named[slot] = Math.max(MENTIONS, named[slot] ?? 0)
       for (const slot of slotsOf(spoken)) named[slot] = SPEAKS
     }
@@ -217,8 +227,8 @@ export class FusedScores {
 
   #scoreAlone(slot: number): number {
     const fused = sumScores(this.#scored.scores, slot) + this.likenessOf(slot).score
-    const spoken = fused + this.#speakerBonus(slot, fused)
-    return spoken - this.#questionLoss(slot, spoken)
+    const named = fused + this.#speakerBonus(slot, fused) + this.#dateBonus(slot, fused)
+    return named - this.#questionLoss(slot, named)
   }
 
   #dotOf(slot: number | undefined): number {
@@ -228,6 +238,13 @@ export class FusedScores {
   #speakerBonus(slot: number, score: number): number {
     const named = this.#named[slot] ?? 0
     return named === 0 ? 0 : shareOf(score, named === SPEAKS ? SPOKEN : MENTIONED)
+  }
+
+  #dateBonus(slot: number, score: number): number {
+    const day = this.#partition.columns.days[slot] ?? 0
+    for (const { first_day, last_day } of this.#scored.dates)
+      if (first_day <= day && day <= last_day) return shareOf(score, DATED)
+    return 0
   }
 
   #questionLoss(slot: number, score: number): number {
@@ -280,8 +297,7 @@ export class FusedScores {
 /** In thousandths: more is not known, and it is the same on every machine. */
 const confidenceOf = (logit: number): number => Math.round(1_000 / (1 + Math.exp(-logit))) / 1_000
 
-function* slotsOf(postings: Postings | undefined): Iterable<number> {
-  if (postings === undefined) return
-  for (let at = postings.start; at < postings.start + postings.size; at++)
-    yield readSlot(postings.array[at] ?? 0)
+function* slotsOf(postings: Postings | undefined): IteratorObject<number> {
+  for (let at = 0; postings !== undefined && at < postings.size; at++)
+    yield readSlot(postings.array[postings.start + at] ?? 0)
 }

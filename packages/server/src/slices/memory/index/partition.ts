@@ -1,8 +1,10 @@
 // A partition of an index: the facts of one store and namespace.
 
 import assert from 'node:assert/strict'
+import { DAY_US } from '../../../platform/clock.ts'
 import {
   computeMark,
+  findLeadingDate,
   findMessage,
   findNames,
   findSpeaker,
@@ -10,12 +12,13 @@ import {
   isQuestion,
 } from '../facts/conversation.ts'
 import {
-  analyse,
+  ENGLISH,
   findDates,
   findSession,
   isFeature,
   listMetadataFeatures,
   speakerFeature,
+  type TextAnalyser,
 } from './analysis.ts'
 import { Aliases } from './columns/aliases.ts'
 import {
@@ -35,6 +38,7 @@ import {
 } from './columns/term-index.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
+import { findDay } from './date-expressions.ts'
 
 /** When a fact is valid: from, inclusive, until, exclusive. Null: no end. */
 export interface Validity {
@@ -61,10 +65,10 @@ export interface IndexedFact extends Validity {
 const PENDING_FACTS_MAX = 128
 const PENDING_UNITS_MAX = 256 * 1024
 
-/** The terms of two names for one: each of the first with the first of the second. */
-function pairTerms([one, other]: readonly [string, string]): [string, string][] {
-  const [name] = analyse(other)
-  return name === undefined ? [] : analyse(one).map((term) => [term, name])
+/** The day that a fact states; else the day from which it is valid. */
+function findFactDay({ content, metadata, valid_from_us }: IndexedFact): number {
+  const stated = findDay(findStatedDate(metadata) ?? findLeadingDate(content) ?? '')
+  return stated ?? Math.floor(valid_from_us / DAY_US)
 }
 
 /** A text of fewer terms is a message of its own: what follows does not continue it. */
@@ -81,6 +85,7 @@ export class Partition {
   readonly namespace: string | null
   /** Identifies the partition within its index. */
   readonly number: number
+  readonly analyser: TextAnalyser
   readonly columns = new SlotColumns()
   readonly vectors = new VectorColumn()
   readonly sessions = new SessionIndex(() => this.columns.refs)
@@ -96,10 +101,14 @@ export class Partition {
   #pendingUnits = 0
   #totalLength = 0
 
-  constructor(fingerprintKey: Uint8Array, id: { namespace: string | null; number: number }) {
+  constructor(
+    fingerprintKey: Uint8Array,
+    id: { namespace: string | null; number: number; analyser?: TextAnalyser },
+  ) {
     this.#fingerprintKey = fingerprintKey
     this.namespace = id.namespace
     this.number = id.number
+    this.analyser = id.analyser ?? ENGLISH
   }
 
   /** Number of facts, superseded ones included. */
@@ -148,6 +157,7 @@ export class Partition {
     columns.speakers[slot] = computeMark(findSpeaker(fact.content, fact.metadata))
     columns.messages[slot] = computeMark(findMessage(fact.metadata))
     columns.questions[slot] = isQuestion(fact.content) ? 1 : 0
+    columns.days[slot] = findFactDay(fact)
     this.#defer(slot, fact)
   }
 
@@ -321,18 +331,27 @@ export class Partition {
     this.#pendingUnits -= pending.content.length
   }
 
+  /** The terms of two names for one: each of the first with the first of the second. */
+  #pairTerms([one, other]: readonly [string, string]): [string, string][] {
+    const [name] = this.analyser.analyse(other)
+    return name === undefined ? [] : this.analyser.analyse(one).map((term) => [term, name])
+  }
+
   #analyse(slot: number, { content, metadata }: PendingFact): void {
-    const terms = analyse(content)
+    const terms = this.analyser.analyse(content)
     const counts = takeTermCounts()
     for (const term of terms) counts.add(this.#terms.addTerm(term))
     // A date is searched like words, but does not make the fact longer.
     for (const date of findDates(findStatedDate(metadata) ?? ''))
-      for (const term of analyse(date)) counts.addOnce(this.#terms.addTerm(term))
+      for (const term of this.analyser.analyse(date)) counts.addOnce(this.#terms.addTerm(term))
     for (const feature of listMetadataFeatures(metadata)) counts.add(this.#terms.addTerm(feature))
     const speaker = findSpeaker(content, metadata)
-    for (const term of analyse(speaker ?? ''))
+    for (const term of this.analyser.analyse(speaker ?? ''))
       counts.addOnce(this.#terms.addTerm(speakerFeature(term)))
-    this.aliases.add(slot, findNames(content, speaker).flatMap(pairTerms))
+    this.aliases.add(
+      slot,
+      findNames(content, speaker).flatMap((names) => this.#pairTerms(names)),
+    )
     for (let at = 0; at < counts.size; at++) {
       const id = counts.ids[at] ?? 0
       this.#terms.add(id, slot, counts.of(id))

@@ -1,9 +1,10 @@
 // Ranks the visible facts of a partition by their terms, neighbours' terms and vector similarity.
 
-import { analyseQuery, listMetadataFeatures } from './analysis.ts'
+import { listMetadataFeatures } from './analysis.ts'
 import { NO_REF } from './columns/slot-columns.ts'
 import { readSlot } from './columns/term-index.ts'
 import { growArray } from './columns/typed-arrays.ts'
+import { findDateRanges } from './date-expressions.ts'
 import { CONFIDENCE_FLOOR, FusedScores, type Scored, type ScoreParts } from './fused-scores.ts'
 import {
   SCORE_UNIT,
@@ -58,7 +59,7 @@ const RECENCY_STEPS = 0x10000
  */
 export function rankFacts(partition: Partition, options: SearchOptions): RankedFact[] {
   partition.analysePending()
-  const terms = analyseQuery(options.query)
+  const terms = partition.analyser.analyseQuery(options.query)
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   if (vector !== null) partition.vectors.assertSameSpace(vector)
   const scratch = takeScratch(partition.columns.used)
@@ -67,7 +68,8 @@ export function rankFacts(partition: Partition, options: SearchOptions): RankedF
     if (terms.length === 0 && vector === null) return rankByRecency(partition, options, visible)
     const { similar, now_us } = options
     const scores = scoreTerms(partition, terms, { visible, now_us, scratch, similar })
-    return rankScored(partition, options, { terms, scores, visible, vector, scratch })
+    const dates = findDateRanges(options.query, options.at_us)
+    return rankScored(partition, options, { terms, scores, visible, dates, vector, scratch })
   } finally {
     scratch.reset()
   }
@@ -160,6 +162,7 @@ const NO_PARTS: ScoreParts = {
   neighbour: 0,
   dense: 0,
   speaker: 0,
+  date: 0,
   question: 0,
   message: 0,
   session: 0,

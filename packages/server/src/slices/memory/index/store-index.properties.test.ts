@@ -228,7 +228,11 @@ test('a score is what its definition says, for speakers, questions, messages and
           const { speaker } = put.metadata
           const opening = /^(?:\[.*?\] )?(Ana|Bo): /.exec(put.content)?.[1]
           const named = typeof speaker === 'string' ? speaker : opening
-          return { ...put, words: (lexical + neighbour) * UNIT, speaker: named }
+          const isOfMay =
+            put.metadata['date'] === '2023-05-07' ||
+            (put.metadata['date'] === undefined && put.content.startsWith('[2023-05-07]'))
+          const dated = isOfMay && one.query.includes('May 2023')
+          return { ...put, words: (lexical + neighbour) * UNIT, speaker: named, dated }
         })
       const scores = scorePlainly(plain, { terms: new Set(analyse(one.query)), vector: query })
       for (const [at, { ref }] of plain.entries())

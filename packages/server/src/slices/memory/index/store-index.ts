@@ -1,6 +1,7 @@
 // The in-memory index of one store, a partition for each namespace. Its owner keeps it current.
 
 import assert from 'node:assert/strict'
+import { ENGLISH, type TextAnalyser } from './analysis.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { type ExplainedScores, explainScores } from './explain-scores.ts'
 import { countNearDuplicates, type NearDuplicateCount, type Pace } from './near-duplicates.ts'
@@ -18,6 +19,7 @@ export class StoreIndex {
   /** Embedding space of its vectors; null: it has none. Set by the owner through `enterSpace`. */
   #space: string | null = null
   readonly #fingerprintKey: Uint8Array
+  readonly #analyser: TextAnalyser
   readonly #partitions = new Map<string | null, Partition>()
   /** Partitions by number; the number of an emptied partition is reused. */
   readonly #numbered: (Partition | undefined)[] = []
@@ -26,9 +28,10 @@ export class StoreIndex {
   readonly #partitionNumbers = new RefTable()
 
   /** `fingerprintKey`: at least 16 random bytes, new in each process and never stored. */
-  constructor(fingerprintKey: Uint8Array) {
+  constructor(fingerprintKey: Uint8Array, analyser: TextAnalyser = ENGLISH) {
     assert(fingerprintKey.length >= 16, 'a fingerprint key has at least 128 bits')
     this.#fingerprintKey = fingerprintKey
+    this.#analyser = analyser
   }
 
   /** Number of facts, superseded ones included. */
@@ -145,7 +148,11 @@ export class StoreIndex {
 
   #add(namespace: string | null): Partition {
     const number = this.#freeNumbers.pop() ?? this.#numbered.length
-    const partition = new Partition(this.#fingerprintKey, { namespace, number })
+    const partition = new Partition(this.#fingerprintKey, {
+      namespace,
+      number,
+      analyser: this.#analyser,
+    })
     this.#partitions.set(namespace, partition)
     this.#numbered[number] = partition
     return partition

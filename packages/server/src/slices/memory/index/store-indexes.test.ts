@@ -54,6 +54,31 @@ test('an index updated write by write answers bit for bit as one built from rows
     assert.deepEqual(await retrieved(store_id, query), fed[i], query)
 })
 
+test('an index uses the languages of its store, updated write by write or built', async () => {
+  const { kernel } = scene.service
+  const createIn = async (languages: string[]) => {
+    const { store_id } = (await scene.api('POST', '/v1/stores', { languages, embedder: 'none' }))
+      .body
+    return store_id
+  }
+  const find = async (store_id: string) => {
+    const body = { query: 'Welche Kätzchen schliefen in Häusern?', min_score: 0.01, explain: true }
+    const { memories, explain } = (await scene.api('POST', `/v1/stores/${store_id}/retrieve`, body))
+      .body
+    const terms = explain.query.terms.map(({ term }: { term: string }) => term)
+    return { found: memories.length, terms }
+  }
+  const german = ['katzch', 'schlief', 'haus']
+  const [de, en] = [await createIn(['de', 'en']), await createIn(['en'])]
+  assert.deepEqual(await find(de), { found: 0, terms: german })
+  for (const store_id of [de, en])
+    await scene.api('POST', `/v1/stores/${store_id}/write`, { content: 'Das ist ein Haus' })
+  assert.deepEqual(await find(de), { found: 1, terms: german })
+  assert.equal((await find(en)).found, 0)
+  storeIndexes(kernel).drop(scene.tenant_id, de)
+  assert.deepEqual(await find(de), { found: 1, terms: german })
+})
+
 test('an index built during writes contains exactly the facts of its log position', async () => {
   const { kernel } = scene.service
   const store_id = await freshStore()

@@ -1,6 +1,7 @@
 // The search indexes of this process: built from sealed rows, and kept current by log position.
 
 import { randomBytes } from 'node:crypto'
+import type { Language } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -10,7 +11,9 @@ import { ERASING, type FactRow, LIVE, listErasedSince, listFactsSince } from '..
 import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
 import { listVersionsOnRecord, type ValidityRow } from '../facts/validity.sql.ts'
 import { listFactsOfSpace } from '../facts/vectors.sql.ts'
+import { parseStoreSettings } from '../stores/store-settings.ts'
 import { findStore, type StoreRow } from '../stores/stores.sql.ts'
+import { makeAnalyser } from './analysis.ts'
 import type { IndexedFact } from './partition.ts'
 import { StoreIndex } from './store-index.ts'
 
@@ -27,6 +30,7 @@ const EVICT_EVERY = 1_024
 const NEVER = -1
 
 interface IndexEntry {
+  /** Replaced by the first catch-up, which reads the languages of the store. */
   index: StoreIndex
   /** The catch-up that is running, if any. */
   building: Promise<void> | null
@@ -149,14 +153,18 @@ export class StoreIndexes {
     const key = keyOf(tenant_id, store_id)
     let entry = this.#entries.get(key)
     if (!entry) {
-      const index = new StoreIndex(this.#fingerprintKey)
-      index.head_seq = NEVER
-      entry = { index, building: null, removed: new Set(), last_use: 0 }
+      entry = { index: this.#createIndex(['en']), building: null, removed: new Set(), last_use: 0 }
       this.#entries.set(key, entry)
     }
     this.#uses += 1
     entry.last_use = this.#uses
     return entry
+  }
+
+  #createIndex(languages: readonly Language[]): StoreIndex {
+    const index = new StoreIndex(this.#fingerprintKey, makeAnalyser(languages))
+    index.head_seq = NEVER
+    return index
   }
 
   // A pass of several pages reads several snapshots, so some of its facts may be newer than its log
@@ -174,7 +182,8 @@ export class StoreIndexes {
   }
 
   async #pass(tenant_id: string, store_id: string, entry: IndexEntry) {
-    const { index, removed } = entry
+    const { removed } = entry
+    let { index } = entry
     const seq = index.head_seq
     const pace = yieldBetweenChunks(STRETCH_MS)
     const read = (after: number) =>
@@ -191,6 +200,10 @@ export class StoreIndexes {
       }
       if (pages === 1) {
         store = page.store
+        if (seq === NEVER && store) {
+          index = this.#createIndex(parseStoreSettings(store).languages)
+          entry.index = index
+        }
         await this.#enterSpace(tenant_id, entry, store)
       }
       for (const fact of await this.#open(tenant_id, page.rows, index.space)) {

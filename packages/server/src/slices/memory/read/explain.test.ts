@@ -50,9 +50,9 @@ function assertAddsUp({ memories, explain }: Retrieved): void {
   for (const [i, memory] of memories.entries()) {
     const { ref, score, own, lent, further, likeness, ...rest } = explain.packed[i] ?? assert.fail()
     assert.deepEqual([ref, score], [memory.ref, memory.score])
-    const { speaker, question, message, session, recency } = rest
+    const { speaker, date, question, message, session, recency } = rest
     const terms = { lexical: sumOf(own), neighbour: sumOf(lent), dense: likeness?.score ?? 0 }
-    const parts = { ...terms, speaker, question, message, session, recency }
+    const parts = { ...terms, speaker, date, question, message, session, recency }
     assert.deepEqual(parts, memory.score_parts)
     assert.equal(further, 0)
     const sum = Object.values(parts).reduce((total, part) => total + part, 0)

@@ -5,9 +5,11 @@ import {
   EXPLAIN_DROPPED_MAX,
   EXPLAIN_PACKED_MAX,
   type Explanation,
+  type Language,
 } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { findFactStates, LIVE } from '../facts/facts.sql.ts'
+import { makeAnalyser } from '../index/analysis.ts'
 import {
   type ExplainedScores,
   explainQueryDates,
@@ -77,6 +79,8 @@ function chooseExplainedRefs(ranked: readonly RankedFact[], budget_tokens: numbe
 
 interface ExplainedAnswer {
   readonly query: string
+  /** Of the store. */
+  readonly languages: readonly Language[]
   /** Embedding space of the vectors compared; null: none were. */
   readonly space: string | null
   readonly memories: readonly { readonly ref: number }[]
@@ -90,9 +94,15 @@ export async function endExplanation(
   answered: ExplainedAnswer,
 ): Promise<Explanation> {
   const { scores, ranked = [] } = explained ?? {}
-  const { terms, further_terms } = scores ?? explainQueryTerms(answered.query)
+  const { terms, further_terms } =
+    scores ?? explainQueryTerms(answered.query, makeAnalyser(answered.languages))
   return {
-    query: { terms, further_terms, dates: explainQueryDates(answered.query) },
+    query: {
+      terms,
+      further_terms,
+      dates: explainQueryDates(answered.query),
+      days: scores?.days ?? [],
+    },
     ranking: answered.space === null ? 'lexical' : 'fused',
     space: answered.space,
     best_words: scores?.best_words ?? 0,
@@ -115,9 +125,11 @@ function explainPacked({ all, scores }: ExplainedRanking, { memories }: Explaine
     const explainedScore = scores?.scores.get(ref)
     if (!position || !explainedScore) return []
     const { score, parts } = position.one
-    const { speaker, question, message, session, recency } = parts
+    const { speaker, date, question, message, session, recency } = parts
     const { rank } = position
-    return [{ ref, rank, score, ...explainedScore, speaker, question, message, session, recency }]
+    return [
+      { ref, rank, score, ...explainedScore, speaker, date, question, message, session, recency },
+    ]
   })
 }
 

@@ -364,3 +364,30 @@ test('names that memories give are found, and go with the memory', async () => {
   const after = await store.find({ query: 'What does Bea restore?' })
   assert.equal(after.find(({ ref }) => ref === works)?.score_parts['speaker'], 0)
 })
+
+test('memories of the days that a query names come first, and explain says which', async () => {
+  const store = await freshStore({ embedder: 'none' })
+  const on = (date: string) =>
+    store.write(`we went to the lake ${date}`, {
+      metadata: { date },
+      valid_from: `${date}T00:00:00Z`,
+    })
+  const refs = [await on('2025-03-01'), await on('2025-07-14'), await on('2025-11-30')]
+  const ask = (query: string) =>
+    store.send('retrieve', { query, explain: true, options: { as_of: '2026-01-15T00:00:00Z' } })
+  for (const [query, first] of [
+    ['the lake last summer', 1],
+    ['the lake in March 2025', 0],
+    ['the lake on 30.11.2025', 2],
+    ['the lake two months ago', 2],
+  ] as const) {
+    const { memories, explain } = await ask(query)
+    assert.equal(memories[0]?.ref, refs[first], query)
+    assert.ok(memories[0]?.score_parts.date > 0)
+    assert.equal(explain.query.days.length, 1)
+  }
+  const { explain } = await ask('the lake last summer')
+  assert.deepEqual(explain.query.days, [
+    { expression: 'last summer', from: '2025-06-01', to: '2025-08-31' },
+  ])
+})

@@ -165,7 +165,11 @@ async function answerFromSnapshot(
   const packing = await packVisible(call, db, ranked, { store_id, ...options, known })
   const { memories, dropped, duplicates } = packing
   const space = kernel.embedders.spaceOf(store.embedder)?.name ?? null
-  const ranking = { query: options.query, space: options.vector === null ? null : space }
+  const ranking = {
+    query: options.query,
+    languages: store.languages,
+    space: options.vector === null ? null : space,
+  }
   return {
     reply: {
       memories: options.view === 'compact' ? memories.map(showCompact) : memories,

@@ -34,6 +34,7 @@ const BYTES_COUNTED_MAX = 20_000
 const showDefaultStore = (kernel: Kernel): Store => ({
   ...makeDefaultSettings(kernel),
   capabilities: [...makeDefaultSettings(kernel).capabilities],
+  languages: [...makeDefaultSettings(kernel).languages],
   name: DEFAULT_STORE,
   backend: 'custos',
   labels: {},

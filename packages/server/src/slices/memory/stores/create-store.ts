@@ -7,7 +7,12 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { meter } from '../../tenants/index.ts'
 import { openDescriptions, showStore } from './store-description.ts'
-import { chooseCapabilities, DEFAULT_STORE, requireEmbedder } from './store-settings.ts'
+import {
+  chooseCapabilities,
+  DEFAULT_STORE,
+  parseLanguages,
+  requireEmbedder,
+} from './store-settings.ts'
 import { findStore, wasStoreDeleted } from './stores.sql.ts'
 import { insertNewStore, prepareStore } from './write-target.ts'
 
@@ -27,6 +32,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
     tokenizer: body.tokenizer ?? kernel.settings.default_tokenizer,
     embedder,
     capabilities: chooseCapabilities(body.capabilities),
+    languages: body.languages ?? parseLanguages(null),
   }
   const description = { name: body.name ?? null, backend: body.backend ?? null, labels }
   const store = await prepareStore(kernel, tenant_id, settings, description)
@@ -70,6 +76,7 @@ const showDeletedStore = (store_id: string): Store => ({
   capabilities: [],
   tokenizer: 'o200k_base',
   embedder: 'none',
+  languages: [...parseLanguages(null)],
   created_at: null,
   state: 'deleted',
 })

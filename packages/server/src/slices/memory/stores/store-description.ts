@@ -47,6 +47,7 @@ export function showStore(row: StoreRow, { name, backend, labels }: StoreDescrip
     capabilities: parseCapabilities(row.capabilities),
     tokenizer: settings.tokenizer,
     embedder: settings.embedder,
+    languages: [...settings.languages],
     created_at: formatTime(row.created_us),
     state: row.state === 'active' ? 'active' : 'deleting',
   }

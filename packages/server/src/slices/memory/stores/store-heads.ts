@@ -19,6 +19,7 @@ export interface StoreHead {
   readonly capabilities: string
   readonly tokenizer: string
   readonly embedder: string
+  readonly languages: string | null
   readonly state: string
   /** Position of the last log entry that changed the store. */
   readonly head_seq: number

@@ -1,6 +1,13 @@
-// Settings of a store: capabilities, tokenizer and embedder. Only the embedder ever changes.
+// Settings of a store; only the embedder ever changes.
 
-import { CAPABILITIES, type Capability, EMBEDDERS, type EmbedderName } from '@custos/contract'
+import {
+  CAPABILITIES,
+  type Capability,
+  EMBEDDERS,
+  type EmbedderName,
+  LANGUAGES,
+  type Language,
+} from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -50,6 +57,16 @@ export function requireCapability(
   )
 }
 
+const DEFAULT_LANGUAGES: readonly Language[] = ['en']
+
+/** Parses the column that `formatLanguages` wrote; null: English. */
+export const parseLanguages = (text: string | null): readonly Language[] =>
+  text?.split(' ').flatMap((code) => LANGUAGES.filter((language) => language === code)) ??
+  DEFAULT_LANGUAGES
+
+export const formatLanguages = (languages: readonly Language[]): string | null =>
+  languages.join() === DEFAULT_LANGUAGES.join() ? null : languages.join(' ')
+
 /** The store every tenant has without creating it: its row is made by the first write. */
 export const DEFAULT_STORE = 'default'
 
@@ -59,9 +76,11 @@ export interface StoreSettings {
   /** Makes the vectors of the store; may not be configured in this process. */
   readonly embedder: EmbedderName
   readonly capabilities: readonly Capability[]
+  /** The main one first. */
+  readonly languages: readonly Language[]
 }
 
-type SettingColumns = 'store_id' | 'tokenizer' | 'embedder' | 'capabilities'
+type SettingColumns = 'store_id' | 'tokenizer' | 'embedder' | 'capabilities' | 'languages'
 
 export const parseStoreSettings = (row: Pick<StoreRow, SettingColumns>): StoreSettings => ({
   store_id: row.store_id,
@@ -69,6 +88,7 @@ export const parseStoreSettings = (row: Pick<StoreRow, SettingColumns>): StoreSe
   tokenizer: row.tokenizer as TokenizerName,
   embedder: EMBEDDERS.find((name) => name === row.embedder) ?? 'none',
   capabilities: parseCapabilities(row.capabilities),
+  languages: parseLanguages(row.languages),
 })
 
 export const makeDefaultSettings = (kernel: Kernel): StoreSettings => ({
@@ -76,6 +96,7 @@ export const makeDefaultSettings = (kernel: Kernel): StoreSettings => ({
   tokenizer: kernel.settings.default_tokenizer,
   embedder: kernel.embedders.default_name,
   capabilities: chooseCapabilities(null),
+  languages: DEFAULT_LANGUAGES,
 })
 
 /** Refuses `rejected` for an embedder that is not configured in this service. */

@@ -26,6 +26,7 @@ const COLUMNS = [
   'state',
   'head_seq',
   'created_us',
+  'languages',
 ] as const
 
 const storeStatement = statement<{ store_id: string }>()((k, p) =>

@@ -34,6 +34,35 @@ test('a store keeps its name, labels, capabilities and tokenizer', async () => {
   assert.equal(typeof tenant_stats.fact_count, 'number')
 })
 
+test('a store keeps the languages it was created with, English without any', async () => {
+  const create = (languages?: unknown) => scene.api('POST', '/v1/stores', { languages })
+  const shown = async (store_id: string) =>
+    (await scene.api('GET', `/v1/stores/${store_id}`)).body.languages
+  for (const [languages, kept] of [
+    [
+      ['de', 'en'],
+      ['de', 'en'],
+    ],
+    [
+      ['pt', 'fr', 'es', 'de', 'en'],
+      ['pt', 'fr', 'es', 'de', 'en'],
+    ],
+    [['en'], ['en']],
+    [null, ['en']],
+    [undefined, ['en']],
+  ]) {
+    const { status, body } = await create(languages)
+    assert.equal(status, 200)
+    assert.deepEqual(body.languages, kept)
+    assert.deepEqual(await shown(body.store_id), kept)
+  }
+  assert.deepEqual(await shown('default'), ['en'])
+  for (const languages of [[], ['it'], ['de', 'de'], 'de', ['DE']]) {
+    const { status, body } = await create(languages)
+    assert.deepEqual([status, body.error], [422, 'validation'], String(languages))
+  }
+})
+
 test('a store is created from an empty body, once for one idempotency key', async () => {
   const key = { 'idempotency-key': 'make-a-store' }
   const first = await scene.api('POST', '/v1/stores', undefined, key)

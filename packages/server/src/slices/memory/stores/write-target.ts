@@ -10,6 +10,7 @@ import { addStore, loadStoreHead, type StoreHead } from './store-heads.ts'
 import {
   DEFAULT_STORE,
   formatCapabilities,
+  formatLanguages,
   makeDefaultSettings,
   parseStoreSettings,
   type StoreSettings,
@@ -90,8 +91,12 @@ export async function loadTargetHead(
 }
 
 /** A store that was deleted and made again may have other settings. */
-const hasSettings = (head: StoreHead, { tokenizer, embedder, capabilities }: StoreSettings) =>
+const hasSettings = (
+  head: StoreHead,
+  { tokenizer, embedder, capabilities, languages }: StoreSettings,
+) =>
   head.tokenizer === tokenizer &&
+  head.languages === formatLanguages(languages) &&
   head.embedder === embedder &&
   head.capabilities === formatCapabilities(capabilities)
 
@@ -114,5 +119,6 @@ export async function insertNewStore(kernel: Kernel, tx: Tx, store: NewStore): P
     state: 'active',
     head_seq: seq,
     created_us,
+    languages: formatLanguages(store.languages),
   })
 }

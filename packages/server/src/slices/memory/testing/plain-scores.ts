@@ -12,6 +12,8 @@ const share = (units: number, percent: number): number => Math.floor((units * pe
 export interface PlainFact extends IndexedFact {
   readonly words: number
   readonly speaker: unknown
+  /** Whether the query names its day. */
+  readonly dated: boolean
 }
 
 const termsOf = (text: unknown): string[] => (typeof text === 'string' ? analyse(text) : [])
@@ -68,7 +70,8 @@ export function scorePlainly(
     const fused = fact.words + likenessOf(fact)
     const speaks = termsOf(fact.speaker).some((term) => query.terms.has(term))
     const mentions = allTerms(fact).some((term) => query.terms.has(term) && speakers.has(term))
-    const named = fused + share(fused, speaks ? 30 : mentions ? 20 : 0)
+    const speaker = share(fused, speaks ? 30 : mentions ? 20 : 0)
+    const named = fused + speaker + share(fused, fact.dated ? 20 : 0)
     const asks = fact.content.endsWith('?') && analyse(fact.content).length <= 16
     return named - share(named, asks ? 10 : 0)
   }

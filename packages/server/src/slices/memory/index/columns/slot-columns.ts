@@ -22,6 +22,8 @@ export class SlotColumns {
   /** Marks of who speaks and of the message a fact is a piece of. 0: unknown. */
   speakers = new Uint32Array(0)
   messages = new Uint32Array(0)
+  /** Whole days since 1970-01-01: the day that a fact is about. */
+  days = new Int32Array(0)
   /** 1: the content ends as a question. */
   questions = new Uint8Array(0)
   /** Slots 0 to `used` - 1 hold or have held a fact. */
@@ -40,6 +42,7 @@ export class SlotColumns {
     this.lengths = growArray(this.lengths, slot)
     this.speakers = growArray(this.speakers, slot)
     this.messages = growArray(this.messages, slot)
+    this.days = growArray(this.days, slot)
     this.questions = growArray(this.questions, slot)
     return slot
   }
@@ -53,12 +56,13 @@ export class SlotColumns {
     this.lengths[slot] = 0
     this.speakers[slot] = 0
     this.messages[slot] = 0
+    this.days[slot] = 0
     this.questions[slot] = 0
     this.#free.push(slot)
   }
 
   bytes(): number {
-    return this.refs.length * (4 * 8 + 4 * 4 + 1) + this.#free.length * 8
+    return this.refs.length * (4 * 8 + 5 * 4 + 1) + this.#free.length * 8
   }
 }
 
