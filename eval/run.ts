@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Dataset, limitQuestions } from './data/dataset.ts'
+import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset.ts'
 import { readLocomo } from './data/locomo.ts'
 import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
@@ -26,6 +26,8 @@ const { values } = parseArgs({
     },
     /** The small synthetic set. */
     short: { type: 'boolean', default: false },
+    /** `content`: `[date] speaker: text` as the content, otherwise the date is metadata only. */
+    dates: { type: 'string', default: 'metadata' },
     /** Questions asked of each conversation; a quick look, not a result. */
     limit: { type: 'string' },
     /** The embedder stores are created with. */
@@ -55,7 +57,10 @@ function readDatasets(): Dataset[] {
     locomo && values.data === 'locomo' ? [locomo] : [...(locomo ? [locomo] : []), synthetic]
   const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit)
   if (!(limit >= 1)) throw new Error('a limit is a number from 1')
-  return chosen.map((dataset) => limitQuestions(dataset, limit))
+  if (!['content', 'metadata'].includes(values.dates))
+    throw new Error('dates are written to the content or to the metadata')
+  const dated = values.dates === 'content' ? chosen.map(withDatesInContent) : chosen
+  return dated.map((dataset) => limitQuestions(dataset, limit))
 }
 
 /** Each set on a service of its own. */
@@ -109,6 +114,7 @@ function save(runs: readonly Run[]): void {
     ...{ budgets: BUDGETS, ranked: RANKED, bootstrap: BOOTSTRAP },
     embedder: values.embedder ?? null,
     limit: values.limit ?? null,
+    dates: values.dates,
     synthetic: values.short ? SYNTHETIC_SHORT : SYNTHETIC,
     machine: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`,
   }

@@ -7,7 +7,14 @@ export interface Fact {
   /** Names the fact within its conversation; never sent to the service. */
   readonly key: string
   readonly content: string
-  readonly metadata: { readonly session_id: string; readonly date: string }
+  /** Sent with the content. The date is ISO 8601; parts of one message share `message_id`. */
+  readonly metadata: {
+    readonly session_id: string
+    readonly date: string
+    readonly speaker?: string
+    readonly role?: string
+    readonly message_id?: string
+  }
   /** The key of the version this one supersedes; written before. */
   readonly replaces?: string
   /** Erased once everything is written. */
@@ -63,6 +70,20 @@ export function hiddenKeys({ facts }: Conversation): Set<string> {
       ...(erased ? [key] : []),
     ]),
   )
+}
+
+/** Each fact with its date in front, `[date] speaker: text`, where it is not there yet. */
+export function withDatesInContent(dataset: Dataset): Dataset {
+  const conversations = dataset.conversations.map((conversation) => ({
+    ...conversation,
+    facts: conversation.facts.map((fact) => ({ ...fact, content: datedContent(fact) })),
+  }))
+  return { ...dataset, conversations }
+}
+
+export function datedContent({ content, metadata }: Fact): string {
+  const prefix = `[${metadata.date}] `
+  return content.startsWith(prefix) ? content : `${prefix}${content}`
 }
 
 /** The first `count` questions of each conversation: a quick look, not a result. */

@@ -96,7 +96,7 @@ function toConversation(
   return { name: sample.sample_id, facts, questions }
 }
 
-/** One fact a turn, `[date] speaker: text`. Captions of pictures are left out. */
+/** One fact a turn, `speaker: text`. Captions of pictures are left out. */
 function factsOf({ conversation }: Sample): Fact[] {
   const sessions = Object.keys(conversation)
     .flatMap((name) => /^session_(\d+)$/.exec(name)?.[1] ?? [])
@@ -107,8 +107,8 @@ function factsOf({ conversation }: Sample): Fact[] {
     const date = isoDate(String(conversation[`${session_id}_date_time`]))
     return readTurns(conversation[session_id]).map(({ speaker, dia_id, text }) => ({
       key: dia_id,
-      content: `[${date}] ${speaker}: ${text}`,
-      metadata: { session_id, date },
+      content: `${speaker}: ${text}`,
+      metadata: { session_id, date, speaker },
     }))
   })
 }
