@@ -4,6 +4,7 @@ import Type from 'typebox'
 import {
   type Conversation,
   type Dataset,
+  evidenceIds,
   type Fact,
   hiddenKeys,
   type Question,
@@ -29,6 +30,7 @@ export interface Settings {
 /** What came back for one budget. */
 export interface BudgetResult {
   readonly budget: number
+  /** Evidence ids of the facts of the answer. */
   readonly keys: readonly string[]
   /** As the service says, and as counted here on the contents. */
   readonly tokens_used: number
@@ -40,7 +42,7 @@ export interface BudgetResult {
 
 export interface Outcome extends Question {
   readonly conversation: string
-  /** The best facts without a budget, best first. */
+  /** Evidence ids of the best facts without a budget, best first. */
   readonly ranked: readonly string[]
   readonly packed: readonly BudgetResult[]
   /** Facts that were shown although they were erased or superseded. */
@@ -100,9 +102,12 @@ export async function drive(
     const store = await load(service, conversation, settings)
     const seconds = (performance.now() - began) / 1_000
     loading = addLoading({ ...loading, ...store.vectors }, conversation.facts, seconds)
-    const hidden = hiddenKeys(conversation)
-    for (const question of conversation.questions)
-      outcomes.push(await ask(store, question, { conversation: conversation.name, hidden }))
+    const shown = {
+      conversation: conversation.name,
+      hidden: hiddenKeys(conversation),
+      evidence: evidenceIds(conversation.facts),
+    }
+    for (const question of conversation.questions) outcomes.push(await ask(store, question, shown))
   }
   return { outcomes, loading }
 }
@@ -185,14 +190,29 @@ async function write(
 async function ask(
   store: Store,
   question: Question,
-  { conversation, hidden }: { conversation: string; hidden: ReadonlySet<string> },
+  {
+    conversation,
+    hidden,
+    evidence,
+  }: {
+    conversation: string
+    hidden: ReadonlySet<string>
+    evidence: ReadonlyMap<string, string>
+  },
 ): Promise<Outcome> {
   const ranking = await retrieve(store, question.text, { budget: UNLIMITED, top_k: RANKED })
   const packed: BudgetResult[] = []
   for (const budget of BUDGETS) packed.push(await retrieve(store, question.text, { budget }))
   const shown = new Set([ranking, ...packed].flatMap(({ keys }) => keys))
   const hidden_shown = [...shown].filter((key) => hidden.has(key))
-  return { ...question, conversation, ranked: ranking.keys, packed, hidden_shown }
+  const toEvidence = (keys: readonly string[]) => keys.map((key) => evidence.get(key) ?? key)
+  return {
+    ...question,
+    conversation,
+    ranked: toEvidence(ranking.keys),
+    packed: packed.map((one) => ({ ...one, keys: toEvidence(one.keys) })),
+    hidden_shown,
+  }
 }
 
 async function retrieve(

@@ -2,11 +2,11 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset.ts'
-import { readLocomo } from './data/locomo.ts'
-import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
+import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
+import { SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
 import { type Figures, figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
 import { withService } from './process.ts'
@@ -18,12 +18,10 @@ const BOOTSTRAP = { resamples: 1_000, seed: 1 }
 
 const { values } = parseArgs({
   options: {
-    /** locomo, synthetic or all. */
+    /** Names of sets with commas between them, or all. */
     data: { type: 'string', default: 'all' },
-    locomo: {
-      type: 'string',
-      default: join(ROOT, '..', 'shared', 'data', 'locomo', 'locomo10.json'),
-    },
+    locomo: { type: 'string', default: LOCOMO_FILE },
+    beam: { type: 'string', default: BEAM_DIRECTORY },
     /** The small synthetic set. */
     short: { type: 'boolean', default: false },
     /** `content`: `[date] speaker: text` as the content, otherwise the date is metadata only. */
@@ -47,14 +45,7 @@ interface Run {
 }
 
 function readDatasets(): Dataset[] {
-  if (!['locomo', 'synthetic', 'all'].includes(values.data))
-    throw new Error(`there is no data ${values.data}: locomo, synthetic or all`)
-  const synthetic = makeSynthetic(values.short ? SYNTHETIC_SHORT : SYNTHETIC)
-  const locomo = values.data === 'synthetic' ? null : readLocomo(resolve(values.locomo))
-  if (values.data !== 'synthetic' && locomo === null)
-    console.log(`LoCoMo is not at ${values.locomo}: only the synthetic set is evaluated`)
-  const chosen =
-    locomo && values.data === 'locomo' ? [locomo] : [...(locomo ? [locomo] : []), synthetic]
+  const chosen = readSets(values.data, values)
   const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit)
   if (!(limit >= 1)) throw new Error('a limit is a number from 1')
   if (!['content', 'metadata'].includes(values.dates))

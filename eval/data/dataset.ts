@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto'
 export interface Fact {
   /** Names the fact within its conversation; never sent to the service. */
   readonly key: string
+  /** What questions name as evidence, shared by the pieces of one message; absent: the key. */
+  readonly evidence_id?: string
   readonly content: string
   /** Sent with the content. The date is ISO 8601; parts of one message share `message_id`. */
   readonly metadata: {
@@ -25,7 +27,7 @@ export interface Question {
   readonly question_id: string
   readonly category: number
   readonly text: string
-  /** Keys of the facts that hold the answer, as the set gives them; empty: none is known. */
+  /** Evidence ids of the facts that hold the answer, as the set gives them; empty: none known. */
   readonly gold: readonly string[]
   /** The same after the published corrections of the set, where it has any. */
   readonly gold_corrected?: readonly string[]
@@ -70,6 +72,11 @@ export function hiddenKeys({ facts }: Conversation): Set<string> {
       ...(erased ? [key] : []),
     ]),
   )
+}
+
+/** The evidence id of each fact, by its key. */
+export function evidenceIds(facts: readonly Fact[]): Map<string, string> {
+  return new Map(facts.map(({ key, evidence_id = key }) => [key, evidence_id]))
 }
 
 /** Each fact with its date in front, `[date] speaker: text`, where it is not there yet. */

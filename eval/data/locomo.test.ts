@@ -36,7 +36,7 @@ test('evidence is read however it is written, each turn once', () => {
   assert.deepEqual(normaliseEvidence(['D01:05', 'D']), ['D1:5'])
 })
 
-test('a turn becomes a fact, its date only in the metadata; sessions are in numerical order', () => {
+test('a turn becomes a fact, its date in the metadata only; sessions are in order', () => {
   const [conversation] = parseLocomo(JSON.stringify([SAMPLE]), '[]')
   assert.deepEqual(conversation?.facts, [
     {

@@ -119,8 +119,13 @@ const MONTHS =
 /** `1:56 pm on 8 May, 2023` as `2023-05-08`. */
 export function isoDate(text: string): string {
   const [, day = '', name = '', year = ''] = / on (\d{1,2}) (\w+), (\d{4})$/.exec(text) ?? []
+  return isoFromName(year, name, day)
+}
+
+/** With the English name of the month. */
+export function isoFromName(year: string, name: string, day: string): string {
   const month = MONTHS.indexOf(name) + 1
-  if (month === 0) throw new Error(`not a date of the set: ${text}`)
+  if (month === 0) throw new Error(`not a date of the set: ${day} ${name} ${year}`)
   return `${year}-${String(month).padStart(2, '0')}-${day.padStart(2, '0')}`
 }
 
