@@ -64,7 +64,9 @@ test('evidence counts as found when any piece of its message is returned', async
   const [question] = conversation?.questions ?? []
   assert(conversation && question)
   const pieces = ['The kiln is hot.', 'The loom is broken.'].map((content, at) => ({
-    ...{ key: `1/${at}`, evidence_id: '1', content },
+    key: `1/${at}`,
+    evidence_id: '1',
+    content,
     metadata: { session_id: 's', date: '2024-05-07' },
   }))
   const asked = { ...question, text: 'Which loom is broken?', gold: ['1'] }

@@ -6,6 +6,7 @@ import {
   openScores,
   type ScoredFacts,
 } from '../packages/server/src/slices/memory/testing/in-process-scores.ts'
+import { packGreedily } from './baselines.ts'
 import { type Conversation, type Dataset, hiddenKeys } from './data/dataset.ts'
 import { readLocomo } from './data/locomo.ts'
 import { makeSynthetic, SYNTHETIC } from './data/synthetic.ts'
@@ -68,16 +69,6 @@ async function rowsOf(
   return rows
 }
 
-function packed(order: readonly number[], tokens: readonly number[], budget: number): number[] {
-  let left = budget
-  return order.filter((at) => {
-    const cost = tokens[at] ?? 0
-    if (cost > left) return false
-    left -= cost
-    return true
-  })
-}
-
 function report(name: string, rows: readonly Row[]): void {
   console.log(`\n## ${name}: ${rows.length} questions\n`)
   console.log('| Variant | r@10 | MRR | ER@512 | ER@1024 | multi-hop r@10 | multi-hop ER@1024 |')
@@ -88,7 +79,7 @@ function report(name: string, rows: readonly Row[]): void {
       const keysOf = (places: readonly number[]) => places.map((at) => row.keys[at] ?? '')
       const keys = keysOf(ranked)
       const within = BUDGETS.map((budget) =>
-        recall(row.gold, keysOf(packed(ranked, row.tokens, budget))),
+        recall(row.gold, keysOf(packGreedily(ranked, row.tokens, budget))),
       )
       return { row, r10: recallAt(row.gold, keys, 10), mrr: reciprocalRank(row.gold, keys), within }
     })

@@ -30,6 +30,17 @@ export function qualityTable(figures: readonly Figures[]): string {
   )
 }
 
+/** One row a group and ranking: `rankings` are figures of the same groups, by name. */
+export function comparisonTable(rankings: Readonly<Record<string, readonly Figures[]>>): string {
+  const rows = Object.entries(rankings).flatMap(([ranking, figures]) =>
+    figures.map(({ name, answerable, er, recall, mrr }) => [
+      ...[name, ranking, `${answerable}`],
+      ...[er[512], er[1024], recall[10], mrr].map(share),
+    ]),
+  )
+  return tableOf(['questions', 'ranking', 'number', 'ER@512', 'ER@1024', 'r@10', 'MRR'], rows)
+}
+
 /** The 95 % intervals of the same figures. */
 export function intervalTable(figures: readonly Figures[]): string {
   return tableOf(

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { rankByBm25s, rankByFts5, rankDataset } from './baselines.ts'
 import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset.ts'
 import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
 import { SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
@@ -11,7 +12,7 @@ import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
 import { type Figures, figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
 import { withService } from './process.ts'
 import { brokenPromises } from './promises.ts'
-import { budgetTable, intervalTable, latencyLine, qualityTable } from './report.ts'
+import { budgetTable, comparisonTable, intervalTable, latencyLine, qualityTable } from './report.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const BOOTSTRAP = { resamples: 1_000, seed: 1 }
@@ -26,6 +27,8 @@ const { values } = parseArgs({
     short: { type: 'boolean', default: false },
     /** `content`: `[date] speaker: text` as the content, otherwise the date is metadata only. */
     dates: { type: 'string', default: 'metadata' },
+    /** Also compare with the package bm25s of PyPI. */
+    bm25s: { type: 'boolean', default: false },
     /** Questions asked of each conversation; a quick look, not a result. */
     limit: { type: 'string' },
     /** The embedder stores are created with. */
@@ -39,6 +42,8 @@ interface Run {
   readonly figures: readonly Figures[]
   /** Where the set has corrections. */
   readonly figures_corrected: readonly Figures[] | null
+  /** Of the groups, by ranking: the service and the baselines. */
+  readonly comparison: Readonly<Record<string, readonly Figures[]>>
   readonly latency: ReturnType<typeof latencyOf>
   readonly loading: Drive['loading']
   readonly outcomes: Drive['outcomes']
@@ -68,10 +73,25 @@ async function evaluate(dataset: Dataset): Promise<Run> {
     dataset: about,
     figures,
     figures_corrected,
+    comparison: compare(dataset, outcomes),
     latency: latencyOf(outcomes),
     loading,
     outcomes,
   }
+}
+
+function compare(dataset: Dataset, outcomes: Drive['outcomes']): Run['comparison'] {
+  const rankings = new Map([
+    ['Custos', outcomes],
+    ['FTS5 unicode61', rankDataset(dataset, rankByFts5('unicode61'))],
+    ['FTS5 porter', rankDataset(dataset, rankByFts5('porter unicode61'))],
+  ])
+  if (values.bm25s) rankings.set('bm25s', rankDataset(dataset, rankByBm25s))
+  const groupsOnly = { category_names: {}, groups: dataset.groups }
+  const options = { goldOf: goldOriginal, bootstrap: BOOTSTRAP }
+  return Object.fromEntries(
+    [...rankings].map(([name, answers]) => [name, figuresOf(groupsOnly, answers, options)]),
+  )
 }
 
 /** How the answers were ranked, as the service says: words alone where vectors came too late. */
@@ -81,7 +101,8 @@ function rankingsOf(outcomes: Drive['outcomes']): string {
   return [...byRanking].map(([name, { length }]) => `${length} answers ${name}`).join(', ')
 }
 
-function print({ dataset, figures, figures_corrected, latency, loading, outcomes }: Run): void {
+function print(run: Run): void {
+  const { dataset, figures, figures_corrected, comparison, latency, loading, outcomes } = run
   console.log(`\n## ${dataset.name}\n`)
   console.log(`${dataset.bytes} bytes, SHA-256 ${dataset.sha256}; ${dataset.licence}`)
   for (const note of dataset.notes) console.log(note)
@@ -94,6 +115,7 @@ function print({ dataset, figures, figures_corrected, latency, loading, outcomes
   )
   console.log(latencyLine(latency))
   console.log(`\n${qualityTable(figures)}`)
+  console.log(`\n${comparisonTable(comparison)}`)
   console.log(`\n95 % intervals\n\n${intervalTable(figures)}`)
   if (figures_corrected)
     console.log(`\nWith the corrected evidence\n\n${qualityTable(figures_corrected)}`)
