@@ -59,6 +59,31 @@ test('facts are written in order, each that replaces another in a request of its
   )
 })
 
+test('facts are written without their session on request', async () => {
+  const [conversation] = limitQuestions(SET, 1).conversations
+  assert(conversation)
+  const [fact] = conversation.facts
+  assert(fact)
+  const set = { ...SET, conversations: [{ ...conversation, facts: [fact], questions: [] }] }
+  const written: unknown[] = []
+  await withService(async (service) => {
+    const post: typeof service.post = (path, body) => {
+      if (path.endsWith('write_batch')) written.push(body)
+      return service.post(path, body)
+    }
+    await drive({ ...service, post }, set, { without_session: true })
+    await drive({ ...service, post }, set, {})
+  })
+  const { session_id, ...rest } = fact.metadata
+  const bodyOf = (metadata: object) => ({
+    items: [{ content: fact.content, options: { metadata } }],
+  })
+  assert.deepEqual(JSON.parse(JSON.stringify(written)), [
+    bodyOf(rest),
+    bodyOf({ session_id, ...rest }),
+  ])
+})
+
 test('evidence counts as found when any piece of its message is returned', async () => {
   const [conversation] = limitQuestions(SET, 1).conversations
   const [question] = conversation?.questions ?? []

@@ -3,6 +3,7 @@
 import { BUDGETS } from './drive.ts'
 import { DEPTHS, type Figures, type Latency } from './figures.ts'
 import type { Estimate } from './metrics.ts'
+import type { UnanswerableFigures } from './unanswerable.ts'
 
 const COLUMNS = [
   'category',
@@ -39,6 +40,21 @@ export function comparisonTable(rankings: Readonly<Record<string, readonly Figur
     ]),
   )
   return tableOf(['questions', 'ranking', 'number', 'ER@512', 'ER@1024', 'r@10', 'MRR'], rows)
+}
+
+/** What is left out at each confidence; the first row is what the service returned. */
+export function unanswerableTable({ empty, floors }: UnanswerableFigures): string {
+  return tableOf(
+    ['floor of confidence', 'empty, unanswerable', 'evidence kept, answerable'],
+    [
+      ['none', digits(empty), '-'],
+      ...floors.map((floor) => [
+        floor.confidence.toFixed(2),
+        digits(floor.empty),
+        digits(floor.kept),
+      ]),
+    ],
+  )
 }
 
 /** The 95 % intervals of the same figures. */

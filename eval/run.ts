@@ -9,10 +9,25 @@ import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset
 import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
 import { SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
-import { type Figures, figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
+import {
+  type Figures,
+  figuresOf,
+  foldFigures,
+  goldCorrected,
+  goldOriginal,
+  latencyOf,
+} from './figures.ts'
 import { withService } from './process.ts'
 import { brokenPromises } from './promises.ts'
-import { budgetTable, comparisonTable, intervalTable, latencyLine, qualityTable } from './report.ts'
+import {
+  budgetTable,
+  comparisonTable,
+  intervalTable,
+  latencyLine,
+  qualityTable,
+  unanswerableTable,
+} from './report.ts'
+import { DEFAULT_BUDGET, type UnanswerableFigures, unanswerableFigures } from './unanswerable.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const BOOTSTRAP = { resamples: 1_000, seed: 1 }
@@ -29,6 +44,8 @@ const { values } = parseArgs({
     dates: { type: 'string', default: 'metadata' },
     /** Also compare with the package bm25s of PyPI. */
     bm25s: { type: 'boolean', default: false },
+    /** Writes the facts without their session_id, to compare with a run that has it. */
+    'without-session': { type: 'boolean', default: false },
     /** Questions asked of each conversation; a quick look, not a result. */
     limit: { type: 'string' },
     /** The embedder stores are created with. */
@@ -44,6 +61,9 @@ interface Run {
   readonly figures_corrected: readonly Figures[] | null
   /** Of the groups, by ranking: the service and the baselines. */
   readonly comparison: Readonly<Record<string, readonly Figures[]>>
+  readonly folds: readonly Figures[]
+  /** null: every question of the set has an answer. */
+  readonly unanswerable: UnanswerableFigures | null
   readonly latency: ReturnType<typeof latencyOf>
   readonly loading: Drive['loading']
   readonly outcomes: Drive['outcomes']
@@ -61,7 +81,7 @@ function readDatasets(): Dataset[] {
 
 /** Each set on a service of its own. */
 async function evaluate(dataset: Dataset): Promise<Run> {
-  const settings = { embedder: values.embedder }
+  const settings = { embedder: values.embedder, without_session: values['without-session'] }
   const { outcomes, loading } = await withService((service) => drive(service, dataset, settings))
   const { conversations: _, ...about } = dataset
   const figures = figuresOf(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP })
@@ -74,6 +94,8 @@ async function evaluate(dataset: Dataset): Promise<Run> {
     figures,
     figures_corrected,
     comparison: compare(dataset, outcomes),
+    folds: foldFigures(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP }),
+    unanswerable: unanswerableFigures(dataset, outcomes),
     latency: latencyOf(outcomes),
     loading,
     outcomes,
@@ -102,7 +124,8 @@ function rankingsOf(outcomes: Drive['outcomes']): string {
 }
 
 function print(run: Run): void {
-  const { dataset, figures, figures_corrected, comparison, latency, loading, outcomes } = run
+  const { dataset, figures, figures_corrected, comparison, folds, unanswerable } = run
+  const { latency, loading, outcomes } = run
   console.log(`\n## ${dataset.name}\n`)
   console.log(`${dataset.bytes} bytes, SHA-256 ${dataset.sha256}; ${dataset.licence}`)
   for (const note of dataset.notes) console.log(note)
@@ -116,6 +139,12 @@ function print(run: Run): void {
   console.log(latencyLine(latency))
   console.log(`\n${qualityTable(figures)}`)
   console.log(`\n${comparisonTable(comparison)}`)
+  console.log(`\nTwo halves of the conversations\n\n${qualityTable(folds)}`)
+  if (unanswerable)
+    console.log(
+      `\n${unanswerable.questions} unanswerable questions, within ${DEFAULT_BUDGET} tokens\n\n` +
+        unanswerableTable(unanswerable),
+    )
   console.log(`\n95 % intervals\n\n${intervalTable(figures)}`)
   if (figures_corrected)
     console.log(`\nWith the corrected evidence\n\n${qualityTable(figures_corrected)}`)
@@ -128,6 +157,7 @@ function save(runs: readonly Run[]): void {
     embedder: values.embedder ?? null,
     limit: values.limit ?? null,
     dates: values.dates,
+    without_session: values['without-session'],
     synthetic: values.short ? SYNTHETIC_SHORT : SYNTHETIC,
     machine: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`,
   }

@@ -56,6 +56,8 @@ export interface Dataset {
   readonly groups: readonly Group[]
   /** Categories whose evidence must be found within the default budget. */
   readonly certain: readonly number[]
+  /** Categories whose questions have no answer; absent: the questions without evidence. */
+  readonly unanswerable?: readonly number[]
   readonly conversations: readonly Conversation[]
   /** What a reader of the figures must know about the data set. */
   readonly notes: readonly string[]

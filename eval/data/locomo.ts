@@ -55,6 +55,8 @@ export function readLocomo(path: string): Dataset | null {
       { name: '1-5', categories: [1, 2, 3, 4, 5] },
     ],
     certain: [],
+    // Category 5 asks one speaker for what the other said: its evidence is not an answer.
+    unanswerable: [5],
     conversations,
     notes: [
       ...describeEvidence(conversations),
