@@ -38,7 +38,7 @@ const { values } = parseArgs({
     data: { type: 'string', default: 'all' },
     locomo: { type: 'string', default: LOCOMO_FILE },
     beam: { type: 'string', default: BEAM_DIRECTORY },
-    /** The small synthetic set. */
+    /** The small generated sets. */
     short: { type: 'boolean', default: false },
     /** `content`: `[date] speaker: text` as the content, otherwise the date is metadata only. */
     dates: { type: 'string', default: 'metadata' },

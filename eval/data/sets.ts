@@ -2,6 +2,7 @@
 
 import { join, resolve } from 'node:path'
 import { readBeam } from './beam.ts'
+import { CHATS, CHATS_SEED, CHATS_SHORT, makeChats } from './chats.ts'
 import type { Dataset } from './dataset.ts'
 import { readLocomo } from './locomo.ts'
 import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './synthetic.ts'
@@ -13,7 +14,7 @@ export const BEAM_DIRECTORY = join(SHARED, 'beam-dev')
 interface SetOptions {
   readonly locomo: string
   readonly beam: string
-  /** The small synthetic set. */
+  /** The small generated sets. */
   readonly short: boolean
 }
 
@@ -22,6 +23,7 @@ export function readSets(choice: string, { locomo, beam, short }: SetOptions): D
   const readers = new Map<string, () => Dataset | string>([
     ['locomo', () => readLocomo(resolve(locomo)) ?? locomo],
     ['synthetic', () => makeSynthetic(short ? SYNTHETIC_SHORT : SYNTHETIC)],
+    ['chats', () => makeChats(short ? CHATS_SHORT : CHATS, CHATS_SEED)],
     ['beam-user', () => readBeam(resolve(beam), 'beam-user') ?? beam],
     ['beam', () => readBeam(resolve(beam), 'beam') ?? beam],
   ])
