@@ -6,6 +6,7 @@ import { limitQuestions } from './data/dataset.ts'
 import { makeSynthetic, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { drive, runsOf } from './drive.ts'
 import { type Figures, figuresOf, goldOriginal } from './figures.ts'
+import { recall, reciprocalRank } from './metrics.ts'
 import { withService } from './process.ts'
 import { brokenPromises } from './promises.ts'
 
@@ -56,4 +57,49 @@ test('facts are written in order, each that replaces another in a request of its
     runsOf(facts).map((run) => run.map(({ key }) => key)),
     [['a', 'b'], ['c'], ['d', 'e']],
   )
+})
+
+test('facts are written without their session on request', async () => {
+  const [conversation] = limitQuestions(SET, 1).conversations
+  assert(conversation)
+  const [fact] = conversation.facts
+  assert(fact)
+  const set = { ...SET, conversations: [{ ...conversation, facts: [fact], questions: [] }] }
+  const written: unknown[] = []
+  await withService(async (service) => {
+    const post: typeof service.post = (path, body) => {
+      if (path.endsWith('write_batch')) written.push(body)
+      return service.post(path, body)
+    }
+    await drive({ ...service, post }, set, { without_session: true })
+    await drive({ ...service, post }, set, {})
+  })
+  const { session_id, ...rest } = fact.metadata
+  const bodyOf = (metadata: object) => ({
+    items: [{ content: fact.content, options: { metadata } }],
+  })
+  assert.deepEqual(JSON.parse(JSON.stringify(written)), [
+    bodyOf(rest),
+    bodyOf({ session_id, ...rest }),
+  ])
+})
+
+test('evidence counts as found when any piece of its message is returned', async () => {
+  const [conversation] = limitQuestions(SET, 1).conversations
+  const [question] = conversation?.questions ?? []
+  assert(conversation && question)
+  const pieces = ['The kiln is hot.', 'The loom is broken.'].map((content, at) => ({
+    key: `1/${at}`,
+    evidence_id: '1',
+    content,
+    metadata: { session_id: 's', date: '2024-05-07' },
+  }))
+  const asked = { ...question, text: 'Which loom is broken?', gold: ['1'] }
+  const conversations = [{ name: 'pieces', facts: pieces, questions: [asked] }]
+  const { outcomes } = await withService((service) =>
+    drive(service, { ...SET, conversations }, { embedder: 'none' }),
+  )
+  assert.equal(recall(asked.gold, outcomes[0]?.packed[1]?.keys ?? []), 1)
+  assert.equal(reciprocalRank(asked.gold, outcomes[0]?.ranked ?? []), 1)
+  assert.deepEqual(brokenPromises({ certain: [question.category] }, outcomes), [])
 })

@@ -4,6 +4,7 @@ import Type from 'typebox'
 import {
   type Conversation,
   type Dataset,
+  evidenceIds,
   type Fact,
   hiddenKeys,
   type Question,
@@ -24,12 +25,17 @@ const LOOKS_MAX = 2_400
 export interface Settings {
   /** The embedder every store is created with; absent: the service's own choice. */
   readonly embedder?: string | undefined
+  /** Facts are written without their `session_id`. */
+  readonly without_session?: boolean
 }
 
 /** What came back for one budget. */
 export interface BudgetResult {
   readonly budget: number
+  /** Evidence ids of the facts of the answer. */
   readonly keys: readonly string[]
+  /** Of each fact of the answer; absent: the service names none. */
+  readonly confidences?: readonly number[]
   /** As the service says, and as counted here on the contents. */
   readonly tokens_used: number
   readonly tokens_counted: number
@@ -40,7 +46,7 @@ export interface BudgetResult {
 
 export interface Outcome extends Question {
   readonly conversation: string
-  /** The best facts without a budget, best first. */
+  /** Evidence ids of the best facts without a budget, best first. */
   readonly ranked: readonly string[]
   readonly packed: readonly BudgetResult[]
   /** Facts that were shown although they were erased or superseded. */
@@ -71,7 +77,13 @@ const readSuperseded = readerOf(Type.Object({ ref: Type.Integer(), old_ref: Type
 const readDeleted = readerOf(Type.Object({ deleted: Type.Literal(true) }))
 const readRetrieved = readerOf(
   Type.Object({
-    memories: Type.Array(Type.Object({ ref: Type.Integer(), content: Type.String() })),
+    memories: Type.Array(
+      Type.Object({
+        ref: Type.Integer(),
+        content: Type.String(),
+        confidence: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
+      }),
+    ),
     tokens_used: Type.Integer(),
     ranking: Type.Optional(Type.String()),
   }),
@@ -100,9 +112,12 @@ export async function drive(
     const store = await load(service, conversation, settings)
     const seconds = (performance.now() - began) / 1_000
     loading = addLoading({ ...loading, ...store.vectors }, conversation.facts, seconds)
-    const hidden = hiddenKeys(conversation)
-    for (const question of conversation.questions)
-      outcomes.push(await ask(store, question, { conversation: conversation.name, hidden }))
+    const shown = {
+      conversation: conversation.name,
+      hidden: hiddenKeys(conversation),
+      evidence: evidenceIds(conversation.facts),
+    }
+    for (const question of conversation.questions) outcomes.push(await ask(store, question, shown))
   }
   return { outcomes, loading }
 }
@@ -126,7 +141,7 @@ interface Store {
 async function load(
   service: Service,
   { name, facts }: Conversation,
-  { embedder }: Settings,
+  { embedder, without_session = false }: Settings,
 ): Promise<Store> {
   const wanted = { name, ...(embedder !== undefined && { embedder }) }
   const created = readCreated((await service.post('/v1/stores', wanted)).body)
@@ -135,7 +150,8 @@ async function load(
   const post: Store['post'] = (operation, body) =>
     service.post(`/v1/stores/${created.store_id}/${operation}`, body)
   const refs = new Map<string, number>()
-  for (const run of runsOf(facts)) await write(post, run, refs)
+  const write = { post, refs, without_session }
+  for (const run of runsOf(facts)) await writeRun(write, run)
   for (const { key, erased } of facts)
     if (erased) readDeleted((await post('delete', { ref: refs.get(key) })).body)
   const space = await awaitVectors(service, created.store_id)
@@ -165,13 +181,22 @@ export function runsOf(facts: readonly Fact[]): Fact[][] {
   return runs
 }
 
-async function write(
-  post: Store['post'],
+interface StoreWriter extends Pick<Store, 'post'> {
+  readonly refs: Map<string, number>
+  readonly without_session: boolean
+}
+
+async function writeRun(
+  { post, refs, without_session }: StoreWriter,
   run: readonly Fact[],
-  refs: Map<string, number>,
 ): Promise<void> {
   const [first] = run
-  const item = ({ content, metadata }: Fact) => ({ content, options: { metadata } })
+  // JSON leaves out a member that is undefined.
+  const omitted = without_session ? { session_id: undefined } : {}
+  const item = ({ content, metadata }: Fact) => ({
+    content,
+    options: { metadata: { ...metadata, ...omitted } },
+  })
   if (first?.replaces !== undefined) {
     const old_ref = refs.get(first.replaces)
     const { body } = await post('supersede', { old_ref, ...item(first) })
@@ -185,14 +210,29 @@ async function write(
 async function ask(
   store: Store,
   question: Question,
-  { conversation, hidden }: { conversation: string; hidden: ReadonlySet<string> },
+  {
+    conversation,
+    hidden,
+    evidence,
+  }: {
+    conversation: string
+    hidden: ReadonlySet<string>
+    evidence: ReadonlyMap<string, string>
+  },
 ): Promise<Outcome> {
   const ranking = await retrieve(store, question.text, { budget: UNLIMITED, top_k: RANKED })
   const packed: BudgetResult[] = []
   for (const budget of BUDGETS) packed.push(await retrieve(store, question.text, { budget }))
   const shown = new Set([ranking, ...packed].flatMap(({ keys }) => keys))
   const hidden_shown = [...shown].filter((key) => hidden.has(key))
-  return { ...question, conversation, ranked: ranking.keys, packed, hidden_shown }
+  const toEvidence = (keys: readonly string[]) => keys.map((key) => evidence.get(key) ?? key)
+  return {
+    ...question,
+    conversation,
+    ranked: toEvidence(ranking.keys),
+    packed: packed.map((one) => ({ ...one, keys: toEvidence(one.keys) })),
+    hidden_shown,
+  }
 }
 
 async function retrieve(
@@ -207,9 +247,11 @@ async function retrieve(
     if (key === undefined) throw new Error(`the answer shows ref ${ref}, which nobody wrote`)
     return key
   }
+  const confidences = memories.flatMap(({ confidence }) => confidence ?? [])
   return {
     budget,
     keys: memories.map(({ ref }) => keyOf(ref)),
+    ...(confidences.length === memories.length && { confidences }),
     tokens_used,
     tokens_counted: memories.reduce((sum, { content }) => sum + countO200k(content), 0),
     ranking,

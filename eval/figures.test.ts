@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BUDGETS, type BudgetResult, type Outcome } from './drive.ts'
-import { figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
+import { figuresOf, foldFigures, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
 import { brokenPromises } from './promises.ts'
 import { budgetTable, intervalTable, qualityTable } from './report.ts'
 
@@ -50,6 +50,21 @@ test('figures are means over the questions with evidence, by category and by gro
   assert.equal(both?.hit_10?.mean, 1)
   assert.equal(both?.tokens_used[2048], 2038)
   assert.equal(both?.budget_violations, 0)
+})
+
+test('each half of the conversations has the figures of each group', () => {
+  const halves = outcomes.map((one, at) => ({ ...one, conversation: `c${at}` }))
+  const conversations = halves.map(({ conversation }) => ({
+    name: conversation,
+    facts: [],
+    questions: [],
+  }))
+  const options = { goldOf: goldOriginal, bootstrap }
+  const [even, odd, ...rest] = foldFigures({ ...sets, conversations }, halves, options)
+  assert.deepEqual([even?.name, odd?.name], ['both, even (choose)', 'both, odd (report)'])
+  assert.deepEqual([even?.questions, even?.answerable, even?.er[512]?.mean], [2, 1, 1])
+  assert.deepEqual([odd?.answerable, odd?.er[512]?.mean, odd?.er[1024]?.mean], [2, 1 / 4, 3 / 4])
+  assert.deepEqual(rest, [])
 })
 
 test('the corrected evidence replaces the given one where there is any', () => {

@@ -63,6 +63,22 @@ export function figuresOf(
   })
 }
 
+/** The groups on each half of the conversations: one to choose settings on, one to report. */
+export function foldFigures(
+  { groups, conversations }: Pick<Dataset, 'groups' | 'conversations'>,
+  outcomes: readonly Outcome[],
+  options: Parameters<typeof figuresOf>[2],
+): Figures[] {
+  const number = new Map(conversations.map(({ name }, at) => [name, at]))
+  return ['even (choose)', 'odd (report)'].flatMap((half, parity) => {
+    const own = outcomes.filter(
+      ({ conversation }) => (number.get(conversation) ?? 0) % 2 === parity,
+    )
+    const named = groups.map(({ name, categories }) => ({ name: `${name}, ${half}`, categories }))
+    return figuresOf({ category_names: {}, groups: named }, own, options)
+  })
+}
+
 function summarise(
   outcomes: readonly Outcome[],
   goldOf: GoldOf,

@@ -1,35 +1,42 @@
 // npm run eval:grid: ways to put words and likeness together, and to pack, compared in process.
 
-import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import {
   openScores,
   type ScoredFacts,
 } from '../packages/server/src/slices/memory/testing/in-process-scores.ts'
+import { packGreedily } from './baselines.ts'
 import { type Conversation, type Dataset, hiddenKeys } from './data/dataset.ts'
-import { readLocomo } from './data/locomo.ts'
-import { makeSynthetic, SYNTHETIC } from './data/synthetic.ts'
+import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
 import { type GridQuestion, variants } from './grid-variants.ts'
 import { mean, recall, recallAt, reciprocalRank } from './metrics.ts'
+import { isUnanswerable } from './unanswerable.ts'
 
 const { values } = parseArgs({
   options: {
-    locomo: {
-      type: 'string',
-      default: join(import.meta.dirname, '..', '..', 'shared', 'data', 'locomo', 'locomo10.json'),
-    },
+    /** Names of sets with commas between them, or all. */
+    data: { type: 'string', default: 'locomo,synthetic' },
+    locomo: { type: 'string', default: LOCOMO_FILE },
+    beam: { type: 'string', default: BEAM_DIRECTORY },
+    /** The small generated sets. */
+    short: { type: 'boolean', default: false },
   },
 })
 
-/** Adversarial questions of LoCoMo have no answer to find. */
-const CATEGORIES_OF: Readonly<Record<string, readonly number[]>> = { locomo: [1, 2, 3, 4] }
-/** Where several memories are needed: category 1 of LoCoMo, 3 of the synthetic set. */
-const MULTI_HOP: Readonly<Record<string, number>> = { locomo: 1, synthetic: 3 }
+/** The category whose questions need several memories. */
+const MULTI_HOP: Readonly<Record<string, number>> = {
+  locomo: 1,
+  synthetic: 3,
+  chats: 4,
+  'beam-user': 6,
+  beam: 6,
+}
 const BUDGETS = [512, 1024] as const
 
 interface ScoredConversation {
   readonly scored: ScoredFacts
   readonly sessions: readonly string[]
+  /** Evidence ids. */
   readonly keys: readonly string[]
   readonly conversation: Conversation
 }
@@ -41,7 +48,7 @@ async function open(conversation: Conversation): Promise<ScoredConversation> {
   return {
     scored: await openScores(facts),
     sessions: facts.map(({ metadata }) => metadata.session_id),
-    keys: facts.map(({ key }) => key),
+    keys: facts.map(({ key, evidence_id = key }) => evidence_id),
     conversation,
   }
 }
@@ -56,26 +63,18 @@ interface Row {
 
 async function rowsOf(
   { scored, sessions, keys, conversation }: ScoredConversation,
-  categories: readonly number[] | undefined,
+  dataset: Dataset,
 ): Promise<Row[]> {
   const rows: Row[] = []
-  for (const { category, text, gold } of conversation.questions) {
-    const known = gold.filter((key) => keys.includes(key))
-    if (known.length === 0 || categories?.includes(category) === false) continue
+  const shown = new Set(keys)
+  for (const question of conversation.questions) {
+    const { category, text, gold } = question
+    const known = gold.filter((id) => shown.has(id))
+    if (known.length === 0 || isUnanswerable(dataset, question)) continue
     const asked = { scored, sessions, text, ...(await scored.scores(text)) }
     rows.push({ category, gold: known, asked, keys, tokens: scored.tokens })
   }
   return rows
-}
-
-function packed(order: readonly number[], tokens: readonly number[], budget: number): number[] {
-  let left = budget
-  return order.filter((at) => {
-    const cost = tokens[at] ?? 0
-    if (cost > left) return false
-    left -= cost
-    return true
-  })
 }
 
 function report(name: string, rows: readonly Row[]): void {
@@ -88,7 +87,7 @@ function report(name: string, rows: readonly Row[]): void {
       const keysOf = (places: readonly number[]) => places.map((at) => row.keys[at] ?? '')
       const keys = keysOf(ranked)
       const within = BUDGETS.map((budget) =>
-        recall(row.gold, keysOf(packed(ranked, row.tokens, budget))),
+        recall(row.gold, keysOf(packGreedily(ranked, row.tokens, budget))),
       )
       return { row, r10: recallAt(row.gold, keys, 10), mrr: reciprocalRank(row.gold, keys), within }
     })
@@ -105,13 +104,9 @@ function report(name: string, rows: readonly Row[]): void {
   }
 }
 
-const locomo = readLocomo(resolve(values.locomo))
-if (locomo === null)
-  console.log(`LoCoMo is not at ${values.locomo}: only the synthetic set is used`)
-const datasets: Dataset[] = [...(locomo ? [locomo] : []), makeSynthetic(SYNTHETIC)]
-for (const { name, conversations } of datasets) {
+for (const dataset of readSets(values.data, values)) {
   const rows: Row[] = []
-  for (const conversation of conversations)
-    rows.push(...(await rowsOf(await open(conversation), CATEGORIES_OF[name])))
-  report(name, rows)
+  for (const conversation of dataset.conversations)
+    rows.push(...(await rowsOf(await open(conversation), dataset)))
+  report(dataset.name, rows)
 }

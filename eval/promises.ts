@@ -3,9 +3,7 @@
 import type { Dataset } from './data/dataset.ts'
 import type { Outcome } from './drive.ts'
 import { recall } from './metrics.ts'
-
-/** The budget of a caller who names none. */
-const DEFAULT_BUDGET = 1_024
+import { DEFAULT_BUDGET } from './unanswerable.ts'
 
 export function brokenPromises(
   { certain }: Pick<Dataset, 'certain'>,

@@ -3,6 +3,7 @@
 import { BUDGETS } from './drive.ts'
 import { DEPTHS, type Figures, type Latency } from './figures.ts'
 import type { Estimate } from './metrics.ts'
+import type { UnanswerableFigures } from './unanswerable.ts'
 
 const COLUMNS = [
   'category',
@@ -27,6 +28,32 @@ export function qualityTable(figures: readonly Figures[]): string {
       share(row.hit_10),
       share(row.mrr),
     ]),
+  )
+}
+
+/** One row a group and ranking: `rankings` are figures of the same groups, by name. */
+export function comparisonTable(rankings: Readonly<Record<string, readonly Figures[]>>): string {
+  const rows = Object.entries(rankings).flatMap(([ranking, figures]) =>
+    figures.map(({ name, answerable, er, recall, mrr }) => [
+      ...[name, ranking, `${answerable}`],
+      ...[er[512], er[1024], recall[10], mrr].map(share),
+    ]),
+  )
+  return tableOf(['questions', 'ranking', 'number', 'ER@512', 'ER@1024', 'r@10', 'MRR'], rows)
+}
+
+/** What is left out at each confidence; the first row is what the service returned. */
+export function unanswerableTable({ empty, floors }: UnanswerableFigures): string {
+  return tableOf(
+    ['floor of confidence', 'empty, unanswerable', 'evidence kept, answerable'],
+    [
+      ['none', digits(empty), '-'],
+      ...floors.map((floor) => [
+        floor.confidence.toFixed(2),
+        digits(floor.empty),
+        digits(floor.kept),
+      ]),
+    ],
   )
 }
 

@@ -2,30 +2,50 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Dataset, limitQuestions } from './data/dataset.ts'
-import { readLocomo } from './data/locomo.ts'
-import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
+import { rankByBm25s, rankByFts5, rankDataset } from './baselines.ts'
+import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset.ts'
+import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
+import { SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
-import { type Figures, figuresOf, goldCorrected, goldOriginal, latencyOf } from './figures.ts'
+import {
+  type Figures,
+  figuresOf,
+  foldFigures,
+  goldCorrected,
+  goldOriginal,
+  latencyOf,
+} from './figures.ts'
 import { withService } from './process.ts'
 import { brokenPromises } from './promises.ts'
-import { budgetTable, intervalTable, latencyLine, qualityTable } from './report.ts'
+import {
+  budgetTable,
+  comparisonTable,
+  intervalTable,
+  latencyLine,
+  qualityTable,
+  unanswerableTable,
+} from './report.ts'
+import { DEFAULT_BUDGET, type UnanswerableFigures, unanswerableFigures } from './unanswerable.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const BOOTSTRAP = { resamples: 1_000, seed: 1 }
 
 const { values } = parseArgs({
   options: {
-    /** locomo, synthetic or all. */
+    /** Names of sets with commas between them, or all. */
     data: { type: 'string', default: 'all' },
-    locomo: {
-      type: 'string',
-      default: join(ROOT, '..', 'shared', 'data', 'locomo', 'locomo10.json'),
-    },
-    /** The small synthetic set. */
+    locomo: { type: 'string', default: LOCOMO_FILE },
+    beam: { type: 'string', default: BEAM_DIRECTORY },
+    /** The small generated sets. */
     short: { type: 'boolean', default: false },
+    /** `content`: `[date] speaker: text` as the content, otherwise the date is metadata only. */
+    dates: { type: 'string', default: 'metadata' },
+    /** Also compare with the package bm25s of PyPI. */
+    bm25s: { type: 'boolean', default: false },
+    /** Writes the facts without their session_id, to compare with a run that has it. */
+    'without-session': { type: 'boolean', default: false },
     /** Questions asked of each conversation; a quick look, not a result. */
     limit: { type: 'string' },
     /** The embedder stores are created with. */
@@ -39,28 +59,29 @@ interface Run {
   readonly figures: readonly Figures[]
   /** Where the set has corrections. */
   readonly figures_corrected: readonly Figures[] | null
+  /** Of the groups, by ranking: the service and the baselines. */
+  readonly comparison: Readonly<Record<string, readonly Figures[]>>
+  readonly folds: readonly Figures[]
+  /** null: every question of the set has an answer. */
+  readonly unanswerable: UnanswerableFigures | null
   readonly latency: ReturnType<typeof latencyOf>
   readonly loading: Drive['loading']
   readonly outcomes: Drive['outcomes']
 }
 
 function readDatasets(): Dataset[] {
-  if (!['locomo', 'synthetic', 'all'].includes(values.data))
-    throw new Error(`there is no data ${values.data}: locomo, synthetic or all`)
-  const synthetic = makeSynthetic(values.short ? SYNTHETIC_SHORT : SYNTHETIC)
-  const locomo = values.data === 'synthetic' ? null : readLocomo(resolve(values.locomo))
-  if (values.data !== 'synthetic' && locomo === null)
-    console.log(`LoCoMo is not at ${values.locomo}: only the synthetic set is evaluated`)
-  const chosen =
-    locomo && values.data === 'locomo' ? [locomo] : [...(locomo ? [locomo] : []), synthetic]
+  const chosen = readSets(values.data, values)
   const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit)
   if (!(limit >= 1)) throw new Error('a limit is a number from 1')
-  return chosen.map((dataset) => limitQuestions(dataset, limit))
+  if (!['content', 'metadata'].includes(values.dates))
+    throw new Error('dates are written to the content or to the metadata')
+  const dated = values.dates === 'content' ? chosen.map(withDatesInContent) : chosen
+  return dated.map((dataset) => limitQuestions(dataset, limit))
 }
 
 /** Each set on a service of its own. */
 async function evaluate(dataset: Dataset): Promise<Run> {
-  const settings = { embedder: values.embedder }
+  const settings = { embedder: values.embedder, without_session: values['without-session'] }
   const { outcomes, loading } = await withService((service) => drive(service, dataset, settings))
   const { conversations: _, ...about } = dataset
   const figures = figuresOf(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP })
@@ -72,10 +93,27 @@ async function evaluate(dataset: Dataset): Promise<Run> {
     dataset: about,
     figures,
     figures_corrected,
+    comparison: compare(dataset, outcomes),
+    folds: foldFigures(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP }),
+    unanswerable: unanswerableFigures(dataset, outcomes),
     latency: latencyOf(outcomes),
     loading,
     outcomes,
   }
+}
+
+function compare(dataset: Dataset, outcomes: Drive['outcomes']): Run['comparison'] {
+  const rankings = new Map([
+    ['Custos', outcomes],
+    ['FTS5 unicode61', rankDataset(dataset, rankByFts5('unicode61'))],
+    ['FTS5 porter', rankDataset(dataset, rankByFts5('porter unicode61'))],
+  ])
+  if (values.bm25s) rankings.set('bm25s', rankDataset(dataset, rankByBm25s))
+  const groupsOnly = { category_names: {}, groups: dataset.groups }
+  const options = { goldOf: goldOriginal, bootstrap: BOOTSTRAP }
+  return Object.fromEntries(
+    [...rankings].map(([name, answers]) => [name, figuresOf(groupsOnly, answers, options)]),
+  )
 }
 
 /** How the answers were ranked, as the service says: words alone where vectors came too late. */
@@ -85,7 +123,9 @@ function rankingsOf(outcomes: Drive['outcomes']): string {
   return [...byRanking].map(([name, { length }]) => `${length} answers ${name}`).join(', ')
 }
 
-function print({ dataset, figures, figures_corrected, latency, loading, outcomes }: Run): void {
+function print(run: Run): void {
+  const { dataset, figures, figures_corrected, comparison, folds, unanswerable } = run
+  const { latency, loading, outcomes } = run
   console.log(`\n## ${dataset.name}\n`)
   console.log(`${dataset.bytes} bytes, SHA-256 ${dataset.sha256}; ${dataset.licence}`)
   for (const note of dataset.notes) console.log(note)
@@ -98,6 +138,13 @@ function print({ dataset, figures, figures_corrected, latency, loading, outcomes
   )
   console.log(latencyLine(latency))
   console.log(`\n${qualityTable(figures)}`)
+  console.log(`\n${comparisonTable(comparison)}`)
+  console.log(`\nTwo halves of the conversations\n\n${qualityTable(folds)}`)
+  if (unanswerable)
+    console.log(
+      `\n${unanswerable.questions} unanswerable questions, within ${DEFAULT_BUDGET} tokens\n\n` +
+        unanswerableTable(unanswerable),
+    )
   console.log(`\n95 % intervals\n\n${intervalTable(figures)}`)
   if (figures_corrected)
     console.log(`\nWith the corrected evidence\n\n${qualityTable(figures_corrected)}`)
@@ -109,6 +156,8 @@ function save(runs: readonly Run[]): void {
     ...{ budgets: BUDGETS, ranked: RANKED, bootstrap: BOOTSTRAP },
     embedder: values.embedder ?? null,
     limit: values.limit ?? null,
+    dates: values.dates,
+    without_session: values['without-session'],
     synthetic: values.short ? SYNTHETIC_SHORT : SYNTHETIC,
     machine: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`,
   }

@@ -6,8 +6,17 @@ import { createHash } from 'node:crypto'
 export interface Fact {
   /** Names the fact within its conversation; never sent to the service. */
   readonly key: string
+  /** What questions name as evidence, shared by the pieces of one message; absent: the key. */
+  readonly evidence_id?: string
   readonly content: string
-  readonly metadata: { readonly session_id: string; readonly date: string }
+  /** Sent with the content. The date is ISO 8601; parts of one message share `message_id`. */
+  readonly metadata: {
+    readonly session_id: string
+    readonly date: string
+    readonly speaker?: string
+    readonly role?: string
+    readonly message_id?: string
+  }
   /** The key of the version this one supersedes; written before. */
   readonly replaces?: string
   /** Erased once everything is written. */
@@ -18,7 +27,7 @@ export interface Question {
   readonly question_id: string
   readonly category: number
   readonly text: string
-  /** Keys of the facts that hold the answer, as the set gives them; empty: none is known. */
+  /** Evidence ids of the facts that hold the answer, as the set gives them; empty: none known. */
   readonly gold: readonly string[]
   /** The same after the published corrections of the set, where it has any. */
   readonly gold_corrected?: readonly string[]
@@ -47,6 +56,8 @@ export interface Dataset {
   readonly groups: readonly Group[]
   /** Categories whose evidence must be found within the default budget. */
   readonly certain: readonly number[]
+  /** Categories whose questions have no answer; absent: the questions without evidence. */
+  readonly unanswerable?: readonly number[]
   readonly conversations: readonly Conversation[]
   /** What a reader of the figures must know about the data set. */
   readonly notes: readonly string[]
@@ -63,6 +74,25 @@ export function hiddenKeys({ facts }: Conversation): Set<string> {
       ...(erased ? [key] : []),
     ]),
   )
+}
+
+/** The evidence id of each fact, by its key. */
+export function evidenceIds(facts: readonly Fact[]): Map<string, string> {
+  return new Map(facts.map(({ key, evidence_id = key }) => [key, evidence_id]))
+}
+
+/** Each fact with its date in front, `[date] speaker: text`, where it is not there yet. */
+export function withDatesInContent(dataset: Dataset): Dataset {
+  const conversations = dataset.conversations.map((conversation) => ({
+    ...conversation,
+    facts: conversation.facts.map((fact) => ({ ...fact, content: datedContent(fact) })),
+  }))
+  return { ...dataset, conversations }
+}
+
+export function datedContent({ content, metadata }: Fact): string {
+  const prefix = `[${metadata.date}] `
+  return content.startsWith(prefix) ? content : `${prefix}${content}`
 }
 
 /** The first `count` questions of each conversation: a quick look, not a result. */

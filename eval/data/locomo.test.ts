@@ -36,23 +36,23 @@ test('evidence is read however it is written, each turn once', () => {
   assert.deepEqual(normaliseEvidence(['D01:05', 'D']), ['D1:5'])
 })
 
-test('a turn becomes a fact with date and speaker, sessions in the order of their numbers', () => {
+test('a turn becomes a fact, its date in the metadata only; sessions are in order', () => {
   const [conversation] = parseLocomo(JSON.stringify([SAMPLE]), '[]')
   assert.deepEqual(conversation?.facts, [
     {
       key: 'D2:1',
-      content: '[2023-05-05] Ada: I bought a kiln.',
-      metadata: { session_id: 'session_2', date: '2023-05-05' },
+      content: 'Ada: I bought a kiln.',
+      metadata: { session_id: 'session_2', date: '2023-05-05', speaker: 'Ada' },
     },
     {
       key: 'D2:2',
-      content: '[2023-05-05] Bo: Where?',
-      metadata: { session_id: 'session_2', date: '2023-05-05' },
+      content: 'Bo: Where?',
+      metadata: { session_id: 'session_2', date: '2023-05-05', speaker: 'Bo' },
     },
     {
       key: 'D10:1',
-      content: '[2023-09-13] Bo: The kiln is hot.',
-      metadata: { session_id: 'session_10', date: '2023-09-13' },
+      content: 'Bo: The kiln is hot.',
+      metadata: { session_id: 'session_10', date: '2023-09-13', speaker: 'Bo' },
     },
   ])
 })

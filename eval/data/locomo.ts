@@ -55,6 +55,8 @@ export function readLocomo(path: string): Dataset | null {
       { name: '1-5', categories: [1, 2, 3, 4, 5] },
     ],
     certain: [],
+    // Category 5 asks one speaker for what the other said: its evidence is not an answer.
+    unanswerable: [5],
     conversations,
     notes: [
       ...describeEvidence(conversations),
@@ -96,7 +98,7 @@ function toConversation(
   return { name: sample.sample_id, facts, questions }
 }
 
-/** One fact a turn, `[date] speaker: text`. Captions of pictures are left out. */
+/** One fact a turn, `speaker: text`. Captions of pictures are left out. */
 function factsOf({ conversation }: Sample): Fact[] {
   const sessions = Object.keys(conversation)
     .flatMap((name) => /^session_(\d+)$/.exec(name)?.[1] ?? [])
@@ -107,8 +109,8 @@ function factsOf({ conversation }: Sample): Fact[] {
     const date = isoDate(String(conversation[`${session_id}_date_time`]))
     return readTurns(conversation[session_id]).map(({ speaker, dia_id, text }) => ({
       key: dia_id,
-      content: `[${date}] ${speaker}: ${text}`,
-      metadata: { session_id, date },
+      content: `${speaker}: ${text}`,
+      metadata: { session_id, date, speaker },
     }))
   })
 }
@@ -119,8 +121,13 @@ const MONTHS =
 /** `1:56 pm on 8 May, 2023` as `2023-05-08`. */
 export function isoDate(text: string): string {
   const [, day = '', name = '', year = ''] = / on (\d{1,2}) (\w+), (\d{4})$/.exec(text) ?? []
+  return isoFromName(year, name, day)
+}
+
+/** With the English name of the month. */
+export function isoFromName(year: string, name: string, day: string): string {
   const month = MONTHS.indexOf(name) + 1
-  if (month === 0) throw new Error(`not a date of the set: ${text}`)
+  if (month === 0) throw new Error(`not a date of the set: ${day} ${name} ${year}`)
   return `${year}-${String(month).padStart(2, '0')}-${day.padStart(2, '0')}`
 }
 

@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Conversation, hiddenKeys, limitQuestions } from './dataset.ts'
+import {
+  type Conversation,
+  datedContent,
+  hiddenKeys,
+  limitQuestions,
+  withDatesInContent,
+} from './dataset.ts'
 import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './synthetic.ts'
 
 const whole = makeSynthetic(SYNTHETIC)
@@ -68,9 +74,7 @@ test('a multi-hop question needs turns of two sessions, a direct one a single tu
 
 test('a namesake is asked for by the whole name, and somebody else shares the first', () => {
   for (const conversation of conversations) {
-    const speakers = new Set(
-      conversation.facts.map(({ content }) => /\] (.+?): /.exec(content)?.[1] ?? ''),
-    )
+    const speakers = new Set(conversation.facts.map(({ metadata }) => metadata.speaker ?? ''))
     for (const { category, text } of conversation.questions) {
       if (category !== 7) continue
       const named = [...speakers].find((speaker) => text.includes(speaker))
@@ -88,4 +92,15 @@ test('a limit keeps the first questions of each conversation, and every fact', (
     limited.conversations.map(({ facts }) => facts.length),
     short.conversations.map(({ facts }) => facts.length),
   )
+})
+
+test('a date is in front of a content only on request, and once', () => {
+  const [plain] = short.conversations[0]?.facts ?? []
+  assert(plain)
+  const { content, metadata } = plain
+  assert(content.startsWith(`${metadata.speaker}: `), content)
+  const [dated] = withDatesInContent(short).conversations[0]?.facts ?? []
+  assert.deepEqual(dated, { ...plain, content: `[${metadata.date}] ${content}` })
+  assert(dated)
+  assert.equal(datedContent(dated), dated.content)
 })

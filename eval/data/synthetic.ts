@@ -101,8 +101,8 @@ function writeDown(
     const old = replaces && keys.get(replaces)
     return {
       key: keys.get(statement) ?? '',
-      content: `[${metadata.date}] ${speaker}: ${text}`,
-      metadata,
+      content: `${speaker}: ${text}`,
+      metadata: { ...metadata, speaker },
       ...(old !== undefined && { replaces: old }),
       ...(erased && { erased }),
     }
