@@ -20,7 +20,7 @@ const PIECE_CHARS_MAX = 270
 const SUBJECT_SHARE = 0.8
 const ONE_MESSAGE_SHARE = 0.6
 /** Of the advice that does not name its subject. */
-const BARE_SHARE = 0.4
+const BARE_SHARE = 0.6
 const PARAPHRASE_SHARE = 0.5
 
 /** Each subject of each task of the fold is discussed in one session, or never. */
