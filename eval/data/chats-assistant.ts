@@ -21,6 +21,8 @@ const SUBJECT_SHARE = 0.8
 const ONE_MESSAGE_SHARE = 0.6
 /** Of the advice that does not name its subject. */
 const BARE_SHARE = 0.4
+/** Of the other sentences that name it, so that pieces of one answer compete. */
+const NAMING_SHARE = 0.4
 const PARAPHRASE_SHARE = 0.5
 
 /** Each subject of each task of the fold is discussed in one session, or never. */
@@ -64,7 +66,10 @@ function discuss(
   )
   const thread = `${session}-${threads[session]?.length}`
   const request = [opening, ...told.flatMap((text) => [text, ...padding(random, USER_PADDING, 2)])]
-  const filler = [...task.filler.map((text) => fill(text, { s })), ...ANSWER_FILLER]
+  const filler = [
+    ...task.filler.map((text) => fill(text, { s })),
+    ...ANSWER_FILLER.map((text) => (random() < NAMING_SHARE ? `For ${s}: ${text}` : text)),
+  ]
   const [first = '', second = '', ...others] = advice
   const answer = layOut(random, [first, ...others], filler)
   const further = [...layOut(random, [second], filler), pick(random, ANSWER_ENDINGS)]
@@ -109,7 +114,7 @@ function layOut(random: Random, advice: readonly string[], filler: readonly stri
   return advice.flatMap((text, at) => {
     const before = layout === 'headings' ? [ANSWER_HEADINGS[at] ?? ''] : []
     const first = layout === 'numbers' ? `${at + 1}. ${text}` : text
-    const [lead, after] = [below(random, 3), 3 + below(random, 4)]
+    const [lead, after] = [below(random, 3), 2 + below(random, 4)]
     return [...before, ...rest.splice(0, lead), first, ...rest.splice(0, after)]
   })
 }

@@ -12,6 +12,8 @@ import {
   LEAD_INS,
   NICKNAMES,
   PASSED_ITEMS,
+  QUESTION_LEADS,
+  QUOTES,
   RELATIVE_INTRODUCTIONS,
   RELATIVES,
   REPLIES,
@@ -85,7 +87,11 @@ export const topicsOf = (fold: number): ChatTopic[] => TOPICS.filter((_, at) => 
 const TOLD_SHARE = 0.6
 const NOT_TOLD_SHARE = 0.5
 const SPLIT_SHARE = 0.4
+const QUOTES_EACH = 3
+const QUESTION_SHARE = 0.4
 const OTHER_LANGUAGE_SHARE = 0.5
+/** Of small talk in a chat of two languages. */
+const FOREIGN_SHARE = 0.4
 const LEAD_IN_SHARE = 0.35
 const REPLY_SHARE = 0.7
 
@@ -97,6 +103,7 @@ export function writeThreads(chat: Chat, fold: number): void {
     for (const [at, person] of people.entries())
       if (random() < TOLD_SHARE) tellTopic(chat, { topic, person, value: values[at] ?? '' })
       else ask(chat, 8, fill(topic.asks, { p: person }), [])
+    distract(chat, topic)
   }
   for (const [at, kind] of LISTS.entries()) if (at % 2 === fold) tellList(chat, kind)
   tellEvents(chat, fold)
@@ -157,6 +164,21 @@ function tellTopic(
     const template = direct ? topic.asks : topic.asks_otherwise
     ask(chat, direct ? 1 : 2, fill(template, { p: person }), [message])
   }
+}
+
+/** Messages in the words of a topic that answer nothing: quotations, and a question. */
+function distract(chat: Chat, { says, values, asks }: ChatTopic): void {
+  const { random, people, place } = chat
+  for (const quote of shuffled(random, QUOTES).slice(0, QUOTES_EACH)) {
+    const said = fill(pick(random, says), { v: pick(random, values) })
+    const message = { speaker: pick(random, people), text: `${quote} ${capital(said)}` }
+    post(chat, place(1 + THREAD_EXTRA), [message])
+  }
+  if (random() >= QUESTION_SHARE) return
+  const [speaker = '', person = ''] = shuffled(random, people)
+  const question = [pick(random, QUESTION_LEADS), fill(asks, { p: person })]
+  const messages = question.map((text) => ({ speaker, text }))
+  post(chat, place(messages.length + THREAD_EXTRA), messages)
 }
 
 interface DatedMessage {
@@ -329,7 +351,7 @@ export function smallTalk({ random, people, language }: Chat): Message[] {
   const [speaker = '', ...others] = shuffled(random, people)
   const foreign = { de: CHATTER_DE, es: CHATTER_ES }
   const source =
-    language && random() < 0.3
+    language && random() < FOREIGN_SHARE
       ? foreign[language]
       : pick(random, [CHATTER, CHATTER, SMALL_TALK, NEAR_MISSES])
   const [f, t, d] = [pick(random, FOODS), pick(random, THINGS), pick(random, EVERYDAY_PLACES)]

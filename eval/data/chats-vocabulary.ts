@@ -57,6 +57,18 @@ export const LEAD_INS = [
   'news!',
 ]
 
+/** Before what an acquaintance said in the first person; nobody is asked about them. */
+export const QUOTES = [
+  'my colleague wrote:',
+  'a friend of mine said:',
+  'the guy from the gym goes:',
+  'my dentist told me:',
+  'somebody on the bus said:',
+  'my aunt posted:',
+]
+
+export const QUESTION_LEADS = ['Does anybody know?', 'Quick question.', 'I forgot.']
+
 export const REPLIES = [
   'lol',
   'haha',

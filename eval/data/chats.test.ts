@@ -47,7 +47,7 @@ function runLengths({ facts: all }: Conversation): number[] {
 
 test('the same seed makes the same bytes', () => {
   assert.equal(makeChats(CHATS, CHATS_SEED).sha256, whole.sha256)
-  assert.equal(whole.sha256, 'bb66c8952e1a5b15788c3c3bf9120212d75283fe42b511914204a3c5701abbbb')
+  assert.equal(whole.sha256, '4292266ec6e080a15a5e116cf9157c7db6382b779df5cd0371594e13323a1cfc')
   assert.notEqual(makeChats(CHATS, CHATS_SEED + 1_000).sha256, whole.sha256)
 })
 

@@ -105,7 +105,7 @@ const DATES_IN_WORDS = {
   pt: / no dia \d+ de /u,
 }
 
-test('dates are in the language, and a day that is asked for lies shortly before its memory', () => {
+test('dates are in the language, and a day that is asked for precedes its memory', () => {
   const digits = /\b(\d\d)[./](\d\d)[./](\d{4})\b/
   for (const { language, conversation } of sets) {
     const { facts, questions } = conversation

@@ -67,7 +67,7 @@ export function makeLanguageSet(language: (typeof EVALUATION_LANGUAGES)[number])
     licence: 'generated',
     category_names: LANGUAGE_CATEGORIES,
     groups: [{ name: 'all', categories: Object.keys(LANGUAGE_CATEGORIES).map(Number) }],
-    certain: [],
+    certain: [4],
     conversations,
     notes: [`seed ${SEED}; some small talk is in English`],
   }
