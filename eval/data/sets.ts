@@ -2,9 +2,9 @@
 
 import { join, resolve } from 'node:path'
 import { readBeam } from './beam.ts'
-import { CHATS, CHATS_SEED, CHATS_SHORT, makeChats } from './chats.ts'
+import { CHATS, CHATS_SEED, CHATS_SHORT, makeChats } from './chats/chats.ts'
 import type { Dataset } from './dataset.ts'
-import { EVALUATION_LANGUAGES, makeLanguageSet } from './languages.ts'
+import { EVALUATION_LANGUAGES, makeLanguageSet } from './languages/languages.ts'
 import { readLocomo } from './locomo.ts'
 import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './synthetic.ts'
 

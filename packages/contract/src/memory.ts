@@ -111,9 +111,8 @@ export const memory = {
     summary: 'Creates a store',
     description:
       'Use it to separate memories by application or agent, or to choose other settings than ' +
-      'those of the store `default`. Capabilities, tokenizer and languages cannot be changed ' +
-      'later; the embedder can, by `reembed`. An embedder that the service is not configured ' +
-      'with is refused.',
+      'those of the store `default`. Of these only the embedder can be changed later, by ' +
+      '`reembed`. An embedder that the service is not configured with is refused.',
     body: Type.Object({
       store_id: OptionalNullable(NewStoreId),
       name: OptionalNullable(about(Name, 'Name of the store')),

@@ -18,5 +18,5 @@ export function createStaticEmbedder(): LocalEmbedder {
 }
 
 /** The words of the model, each with its vector: a view, of no unit length. */
-export const listBundledWords = (): Iterable<{ word: string; vector: Int8Array }> =>
+export const readVocabulary = (): Iterable<{ word: string; vector: Int8Array }> =>
   loadModel().words()

@@ -43,8 +43,8 @@ export function findSpeaker(
 }
 
 /**
- * Names that a content gives to its speaker (`call me Bea`) or to others (`my sister Ana`): pairs of
- * texts for the same one.
+ * Names that a content gives to its speaker (`call me Bea`) or to others (`my sister Ana`): pairs
+ * of texts for the same one.
  */
 export function findNames(content: string, speaker: string | null): [string, string][] {
   if (!content.includes('my ') && !content.includes('me ') && !content.includes('My ')) return []

@@ -48,9 +48,10 @@ export const DOT_MAX = 127 * 127
  * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
  * (the fact's own terms), `neighbour` (shares from its session), `dense` (vector similarity,
  * relative to the best term score of any visible fact, its own and some of its neighbours'),
- * `speaker` and `date` (the query names who speaks, or the day), `question` and `message` (negative: a question, a lesser
- * piece of a message), `session` (a share of the best score in its session). `recency`, only for a
- * query without terms and vector, is below 2^-16 while a partition has fewer than 65,536 facts.
+ * `speaker` and `date` (the query names who speaks, or the day), `question` and `message`
+ * (negative: a question, a lesser piece of a message), `session` (a share of the best score in its session).
+ * `recency`, only for a query without terms and vector, is below 2^-16 while a partition has fewer
+ * than 65,536 facts.
  */
 export interface ScoreParts {
   readonly lexical: number
@@ -80,7 +81,7 @@ export const CONFIDENCE_FLOOR = 0.01
 const MENTIONS = 1
 const SPEAKS = 2
 
-export interface Scored {
+export interface FusionInput {
   readonly terms: readonly string[]
   readonly scores: LexicalScores
   readonly visible: Uint8Array
@@ -110,14 +111,14 @@ export class FusedScores {
   /** By slot: the score without the other facts of its message and session. */
   readonly #alone: Float64Array
   readonly #partition: Partition
-  readonly #scored: Scored
+  readonly #scored: FusionInput
   readonly #named: Uint8Array
   /** Of the heaviest terms of the query, in score units. */
   readonly #queryWeight: number
   /** By session: the best of its scores. */
   readonly #sessionBest: Float64Array
 
-  constructor(partition: Partition, scored: Scored) {
+  constructor(partition: Partition, scored: FusionInput) {
     this.#partition = partition
     this.#scored = scored
     const { terms, scratch, vector, visible } = scored
@@ -297,7 +298,7 @@ export class FusedScores {
 /** In thousandths: more is not known, and it is the same on every machine. */
 const confidenceOf = (logit: number): number => Math.round(1_000 / (1 + Math.exp(-logit))) / 1_000
 
-function* slotsOf(postings: Postings | undefined): IteratorObject<number> {
+function* slotsOf(postings: Postings | undefined): Generator<number, void> {
   for (let at = 0; postings !== undefined && at < postings.size; at++)
     yield readSlot(postings.array[postings.start + at] ?? 0)
 }

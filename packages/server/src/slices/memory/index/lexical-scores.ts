@@ -100,7 +100,8 @@ export interface LexicalScores {
 /**
  * BM25 of each fact's own terms, or of a similar term or alias where that is more, plus, for each
  * term a fact lacks, half of the best contribution among the two visible facts before and the two
- * after it in its session. Pieces of one message lend each other nothing: they would lift long messages.
+ * after it in its session. Pieces of one message lend each other nothing: they would lift long
+ * messages.
  */
 export function scoreTerms(
   partition: Partition,

@@ -5,7 +5,7 @@ import { NO_REF } from './columns/slot-columns.ts'
 import { readSlot } from './columns/term-index.ts'
 import { growArray } from './columns/typed-arrays.ts'
 import { findDateRanges } from './date-expressions.ts'
-import { CONFIDENCE_FLOOR, FusedScores, type Scored, type ScoreParts } from './fused-scores.ts'
+import { CONFIDENCE_FLOOR, FusedScores, type FusionInput, type ScoreParts } from './fused-scores.ts'
 import {
   SCORE_UNIT,
   type SearchScratch,
@@ -75,7 +75,11 @@ export function rankFacts(partition: Partition, options: SearchOptions): RankedF
   }
 }
 
-function rankScored(partition: Partition, options: SearchOptions, scored: Scored): RankedFact[] {
+function rankScored(
+  partition: Partition,
+  options: SearchOptions,
+  scored: FusionInput,
+): RankedFact[] {
   const { limit, min_score, min_confidence } = options
   const best = new TopK(limit)
   const fused = new FusedScores(partition, scored)

@@ -1,6 +1,6 @@
 // Words that mean much the same as a word of a query, by the vectors of the bundled model.
 
-import { listBundledWords } from '../../../platform/embed/static-embedder.ts'
+import { readVocabulary } from '../../../platform/embed/static-embedder.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
 import { analyse } from '../index/analysis.ts'
 import { VectorColumn } from '../index/columns/vector-column.ts'
@@ -28,7 +28,7 @@ function loadVocabulary() {
   const slots = new Map<string, number>()
   const terms: string[] = []
   const lengths: number[] = []
-  for (const { word, vector } of listBundledWords()) {
+  for (const { word, vector } of readVocabulary()) {
     const [term, ...more] = analyse(word)
     if (term === undefined || more.length > 0) continue
     slots.set(word, terms.length)

@@ -1,5 +1,7 @@
 // Conversations with an assistant: long messages cut into pieces, and the questions they answer.
 
+import { below, pick, type Random, shuffled } from '../random.ts'
+import { fill } from '../synthetic-relations.ts'
 import { type AssistantTask, TASKS } from './chats-tasks.ts'
 import { type Chat, type Message, spellDate } from './chats-threads.ts'
 import {
@@ -9,8 +11,6 @@ import {
   USER_FILLER,
   USER_PADDING,
 } from './chats-vocabulary.ts'
-import { below, pick, type Random, shuffled } from './random.ts'
-import { fill } from './synthetic-relations.ts'
 
 export const USER = 'user'
 const ASSISTANT = 'assistant'

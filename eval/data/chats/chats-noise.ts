@@ -1,7 +1,7 @@
 // How people type in chats: typos, missing apostrophes and punctuation, lower case, abbreviations.
 
+import { below, type Random } from '../random.ts'
 import { ABBREVIATIONS } from './chats-vocabulary.ts'
-import { below, type Random } from './random.ts'
 
 /** Shares from 0 to 1: of words with a typo, and of messages for the other habits. */
 export interface TypingStyle {

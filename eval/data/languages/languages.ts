@@ -1,11 +1,11 @@
 // The language sets: one store each in German, Spanish, French and Portuguese, by a seed.
 
-import { type Conversation, type Dataset, type Fact, sha256 } from './dataset.ts'
+import { type Conversation, type Dataset, type Fact, sha256 } from '../dataset.ts'
+import { below, pick, type Random, seededRandom, shuffled } from '../random.ts'
+import { fill } from '../synthetic-relations.ts'
+import { NEAR_MISSES } from '../synthetic-words.ts'
 import { GERMAN, type LanguagePhrases, SPANISH } from './languages-phrases.ts'
 import { FRENCH, PORTUGUESE } from './languages-romance.ts'
-import { below, pick, type Random, seededRandom, shuffled } from './random.ts'
-import { fill } from './synthetic-relations.ts'
-import { NEAR_MISSES } from './synthetic-words.ts'
 
 const PHRASES = { de: GERMAN, es: SPANISH, fr: FRENCH, pt: PORTUGUESE }
 export const EVALUATION_LANGUAGES = ['de', 'es', 'fr', 'pt'] as const

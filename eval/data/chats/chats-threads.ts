@@ -1,5 +1,8 @@
 // Threads of a chat between people: messages on one subject, and the questions they answer.
 
+import { below, pick, type Random, shuffled } from '../random.ts'
+import { fill } from '../synthetic-relations.ts'
+import { FIRST_NAMES, NEAR_MISSES, SMALL_TALK } from '../synthetic-words.ts'
 import { type ChatTopic, EVENTS, LISTS, NEWS, PLANS, TOPICS } from './chats-topics.ts'
 import {
   ALIAS_INTRODUCTIONS,
@@ -19,9 +22,6 @@ import {
   REPLIES,
   THINGS,
 } from './chats-vocabulary.ts'
-import { below, pick, type Random, shuffled } from './random.ts'
-import { fill } from './synthetic-relations.ts'
-import { FIRST_NAMES, NEAR_MISSES, SMALL_TALK } from './synthetic-words.ts'
 
 /** Identified by the object; several pieces of one long message share `message_id`. */
 export interface Message {

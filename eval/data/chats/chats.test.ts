@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Conversation, Fact } from '../dataset.ts'
 import { CHATS, CHATS_SEED, CHATS_SHORT, foldOf, makeChats } from './chats.ts'
 import { LISTS, TOPICS } from './chats-topics.ts'
-import type { Conversation, Fact } from './dataset.ts'
 
 const whole = makeChats(CHATS, CHATS_SEED)
 const facts = whole.conversations.flatMap((conversation) => conversation.facts)

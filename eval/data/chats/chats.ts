@@ -1,5 +1,7 @@
 // The chats set: conversations in the shape of real chats, and with an assistant, by a seed.
 
+import { type Conversation, type Dataset, type Fact, sha256 } from '../dataset.ts'
+import { below, pick, type Random, seededRandom, shuffled } from '../random.ts'
 import { USER, writeAssistantThreads } from './chats-assistant.ts'
 import { makeStyle, type TypingStyle, typeMessage } from './chats-noise.ts'
 import {
@@ -12,8 +14,6 @@ import {
   topicsOf,
   writeThreads,
 } from './chats-threads.ts'
-import { type Conversation, type Dataset, type Fact, sha256 } from './dataset.ts'
-import { below, pick, type Random, seededRandom, shuffled } from './random.ts'
 
 export interface ChatsSpec {
   /** Chats between people, and conversations with an assistant. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Conversation, type Fact, hiddenKeys } from './dataset.ts'
+import { type Conversation, type Fact, hiddenKeys } from '../dataset.ts'
 import { EVALUATION_LANGUAGES, makeLanguageSet } from './languages.ts'
 import { GERMAN, SPANISH } from './languages-phrases.ts'
 import { FRENCH, PORTUGUESE } from './languages-romance.ts'
