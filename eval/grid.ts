@@ -7,9 +7,9 @@ import {
 } from '../packages/server/src/slices/memory/testing/in-process-scores.ts'
 import { packGreedily } from './baselines.ts'
 import { type Conversation, type Dataset, hiddenKeys } from './data/dataset.ts'
-import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
 import { type GridQuestion, variants } from './grid-variants.ts'
 import { mean, recall, recallAt, reciprocalRank } from './metrics.ts'
+import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './sets.ts'
 import { isUnanswerable } from './unanswerable.ts'
 
 const { values } = parseArgs({

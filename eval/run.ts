@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rankByBm25s, rankByFts5, rankDataset } from './baselines.ts'
 import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset.ts'
-import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './data/sets.ts'
 import { SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
 import {
@@ -27,6 +26,7 @@ import {
   qualityTable,
   unanswerableTable,
 } from './report.ts'
+import { BEAM_DIRECTORY, LOCOMO_FILE, readSets } from './sets.ts'
 import { DEFAULT_BUDGET, type UnanswerableFigures, unanswerableFigures } from './unanswerable.ts'
 
 const ROOT = join(import.meta.dirname, '..')

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { BEAM_DIRECTORY } from '../sets.ts'
 import { parseBeam, readBeam, splitMessage } from './beam.ts'
-import { BEAM_DIRECTORY } from './sets.ts'
 
 const LONG = `${'The kiln needs a new shelf and two cones. '.repeat(8)}It fires at dawn.`
 const CHAT = JSON.stringify([

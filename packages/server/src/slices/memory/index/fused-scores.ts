@@ -49,9 +49,9 @@ export const DOT_MAX = 127 * 127
  * (the fact's own terms), `neighbour` (shares from its session), `dense` (vector similarity,
  * relative to the best term score of any visible fact, its own and some of its neighbours'),
  * `speaker` and `date` (the query names who speaks, or the day), `question` and `message`
- * (negative: a question, a lesser piece of a message), `session` (a share of the best score in its session).
- * `recency`, only for a query without terms and vector, is below 2^-16 while a partition has fewer
- * than 65,536 facts.
+ * (negative: a question, a lesser piece of a message), `session` (a share of the best score in its
+ * session). `recency`, only for a query without terms and vector, is below 2^-16 while a partition
+ * has fewer than 65,536 facts.
  */
 export interface ScoreParts {
   readonly lexical: number

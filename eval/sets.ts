@@ -1,14 +1,14 @@
 // The evaluation sets by name: read from files beside the project, or generated.
 
 import { join, resolve } from 'node:path'
-import { readBeam } from './beam.ts'
-import { CHATS, CHATS_SEED, CHATS_SHORT, makeChats } from './chats/chats.ts'
-import type { Dataset } from './dataset.ts'
-import { EVALUATION_LANGUAGES, makeLanguageSet } from './languages/languages.ts'
-import { readLocomo } from './locomo.ts'
-import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './synthetic.ts'
+import { readBeam } from './data/beam.ts'
+import { CHATS, CHATS_SEED, CHATS_SHORT, makeChats } from './data/chats/chats.ts'
+import type { Dataset } from './data/dataset.ts'
+import { EVALUATION_LANGUAGES, makeLanguageSet } from './data/languages/languages.ts'
+import { readLocomo } from './data/locomo.ts'
+import { makeSynthetic, SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
 
-const SHARED = join(import.meta.dirname, '..', '..', '..', 'shared', 'data')
+const SHARED = join(import.meta.dirname, '..', '..', 'shared', 'data')
 export const LOCOMO_FILE = join(SHARED, 'locomo', 'locomo10.json')
 export const BEAM_DIRECTORY = join(SHARED, 'beam-dev')
 
