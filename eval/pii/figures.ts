@@ -1,6 +1,6 @@
 // Precision, recall and leaks of findings of personal data against labelled spans.
 
-import type { LabelledSpan, LabelledText } from './data/pii.ts'
+import type { LabelledSpan, LabelledText } from '../data/pii.ts'
 
 export interface DetectedSpan {
   readonly entity: string

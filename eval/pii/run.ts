@@ -3,10 +3,10 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findPersonalData } from '@custos/pii'
-import { readLabelled } from './data/pii.ts'
-import { LABELS, type LabelMismatch, measure, type TypeFigures } from './pii-figures.ts'
+import { readLabelled } from '../data/pii.ts'
+import { LABELS, type LabelMismatch, measure, type TypeFigures } from './figures.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '..', '..')
 
 const { values } = parseArgs({
   options: {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { measure } from './pii-figures.ts'
+import { measure } from './figures.ts'
 
 const texts = [
   {
