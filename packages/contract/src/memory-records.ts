@@ -274,7 +274,7 @@ const retrieveFields = {
   min_confidence: OptionalNullable(
     number(
       'Leaves out memories with a lower confidence. Without it nothing is left out for its ' +
-        'confidence alone, but a query is answered with nothing when no memory reaches 0.01; 0 ' +
+        'confidence alone, but a query is answered with nothing when no memory reaches 0.008; 0 ' +
         'switches that off.',
       { minimum: 0, maximum: 1 },
     ),

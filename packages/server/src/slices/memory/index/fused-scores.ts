@@ -71,11 +71,11 @@ export interface ScoreParts {
  * half of three sets and tested on the other, see docs/evaluation.md.
  */
 const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
-const CONFIDENCE_BY_TERMS = { base: -4.7, terms: 3.8, cosine: 0 }
+const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8, cosine: 0 }
 /** Terms of a query that one fact can be expected to have: a long query names many things. */
 const HEAVIEST = 8
 /** Below this for all facts, nothing that was remembered is about the query. */
-export const CONFIDENCE_FLOOR = 0.01
+export const CONFIDENCE_FLOOR = 0.008
 
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
 const MENTIONS = 1
