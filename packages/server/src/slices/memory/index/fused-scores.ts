@@ -43,6 +43,7 @@ const shareOf = (score: number, { numerator, denominator }: Share): number =>
 
 /** The dot product of a unit vector times 127 with itself. */
 export const DOT_MAX = 127 * 127
+const LIKENESS_DIVISOR = LIKENESS.denominator * LENT_LIKENESS.denominator * DOT_MAX
 
 /**
  * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
@@ -113,43 +114,85 @@ export class FusedScores {
   readonly #partition: Partition
   readonly #scored: FusionInput
   readonly #named: Uint8Array
-  /** Of the heaviest terms of the query, in score units. */
-  readonly #queryWeight: number
+  readonly #around: Int32Array
+  // As fields of their own: they are read for every slot.
+  readonly #dots: Int32Array
+  readonly #lexical: Float64Array
+  readonly #neighbour: Float64Array
+  /** What a unit of dot product adds to the score, over LIKENESS_DIVISOR; 0 without a vector. */
+  readonly #perDot: number
+  /** What a unit of lexical score and of dot product adds to the logit of the confidence. */
+  readonly #logit: { readonly base: number; readonly perUnit: number; readonly perDot: number }
   /** By session: the best of its scores. */
   readonly #sessionBest: Float64Array
+  readonly #sessionBonus: Float64Array
 
   constructor(partition: Partition, scored: FusionInput) {
     this.#partition = partition
     this.#scored = scored
-    const { terms, scratch, vector, visible } = scored
-    const { statistics } = scored.scores
-    const { used } = partition.columns
+    const { scratch, vector } = scored
     this.bestScore = findBestScore(scored.scores)
-    if (vector !== null) partition.vectors.denseScores(vector, used, scratch.dots)
+    if (vector !== null) partition.vectors.denseScores(vector, partition.columns.used, scratch.dots)
+    this.#dots = scratch.dots
+    this.#lexical = scored.scores.lexical
+    this.#neighbour = scored.scores.neighbour
+    this.#perDot = vector === null ? 0 : this.bestScore * LIKENESS.numerator
+    this.#around = this.#findAround()
     this.#named = this.#findNamed()
+    const { base, terms, cosine } = vector === null ? CONFIDENCE_BY_TERMS : CONFIDENCE
+    const perUnit = terms / Math.max(1, this.#weighQuery())
+    this.#logit = { base, perUnit, perDot: cosine / DOT_MAX }
     this.#alone = scratch.alone
     this.#sessionBest = new Float64Array(partition.sessions.count)
-    const { sessions } = partition.sessions
-    this.#queryWeight = terms
-      .map((term) => {
-        const postings = partition.findPostings(term)
-        const facts = postings === undefined ? 0 : statistics.countWith(postings)
-        return computeTermWeight(statistics.facts, facts)
-      })
-      .sort((left, right) => right - left)
-      .slice(0, HEAVIEST)
-      .reduce((sum, weight) => sum + weight, 0)
+    this.bestConfidence = confidenceOf(this.#scoreAll())
+    this.#sessionBonus = this.#sessionBest.map((best) => shareOf(best, SESSION))
+  }
+
+  /** Fills `#alone` and `#sessionBest`, and returns the highest logit. */
+  #scoreAll(): number {
+    const { visible } = this.#scored
+    const { columns, sessions } = this.#partition
+    const alone = this.#alone
+    const sessionBest = this.#sessionBest
     let bestLogit = Number.NEGATIVE_INFINITY
-    for (let slot = 0; slot < used; slot++) {
+    for (let slot = 0; slot < columns.used; slot++) {
       if (visible[slot] === 0) continue
-      const alone = this.#scoreAlone(slot)
-      this.#alone[slot] = alone
-      bestLogit = Math.max(bestLogit, this.#logitOf(slot))
-      const session = sessions[slot] ?? NO_SESSION
-      if (session !== NO_SESSION && alone > (this.#sessionBest[session] ?? 0))
-        this.#sessionBest[session] = alone
+      const score = this.#scoreAlone(slot)
+      alone[slot] = score
+      const logit = this.#logitOf(slot)
+      if (logit > bestLogit) bestLogit = logit
+      const session = sessions.sessions[slot] ?? NO_SESSION
+      if (session !== NO_SESSION && score > (sessionBest[session] ?? 0))
+        sessionBest[session] = score
     }
-    this.bestConfidence = confidenceOf(bestLogit)
+    return bestLogit
+  }
+
+  /** By slot: the highest dot product of its two neighbours in the session, at least 0. */
+  #findAround(): Int32Array {
+    const { scores, scratch, vector, visible } = this.#scored
+    const { around, dots } = scratch
+    const { used } = this.#partition.columns
+    around.fill(0, 0, used)
+    for (let slot = 0; slot < used && vector !== null; slot++) {
+      if (visible[slot] === 0) continue
+      const later = scores.chains.after(slot)
+      if (later === NO_SLOT) continue
+      around[slot] = Math.max(around[slot] ?? 0, dots[later] ?? 0)
+      around[later] = Math.max(around[later] ?? 0, dots[slot] ?? 0)
+    }
+    return around
+  }
+
+  #weighQuery(): number {
+    const { terms, scores } = this.#scored
+    const weights = terms.map((term) => {
+      const postings = this.#partition.findPostings(term)
+      const facts = postings === undefined ? 0 : scores.statistics.countWith(postings)
+      return computeTermWeight(scores.statistics.facts, facts)
+    })
+    const heaviest = weights.sort((left, right) => right - left).slice(0, HEAVIEST)
+    return heaviest.reduce((sum, weight) => sum + weight, 0)
   }
 
   confidenceOf(slot: number): number {
@@ -157,16 +200,14 @@ export class FusedScores {
   }
 
   #logitOf(slot: number): number {
-    const { vector, scores, scratch } = this.#scored
-    const { base, terms, cosine } = vector === null ? CONFIDENCE_BY_TERMS : CONFIDENCE
-    const share = Math.min(1, (scores.lexical[slot] ?? 0) / Math.max(1, this.#queryWeight))
-    const dot = vector === null ? 0 : Math.max(0, scratch.dots[slot] ?? 0)
-    return base + terms * share + (cosine * dot) / DOT_MAX
+    const { base, perUnit, perDot } = this.#logit
+    const dot = this.#perDot === 0 ? 0 : (this.#dots[slot] ?? 0)
+    return base + perUnit * (this.#lexical[slot] ?? 0) + (dot > 0 ? perDot * dot : 0)
   }
 
   /** Not below the score, and quicker. */
   boundOf(slot: number): number {
-    return (this.#alone[slot] ?? 0) + this.#sessionBonus(slot)
+    return (this.#alone[slot] ?? 0) + this.#sessionBonusOf(slot)
   }
 
   scoreOf(slot: number): number {
@@ -175,8 +216,8 @@ export class FusedScores {
 
   partsOf(slot: number): ScoreParts {
     const { scores } = this.#scored
-    const dense = this.likenessOf(slot).score
-    const fused = sumScores(scores, slot) + dense
+    const dense = this.#scoreLikeness(slot)
+    const fused = this.#wordsOf(slot) + dense
     const speaker = this.#speakerBonus(slot, fused)
     const date = this.#dateBonus(slot, fused)
     const units = (value: number) => (value === 0 ? 0 : value / SCORE_UNIT)
@@ -188,7 +229,7 @@ export class FusedScores {
       date: units(date),
       question: units(-this.#questionLoss(slot, fused + speaker + date)),
       message: units(-this.#messageLoss(slot)),
-      session: units(this.#sessionBonus(slot)),
+      session: units(this.#sessionBonusOf(slot)),
       recency: 0,
     }
   }
@@ -198,15 +239,17 @@ export class FusedScores {
    * no fact has a term of the query, equal vectors score one and a half units of BM25.
    */
   likenessOf(slot: number): { dot: number; neighbour: number; score: number } {
-    const { vector, scratch, scores } = this.#scored
-    if (vector === null) return { dot: 0, neighbour: 0, score: 0 }
-    const dot = scratch.dots[slot] ?? 0
-    const around = [scores.chains.before(slot), scores.chains.after(slot)]
-    const neighbour = Math.max(0, this.#dotOf(around[0]), this.#dotOf(around[1]))
-    const both = Math.max(0, dot) + shareOf(neighbour, LENT_LIKENESS)
-    const { numerator, denominator } = LIKENESS
-    const score = Math.floor((this.bestScore * numerator * both) / (denominator * DOT_MAX))
-    return { dot, neighbour, score }
+    if (this.#scored.vector === null) return { dot: 0, neighbour: 0, score: 0 }
+    const dot = this.#scored.scratch.dots[slot] ?? 0
+    return { dot, neighbour: this.#around[slot] ?? 0, score: this.#scoreLikeness(slot) }
+  }
+
+  #scoreLikeness(slot: number): number {
+    if (this.#perDot === 0) return 0
+    const dot = this.#dots[slot] ?? 0
+    const own = dot > 0 ? dot * LENT_LIKENESS.denominator : 0
+    const both = own + (this.#around[slot] ?? 0) * LENT_LIKENESS.numerator
+    return Math.floor((this.#perDot * both) / LIKENESS_DIVISOR)
   }
 
   /** Whether the query names the speaker of the fact, or a speaker whom it mentions. */
@@ -226,14 +269,14 @@ export class FusedScores {
     return named
   }
 
-  #scoreAlone(slot: number): number {
-    const fused = sumScores(this.#scored.scores, slot) + this.likenessOf(slot).score
-    const named = fused + this.#speakerBonus(slot, fused) + this.#dateBonus(slot, fused)
-    return named - this.#questionLoss(slot, named)
+  #wordsOf(slot: number): number {
+    return (this.#lexical[slot] ?? 0) + (this.#neighbour[slot] ?? 0)
   }
 
-  #dotOf(slot: number | undefined): number {
-    return slot === undefined || slot === NO_SLOT ? 0 : (this.#scored.scratch.dots[slot] ?? 0)
+  #scoreAlone(slot: number): number {
+    const fused = this.#wordsOf(slot) + this.#scoreLikeness(slot)
+    const named = fused + this.#speakerBonus(slot, fused) + this.#dateBonus(slot, fused)
+    return named - this.#questionLoss(slot, named)
   }
 
   #speakerBonus(slot: number, score: number): number {
@@ -242,6 +285,7 @@ export class FusedScores {
   }
 
   #dateBonus(slot: number, score: number): number {
+    if (this.#scored.dates.length === 0) return 0
     const day = this.#partition.columns.days[slot] ?? 0
     for (const { first_day, last_day } of this.#scored.dates)
       if (first_day <= day && day <= last_day) return shareOf(score, DATED)
@@ -255,10 +299,10 @@ export class FusedScores {
   }
 
   /** A fact without a session is one by itself. */
-  #sessionBonus(slot: number): number {
+  #sessionBonusOf(slot: number): number {
     const session = this.#partition.sessions.sessions[slot] ?? NO_SESSION
-    const best = session === NO_SESSION ? this.#alone[slot] : this.#sessionBest[session]
-    return shareOf(best ?? 0, SESSION)
+    if (session === NO_SESSION) return shareOf(this.#alone[slot] ?? 0, SESSION)
+    return this.#sessionBonus[session] ?? 0
   }
 
   /**

@@ -287,6 +287,8 @@ export class SearchScratch {
   readonly after: Int32Array
   /** Dot products with the query. Written before they are read, never reset. */
   readonly dots: Int32Array
+  /** The best of those of a slot's neighbours. Written before they are read, never reset. */
+  readonly around: Int32Array
   /** Fused scores, and which slots the query names. Written before they are read, never reset. */
   readonly alone: Float64Array
   readonly named: Uint8Array
@@ -311,6 +313,7 @@ export class SearchScratch {
     this.before = new Int32Array(capacity).fill(UNKNOWN)
     this.after = new Int32Array(capacity).fill(UNKNOWN)
     this.dots = new Int32Array(capacity)
+    this.around = new Int32Array(capacity)
     this.alone = new Float64Array(capacity)
     this.named = new Uint8Array(capacity)
     this.valid = new Uint8Array(capacity)

@@ -64,7 +64,7 @@ export function scorePlainly(
       before && !continues(before, fact) ? dotOf(before) : 0,
       after && !continues(fact, after) ? dotOf(after) : 0,
     )
-    return Math.floor((best * 3 * (dotOf(fact) + share(around, 20))) / (2 * 127 * 127))
+    return Math.floor((best * 3 * (5 * dotOf(fact) + around)) / (2 * 5 * 127 * 127))
   }
   const aloneOf = (fact: PlainFact): number => {
     const fused = fact.words + likenessOf(fact)
