@@ -109,7 +109,8 @@ export async function drive(
   }
   for (const conversation of dataset.conversations) {
     const began = performance.now()
-    const store = await load(service, conversation, settings)
+    const { languages } = dataset
+    const store = await load(service, { ...conversation, languages }, settings)
     const seconds = (performance.now() - began) / 1_000
     loading = addLoading({ ...loading, ...store.vectors }, conversation.facts, seconds)
     const shown = {
@@ -140,10 +141,14 @@ interface Store {
 
 async function load(
   service: Service,
-  { name, facts }: Conversation,
+  { name, facts, languages }: Conversation & Pick<Dataset, 'languages'>,
   { embedder, without_session = false }: Settings,
 ): Promise<Store> {
-  const wanted = { name, ...(embedder !== undefined && { embedder }) }
+  const wanted = {
+    name,
+    ...(embedder !== undefined && { embedder }),
+    ...(languages !== undefined && { languages }),
+  }
   const created = readCreated((await service.post('/v1/stores', wanted)).body)
   if (embedder !== undefined && created.embedder !== embedder)
     throw new Error(`the service created a store without the embedder ${embedder}`)

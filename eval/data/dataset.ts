@@ -52,6 +52,8 @@ export interface Dataset {
   readonly sha256: string
   readonly bytes: number
   readonly licence: string
+  /** The languages its stores name; absent: the default of the service. */
+  readonly languages?: readonly string[] | undefined
   readonly category_names: Readonly<Record<number, string>>
   readonly groups: readonly Group[]
   /** Categories whose evidence must be found within the default budget. */

@@ -65,6 +65,7 @@ export function makeLanguageSet(language: (typeof EVALUATION_LANGUAGES)[number])
     sha256: sha256(text),
     bytes: Buffer.byteLength(text),
     licence: 'generated',
+    languages: [language, 'en'],
     category_names: LANGUAGE_CATEGORIES,
     groups: [{ name: 'all', categories: Object.keys(LANGUAGE_CATEGORIES).map(Number) }],
     certain: [4],
