@@ -164,8 +164,8 @@ export const RankedMemory = Type.Object(
       { description: 'The parts of `score`, which add up to it exactly' },
     ),
     confidence: number(
-      'How likely the memory is about the query, by the terms it has and the similarity of the ' +
-        'vectors; comparable between queries and stores',
+      'How likely the memory is about the query, by the terms it has and, with the embedder ' +
+        '`static`, the similarity of the vectors; comparable between queries and stores',
       { minimum: 0, maximum: 1 },
     ),
   },
@@ -274,8 +274,8 @@ const retrieveFields = {
   min_confidence: OptionalNullable(
     number(
       'Leaves out memories with a lower confidence. Without it nothing is left out for its ' +
-        'confidence alone, but a query is answered with nothing when no memory reaches 0.008; 0 ' +
-        'switches that off.',
+        'confidence alone, but a query is answered with nothing when no memory reaches 0.008. ' +
+        'That does not apply with 0, and with embedders other than `static` and `none`.',
       { minimum: 0, maximum: 1 },
     ),
   ),

@@ -413,6 +413,7 @@ export const memory = {
       'body.token_count',
       'body.score',
       'body.score_parts',
+      'body.confidence',
       'body.source.write_id',
       'body.source.written_at',
       'body.source.written_by',

@@ -98,7 +98,10 @@ export function explainScores(
     const input = { visible, now_us, scratch, similar }
     const scores = scoreTerms(partition, terms, { ...input, observer })
     const dates = findDateRanges(options.query, options.at_us)
-    const fused = new FusedScores(partition, { terms, scores, visible, dates, vector, scratch })
+    const { uncalibrated = false } = options
+    const fused = new FusedScores(partition, {
+      ...{ terms, scores, visible, dates, vector, uncalibrated, scratch },
+    })
     const likeness = (slot: number) => (vector ? explainLikeness(fused, slot) : null)
     return {
       terms: named.map((term) =>

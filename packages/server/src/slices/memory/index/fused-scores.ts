@@ -72,7 +72,7 @@ export interface ScoreParts {
  * half of three sets and tested on the other, see docs/evaluation.md.
  */
 const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
-const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8, cosine: 0 }
+const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }
 /** Terms of a query that one fact can be expected to have: a long query names many things. */
 const HEAVIEST = 8
 /** Below this for all facts, nothing that was remembered is about the query. */
@@ -90,6 +90,8 @@ export interface FusionInput {
   readonly dates: readonly DateRange[]
   /** null: by terms alone. */
   readonly vector: Int8Array | null
+  /** The vectors are not of the bundled model. */
+  readonly uncalibrated: boolean
   readonly scratch: SearchScratch
 }
 
@@ -121,8 +123,10 @@ export class FusedScores {
   readonly #neighbour: Float64Array
   /** What a unit of dot product adds to the score, over LIKENESS_DIVISOR; 0 without a vector. */
   readonly #perDot: number
-  /** What a unit of lexical score and of dot product adds to the logit of the confidence. */
-  readonly #logit: { readonly base: number; readonly perUnit: number; readonly perDot: number }
+  /** Of the heaviest terms of the query, in score units. */
+  readonly #queryWeight: number
+  /** Whether a cosine counts in the confidence. */
+  readonly #isCalibrated: boolean
   /** By session: the best of its scores. */
   readonly #sessionBest: Float64Array
   readonly #sessionBonus: Float64Array
@@ -139,9 +143,8 @@ export class FusedScores {
     this.#perDot = vector === null ? 0 : this.bestScore * LIKENESS.numerator
     this.#around = this.#findAround()
     this.#named = this.#findNamed()
-    const { base, terms, cosine } = vector === null ? CONFIDENCE_BY_TERMS : CONFIDENCE
-    const perUnit = terms / Math.max(1, this.#weighQuery())
-    this.#logit = { base, perUnit, perDot: cosine / DOT_MAX }
+    this.#queryWeight = Math.max(1, this.#weighQuery())
+    this.#isCalibrated = vector !== null && !scored.uncalibrated
     this.#alone = scratch.alone
     this.#sessionBest = new Float64Array(partition.sessions.count)
     this.bestConfidence = confidenceOf(this.#scoreAll())
@@ -200,9 +203,12 @@ export class FusedScores {
   }
 
   #logitOf(slot: number): number {
-    const { base, perUnit, perDot } = this.#logit
-    const dot = this.#perDot === 0 ? 0 : (this.#dots[slot] ?? 0)
-    return base + perUnit * (this.#lexical[slot] ?? 0) + (dot > 0 ? perDot * dot : 0)
+    const share = (this.#lexical[slot] ?? 0) / this.#queryWeight
+    const dot = this.#isCalibrated ? (this.#dots[slot] ?? 0) : 0
+    // A fact whose vector is missing is judged by its terms.
+    if (dot === 0) return CONFIDENCE_BY_TERMS.base + CONFIDENCE_BY_TERMS.terms * share
+    const { base, terms, cosine } = CONFIDENCE
+    return base + terms * share + (dot > 0 ? (cosine * dot) / DOT_MAX : 0)
   }
 
   /** Not below the score, and quicker. */

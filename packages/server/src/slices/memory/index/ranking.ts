@@ -34,6 +34,8 @@ export interface SearchOptions {
   readonly visible: ReadonlyMap<number, Validity> | null
   readonly limit: number
   readonly min_score: number | null
+  /** The vectors are not of the bundled model, for whose cosines the confidence was fitted. */
+  readonly uncalibrated?: boolean
   /** null: nothing is found if all facts are below CONFIDENCE_FLOOR. */
   readonly min_confidence: number | null
 }
@@ -69,7 +71,9 @@ export function rankFacts(partition: Partition, options: SearchOptions): RankedF
     const { similar, now_us } = options
     const scores = scoreTerms(partition, terms, { visible, now_us, scratch, similar })
     const dates = findDateRanges(options.query, options.at_us)
-    return rankScored(partition, options, { terms, scores, visible, dates, vector, scratch })
+    const { uncalibrated = false } = options
+    const input = { terms, scores, visible, dates, vector, uncalibrated, scratch }
+    return rankScored(partition, options, input)
   } finally {
     scratch.reset()
   }

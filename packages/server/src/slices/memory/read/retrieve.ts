@@ -298,6 +298,7 @@ function checkRetrieveCapabilities(
 
 function makeSearchOptions(
   options: RetrieveOptions & {
+    embedder: EmbedderName
     vector: Int8Array | null
     namespace: string | null
     visible: SearchOptions['visible']
@@ -306,6 +307,8 @@ function makeSearchOptions(
 ): Omit<SearchOptions, 'limit'> {
   const { query, vector, namespace, filter, visible, min_score, min_confidence, now_us } = options
   const similar = vector === null ? null : findSimilarTerms(query)
+  // Cosines of other embedders do not say whether two texts are about the same.
+  const uncalibrated = vector !== null && options.embedder !== 'static'
   const at_us = options.as_of_us ?? options.known_at_us ?? now_us
   return {
     query,
@@ -317,7 +320,8 @@ function makeSearchOptions(
     filter,
     visible,
     min_score,
-    min_confidence,
+    uncalibrated,
+    min_confidence: min_confidence ?? (uncalibrated ? 0 : null),
   }
 }
 
