@@ -273,9 +273,10 @@ const retrieveFields = {
   min_score: OptionalNullable(MinScore),
   min_confidence: OptionalNullable(
     number(
-      'Leaves out memories with a lower confidence. Without it nothing is left out for its ' +
-        'confidence alone, but a query is answered with nothing when no memory reaches 0.008. ' +
-        'That does not apply with 0, and with embedders other than `static` and `none`.',
+      'Leaves out memories with a lower confidence. Without it a query is answered with nothing ' +
+        'only if no memory has a word of it or one of similar meaning, or is of a day that it ' +
+        'names, and the most similar one is no more similar than unrelated texts are; 0 switches ' +
+        'that off, as does an embedder other than `static` and `none`.',
       { minimum: 0, maximum: 1 },
     ),
   ),

@@ -3,75 +3,114 @@
 
 import { hash } from 'node:crypto'
 
-/** Metadata that names who speaks; the first that is there counts. */
-const SPEAKER_KEYS = ['speaker', 'author', 'name', 'role'] as const
-/** Metadata that says when a fact was said. */
-const DATE_KEYS = ['date', 'timestamp', 'time', 'created_at'] as const
-/** Longer names (UTF-16 units) are no names. */
-const NAME_UNITS_MAX = 80
+type FactMetadata = Readonly<Record<string, unknown>>
 
+/** Metadata that names who speaks; a leading `name:` comes before the role. */
+const SPEAKER_KEYS = ['speaker', 'author', 'name'] as const
+const ROLE_KEYS = ['role'] as const
+/** Metadata that says when a fact was said: text, or seconds or milliseconds since 1970. */
+const DATE_KEYS = ['date', 'timestamp', 'time', 'created_at'] as const
+/** Longer names and dates (UTF-16 units) are none. */
+const NAME_UNITS_MAX = 80
+/** Names are looked for in the first units of a content. */
+const SCANNED_UNITS = 16 * 1024
+const NAMES_MAX = 4
+
+const WORD = String.raw`\p{Lu}[\p{L}\p{M}\p{N}'’.-]{0,30}`
+const ROLE = 'user|assistant|system|human|agent|tool|bot'
 /** `[date] name: text`, where both the date and the name may be absent. */
-const OPENING = /^\s*(?:\[([^\][\n]{4,40})\]\s*)?(?:(\p{L}[\p{L}\p{M}\p{N}'’. -]{0,39}):\s)?/u
+const OPENING = new RegExp(
+  String.raw`^\s*(?:\[([^\][\n]{4,40})\]\s*)?(?:(${ROLE}|${WORD}(?: ${WORD}){0,2}):\s)?`,
+  'u',
+)
+/** Labels that texts begin with. */
+const LABEL =
+  /^(?:Note|Notes|TODO|Todo|Error|Warning|Info|Re|RE|Fwd|FW|Subject|PS|FYI|Example|Question|Answer|Q|A|Update|Reminder|Task|Summary|Title|Tip|Bug|Fix|Status|Date|Name|Topic|Action|Decision|Result)$/
+/** A date as people write it before a message: ISO 8601, dd.mm.yyyy, or with the month's name. */
+const DATE = new RegExp(
+  [
+    String.raw`^(?:\d{1,2}:\d{2}(?: ?[ap]m)? on )?(?:`,
+    String.raw`\d{4}-\d{2}(?:-\d{2})?(?:[T ][\d:.Z+-]{1,24})?|\d{1,2}[./]\d{1,2}[./]\d{4}|`,
+    String.raw`\d{1,2}\.? \p{L}{3,10},? \d{4}|\p{L}{3,10} \d{1,2},? \d{4})$`,
+  ].join(''),
+  'u',
+)
+
 /** People and animals that are introduced by what they are to the speaker. */
 const KIN =
   'sister|brother|mother|mom|mum|father|dad|wife|husband|partner|girlfriend|boyfriend|fiancée?|' +
   'daughter|son|aunt|uncle|cousin|grandma|grandmother|grandpa|grandfather|niece|nephew|friend|' +
   'boss|manager|colleague|roommate|flatmate|neighbou?r|teacher|doctor|dog|cat'
-const NAME = String.raw`(\p{Lu}[\p{L}\p{M}'’-]{1,30})`
+/** A capital, and small letters after it: no abbreviation. */
+const NAME = String.raw`(\p{Lu}(?=[\p{L}\p{M}'’-]*\p{Ll})[\p{L}\p{M}'’-]{1,30})`
 const OWN_NAME = new RegExp(
-  String.raw`\b(?:call me|[Mm]y name is|I go by|[Mm]y nickname is) ${NAME}`,
+  String.raw`\b(?:[Cc]all me|[Mm]y name is|I go by|[Mm]y nickname is) ${NAME}`,
   'u',
 )
 const KIN_NAMED = new RegExp(String.raw`\b[Mm]y (?:\p{Ll}{1,20} )?(${KIN}),? ${NAME}`, 'gu')
 const NAMED_KIN = new RegExp(String.raw`${NAME}, my (?:\p{Ll}{1,20} )?(${KIN})\b`, 'gu')
-/** Words that start a sentence after a relation: `my sister, Yeah`. */
-const NO_NAMES =
-  /^(?:I|I'm|I’m|The|This|That|And|But|So|Yes|Yeah|No|Oh|Well|We|He|She|They|It|You)$/
+/** Words with a capital that are no names. */
+const NO_NAME =
+  /^(?:I['’]m|The|This|That|And|But|So|Yes|Yeah|No|Not|Oh|Well|We|He|She|They|It|You|If|When|Later|Today|Tomorrow|Tonight|Back|Soon|Maybe|Crazy|Old|Anytime|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)$/
 
 const QUESTION = /[?？][\s"'”’)\]]*$/u
 
-/** Who says a fact, as written: from its metadata, else from a leading `name:`. null: unknown. */
-export function findSpeaker(
-  content: string,
-  metadata: Readonly<Record<string, unknown>>,
-): string | null {
-  for (const key of SPEAKER_KEYS) {
-    const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
-    if (typeof value === 'string' && value !== '' && value.length <= NAME_UNITS_MAX) return value
-  }
-  return OPENING.exec(content)?.[2] ?? null
-}
-
-/**
- * Names that a content gives to its speaker (`call me Bea`) or to others (`my sister Ana`): pairs
- * of texts for the same one.
- */
-export function findNames(content: string, speaker: string | null): [string, string][] {
-  if (!content.includes('my ') && !content.includes('me ') && !content.includes('My ')) return []
-  const own = OWN_NAME.exec(content)?.[1]
-  const pairs: [string, string][] = own && speaker !== null ? [[speaker, own]] : []
-  for (const [, kin = '', name = ''] of content.matchAll(KIN_NAMED)) pairs.push([kin, name])
-  for (const [, name = '', kin = ''] of content.matchAll(NAMED_KIN)) pairs.push([kin, name])
-  return pairs.filter(([, name]) => !NO_NAMES.test(name))
-}
-
-/** The date of a fact as its metadata writes it; null: it names none. */
-export function findStatedDate(metadata: Readonly<Record<string, unknown>>): string | null {
-  for (const key of DATE_KEYS) {
+/** The first text among these entries that is short enough for a name. */
+function findName(metadata: FactMetadata, keys: readonly string[]): string | null {
+  for (const key of keys) {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'string' && value !== '' && value.length <= NAME_UNITS_MAX) return value
   }
   return null
 }
 
-/** The date in a leading `[date]`. null: there is none. */
-export const findLeadingDate = (content: string): string | null =>
-  OPENING.exec(content)?.[1] ?? null
+/** Who says a fact, as written: from its metadata, or a leading `name:`. null: unknown. */
+export function findSpeaker(content: string, metadata: FactMetadata): string | null {
+  const leading = OPENING.exec(content)?.[2] ?? null
+  const isLabel = leading !== null && LABEL.test(leading)
+  return (
+    findName(metadata, SPEAKER_KEYS) ?? (isLabel ? null : leading) ?? findName(metadata, ROLE_KEYS)
+  )
+}
+
+/**
+ * Names that a content gives to its speaker (`call me Bea`) or to others (`my sister Ana`): pairs
+ * of texts for the same one. A role (`user`) has no other name.
+ */
+export function findNames(content: string, speaker: string | null): [string, string][] {
+  const text = content.slice(0, SCANNED_UNITS)
+  if (!/[mM][ey] /.test(text)) return []
+  const own = OWN_NAME.exec(text)?.[1]
+  const isPerson = speaker !== null && !new RegExp(`^(?:${ROLE})$`, 'i').test(speaker)
+  const pairs: [string, string][] = own && isPerson ? [[speaker, own]] : []
+  for (const [, kin = '', name = ''] of text.matchAll(KIN_NAMED).take(NAMES_MAX))
+    pairs.push([kin, name])
+  for (const [, name = '', kin = ''] of text.matchAll(NAMED_KIN).take(NAMES_MAX))
+    pairs.push([kin, name])
+  return pairs.filter(([, name]) => !NO_NAME.test(name)).slice(0, NAMES_MAX)
+}
+
+/** The dates that the metadata of a fact and a leading `[date]` state, the surest first. */
+export function listStatedDates(content: string, metadata: FactMetadata): string[] {
+  const dates = DATE_KEYS.flatMap((key) => {
+    const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
+    if (typeof value === 'number') return toDates(value)
+    return typeof value === 'string' && value.length <= NAME_UNITS_MAX ? [value] : []
+  })
+  const leading = OPENING.exec(content)?.[1]
+  return leading === undefined ? dates : [...dates, leading]
+}
+
+/** Seconds since 1970 have up to ten digits, milliseconds more. */
+function toDates(number: number): string[] {
+  const date = new Date(Math.abs(number) < 1e11 ? number * 1_000 : number)
+  return Number.isNaN(date.getTime()) ? [] : [date.toISOString()]
+}
 
 /** A content without a leading `[date]`, which would make all texts of a day alike. */
 export function withoutLeadingDate(content: string): string {
   const [opening, date, name] = OPENING.exec(content) ?? []
-  if (opening === undefined || date === undefined || !/\d/.test(date)) return content
+  if (opening === undefined || date === undefined || !DATE.test(date)) return content
   const text = content.slice(opening.length)
   return name === undefined ? text : `${name}: ${text}`
 }
@@ -85,7 +124,7 @@ export function computeMark(text: string | number | null): number {
 }
 
 /** The message that a fact is a piece of; null: it names none. */
-export function findMessage(metadata: Readonly<Record<string, unknown>>): string | number | null {
+export function findMessage(metadata: FactMetadata): string | number | null {
   const value = Object.hasOwn(metadata, 'message_id') ? metadata['message_id'] : undefined
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }

@@ -107,7 +107,7 @@ export function explainScores(
       terms: named.map((term) =>
         explainTerm(partition, now_us, {
           term,
-          similar: [...(similar?.get(term) ?? []), ...partition.aliases.of(term, visible)],
+          similar: [...(similar?.get(term) ?? []), ...(scores.aliases.get(term) ?? [])],
         }),
       ),
       further_terms: terms.length - named.length,

@@ -75,8 +75,11 @@ const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
 const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }
 /** Terms of a query that one fact can be expected to have: a long query names many things. */
 const HEAVIEST = 8
-/** Below this for all facts, nothing that was remembered is about the query. */
-export const CONFIDENCE_FLOOR = 0.008
+/**
+ * The cosine that the most similar of so many unrelated texts has at most: the more texts, the
+ * higher the best of them. As a confidence 0.002 for one, 0.006 for 20, 0.01 for 600.
+ */
+const unrelatedCosine = (facts: number): number => 0.05 + 0.07 * Math.sqrt(2 * Math.log(facts))
 
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
 const MENTIONS = 1
@@ -109,8 +112,11 @@ const sumScores = (scores: LexicalScores, slot: number): number =>
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
   readonly bestScore: number
-  /** The confidence of the fact with the highest. */
-  readonly bestConfidence: number
+  /**
+   * No visible fact has a word of the query, its own or a neighbour's, or is of a day it names, and
+   * none is similar.
+   */
+  readonly areUnrelated: boolean
   /** By slot: the score without the other facts of its message and session. */
   readonly #alone: Float64Array
   readonly #partition: Partition
@@ -147,19 +153,23 @@ export class FusedScores {
     this.#isCalibrated = vector !== null && !scored.uncalibrated
     this.#alone = scratch.alone
     this.#sessionBest = new Float64Array(partition.sessions.count)
-    this.bestConfidence = confidenceOf(this.#scoreAll())
+    const { bestLogit, facts } = this.#scoreAll()
+    const floor = CONFIDENCE.base + CONFIDENCE.cosine * unrelatedCosine(Math.max(1, facts))
+    const areFar = vector === null || bestLogit < floor
+    this.areUnrelated = areFar && scored.scores.matched.size === 0 && !this.#isOfNamedDay()
     this.#sessionBonus = this.#sessionBest.map((best) => shareOf(best, SESSION))
   }
 
-  /** Fills `#alone` and `#sessionBest`, and returns the highest logit. */
-  #scoreAll(): number {
+  /** Fills `#alone` and `#sessionBest`; returns the highest logit and the number of facts. */
+  #scoreAll(): { bestLogit: number; facts: number } {
     const { visible } = this.#scored
     const { columns, sessions } = this.#partition
     const alone = this.#alone
     const sessionBest = this.#sessionBest
-    let bestLogit = Number.NEGATIVE_INFINITY
+    let [bestLogit, facts] = [Number.NEGATIVE_INFINITY, 0]
     for (let slot = 0; slot < columns.used; slot++) {
       if (visible[slot] === 0) continue
+      facts++
       const score = this.#scoreAlone(slot)
       alone[slot] = score
       const logit = this.#logitOf(slot)
@@ -168,7 +178,16 @@ export class FusedScores {
       if (session !== NO_SESSION && score > (sessionBest[session] ?? 0))
         sessionBest[session] = score
     }
-    return bestLogit
+    return { bestLogit, facts }
+  }
+
+  /** Whether a visible fact is of a day that the query names. */
+  #isOfNamedDay(): boolean {
+    const { dates, visible } = this.#scored
+    const { days, used } = this.#partition.columns
+    for (let slot = 0; slot < used && dates.length > 0; slot++)
+      if (visible[slot] !== 0 && isWithin(dates, days[slot] ?? 0)) return true
+    return false
   }
 
   /** By slot: the highest dot product of its two neighbours in the session, at least 0. */
@@ -190,9 +209,9 @@ export class FusedScores {
   #weighQuery(): number {
     const { terms, scores } = this.#scored
     const weights = terms.map((term) => {
-      const postings = this.#partition.findPostings(term)
-      const facts = postings === undefined ? 0 : scores.statistics.countWith(postings)
-      return computeTermWeight(scores.statistics.facts, facts)
+      const postings = [term, speakerFeature(term)].map((one) => this.#partition.findPostings(one))
+      const counts = postings.map((one) => (one ? scores.statistics.countWith(one) : 0))
+      return computeTermWeight(scores.statistics.facts, Math.max(...counts))
     })
     const heaviest = weights.sort((left, right) => right - left).slice(0, HEAVIEST)
     return heaviest.reduce((sum, weight) => sum + weight, 0)
@@ -263,7 +282,7 @@ export class FusedScores {
     const { terms, scratch, visible } = this.#scored
     const { named } = scratch
     named.fill(0, 0, this.#partition.columns.used)
-    const aliases = terms.flatMap((term) => this.#partition.aliases.of(term, this.#scored.visible))
+    const aliases = [...this.#scored.scores.aliases.values()].flat()
     for (const term of new Set([...terms, ...aliases])) {
       const spoken = this.#partition.findPostings(speakerFeature(term))
       // A speaker whom the search cannot see is none.
@@ -291,11 +310,10 @@ export class FusedScores {
   }
 
   #dateBonus(slot: number, score: number): number {
-    if (this.#scored.dates.length === 0) return 0
-    const day = this.#partition.columns.days[slot] ?? 0
-    for (const { first_day, last_day } of this.#scored.dates)
-      if (first_day <= day && day <= last_day) return shareOf(score, DATED)
-    return 0
+    const { dates } = this.#scored
+    if (dates.length === 0 || !isWithin(dates, this.#partition.columns.days[slot] ?? 0)) return 0
+    // A day may be all that the query names.
+    return shareOf(Math.max(score, this.bestScore), DATED)
   }
 
   #questionLoss(slot: number, score: number): number {
@@ -344,6 +362,9 @@ export class FusedScores {
     return { pieces, hasBetter }
   }
 }
+
+const isWithin = (dates: readonly DateRange[], day: number): boolean =>
+  dates.some(({ first_day, last_day }) => first_day <= day && day <= last_day)
 
 /** In thousandths: more is not known, and it is the same on every machine. */
 const confidenceOf = (logit: number): number => Math.round(1_000 / (1 + Math.exp(-logit))) / 1_000

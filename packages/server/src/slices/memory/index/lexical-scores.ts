@@ -1,6 +1,7 @@
 // Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
 // of what their neighbours in the session score.
 
+import { speakerFeature } from './analysis.ts'
 import { NO_SLOT } from './columns/slot-columns.ts'
 import { readFrequency, readSlot } from './columns/term-index.ts'
 import { SlotList } from './columns/typed-arrays.ts'
@@ -95,6 +96,8 @@ export interface LexicalScores {
   readonly matched: SlotList
   readonly chains: VisibleNeighbours
   readonly statistics: ReturnType<Partition['statisticsAt']>
+  /** Other names of terms. */
+  readonly aliases: ReturnType<Partition['findAliases']>
 }
 
 /**
@@ -120,9 +123,10 @@ export function scoreTerms(
     observer?: GainObserver
   },
 ): LexicalScores {
-  const search = new LexicalSearch(partition, { visible, now_us, scratch })
+  const aliases = partition.findAliases(terms, visible)
+  const search = new LexicalSearch(partition, { visible, now_us, scratch, aliases })
   for (const term of terms) {
-    const others = [...(similar?.get(term) ?? []), ...partition.aliases.of(term, visible)]
+    const others = [...(similar?.get(term) ?? []), ...(search.aliases.get(term) ?? [])]
     search.addTerm(term, others, observer)
   }
   return search
@@ -144,6 +148,7 @@ class LexicalSearch implements LexicalScores {
   readonly #visible: Uint8Array
   readonly statistics: ReturnType<Partition['statisticsAt']>
   readonly chains: VisibleNeighbours
+  readonly aliases: ReturnType<Partition['findAliases']>
   /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array
   readonly #lent: Int32Array
@@ -153,10 +158,21 @@ class LexicalSearch implements LexicalScores {
 
   constructor(
     partition: Partition,
-    { visible, now_us, scratch }: { visible: Uint8Array; now_us: number; scratch: SearchScratch },
+    {
+      visible,
+      now_us,
+      scratch,
+      aliases,
+    }: {
+      visible: Uint8Array
+      now_us: number
+      scratch: SearchScratch
+      aliases: ReturnType<Partition['findAliases']>
+    },
   ) {
     this.#partition = partition
     this.#visible = visible
+    this.aliases = aliases
     this.statistics = partition.statisticsAt(now_us)
     this.#contributions = new ContributionCache(this.statistics.averageLength)
     this.chains = new VisibleNeighbours(partition, visible, scratch)
@@ -173,7 +189,12 @@ class LexicalSearch implements LexicalScores {
     const postings = this.#partition.findPostings(term)
     const facts = postings === undefined ? 0 : this.statistics.countWith(postings)
     this.#noteOwn(term, (weight) => weight)
-    for (const other of similar) this.#noteOwn(other, similarWeight, facts)
+    // Who speaks is found like a word, also where the content does not name them.
+    this.#noteOwn(speakerFeature(term), (weight) => weight, facts)
+    for (const other of similar) {
+      this.#noteOwn(other, similarWeight, facts)
+      this.#noteOwn(speakerFeature(other), similarWeight, facts)
+    }
     this.#addOwn()
     this.#lendAround()
     if (observer !== undefined) this.#tell(term, observer)

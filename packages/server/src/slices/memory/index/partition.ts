@@ -1,19 +1,17 @@
 // A partition of an index: the facts of one store and namespace.
 
 import assert from 'node:assert/strict'
-import { DAY_US } from '../../../platform/clock.ts'
+import { DAY_US, formatTime } from '../../../platform/clock.ts'
 import {
   computeMark,
-  findLeadingDate,
   findMessage,
   findNames,
   findSpeaker,
-  findStatedDate,
   isQuestion,
+  listStatedDates,
 } from '../facts/conversation.ts'
 import {
   ENGLISH,
-  findDates,
   findSession,
   isFeature,
   listMetadataFeatures,
@@ -38,7 +36,7 @@ import {
 } from './columns/term-index.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
-import { findDay } from './date-expressions.ts'
+import { findDateRanges, findDay } from './date-expressions.ts'
 
 /** When a fact is valid: from, inclusive, until, exclusive. Null: no end. */
 export interface Validity {
@@ -65,11 +63,19 @@ export interface IndexedFact extends Validity {
 const PENDING_FACTS_MAX = 128
 const PENDING_UNITS_MAX = 256 * 1024
 
-/** The day that a fact states; else the day from which it is valid. */
-function findFactDay({ content, metadata, valid_from_us }: IndexedFact): number {
-  const stated = findDay(findStatedDate(metadata) ?? findLeadingDate(content) ?? '')
-  return stated ?? Math.floor(valid_from_us / DAY_US)
+/** The day that a fact states. null: none. */
+function findStatedDay({ content, metadata }: PendingFact): number | null {
+  for (const date of listStatedDates(content, metadata)) {
+    const [range] = findDateRanges(date, 0)
+    const isDay = range?.first_day === range?.last_day
+    const day = findDay(date) ?? (isDay ? (range?.first_day ?? null) : null)
+    if (day !== null) return day
+  }
+  return null
 }
+
+/** Terms of a query that are searched under other names too: each costs as a term does. */
+const ALIASED_TERMS_MAX = 16
 
 /** A text of fewer terms is a message of its own: what follows does not continue it. */
 const PIECE_TERMS_MIN = 16
@@ -90,7 +96,7 @@ export class Partition {
   readonly vectors = new VectorColumn()
   readonly sessions = new SessionIndex(() => this.columns.refs)
   readonly visibility = new Visibility(this.columns)
-  readonly aliases = new Aliases()
+  readonly #aliases = new Aliases()
   readonly #expired = new ExpiredSlots(this.columns)
   readonly #fingerprintKey: Uint8Array
   readonly #slots = new RefTable()
@@ -157,7 +163,7 @@ export class Partition {
     columns.speakers[slot] = computeMark(findSpeaker(fact.content, fact.metadata))
     columns.messages[slot] = computeMark(findMessage(fact.metadata))
     columns.questions[slot] = isQuestion(fact.content) ? 1 : 0
-    columns.days[slot] = findFactDay(fact)
+    columns.days[slot] = findStatedDay(fact) ?? Math.floor(fact.valid_from_us / DAY_US)
     this.#defer(slot, fact)
   }
 
@@ -194,7 +200,7 @@ export class Partition {
     this.#totalLength -= columns.lengths[slot] ?? 0
     this.#expired.remove(slot)
     this.sessions.remove(slot)
-    this.aliases.remove(slot)
+    this.#aliases.remove(slot)
     this.#fingerprints.remove(slot)
     this.vectors.clear(slot)
     this.#slots.delete(ref)
@@ -253,7 +259,20 @@ export class Partition {
     const message = messages[earlier] ?? 0
     if (message !== (messages[later] ?? 0)) return false
     if (message !== 0) return true
-    return speakers[earlier] === speakers[later] && (lengths[earlier] ?? 0) >= PIECE_TERMS_MIN
+    const speaker = speakers[earlier] ?? 0
+    if (speaker === 0 || speaker !== speakers[later]) return false
+    return (lengths[earlier] ?? 0) >= PIECE_TERMS_MIN
+  }
+
+  /** Other names for terms of a query that visible facts give, for the first terms that have any. */
+  findAliases(terms: readonly string[], visible: Uint8Array): ReadonlyMap<string, string[]> {
+    const found = new Map<string, string[]>()
+    for (const term of terms) {
+      const others = this.#aliases.of(term, visible)
+      if (others.length > 0) found.set(term, others)
+      if (found.size >= ALIASED_TERMS_MAX) break
+    }
+    return found
   }
 
   /** Ids of the words of a slot, each once. Valid until the index changes. */
@@ -299,7 +318,7 @@ export class Partition {
     const columns = [this.columns, this.vectors, this.visibility, this.#expired, this.sessions]
     const parts = [
       ...columns,
-      this.aliases,
+      this.#aliases,
       this.#slots,
       this.#fingerprints,
       this.#terms,
@@ -342,13 +361,15 @@ export class Partition {
     const counts = takeTermCounts()
     for (const term of terms) counts.add(this.#terms.addTerm(term))
     // A date is searched like words, but does not make the fact longer.
-    for (const date of findDates(findStatedDate(metadata) ?? ''))
-      for (const term of this.analyser.analyse(date)) counts.addOnce(this.#terms.addTerm(term))
+    const day = findStatedDay({ content, metadata })
+    if (day !== null)
+      for (const term of this.analyser.analyse(formatTime(day * DAY_US).slice(0, 10)))
+        counts.addOnce(this.#terms.addTerm(term))
     for (const feature of listMetadataFeatures(metadata)) counts.add(this.#terms.addTerm(feature))
     const speaker = findSpeaker(content, metadata)
     for (const term of this.analyser.analyse(speaker ?? ''))
       counts.addOnce(this.#terms.addTerm(speakerFeature(term)))
-    this.aliases.add(
+    this.#aliases.add(
       slot,
       findNames(content, speaker).flatMap((names) => this.#pairTerms(names)),
     )

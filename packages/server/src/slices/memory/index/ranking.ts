@@ -5,7 +5,7 @@ import { NO_REF } from './columns/slot-columns.ts'
 import { readSlot } from './columns/term-index.ts'
 import { growArray } from './columns/typed-arrays.ts'
 import { findDateRanges } from './date-expressions.ts'
-import { CONFIDENCE_FLOOR, FusedScores, type FusionInput, type ScoreParts } from './fused-scores.ts'
+import { FusedScores, type FusionInput, type ScoreParts } from './fused-scores.ts'
 import {
   SCORE_UNIT,
   type SearchScratch,
@@ -36,7 +36,7 @@ export interface SearchOptions {
   readonly min_score: number | null
   /** The vectors are not of the bundled model, for whose cosines the confidence was fitted. */
   readonly uncalibrated?: boolean
-  /** null: nothing is found if all facts are below CONFIDENCE_FLOOR. */
+  /** null: nothing is found if no fact is related to the query at all. */
   readonly min_confidence: number | null
 }
 
@@ -51,6 +51,8 @@ export interface RankedFact {
   readonly content_ref: number
 }
 
+/** The bundled model and the words of other scripts do not tell when nothing is related. */
+const OTHER_SCRIPT = /[^\P{L}\p{Script=Latin}]/u
 /** Recency stays below every other score while a partition has fewer facts than this. */
 const RECENCY_STEPS = 0x10000
 
@@ -87,7 +89,8 @@ function rankScored(
   const { limit, min_score, min_confidence } = options
   const best = new TopK(limit)
   const fused = new FusedScores(partition, scored)
-  if (min_confidence === null && fused.bestConfidence < CONFIDENCE_FLOOR) return []
+  const canTell = scored.terms.length > 0 && !OTHER_SCRIPT.test(options.query)
+  if (min_confidence === null && canTell && fused.areUnrelated) return []
   const { refs, used } = partition.columns
   for (let slot = 0; slot < used; slot++) {
     if (scored.visible[slot] === 0) continue

@@ -229,8 +229,7 @@ test('a score is what its definition says, for speakers, questions, messages and
           const opening = /^(?:\[.*?\] )?(Ana|Bo): /.exec(put.content)?.[1]
           const named = typeof speaker === 'string' ? speaker : opening
           const isOfMay =
-            put.metadata['date'] === '2023-05-07' ||
-            (put.metadata['date'] === undefined && put.content.startsWith('[2023-05-07]'))
+            put.metadata['date'] === '2023-05-07' || put.content.startsWith('[2023-05-07]')
           const dated = isOfMay && one.query.includes('May 2023')
           return { ...put, words: (lexical + neighbour) * UNIT, speaker: named, dated }
         })

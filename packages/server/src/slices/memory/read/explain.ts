@@ -15,7 +15,6 @@ import {
   explainQueryDates,
   explainQueryTerms,
 } from '../index/explain-scores.ts'
-import { CONFIDENCE_FLOOR } from '../index/fused-scores.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
@@ -153,11 +152,11 @@ async function explainDropped(
   const visible = all.filter(({ ref }) => packed.has(ref) || !isHidden(ref))
   const repeated = splitDuplicates(visible, all.length).duplicates
   const duplicates = new Set(repeated.map(({ ref }) => ref))
-  const floor = all.some((one) => one.confidence >= CONFIDENCE_FLOOR) ? 0 : CONFIDENCE_FLOOR
+  const areUnrelated = min_confidence === null && ranked.size === 0
   const reasonOf = ({ ref, score, confidence }: RankedFact, at: number): DropReason => {
     if (ranked.has(ref)) return 'over_budget'
     if (min_score !== null && score < min_score) return 'below_min_score'
-    if (confidence < (min_confidence ?? floor)) return 'below_min_confidence'
+    if (areUnrelated || confidence < (min_confidence ?? 0)) return 'below_min_confidence'
     if (duplicates.has(ref)) return 'duplicate'
     const position = all.slice(0, at).filter((one) => !duplicates.has(one.ref)).length
     return position >= top_k ? 'beyond_top_k' : 'budget_filled'

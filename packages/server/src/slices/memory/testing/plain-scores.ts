@@ -71,7 +71,7 @@ export function scorePlainly(
     const speaks = termsOf(fact.speaker).some((term) => query.terms.has(term))
     const mentions = allTerms(fact).some((term) => query.terms.has(term) && speakers.has(term))
     const speaker = share(fused, speaks ? 30 : mentions ? 20 : 0)
-    const named = fused + speaker + share(fused, fact.dated ? 20 : 0)
+    const named = fused + speaker + share(Math.max(fused, best), fact.dated ? 20 : 0)
     const asks = fact.content.endsWith('?') && analyse(fact.content).length <= 16
     return named - share(named, asks ? 10 : 0)
   }

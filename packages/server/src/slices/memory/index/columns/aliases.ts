@@ -4,6 +4,8 @@
 /** Names of one fact, and other terms for one term, at most: a list of names is not an alias. */
 const PAIRS_MAX = 4
 const OTHERS_MAX = 8
+/** A term for which more facts give a name says nothing about any. */
+const FACTS_MAX = 64
 
 export class Aliases {
   readonly #pairs = new Map<number, readonly (readonly [string, string])[]>()
@@ -35,7 +37,9 @@ export class Aliases {
   /** Other terms for a term that visible facts give, in the order of the alphabet. */
   of(term: string, visible: Uint8Array): string[] {
     const others = new Set<string>()
-    for (const slot of this.#slots.get(term) ?? []) {
+    const slots = this.#slots.get(term)
+    if (slots === undefined || slots.size > FACTS_MAX) return []
+    for (const slot of slots) {
       if (visible[slot] === 0) continue
       for (const [one, other] of this.#pairs.get(slot) ?? []) {
         if (one === term) others.add(other)
