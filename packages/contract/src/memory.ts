@@ -175,8 +175,8 @@ export const memory = {
     summary: 'Writes one memory',
     description:
       'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
-      'durable and can be retrieved. An exact duplicate is stored and reported in ' +
-      '`duplicate_of`. With `expires_at` or `ttl_s` the memory is hidden and erased at that time.',
+      'durable and can be retrieved. Exact duplicates are stored; see `duplicate_of`. From its ' +
+      'expiry on a memory is hidden; within ten minutes, or when a legal hold ends, it is erased.',
     body: WriteRequest,
     tolerated: ['body.options.signing_key'],
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
@@ -460,8 +460,8 @@ export const memoryErasure = {
     description:
       'Use it to forget a memory of a known store; `POST /v1/erasure/issue` does the same and ' +
       'returns the certificate. A number that is not a memory of this store gives `deleted: ' +
-      'false` without a certificate; one that was erased before names its certificate. To a key ' +
-      'that is limited to a namespace a memory that has expired is none.',
+      'false` without a certificate; one that was erased before names its certificate. A ' +
+      'key that is limited to a namespace gets `deleted: false` for an expired memory.',
     body: Type.Object({ ref: about(Ref, 'The memory to erase'), ...erasureReasons }),
     example: { ref: 1 },
     reply: Type.Object({
