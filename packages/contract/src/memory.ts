@@ -458,10 +458,9 @@ export const memoryErasure = {
     path: '/v1/stores/{store_id}/delete',
     summary: 'Erases one memory from every copy and certifies it',
     description:
-      'Use it to forget a memory of a known store; `POST /v1/erasure/issue` does the same and ' +
-      'returns the certificate. A number that is not a memory of this store gives `deleted: ' +
-      'false` without a certificate; one that was erased before names its certificate. A ' +
-      'key that is limited to a namespace gets `deleted: false` for an expired memory.',
+      'Use it to forget a memory of a known store; `POST /v1/erasure/issue` also returns the ' +
+      'certificate. `deleted` is false, without certificate id, if the store has no such memory (or, ' +
+      'for a key limited to a namespace, it has expired), or with one if it was erased before.',
     body: Type.Object({ ref: about(Ref, 'The memory to erase'), ...erasureReasons }),
     example: { ref: 1 },
     reply: Type.Object({
