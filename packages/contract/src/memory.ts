@@ -459,7 +459,7 @@ export const memoryErasure = {
     summary: 'Erases one memory from every copy and certifies it',
     description:
       'Use it to forget a memory of a known store; `POST /v1/erasure/issue` also returns the ' +
-      'certificate. `deleted` is false, without certificate id, if the store has no such memory (or, ' +
+      'certificate. `deleted` is false with no certificate id if the store lacks the memory (or, ' +
       'for a key limited to a namespace, it has expired), or with one if it was erased before.',
     body: Type.Object({ ref: about(Ref, 'The memory to erase'), ...erasureReasons }),
     example: { ref: 1 },
