@@ -56,7 +56,9 @@ export function chooseFiles(words: readonly string[], selection: Selection): Cho
   const shared = selection.postgres ? [] : files.filter((path) => !isAlone(path))
   return {
     embedded: shared.filter((path) => !NEEDS_POSTGRES.test(path)),
-    postgres: selection.postgres || selection.all ? either : both,
+    postgres: (selection.postgres || selection.all ? either : both).filter(
+      (path) => !isAlone(path),
+    ),
     with_postgres: shared.filter((path) => NEEDS_POSTGRES.test(path)),
     alone: selection.postgres ? [] : files.filter(isAlone),
   }

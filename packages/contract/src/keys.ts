@@ -23,7 +23,7 @@ export const TRUST_TIERS = ['untrusted', 'basic', 'verified', 'trusted', 'releas
 
 export const TrustTier = Type.Enum(TRUST_TIERS, {
   title: 'TrustTier',
-  description: 'A trust tier; the values are in ascending order',
+  description: 'How far a caller is trusted; the values are in ascending order',
 })
 export type TrustTier = Static<typeof TrustTier>
 
@@ -175,7 +175,7 @@ export const keys = {
     summary: 'Lists the keys of the tenant, oldest first, including revoked ones',
     description:
       'Use it to review who has access. The keys themselves are never shown. Tokens are not ' +
-      'listed, and a key with a namespace leaves the list within the hour after it ends.',
+      'listed, and a key with a namespace leaves the list within ten minutes of its end.',
     query: Type.Object({
       limit: Limit(limits.page),
       offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, default: 0 })),

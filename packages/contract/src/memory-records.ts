@@ -64,8 +64,9 @@ export const Languages = Type.Array(
   {
     title: 'Languages',
     description:
-      'Languages of the memories of a store, the main one first: stop words and word endings are ' +
-      'those of the language a text has most stop words of, the first named where two tie',
+      'Languages of the memories of a store, the main one first. The language of a text, which ' +
+      'decides its stop words and word endings, is the one it has most stop words of; among ' +
+      'several with as many, the first named',
     minItems: 1,
     maxItems: LANGUAGES.length,
     uniqueItems: true,
@@ -198,8 +199,8 @@ const namespaceFields = {
 const expiryFields = {
   expires_at: OptionalNullable(
     time(
-      'When the memory expires: from then on it is hidden, and erased; after `valid_from`; ' +
-        'default: never',
+      'When the memory expires: from then on it is hidden, and within ten minutes erased; after ' +
+        '`valid_from`; default: never',
     ),
   ),
   ttl_s: OptionalNullable(
@@ -284,8 +285,8 @@ const retrieveFields = {
   explain: OptionalNullable(
     Type.Boolean({
       description:
-        'Adds `explain`: the parts of each score, and why memories were left out. Costs a second ' +
-        'search.',
+        'Adds `explain`: the parts of each score, and why memories were left out. Costs two ' +
+        'further searches.',
     }),
   ),
   ...namespaceFields,

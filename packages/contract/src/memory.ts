@@ -175,8 +175,8 @@ export const memory = {
     summary: 'Writes one memory',
     description:
       'Use it whenever an agent should remember something. Once the reply arrives the memory is ' +
-      'durable and can be retrieved. An exact duplicate is stored and reported in ' +
-      '`duplicate_of`. With `expires_at` or `ttl_s` the memory is hidden and erased at that time.',
+      'durable and can be retrieved. Exact duplicates are stored; see `duplicate_of`. From its ' +
+      'expiry on a memory is hidden; within ten minutes, or when a legal hold ends, it is erased.',
     body: WriteRequest,
     tolerated: ['body.options.signing_key'],
     example: { content: 'The cat sleeps', options: { metadata: { topic: 'cat' } } },
@@ -458,10 +458,9 @@ export const memoryErasure = {
     path: '/v1/stores/{store_id}/delete',
     summary: 'Erases one memory from every copy and certifies it',
     description:
-      'Use it to forget a memory of a known store; `POST /v1/erasure/issue` does the same and ' +
-      'returns the certificate. A number that is not a memory of this store gives `deleted: ' +
-      'false` without a certificate; one that was erased before names its certificate. To a key ' +
-      'that is limited to a namespace a memory that has expired is none.',
+      'Use it to forget a memory of a known store; `POST /v1/erasure/issue` also returns the ' +
+      'certificate. `deleted` is false with no certificate id if the store lacks the memory (or, ' +
+      'for a key limited to a namespace, it has expired), or with one if it was erased before.',
     body: Type.Object({ ref: about(Ref, 'The memory to erase'), ...erasureReasons }),
     example: { ref: 1 },
     reply: Type.Object({

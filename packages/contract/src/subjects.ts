@@ -28,7 +28,7 @@ import { operation } from './operation.ts'
 export const SUBJECT_MATCHES = ['ignore_case', 'exact_case'] as const
 export const SUBJECT_ACCESS_FORMATS = ['ndjson', 'json', 'html', 'pdf'] as const
 export const SUBJECT_KINDS = ['erase', 'access'] as const
-/** `done_with_holds`: what a legal hold protects was kept; the manifest names it. */
+/** `done_with_holds`: something was kept, as by a legal hold; the manifest names it. */
 export const SUBJECT_STATUSES = ['queued', 'running', 'done', 'done_with_holds'] as const
 export type SubjectStatus = (typeof SUBJECT_STATUSES)[number]
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
@@ -41,7 +41,9 @@ const Kind = Type.Enum(SUBJECT_KINDS, {
 })
 const Status = Type.Enum(SUBJECT_STATUSES, {
   title: 'SubjectRequestStatus',
-  description: '`done_with_holds`: what a legal hold protects was kept; the manifest names it',
+  description:
+    '`done_with_holds`: the manifest names what was kept: what a legal hold protects, policies ' +
+    'in force, labels in clear',
 })
 
 /**
@@ -126,7 +128,7 @@ const scope = {
   ),
   namespace: Type.Optional(
     Nullable(
-      text('Returns only memories of this namespace; without `find` all of them', {
+      text('Searches only this namespace; without `find` everything in it matches', {
         maxLength: limits.label_chars + 1 + limits.namespace_chars,
       }),
     ),
@@ -211,7 +213,10 @@ const requestFields = {
   status: Status,
   job_id: Nullable(Type.String()),
   found: Found,
-  digest: about(Hex32, 'SHA-256 over the sorted ids of everything found'),
+  digest: about(
+    Hex32,
+    'SHA-256 over the sorted ids of everything found; not the `digest` of a preview',
+  ),
   log_seq: seq('Last log entry when the search began'),
   find_label: about(
     Hex32,
@@ -251,7 +256,8 @@ export const ManifestEntry = Type.Object({
   subject_id: Type.Optional(text('Id of the other record')),
   outcome: Type.Enum(['erased', 'held', 'absent'], {
     description:
-      '`held`: a legal hold protects it, or it is a policy in force. `absent`: it was gone already',
+      '`held`: a legal hold protects it, or it is a policy in force or a label in clear. ' +
+      '`absent`: it was gone already',
   }),
   certificate_id: Nullable(Hex16),
   certificate_digest: Nullable(about(Hex32, 'SHA-256 of the certificate')),
@@ -270,8 +276,8 @@ export const Manifest = Type.Object({
     Type.Object({ ...found, texts: Type.Optional(found.texts) }),
     'What was found first; `texts` is absent where only memories and decisions were searched',
   ),
-  found_later: count('What only the second search found'),
-  searched_again: boolean('Whether the second search took place'),
+  found_later: count('What only the later searches found'),
+  searched_again: boolean('Whether it was searched again at the end'),
   not_searched: Type.Array(Type.String(), { description: 'Places that were not searched' }),
   received_at: time('When the person asked'),
   due_at: time('When the request was due'),
@@ -279,7 +285,7 @@ export const Manifest = Type.Object({
   completed_at: time('When the work ended'),
   origin: text('Name of the audit log in its checkpoints'),
   log_seq: seq('Last log entry when the first search began'),
-  searched_to_seq: seq('Last log entry when the second search began'),
+  searched_to_seq: seq('Last log entry when the last search began'),
   certificates: count('Number of certificates'),
   certificates_root: about(Hex32, 'Merkle root over the certificates'),
   entries: Type.Array(ManifestEntry, { description: 'The outcome of each item' }),
@@ -306,9 +312,9 @@ export const subjects = {
       'would be erased, and its `digest` as `expect_digest` with the request to erase. A ' +
       'preview changes and stores nothing. Otherwise the reply is a 202: the list of what was ' +
       'found is fixed, each memory on it is erased with a certificate, decisions and other ' +
-      'records whose own text matches are redacted, and a second search finds what was written ' +
-      'meanwhile. What was searched for is encrypted, and destroyed when the request is done. If ' +
-      'nothing is found the request is recorded all the same and its manifest says so.',
+      'records whose own text matches are redacted, and up to five further searches find what ' +
+      'was written meanwhile. What was searched for is encrypted, and destroyed when the request ' +
+      'is done. If nothing is found the request is recorded all the same and its manifest says so.',
     body: Type.Object({
       ...scope,
       preview: Type.Optional(

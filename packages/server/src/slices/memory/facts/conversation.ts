@@ -2,8 +2,7 @@
 // whether it is a question.
 
 import { hash } from 'node:crypto'
-
-type FactMetadata = Readonly<Record<string, unknown>>
+import { formatTime, TIME_MAX_US, TIME_MIN_US } from '../../../platform/clock.ts'
 
 /** Metadata that names who speaks; a leading `name:` comes before the role. */
 const SPEAKER_KEYS = ['speaker', 'author', 'name'] as const
@@ -24,8 +23,13 @@ const OPENING = new RegExp(
   'u',
 )
 /** Labels that texts begin with. */
-const LABEL =
-  /^(?:Note|Notes|TODO|Todo|Error|Warning|Info|Re|RE|Fwd|FW|Subject|PS|FYI|Example|Question|Answer|Q|A|Update|Reminder|Task|Summary|Title|Tip|Bug|Fix|Status|Date|Name|Topic|Action|Decision|Result)$/
+const LABELS = new Set(
+  (
+    'Note Notes TODO Todo Error Warning Info Re RE Fwd FW Subject PS FYI Example Question ' +
+    'Answer Q A Update Reminder Task Summary Title Tip Bug Fix Status Date Name Topic ' +
+    'Action Decision Result'
+  ).split(' '),
+)
 /** A date as people write it before a message: ISO 8601, dd.mm.yyyy, or with the month's name. */
 const DATE = new RegExp(
   [
@@ -50,13 +54,21 @@ const OWN_NAME = new RegExp(
 const KIN_NAMED = new RegExp(String.raw`\b[Mm]y (?:\p{Ll}{1,20} )?(${KIN}),? ${NAME}`, 'gu')
 const NAMED_KIN = new RegExp(String.raw`${NAME}, my (?:\p{Ll}{1,20} )?(${KIN})\b`, 'gu')
 /** Words with a capital that are no names. */
-const NO_NAME =
-  /^(?:I['’]m|The|This|That|And|But|So|Yes|Yeah|No|Not|Oh|Well|We|He|She|They|It|You|If|When|Later|Today|Tomorrow|Tonight|Back|Soon|Maybe|Crazy|Old|Anytime|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)$/
+const NO_NAMES = new Set(
+  (
+    "I'm I’m The This That And But So Yes Yeah No Not Oh Well We He She They It You If When " +
+    'Later Today Tomorrow Tonight Back Soon Maybe Crazy Old Anytime Monday Tuesday ' +
+    'Wednesday Thursday Friday Saturday Sunday'
+  ).split(' '),
+)
 
 const QUESTION = /[?？][\s"'”’)\]]*$/u
 
 /** The first text among these entries that is short enough for a name. */
-function findName(metadata: FactMetadata, keys: readonly string[]): string | null {
+function findName(
+  metadata: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+): string | null {
   for (const key of keys) {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'string' && value !== '' && value.length <= NAME_UNITS_MAX) return value
@@ -65,9 +77,12 @@ function findName(metadata: FactMetadata, keys: readonly string[]): string | nul
 }
 
 /** Who says a fact, as written: from its metadata, or a leading `name:`. null: unknown. */
-export function findSpeaker(content: string, metadata: FactMetadata): string | null {
+export function findSpeaker(
+  content: string,
+  metadata: Readonly<Record<string, unknown>>,
+): string | null {
   const leading = OPENING.exec(content)?.[2] ?? null
-  const isLabel = leading !== null && LABEL.test(leading)
+  const isLabel = leading !== null && LABELS.has(leading)
   return (
     findName(metadata, SPEAKER_KEYS) ?? (isLabel ? null : leading) ?? findName(metadata, ROLE_KEYS)
   )
@@ -87,11 +102,14 @@ export function findNames(content: string, speaker: string | null): [string, str
     pairs.push([kin, name])
   for (const [, name = '', kin = ''] of text.matchAll(NAMED_KIN).take(NAMES_MAX))
     pairs.push([kin, name])
-  return pairs.filter(([, name]) => !NO_NAME.test(name)).slice(0, NAMES_MAX)
+  return pairs.filter(([, name]) => !NO_NAMES.has(name)).slice(0, NAMES_MAX)
 }
 
 /** The dates that the metadata of a fact and a leading `[date]` state, the surest first. */
-export function listStatedDates(content: string, metadata: FactMetadata): string[] {
+export function listStatedDates(
+  content: string,
+  metadata: Readonly<Record<string, unknown>>,
+): string[] {
   const dates = DATE_KEYS.flatMap((key) => {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'number') return toDates(value)
@@ -101,10 +119,10 @@ export function listStatedDates(content: string, metadata: FactMetadata): string
   return leading === undefined ? dates : [...dates, leading]
 }
 
-/** Seconds since 1970 have up to ten digits, milliseconds more. */
+/** Seconds since 1970 have up to eleven digits, milliseconds more. */
 function toDates(number: number): string[] {
-  const date = new Date(Math.abs(number) < 1e11 ? number * 1_000 : number)
-  return Number.isNaN(date.getTime()) ? [] : [date.toISOString()]
+  const us = Math.round(number * (Math.abs(number) < 1e11 ? 1_000_000 : 1_000))
+  return TIME_MIN_US <= us && us < TIME_MAX_US ? [formatTime(us)] : []
 }
 
 /** A content without a leading `[date]`, which would make all texts of a day alike. */
@@ -124,7 +142,7 @@ export function computeMark(text: string | number | null): number {
 }
 
 /** The message that a fact is a piece of; null: it names none. */
-export function findMessage(metadata: FactMetadata): string | number | null {
+export function findMessage(metadata: Readonly<Record<string, unknown>>): string | number | null {
   const value = Object.hasOwn(metadata, 'message_id') ? metadata['message_id'] : undefined
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }

@@ -76,7 +76,7 @@ const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }
 /** Terms of a query that one fact can be expected to have: a long query names many things. */
 const HEAVIEST = 8
 /**
- * The cosine that the most similar of so many unrelated texts has at most: the more texts, the
+ * The cosine that the most similar of a number of unrelated texts has at most: the more texts, the
  * higher the best of them. As a confidence 0.002 for one, 0.006 for 20, 0.01 for 600.
  */
 const unrelatedCosine = (facts: number): number => 0.05 + 0.07 * Math.sqrt(2 * Math.log(facts))

@@ -264,7 +264,7 @@ export class Partition {
     return (lengths[earlier] ?? 0) >= PIECE_TERMS_MIN
   }
 
-  /** Other names for terms of a query that visible facts give, for the first terms that have any. */
+  /** Other names that visible facts give for terms of a query: the first that have any. */
   findAliases(terms: readonly string[], visible: Uint8Array): ReadonlyMap<string, string[]> {
     const found = new Map<string, string[]>()
     for (const term of terms) {
