@@ -112,11 +112,6 @@ const sumScores = (scores: LexicalScores, slot: number): number =>
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
   readonly bestScore: number
-  /**
-   * No visible fact has a word of the query, its own or a neighbour's, or is of a day it names, and
-   * none is similar.
-   */
-  readonly areUnrelated: boolean
   /** By slot: the score without the other facts of its message and session. */
   readonly #alone: Float64Array
   readonly #partition: Partition
@@ -124,6 +119,10 @@ export class FusedScores {
   readonly #named: Uint8Array
   readonly #around: Int32Array
   // As fields of their own: they are read for every slot.
+  readonly #sessions: Int32Array
+  readonly #questions: Uint8Array
+  readonly #lengths: Uint32Array
+  readonly #hasDates: boolean
   readonly #dots: Int32Array
   readonly #lexical: Float64Array
   readonly #neighbour: Float64Array
@@ -143,6 +142,10 @@ export class FusedScores {
     const { scratch, vector } = scored
     this.bestScore = findBestScore(scored.scores)
     if (vector !== null) partition.vectors.denseScores(vector, partition.columns.used, scratch.dots)
+    this.#sessions = partition.sessions.sessions
+    this.#questions = partition.columns.questions
+    this.#lengths = partition.columns.lengths
+    this.#hasDates = scored.dates.length > 0
     this.#dots = scratch.dots
     this.#lexical = scored.scores.lexical
     this.#neighbour = scored.scores.neighbour
@@ -153,32 +156,42 @@ export class FusedScores {
     this.#isCalibrated = vector !== null && !scored.uncalibrated
     this.#alone = scratch.alone
     this.#sessionBest = new Float64Array(partition.sessions.count)
-    const { bestLogit, facts } = this.#scoreAll()
-    const floor = CONFIDENCE.base + CONFIDENCE.cosine * unrelatedCosine(Math.max(1, facts))
-    const areFar = vector === null || bestLogit < floor
-    this.areUnrelated = areFar && scored.scores.matched.size === 0 && !this.#isOfNamedDay()
+    this.#scoreAll()
     this.#sessionBonus = this.#sessionBest.map((best) => shareOf(best, SESSION))
   }
 
-  /** Fills `#alone` and `#sessionBest`; returns the highest logit and the number of facts. */
-  #scoreAll(): { bestLogit: number; facts: number } {
-    const { visible } = this.#scored
-    const { columns, sessions } = this.#partition
-    const alone = this.#alone
-    const sessionBest = this.#sessionBest
+  /**
+   * Whether no visible fact has a word of the query, its own or a neighbour's, or is of a day it
+   * names, and none is similar.
+   */
+  areUnrelated(): boolean {
+    const { visible, vector, scores } = this.#scored
+    if (scores.matched.size > 0 || this.#isOfNamedDay()) return false
     let [bestLogit, facts] = [Number.NEGATIVE_INFINITY, 0]
-    for (let slot = 0; slot < columns.used; slot++) {
+    for (let slot = 0; slot < this.#partition.columns.used; slot++) {
       if (visible[slot] === 0) continue
       facts++
+      bestLogit = Math.max(bestLogit, this.#logitOf(slot))
+    }
+    const floor = CONFIDENCE.base + CONFIDENCE.cosine * unrelatedCosine(Math.max(1, facts))
+    return vector === null || bestLogit < floor
+  }
+
+  /** Fills `#alone` and `#sessionBest`. */
+  #scoreAll(): void {
+    const { visible } = this.#scored
+    const { used } = this.#partition.columns
+    const sessions = this.#sessions
+    const alone = this.#alone
+    const sessionBest = this.#sessionBest
+    for (let slot = 0; slot < used; slot++) {
+      if (visible[slot] === 0) continue
       const score = this.#scoreAlone(slot)
       alone[slot] = score
-      const logit = this.#logitOf(slot)
-      if (logit > bestLogit) bestLogit = logit
-      const session = sessions.sessions[slot] ?? NO_SESSION
+      const session = sessions[slot] ?? NO_SESSION
       if (session !== NO_SESSION && score > (sessionBest[session] ?? 0))
         sessionBest[session] = score
     }
-    return { bestLogit, facts }
   }
 
   /** Whether a visible fact is of a day that the query names. */
@@ -310,21 +323,21 @@ export class FusedScores {
   }
 
   #dateBonus(slot: number, score: number): number {
-    const { dates } = this.#scored
-    if (dates.length === 0 || !isWithin(dates, this.#partition.columns.days[slot] ?? 0)) return 0
+    if (!this.#hasDates) return 0
+    if (!isWithin(this.#scored.dates, this.#partition.columns.days[slot] ?? 0)) return 0
     // A day may be all that the query names.
     return shareOf(Math.max(score, this.bestScore), DATED)
   }
 
   #questionLoss(slot: number, score: number): number {
-    const { questions, lengths } = this.#partition.columns
-    if (questions[slot] !== 1 || (lengths[slot] ?? 0) > QUESTION_TERMS_MAX) return 0
+    if (this.#questions[slot] !== 1) return 0
+    if ((this.#lengths[slot] ?? 0) > QUESTION_TERMS_MAX) return 0
     return shareOf(score, QUESTION)
   }
 
   /** A fact without a session is one by itself. */
   #sessionBonusOf(slot: number): number {
-    const session = this.#partition.sessions.sessions[slot] ?? NO_SESSION
+    const session = this.#sessions[slot] ?? NO_SESSION
     if (session === NO_SESSION) return shareOf(this.#alone[slot] ?? 0, SESSION)
     return this.#sessionBonus[session] ?? 0
   }

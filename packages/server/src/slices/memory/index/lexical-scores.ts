@@ -5,7 +5,7 @@ import { speakerFeature } from './analysis.ts'
 import { NO_SLOT } from './columns/slot-columns.ts'
 import { readFrequency, readSlot } from './columns/term-index.ts'
 import { SlotList } from './columns/typed-arrays.ts'
-import type { Partition } from './partition.ts'
+import { type Partition, PIECE_TERMS_MIN } from './partition.ts'
 
 /**
  * One unit of BM25 score: 2^16. Scores are in fixed point, so that they sum to the same integer in
@@ -379,6 +379,8 @@ export function takeScratch(slots: number): SearchScratch {
  */
 class VisibleNeighbours {
   readonly #partition: Partition
+  readonly #lengths: Uint32Array
+  readonly #messages: Uint32Array
   readonly #visible: Uint8Array
   readonly #before: Int32Array
   readonly #after: Int32Array
@@ -388,6 +390,8 @@ class VisibleNeighbours {
 
   constructor(partition: Partition, visible: Uint8Array, scratch: SearchScratch) {
     this.#partition = partition
+    this.#lengths = partition.columns.lengths
+    this.#messages = partition.columns.messages
     this.#visible = visible
     this.#before = partition.sessions.before
     this.#after = partition.sessions.after
@@ -421,7 +425,11 @@ class VisibleNeighbours {
   }
 
   #arePieces(earlier: number, later: number): boolean {
-    return earlier !== NO_SLOT && later !== NO_SLOT && this.#partition.arePieces(earlier, later)
+    if (earlier === NO_SLOT || later === NO_SLOT) return false
+    // Most facts are short and name no message.
+    const isShort = (this.#lengths[earlier] ?? 0) < PIECE_TERMS_MIN
+    if (isShort && this.#messages[earlier] === 0) return false
+    return this.#partition.arePieces(earlier, later)
   }
 
   #earlier(slot: number): number {

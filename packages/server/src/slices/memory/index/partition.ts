@@ -78,7 +78,7 @@ function findStatedDay({ content, metadata }: PendingFact): number | null {
 const ALIASED_TERMS_MAX = 16
 
 /** A text of fewer terms is a message of its own: what follows does not continue it. */
-const PIECE_TERMS_MIN = 16
+export const PIECE_TERMS_MIN = 16
 
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 

@@ -90,7 +90,7 @@ function rankScored(
   const best = new TopK(limit)
   const fused = new FusedScores(partition, scored)
   const canTell = scored.terms.length > 0 && !OTHER_SCRIPT.test(options.query)
-  if (min_confidence === null && canTell && fused.areUnrelated) return []
+  if (min_confidence === null && canTell && fused.areUnrelated()) return []
   const { refs, used } = partition.columns
   for (let slot = 0; slot < used; slot++) {
     if (scored.visible[slot] === 0) continue
