@@ -30,7 +30,7 @@ const QueryTerm = Type.Object({
   ),
   weight: number('Its weight: higher the fewer memories contain it'),
   similar: Type.Array(Type.String(), {
-    description: 'Terms of the store that count as it, at half weight, as they mean much the same',
+    description: 'Terms that count as it, at half weight: of similar meaning, or another name',
   }),
 })
 

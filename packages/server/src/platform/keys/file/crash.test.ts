@@ -18,7 +18,7 @@ interface Promised {
   readonly destroyed: Set<number>
 }
 
-/** Kills the writer so many milliseconds after it has destroyed this many secrets. */
+/** Kills the writer `ms` milliseconds after it has destroyed `destroyed` secrets. */
 async function killAfter(
   child: ChildProcess,
   { destroyed, ms }: { destroyed: number; ms: number },

@@ -22,12 +22,12 @@ const OPENING = new RegExp(
   String.raw`^\s*(?:\[([^\][\n]{4,40})\]\s*)?(?:(${ROLE}|${WORD}(?: ${WORD}){0,2}):\s)?`,
   'u',
 )
-/** Labels that texts begin with. */
+/** Labels that texts begin with, in lower case. */
 const LABELS = new Set(
   (
-    'Note Notes TODO Todo Error Warning Info Re RE Fwd FW Subject PS FYI Example Question ' +
-    'Answer Q A Update Reminder Task Summary Title Tip Bug Fix Status Date Name Topic ' +
-    'Action Decision Result'
+    'note notes todo error warning info re fwd fw subject ps fyi example question answer q ' +
+    'a update reminder task tasks summary title tip bug fix status date name topic action ' +
+    'decision result'
   ).split(' '),
 )
 /** A date as people write it before a message: ISO 8601, dd.mm.yyyy, or with the month's name. */
@@ -82,7 +82,7 @@ export function findSpeaker(
   metadata: Readonly<Record<string, unknown>>,
 ): string | null {
   const leading = OPENING.exec(content)?.[2] ?? null
-  const isLabel = leading !== null && LABELS.has(leading)
+  const isLabel = leading !== null && LABELS.has(leading.toLowerCase())
   return (
     findName(metadata, SPEAKER_KEYS) ?? (isLabel ? null : leading) ?? findName(metadata, ROLE_KEYS)
   )

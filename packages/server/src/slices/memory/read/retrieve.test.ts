@@ -414,3 +414,13 @@ test('a small store answers what is only near, and a long request that names a w
   const long = `${'and then we talked about many other things at length '.repeat(60)} the password`
   assert.deepEqual(refsOf(await store.find({ query: long })), [wifi])
 })
+
+test('a label before a text is no speaker', async () => {
+  const store = await freshStore({ embedder: 'none' })
+  const labelled = await store.write('Note: the printer is in room 4')
+  const spoken = await store.write('Noel: the printer is in room 5')
+  const found = await store.find({ query: 'note noel printer' })
+  const speakerOf = (ref: number) => found.find((one) => one.ref === ref)?.score_parts['speaker']
+  assert.equal(speakerOf(labelled), 0)
+  assert.ok((speakerOf(spoken) ?? 0) > 0)
+})
