@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ContentFingerprints, computeFingerprint } from './slot-columns.ts'
+import { ContentFingerprints, computeFingerprint } from './fingerprints.ts'
 
 const KEY = new Uint8Array(32).fill(3)
 

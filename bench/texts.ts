@@ -1,4 +1,4 @@
-// Synthetic facts and queries for the search index: made from a seed, distributed like speech.
+// Synthetic facts and queries, made from a seed and distributed like speech.
 
 /** A fact as it is written; `ref` counts from 1. */
 export interface GeneratedFact {
@@ -39,6 +39,13 @@ export function random(seed: number): () => number {
   }
 }
 
+/** The generator of text number `at`: the first numbers of two seeds are too much alike. */
+export function randomOf(at: number): () => number {
+  const next = random(at * 7919 + 1)
+  for (let warm = 0; warm < 4; warm += 1) next()
+  return next
+}
+
 /** Word number `rank`: three syllables, four for the rarest, so that no two are alike. */
 function word(rank: number): string {
   const base = SYLLABLES.length
@@ -53,7 +60,8 @@ function zipfRank(next: () => number): number {
   return Math.min(VOCABULARY - 1, Math.floor(rank) - RANKS_BEFORE)
 }
 
-function sentence(next: () => number, words: number): string {
+/** Every other word is an English function word. */
+export function sentence(next: () => number, words: number): string {
   const filler = () => FUNCTION_WORDS[Math.floor(next() * FUNCTION_WORDS.length)]
   return Array.from({ length: words }, (_, i) =>
     i % 2 === 0 ? word(zipfRank(next)) : filler(),
@@ -62,8 +70,7 @@ function sentence(next: () => number, words: number): string {
 
 /** The fact with this number, as long as a turn of a conversation: 130 characters or so. */
 export function makeFact(at: number): GeneratedFact {
-  const next = random(at * 7919 + 1)
-  for (let warm = 0; warm < 4; warm += 1) next()
+  const next = randomOf(at)
   const day = new Date(FIRST_DAY_MS + Math.floor(at / FACTS_A_DAY) * DAY_MS).toISOString()
   const session = Math.floor(at / FACTS_A_SESSION)
   const named = at % NAMES_ONE_IN === 0 ? ` ${word(zipfRank(next))}-${100_000 + at}` : ''

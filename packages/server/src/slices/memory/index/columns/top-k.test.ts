@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { TopK } from './ranking.ts'
+import { TopK } from './top-k.ts'
 
 test('the best candidates by score, then ref, are kept in any order of offers', () => {
   const scores = fc.array(fc.nat(8), { maxLength: 200 })
