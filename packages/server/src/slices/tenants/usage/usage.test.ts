@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseTime } from '../../platform/clock.ts'
+import { parseTime } from '../../../platform/clock.ts'
 import { addUsages, calendarMonth } from './usage.ts'
 
 const us = (text: string): number => parseTime(text) ?? Number.NaN

@@ -1,10 +1,10 @@
 // Usage: writes are counted with their commit, reads in memory and flushed every few seconds.
 
 import type { Usage } from '@custos/contract'
-import { formatTime } from '../../platform/clock.ts'
-import type { SharedSlot, TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { addUsage, listUsage, type UsageRow } from './usage.sql.ts'
+import { formatTime, parseTime } from '../../../platform/clock.ts'
+import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { addUsage, findUsage, listUsage, listUsageOf, type UsageRow } from './usage.sql.ts'
 
 interface Count {
   readonly count: number
@@ -20,6 +20,8 @@ const WRITE = 'w/'
 const READ = 'r/'
 /** No operation: what operations and jobs erased. */
 const ERASED = 'e/erased'
+/** No operation: governed decisions by kind. */
+const GOVERNED = 'g/'
 
 const slot: SharedSlot<Counts> = {
   name: 'usage',
@@ -41,6 +43,42 @@ export function meter(tx: Tx, operation: string, bytes = 0): void {
 
 /** Counts a memory or decision that was erased, in the unit of work of its certificate. */
 export const meterErasure = (tx: Tx): void => add(tx, ERASED, { count: 1, bytes: 0 })
+
+/** A governed decision: one that an agent logged, or a judgment of an agent on the record. */
+export const GOVERNED_KINDS = ['logged', 'certify', 'reject'] as const
+type GovernedKind = (typeof GOVERNED_KINDS)[number]
+
+/** Counts a governed decision in the unit of work of its log entry. */
+export const meterGoverned = (tx: Tx, kind: GovernedKind): void =>
+  add(tx, GOVERNED + kind, { count: 1, bytes: 0 })
+
+/** The governed decisions of a month; in a unit of work, with those of its commit. */
+export async function countGoverned(db: TenantDb, period: string): Promise<number> {
+  const counts = await loadGoverned(db, period)
+  return counts.logged + counts.certify + counts.reject + pendingGoverned(db)
+}
+
+/** The governed decisions of all time; in a unit of work, with those of its commit. */
+export async function countGovernedEver(db: TenantDb): Promise<number> {
+  const rows = await listUsageOf(
+    db,
+    GOVERNED_KINDS.map((kind) => GOVERNED + kind),
+  )
+  return rows.reduce((sum, { count }) => sum + count, 0) + pendingGoverned(db)
+}
+
+/** Those of the units before in a commit, and of this one. */
+export function pendingGoverned(db: TenantDb | Tx): number {
+  const pending = 'shared' in db ? db.shared.get(slot) : undefined
+  return GOVERNED_KINDS.reduce((sum, kind) => sum + (pending?.get(GOVERNED + kind)?.count ?? 0), 0)
+}
+
+/** The governed decisions of a month by kind. */
+export async function loadGoverned(db: TenantDb, period: string) {
+  const counts = { logged: 0, certify: 0, reject: 0 }
+  for (const kind of GOVERNED_KINDS) counts[kind] = await findUsage(db, period, GOVERNED + kind)
+  return counts
+}
 
 function add(tx: Tx, operation: string, more: Count): void {
   const counts = new Map(tx.shared.get(slot))
@@ -133,6 +171,7 @@ function summarize(rows: readonly UsageRow[]): Usage {
       sum.deletes += count
       continue
     }
+    if (counted.startsWith(GOVERNED)) continue
     const operation = counted.slice(WRITE.length)
     sum[kindOf(counted, operation)] += count
     sum.total_bytes += bytes
@@ -180,6 +219,14 @@ interface Month {
   readonly start_at: string
   /** Exclusive: the first moment of the next month. */
   readonly end_at: string
+}
+
+/** A month as `YYYY-MM`, or by its name; a plan counts in calendar months. */
+export function monthNamed(name: string, now_us: number): Month {
+  if (name === 'current_month' || name === 'current_period') return calendarMonth(now_us, 0)
+  if (name === 'previous_month') return calendarMonth(now_us, 1)
+  // The schema has checked the form.
+  return calendarMonth(parseTime(`${name}-01T00:00:00Z`) ?? now_us, 0)
 }
 
 /** The UTC calendar month `back` months before the one that holds `us`. */
