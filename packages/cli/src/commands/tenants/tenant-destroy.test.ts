@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runCustos, tempDirectory } from '../testing/run.ts'
-import { OPERATOR_KEY, serveLocally } from '../testing/serve-locally.ts'
+import { runCustos, tempDirectory } from '../../testing/run.ts'
+import { OPERATOR_KEY, serveLocally } from '../../testing/serve-locally.ts'
 
 test('a destroyed tenant leaves a certificate that verifies, and fsck finds nothing', async (t) => {
   const env = { CUSTOS_AUTH: 'required' }
