@@ -1,21 +1,38 @@
-# The service in a container: packages from the lockfile, no build step, no secrets.
+# The service in a container: packages from the lockfile, the pages, no secrets.
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/adapters/package.json packages/adapters/
 COPY packages/cli/package.json packages/cli/
+COPY packages/client/package.json packages/client/
 COPY packages/conformance/package.json packages/conformance/
+COPY packages/console/package.json packages/console/
 COPY packages/contract/package.json packages/contract/
 COPY packages/embeddings/package.json packages/embeddings/
+COPY packages/mcp/package.json packages/mcp/
+COPY packages/pii/package.json packages/pii/
 COPY packages/proof/package.json packages/proof/
+COPY packages/report-files/package.json packages/report-files/
 COPY packages/server/package.json packages/server/
+COPY packages/verify-page/package.json packages/verify-page/
 # The optional packages are another copy of Node, for machines without this one.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+# The verify page and the console are the only things that are built; their bundlers stay here.
+FROM node:24.21.0-bookworm-slim AS pages
+WORKDIR /app
+COPY --from=packages /app ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY packages packages
+RUN node packages/verify-page/build.ts && node packages/console/build.ts
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 COPY --from=packages /app ./
 COPY LICENSE ./
 COPY packages packages
+COPY --from=pages /app/packages/verify-page/dist packages/verify-page/dist
+COPY --from=pages /app/packages/console/dist packages/console/dist
 # Mount points: the embedded engine's data, and the copy of the erasure ledger.
 RUN install --directory --owner=node --group=node --mode=0700 /data /ledger
 ENV NODE_ENV=production \

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,6 +14,8 @@ import { familyCpuSeconds, parentOf, ROOT } from './processes.ts'
 export interface Place {
   /** The settings of the service that say so. */
   readonly env: NodeJS.ProcessEnv
+  /** The same data once more; no service may run on them. */
+  copy(): Promise<Place>
   remove(): Promise<void>
 }
 
@@ -28,22 +30,37 @@ export interface PostgresServer extends Engine {
   readonly name: 'postgres'
   /** What the server says of itself: version and durability. */
   readonly about: string
-  /** An empty database for what is measured without the service. */
-  createDatabase(): Promise<{ url: string; drop(): Promise<void> }>
   /** Processor seconds so far; null: the server's processes are not to be seen from here. */
   cpuSeconds(): number | null
 }
 
 export const sqlite: Engine = {
   name: 'sqlite',
-  async create() {
-    const dir = mkdtempSync(join(tmpdir(), 'custos-bench-'))
-    return {
-      env: { CUSTOS_DATA_DIR: dir, CUSTOS_DATABASE_URL: '', CUSTOS_KEYRING_URL: '' },
-      remove: async () => rmSync(dir, { recursive: true, force: true }),
-    }
-  },
+  create: async () => directory(mkdtempSync(PREFIX)),
   stop: async () => {},
+}
+
+const PREFIX = join(tmpdir(), 'custos-bench-')
+
+const directories = new Set<string>()
+process.once('exit', () => {
+  for (const dir of directories) rmSync(dir, { recursive: true, force: true })
+})
+
+function directory(dir: string): Place {
+  directories.add(dir)
+  return {
+    env: { CUSTOS_DATA_DIR: dir, CUSTOS_DATABASE_URL: '', CUSTOS_KEYRING_URL: '' },
+    async copy() {
+      const other = mkdtempSync(PREFIX)
+      cpSync(dir, other, { recursive: true })
+      return directory(other)
+    },
+    async remove() {
+      directories.delete(dir)
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
 }
 
 /** The server of CUSTOS_DATABASE_URL, whose role may create databases and roles, or one started. */
@@ -51,32 +68,48 @@ export async function openPostgresServer(): Promise<PostgresServer> {
   const given = process.env['CUSTOS_DATABASE_URL']
   const { url, stop } = given ? { url: given, stop: async () => {} } : await startKeeper()
   const { about, postmaster } = await lookAt(url)
-  const createDatabase = () => newDatabase(url)
   return {
     name: 'postgres',
     about,
-    createDatabase,
     async create() {
-      const [data, keyring] = [await createDatabase(), await createDatabase()]
-      return {
-        env: {
-          CUSTOS_DATABASE_URL: data.url,
-          CUSTOS_KEYRING_URL: keyring.url,
-          CUSTOS_MASTER_KEY: randomBytes(32).toString('hex'),
-        },
-        remove: async () => {
-          await data.drop()
-          await keyring.drop()
-        },
-      }
+      const [data, keyring] = [await newDatabase(url), await newDatabase(url)]
+      return databases(url, { data, keyring }, randomBytes(32).toString('hex'))
     },
     cpuSeconds: () => (postmaster === null ? null : familyCpuSeconds(postmaster)),
     stop,
   }
 }
 
+interface DatabaseNames {
+  readonly data: string
+  readonly keyring: string
+}
+
+function databases(server: string, { data, keyring }: DatabaseNames, master_key: string): Place {
+  const urlOf = (name: string) => Object.assign(new URL(server), { pathname: `/${name}` }).href
+  return {
+    env: {
+      CUSTOS_DATABASE_URL: urlOf(data),
+      CUSTOS_KEYRING_URL: urlOf(keyring),
+      CUSTOS_MASTER_KEY: master_key,
+    },
+    async copy() {
+      const names = {
+        data: await newDatabase(server, data),
+        keyring: await newDatabase(server, keyring),
+      }
+      return databases(server, names, master_key)
+    },
+    async remove() {
+      for (const name of [data, keyring])
+        await withClient(server, (client) => client.query(`drop database ${name} with (force)`))
+    },
+  }
+}
+
 async function startKeeper(): Promise<{ url: string; stop(): Promise<void> }> {
-  const keeper = spawn(process.execPath, ['bench/postgres-keeper.ts'], {
+  const script = 'packages/server/src/testing/postgres-keeper.ts'
+  const keeper = spawn(process.execPath, [script, '--durable'], {
     cwd: ROOT,
     // An interrupt at the terminal is for the bench; the keeper ends after it.
     detached: true,
@@ -115,13 +148,9 @@ const lookAt = (url: string): Promise<{ about: string; postmaster: number | null
     return { about, postmaster: (local && parentOf(backend)) || null }
   })
 
-async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+/** @param template the database whose contents it begins with */
+async function newDatabase(server: string, template = 'template1'): Promise<string> {
   const name = `custos_bench_${randomBytes(6).toString('hex')}`
-  await withClient(server, (client) => client.query(`create database ${name}`))
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  const drop = async () => {
-    await withClient(server, (client) => client.query(`drop database ${name} with (force)`))
-  }
-  return { url: url.href, drop }
+  await withClient(server, (client) => client.query(`create database ${name} template ${template}`))
+  return name
 }

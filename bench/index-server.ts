@@ -9,8 +9,10 @@ import {
 } from '@custos/server'
 import {
   buildIndex,
+  longestBlock,
   measureBuildCosts,
   measureMemory,
+  measureSave,
   measureSearches,
   type SearchWorkload,
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
@@ -18,11 +20,15 @@ import {
 export type SearchRequest =
   | { readonly act: 'build'; readonly store_id: string }
   | { readonly act: 'memory'; readonly store_id: string }
+  | { readonly act: 'save' }
+  | { readonly act: 'blocked' }
   | { readonly act: 'parts'; readonly store_id: string; readonly count: number }
   | { readonly act: 'search'; readonly store_id: string; readonly searched: SearchWorkload }
 
 function answer(kernel: Kernel, wish: SearchRequest): Promise<unknown> | unknown {
   if (wish.act === 'build') return buildIndex(kernel, wish.store_id)
+  if (wish.act === 'save') return measureSave(kernel)
+  if (wish.act === 'blocked') return longestBlock()
   if (wish.act === 'memory') return measureMemory(kernel, wish.store_id)
   if (wish.act === 'parts') return measureBuildCosts(kernel, wish.store_id, wish.count)
   return measureSearches(kernel, wish.store_id, wish.searched)
@@ -40,4 +46,5 @@ function serve(service: Service): void {
   process.send?.(service.url)
 }
 
+longestBlock()
 if (process.send) serve(await startService(parseConfig(readEnvironment())))

@@ -3,7 +3,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,9 +14,9 @@ import {
   percentiles,
   type SearchTimes,
 } from '../packages/server/src/slices/memory/testing/index-measures.ts'
-import { makeFact, makeQuery, QUERY_KINDS, random } from './index-facts.ts'
 import { type IndexResult, indexTables } from './index-report.ts'
 import type { SearchRequest } from './index-server.ts'
+import { makeFact, makeQuery, QUERY_KINDS, random } from './texts.ts'
 
 const MILLION = 1_000_000
 
@@ -27,6 +27,8 @@ const { values } = parseArgs({
     /** A store of a million facts too: several minutes, and two gigabytes of disk. */
     million: { type: 'boolean', default: false },
     queries: { type: 'string', default: '200' },
+    /** Instead: how soon a store answers after a start, with a snapshot and without. */
+    starts: { type: 'boolean', default: false },
     out: { type: 'string' },
   },
 })
@@ -43,12 +45,13 @@ interface Server {
 }
 
 /** The service on a directory; it can collect its garbage when asked for its memory. */
-async function startServer(dir: string): Promise<Server> {
+async function startServer(dir: string, index_dir = 'none'): Promise<Server> {
   const child: ChildProcess = fork(join(import.meta.dirname, 'index-server.ts'), [], {
     execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
     env: {
       ...process.env,
       ...{ CUSTOS_DATA_DIR: dir, CUSTOS_DATABASE_URL: '', CUSTOS_KEYRING_URL: '' },
+      CUSTOS_INDEX_DIR: index_dir,
       ...{ CUSTOS_PORT: '0', CUSTOS_LOG_LEVEL: 'error', CUSTOS_INDEX_MB: '4096' },
     },
   })
@@ -183,8 +186,59 @@ async function measure(facts: number): Promise<IndexResult> {
   }
 }
 
+/** Milliseconds from the start of the process to its first answer from the store. */
+async function firstAnswer(dir: string, index_dir: string, store_id: string) {
+  const startedAt = performance.now()
+  const server = await startServer(dir, index_dir)
+  const healthy_ms = performance.now() - startedAt
+  let refused = 0
+  for (;;) {
+    const answered = await timed({ url: server.url, store_id }, 'the first of all').catch(
+      () => null,
+    )
+    if (answered !== null) break
+    refused += 1
+  }
+  const answered_ms = performance.now() - startedAt
+  const blocked_ms = await server.ask<number>({ act: 'blocked' })
+  const { rss } = await server.ask<MemoryUse>({ act: 'memory', store_id })
+  return { server, times: { healthy_ms, answered_ms, refused, blocked_ms, rss_mb: rss / 2 ** 20 } }
+}
+
+async function measureStarts(facts: number): Promise<object> {
+  const dir = mkdtempSync(join(tmpdir(), 'custos-bench-'))
+  const index_dir = join(dir, 'index')
+  try {
+    const filled = await startServer(dir)
+    const big = await store(filled.url)
+    await fill(filled.url, big, facts)
+    await filled.stop()
+    const without = await firstAnswer(dir, index_dir, big)
+    await without.server.ask<number>({ act: 'blocked' })
+    const { save_ms, blocked_ms } = await without.server.ask<{
+      save_ms: number
+      blocked_ms: number
+    }>({ act: 'save' })
+    const files = readdirSync(index_dir).map((file) => statSync(join(index_dir, file)).size)
+    const bytes = files.reduce((sum, size) => sum + size, 0) / facts
+    const stoppedAt = performance.now()
+    await without.server.stop()
+    const stop_ms = performance.now() - stoppedAt
+    const saved = await firstAnswer(dir, index_dir, big)
+    await saved.server.stop()
+    const save = { save_ms, blocked_ms, bytes_a_fact: bytes, stop_ms }
+    return { facts, save, without: without.times, from_snapshot: saved.times }
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
 const sizes = values.sizes.split(',').map(Number)
 if (values.million) sizes.push(MILLION)
+if (values.starts) {
+  for (const size of sizes) console.log(JSON.stringify(await measureStarts(size), null, 2))
+  process.exit()
+}
 const results: IndexResult[] = []
 for (const size of sizes) results.push(await measure(size))
 const model = cpus()[0]?.model.trim() ?? 'unknown'

@@ -1,107 +1,165 @@
-// Sends a scenario's requests over HTTP for some seconds, each connection bodies of its own.
+// Sends a number of requests over HTTP, each connection its share, and takes times.
 
 import autocannon from 'autocannon'
-import type { Scenario } from './scenarios.ts'
 
-export interface Round {
-  readonly rps: number
-  readonly p50_ms: number
-  readonly p99_ms: number
-  readonly errors: number
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: string
 }
 
-/** Where a connection sends to, and as whom. */
+/** A connection: where it sends to, and as whom. */
 export interface Caller {
   readonly url: string
   readonly authorization?: string | undefined
 }
 
-interface Load {
-  readonly connections: number
+export interface Round {
+  readonly answered: number
+  /** Answers a second. */
+  readonly rps: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+  readonly longest_ms: number
+  /** Refusals, broken connections and time-outs. */
+  readonly errors: number
+}
+
+interface Answers {
+  readonly times_ms: number[]
   readonly seconds: number
-  /** By the number of the connection. */
-  bodiesOf(connection: number): readonly string[]
-  authorizationOf(connection: number): string | undefined
+  readonly errors: number
 }
 
-async function send(url: string, load: Load): Promise<Round> {
-  let connected = 0
-  const result = await autocannon({
-    url,
-    connections: load.connections,
-    duration: load.seconds,
-    setupClient: (client) => {
-      const authorization = load.authorizationOf(connected)
-      const headers = {
-        'content-type': 'application/json',
-        ...(authorization && { authorization }),
-      }
-      client.setRequests(
-        load.bodiesOf(connected).map((body) => ({
-          method: 'POST' as const,
-          path: new URL(url).pathname,
-          headers,
-          body,
-        })),
-      )
-      connected += 1
-    },
-  })
-  return {
-    rps: result.requests.average,
-    p50_ms: result.latency.p50,
-    p99_ms: result.latency.p99,
-    errors: result.errors + result.non2xx,
-  }
-}
+/** How often the load generator checks whether everything is answered. */
+const POLL_MS = 10
+const TIMEOUT_S = 120
+/** Autocannon wants a limit; a run ends with its last answer. */
+const DURATION_MAX_S = 3_600
 
-/** Every `parts`-th of the bodies, beginning with the `part`-th. */
-const shareOf = (bodies: readonly string[], part: number, parts: number): string[] =>
-  bodies.filter((_, index) => index % parts === part)
-
-/** All connections of the scenario to one URL. */
-export const fire = (url: string, scenario: Scenario, seconds: number): Promise<Round> =>
-  send(url, {
-    connections: scenario.connections,
-    seconds,
-    bodiesOf: (connection) => shareOf(scenario.bodies, connection, scenario.connections),
-    authorizationOf: () => undefined,
-  })
-
-/** One connection for each caller, at the same time; times are those of the slower URL. */
-export async function fireAs(
+/**
+ * Sends each request once, one closed loop for each caller, at the same time. All are answered when
+ * it resolves: what a server has done meanwhile it has done for these. `onStart`: the connections
+ * are open.
+ */
+export async function fire(
   callers: readonly Caller[],
-  scenario: Scenario,
-  seconds: number,
+  requests: readonly HttpRequest[],
+  onStart: () => void = () => {},
 ): Promise<Round> {
-  const numbered = callers.map((caller, number) => ({ ...caller, number }))
-  const groups = [...Map.groupBy(numbered, ({ url }) => url)]
-  const rounds = await Promise.all(
-    groups.map(([url, own]) =>
-      send(url, {
-        connections: own.length,
-        seconds,
-        bodiesOf: (at) => shareOf(scenario.bodies, own[at]?.number ?? 0, callers.length),
-        authorizationOf: (at) => own[at]?.authorization,
-      }),
-    ),
-  )
-  const sum = (of: (round: Round) => number) => rounds.reduce((total, r) => total + of(r), 0)
+  if (requests.length % callers.length !== 0) throw new Error('the callers have unequal shares')
+  const shares = callers.map((caller, at) => ({
+    ...caller,
+    requests: requests.filter((_, index) => index % callers.length === at),
+  }))
+  const groups = [...Map.groupBy(shares, ({ url }) => url).values()]
+  const answers = await Promise.all(groups.map((group) => send(group, onStart)))
+  const times = answers.flatMap(({ times_ms }) => times_ms).sort((a, b) => a - b)
   return {
-    rps: sum((r) => r.rps),
-    p50_ms: Math.max(...rounds.map((r) => r.p50_ms)),
-    p99_ms: Math.max(...rounds.map((r) => r.p99_ms)),
-    errors: sum((r) => r.errors),
+    answered: times.length,
+    rps: answers.reduce((sum, { times_ms, seconds }) => sum + times_ms.length / seconds, 0),
+    p50_ms: quantile(times, 0.5),
+    p99_ms: quantile(times, 0.99),
+    longest_ms: quantile(times, 1),
+    errors: answers.reduce((sum, { errors }) => sum + errors, 0),
   }
 }
+
+type CallerShare = Caller & { readonly requests: readonly HttpRequest[] }
+
+/** Callers of one URL. */
+function send(group: readonly CallerShare[], onStart: () => void): Promise<Answers> {
+  return new Promise((resolve, reject) => {
+    let connected = 0
+    let [first_ms, last_ms] = [0, 0]
+    const times_ms: number[] = []
+    const options: autocannon.Options = {
+      url: group[0]?.url ?? '',
+      connections: group.length,
+      amount: group.reduce((sum, { requests }) => sum + requests.length, 0),
+      duration: DURATION_MAX_S,
+      timeout: TIMEOUT_S,
+      sampleInt: POLL_MS,
+      setupClient: (client) => {
+        const share = group[connected]
+        connected += 1
+        // It would keep bodies as text, which for megabytes takes longer than the answer.
+        Object.assign(Reflect.get(client, 'pipelinedRequests'), { addBody: () => {} })
+        if (share) client.setRequests(share.requests.map((one) => toRequest(share, one)))
+      },
+    }
+    const running = autocannon(options, (error, result) => {
+      if (error) return reject(error)
+      const errors = result.errors + result.non2xx
+      resolve({ times_ms, seconds: (last_ms - first_ms) / 1_000, errors })
+    })
+    running.once('start', () => {
+      first_ms = performance.now()
+      onStart()
+    })
+    running.on('response', (_client, _status, _bytes, time_ms) => {
+      times_ms.push(time_ms)
+      last_ms = performance.now()
+    })
+  })
+}
+
+const toRequest = (
+  { authorization }: Caller,
+  { method, path, body }: HttpRequest,
+): autocannon.Request => ({
+  method,
+  path,
+  headers: {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(authorization && { authorization }),
+  },
+  ...(body !== undefined && { body }),
+})
+
+/** Of sorted numbers; 0 of none. */
+export const quantile = (sorted: readonly number[], part: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
 
 export const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+  quantile(
+    numbers.toSorted((a, b) => a - b),
+    0.5,
+  )
 
-/** The middle of each figure; errors are added up. */
+/** The middle of each figure, the longest of all; errors are added up. */
 export const middleOf = (rounds: readonly Round[]): Round => ({
+  answered: rounds.reduce((sum, r) => sum + r.answered, 0),
   rps: median(rounds.map((r) => r.rps)),
   p50_ms: median(rounds.map((r) => r.p50_ms)),
   p99_ms: median(rounds.map((r) => r.p99_ms)),
+  longest_ms: Math.max(...rounds.map((r) => r.longest_ms)),
   errors: rounds.reduce((sum, r) => sum + r.errors, 0),
 })
+
+/** Asks one service; throws where it refuses. */
+export async function ask(
+  base: string,
+  { method, path, body }: HttpRequest,
+  authorization = '',
+): Promise<{ readonly text: string; readonly type: string }> {
+  const answer = await fetch(`${base}${path}`, {
+    method,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(authorization && { authorization }),
+    },
+    ...(body !== undefined && { body }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`)
+  return { text, type: answer.headers.get('content-type') ?? '' }
+}
+
+export const post = (path: string, body: unknown): HttpRequest => ({
+  method: 'POST',
+  path,
+  body: JSON.stringify(body),
+})
+
+export const get = (path: string): HttpRequest => ({ method: 'GET', path })

@@ -9,26 +9,43 @@ export const ROOT = join(import.meta.dirname, '..')
 /** Linux counts processor time in these for everybody, whatever the kernel's own tick is. */
 const TICKS_A_SECOND = 100
 
-export function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
-    cwd: ROOT,
+// What is started ends with this process, however that ends.
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+/** @param root the checkout whose code is run */
+export function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  root: string = ROOT,
+): ChildProcess {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
 }
 
 /** The service as people run it, on a free port. */
-export const startCustos = (env: NodeJS.ProcessEnv): ChildProcess =>
-  start(['packages/cli/bin/custos.js', 'serve', '--port', '0'], {
-    ...env,
-    CUSTOS_LOG_LEVEL: 'error',
-  })
+export const startCustos = (env: NodeJS.ProcessEnv, root: string = ROOT): ChildProcess => {
+  const settings = { ...env, CUSTOS_LOG_LEVEL: 'error' }
+  return start(['packages/cli/bin/custos.js', 'serve', '--port', '0'], settings, root)
+}
 
+/** Throws when the process reports a failure by its status, now or before. */
 export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  await ended
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    await ended
+  }
+  if (child.exitCode) throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`)
 }
 
 /** The first URL the child prints; what it prints later is read and dropped. */
@@ -77,6 +94,10 @@ export const parentOf = (pid: number): number | undefined => timesOf(pid)?.paren
 /** Processor seconds of a process so far. */
 export const cpuSeconds = ({ pid = 0 }: { pid?: number | undefined }): number =>
   timesOf(pid)?.own_s ?? 0
+
+/** Processor seconds of its main thread so far. */
+export const mainThreadSeconds = ({ pid = 0 }: { pid?: number | undefined }): number =>
+  timesOf(`${pid}/task/${pid}`)?.own_s ?? 0
 
 /** Processor seconds of a process and its children so far, those that have ended included. */
 export function familyCpuSeconds(pid: number): number {

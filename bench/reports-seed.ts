@@ -43,7 +43,7 @@ const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer'
 const digestOf = (at: number): Buffer => createHash('sha256').update(String(at)).digest()
 
 /** Appends this number of decisions to the log of the only tenant. */
-export async function seedDecisions(place: Place, decisions: number): Promise<void> {
+export async function seedDecisions(place: Pick<Place, 'env'>, decisions: number): Promise<void> {
   const target = await openTarget(place)
   try {
     const seed = await Seed.open(target)
@@ -152,7 +152,7 @@ function timeOf(us: number): string {
   return `${whole}${String(us % 1_000).padStart(3, '0')}Z`
 }
 
-function openTarget({ env }: Place): Promise<Target> {
+function openTarget({ env }: Pick<Place, 'env'>): Promise<Target> {
   const url = env['CUSTOS_DATABASE_URL']
   return url ? openPostgres(url) : openSqlite(join(String(env['CUSTOS_DATA_DIR']), 'custos.db'))
 }

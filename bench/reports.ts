@@ -55,7 +55,7 @@ function memoryMb({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
 const resetPeak = ({ pid }: ChildProcess) => writeFileSync(`/proc/${pid}/clear_refs`, '5')
 
 /** What reading the rows alone takes here, by the same pages. */
-async function readBare(place: Place, entries: number): Promise<number> {
+async function readBare(place: KeptPlace, entries: number): Promise<number> {
   const page = 2_000
   const started_ms = performance.now()
   const { CUSTOS_DATABASE_URL: url, CUSTOS_DATA_DIR: dir } = place.env
@@ -136,7 +136,9 @@ interface Content {
   readonly log: { readonly status: string }
 }
 
-async function openPlace(engine: Engine): Promise<Place> {
+type KeptPlace = Pick<Place, 'env' | 'remove'>
+
+async function openPlace(engine: Engine): Promise<KeptPlace> {
   const { place: file } = values
   if (file && existsSync(file))
     return { env: JSON.parse(readFileSync(file, 'utf8')), remove: async () => {} }
@@ -162,7 +164,7 @@ async function openPlace(engine: Engine): Promise<Place> {
   return { env: place.env, remove: async () => {} }
 }
 
-async function measure(place: Place) {
+async function measure(place: KeptPlace) {
   const server = startCustos(place.env)
   try {
     const base = await urlOf(server)

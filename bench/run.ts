@@ -1,76 +1,115 @@
-// npm run bench: the real server and its ceilings, measured in the same run, as ratios.
+// npm run bench: the service beside its ceilings, measured alternately in one run, and its goals.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { commitCeiling } from './commit-ceiling.ts'
 import { type Engine, openPostgresServer, type PostgresServer, sqlite } from './engines.ts'
-import { ROOT, start, stop, urlOf } from './processes.ts'
-import { severalTable, singleTable } from './report.ts'
-import { scenarios } from './scenarios.ts'
+import { type JudgedGoal, judgeAll, type Starts } from './goals.ts'
+import { measure, type Result, variantsOf } from './measure.ts'
+import { ROOT } from './processes.ts'
+import { beforeTable, goalsTable, operationsTable, severalTable, startsTable } from './report.ts'
+import { type Goal, log, type Scenario, scenarios } from './scenarios.ts'
+import { type EmptyStart, measureEmptyStart, Servers, type Variant } from './servers.ts'
 import { measureSeveral, type SeveralResult } from './several.ts'
-import { measure, type Result } from './single.ts'
+import type { Stage } from './stages.ts'
 
 const { values } = parseArgs({
   options: {
+    /** Fewer and shorter rounds. */
     short: { type: 'boolean', default: false },
-    /** Scenarios whose name has it; `processes`: one process against two. */
+    /** Names of scenarios, or parts of them, separated by commas; see START and SEVERAL too. */
     only: { type: 'string', default: '' },
-    out: { type: 'string' },
+    /** A store of a million memories as well. */
+    million: { type: 'boolean', default: false },
+    /** The directory of another checkout, measured beside this one. */
+    against: { type: 'string' },
     engine: { type: 'string', default: 'sqlite' },
+    out: { type: 'string' },
   },
 })
 
-const timing = values.short ? { rounds: 2, seconds: 2 } : { rounds: 5, seconds: 5 }
+const timing = values.short ? { rounds: 2, seconds: 1 } : { rounds: 4, seconds: 3 }
+/** Start and memory of a service without data. */
+const START = 'start'
+/** One process against two, on PostgreSQL. */
 const SEVERAL = 'processes'
+
+const wanted = values.only.split(',').map((name) => name.trim())
+const isName = (part: string): boolean => scenarios.some(({ name }) => name === part)
+const isWanted = (name: string): boolean =>
+  wanted.some((part) => (isName(part) ? name === part : name.includes(part)))
 
 interface Run {
   readonly machine: string
-  /** Durable rows a second of the embedded engine, at 32 rows a commit. */
-  readonly ceiling?: number
   /** The server and how it is set. */
-  readonly postgres?: string
-  readonly results: readonly Result[]
-  readonly processes?: readonly SeveralResult[]
+  readonly postgres: string | null
+  readonly results: readonly (Result & { readonly goals: readonly Goal[] })[]
+  readonly starts: Starts
+  readonly goals: readonly JudgedGoal[]
+  readonly processes: readonly SeveralResult[]
 }
 
+const note = (text: string): boolean => process.stderr.write(`${text}\n`)
+
 async function measureAll(engine: Engine | PostgresServer): Promise<Run> {
-  const echo = start(['bench/echo-server.ts'], {})
+  const before = values.against === undefined ? null : resolve(values.against)
+  const chosen = scenarios.filter(
+    ({ name, long = false }) => isWanted(name) && (!long || values.million),
+  )
+  const variants = (one: Scenario) =>
+    variantsOf(one, { engine: engine.name, before: before !== null })
+  const servers = new Servers(engine, before)
+  const results: (Result & { readonly goals: readonly Goal[] })[] = []
+  const filled = new Map<Stage, Starts['filled'][number]>()
+  const empty: EmptyStart | null = isWanted(START) ? await measureEmptyStart(engine) : null
   try {
-    const echoUrl = await urlOf(echo)
-    const results: Result[] = []
-    for (const scenario of scenarios.filter(({ name }) => name.includes(values.only))) {
-      results.push(await measure(scenario, { engine, echoUrl, timing }))
-      process.stderr.write(`${scenario.name} done\n`)
+    for (const [at, scenario] of chosen.entries()) {
+      const { stage, goals } = scenario
+      const result = await measure(scenario, variants(scenario), { servers, timing })
+      results.push({ ...result, goals })
+      const own = await servers.of('service', stage)
+      const starts = own.flatMap(({ start }) => (start ? [start] : []))
+      if (starts.length > 0) filled.set(stage, { facts: stage.facts, starts })
+      note(`${scenario.name} done`)
+      const later = chosen.slice(at + 1)
+      await servers.keepOnly(
+        later.flatMap((one) =>
+          variants(one).map((variant): [Variant, Stage] => [variant, one.stage]),
+        ),
+      )
     }
-    const model = cpus()[0]?.model.trim() ?? 'unknown'
-    const machine = `${cpus().length} x ${model}, Node ${process.version}`
-    if (!('about' in engine))
-      return { machine, ceiling: Math.round(commitCeiling(values.short ? 1 : 3)), results }
-    const processes = SEVERAL.includes(values.only) ? await decisionsOnSeveral(engine) : []
-    return { machine, postgres: engine.about, results, processes }
   } finally {
-    await stop(echo)
+    await servers.keepOnly([])
+  }
+  const starts = { empty, filled: [...filled.values()] }
+  const model = cpus()[0]?.model.trim() ?? 'unknown'
+  const postgres = 'about' in engine ? engine : null
+  const several = postgres !== null && isWanted(SEVERAL)
+  return {
+    machine: `${cpus().length} x ${model}, Node ${process.version}`,
+    postgres: postgres?.about ?? null,
+    results,
+    starts,
+    goals: judgeAll(results, starts),
+    processes: several ? await measureSeveral(log, postgres, timing) : [],
   }
 }
 
-async function decisionsOnSeveral(server: PostgresServer): Promise<SeveralResult[]> {
-  const scenario = scenarios.find(({ name }) => name === 'decision log')
-  if (!scenario) throw new Error('there is no scenario "decision log"')
-  const results = await measureSeveral(scenario, server, timing)
-  process.stderr.write('one process against two done\n')
-  return results
-}
-
-function print({ machine, ceiling, postgres, results, processes = [] }: Run): void {
+function print({ machine, postgres, results, starts, goals, processes }: Run): void {
   const { rounds, seconds } = timing
-  console.log(`${machine}; ${rounds} rounds of ${seconds} s, ceilings and target in turn`)
-  if (postgres !== undefined) console.log(postgres)
-  if (ceiling !== undefined)
-    console.log(`raw engine: ${ceiling} durable rows/s at 32 rows a commit`)
-  if (results.length > 0) console.log(`\n${singleTable(results)}`)
-  if (processes.length > 0) console.log(`\n${severalTable('Decisions', processes)}`)
+  console.log(
+    `${machine}; ${rounds} rounds of ${seconds} s, two processes of each variant, alternated`,
+  )
+  if (postgres !== null) console.log(postgres)
+  const tables = [
+    goals.length > 0 && goalsTable(goals),
+    results.length > 0 && operationsTable(results),
+    (starts.empty || starts.filled.length > 0) && startsTable(starts),
+    values.against !== undefined && beforeTable(results),
+    processes.length > 0 && severalTable('Decisions', processes),
+  ]
+  for (const table of tables) if (table) console.log(`\n${table}`)
 }
 
 function save(run: Run): void {
@@ -90,8 +129,9 @@ try {
   const run = await measureAll(engine)
   print(run)
   save(run)
-  const failed = [...run.results, ...(run.processes ?? [])].some((r) => r.target.errors > 0)
-  if (failed) throw new Error('some requests failed')
+  const failed = run.results.filter(({ errors }) => errors > 0).map(({ name }) => name)
+  if (run.processes.some(({ target }) => target.errors > 0)) failed.push(SEVERAL)
+  if (failed.length > 0) throw new Error(`some requests failed: ${failed.join(', ')}`)
 } finally {
   await engine.stop()
 }

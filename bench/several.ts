@@ -3,11 +3,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { cpus } from 'node:os'
 import type { PostgresServer } from './engines.ts'
-import { type Caller, fireAs, median, middleOf, type Round } from './load.ts'
-import { preload } from './preload.ts'
+import { ask, type Caller, fire, median, middleOf, post, type Round } from './load.ts'
+import type { Timing } from './measure.ts'
 import { cpuSeconds, startCustos, stop, urlOf } from './processes.ts'
-import type { Scenario } from './scenarios.ts'
-import type { Timing } from './single.ts'
+import type { Operation } from './scenarios.ts'
+import { fillFacts } from './stages.ts'
 
 const TENANTS = 16
 const OPERATOR_KEY = 'operator key of the benchmark'
@@ -79,9 +79,14 @@ export interface SeveralResult {
   readonly met: boolean | null
 }
 
+/** Memories of each tenant that decisions name. */
+const FACTS = 100
+/** Requests before the first round. */
+const WARM_UP = 1_000
+
 /** Every placement in every round, so that a slow minute is one of them all. */
 export async function measureSeveral(
-  scenario: Scenario,
+  operation: Operation,
   server: PostgresServer,
   timing: Timing,
 ): Promise<SeveralResult[]> {
@@ -95,33 +100,40 @@ export async function measureSeveral(
       processes.push(child)
       urls.push(await urlOf(child))
     }
-    const keys = await createTenants(urls[0] ?? '', scenario)
+    const keys = await createTenants(urls[0] ?? '')
     const turns = new Map<Placement, Turn[]>(PLACEMENTS.map((placement) => [placement, []]))
-    const fireAt = (placement: Placement, seconds: number) =>
-      fireAs(callersOf(placement, { urls, keys, scenario }), scenario, seconds)
-    for (const placement of PLACEMENTS) await fireAt(placement, 1)
+    const { connections } = operation
+    let sent = 0
+    const fireAt = (placement: Placement, count: number) => {
+      const all = Math.ceil(count / connections) * connections
+      const some = Array.from({ length: all }, (_, i) => operation.make(sent + i))
+      sent += all
+      return fire(callersOf(placement, { urls, keys, connections }), some)
+    }
+    const counts = new Map<Placement, number>()
+    for (const placement of PLACEMENTS) {
+      const { rps } = await fireAt(placement, WARM_UP)
+      counts.set(placement, rps * timing.seconds)
+    }
     for (let i = 0; i < timing.rounds; i += 1)
-      for (const [placement, own] of turns)
-        own.push(await watched(server, processes, () => fireAt(placement, timing.seconds)))
-    return PLACEMENTS.map((placement) => summarise(placement, turns, scenario))
+      for (const [placement, own] of turns) {
+        const count = counts.get(placement) ?? WARM_UP
+        own.push(await watched(server, processes, () => fireAt(placement, count)))
+      }
+    return PLACEMENTS.map((placement) => summarise(placement, turns, connections))
   } finally {
     for (const child of processes) await stop(child)
     await place.remove()
   }
 }
 
-/** Keys of the many tenants, and of one more for itself; each has the scenario's memories. */
-async function createTenants(base: string, { preload: facts }: Scenario): Promise<string[]> {
+/** Keys of the many tenants, and of one more for itself; each has some memories. */
+async function createTenants(base: string): Promise<string[]> {
   const keys: string[] = []
   for (let i = 0; i <= TENANTS; i += 1) {
-    const answer = await fetch(`${base}/v1/cloud/tenants`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR_KEY}` },
-      body: JSON.stringify({ name: `Tenant ${i}` }),
-    })
-    if (!answer.ok) throw new Error(`no tenant: ${answer.status} ${await answer.text()}`)
-    const { api_key } = JSON.parse(await answer.text())
-    await preload(base, facts, `Bearer ${api_key}`)
+    const made = post('/v1/cloud/tenants', { name: `Tenant ${i}` })
+    const { api_key } = JSON.parse((await ask(base, made, `Bearer ${OPERATOR_KEY}`)).text)
+    await fillFacts(base, FACTS, `Bearer ${api_key}`)
     keys.push(String(api_key))
   }
   return keys
@@ -130,22 +142,22 @@ async function createTenants(base: string, { preload: facts }: Scenario): Promis
 interface RunningProcess {
   readonly urls: readonly string[]
   readonly keys: readonly string[]
-  readonly scenario: Scenario
+  readonly connections: number
 }
 
-function callersOf(placement: Placement, { urls, keys, scenario }: RunningProcess): Caller[] {
-  return Array.from({ length: scenario.connections }, (_, connection) => {
+function callersOf(placement: Placement, { urls, keys, connections }: RunningProcess): Caller[] {
+  return Array.from({ length: connections }, (_, connection) => {
     const tenant = connection % placement.tenants
     const key = placement.tenants === 1 ? keys[TENANTS] : keys[tenant]
-    const base = urls[placement.processOf(connection, tenant)]
-    return { url: `${base}${scenario.path}`, authorization: `Bearer ${key}` }
+    const url = urls[placement.processOf(connection, tenant)] ?? ''
+    return { url, authorization: `Bearer ${key}` }
   })
 }
 
 async function watched(
   server: PostgresServer,
   processes: readonly ChildProcess[],
-  fire: () => Promise<Round>,
+  act: () => Promise<Round>,
 ): Promise<Turn> {
   const look = () => ({
     at_s: performance.now() / 1_000,
@@ -154,7 +166,7 @@ async function watched(
     load: cpuSeconds(process),
   })
   const before = look()
-  const round = await fire()
+  const round = await act()
   const after = look()
   const seconds = after.at_s - before.at_s
   const share = (end: number | null, start: number | null) =>
@@ -170,7 +182,7 @@ async function watched(
 function summarise(
   placement: Placement,
   turns: ReadonlyMap<Placement, readonly Turn[]>,
-  { connections }: Scenario,
+  connections: number,
 ): SeveralResult {
   const own = turns.get(placement) ?? []
   const base = PLACEMENTS.find(({ name }) => name === placement.than)

@@ -4,8 +4,10 @@ import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
 import { openapiDocument } from '@custos/server'
 import { commands } from '../../packages/cli/src/commands/index.ts'
+import { clientSources } from './client-operations.ts'
 import { compactJson } from './compact-json.ts'
 import { errorPages } from './error-pages.ts'
+import { pythonOperations } from './python-operations.ts'
 import { commandsPage, configurationPage } from './reference-pages.ts'
 
 export const ERRORS = 'docs/errors'
@@ -16,7 +18,10 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ['docs/configuration.md', configurationPage()],
     ['docs/commands.md', await commandsPage(commands)],
   ])
-  for (const [name, text] of errorPages(allOperations())) files.set(`${ERRORS}/${name}`, text)
+  const operations = allOperations()
+  for (const [path, text] of clientSources(operations)) files.set(path, text)
+  files.set('python/custos-memory/src/custos_memory/_operations.py', pythonOperations(operations))
+  for (const [name, text] of errorPages(operations)) files.set(`${ERRORS}/${name}`, text)
   return files
 }
 

@@ -4,6 +4,7 @@ import type { Command, CommandEntry } from '../../packages/cli/src/command.ts'
 import {
   CLIENT_SETTINGS,
   CONFORMANCE_SETTINGS,
+  MCP_SETTINGS,
   SETTINGS,
   type Setting,
   settingsHelp,
@@ -51,7 +52,7 @@ export function configurationPage(): string {
     'Read by `tenant`, `subject`, `hold`, `retention`, `report`, `export`, `import`, `demo` and',
     '`conformance`; the last one is read by `conformance` alone.',
     '',
-    ...tableOf([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS]),
+    ...tableOf([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS, ...MCP_SETTINGS]),
     '',
   ].join('\n')
 }

@@ -58,7 +58,8 @@ function typeEscapes(code: Code): Hit[] {
 }
 
 const CONFIG = /\.config\.(ts|js|mjs)$/
-const FACE = /^packages\/(\w[\w-]*\/src|server\/src\/slices\/[\w-]+)\/index\.ts$/
+const FACE =
+  /^packages\/(\w[\w-]*\/src|server\/src\/slices\/[\w-]+|adapters\/src\/[\w-]+)\/index\.ts$/
 
 function moduleForms(code: Code): Hit[] {
   const hits: Hit[] = []

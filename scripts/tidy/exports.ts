@@ -5,7 +5,7 @@ import type { Code, Declaration, Finding, Project } from './project.ts'
 
 const CONTRACT = 'packages/contract/'
 /** The face of a package, which programs outside this repository import. */
-const PACKAGE_FACE = /^packages\/[\w-]+\/src\/index\.ts$/
+const PACKAGE_FACE = /^packages\/([\w-]+\/src|adapters\/src\/[\w-]+)\/index\.ts$/
 
 export function checkExports(project: Project): Finding[] {
   return [...unusedExports(project), ...typeDeclarations(project), ...typesPerFile(project)]

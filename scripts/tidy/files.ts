@@ -5,8 +5,8 @@ import ts from 'typescript'
 import { isProduct, isTest, isTestSupport } from './architecture.ts'
 import { type Code, type Finding, linesOf, type Project, visit } from './project.ts'
 
-const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(ts|js|mjs)$/
-const CODE = /\.(ts|js|mjs)$/
+const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(tsx?|js|mjs)$/
+const CODE = /\.(tsx?|js|mjs)$/
 const VAGUE = /(^|-)(utils?|helpers?|common|manager|service|misc)$/
 
 export function checkNames(project: Project): Finding[] {
@@ -45,7 +45,9 @@ export function checkReach(project: Project): Finding[] {
   const named = namedInManifests(project)
   const product = reach(project, [...named])
   const tests = [...project.code.keys()].filter((path) => isTest(path))
-  const tools = [...project.code.keys()].filter((path) => /^(bench|test)\/[^/]+\.ts$/.test(path))
+  const tools = [...project.code.keys()].filter((path) =>
+    /^(bench|test|examples\/[\w-]+)\/[^/]+\.ts$/.test(path),
+  )
   const all = reach(project, [...named, ...tests, ...tools])
   const findings: Finding[] = []
   for (const path of project.code.keys()) {
@@ -62,7 +64,7 @@ function namedInManifests({ code, texts }: Project): Set<string> {
   const named = new Set<string>()
   for (const [path, text] of texts) {
     if (!/(^|\/)package\.json$/.test(path)) continue
-    for (const [word] of text.matchAll(/[\w./-]+\.(ts|js|mjs)\b/g)) {
+    for (const [word] of text.matchAll(/[\w./-]+\.(tsx?|js|mjs)\b/g)) {
       const target = normalize(join(dirname(path), word))
       if (code.has(target)) named.add(target)
     }

@@ -3,7 +3,7 @@
 import type { Code, Declaration, Finding, Project } from './project.ts'
 
 /** Words that end like participles and are nouns. */
-const NOUNS = wordSet(`Binding Building Ceiling Children Eigen Embed Embedding Encoding Feed
+const NOUNS = wordSet(`Billing Binding Building Ceiling Children Eigen Embed Embedding Encoding Feed
   Finding Grouping Heading Keyring Landing Listing Mapping Meaning Monitoring Need Offboarding
   Padding Ping Ranking Rating Reading Reembed Ring Scoring Screen Seed Setting Sibling Spelling
   String Thing Thread Timing Token Training Warning`)

@@ -53,7 +53,7 @@ export interface Project {
   readonly texts: ReadonlyMap<string, string>
 }
 
-const CODE = /\.(ts|js|mjs)$/
+const CODE = /\.(tsx?|js|mjs)$/
 const GENERATED = /\.d\.ts$/
 
 /** A project from the texts of its files, keyed by slash-separated path from the root. */

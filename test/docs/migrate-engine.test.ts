@@ -62,7 +62,7 @@ test('the command of the page moves a directory, with proof, and serve refuses i
     assert.match(moved.output, proof)
     assert.match(
       moved.output,
-      /keyring: \d+ secrets, \d+ destroyed secrets, 7 signing keys and 1 ent/,
+      /keyring: \d+ secrets, \d+ destroyed secrets, 8 signing keys and 1 ent/,
     )
     assert.match(moved.output, /fsck of the copy: nothing found\n\ndone\. /)
     assert.doesNotMatch(moved.output, /ferry/)

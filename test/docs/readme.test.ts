@@ -1,11 +1,14 @@
-// The commands of README.md and docs/memory.md, run as written; commands and links of all pages.
+// The commands of README.md, docs/memory.md and docs/items.md, run as written; commands and links
+// of all pages.
 
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { commands } from '../../packages/cli/src/commands/index.ts'
-import { ROOT, readPage, sectionOf } from './testing/page.ts'
+import { blocksOf, ROOT, readPage, sectionOf } from './testing/page.ts'
 import { assertWalk, type Step, startWalk, stepsOf, type Walk } from './testing/walk.ts'
 
 describe('README.md', () => {
@@ -18,7 +21,7 @@ describe('README.md', () => {
 
   test('the five minutes run as written and answer as shown', async () => {
     const steps = stepsOf(sectionOf(readPage('README.md'), '## Five minutes'))
-    assert.ok(steps.length >= 9)
+    assert.ok(steps.length >= 6)
     await assertWalk(walk, steps)
   })
 
@@ -37,25 +40,49 @@ describe('README.md', () => {
     assert.match(output ?? '', /INVALID/)
   })
 
+  test('the programs run as written, and the agent remembers in its next run', async () => {
+    const programs = blocksOf(sectionOf(readPage('README.md'), '## From your agent'))
+      .filter(({ language }) => language === 'js')
+      .map(({ text }) => text)
+    assert.equal(await runProgram(walk, programs[0] ?? ''), "[ 'Ana moved to Porto' ]")
+    const agent = programs[1] ?? ''
+    await runProgram(walk, agent, 'I am allergic to nuts')
+    assert.match(await runProgram(walk, agent, 'What am I allergic to?'), /allergic to nuts/)
+    assert.equal(programs.length, 2)
+  })
+
   test('has at most 150 lines', () => {
     assert.ok(readPage('README.md').trimEnd().split('\n').length <= 150)
   })
 })
 
-describe('docs/memory.md', () => {
-  let walk: Walk
+const WALKS = { 'docs/memory.md': 15, 'docs/items.md': 7 }
 
-  before(async () => {
-    walk = await startWalk()
-  })
-  after(() => walk?.end())
+for (const [page, least] of Object.entries(WALKS))
+  describe(page, () => {
+    let walk: Walk
 
-  test('every example runs as written and answers as shown', async () => {
-    const steps = stepsOf(readPage('docs/memory.md'))
-    assert.ok(steps.length >= 15)
-    await assertWalk(walk, steps)
+    before(async () => {
+      walk = await startWalk()
+    })
+    after(() => walk?.end())
+
+    test('every example runs as written and answers as shown', async () => {
+      const steps = stepsOf(readPage(page))
+      assert.ok(steps.length >= least)
+      await assertWalk(walk, steps)
+    })
   })
-})
+
+/** Runs a program of a page in a folder that finds packages and examples as the root does. */
+async function runProgram({ service, dir }: Walk, text: string, ...args: string[]) {
+  for (const name of ['node_modules', 'examples'])
+    if (!existsSync(join(dir, name))) symlinkSync(join(ROOT, name), join(dir, name))
+  const file = join(dir, 'agent.mjs')
+  writeFileSync(file, text.replaceAll('http://127.0.0.1:8420', service.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [file, ...args])
+  return stdout.trim()
+}
 
 const step = (...lines: string[]): Step => ({ command: lines.join('\n'), shown: undefined })
 

@@ -86,7 +86,8 @@ test('a role that may create nothing serves what another has migrated', async (t
   await custos(service, ['key', 'rotate', 'all'])
   await useEverything(server)
   await fsck(service)
-  assert.equal(server.output.replace(/^custos listens[^\n]*\ndata in[^\n]*\n/, ''), '')
+  const started = /^custos listens[^\n]*\ndata in[^\n]*\nconsole at[^\n]*\n/
+  assert.equal(server.output.replace(started, ''), '')
   await server.stop()
 })
 

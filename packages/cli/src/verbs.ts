@@ -2,7 +2,8 @@
 
 import { createInterface } from 'node:readline/promises'
 import { setTimeout } from 'node:timers/promises'
-import type { jobs, ReplyOf } from '@custos/contract'
+import type { Custos } from '@custos/client'
+import { CLIENT_OPTIONS, useClient } from './client-calls.ts'
 import {
   CommandError,
   type Options,
@@ -11,7 +12,6 @@ import {
   UsageError,
 } from './command.ts'
 import { startProgress } from './output.ts'
-import { CLIENT_OPTIONS, openClient, type ServiceClient } from './service-client.ts'
 
 /**
  * A verb that calls a running service with the key of a tenant.
@@ -23,14 +23,14 @@ export const defineVerb =
     options: O,
     names: readonly string[],
     run: (
-      client: ServiceClient,
+      custos: Custos,
       given: ReturnType<typeof readArguments<O & typeof CLIENT_OPTIONS>>,
     ) => Promise<void>,
   ) =>
   async (args: readonly string[]): Promise<void> => {
     const given = readArguments<O & typeof CLIENT_OPTIONS>(args, { ...CLIENT_OPTIONS, ...options })
     requirePositionals(given.positionals, ...names)
-    await run(openClient({ url: urlOf(given.values) }, 'tenant'), given)
+    await useClient({ url: urlOf(given.values) }, 'tenant', (custos) => run(custos, given))
   }
 
 const urlOf = (values: object): string | undefined =>
@@ -74,15 +74,11 @@ const POLL_MS_MIN = 100
 const POLL_MS_MAX = 1_000
 
 /** Shows the progress of a job until it is done. A failed one throws CommandError. */
-export async function waitForJob(
-  client: ServiceClient,
-  title: string,
-  job_id: string,
-): Promise<void> {
+export async function waitForJob(custos: Custos, title: string, job_id: string): Promise<void> {
   const progress = startProgress(title)
   try {
     for (let wait = POLL_MS_MIN; ; wait = Math.min(2 * wait, POLL_MS_MAX)) {
-      const job = await client.json<ReplyOf<typeof jobs.get>>(`/v1/jobs/${job_id}`)
+      const job = await custos.jobs.get(job_id)
       if (job.state === 'done') return
       if (job.state === 'failed' || job.state === 'cancelled')
         throw new CommandError(

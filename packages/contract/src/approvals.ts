@@ -208,7 +208,6 @@ export const approvals = {
       'attestation_invalid',
       'self_approval',
       'policy_denied',
-      'rate_limited',
       'approval_required',
       'not_waiting',
       'approval_expired',

@@ -128,7 +128,7 @@ export const artifacts = {
     status: 201,
     reply: Artifact,
     accepted: waitingReply('artifact_id'),
-    refuses: ['policy_denied', 'rate_limited', 'no_signing_key', 'idempotency_key_reused'],
+    refuses: ['policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
   stats: operation({
@@ -188,6 +188,7 @@ export const artifacts = {
   integrity: operation({
     ...reading,
     id: 'artifacts.integrity',
+    safe: true,
     method: 'POST',
     path: '/v1/artifacts/{artifact_id}/integrity',
     summary: 'Compares digests of layers with the registered ones, in order and number',

@@ -174,13 +174,7 @@ export const compositions = {
     status: 201,
     reply: Composition,
     accepted: waitingReply('composition_id'),
-    refuses: [
-      'rejected',
-      'policy_denied',
-      'rate_limited',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['rejected', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
   list: operation({

@@ -67,6 +67,11 @@ export const TEXT_KINDS = [
   'store',
   'key',
   'key_namespace',
+  'webhook',
+  'user',
+  'agent',
+  'agent_action',
+  'run_text',
   'label',
 ] as const
 export type TextKind = (typeof TEXT_KINDS)[number]

@@ -8,12 +8,21 @@ import {
   ASSURANCE_TRIGGERS,
   CHECK_STATUSES,
 } from './assurance.ts'
+import { SUBSCRIPTION_STATUSES } from './billing.ts'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { TextKindName } from './erasure.ts'
 import { EMBEDDERS } from './memory-records.ts'
+import {
+  CALL_STATES,
+  RUN_REASONS,
+  RUN_STATES,
+  STEP_STATES,
+  TOOL_EFFECTS,
+} from './orchestrator-records.ts'
 import { KNOWN_OPERATIONS, OPERATION_ALIASES } from './policy-configs.ts'
 import { REPORT_FINDINGS, REPORT_TYPES } from './reports.ts'
 import { JUDGMENTS, OUTCOMES, VERIFIABILITY_TAGS } from './reputation-records.ts'
+import { ROLES } from './scopes.ts'
 
 const closed = <const P extends Record<string, TSchema>>(properties: P) =>
   Type.Object(properties, { additionalProperties: false })
@@ -82,10 +91,68 @@ const selfTest = { self_test: Type.Optional(Type.Literal(true)) }
 const Hidden = Type.Union([LabelMac, Type.Null()])
 const EventTime = Type.String({ pattern: '^[0-9TZ:.-]{27}$' })
 
+const EndReason = Type.Union([Type.Enum(RUN_REASONS), Type.Null()])
+
+/** Of a run that ended: subject is its id. */
+const RunEnded = closed({
+  state: Type.Enum(RUN_STATES),
+  reason: EndReason,
+  receipts: Count,
+  spent_tokens: Count,
+  spent_cost_micro: Count,
+})
+
+/** Of a step that ended: subject is its id. */
+const StepEnded = closed({
+  run_id: Hex16,
+  state: Type.Enum(STEP_STATES),
+  reason: EndReason,
+  /** SHA-256 of the signed bytes. */
+  receipt_digest: Hex32,
+})
+
+/** Of a call of a tool: subject is its id. */
+const CallEnded = closed({
+  run_id: Hex16,
+  step_id: Hex16,
+  state: Type.Enum(CALL_STATES),
+  reason: EndReason,
+})
+
+const PlanOfTenant = Type.Enum(['starter', 'pro', 'enterprise', 'local'])
+
+const RoleNames = Type.Array(Type.Enum([...ROLES]))
+
 export const eventPayloads = {
   'tenant.created': closed({
-    plan: Type.Enum(['starter', 'pro', 'enterprise', 'local']),
+    plan: PlanOfTenant,
     signing_keys: Type.Array(closed({ purpose: MintedId, key_id: KeyId })),
+  }),
+  /** `limits`: SHA-256 of the limits that hold from now on, null where the plan has none. */
+  'tenant.plan_changed': closed({
+    from: PlanOfTenant,
+    to: PlanOfTenant,
+    limits: Type.Union([Hex32, Type.Null()]),
+    overridden: Type.Boolean(),
+  }),
+  'billing.subscription_changed': closed({
+    from: Type.Enum([...SUBSCRIPTION_STATUSES]),
+    to: Type.Enum([...SUBSCRIPTION_STATUSES]),
+    plan: PlanOfTenant,
+  }),
+  'billing.usage_reported': closed({
+    meter: Type.Enum(['governed_decisions']),
+    from_total: Count,
+    to_total: Count,
+  }),
+  /** The provider names a customer or a subscription that belongs to another tenant. */
+  'billing.conflict': closed({}),
+  'quota.threshold_reached': closed({
+    quota: Type.Enum(['governed_decisions']),
+    percent: Count,
+    limit: Count,
+    /** A month, or the first day of a period. */
+    period: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$' }),
   }),
   'tenant.key_created': closed({ key_id: MintedId, class: MintedId }),
   'tenant.key_rotated': closed({ key_id: MintedId, revoked: Count }),
@@ -195,6 +262,57 @@ export const eventPayloads = {
   'composition.governed': RecordChange,
   'composition.denied': RecordChange,
   'composition.expired': RecordChange,
+  'agent_action.waiting_hitl': RecordChange,
+  'agent_action.approved': RecordChange,
+  'agent_action.denied': RecordChange,
+  'agent_action.expired': RecordChange,
+  'agent.changed': closed({
+    change: Type.Enum(['created']),
+    version: Count,
+    /** Of the whole definition. */
+    definition: LabelMac,
+    changed_by: MintedId,
+  }),
+  'run.started': closed({
+    agent_id: Hex16,
+    budget_tokens: Type.Union([Count, Type.Null()]),
+    budget_cost_micro: Type.Union([Count, Type.Null()]),
+    deadline_at: EventTime,
+    started_by: MintedId,
+  }),
+  'run.completed': RunEnded,
+  'run.denied': RunEnded,
+  'run.terminated': RunEnded,
+  'step.permitted': closed({
+    run_id: Hex16,
+    step_no: Count,
+    agent_id: Hex16,
+    permit: Hex16,
+    input_commitment: Hex32,
+    refs: Count,
+    memory_seq: Seq,
+    policy_set: Count,
+    evaluation_id: Type.Union([MintedId, Type.Null()]),
+    action_id: Type.Union([Hex16, Type.Null()]),
+    max_tokens: Count,
+    max_cost_micro: Count,
+    expires_at: EventTime,
+  }),
+  'step.completed': StepEnded,
+  'step.denied': StepEnded,
+  'step.failed': StepEnded,
+  'tool.intended': closed({
+    run_id: Hex16,
+    step_id: Hex16,
+    effect: Type.Enum(TOOL_EFFECTS),
+    args_commitment: Hex32,
+    policy_set: Count,
+    evaluation_id: Type.Union([MintedId, Type.Null()]),
+    action_id: Type.Union([Hex16, Type.Null()]),
+  }),
+  'tool.completed': CallEnded,
+  'tool.failed': CallEnded,
+  'tool.uncertain': CallEnded,
   'approval.requested': closed({
     record_kind: MintedId,
     record_id: Hex16,
@@ -358,6 +476,26 @@ export const eventPayloads = {
     due_at: EventTime,
     requested_by: MintedId,
   }),
+  /** Subject of both: the id of the webhook. */
+  'webhook.changed': closed({
+    change: Type.Enum(['created', 'updated', 'secret_rotated', 'deleted']),
+    enabled: Type.Boolean(),
+    /** SHA-256 over the canonical JSON of the sorted names of events. */
+    events_digest: Hex32,
+    changed_by: MintedId,
+  }),
+  'webhook.disabled': closed({
+    reason: Type.Enum(['gone', 'failing', 'redacted', 'unreadable']),
+    failing_since: Type.Union([EventTime, Type.Null()]),
+  }),
+  /** Subject of all: the id of the person. */
+  'user.created': closed({ roles: RoleNames, created_by: MintedId }),
+  'user.joined': closed({ session_id: MintedId }),
+  'user.updated': closed({ roles: RoleNames, changed_by: MintedId }),
+  'user.removed': closed({ revoked_keys: Count, removed_by: MintedId }),
+  /** Subject of both: the id of the session. */
+  'session.started': closed({ key_id: MintedId }),
+  'session.revoked': closed({ key_id: MintedId, revoked_by: MintedId }),
   'log.restored': closed({
     generation: Type.Integer({ minimum: 1 }),
     epoch_number: Count,

@@ -19,6 +19,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   composition_id: 'Id of the composition',
   action_id: 'Id of the action',
   hold_id: 'Id of the legal hold',
+  webhook_id: 'Id of the webhook',
+  delivery_id: 'Id of the delivery',
   job_id: 'Id of the job',
   policy_id: 'Id of the policy',
   key_id: 'Id of the signing key',

@@ -172,6 +172,11 @@ export const gcrumbs = {
     description:
       'Use it to verify signatures independently of the service. Retired keys are included.',
     access: 'public',
+    query: Type.Object({
+      purpose: Type.Optional(
+        text('Returns only the keys that sign this; default: all', { maxLength: 64 }),
+      ),
+    }),
     status: 200,
     reply: PublicKeys,
     refuses: ['no_signing_key'],
@@ -292,6 +297,7 @@ export const gcrumbs = {
   }),
   verify_envelope: operation({
     id: 'gcrumbs.verify_envelope',
+    safe: true,
     method: 'POST',
     path: '/v1/gcrumbs/verify',
     summary: 'Verifies a proof, checkpoint, certificate, decision, receipt or list of entries',

@@ -3,6 +3,7 @@
 export * from './approvals.ts'
 export * from './artifacts.ts'
 export * from './assurance.ts'
+export * from './billing.ts'
 export {
   Base64,
   Hex16,
@@ -23,6 +24,8 @@ export * from './events.ts'
 export * from './field-descriptions.ts'
 export * from './gcrumbs.ts'
 export * from './governance.ts'
+export * from './identity.ts'
+export * from './items.ts'
 export * from './jobs.ts'
 export * from './keys.ts'
 export * from './landing.ts'
@@ -38,6 +41,7 @@ export {
   EXPLAIN_TERMS_MAX,
   type Explanation,
 } from './memory-explain.ts'
+export { MemoryVersion } from './memory-history.ts'
 export {
   CAPABILITIES,
   type Capability,
@@ -46,6 +50,7 @@ export {
   ExportHeader,
   IMPORT_LINES_MAX,
   ImportLine,
+  ItemName,
   LANGUAGES,
   type Language,
   Memory,
@@ -64,6 +69,22 @@ export {
 export * from './monitoring.ts'
 export * from './offboarding.ts'
 export * from './operation.ts'
+export * from './orchestrator.ts'
+export {
+  AGENT_ROLES,
+  type Agent,
+  type AgentAction,
+  CALL_STATES,
+  RUN_REASONS,
+  RUN_STATES,
+  type Run,
+  type RunCall,
+  type RunStep,
+  runLimits,
+  STEP_STATES,
+  type StepPermit,
+  TOOL_EFFECTS,
+} from './orchestrator-records.ts'
 export * from './policy-configs.ts'
 export * from './provenance.ts'
 export * from './records.ts'
@@ -102,7 +123,9 @@ export {
 } from './reputation-records.ts'
 export * from './retention.ts'
 export * from './scopes.ts'
+export * from './streams.ts'
 export * from './subjects.ts'
 export * from './templates.ts'
 export * from './tenants.ts'
+export * from './webhooks.ts'
 export * from './world-model.ts'

@@ -58,10 +58,31 @@ export const Key = Type.Object(
   {
     ...keyFields,
     revoked_at: Nullable(time('When the key was revoked; null: it is in force')),
+    last_used_at: Nullable(
+      time('When the key was last used, at most a minute old; null: never since that is recorded'),
+    ),
   },
   { title: 'Key', description: 'An API key, without its secret' },
 )
 export type Key = Static<typeof Key>
+
+/** The credential of a request: of a stored key, a token, or local mode, which has no key. */
+const CurrentKey = Type.Object(
+  {
+    key_id: text('Id of the key; `local` in local mode'),
+    tenant_id: text('The tenant the key belongs to'),
+    class: Type.Enum(['tenant', 'read_only', 'service', 'token', 'local'], {
+      description: 'Class of the key',
+    }),
+    scopes: keyFields.scopes,
+    allowed_stores: keyFields.allowed_stores,
+    namespace: keyFields.namespace,
+    max_trust_tier: keyFields.max_trust_tier,
+    expires_at: keyFields.expires_at,
+  },
+  { title: 'CurrentKey', description: 'The credential of the request' },
+)
+export type CurrentKey = Static<typeof CurrentKey>
 
 /** A key in the clear. Only its hash is stored, so a replayed reply cannot contain it. */
 export const NewApiKey = Type.Union([Type.String(), Type.Null()], {
@@ -183,6 +204,20 @@ export const keys = {
     }),
     status: 200,
     reply: page('keys', Key),
+    refuses: [],
+  }),
+  current: operation({
+    access: 'tenant',
+    id: 'keys.current',
+    method: 'GET',
+    path: '/v1/keys/current',
+    namespaced: true,
+    summary: 'Returns what the calling credential may do',
+    description:
+      'Use it at the start of an application to see that its key is accepted, and to offer only ' +
+      'what the key may do. It shows nothing of any other key.',
+    status: 200,
+    reply: CurrentKey,
     refuses: [],
   }),
   revoke: operation({

@@ -254,6 +254,7 @@ export const landing = {
   conformance: operation({
     ...changing,
     id: 'landing.conformance',
+    safe: true,
     path: '/v1/landing/conformance',
     summary: 'Checks an artifact, its data and an authority without storing anything',
     description:
@@ -296,13 +297,7 @@ export const landing = {
     status: 201,
     reply: LandingDocument,
     accepted: waitingReply('certificate_id'),
-    refuses: [
-      'rejected',
-      'policy_denied',
-      'rate_limited',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['rejected', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
   stats: operation({

@@ -22,6 +22,14 @@ export const limits = {
   live_tokens_per_key: 10_000,
   token_ttl_s: { min: 1, max: 86_400, default: 3_600 },
   idempotency_key_chars: 255,
+  /** Of a sign-in; the operator's own key is a text of any length up to it. */
+  api_key_chars: 512,
+  users_per_tenant: 1_000,
+  user_stores: 100,
+  email_chars: 254,
+  invitation_chars: 200,
+  /** A further one ends the oldest. */
+  sessions_per_key: 100,
   page: { min: 1, max: 1_000, default: 100 },
   erasure_page: { min: 1, max: 500, default: 50 },
   policies_per_tenant: 200,
@@ -59,5 +67,29 @@ export const limits = {
   assurance_baselines_kept: 20,
   assurance_runs_page: { min: 1, max: 200, default: 20 },
   assurance_drift_page: { min: 1, max: 500, default: 50 },
+  /** Event streams that are open at once. */
+  open_streams: { per_key: 8, per_tenant: 64, per_process: 2_000 },
+  /** Seconds a ticket of an event stream can be used. */
+  ticket_ttl_s: { min: 1, max: 30, default: 30 },
+  event_names_chars: 4_096,
+  /** Where no plan has limits. */
+  webhooks_per_tenant: 50,
+  webhook_events: 100,
+  webhook_url_chars: 2_048,
+  webhook_overlap_h: { min: 0, max: 72, default: 24 },
+  webhook_replay_entries: 100_000,
+  webhook_tests_per_minute: 10,
+  /** A larger entry is sent without its data, then without its text. */
+  webhook_payload_bytes: 20_000,
+  /** Versions of a memory that its history finds, and of one page. */
+  history_versions: 10_000,
+  history_page: { min: 1, max: 500, default: 100 },
+  deliveries_page: { min: 1, max: 100, default: 20 },
+  /** Of the namespace of an item. */
+  item_namespace_labels: 16,
+  item_key_chars: 512,
+  item_index_paths: 32,
+  item_batch_operations: 100,
+  item_search: { min: 1, max: 1_000, default: 10 },
   audits_page: { min: 1, max: 100, default: 10 },
 } as const

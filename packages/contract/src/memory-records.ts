@@ -125,6 +125,51 @@ export const MemorySource = Type.Object(
   { title: 'MemorySource', description: 'Who wrote a memory, with a signature' },
 )
 
+const NamespaceLabel = label({
+  title: 'ItemLabel',
+  description: 'One label of the namespace of an item: 1 to 256 characters',
+})
+
+export const ItemNamespace = Type.Array(NamespaceLabel, {
+  title: 'ItemNamespace',
+  description: 'The namespace of an item: labels from the outermost to the innermost',
+  maxItems: limits.item_namespace_labels,
+  examples: [['users', 'u1']],
+})
+
+export const ItemKey = label({
+  title: 'ItemKey',
+  description: 'The key of an item, unique in its namespace',
+  maxLength: limits.item_key_chars,
+})
+
+/** Which parts of a value a search finds. */
+export const ItemIndex = Type.Union(
+  [
+    Type.Literal(false),
+    Type.Array(label({ examples: ['title', 'comments[*].text'] }), {
+      maxItems: limits.item_index_paths,
+    }),
+  ],
+  {
+    title: 'ItemIndex',
+    description:
+      'What a search finds of the value: `false` nothing, or the texts at these paths, such as ' +
+      '`title`, `author.name`, `comments[*].text`, `tags[0]` or `$` for all of it; default: all',
+  },
+)
+
+/** The name of an item, beside a memory that is a version of it. */
+export const ItemName = Type.Object(
+  { namespace: ItemNamespace, key: ItemKey, index: Type.Optional(ItemIndex) },
+  {
+    title: 'ItemName',
+    description: 'The name of an item and what a search finds of it',
+    additionalProperties: false,
+  },
+)
+export type ItemName = Static<typeof ItemName>
+
 const memoryFields = {
   ref: Ref,
   content: Type.String(),
@@ -137,6 +182,7 @@ const memoryFields = {
   superseded_by: Nullable(about(Ref, 'The memory that replaced it; null if it is current')),
   source: about(MemorySource, 'Who wrote it, with a signature'),
   token_count: Count,
+  item: Type.Optional(about(ItemName, 'The name, where the memory is a version of an item')),
 }
 
 export const Memory = Type.Object(memoryFields, {
@@ -196,7 +242,7 @@ const namespaceFields = {
 }
 
 /** One of both, or none. It comes after `valid_from`. */
-const expiryFields = {
+export const expiryFields = {
   expires_at: OptionalNullable(
     time(
       'When the memory expires: from then on it is hidden, and within ten minutes erased; after ' +
@@ -397,6 +443,9 @@ export const ImportLine = Type.Object({
   valid_until: OptionalNullable(Timestamp),
   ...expiryFields,
   superseded_by: OptionalNullable(about(Ref, 'The memory of this import that replaced it')),
+  item: OptionalNullable(
+    about(ItemName, 'The name of the item it is a version of; `content` is the JSON of its value'),
+  ),
   ...namespaceFields,
   source: OptionalNullable(
     Type.Object(

@@ -22,6 +22,7 @@ import {
 import { erasureReasons } from './erasure.ts'
 import { limits } from './limits.ts'
 import { Explanation, Ranking } from './memory-explain.ts'
+import { memoryHistory } from './memory-history.ts'
 import {
   Capabilities,
   CompactMemory,
@@ -67,16 +68,21 @@ const write = {
 } as const
 
 /** Refusals by a policy, of an operation that cannot wait for an approval. */
-const POLICY_REFUSALS = ['policy_denied', 'approval_required', 'rate_limited'] as const
+const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
 
-const WRITE_REFUSALS = [
+const CHANGE_REFUSALS = [
   ...POLICY_REFUSALS,
   'store_not_found',
   'store_deleting',
-  'capability_not_supported',
-  'rejected',
   'no_signing_key',
   'idempotency_key_reused',
+] as const
+
+const WRITE_REFUSALS = [
+  ...CHANGE_REFUSALS,
+  'capability_not_supported',
+  'rejected',
+  'quota_exceeded',
 ] as const
 
 export const memory = {
@@ -134,7 +140,7 @@ export const memory = {
     body_optional: true,
     example: { name: 'notes', labels: { team: 'blue' } },
     reply: Store,
-    refuses: ['rejected', 'store_exists', 'idempotency_key_reused'],
+    refuses: ['rejected', 'store_exists', 'quota_exceeded', 'idempotency_key_reused'],
     idempotent: true,
   }),
   get_store: operation({
@@ -238,6 +244,7 @@ export const memory = {
   retrieve: operation({
     ...write,
     id: 'memory.retrieve',
+    safe: true,
     namespaced: true,
     path: '/v1/stores/{store_id}/retrieve',
     scope: 'memory:read',
@@ -294,6 +301,7 @@ export const memory = {
   flush: operation({
     ...write,
     id: 'memory.flush',
+    safe: true,
     namespaced: true,
     path: '/v1/stores/{store_id}/flush',
     summary: 'Waits until all earlier writes to a store are durable and visible',
@@ -359,6 +367,12 @@ export const memory = {
       offset: Offset,
       cursor: Cursor,
       namespace: Type.Optional(about(Namespace, 'Lists this namespace only; default: all')),
+      order: Type.Optional(
+        Type.Enum(['oldest', 'newest'], {
+          description: 'Which memories come first; the same for every page',
+          default: 'oldest',
+        }),
+      ),
     }),
     reply: page('memories', Memory),
     refuses: ['store_not_found', 'rejected'],
@@ -374,6 +388,7 @@ export const memory = {
     reply: Memory,
     refuses: ['store_not_found', 'memory_not_found'],
   }),
+  history: memoryHistory,
   export: operation({
     ...read,
     id: 'memory.export',
@@ -437,14 +452,7 @@ export const memory = {
       ),
       log_seq: Nullable(Count),
     }),
-    refuses: [
-      ...POLICY_REFUSALS,
-      'store_not_found',
-      'store_deleting',
-      'import_refused',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: [...CHANGE_REFUSALS, 'import_refused', 'quota_exceeded'],
     idempotent: true,
   }),
 } as const
@@ -468,15 +476,7 @@ export const memoryErasure = {
       erasure_certificate_id: Type.Optional(about(Hex16, 'Id of the erasure certificate')),
       ref: Ref,
     }),
-    refuses: [
-      ...POLICY_REFUSALS,
-      'store_not_found',
-      'store_deleting',
-      'legal_hold',
-      'capability_not_supported',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: [...CHANGE_REFUSALS, 'legal_hold', 'capability_not_supported'],
     idempotent: true,
   }),
   delete_store: operation({

@@ -38,6 +38,8 @@ export interface OperationSpec {
   readonly namespaced?: true
   readonly params?: TSchema
   readonly query?: TSchema
+  /** Headers the handler reads, in lower case, with their descriptions. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly body?: TSchema
   /**
    * What existing clients send and this operation does not use: `query.limit`, `body.options.app`,
@@ -49,22 +51,38 @@ export interface OperationSpec {
   readonly example?: unknown
   /** The body may be absent or empty: `{}` is validated instead. */
   readonly body_optional?: true
+  /** A browser may call it from a page of the service itself only, although it is public. */
+  readonly same_origin?: true
   /** NDJSON bodies reach the handler as a byte stream. */
   readonly body_type?: 'application/json' | 'application/x-ndjson'
+  /** The handler gets the bytes as they came, of whatever type: a signature is over them. */
+  readonly raw_body?: true
   readonly status: 200 | 201 | 202
   readonly reply: TSchema
   /** The body of a 202, for an operation that may not be finished when it replies. */
   readonly accepted?: TSchema
   /** The body of a 200, for an operation that can report what it would do. */
   readonly preview?: TSchema
-  /** NDJSON replies are streams, and their schema describes one line; a picture is a text. */
-  readonly reply_type?: 'application/json' | 'application/x-ndjson' | 'image/svg+xml'
+  /**
+   * NDJSON replies are streams, and their schema describes one line; that of an event stream
+   * describes the data of one frame; a picture is a text.
+   */
+  readonly reply_type?:
+    | 'application/json'
+    | 'application/x-ndjson'
+    | 'image/svg+xml'
+    | 'text/event-stream'
   /** The reply may also be a file of one of these types: see FileReply. */
   readonly file_types?: readonly FileType[]
   /** The reply may also be a stream of NDJSON lines: see StreamReply. */
   readonly may_stream?: true
   /** Refusals in addition to COMMON_REFUSALS. */
   readonly refuses: readonly RefusalCode[]
+  /**
+   * A read, whatever its method: it changes nothing but counts of use, so that a client may repeat
+   * it without asking. Every GET is one; this marks the others.
+   */
+  readonly safe?: true
   /** Supports the Idempotency-Key header. */
   readonly idempotent?: true
   /** Largest body in bytes; default: `limits.body_bytes`. */
@@ -156,7 +174,9 @@ export interface InputOf<S extends OperationSpec> {
   readonly query: StaticOf<S['query']>
   readonly body: S['body_type'] extends 'application/x-ndjson'
     ? AsyncIterable<Uint8Array>
-    : StaticOf<S['body']>
+    : S['raw_body'] extends true
+      ? Uint8Array
+      : StaticOf<S['body']>
 }
 
 /**
@@ -173,6 +193,22 @@ export interface StreamReply {
   readonly filename?: string
   /** Default: NDJSON. */
   readonly type?: FileType
+}
+
+/** What is used of an AbortSignal, which this package has no types of. */
+interface CutSignal {
+  readonly aborted: boolean
+  addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+/** A reply that stays open: frames of server-sent events, sent as they come. */
+export interface EventStreamReply {
+  readonly [REPLY_KIND]: 'events'
+  /** One or more whole frames each. */
+  readonly frames: AsyncIterable<string>
+  /** Once aborted, a connection that does not take its frames is cut. */
+  readonly cut: CutSignal
 }
 
 export type FileType =
@@ -217,7 +253,9 @@ type StreamOf<S extends OperationSpec> = S['may_stream'] extends true ? StreamRe
 
 export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
   ? StreamReply | FileOf<S>
-  : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
+  : S['reply_type'] extends 'text/event-stream'
+    ? EventStreamReply
+    : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
 
 export type RefusalOf<S extends OperationSpec> =
   | S['refuses'][number]

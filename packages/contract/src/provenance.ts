@@ -168,13 +168,7 @@ export const provenance = {
     },
     status: 201,
     reply: Corpus,
-    refuses: [
-      'rejected',
-      'approval_required',
-      'rate_limited',
-      'idempotency_key_reused',
-      'no_signing_key',
-    ],
+    refuses: ['rejected', 'approval_required', 'idempotency_key_reused', 'no_signing_key'],
     idempotent: true,
   }),
   list: operation({

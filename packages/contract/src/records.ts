@@ -30,6 +30,7 @@ export const RECORD_STATUSES = [
   'invoked',
   'sealed',
   'governed',
+  'approved',
 ] as const
 export type RecordStatus = (typeof RECORD_STATUSES)[number]
 
@@ -149,20 +150,22 @@ export const DECISION_REFUSALS = [
 export const APPROVAL_REFUSALS = [
   ...DECISION_REFUSALS,
   'policy_denied',
-  'rate_limited',
   'approval_required',
 ] as const satisfies readonly RefusalCode[]
 
 /** The reply to a rejection. */
 export const rejectedReply = <const K extends string>(id_field: K) =>
-  Type.Object({
-    status: Type.Literal('denied', { description: 'The record is denied' }),
-    approver: text('Who rejected it'),
-    [id_field]: Type.String(),
-  } as { [P in K]: ReturnType<typeof Type.String> } & {
-    status: ReturnType<typeof Type.Literal<'denied'>>
-    approver: ReturnType<typeof Type.String>
-  })
+  Type.Object(
+    {
+      status: Type.Literal('denied', { description: 'The record is denied' }),
+      approver: text('Who rejected it'),
+      [id_field]: Type.String(),
+    } as { [P in K]: ReturnType<typeof Type.String> } & {
+      status: ReturnType<typeof Type.Literal<'denied'>>
+      approver: ReturnType<typeof Type.String>
+    },
+    { title: `Rejected${id_field.charAt(0).toUpperCase()}${id_field.slice(1, -3)}` },
+  )
 
 export const recordPageQuery = Type.Object({
   limit: Limit(limits.records_page),

@@ -51,6 +51,14 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'Remove it, and replace that key, because it was sent over the network. The service signs ' +
       'with its own keys.',
   },
+  url_refused: {
+    when:
+      'The URL is not https, names a user, a fragment or a port below 1024 other than 443, or ' +
+      'leads to a private, local or reserved address. What it resolves to is not told.',
+    advice:
+      'Use a public https URL. An operator allows private networks with `CUSTOS_EGRESS_ALLOW`. ' +
+      'In local mode `http:` is accepted for loopback addresses.',
+  },
   import_refused: {
     when:
       'A line of the import cannot be accepted: `line` is its number, `detail` the reason. Or an ' +
@@ -78,7 +86,9 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'Send a valid key as `Authorization: Bearer <key>` or `X-API-Key: <key>`.',
   },
   credentials_differ: {
-    when: '`Authorization` and `X-API-Key` contain two different keys.',
+    when:
+      '`Authorization` and `X-API-Key` contain two different keys, or a key was sent together ' +
+      'with the cookie of a session.',
     advice: 'Send only one of them.',
   },
   scope_missing: {
@@ -97,9 +107,13 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   origin_refused: {
     when:
       'In local mode, without credentials, the Host header is not a loopback name, or the ' +
-      'request comes from a web page of another origin.',
+      'request comes from a web page of another origin. With the cookie of a session: a request ' +
+      'that is not a GET comes from a page of another origin, or its `x-custos-csrf` is not that ' +
+      'of the session.',
     advice:
-      'Call the service as `localhost`, list the host in `CUSTOS_ALLOWED_HOSTS`, or use keys.',
+      'Call the service as `localhost`, list the host in `CUSTOS_ALLOWED_HOSTS`, or use keys. ' +
+      'In a session, send the `csrf_token` of `GET /v1/portal/me`; list the origin of the page ' +
+      'in `CUSTOS_CONSOLE_ORIGINS` where it is another than that of the service.',
   },
   policy_denied: {
     when:
@@ -109,11 +123,75 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
       'Change the request, or the policy: `GET /v1/governance/policies/{policy_id}`. To find out ' +
       'beforehand what the policies say, use `POST /v1/governance/evaluate` with `dry_run`.',
   },
+  user_not_found: {
+    when: 'The tenant has no such person, or the person was removed.',
+    advice: 'List them: `GET /v1/portal/users`.',
+  },
+  login_expired: {
+    when: 'The invitation is unknown, was taken, or is older than 7 days.',
+    advice: 'Ask for a new invitation.',
+  },
+  last_owner: {
+    when: 'The person is the only owner of the tenant who has taken the invitation.',
+    advice: 'Make somebody else an owner first.',
+  },
+  name_taken: {
+    when:
+      'A person with this e-mail address is invited or active in the tenant, or another agent ' +
+      'of the tenant has the name.',
+    advice: 'Change or remove that person first; choose another name for the agent.',
+  },
+  session_not_found: {
+    when: 'The tenant has no such session, or it has ended.',
+    advice: 'List them: `GET /v1/portal/sessions`.',
+  },
+  webhook_not_found: {
+    when: 'The tenant has no such webhook.',
+    advice: 'List them: `GET /v1/webhooks`.',
+  },
+  delivery_not_found: {
+    when: 'The webhook has no such delivery; those that ended 30 days ago are deleted.',
+    advice: 'List them, or send a part of the log again: `POST /v1/webhooks/{webhook_id}/replay`.',
+  },
+  agent_not_found: {
+    when: 'The tenant has no such agent.',
+    advice: 'List them: `GET /v1/orchestrator/agents`.',
+  },
+  step_not_found: {
+    when: 'The run has no such step.',
+    advice: 'Read the run with its steps: `GET /v1/orchestrator/runs/{run_id}`.',
+  },
+  tool_refused: {
+    when: 'The agent has a list of tools, and this one is not in it.',
+    advice: 'Tell the model which tools it has, or create an agent with this tool.',
+  },
+  too_many_sources: {
+    when: 'The step would be made from more than 1,000 memories, those of its input included.',
+    advice: 'Retrieve with a smaller `budget_tokens`, or name one step as the input: `input_from`.',
+  },
+  permit_expired: {
+    when:
+      'The permit of the step ended before anybody reported an answer. What it had reserved ' +
+      'counts as spent.',
+    advice: 'Begin another step. Ask for more time with `permit_s`.',
+  },
+  budget_exhausted: {
+    when: 'The steps of the run have used or reserved its whole budget.',
+    advice: 'Complete the steps under way, or start another run with a larger budget.',
+  },
+  too_many: {
+    when:
+      'The tenant has as many webhooks as its plan allows, ' +
+      `${limits.webhooks_per_tenant} where no plan has limits, or ` +
+      `${limits.users_per_tenant} people.`,
+    advice: 'Delete one that is not needed.',
+  },
   rate_limited: {
     when:
       'A rate limit of the tenant allows no further request at the moment: a policy of type ' +
       '`rate_limit`. `quota` is the id of the policy, `limit` the requests that it allows in ' +
-      '`window_s` seconds.',
+      '`window_s` seconds. For event streams: as many are open as a key, a tenant or a process ' +
+      'may have.',
     advice:
       'Wait for the seconds in `Retry-After` and send the same request again. The headers ' +
       '`RateLimit-Policy` and `RateLimit` say the same in the form of ' +
@@ -308,6 +386,40 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The operation is not possible in the current `status`.',
     advice: 'Read the record and its `status`.',
   },
+  payment_signature_invalid: {
+    when:
+      'The body of a payment event was not signed with a secret of the service, or more than ' +
+      'five minutes ago, or two signatures were sent that differ.',
+    advice:
+      'Configure the signing secret of the provider as `CUSTOS_BILLING_WEBHOOK_SECRET`. Nothing ' +
+      'was changed; the provider sends the event again.',
+  },
+  subscription_not_found: {
+    when: 'The tenant has never begun a paid plan, or its subscription has ended.',
+    advice: 'Begin one with `POST /v1/cloud/billing/checkout`.',
+  },
+  billing_not_configured: {
+    when: '`CUSTOS_BILLING` is not set, or the secret this needs is missing.',
+    advice: 'An operator configures a payment provider; see docs/operating/billing.md.',
+  },
+  payment_unavailable: {
+    when: 'The payment provider did not answer, or answered with a fault of its own.',
+    advice: 'Repeat the request after `Retry-After`. Plan and subscription are as they were.',
+  },
+  quota_exceeded: {
+    when:
+      'The plan allows no more memories or stores: `quota` names which, `limit` how many, `used` ' +
+      'how many there are. A batch is refused whole; an import stops at the line that is too many.',
+    advice:
+      'Erase what is not needed any longer, or have the plan changed. What is stored stays and ' +
+      'can be read, exported and erased.',
+  },
+  free_ceiling_reached: {
+    when:
+      'The tenant has logged as many decisions as its plan allows in a month: `ceiling` says how ' +
+      'many, `period_end` when the next month begins.',
+    advice: 'Have the plan changed, or log again in the next month. Everything else goes on.',
+  },
   too_many_tokens: {
     when: `${limits.live_tokens_per_key} tokens of the calling key have not ended.`,
     advice:
@@ -325,6 +437,12 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   superseded: {
     when: 'The memory to replace is not the current version; `head` names the current one.',
     advice: 'Read the current version, then supersede that one if it is still needed.',
+  },
+  item_changed: {
+    when:
+      'The item has another current version than `if_ref` names: `head` is its memory, null ' +
+      'where there is no item of the name.',
+    advice: 'Read the item, apply the change to that version and put it with the new `if_ref`.',
   },
   erasing: {
     when: 'The memory to replace is being erased.',

@@ -96,6 +96,7 @@ export const reputation = {
       'rotation_refused',
       'outcome_known',
       'older_statement',
+      'free_ceiling_reached',
       'no_signing_key',
       'idempotency_key_reused',
     ],
@@ -127,7 +128,13 @@ export const reputation = {
       policy: { require_approval: true },
     },
     reply: VerifyBatchReply,
-    refuses: ['rejected', 'outcome_known', 'no_signing_key', 'idempotency_key_reused'],
+    refuses: [
+      'rejected',
+      'outcome_known',
+      'free_ceiling_reached',
+      'no_signing_key',
+      'idempotency_key_reused',
+    ],
     idempotent: true,
   }),
   outcome: operation({

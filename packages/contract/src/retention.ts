@@ -21,7 +21,7 @@ import {
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
-const POLICY_REFUSALS = ['policy_denied', 'approval_required', 'rate_limited'] as const
+const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
 const StoreParams = Type.Object({ store_id: Label })
 const HoldParams = Type.Object({ store_id: Label, hold_id: Hex16 })
 const GivenReason = Type.String({

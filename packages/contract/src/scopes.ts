@@ -20,6 +20,8 @@ export const SCOPES = [
   'cgr:write',
   'keys:admin',
   'webhooks:admin',
+  'orchestrator:run',
+  'orchestrator:admin',
   'sso:admin',
   'admin:platform',
   '*',
@@ -56,6 +58,32 @@ export const DEFAULT_SCOPES: Readonly<Record<CredentialClass, readonly Scope[]>>
   service: [...READ_SCOPES, 'memory:write', 'decisions:write', 'cgr:write'],
   operator: ['admin:platform'],
   token: TOKEN_SCOPES,
+}
+
+/** What a person may do in a tenant: each role is a list of scopes. */
+export const ROLES = [
+  'owner',
+  'admin',
+  'operator_of_stores',
+  'approver',
+  'auditor',
+  'viewer',
+] as const
+export type Role = (typeof ROLES)[number]
+
+export const ROLE_SCOPES: Readonly<Record<Role, readonly Scope[]>> = {
+  owner: ['*'],
+  admin: SCOPES.filter((scope) => scope !== '*' && scope !== 'admin:platform'),
+  operator_of_stores: [
+    ...READ_SCOPES,
+    'memory:write',
+    'memory:admin',
+    'decisions:write',
+    'erasure:execute',
+  ],
+  approver: [...READ_SCOPES, 'artifacts:admin', 'compliance:admin'],
+  auditor: READ_SCOPES,
+  viewer: ['memory:read', 'decisions:read', 'artifacts:read', 'manifold:read', 'cgr:read'],
 }
 
 /**

@@ -339,7 +339,6 @@ export const subjects = {
       'store_not_found',
       'subject_changed',
       'policy_denied',
-      'rate_limited',
       'approval_required',
       'idempotency_key_reused',
     ],

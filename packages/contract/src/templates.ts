@@ -82,7 +82,6 @@ export const templates = {
       'template_not_found',
       'rejected',
       'policy_denied',
-      'rate_limited',
       'approval_required',
       'no_signing_key',
       'idempotency_key_reused',

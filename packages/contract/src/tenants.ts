@@ -16,15 +16,45 @@ import { NewApiKey } from './keys.ts'
 import { operation } from './operation.ts'
 
 export const PLANS = ['starter', 'pro', 'enterprise'] as const
+/** The plans that an operator can give a tenant. */
+export type PlanName = (typeof PLANS)[number]
 
-/** `null`: no limit. No plan limit is enforced until billing exists. */
+const PlanText = Type.Enum(PLANS, { title: 'PlanName', description: 'Plan of the tenant' })
+
+/** `null`: no limit. */
 const PlanLimits = Type.Object(
   {
-    max_memories: Nullable(integer('Memories; null: no limit')),
+    max_memories: Nullable(integer('Memories, replaced versions included; null: no limit')),
     max_stores: Nullable(integer('Stores; null: no limit')),
     max_requests_per_minute: Nullable(integer('Requests per minute; null: no limit')),
+    max_governed_decisions: Nullable(integer('Governed decisions a month; null: no limit')),
   },
   { title: 'PlanLimits', description: 'Limits of the plan' },
+)
+
+/** An operator replaces limits of the plan for one tenant. */
+const limitOverride = (description: string) =>
+  Type.Optional(Nullable(Type.Integer({ minimum: 0, description })))
+
+const PlanOverrides = Type.Object(
+  {
+    memories: limitOverride('Memories; null: no limit'),
+    stores: limitOverride('Stores; null: no limit'),
+    requests_per_minute: limitOverride('Requests per minute; null: no limit'),
+    governed_decisions: Type.Optional(
+      Type.Object(
+        {
+          included: limitOverride('Included in the plan; null: not stated'),
+          ceiling: limitOverride('Where logging ends; null: nowhere'),
+        },
+        { description: 'Governed decisions a month' },
+      ),
+    ),
+    webhooks: limitOverride('Endpoints of webhooks; null: no limit'),
+    streams: limitOverride('Event streams at once; null: no limit'),
+    until: Type.Optional(Nullable(time('When the limits of the plan hold again; null: never'))),
+  },
+  { title: 'PlanOverrides', description: 'Limits that replace those of the plan' },
 )
 
 const TenantStatus = Type.Enum(['active', 'destroyed'], {
@@ -76,10 +106,27 @@ export const Usage = Type.Object(counters, {
 })
 export type Usage = Static<typeof Usage>
 
-const UsagePeriod = Type.Enum(['current_month', 'previous_month'], {
-  title: 'UsagePeriod',
-  description: 'A calendar month (UTC)',
-})
+const UsagePeriod = Type.Union(
+  [
+    Type.Enum(['current_month', 'previous_month', 'current_period']),
+    Type.String({ pattern: '^(19[7-9][0-9]|2[0-9]{3})-(0[1-9]|1[0-2])$' }),
+  ],
+  {
+    title: 'UsagePeriod',
+    description:
+      'A calendar month (UTC), by name or as `YYYY-MM`; `current_period` is the current month: ' +
+      'operations are counted by month',
+  },
+)
+
+const QuotaUse = Type.Object(
+  {
+    quota: text('What is limited'),
+    limit: integer('The limit'),
+    used: integer('How much of it is used'),
+  },
+  { title: 'QuotaUse', description: 'A limit of the plan and its use' },
+)
 
 const UsageSummary = Type.Object({
   tenant_id: Type.String(),
@@ -93,26 +140,35 @@ const CurrentUsage = Type.Object({
   plan: text('Plan of the tenant'),
   period: Type.Object(
     {
-      start: time('Start of the month'),
-      end: time('End of the month, not included'),
-      source: Type.Literal('calendar_month', { description: 'How the period is defined' }),
+      start: time('Start of the period'),
+      end: time('End of the period, not included'),
+      source: Type.Enum(['subscription', 'calendar_month'], {
+        description: 'How the period is defined',
+      }),
     },
     { description: 'The period that is counted' },
   ),
-  governed_decisions: integer('Decisions logged in the period'),
+  governed_decisions: integer('Decisions and judgments on the audit log in the period'),
   breakdown: Type.Object(
     {
-      certify: integer('Always 0'),
-      reject: integer('Always 0'),
+      logged: integer('Decisions that agents logged'),
+      certify: integer('Judgments that certify'),
+      reject: integer('Judgments that reject'),
     },
-    { description: 'Decisions by judgment' },
+    { description: 'Governed decisions by kind' },
   ),
-  included_allotment: Type.Null({ description: 'Always null: no plan limit is enforced' }),
+  included_allotment: Nullable(integer('Governed decisions the plan includes; null: not stated')),
   included_allotment_is_placeholder: boolean('Always false'),
   is_placeholder: boolean('Always false'),
-  pct_used: Type.Null({ description: 'Always null: no plan limit is enforced' }),
-  state: Type.Literal('normal', { description: 'Always `normal`' }),
-  metered_enabled: boolean('Always false: usage is not billed'),
+  pct_used: Nullable(
+    Type.Number({ description: 'Used of `included_allotment`, in percent; null: none is stated' }),
+  ),
+  state: Type.Enum(['normal', 'approaching', 'at_or_over'], {
+    description: '`approaching` from 80 % of `included_allotment` on',
+  }),
+  metered_enabled: boolean('Whether use beyond the plan is billed'),
+  limits: Type.Array(QuotaUse, { description: 'The limits of the plan with their use' }),
+  log_seq: Nullable(integer('Position of the newest log entry that is counted; null: none')),
   ...counters,
 })
 
@@ -134,9 +190,7 @@ export const tenants = {
     access: 'operator',
     body: Type.Object({
       name: Type.Optional(about(Name, 'Name of the tenant')),
-      plan: Type.Optional(
-        Type.Enum(PLANS, { default: 'starter', description: 'Plan of the tenant' }),
-      ),
+      plan: Type.Optional({ ...PlanText, default: 'starter' }),
     }),
     body_optional: true,
     example: { name: 'Another', plan: 'pro' },
@@ -164,6 +218,28 @@ export const tenants = {
     description: 'Use it to read the plan and the status of a tenant.',
     reply: Tenant,
   }),
+  update: operation({
+    id: 'tenants.update',
+    method: 'PUT',
+    path: '/v1/cloud/tenants/{tenant_id}',
+    summary: 'Changes the name, the plan or the limits of a tenant',
+    description:
+      'Use it when a tenant changes its plan, or needs more for a while. Absent fields stay; ' +
+      '`overrides: null` restores the limits of the plan.',
+    access: 'operator',
+    params: TenantParams,
+    body: Type.Object({
+      name: Type.Optional(about(Name, 'Name of the tenant')),
+      plan: Type.Optional(PlanText),
+      overrides: Type.Optional(
+        about(Nullable(PlanOverrides), 'Limits that replace those of the plan; null: none do'),
+      ),
+    }),
+    example: { plan: 'pro', overrides: { stores: 80 } },
+    status: 200,
+    reply: Tenant,
+    refuses: ['tenant_not_found', 'tenant_destroyed', 'wrong_state'],
+  }),
   rotate_key: operation({
     ...ofOne,
     id: 'tenants.rotate_key',
@@ -185,7 +261,7 @@ export const tenants = {
     ...ofOne,
     id: 'tenants.usage',
     path: '/v1/cloud/tenants/{tenant_id}/usage',
-    summary: "Returns a tenant's operations and bytes of one calendar month (UTC)",
+    summary: "Returns a tenant's operations and bytes of one period",
     description: 'Use it for reporting by operators or by the tenant itself.',
     query: Type.Object({
       period: Type.Optional(
@@ -198,7 +274,7 @@ export const tenants = {
     id: 'tenants.current_usage',
     method: 'GET',
     path: '/v1/usage/current',
-    summary: 'Returns the usage of the calling tenant in the current calendar month',
+    summary: 'Returns the usage of the calling tenant in the current period',
     description: 'Use it to show a tenant its own usage.',
     access: 'tenant',
     scope: 'decisions:read',

@@ -260,7 +260,6 @@ export const worldModel = {
     refuses: [
       'rejected',
       'policy_denied',
-      'rate_limited',
       'approval_required',
       'no_signing_key',
       'idempotency_key_reused',
@@ -317,6 +316,7 @@ export const worldModel = {
   validate_object: operation({
     ...reading,
     id: 'world_model.validate_object',
+    safe: true,
     method: 'POST',
     path: '/v1/world-model/validate/object',
     summary: 'Validates an object against its type',
@@ -335,6 +335,7 @@ export const worldModel = {
   validate_link: operation({
     ...reading,
     id: 'world_model.validate_link',
+    safe: true,
     method: 'POST',
     path: '/v1/world-model/validate/link',
     summary: 'Validates a link between two types, and between two objects',
@@ -392,13 +393,7 @@ export const worldModel = {
     status: 201,
     reply: Action,
     accepted: waitingReply('action_id'),
-    refuses: [
-      'type_not_found',
-      'policy_denied',
-      'rate_limited',
-      'no_signing_key',
-      'idempotency_key_reused',
-    ],
+    refuses: ['type_not_found', 'policy_denied', 'no_signing_key', 'idempotency_key_reused'],
     idempotent: true,
   }),
   list_actions: operation({

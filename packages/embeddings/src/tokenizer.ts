@@ -1,11 +1,16 @@
 // Text to WordPiece tokens as uncased BERT models read it, in time linear in the text.
 
+import { NONE, ROOT, TokenTrie } from './token-trie.ts'
+
 /** A word of more code points than this is unknown as a whole. */
 const WORD_CHARACTERS_MAX = 100
 
+/** Begins a token that continues a word. */
+const MARK = '##'
+const SPACE = 0x20
+
 /** Visible ASCII and the white space that counts: such text needs no Unicode tables. */
 const PLAIN = /^[\t\n\r -~]*$/
-const PLAIN_PART = /[a-z0-9]+|[!-/:-@[-`{-~]/g
 const PART = /[!-/:-@[-`{-~\p{P}]|[^\p{White_Space}!-/:-@[-`{-~\p{P}]+/gu
 
 // Controls but the three that separate, formats, private characters, the replacement character.
@@ -43,32 +48,38 @@ export function normalise(text: string): string {
 
 /** Words and single punctuation characters of a normalised text. */
 export function splitTokens(normalised: string): readonly string[] {
-  return normalised.match(PLAIN.test(normalised) ? PLAIN_PART : PART) ?? []
+  return normalised.match(PART) ?? []
 }
 
 /** The vocabulary of a model and the reading of texts by it. */
 export class Tokenizer {
-  readonly #first = new Map<string, number>()
-  readonly #next = new Map<string, number>()
+  readonly #vocabulary: readonly string[]
+  readonly #trie: TokenTrie
+  /** The node of the mark: the tokens that continue a word follow it. */
+  readonly #rest: number
+  /** By token, in UTF-16 units, without the mark of a continuation. */
+  readonly #lengths: Uint16Array
   readonly #unknown: number
-  #longest = 0
 
   /** `vocabulary` has a token at each id; those that continue a word start with `##`. */
   constructor(vocabulary: readonly string[]) {
-    for (const [id, token] of vocabulary.entries()) {
-      const continues = token.startsWith('##') && token.length > 2
-      const part = continues ? token.slice(2) : token
-      ;(continues ? this.#next : this.#first).set(part, id)
-      this.#longest = Math.max(this.#longest, part.length)
-    }
-    const unknown = this.#first.get('[UNK]')
-    if (unknown === undefined) throw new Error('the vocabulary has no [UNK]')
-    this.#unknown = unknown
+    this.#vocabulary = vocabulary
+    // No word of a text begins with the mark: punctuation is a word of one character.
+    this.#trie = new TokenTrie(vocabulary)
+    let node = ROOT
+    for (const mark of MARK) node = this.#trie.childOf(node, mark.charCodeAt(0))
+    this.#rest = node
+    this.#lengths = Uint16Array.from(vocabulary, (token) =>
+      isContinuation(token) ? token.length - MARK.length : token.length,
+    )
+    this.#unknown = vocabulary.indexOf('[UNK]')
+    if (this.#unknown === -1) throw new Error('the vocabulary has no [UNK]')
   }
 
   /** Tokens that start a word, with their ids. */
-  words(): Iterable<[string, number]> {
-    return this.#first.entries()
+  *words(): Iterable<[string, number]> {
+    for (const [id, token] of this.#vocabulary.entries())
+      if (!isContinuation(token)) yield [token, id]
   }
 
   /**
@@ -77,44 +88,57 @@ export class Tokenizer {
    */
   tokenise(text: string, limit = Number.POSITIVE_INFINITY): number[] {
     const ids: number[] = []
-    for (const word of splitTokens(normalise(text))) {
-      if (ids.length >= limit) break
-      this.#appendWord(word, ids)
-    }
+    const normalised = normalise(text)
+    if (PLAIN.test(normalised)) this.#appendPlain(normalised, ids, limit)
+    else
+      for (const word of splitTokens(normalised)) {
+        if (ids.length >= limit) break
+        this.#appendWord(word, 0, word.length, ids)
+      }
     if (ids.length > limit) ids.length = limit
     return ids
   }
 
-  /** The longest token that fits, again and again; a word with a rest that none fits is unknown. */
-  #appendWord(word: string, ids: number[]): void {
-    const whole = this.#first.get(word)
-    if (whole !== undefined) {
-      ids.push(whole)
-      return
+  /** The same as by `splitTokens`, for normalised plain text, without a string for each word. */
+  #appendPlain(text: string, ids: number[], limit: number): void {
+    for (let at = 0; at < text.length && ids.length < limit; ) {
+      const from = at
+      while (isAlphanumeric(text.charCodeAt(at))) at += 1
+      if (at === from) at += 1
+      if (text.charCodeAt(from) > SPACE) this.#appendWord(text, from, at, ids)
     }
-    if (isTooLong(word)) {
-      ids.push(this.#unknown)
-      return
-    }
+  }
+
+  /**
+   * The word in `text` from `start` to `end`: the longest token that fits, again and again. A word
+   * with a rest that none fits is unknown.
+   */
+  #appendWord(text: string, start: number, end: number, ids: number[]): void {
+    const lengths = this.#lengths
     const before = ids.length
-    for (let from = 0; from < word.length; ) {
-      const tokens = from === 0 ? this.#first : this.#next
-      let to = Math.min(word.length, from + this.#longest)
-      let id = tokens.get(word.slice(from, to))
-      while (id === undefined && to > from + 1) id = tokens.get(word.slice(from, --to))
-      if (id === undefined) {
-        ids.length = before
-        ids.push(this.#unknown)
-        return
-      }
+    let id = this.#trie.findLongest(ROOT, text, start, end)
+    let at = start + (lengths[id] ?? 0)
+    if (at < end && isTooLong(text, start, end)) id = NONE
+    while (id !== NONE) {
       ids.push(id)
-      from = to
+      if (at === end) return
+      id = this.#trie.findLongest(this.#rest, text, at, end)
+      at += lengths[id] ?? 0
     }
+    ids.length = before
+    ids.push(this.#unknown)
   }
 }
 
-function isTooLong(word: string): boolean {
-  if (word.length <= WORD_CHARACTERS_MAX) return false
-  if (word.length > 2 * WORD_CHARACTERS_MAX) return true
-  return [...word].length > WORD_CHARACTERS_MAX
+const isContinuation = (token: string): boolean =>
+  token.startsWith(MARK) && token.length > MARK.length
+
+/** Of ASCII in lower case; also what `charCodeAt` gives behind the end is neither. */
+const isAlphanumeric = (unit: number): boolean =>
+  (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39)
+
+function isTooLong(text: string, start: number, end: number): boolean {
+  if (end - start <= WORD_CHARACTERS_MAX) return false
+  if (end - start > 2 * WORD_CHARACTERS_MAX) return true
+  return [...text.slice(start, end)].length > WORD_CHARACTERS_MAX
 }

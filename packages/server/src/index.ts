@@ -9,6 +9,7 @@ export {
 } from './app/admin-keys.ts'
 export { rotateMasterKey } from './app/admin-master-key.ts'
 export { rewriteSecrets } from './app/admin-rewrite.ts'
+export { recountUsage } from './app/admin-usage.ts'
 export { type BackupFile, runBackup } from './app/backup.ts'
 export {
   runFsck,
@@ -30,12 +31,15 @@ export {
   CLIENT_SETTINGS,
   CONFORMANCE_SETTINGS,
   type Environment,
+  MCP_SETTINGS,
   readClientEnvironment,
   readConformanceEnvironment,
   readEnvironment,
+  readMcpEnvironment,
   SETTINGS,
   settingsHelp,
 } from './config/env.ts'
+export { DataDirHeld, readAddress } from './platform/db/data-dir.ts'
 export type { Kernel } from './platform/kernel/kernel.ts'
 export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'
 export { OperatorError } from './platform/operator-error.ts'

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { startContractService } from './testing/payments.ts'
 import { operations } from './testing/table.ts'
 import { assertRefusal, newTenant, type Tenant } from './testing/tenant.ts'
 import { fillStore, GHOSTS, type Ids, waitForJob } from './testing/world.ts'
@@ -19,7 +20,7 @@ let hidden: Ids
 let untouched: string
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   owner = await newTenant(service)
   const { tenant_id } = owner
   own = { ...GHOSTS, tenant_id, ...(await fillStore(owner, OWN)) }
@@ -45,7 +46,7 @@ const factsIn = async ({ store_id }: Ids): Promise<number> =>
   (await owner.ok('memory.stats', { params: { store_id } })).facts
 
 // The log is proven as a whole: its entries cannot be left out, and say ids and digests only.
-const SHOWS_STORE_IDS = new Set(['gcrumbs.breadcrumbs', 'gcrumbs.proof'])
+const SHOWS_STORE_IDS = new Set(['gcrumbs.breadcrumbs', 'gcrumbs.proof', 'streams.events'])
 
 describe('a key limited to one store', () => {
   for (const operation of operations) {

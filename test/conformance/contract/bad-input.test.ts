@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@custos/contract'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { BAD_IMPORT_LINES, badBodies } from './testing/bad-bodies.ts'
+import { startContractService } from './testing/payments.ts'
 import { difference, rowCounts } from './testing/rows.ts'
 import { operations } from './testing/table.ts'
 import { assertClientError, assertRefusal, send } from './testing/tenant.ts'
@@ -17,7 +18,7 @@ let service: TestService
 let world: World
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   world = await buildWorld(service)
 })
 

@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { landingRequest } from './testing/landing.ts'
+import { startContractService } from './testing/payments.ts'
 import { operationOf, operations, type Sent } from './testing/table.ts'
 import { newTenant, type Tenant } from './testing/tenant.ts'
 
@@ -12,7 +13,7 @@ let service: TestService
 let tenant: Tenant
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   tenant = await newTenant(service)
 })
 

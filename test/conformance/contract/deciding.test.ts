@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { startContractService } from './testing/payments.ts'
 import { buildWorld } from './testing/world.ts'
 
 const REJECTING = [
@@ -22,7 +23,7 @@ const FORGED = {
 let service: TestService
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
 })
 after(() => service.stop())
 

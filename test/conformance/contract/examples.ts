@@ -2,8 +2,11 @@
 
 import { newPublicKey } from './testing/approval.ts'
 import { assuranceExamples } from './testing/examples-assurance.ts'
+import { billingExamples } from './testing/examples-billing.ts'
+import { orchestratorExamples } from './testing/examples-orchestrator.ts'
 import { retentionExamples } from './testing/examples-retention.ts'
 import { subjectExamples } from './testing/examples-subjects.ts'
+import { webhookExamples } from './testing/examples-webhooks.ts'
 import { landingRequest } from './testing/landing.ts'
 import { LINK } from './testing/reputation.ts'
 import { operationOf, type Sent } from './testing/table.ts'
@@ -39,6 +42,12 @@ const approver = ({ approver_id }: Ids) => ({ params: { approver_id } })
 const agent = ({ agent_handle }: Ids) => ({ params: { agent_handle } })
 const report = ({ report_id }: Ids) => ({ params: { report_id } })
 const nothing = () => ({})
+let emails = 0
+/** A person is invited once. */
+const newEmail = () => {
+  emails += 1
+  return `ben-${emails}@example.com`
+}
 
 const IMPORT_LINES = [
   { content: 'The office opens at nine', metadata: { topic: 'office' } },
@@ -75,6 +84,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'memory.reembed': store,
   'memory.memories': (ids) => ({ ...store(ids), query: { limit: 10, offset: 0 } }),
   'memory.memory': ({ store_id, ref }) => ({ params: { store_id, ref } }),
+  'memory.history': ({ store_id, ref }) => ({ params: { store_id, ref }, query: { limit: 10 } }),
   'memory.export': store,
   'memory.import': (ids) => ({
     ...store(ids),
@@ -83,6 +93,13 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   }),
   'memory.delete': (ids) => ({ ...store(ids), body: { ref: ids.ref } }),
   'memory.delete_store': store,
+
+  'items.put': store,
+  'items.get': store,
+  'items.search': store,
+  'items.delete': store,
+  'items.namespaces': store,
+  'items.batch': store,
 
   ...retentionExamples,
 
@@ -127,6 +144,9 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'gcrumbs.verify': () => ({ query: { full: true } }),
   'gcrumbs.verify_envelope': nothing,
   'gcrumbs.stats': nothing,
+
+  'streams.events': () => ({ query: { from: 'start', events: 'tenant.created,memory.written' } }),
+  'streams.ticket': nothing,
 
   'governance.stats': nothing,
   'governance.policy_types': nothing,
@@ -263,7 +283,10 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'jobs.cancel': ({ open_job_id }) => ({ params: { job_id: open_job_id } }),
 
   ...assuranceExamples,
+  ...webhookExamples,
+  ...orchestratorExamples,
 
+  ...billingExamples,
   'tenants.create': nothing,
   'tenants.list': nothing,
   'tenants.get': tenant,
@@ -275,8 +298,23 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'keys.create_token': ({ store_id }) => ({
     body: { store_id, namespace: 'user-1', scopes: ['memory:read'] },
   }),
+  'keys.current': nothing,
   'keys.list': () => ({ query: { limit: 10, offset: 0 } }),
   'keys.revoke': ({ key_id }) => ({ params: { key_id } }),
+
+  'identity.sign_in': ({ sign_in_key }) => ({ body: { api_key: sign_in_key } }),
+  'identity.accept': ({ invitation }) => ({ body: { invitation } }),
+  'identity.invite': (ids) => ({
+    ...tenant(ids),
+    body: { email: newEmail(), roles: ['viewer'] },
+  }),
+  'identity.users': () => ({ query: { limit: 10, offset: 0 } }),
+  'identity.update_user': ({ user_id }) => ({ params: { user_id }, body: { name: 'Ana' } }),
+  'identity.remove_user': ({ user_id }) => ({ params: { user_id }, query: { keep_keys: true } }),
+  'identity.me': nothing,
+  'identity.logout': nothing,
+  'identity.sessions': () => ({ query: { limit: 10, offset: 0 } }),
+  'identity.revoke_session': ({ session_id }) => ({ params: { session_id } }),
 
   'monitoring.stats': nothing,
 }

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { movedClock } from '../../../packages/server/src/testing/skewed-clock.ts'
 import { exampleOf } from './examples.ts'
+import { startContractService } from './testing/payments.ts'
 import { operations, type Sent } from './testing/table.ts'
 import { newTenant, Tenant } from './testing/tenant.ts'
 import { GHOSTS, type Ids } from './testing/world.ts'
@@ -19,7 +20,7 @@ let token: Tenant
 let ids: Ids
 
 before(async () => {
-  service = await startTestService({ clock })
+  service = await startContractService({ clock })
   owner = await newTenant(service)
   const { store_id } = await owner.ok('memory.create_store')
   const params = { store_id }
@@ -92,6 +93,7 @@ test('the readers show the memory before it expires', async () => {
     'decisions.replay',
     'memory.audit',
     'memory.export',
+    'memory.history',
     'memory.memories',
     'memory.memory',
     'memory.retrieve',

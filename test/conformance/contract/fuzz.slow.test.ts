@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { startTestService } from '../../../packages/server/src/testing/harness.ts'
 import { fuzz } from './testing/fuzz.ts'
+import { startContractService } from './testing/payments.ts'
 import { buildWorld } from './testing/world.ts'
 
 const ROUNDS = 20
@@ -11,7 +11,7 @@ const SHOTS = 5_000
 
 test('100,000 random bodies from 20 seeds are taken or refused as the contract says', async (t) => {
   for (let seed = 1; seed <= ROUNDS; seed += 1) {
-    const service = await startTestService()
+    const service = await startContractService()
     try {
       const world = await buildWorld(service)
       const tally = await fuzz(service, world, { count: SHOTS, seed })

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { startTestService } from '../../../packages/server/src/testing/harness.ts'
 import { fuzz } from './testing/fuzz.ts'
+import { startContractService } from './testing/payments.ts'
 import { buildWorld } from './testing/world.ts'
 
 test('2,000 random bodies are taken or refused as the contract says', async (t) => {
-  const service = await startTestService()
+  const service = await startContractService()
   try {
     const world = await buildWorld(service)
     const tally = await fuzz(service, world, { count: 2_000, seed: 8_420 })

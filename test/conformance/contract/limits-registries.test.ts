@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { limits } from '@custos/contract'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { letWait } from './testing/approval.ts'
+import { startContractService } from './testing/payments.ts'
 import { newTenant, type Tenant } from './testing/tenant.ts'
 import { GHOSTS } from './testing/world.ts'
 
@@ -15,7 +16,7 @@ let service: TestService
 let tenant: Tenant
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   tenant = await newTenant(service)
 })
 after(() => service.stop())

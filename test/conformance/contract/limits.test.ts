@@ -4,13 +4,10 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@custos/contract'
-import {
-  type Answer,
-  startTestService,
-  type TestService,
-} from '../../../packages/server/src/testing/harness.ts'
+import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
-import { queryBounds } from './testing/bounds.ts'
+import { HELD_BESIDE, queryBounds } from './testing/bounds.ts'
+import { startContractService } from './testing/payments.ts'
 import type { Sent } from './testing/table.ts'
 import { assertRefusal, newTenant, send, type Tenant } from './testing/tenant.ts'
 import { buildWorld, type World } from './testing/world.ts'
@@ -19,12 +16,14 @@ let service: TestService
 let world: World
 let tenant: Tenant
 let store: { readonly params: { readonly store_id: string } }
+let endpoint: { readonly params: { readonly webhook_id: string } }
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   world = await buildWorld(service)
   tenant = world.tenant
   store = { params: { store_id: world.ids.store_id } }
+  endpoint = { params: { webhook_id: world.ids.webhook_id } }
 })
 
 after(() => service.stop())
@@ -96,7 +95,43 @@ function modelsOfBytes(bytes: number): string[] {
 const padded = (body: Readonly<Record<string, unknown>>, bytes: number): string =>
   JSON.stringify(body).padEnd(bytes)
 
+/** Of one endpoint. */
+const ofWebhook = (body: object): Sent => ({ ...endpoint, body })
+const webhook = (more: object): Sent => ({
+  body: { url: 'https://hooks.invalid/', events: ['webhook.disabled'], ...more },
+})
+
 const EDGES: readonly Edge[] = [
+  {
+    limit: 'webhook_url_chars',
+    id: 'webhooks.create',
+    at: (n) => webhook({ url: 'https://hooks.invalid/'.padEnd(n, 'a') }),
+    max: limits.webhook_url_chars,
+    status: 422,
+  },
+  {
+    limit: 'webhook_events',
+    id: 'webhooks.create',
+    at: (n) => webhook({ events: Array(n).fill('webhook.disabled') }),
+    min: 1,
+    max: limits.webhook_events,
+    status: 422,
+  },
+  {
+    limit: 'webhook_overlap_h',
+    id: 'webhooks.rotate_secret',
+    at: (n) => ofWebhook({ overlap_hours: n }),
+    min: limits.webhook_overlap_h.min,
+    max: limits.webhook_overlap_h.max,
+    status: 422,
+  },
+  {
+    limit: 'webhook_replay_entries',
+    id: 'webhooks.replay',
+    at: (n) => ofWebhook({ from_seq: 0, to_seq: n - 1 }),
+    max: limits.webhook_replay_entries,
+    status: 422,
+  },
   {
     limit: 'body_bytes',
     id: 'memory.write',
@@ -124,6 +159,21 @@ const EDGES: readonly Edge[] = [
     at: (n) => write({ content: 'ends', ttl_s: n }),
     min: limits.ttl_s.min,
     max: limits.ttl_s.max,
+    status: 422,
+  },
+  {
+    limit: 'ticket_ttl_s',
+    id: 'streams.ticket',
+    at: (n) => ({ body: { path: '/v1/events/stream', ttl_s: n } }),
+    min: limits.ticket_ttl_s.min,
+    max: limits.ticket_ttl_s.max,
+    status: 422,
+  },
+  {
+    limit: 'event_names_chars',
+    id: 'streams.events',
+    at: (n) => ({ query: { events: `${' '.repeat(n - 14)}memory.written` } }),
+    max: limits.event_names_chars,
     status: 422,
   },
   {
@@ -399,29 +449,37 @@ test('every limit of the contract is held by a test', () => {
     'assurance_runs_page',
     'assurance_drift_page',
     'audits_page',
+    'deliveries_page',
+    'history_page',
+    // How many versions one answer walks, not a bound of a request: tested in history.test.ts.
+    'history_versions',
+    // Tested with webhooks.
+    'webhooks_per_tenant',
+    'webhook_tests_per_minute',
+    'webhook_payload_bytes',
+    // Tested in limits-items.test.ts.
+    ...'item_namespace_labels item_key_chars item_index_paths'.split(' '),
+    ...'item_batch_operations item_search'.split(' '),
     // Tested with assurance.
     'assurance_schedules',
     'assurance_runs_kept',
     'assurance_baselines_kept',
     // Tested with requests of data subjects.
-    'subject_text_chars',
-    'subject_metadata_keys',
-    'subject_stores',
-    'subject_items',
-    'subject_html_chars',
-    'subject_pdf_chars',
+    ...'subject_text_chars subject_metadata_keys subject_stores'.split(' '),
+    ...'subject_items subject_html_chars subject_pdf_chars'.split(' '),
     // Tested with retention and legal holds.
     'retain_days',
     'holds_per_store',
     // Tested in limits-registries.test.ts.
-    'ref_chars',
-    'reason_chars',
-    'layers_per_artifact',
+    ...'ref_chars reason_chars layers_per_artifact'.split(' '),
     // Tested above by name.
     'budget_tokens',
     'budget_tokens_default',
     'import_bytes',
     'keys_per_tenant',
+    // Tested with event streams.
+    'open_streams',
+    ...HELD_BESIDE,
     // Tested with tokens.
     'live_tokens_per_key',
     // Tested with policies and evaluations.

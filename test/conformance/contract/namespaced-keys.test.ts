@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { startContractService } from './testing/payments.ts'
 import { operations, type Sent } from './testing/table.ts'
 import { assertRefusal, Tenant } from './testing/tenant.ts'
 import { buildWorld, fillStore, type Ids, type World } from './testing/world.ts'
@@ -27,7 +28,7 @@ let hidden: readonly Ids[]
 let untouched: string
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   world = await buildWorld(service)
   owner = world.tenant
   store_id = world.ids.store_id

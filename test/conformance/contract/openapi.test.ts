@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { refusals } from '@custos/contract'
-import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
+import type { TestService } from '../../../packages/server/src/testing/harness.ts'
+import { startContractService } from './testing/payments.ts'
 import { operations } from './testing/table.ts'
 
 let service: TestService
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
 })
 
 after(() => service.stop())

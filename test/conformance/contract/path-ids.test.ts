@@ -3,12 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { refusals } from '@custos/contract'
-import {
-  type Answer,
-  startTestService,
-  type TestService,
-} from '../../../packages/server/src/testing/harness.ts'
+import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { startContractService } from './testing/payments.ts'
 import { operations } from './testing/table.ts'
 import { assertRefusal, send } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'
@@ -17,7 +14,7 @@ let service: TestService
 let world: World
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   world = await buildWorld(service)
 })
 

@@ -1,19 +1,25 @@
 // For every refusal an operation declares, a request that provokes it.
 
 import { limits, type RefusalCode } from '@custos/contract'
+import { openFrames } from '../../../packages/server/src/slices/streams/testing/frame-reader.ts'
 import { copyToken } from '../../../packages/server/src/slices/tenants/testing/tokens.ts'
 import type { Answer } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
 import { provokingApprovals } from './testing/refusals-approvals.ts'
 import { provokingArtifacts } from './testing/refusals-artifacts.ts'
 import { provokingAssurance } from './testing/refusals-assurance.ts'
+import { provokingBilling } from './testing/refusals-billing.ts'
 import { provokingCompositions } from './testing/refusals-compositions.ts'
 import { exhaust } from './testing/refusals-deciding.ts'
+import { provokingIdentity } from './testing/refusals-identity.ts'
+import { BATCH, ITEM_OPERATIONS, NAME, PUT, provokingItems } from './testing/refusals-items.ts'
 import { provokingLanding } from './testing/refusals-landing.ts'
+import { ORCHESTRATOR_REUSED, provokingOrchestrator } from './testing/refusals-orchestrator.ts'
 import { provokingReports } from './testing/refusals-reports.ts'
 import { provokingReputation } from './testing/refusals-reputation.ts'
 import { provokingRetention } from './testing/refusals-retention.ts'
 import { provokingSubjects } from './testing/refusals-subjects.ts'
+import { provokingWebhooks } from './testing/refusals-webhooks.ts'
 import { provokingWorldModel } from './testing/refusals-world-model.ts'
 import type { Sent } from './testing/table.ts'
 import { send, type Tenant } from './testing/tenant.ts'
@@ -82,10 +88,12 @@ const NOT_FOUND: readonly (readonly [string, RefusalCode])[] = [
   'memory.reembed',
   'memory.memories',
   'memory.memory',
+  'memory.history',
   'memory.export',
   'memory.import',
   'memory.delete',
   'memory.delete_store',
+  ...ITEM_OPERATIONS,
   'keys.create_token',
 ].map((id) => [id, 'store_not_found'] as const)
 
@@ -140,6 +148,12 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['jobs.get', 'job_not_found'],
   ['jobs.cancel', 'job_not_found'],
   ['keys.revoke', 'key_not_found'],
+  ['identity.revoke_session', 'session_not_found'],
+  ['identity.sign_in', 'unauthenticated'],
+  ['identity.accept', 'login_expired'],
+  ['identity.invite', 'tenant_not_found'],
+  ['identity.update_user', 'user_not_found'],
+  ['identity.remove_user', 'user_not_found'],
   ['tenants.get', 'tenant_not_found'],
   ['tenants.rotate_key', 'tenant_not_found'],
   ['tenants.usage', 'tenant_not_found'],
@@ -152,6 +166,9 @@ const REUSED = [
   'memory.supersede',
   'memory.delete',
   'memory.import',
+  'items.put',
+  'items.delete',
+  'items.batch',
   'decisions.log',
   'decisions.redact',
   'erasure.issue',
@@ -204,9 +221,22 @@ const reusedCases: [string, Provoke][] = REUSED.map((id) => [
 
 /** The operations that policies stand in front of, by the name the gate knows them by. */
 const GATED: Readonly<Record<string, readonly string[]>> = {
-  'memory.write': ['memory.write', 'memory.write_batch', 'memory.supersede', 'memory.import'],
-  'memory.retrieve': ['memory.retrieve'],
-  'memory.delete': ['memory.delete', 'memory.delete_store', 'retention.set', 'retention.run'],
+  'memory.write': [
+    'memory.write',
+    'memory.write_batch',
+    'memory.supersede',
+    'memory.import',
+    'items.put',
+    'items.batch',
+  ],
+  'memory.retrieve': ['memory.retrieve', 'items.get', 'items.search', 'items.namespaces'],
+  'memory.delete': [
+    'memory.delete',
+    'memory.delete_store',
+    'items.delete',
+    'retention.set',
+    'retention.run',
+  ],
   'decisions.log': ['decisions.log'],
 }
 
@@ -260,6 +290,15 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ...provokingApprovals,
   ...provokingArtifacts,
   ...provokingAssurance,
+  ...provokingBilling,
+  ...provokingIdentity,
+  ...provokingWebhooks,
+  'webhooks.create idempotency_key_reused': reused('webhooks.create'),
+  ...provokingItems,
+  ...provokingOrchestrator,
+  ...Object.fromEntries(
+    ORCHESTRATOR_REUSED.map((id) => [`${id} idempotency_key_reused`, reused(id)]),
+  ),
   ...provokingLanding,
   ...provokingCompositions,
   ...provokingReputation,
@@ -307,6 +346,12 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'memory.retrieve capability_not_supported': inBareStore('memory.retrieve', {
     body: { query: 'x', as_of: '2026-01-01T00:00:00Z' },
   }),
+  'items.put capability_not_supported': inBareStore('items.put', PUT),
+  'items.batch capability_not_supported': inBareStore('items.batch', BATCH),
+  'items.delete capability_not_supported': inBareStore('items.delete', NAME),
+  'items.get capability_not_supported': inBareStore('items.get', {
+    body: { ...NAME.body, known_at: '2026-01-01T00:00:00Z' },
+  }),
   'memory.audit capability_not_supported': inBareStore('memory.audit', {}),
   'memory.delete capability_not_supported': inBareStore('memory.delete', { body: { ref: 1 } }),
   'memory.supersede superseded': inStore('memory.supersede', ({ old_ref }) => ({
@@ -320,6 +365,13 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   })),
   'memory.memory memory_not_found': asking('memory.memory', ({ store_id, erased_ref }) => ({
     params: { store_id, ref: erased_ref },
+  })),
+  'memory.history memory_not_found': asking('memory.history', ({ store_id }) => ({
+    params: { store_id, ref: Number.MAX_SAFE_INTEGER },
+  })),
+  'memory.history rejected': asking('memory.history', ({ store_id, ref }) => ({
+    params: { store_id, ref },
+    query: BAD_CURSOR,
   })),
   'memory.import import_refused': asking('memory.import', ({ store_id, erased_ref }) => ({
     params: { store_id },
@@ -342,6 +394,15 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'erasure.issue memory_not_found': asking('erasure.issue', ({ ref }) => ({
     body: { fact_ref: ref, store_id: 'another' },
   })),
+  'streams.events rate_limited': async ({ tenant }) => {
+    const url = `${tenant.service.url}/v1/events/stream`
+    const { per_key } = limits.open_streams
+    const opening = Array.from({ length: per_key }, () => openFrames(url, { key: tenant.api_key }))
+    const open = await Promise.all(opening)
+    const answer = await tenant.ask('streams.events', {})
+    for (const stream of open) stream.close()
+    return answer
+  },
   'gcrumbs.breadcrumbs rejected': asking('gcrumbs.breadcrumbs', () => ({ query: BAD_CURSOR })),
   'gcrumbs.epochs rejected': asking('gcrumbs.epochs', () => ({ query: BAD_CURSOR })),
   'gcrumbs.consistency rejected': asking('gcrumbs.consistency', ({ epoch_number }) => ({

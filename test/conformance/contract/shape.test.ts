@@ -4,13 +4,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { OperationSpec } from '@custos/contract'
 import { Compile } from 'typebox/compile'
-import {
-  type Answer,
-  startTestService,
-  type TestService,
-} from '../../../packages/server/src/testing/harness.ts'
+import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf, examples } from './examples.ts'
 import { CONSUMING } from './testing/consuming.ts'
+import { startContractService } from './testing/payments.ts'
 import { methodsOn, operations, pathOf, queryOf } from './testing/table.ts'
 import { assertRefusal, send } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type World } from './testing/world.ts'
@@ -20,7 +17,7 @@ let service: TestService
 let world: World
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   world = await buildWorld(service)
 })
 
@@ -41,6 +38,12 @@ function linesOf(operation: OperationSpec, { text, headers }: Answer): unknown[]
   if (operation.reply_type === 'image/svg+xml') {
     assert.equal(headers.get('content-type'), 'image/svg+xml')
     return [text]
+  }
+  if (operation.reply_type === 'text/event-stream') {
+    assert.equal(headers.get('content-type'), 'text/event-stream')
+    const frames = [...text.matchAll(/^data: (.*)$/gm)]
+    assert.ok(frames.length > 0)
+    return frames.map(([, data = '']) => JSON.parse(data))
   }
   if (operation.reply_type !== 'application/x-ndjson') return [JSON.parse(text)]
   assert.equal(headers.get('content-type'), 'application/x-ndjson')

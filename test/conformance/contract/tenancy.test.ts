@@ -3,12 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { OperationSpec } from '@custos/contract'
-import {
-  type Answer,
-  startTestService,
-  type TestService,
-} from '../../../packages/server/src/testing/harness.ts'
+import { signedIn } from '../../../packages/server/src/slices/identity/testing/browser.ts'
+import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
 import { exampleOf } from './examples.ts'
+import { startContractService } from './testing/payments.ts'
 import { operations, type Sent } from './testing/table.ts'
 import { newTenant, send, type Tenant } from './testing/tenant.ts'
 import { buildWorld, GHOSTS, type Ids, type World } from './testing/world.ts'
@@ -20,7 +18,7 @@ let untouched: string
 let marks: readonly string[]
 
 before(async () => {
-  service = await startTestService()
+  service = await startContractService()
   world = await buildWorld(service)
   untouched = await everythingOf(world)
   marks = marksOf(world)
@@ -31,7 +29,16 @@ after(() => service.stop())
 function marksOf({ tenant, ids, word }: World): string[] {
   const { tenant_id, store_id, decision_id, certificate_id, job_id, key_id, policy_id } = ids
   const minted = [tenant_id, store_id, decision_id, certificate_id, job_id, key_id, policy_id]
-  return [...minted, ids.request_id, ids.approver_id, word, tenant.api_key]
+  const { webhook_id, delivery_id } = ids
+  const others = [
+    ids.request_id,
+    ids.approver_id,
+    webhook_id,
+    delivery_id,
+    ids.session_id,
+    ids.user_id,
+  ]
+  return [...minted, ...others, word, tenant.api_key]
 }
 
 /** All that the tenant can read about itself, as one text. */
@@ -103,8 +110,33 @@ describe('an id of another tenant', () => {
     })
 })
 
+// The body of a sign-in is a credential of the tenant that its answer shows.
+const SIGNS_IN = new Set(['identity.sign_in', 'identity.accept'])
+const readable = operations.filter(({ id, access }) => access !== 'operator' && !SIGNS_IN.has(id))
+
+describe('a session of another tenant', () => {
+  for (const operation of readable)
+    test(`${operation.id} shows and changes nothing of the first tenant in it`, async () => {
+      const other = await newTenant(service)
+      const browser = await signedIn(service, other.api_key)
+      const sent = exampleOf(operation.id, world.ids)
+      const ghost = exampleOf(operation.id, GHOSTS)
+      const headers = { ...sent.headers, ...browser.headers }
+      const answer = await send(service, operation.id, { ...sent, headers })
+      const own = JSON.stringify([sent.body ?? null, sent.params ?? null])
+      for (const mark of marks)
+        if (!own.includes(mark)) assert.ok(!answer.text.includes(mark), answer.text)
+      if (!naming.includes(operation)) return
+      const expected = ANSWERS_ANY_NUMBER.has(operation.id) ? 200 : 404
+      assert.equal(answer.status, expected, answer.text)
+      if (expected === 200) return
+      const never = await send(service, operation.id, { ...ghost, headers })
+      assert.deepEqual(comparable(answer), comparable(never))
+    })
+})
+
 describe('any answer to another tenant', () => {
-  for (const operation of operations.filter(({ access }) => access !== 'operator'))
+  for (const operation of readable)
     test(`${operation.id} holds nothing of the first tenant`, async () => {
       const other = await newTenant(service)
       const sent = exampleOf(operation.id, world.ids)
@@ -189,6 +221,7 @@ test('lists, totals and searches of another tenant hold its own only', async () 
   assert.equal((await other.ok('tenants.current_usage')).governed_decisions, 0)
   assert.deepEqual((await other.ok('cgr.scores')).scores, [])
   assert.deepEqual((await other.ok('cgr.attestations')).attestations, [])
+  assert.deepEqual((await other.ok('webhooks.list')).webhooks, [])
   for (const crumb of (await other.ok('gcrumbs.breadcrumbs')).breadcrumbs)
     assert.equal(crumb.tenant_id, other.tenant_id)
 })

@@ -1,7 +1,7 @@
 // The canary sweep: what was erased is readable nowhere, and nothing is ever stored in clear.
 
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -151,6 +151,8 @@ function backUp({ dir, options }: Stage, entries: readonly string[], way: 'out' 
 }
 
 const ENTRIES = ['custos.db', 'keyring']
+/** What a copy of all files has beside them: snapshots of search indexes. */
+const SNAPSHOTS = 'index'
 
 interface Elsewhere {
   readonly env: Readonly<Record<string, string>>
@@ -211,14 +213,15 @@ test('what was erased is readable nowhere: at once, restarted, restored', async 
   assert.ok(found.length >= 10, 'the reads do show what is not erased')
   await assertKept(sweep, 'not erased')
   await stage.server.stop()
-  backUp(stage, ENTRIES, 'out')
+  backUp(stage, [...ENTRIES, SNAPSHOTS], 'out')
+  assert.ok(readdirSync(join(stage.dir, 'backup', SNAPSHOTS)).length > 0, 'an index has a snapshot')
   await restart(sweep)
   await eraseAll(sweep)
   await assertReadableNowhere(sweep, 'erased')
   await stage.server.killed()
   await restart(sweep)
   await assertReadableNowhere(sweep, 'restarted')
-  for (const entries of [['custos.db'], ENTRIES]) {
+  for (const entries of [[SNAPSHOTS], ['custos.db', SNAPSHOTS], [...ENTRIES, SNAPSHOTS]]) {
     await stage.server.stop()
     backUp(stage, entries, 'back')
     await restart(sweep)

@@ -54,7 +54,7 @@ export class Client {
         },
         ...(raw === undefined ? {} : { body: raw }),
       })
-      const text = await response.text()
+      const text = await textOf(response)
       const retry_after = response.headers.get('retry-after')
       return { status: response.status, text, body: parse(text), retry_after }
     } catch (error) {
@@ -89,6 +89,16 @@ export class Client {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line))
   }
+}
+
+/** A stream of events never ends: what came first stands for it. */
+async function textOf(response: Response): Promise<string> {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  if (!isStream || response.body === null) return response.text()
+  const reader = response.body.getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return Buffer.from(value ?? []).toString()
 }
 
 function parse(text: string): unknown {

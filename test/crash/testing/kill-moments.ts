@@ -38,7 +38,8 @@ export async function killMoments(t: TestContext, rounds: number): Promise<void>
 async function killOnce({ stage, random, counts }: Moments, round: number): Promise<void> {
   const { client, server } = stage
   const subjects: Subject[] = []
-  for (const [i, scenario] of scenarios.entries())
+  // Twice each: two memories are erased as one group.
+  for (const [i, scenario] of [...scenarios, ...scenarios].entries())
     subjects.push(await scenario.prepare(client, `m${round}x${i}`))
   const asked = subjects.map((subject) => isInterrupted(() => subject.erase(client)))
   await delay(random.int(DELAY_MS_MAX))

@@ -28,6 +28,7 @@ export async function readEverything(client: Client, words: string): Promise<str
   await add('GET', '/v1/governance/policies')
   await add('GET', '/v1/governance/logs?limit=500')
   await add('GET', '/v1/governance/stats')
+  await add('GET', '/v1/webhooks')
   texts.push(JSON.stringify(await client.all('/v1/erasure', 'certificates')))
   texts.push(JSON.stringify(await client.all('/v1/gcrumbs/breadcrumbs', 'breadcrumbs')))
   return texts.join('\n')

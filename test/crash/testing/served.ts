@@ -3,6 +3,7 @@
 // passes.
 
 import { parseConfig, readEnvironment, startService } from '@custos/server'
+import { indexSnapshotPolicy } from '../../../packages/server/src/platform/kernel/kernel.ts'
 import { skewedClock } from '../../../packages/server/src/testing/skewed-clock.ts'
 import type { Point, Told } from './server-process.ts'
 
@@ -32,6 +33,8 @@ const service = await startService(parseConfig(readEnvironment()), {
     if (point?.how === 'fail') throw new Error(`failed at ${name}`)
   },
 })
+// Also the smallest index has a snapshot whenever the process is stopped.
+Object.assign(indexSnapshotPolicy(service.kernel), { facts_min: 1, changes_min_at_stop: 1 })
 tell({ kind: 'listening', url: service.url })
 process.once('SIGTERM', async () => {
   await service.stop()

@@ -24,6 +24,7 @@ import {
   readConformanceEnvironment,
   settingsHelp,
 } from '@custos/server'
+import { baseUrl, CLIENT_HELP, CLIENT_OPTIONS } from '../client-calls.ts'
 import {
   type Command,
   CommandError,
@@ -32,7 +33,6 @@ import {
   UsageError,
 } from '../command.ts'
 import { formatTable, startProgress } from '../output.ts'
-import { baseUrl, CLIENT_HELP, CLIENT_OPTIONS } from '../service-client.ts'
 
 const OPTIONS = {
   ...CLIENT_OPTIONS,

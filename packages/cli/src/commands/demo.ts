@@ -3,7 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Custos } from '@custos/client'
 import { parseConfig, runFsck, startService } from '@custos/server'
+import { CLIENT_OPTIONS, useClient } from '../client-calls.ts'
 import { type Command, readArguments, requirePositionals } from '../command.ts'
 import {
   eraseMemory,
@@ -15,7 +17,6 @@ import {
   supersedeMemory,
   writeConversation,
 } from '../demo/story.ts'
-import { CLIENT_OPTIONS, openClient, type ServiceClient } from '../service-client.ts'
 
 export const demo: Command = {
   usage: '[--keep] [--url URL]',
@@ -39,7 +40,7 @@ async function runDemo(args: readonly string[]): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-demo-'))
   try {
     if (values.url === undefined) await runOnOwnService(dir)
-    else await runStory(openClient(values, 'tenant'), { dir, data_dir: null })
+    else await runStory(values, { dir, data_dir: null })
     print(
       values.keep
         ? `Everything is in ${dir}:`
@@ -66,7 +67,7 @@ async function runOnOwnService(dir: string): Promise<void> {
   const service = await startService(config)
   try {
     print(`A new service on ${service.url}, data in ${data_dir}.`)
-    await runStory(openClient({ url: service.url }, 'tenant'), { dir, data_dir })
+    await runStory({ url: service.url }, { dir, data_dir })
   } finally {
     await service.stop()
   }
@@ -75,15 +76,17 @@ async function runOnOwnService(dir: string): Promise<void> {
   print(`8. Check the whole data directory, as custos fsck does: ${result}.`)
 }
 
-async function runStory(
-  client: ServiceClient,
+const runStory = (
+  options: { url?: string | undefined },
+  where: { dir: string; data_dir: string | null },
+): Promise<void> => useClient(options, 'tenant', (custos) => tell(custos, where))
+
+async function tell(
+  custos: Custos,
   { dir, data_dir }: { dir: string; data_dir: string | null },
 ): Promise<void> {
-  const { store_id } = await client.json<{ store_id: string }>('/v1/stores', {
-    method: 'POST',
-    json: { name: 'demo' },
-  })
-  const api = openStoreApi(client, store_id)
+  const { store_id } = await custos.memory.createStore({ name: 'demo' })
+  const api = openStoreApi(custos, store_id)
   const stage: StoryContext = { api, evidence_dir: join(dir, 'evidence'), data_dir, say: print }
   const refs = await writeConversation(stage)
   await retrieveWithinBudget(stage)

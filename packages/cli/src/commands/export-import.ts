@@ -1,11 +1,18 @@
 // custos export and custos import: the memories of a store as NDJSON.
 
 import { open } from 'node:fs/promises'
-import { Readable } from 'node:stream'
-import { type Command, readArguments, requirePositionals } from '../command.ts'
+import {
+  CLIENT_HELP,
+  CLIENT_OPTIONS,
+  clientAddress,
+  setMembers,
+  useClient,
+} from '../client-calls.ts'
+import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 import { countLines, saveDownload } from '../download.ts'
+import { importRecords, previewImport } from '../import/import-records.ts'
+import { MEMORY_SYSTEMS } from '../import/memory-systems.ts'
 import { formatBytes } from '../output.ts'
-import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../service-client.ts'
 
 export const exportStore: Command = {
   usage: 'STORE [-o FILE] [options]',
@@ -23,53 +30,108 @@ async function runExport(args: readonly string[]): Promise<number> {
     output: { type: 'string', short: 'o' },
   })
   requirePositionals(positionals, 'STORE')
-  const client = openClient(values, 'tenant')
-  const store = encodeURIComponent(positionals[0] ?? '')
-  const response = await client.send(`/v1/stores/${store}/export`)
-  const { lines, bytes } = await saveDownload(response, 'export', values.output)
+  const { lines, bytes } = await useClient(values, 'tenant', async (custos) => {
+    const { response } = await custos.memory.export(positionals[0] ?? '').withResponse()
+    return saveDownload(response, 'export', values.output)
+  })
   if (values.output !== undefined)
     console.log(`${lines - 1} memories, ${formatBytes(bytes)}, ${values.output}`)
   return 0
 }
 
 export const importStore: Command = {
-  usage: 'STORE FILE [options]',
+  usage: 'STORE FILE [options] | --from KIND FILE [--store STORE] [options]',
   help: `Reads a file of custos export, or lines with at least {"content": "…"}. FILE - reads
 standard input. A memory keeps its ref if that ref is free; refs of erased memories are refused.
 Lines that the store has already are left out: the same content, namespace and original time.
 
   --allow-duplicates  import them as well
+  --from KIND         memories of another system: mem0, zep (Graphiti too), chatgpt (the ZIP of an
+                      export, or its conversations.json) or memory-jsonl (the file of the official
+                      memory server of MCP); ndjson: as without --from
+  --store STORE       with --from: where to (default: default)
+  --namespace NAME    with --from: one namespace for all (default: that of the memory, or the root)
+  --roles LIST        with --from chatgpt: whose messages (default: user)
+  --dry-run           with --from: print counts and the first three memories, send nothing
+
+An import with --from may be started again after anything that stopped it: what is there already is
+not imported twice.
+
 ${CLIENT_HELP}`,
   run: runImport,
 }
 
-interface ImportReply {
-  readonly imported: number
-  readonly duplicates: number
-  readonly refs_mapped: readonly { readonly from: number; readonly to: number }[]
-}
+const FROM_OPTIONS = {
+  from: { type: 'string' },
+  store: { type: 'string' },
+  namespace: { type: 'string' },
+  roles: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+} as const
 
 async function runImport(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, {
     ...CLIENT_OPTIONS,
+    ...FROM_OPTIONS,
     'allow-duplicates': { type: 'boolean' },
   })
-  requirePositionals(positionals, 'STORE', 'FILE')
-  const query = values['allow-duplicates'] ? '?allow_duplicates=true' : ''
-  const [store = '', file = ''] = positionals
-  const client = openClient(values, 'tenant')
+  const { from, store = 'default', ...given } = values
+  if (from === undefined || from === 'ndjson') {
+    const wrong = (['namespace', 'roles', 'dry-run'] as const).find((name) => given[name])
+    if (from === undefined && values.store !== undefined)
+      throw new UsageError('--store needs --from')
+    if (wrong !== undefined)
+      throw new UsageError(`--${wrong} needs --from mem0, zep, chatgpt or memory-jsonl`)
+    const target = from === undefined ? positionals : [store, ...positionals]
+    requirePositionals(target, 'STORE', 'FILE')
+    const [into = '', file = ''] = target
+    return importOwn(values, into, file)
+  }
+  if (given['allow-duplicates']) throw new UsageError('--allow-duplicates is not for --from')
+  requirePositionals(positionals, 'FILE')
+  const system = Object.hasOwn(MEMORY_SYSTEMS, from) ? MEMORY_SYSTEMS[from] : undefined
+  if (!system) throw new UsageError('--from takes mem0, zep, chatgpt, memory-jsonl or ndjson')
+  const roles = (given.roles ?? 'user').split(',').map((role) => role.trim())
+  const options = { namespace: given.namespace, roles }
+  const plan = { kind: from, system, file: positionals[0] ?? '', store, options }
+  if (given['dry-run']) return showPreview(await previewImport(plan))
+  const totals = await importRecords(plan, clientAddress(values))
+  console.log(`${totals.imported} memories imported into ${store}`)
+  if (totals.duplicates > 0)
+    console.log(`${totals.duplicates} memories left out, because the store has them`)
+  showSkipped(totals.skipped)
+  return 0
+}
+
+function showPreview({
+  records,
+  memories,
+  skipped,
+  samples,
+}: Awaited<ReturnType<typeof previewImport>>): number {
+  console.log(`${records} records, ${memories} memories; nothing was sent`)
+  showSkipped(skipped)
+  for (const sample of samples) console.log(JSON.stringify(sample))
+  return 0
+}
+
+function showSkipped(skipped: ReadonlyMap<string, number>): void {
+  for (const [reason, count] of skipped) console.log(`${count} left out: ${reason}`)
+}
+
+async function importOwn(
+  values: { readonly url?: string; readonly 'allow-duplicates'?: boolean },
+  store: string,
+  file: string,
+): Promise<number> {
+  const query = setMembers({ allow_duplicates: values['allow-duplicates'] })
   const source = file === '-' ? process.stdin : (await open(file)).createReadStream()
   const counter = countLines('import')
   // pipe() does not pass on a failed read.
   source.once('error', (error: Error) => counter.stream.destroy(error))
   try {
-    const { imported, duplicates, refs_mapped } = await client.json<ImportReply>(
-      `/v1/stores/${encodeURIComponent(store)}/import${query}`,
-      {
-        method: 'POST',
-        stream: Readable.toWeb(source.pipe(counter.stream)),
-        type: 'application/x-ndjson',
-      },
+    const { imported, duplicates, refs_mapped } = await useClient(values, 'tenant', (custos) =>
+      custos.memory.import(store, source.pipe(counter.stream), query),
     )
     counter.end()
     console.log(`${imported} memories imported into ${store}`)

@@ -10,6 +10,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./serve.ts')).serve,
   },
   {
+    name: 'mcp',
+    summary: 'memory as an MCP server for an AI client',
+    load: async () => (await import('./mcp.ts')).mcp,
+  },
+  {
     name: 'demo',
     summary: 'a guided run: remember, decide, erase, prove',
     load: async () => (await import('./demo.ts')).demo,
@@ -37,7 +42,12 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'tenant',
     summary: 'create, list, meter and off-board tenants, rotate their keys',
-    load: async () => (await import('./tenant.ts')).tenant,
+    load: async () => (await import('./tenants/tenant.ts')).tenant,
+  },
+  {
+    name: 'usage',
+    summary: 'count what is billed again, from the audit log',
+    load: async () => (await import('./tenants/usage.ts')).usage,
   },
   {
     name: 'subject',

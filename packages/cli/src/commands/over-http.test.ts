@@ -33,6 +33,15 @@ test('a tenant is created, listed and metered, and its key is rotated', async (t
   const used = await run('usage', id)
   assert.match(used.stdout, /memory\.write +1/)
 
+  const invited = await run('invite', id, 'ana@example.com')
+  const [, invitation = ''] = /\ninvitation (\S+)\n/.exec(invited.stdout) ?? []
+  const joined = await fetch(`${url}/v1/portal/invitation`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ invitation }),
+  })
+  assert.equal(joined.status, 201, invited.stderr)
+
   const rotated = await run('rotate-key', id)
   const [, next = ''] = /^api key (cst_\S+)\n1 keys revoked/.exec(rotated.stdout) ?? []
   await assert.rejects(call('GET', '/v1/stores', undefined, key), /401/)

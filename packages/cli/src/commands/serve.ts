@@ -36,6 +36,7 @@ async function runServe(args: readonly string[]): Promise<number> {
     console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)
   const where = config.postgres === null ? config.data_dir : 'PostgreSQL'
   console.log(`data in ${where}; API explorer at ${service.url}/docs`)
+  if (config.pages) console.log(`console at ${service.url}/console`)
   await waitForStopSignal()
   exitAfter(STOP_MS)
   await service.stop().catch(exitOnFailedStop)

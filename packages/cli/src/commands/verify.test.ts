@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { readSavedDocuments, verifySavedDocument } from '@custos/proof'
 import fc from 'fast-check'
-import { readDocuments, verifyDocument } from '../documents.ts'
 import {
   type CommandResult,
   runCustos,
@@ -195,8 +195,8 @@ describe('verify', () => {
     )
     await fc.assert(
       fc.asyncProperty(text, async (given) => {
-        for (const document of readDocuments(given)) {
-          const { valid } = await verifyDocument(document, { keys: [], entry: undefined })
+        for (const document of readSavedDocuments(given)) {
+          const { valid } = await verifySavedDocument(document, { keys: [], entry: undefined })
           assert.equal(valid, false)
         }
       }),

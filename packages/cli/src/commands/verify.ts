@@ -2,15 +2,16 @@
 
 import { readFile, stat } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
-import type { PublishedKey, Verdict } from '@custos/proof'
-import { type Command, CommandError, readArguments, UsageError } from '../command.ts'
 import {
-  keysFromHex,
-  parseKeyList,
-  readDocuments,
+  type PublishedKey,
+  readKeyList,
+  readSavedDocuments,
   type TrustedInputs,
-  verifyDocument,
-} from '../documents.ts'
+  trustedKeys,
+  type Verdict,
+  verifySavedDocument,
+} from '@custos/proof'
+import { type Command, CommandError, readArguments, UsageError } from '../command.ts'
 import { startProgress } from '../output.ts'
 
 // A longer file does not fit into one JavaScript string.
@@ -19,9 +20,9 @@ const FILE_BYTES_MAX = 400 * 1024 * 1024
 export const verify: Command = {
   usage: 'FILE… [--keys FILE | --key HEX…] [--entry FILE] [--json]',
   help: `Checks certificates, manifests with their certificates, decisions, receipts, memories,
-signed records, log entries, checkpoints, inclusion and consistency proofs. FILE is JSON as the API
-answers it, one document per line (NDJSON), or the text of a checkpoint or tlog-proof. FILE - reads
-standard input. Nothing is sent anywhere.
+signed records, log entries, checkpoints, inclusion and consistency proofs, bundles of runs. FILE is
+JSON as the API answers it, one document per line (NDJSON), or the text of a checkpoint or
+tlog-proof. FILE - reads standard input. Nothing is sent anywhere.
 
   --keys FILE   the signing keys to trust: the answer of GET /v1/gcrumbs/public_key, obtained
                 from the operator in a way you trust, not from the sender of FILE
@@ -58,9 +59,20 @@ async function runVerify(args: readonly string[]): Promise<number> {
 }
 
 async function readTrusted(list: string | undefined, bare: readonly string[]) {
-  const keys: PublishedKey[] = bare.flatMap(keysFromHex)
-  if (list !== undefined) keys.push(...parseKeyList(await readText(list), list))
+  const keys: PublishedKey[] = bare.flatMap(keysOfHex)
+  if (list !== undefined) keys.push(...keysOfFile(await readText(list), list))
   return keys
+}
+
+function keysOfFile(text: string, path: string): readonly PublishedKey[] {
+  const keys = readKeyList(text)
+  if (keys.length === 0) throw new CommandError(`${path} lists no keys`)
+  return keys
+}
+
+function keysOfHex(hex: string): readonly PublishedKey[] {
+  if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw new UsageError('--key takes 64 hex digits')
+  return trustedKeys(hex)
 }
 
 async function readEntry(file: string): Promise<unknown> {
@@ -80,13 +92,22 @@ async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8')
 }
 
+/** Documents verified at once. */
+const AT_ONCE = 32
+
 async function verifyFile(file: string, trust: TrustedInputs): Promise<DocumentVerdict[]> {
-  const documents = readDocuments(await readText(file))
+  const documents = readSavedDocuments(await readText(file))
   const progress = startProgress('verify')
   const verdicts: DocumentVerdict[] = []
   try {
-    for (const document of documents) {
-      verdicts.push({ file, where: document.where, verdict: await verifyDocument(document, trust) })
+    for (let first = 0; first < documents.length; first += AT_ONCE) {
+      // Signatures are verified in the runtime's threads.
+      const some = documents.slice(first, first + AT_ONCE).map(async (document) => ({
+        file,
+        where: document.where,
+        verdict: await verifySavedDocument(document, trust),
+      }))
+      verdicts.push(...(await Promise.all(some)))
       progress.show(`${file}: ${verdicts.length} of ${documents.length}`)
     }
   } finally {

@@ -2,9 +2,10 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Custos } from '@custos/client'
+import type { DecisionsLogBody, MemoryWriteBatchBody } from '@custos/client/types'
+import { readKeyList, readSavedDocuments, verifySavedDocument } from '@custos/proof'
 import { CommandError } from '../command.ts'
-import { parseKeyList, readDocuments, verifyDocument } from '../documents.ts'
-import type { ServiceClient } from '../service-client.ts'
 import { CONVERSATION, CORRECTION, TO_ERASE } from './conversation.ts'
 
 const BUDGET_TOKENS = 120
@@ -134,8 +135,8 @@ export async function proveAndVerify(
   const epoch = await api.roll()
   say(`6. Prove: checkpoint ${epoch.epoch_number} signs ${epoch.tree_size} log entries, root`)
   say(`   ${epoch.root_hash}`)
-  const proof = await api.proof(epoch.epoch_number, certificate.log_seq)
-  const steps = proof.audit_path.length
+  const proof = await api.proof(epoch.epoch_number, certificate.log_seq ?? -1)
+  const steps = proof.audit_path?.length
   say(`   Entry ${certificate.log_seq}, the erasure, is one of them: a proof of ${steps} hashes.`)
   const evidence = {
     'certificate.json': certificate,
@@ -150,7 +151,7 @@ export async function proveAndVerify(
     name,
     `${JSON.stringify(value, null, 2)}\n`,
   ])
-  files.push(['proof.tlog-proof', proof.tlog_proof])
+  files.push(['proof.tlog-proof', proof.tlog_proof ?? ''])
   for (const [name, text] of files) writeFileSync(join(evidence_dir, name), text)
   await verifyOffline(new Map(files), proof.breadcrumb, say)
 }
@@ -161,18 +162,18 @@ async function verifyOffline(
   say: (line: string) => void,
 ): Promise<void> {
   say('7. Verify offline, without the service, as custos verify does:')
-  const keys = parseKeyList(files.get('keys.json') ?? '', 'keys.json')
+  const keys = readKeyList(files.get('keys.json') ?? '')
   for (const [name, text] of files) {
     if (name === 'keys.json') continue
-    for (const document of readDocuments(text)) {
-      const { valid, checks, reason } = await verifyDocument(document, { keys, entry })
+    for (const document of readSavedDocuments(text)) {
+      const { valid, checks, reason } = await verifySavedDocument(document, { keys, entry })
       if (!valid) throw new CommandError(`${name} does not verify: ${reason}`)
       say(`   valid  ${name.padEnd(16)}  ${checks.map((check) => check.name).join(', ')}`)
     }
   }
   const forged = (files.get('certificate.json') ?? '').replace('"erased"', '"nothing_found"')
-  for (const document of readDocuments(forged)) {
-    const { valid } = await verifyDocument(document, { keys, entry })
+  for (const document of readSavedDocuments(forged)) {
+    const { valid } = await verifySavedDocument(document, { keys, entry })
     say(`   ${valid ? 'VALID' : 'not valid, as expected'}: the certificate with another outcome`)
   }
 }
@@ -192,61 +193,24 @@ export function searchFiles(
   return { files: paths.length, hits }
 }
 
-interface RankedMemory {
-  readonly ref: number
-  readonly content: string
-  readonly score: number
-  readonly token_count: number
-}
-
-interface RetrieveAnswer {
-  readonly memories: readonly RankedMemory[]
-  readonly tokens_used: number
-  readonly budget_tokens: number
-  readonly log_seq: number
-}
-
-interface Certificate {
-  readonly certificate_id: string
-  readonly outcome: string
-  readonly log_seq: number
-  readonly scrubbed_decision_ids: readonly string[]
-  readonly verification: { readonly paths: readonly { readonly result: string }[] }
-}
-
-const post = (json: unknown) => ({ method: 'POST', json })
+type RankedMemory = Awaited<ReturnType<StoryContext['api']['retrieve']>>['memories'][number]
+type Certificate = Awaited<ReturnType<StoryContext['api']['erase']>>
 
 /** Calls the operations of one store. */
-export function openStoreApi(client: ServiceClient, store_id: string) {
-  const store = `/v1/stores/${encodeURIComponent(store_id)}`
+export function openStoreApi(custos: Custos, store_id: string) {
+  const store = custos.store(store_id)
   return {
-    writeBatch: (items: readonly unknown[]) =>
-      client.json<{ refs: number[] }>(`${store}/write_batch`, post({ items })),
-    stats: () => client.json<{ tokens: number }>(`${store}/stats`),
-    retrieve: (query: string, options: Readonly<Record<string, unknown>>) =>
-      client.json<RetrieveAnswer>(`${store}/retrieve`, post({ query, options })),
-    supersede: (old_ref: number, content: string) =>
-      client.json<{ ref: number }>(`${store}/supersede`, post({ old_ref, content })),
-    logDecision: (record: Readonly<Record<string, unknown>>) =>
-      client.json<{ decision_id: string }>('/v1/decisions/log', post({ store_id, ...record })),
-    decision: (id: string) =>
-      client.json<{ query: string; output: string; retrieved_contents: string[] }>(
-        `/v1/decisions/${id}`,
-      ),
-    erase: (fact_ref: number) =>
-      client.json<Certificate>(
-        '/v1/erasure/issue',
-        post({ fact_ref, requested_by: 'data_subject' }),
-      ),
-    roll: () =>
-      client.json<{ epoch_number: number; tree_size: number; root_hash: string }>(
-        '/v1/gcrumbs/roll',
-        post({}),
-      ),
-    proof: (epoch: number, seq: number) =>
-      client.json<{ tlog_proof: string; breadcrumb: unknown; audit_path: string[] }>(
-        `/v1/gcrumbs/epochs/${epoch}/proof?seq=${seq}`,
-      ),
-    keys: () => client.json<{ keys: unknown }>('/v1/gcrumbs/public_key'),
+    writeBatch: (items: MemoryWriteBatchBody['items']) => store.writeMany(items),
+    stats: () => store.stats(),
+    retrieve: (query: string, options: { budget_tokens: number }) =>
+      store.retrieve({ query, options }),
+    supersede: (old_ref: number, content: string) => store.supersede({ old_ref, content }),
+    logDecision: (record: Omit<DecisionsLogBody, 'store_id'>) =>
+      custos.decisions.log({ store_id, ...record }),
+    decision: (id: string) => custos.decisions.get(id),
+    erase: (fact_ref: number) => custos.erasure.issue({ fact_ref, requested_by: 'data_subject' }),
+    roll: () => custos.gcrumbs.roll(),
+    proof: (epoch: number, seq: number) => custos.gcrumbs.proof(epoch, { seq }),
+    keys: () => custos.gcrumbs.publicKey(),
   }
 }

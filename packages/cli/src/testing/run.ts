@@ -25,6 +25,8 @@ export interface CommandResult {
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
+  /** Kills the process at once, as a power failure would. */
+  readonly signal?: AbortSignal
 }
 
 let last: Promise<unknown> = Promise.resolve()
@@ -105,6 +107,7 @@ export function spawnCustos(
     const child = spawn(process.execPath, [BIN, ...args], {
       env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), ...options.env },
       timeout: TIMEOUT_MS,
+      ...(options.signal ? { signal: options.signal, killSignal: 'SIGKILL' as const } : {}),
     })
     let [stdout, stderr] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => {

@@ -34,10 +34,11 @@ export function fromHex(text: string): Uint8Array {
 
 /** Standard base64 with padding (RFC 4648 section 4). */
 export function toBase64(bytes: Uint8Array): string {
-  // In slices: an argument list has a length limit far below that of an array.
+  // In slices: an argument list has a length limit far below that of an array. `apply` takes the
+  // bytes as they are, where a spread makes a list of them first.
   let binary = ''
   for (let i = 0; i < bytes.length; i += 4096) {
-    binary += String.fromCharCode(...bytes.subarray(i, i + 4096))
+    binary += Reflect.apply(String.fromCharCode, null, bytes.subarray(i, i + 4096))
   }
   return btoa(binary)
 }

@@ -20,6 +20,7 @@ export const SIGNED_KINDS = [
   'action',
   'corpus',
   'composition',
+  'agent_action',
   'approval',
   /** By an approver's own key, over what is to be approved. */
   'attestation',
@@ -30,6 +31,8 @@ export const SIGNED_KINDS = [
   'report',
   /** Over what the conformance suite found, by a service's record key or by who ran it. */
   'conformance_result',
+  /** Over what one step of a run did. */
+  'run_receipt',
 ] as const
 export type SignedKind = (typeof SIGNED_KINDS)[number]
 

@@ -23,6 +23,7 @@ export const RECORD_KINDS = [
   'action',
   'corpus',
   'composition',
+  'agent_action',
 ] as const
 export type RecordKind = (typeof RECORD_KINDS)[number]
 

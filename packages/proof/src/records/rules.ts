@@ -1,5 +1,6 @@
 // The rules of each kind of registry record, by its name.
 import { actionRules } from './action.ts'
+import { agentActionRules } from './agent-action.ts'
 import { artifactRules } from './artifact.ts'
 import { compositionRules } from './composition.ts'
 import { corpusRules } from './corpus.ts'
@@ -14,6 +15,7 @@ const ALL: readonly RecordRules[] = [
   actionRules,
   worldTypeRules,
   landingRules,
+  agentActionRules,
 ]
 
 /** Undefined: not a kind of registry record. */

@@ -116,6 +116,18 @@ export async function resolveRotations(links: readonly unknown[], at: string): P
   return { chains, refused: [...refused, ...unfit] }
 }
 
+/** `Map.groupBy`, which Node 20 lacks. */
+function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}
+
 /**
  * The same for links that `readRotation` has already verified. Order and dates hold along a chain.
  * A fork, a cycle and a disputed key freeze the chain before them: the owner of the key is unknown,
@@ -123,10 +135,10 @@ export async function resolveRotations(links: readonly unknown[], at: string): P
  */
 export function chainRotations(verified: readonly RotationLink[], at: string): Rotations {
   const links = distinct(verified)
-  const bySigner = Map.groupBy(links, ({ prev_key }) => prev_key)
+  const bySigner = groupBy(links, ({ prev_key }) => prev_key)
   const moment = toMicroseconds(at)
   const walks = anchorsOf(links, bySigner).map((anchor) => walk(anchor, bySigner, moment))
-  const claims = Map.groupBy(new Set(walks.flatMap((one) => one.links)), (link) => link.new_key)
+  const claims = groupBy(new Set(walks.flatMap((one) => one.links)), (link) => link.new_key)
   const settled = walks.map((one) => settle(one, claims, bySigner))
   const used = new Set(settled.flatMap((one) => one.links))
   const problems = new Map(settled.flatMap((one) => one.problems))

@@ -5,26 +5,40 @@ import type { Config, PostgresConfig } from '../config/config.ts'
 import { buildServer } from '../http/bind.ts'
 import { requireFreePort, startPlaceholderServer } from '../http/placeholder-server.ts'
 import { hasCredential } from '../platform/db/control.sql.ts'
-import { databasePath } from '../platform/db/data-dir.ts'
+import { databasePath, publishAddress } from '../platform/db/data-dir.ts'
 import { type Database, PLATFORM } from '../platform/db/database.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runUnderLease } from '../platform/kernel/leases.ts'
 import { loadOnce } from '../platform/load-once.ts'
 import { OperatorError } from '../platform/operator-error.ts'
+import { flushRates } from '../platform/rates/slot-log.ts'
 import {
   awaitRuns,
   interruptAbandoned,
   setChecker,
   stopChecking,
 } from '../slices/assurance/index.ts'
+import {
+  openPayments,
+  registerBillingJobs,
+  sendPaymentEventsTo,
+  stopPayments,
+} from '../slices/billing/index.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
 import { flushEvaluations } from '../slices/governance/index.ts'
-import { flushRetrievedFacts, registerMemoryJobs } from '../slices/memory/index.ts'
+import {
+  flushRetrievedFacts,
+  registerMemoryJobs,
+  saveIndexes,
+  sweepIndexes,
+} from '../slices/memory/index.ts'
 import { registerOffboardingJobs, resumeDestructions } from '../slices/offboarding/index.ts'
 import { registerReportJobs } from '../slices/reports/index.ts'
 import { registerRetentionJobs } from '../slices/retention/index.ts'
+import { stopStreams } from '../slices/streams/index.ts'
 import { registerSubjectJobs } from '../slices/subjects/index.ts'
-import { ensureTenant, flushReadMeter } from '../slices/tenants/index.ts'
+import { ensureTenant, flushKeyUses, flushReadMeter } from '../slices/tenants/index.ts'
+import { followEndpoints, registerWebhookJobs, stopFollowing } from '../slices/webhooks/index.ts'
 import { AssuranceThreads } from './assurance/assurance-threads.ts'
 import { type KernelOptions, type OpenKernel, openKernel } from './open/open-kernel.ts'
 import { VERSION } from './open/version.ts'
@@ -33,6 +47,8 @@ import { startTimers } from './timers.ts'
 
 export interface Service {
   readonly url: string
+  /** Null: metrics have no address of their own. */
+  readonly metrics_url: string | null
   readonly kernel: Kernel
   /**
    * Stops taking requests, finishes those under way, closes everything. Throws DatabaseGone when
@@ -43,13 +59,17 @@ export interface Service {
 
 export const LOCAL_TENANT = 'local'
 
+/** How long a stop may take to write snapshots of indexes. */
+const SAVE_MS = 7_000
+
 /** Processes that start together reconcile one after another. */
 const START_WAIT_MS = 3_600_000
 
 /** Throws OperatorError or a listen error before anything is served. */
 export async function startService(config: Config, options: KernelOptions = {}): Promise<Service> {
   // Before the data directory is made.
-  await requireFreePort(config.host, config.port)
+  await requireFreePort(config)
+  if (config.metrics.address) await requireFreePort(config.metrics.address, '--metrics-port')
   await requireCredential(config, null)
   const { open, port } = await openWhileAlive(config, options)
   const { kernel, close } = open
@@ -63,38 +83,39 @@ export async function startService(config: Config, options: KernelOptions = {}):
     await runUnderLease(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
     if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
     registerJobs(kernel)
+    await openPayments(kernel)
+    // Not waited for: it reads every tenant, and logs its failure.
+    sweepIndexes(kernel)
     const looker = new AssuranceThreads(config)
     setChecker(kernel, looker)
     if (!kernel.db.shared) await interruptAbandoned(kernel, true)
     kernel.jobs.start()
     const timers = startTimers(kernel, config)
-    const server = await buildServer({
+    const { server, metrics_url } = await buildServer({
       kernel,
       routes: allRoutes(),
       auth: config.auth,
       operator_key: config.operator_key,
       allowed_hosts: config.allowed_hosts,
+      cors_origins: config.cors_origins,
       local_tenant: LOCAL_TENANT,
+      metrics: { ...config.metrics, epoch_seconds: config.epoch_seconds },
     })
     await releaseLoadingMemory()
     const url = await server.listen({ host: config.host, port })
     looker.listensAt(url)
-    const stopInOrder = async () => {
-      // Requests that wait for a run are answered: it ends as stopped.
-      await stopChecking(kernel)
-      await server.close()
-      await timers.stop()
-      await awaitRuns(kernel)
-      await flushEvaluations(kernel)
-      await flushReadMeter(kernel)
-      await flushRetrievedFacts(kernel)
-      await close()
-    }
+    await sendPaymentEventsTo(kernel, url)
+    kernel.egress.listensAt(url)
+    await followEndpoints(kernel)
+    if (config.postgres === null) publishAddress(config.data_dir, url)
+    kernel.logger.info('service.started', { version: VERSION, url, metrics_url })
     return {
       url,
+      metrics_url,
       kernel,
       stop() {
-        const stopped = stopInOrder()
+        kernel.logger.info('service.stopping')
+        const stopped = stopInOrder(kernel, { server, timers, close })
         return config.postgres ? whileAnswered(config.postgres, stopped) : stopped
       },
     }
@@ -104,6 +125,33 @@ export async function startService(config: Config, options: KernelOptions = {}):
   }
 }
 
+interface RunningParts {
+  readonly server: { close(): Promise<unknown> }
+  readonly timers: { stop(): Promise<void> }
+  close(): Promise<void>
+}
+
+async function stopInOrder(kernel: Kernel, { server, timers, close }: RunningParts): Promise<void> {
+  // Requests that wait for a run are answered: it ends as stopped.
+  await stopChecking(kernel)
+  stopStreams(kernel)
+  await server.close()
+  await stopPayments(kernel)
+  // Before the timers: one of them may be at it, and would not hurry.
+  await saveIndexes(kernel, SAVE_MS)
+  await timers.stop()
+  stopFollowing(kernel)
+  await awaitRuns(kernel)
+  await flushEvaluations(kernel)
+  await flushRates(kernel)
+  await flushReadMeter(kernel)
+  await flushKeyUses(kernel)
+  await flushRetrievedFacts(kernel)
+  await close()
+  kernel.logger.info('service.stopped')
+  kernel.logger.flush()
+}
+
 function registerJobs(kernel: Kernel): void {
   registerErasureJobs(kernel)
   registerRetentionJobs(kernel)
@@ -111,6 +159,8 @@ function registerJobs(kernel: Kernel): void {
   registerMemoryJobs(kernel)
   registerReportJobs(kernel)
   registerSubjectJobs(kernel)
+  registerBillingJobs(kernel)
+  registerWebhookJobs(kernel)
 }
 
 /** Throws OperatorError where nobody could sign in; without `db`, only for a new directory. */

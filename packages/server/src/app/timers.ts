@@ -7,13 +7,22 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runIfLeaseFree } from '../platform/kernel/leases.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { assureDue } from '../slices/assurance/index.ts'
+import { reconcileBilling } from '../slices/billing/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
-import { flushRetrievedFacts, purgeErased } from '../slices/memory/index.ts'
+import { sweepSessions } from '../slices/identity/index.ts'
+import { flushRetrievedFacts, purgeErased, saveIndexes } from '../slices/memory/index.ts'
 import { resumeDestructions } from '../slices/offboarding/index.ts'
+import { settleDueRuns } from '../slices/orchestrator/index.ts'
 import { expireApprovals } from '../slices/records/index.ts'
 import { runDueRetention } from '../slices/retention/index.ts'
-import { deleteEndedCredentials } from '../slices/tenants/index.ts'
+import { sweepTickets } from '../slices/streams/index.ts'
+import { deleteEndedCredentials, flushKeyUses } from '../slices/tenants/index.ts'
+import {
+  deleteEndedDeliveries,
+  followEndpoints,
+  followNewEndpoints,
+} from '../slices/webhooks/index.ts'
 import { rewriteWhenDue } from './admin-rewrite.ts'
 
 interface Timer {
@@ -38,6 +47,12 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
   // How long a returned memory may count as never retrieved in other processes.
   { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
+  {
+    name: 'indexes',
+    every_ms: MINUTE_MS,
+    where: 'each_process',
+    run: (kernel) => saveIndexes(kernel),
+  },
   // An erased fact leaves the memory of every process within a second.
   { name: 'purge', every_ms: 500, where: 'shared', run: purgeErased },
   {
@@ -51,16 +66,34 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'recovery', every_ms: MINUTE_MS, where: 'one_process', run: recoverAll },
   // How long after its expiry a request may still be stored as pending.
   { name: 'expiry', every_ms: 30_000, where: 'one_process', run: expireApprovals },
+  // How late a permit ends, and a run whose memory was erased.
+  { name: 'runs', every_ms: 5_000, where: 'one_process', run: settleDueRuns },
   // Also where a service never runs for an hour, data past its retention goes within the hour.
   { name: 'retention', every_ms: 10 * MINUTE_MS, where: 'one_process', run: runDueRetention },
   // How late a run may begin, and how long the run of a dead process may look alive.
   { name: 'assurance', every_ms: 10_000, where: 'one_process', run: assureDue },
+  // How late `last_used_at` of a key is.
+  { name: 'key_uses', every_ms: 30_000, where: 'each_process', run: flushKeyUses },
   // How long a key or token with a namespace stays stored after it has ended.
   {
     name: 'credentials',
     every_ms: 10 * MINUTE_MS,
     where: 'one_process',
     run: deleteEndedCredentials,
+  },
+  // How late usage is told to the payment provider, and a failed payment ends a plan.
+  { name: 'billing', every_ms: 15 * MINUTE_MS, where: 'one_process', run: reconcileBilling },
+  { name: 'sessions', every_ms: 10 * MINUTE_MS, where: 'one_process', run: sweepSessions },
+  { name: 'tickets', every_ms: MINUTE_MS, where: 'one_process', run: sweepTickets },
+  // How late an entry is sent after the process that appended it died.
+  { name: 'webhooks', every_ms: 30_000, where: 'each_process', run: followEndpoints },
+  // How long only the process that made a tenant's first endpoint knows of it.
+  { name: 'new_webhooks', every_ms: 2_000, where: 'shared', run: followNewEndpoints },
+  {
+    name: 'deliveries',
+    every_ms: 10 * MINUTE_MS,
+    where: 'one_process',
+    run: deleteEndedDeliveries,
   },
   {
     name: 'sweep',

@@ -2,9 +2,16 @@
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { AllowedHosts } from '../platform/egress/addresses.ts'
+import {
+  type BillingConfig,
+  DEFAULT_PLANS,
+  type PlanTable,
+} from '../platform/kernel/plan-limits.ts'
 import type { LogLevel } from '../platform/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
+import { billingConfig, origins, planTable } from './plans.ts'
 
 export interface Config {
   readonly host: string
@@ -20,11 +27,47 @@ export interface Config {
   readonly origin: string | null
   readonly ledger_copy: string | null
   readonly allowed_hosts: readonly string[]
+  /** Origins of pages that may call with a bearer credential. */
+  readonly cors_origins: readonly string[]
   readonly epoch_seconds: number
   readonly rewrite_hours: number
   readonly index_bytes_max: number
+  /** Null: indexes are built from rows after each start. */
+  readonly index_dir: string | null
   readonly embedder: EmbedderConfig
+  /** Null: no plan has limits. */
+  readonly plans: PlanTable | null
+  /** Null: nobody pays. */
+  readonly billing: BillingConfig | null
+  /** Whether the verify page is served. */
+  readonly pages: boolean
+  /** Origins of consoles: their sessions may write, pages of payment may lead back to them. */
+  readonly console_origins: readonly string[]
+  /** How long a session lasts without a request, and at most. */
+  readonly session_idle_minutes: number
+  readonly session_hours: number
+  readonly egress: EgressConfig
   readonly log_level: LogLevel
+  readonly metrics: MetricsConfig
+  /** Where spans are sent by OTLP; null: there are none. */
+  readonly otlp_endpoint: string | null
+}
+
+interface MetricsConfig {
+  /** An address of their own; null: they are served with everything else. */
+  readonly address: { readonly host: string; readonly port: number } | null
+  /** Whether they need no credential. */
+  readonly open: boolean
+  /** Whether they have the names of the reference service as well. */
+  readonly compat: boolean
+}
+
+/** How requests to URLs that tenants chose leave. */
+interface EgressConfig {
+  /** Networks and host names that are reachable although they are private. */
+  readonly allow: readonly string[]
+  /** An HTTP proxy that answers CONNECT; null: none. */
+  readonly proxy: string | null
 }
 
 export interface PostgresConfig {
@@ -35,10 +78,11 @@ export interface PostgresConfig {
   readonly wait_seconds: number
 }
 
-const LOG_LEVELS: readonly string[] = ['silent', 'error', 'warn', 'info']
+const LOG_LEVELS: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug']
 
 export function parseConfig(env: Environment): Config {
   const host = env.CUSTOS_HOST ?? '127.0.0.1'
+  const billing = billingConfig(env)
   return {
     host,
     port: integer(env, 'CUSTOS_PORT'),
@@ -50,12 +94,36 @@ export function parseConfig(env: Environment): Config {
     origin: origin(env),
     ledger_copy: env.CUSTOS_LEDGER_COPY ? resolve(env.CUSTOS_LEDGER_COPY) : null,
     allowed_hosts: list(env.CUSTOS_ALLOWED_HOSTS),
+    cors_origins: origins(env, 'CUSTOS_CORS_ORIGINS'),
     epoch_seconds: integer(env, 'CUSTOS_EPOCH_SECONDS'),
     rewrite_hours: integer(env, 'CUSTOS_REWRITE_HOURS'),
     index_bytes_max: integer(env, 'CUSTOS_INDEX_MB') * 1024 * 1024,
+    index_dir: indexDir(env),
     embedder: embedderConfig(env),
+    plans: planTable(env) ?? (billing === null ? null : DEFAULT_PLANS),
+    billing,
+    pages: pagesOn(env),
+    session_idle_minutes: integer(env, 'CUSTOS_SESSION_IDLE'),
+    session_hours: integer(env, 'CUSTOS_SESSION_HOURS'),
+    console_origins: origins(env, 'CUSTOS_CONSOLE_ORIGINS'),
+    egress: { allow: egressAllow(env), proxy: egressProxy(env) },
     log_level: logLevel(env),
+    metrics: metrics(env),
+    otlp_endpoint: otlpEndpoint(env),
   }
+}
+
+function pagesOn(env: Environment): boolean {
+  const given = env.CUSTOS_CONSOLE ?? 'on'
+  if (given !== 'on' && given !== 'off') throw wrong('CUSTOS_CONSOLE', 'must be on or off')
+  return given === 'on'
+}
+
+/** A process on PostgreSQL writes no file unless it is told where. */
+function indexDir(env: Environment): string | null {
+  const given = env.CUSTOS_INDEX_DIR
+  if (given) return given === 'none' ? null : resolve(given)
+  return env.CUSTOS_DATABASE_URL ? null : resolve(env.CUSTOS_DATA_DIR ?? './custos-data', 'index')
 }
 
 function isLoopback(host: string): boolean {
@@ -127,12 +195,60 @@ function origin(env: Environment): string | null {
   return given
 }
 
+function egressAllow(env: Environment): string[] {
+  const allow = list(env.CUSTOS_EGRESS_ALLOW)
+  try {
+    new AllowedHosts(allow)
+  } catch {
+    throw wrong('CUSTOS_EGRESS_ALLOW', 'must be networks (10.2.0.0/16), addresses or host names')
+  }
+  return allow
+}
+
+function egressProxy(env: Environment): string | null {
+  const given = env.CUSTOS_EGRESS_PROXY
+  if (given === undefined) return null
+  const url = URL.parse(given)
+  const plain = url && url.username === '' && url.pathname === '/' && url.search === ''
+  if (plain && url.protocol === 'http:' && url.hostname !== '') return url.origin
+  throw wrong('CUSTOS_EGRESS_PROXY', 'must be http://host:port')
+}
+
 function logLevel(env: Environment): LogLevel {
   const given = env.CUSTOS_LOG_LEVEL ?? 'info'
   if (!LOG_LEVELS.includes(given))
     throw wrong('CUSTOS_LOG_LEVEL', `must be one of ${LOG_LEVELS.join(', ')}`)
   // Checked against the list above.
   return given as LogLevel
+}
+
+function metrics(env: Environment): MetricsConfig {
+  const host = env.CUSTOS_METRICS_HOST
+  const port = env.CUSTOS_METRICS_PORT
+  if (port === undefined && host !== undefined)
+    throw wrong('CUSTOS_METRICS_HOST', 'is used only together with CUSTOS_METRICS_PORT')
+  return {
+    address:
+      port === undefined
+        ? null
+        : { host: host ?? '127.0.0.1', port: integer(env, 'CUSTOS_METRICS_PORT') },
+    open: isSet(env, 'CUSTOS_METRICS_PUBLIC'),
+    compat: isSet(env, 'CUSTOS_METRICS_COMPAT'),
+  }
+}
+
+function isSet(env: Environment, name: 'CUSTOS_METRICS_PUBLIC' | 'CUSTOS_METRICS_COMPAT'): boolean {
+  const given = env[name] ?? '0'
+  if (given !== '0' && given !== '1') throw wrong(name, 'must be 0 or 1')
+  return given === '1'
+}
+
+function otlpEndpoint(env: Environment): string | null {
+  const given = env.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (given === undefined) return null
+  const url = URL.parse(given)
+  if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '') return given
+  throw wrong('OTEL_EXPORTER_OTLP_ENDPOINT', 'must be http://host:port or https://host:port')
 }
 
 const list = (text: string | undefined): string[] =>

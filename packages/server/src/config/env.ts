@@ -53,7 +53,56 @@ export const SETTINGS = [
     flag: 'log-level',
     value: 'LEVEL',
     fallback: 'info',
-    help: 'silent, error, warn or info',
+    help: 'silent, error, warn, info or debug',
+  },
+  {
+    name: 'CUSTOS_METRICS_PORT',
+    topic: 'Metrics and traces',
+    flag: 'metrics-port',
+    value: 'PORT',
+    fallback: 'none: /metrics is on the port of the service',
+    help: 'port of its own for /metrics, which the port of the service then lacks',
+    range: { min: 0, max: 65_535 },
+  },
+  {
+    name: 'CUSTOS_METRICS_HOST',
+    topic: 'Metrics and traces',
+    flag: 'metrics-host',
+    value: 'ADDRESS',
+    fallback: '127.0.0.1',
+    help: 'address of that port',
+  },
+  {
+    name: 'CUSTOS_METRICS_PUBLIC',
+    topic: 'Metrics and traces',
+    flag: 'metrics-public',
+    value: '0|1',
+    fallback: '0',
+    help: '1: /metrics needs no credential; otherwise that of an operator',
+  },
+  {
+    name: 'CUSTOS_METRICS_COMPAT',
+    topic: 'Metrics and traces',
+    flag: 'metrics-compat',
+    value: '0|1',
+    fallback: '0',
+    help: '1: metrics also under the names that begin with grafomem_',
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    topic: 'Metrics and traces',
+    flag: 'otlp-endpoint',
+    value: 'URL',
+    fallback: 'none: no spans are made',
+    help: 'collector that spans are sent to by OTLP over HTTP, http://host:4318',
+  },
+  {
+    name: 'CUSTOS_CONSOLE',
+    topic: 'Access',
+    flag: 'console',
+    value: 'SWITCH',
+    fallback: 'on',
+    help: 'on, or off: no pages for people but the API explorer; removes /console and /verify',
   },
   {
     name: 'CUSTOS_AUTH',
@@ -78,6 +127,48 @@ export const SETTINGS = [
     value: 'LIST',
     fallback: 'loopback names',
     help: 'more Host names and Origins to accept in local mode, separated by commas',
+  },
+  {
+    name: 'CUSTOS_SESSION_IDLE',
+    topic: 'Access',
+    flag: 'session-idle',
+    value: 'MINUTES',
+    fallback: '480',
+    help: 'minutes after which a session of a browser ends that makes no request',
+    range: { min: 15, max: 480 },
+  },
+  {
+    name: 'CUSTOS_SESSION_HOURS',
+    topic: 'Access',
+    flag: 'session-hours',
+    value: 'HOURS',
+    fallback: '24',
+    help: 'hours after which a session of a browser ends',
+    range: { min: 1, max: 24 },
+  },
+  {
+    name: 'CUSTOS_CORS_ORIGINS',
+    topic: 'Access',
+    flag: 'cors-origins',
+    value: 'LIST',
+    fallback: 'none',
+    help: 'origins of web pages that may call with a bearer credential, separated by commas',
+  },
+  {
+    name: 'CUSTOS_EGRESS_ALLOW',
+    topic: 'Webhooks',
+    flag: 'egress-allow',
+    value: 'LIST',
+    fallback: 'none',
+    help: 'private networks and host names that webhooks may reach, separated by commas',
+  },
+  {
+    name: 'CUSTOS_EGRESS_PROXY',
+    topic: 'Webhooks',
+    flag: 'egress-proxy',
+    value: 'URL',
+    fallback: 'none; proxy variables of the environment are ignored',
+    help: 'HTTP proxy for webhooks, http://host:port; it resolves names and checks addresses',
   },
   {
     name: 'CUSTOS_MASTER_KEY',
@@ -156,6 +247,14 @@ export const SETTINGS = [
     range: { min: 0, max: 24 * 365 },
   },
   {
+    name: 'CUSTOS_INDEX_DIR',
+    topic: 'Search and embedders',
+    flag: 'index-dir',
+    value: 'DIR',
+    fallback: '`index` in the data directory; on PostgreSQL none',
+    help: 'directory of sealed snapshots of search indexes, read after a start; or `none`',
+  },
+  {
     name: 'CUSTOS_INDEX_MB',
     topic: 'Search and embedders',
     flag: 'index-mb',
@@ -230,6 +329,46 @@ export const SETTINGS = [
     fallback: 'none',
     help: 'vocab.txt or tokenizer.json (WordPiece) of that model',
   },
+  {
+    name: 'CUSTOS_PLANS',
+    topic: 'Plans',
+    flag: 'plans',
+    value: 'FILE',
+    fallback: 'none: no plan has limits',
+    help: 'JSON file with the limits of each plan; enforces plan limits',
+  },
+  {
+    name: 'CUSTOS_BILLING',
+    topic: 'Plans',
+    flag: 'billing',
+    value: 'PROVIDER',
+    fallback: 'none: nobody pays',
+    help: 'payment provider: stripe (needs the package stripe), or loopback to try it out',
+  },
+  {
+    name: 'CUSTOS_BILLING_SECRET_KEY',
+    topic: 'Plans',
+    flag: '',
+    value: 'KEY',
+    fallback: 'none',
+    help: 'secret key of the API of the payment provider',
+  },
+  {
+    name: 'CUSTOS_BILLING_WEBHOOK_SECRET',
+    topic: 'Plans',
+    flag: '',
+    value: 'LIST',
+    fallback: 'none: events are not taken',
+    help: 'secrets that sign events of the payment provider, separated by commas',
+  },
+  {
+    name: 'CUSTOS_CONSOLE_ORIGINS',
+    topic: 'Plans',
+    flag: 'console-origins',
+    value: 'LIST',
+    fallback: 'none',
+    help: 'more origins whose pages may use sessions and be led back to, separated by commas',
+  },
 ] as const satisfies readonly Setting[]
 
 /** Settings of the commands that call a running service. */
@@ -268,6 +407,17 @@ export const CONFORMANCE_SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
+/** Further settings of `custos mcp`. The name is that of the official memory server of MCP. */
+export const MCP_SETTINGS = [
+  {
+    name: 'MEMORY_FILE_PATH',
+    flag: '',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'memory file to import once into an empty graph, with --tools graph or all',
+  },
+] as const satisfies readonly Setting[]
+
 type ClientEnvironment = Readonly<Partial<Record<(typeof CLIENT_SETTINGS)[number]['name'], string>>>
 
 export type SettingName = (typeof SETTINGS)[number]['name']
@@ -277,6 +427,8 @@ export type Environment = Readonly<Partial<Record<SettingName, string>>>
 export const readEnvironment = (): Environment => read(SETTINGS)
 
 export const readClientEnvironment = (): ClientEnvironment => read(CLIENT_SETTINGS)
+
+export const readMcpEnvironment = () => read([...CLIENT_SETTINGS, ...MCP_SETTINGS])
 
 export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
 

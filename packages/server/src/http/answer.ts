@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { FileReply, StreamReply } from '@custos/contract'
+import type { EventStreamReply, FileReply, StreamReply } from '@custos/contract'
 
 export type Headers = Record<string, string | number>
 
@@ -19,12 +19,19 @@ export const answerHeaders = (request_id: string, contentType: string): Headers 
   'x-content-type-options': 'nosniff',
 })
 
-export function sendText(raw: ServerResponse, status: number, headers: Headers, text: string) {
+/** Returns the bytes of the body. */
+export function sendText(
+  raw: ServerResponse,
+  status: number,
+  headers: Headers,
+  text: string,
+): number {
   const bytes = Buffer.byteLength(text)
   headers['content-length'] = bytes
   raw.writeHead(status, headers)
   // The same bytes, and of a long text a good deal sooner on the way.
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8')
+  return bytes
 }
 
 /** A page of this service runs nothing and loads nothing, wherever it is opened. */
@@ -43,7 +50,7 @@ export function sendFile(
   status: number,
   headers: Headers,
   { file, type, filename }: FileReply,
-) {
+): number {
   headers['content-type'] = type
   const shown = type.startsWith('text/html') ? 'inline' : 'attachment'
   headers['content-disposition'] = `${shown}; filename="${safeName(filename)}"`
@@ -52,6 +59,7 @@ export function sendFile(
   headers['content-length'] = file.length
   raw.writeHead(status, headers)
   raw.end(file)
+  return file.length
 }
 
 /** Whether an answer has headers only (RFC 9110, 9.3.2). */
@@ -91,17 +99,49 @@ export async function sendStream(
   }
 }
 
+/** What a connection may be behind before its next frames are waited with. */
+const BEHIND_BYTES_MAX = 256 * 1024
+
+/** Sends frames as they come, until they end, the client leaves, or `cut` finds it stuck. */
+export async function sendEvents(
+  raw: ServerResponse,
+  headers: Headers,
+  { frames, cut }: EventStreamReply,
+): Promise<void> {
+  // Proxies that collect answers would hold the frames back; the connection ends with the stream.
+  raw.writeHead(200, { ...headers, 'x-accel-buffering': 'no', connection: 'close' })
+  if (isHeadersOnly(raw)) {
+    raw.end()
+    return
+  }
+  for await (const frame of frames) {
+    if (raw.destroyed) return
+    raw.write(frame)
+    while (raw.writableLength > BEHIND_BYTES_MAX && !raw.destroyed && !cut.aborted)
+      await drained(raw, cut)
+    if (raw.writableLength > BEHIND_BYTES_MAX) raw.destroy()
+  }
+  raw.end()
+}
+
 async function write(raw: ServerResponse, text: string): Promise<void> {
-  if (raw.write(text) || raw.destroyed) return
+  if (!raw.write(text) && !raw.destroyed) await drained(raw)
+}
+
+/** Resolves when the client has taken what was written, or is gone; or when `cut` is aborted. */
+async function drained(raw: ServerResponse, cut?: EventStreamReply['cut']): Promise<void> {
   const gone = new AbortController()
-  const closed = () => gone.abort()
-  raw.once('close', closed)
+  const ended = () => gone.abort()
+  raw.once('close', ended)
+  cut?.addEventListener('abort', ended)
+  if (cut?.aborted) ended()
   try {
     await once(raw, 'drain', { signal: gone.signal })
   } catch (error) {
     if (!gone.signal.aborted) throw error
   } finally {
-    raw.off('close', closed)
+    raw.off('close', ended)
+    cut?.removeEventListener('abort', ended)
   }
 }
 

@@ -1,5 +1,5 @@
-// Serves the assets that need no credential: the start page, the API explorer, and under /errors a
-// page for each refusal code, to which problem documents link.
+// Serves the assets that need no credential: the start page, the API explorer, the verify page, and
+// under /errors a page for each refusal code, to which problem documents link.
 
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
@@ -30,9 +30,16 @@ export function errorPages(): Asset[] {
 }
 
 /** The page at `/`: where to go. JSON for clients that ask for it. */
-export function startPage({ version, auth }: Kernel['settings']): Asset {
-  const { docs, openapi } = PUBLIC_PATHS
-  const links = { docs, openapi, errors: INDEX, health: '/health', readiness: '/readyz' }
+export function startPage({ version, auth, pages }: Kernel['settings']): Asset {
+  const { docs, openapi, verify, console } = PUBLIC_PATHS
+  const links = {
+    docs,
+    openapi,
+    ...(pages ? { verify, console } : {}),
+    errors: INDEX,
+    health: '/health',
+    readiness: '/readyz',
+  }
   const credential =
     auth === 'local'
       ? 'No credential is needed: this service runs in local mode.'
@@ -42,8 +49,10 @@ export function startPage({ version, auth }: Kernel['settings']): Asset {
     `<h1>Custos</h1><p>Governed memory for AI agents, version ${toHtml(version)}.`,
     'This address serves its HTTP interface.</p>',
     '<ul>',
+    ...(pages ? [`<li><a href="${console}">Console</a>: look and act in your browser</li>`] : []),
     `<li><a href="${docs}">API explorer</a>: every operation, to read and to try</li>`,
     `<li><a href="${openapi}">OpenAPI description</a>: for clients and code generators</li>`,
+    ...(pages ? [`<li><a href="${verify}">Verify</a>: check documents in your browser</li>`] : []),
     `<li><a href="${INDEX}">Refusals</a>: what each error code means and what to do</li>`,
     `<li><a href="${links.health}">Health</a> and <a href="${links.readiness}">readiness</a></li>`,
     '</ul>',
@@ -55,7 +64,7 @@ export function startPage({ version, auth }: Kernel['settings']): Asset {
   return { ...asset('/', page), json: Buffer.from(`${JSON.stringify(json)}\n`) }
 }
 
-const asset = (path: string, html: string): Asset => ({
+export const asset = (path: string, html: string): Asset => ({
   path,
   type: 'text/html; charset=utf-8',
   content: Buffer.from(html),
@@ -87,7 +96,7 @@ function indexOf(explained: readonly ErrorPage[]): string {
   ])
 }
 
-function documentOf(title: string, body: readonly string[]): string {
+export function documentOf(title: string, body: readonly string[]): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -120,14 +129,26 @@ export interface Asset {
   readonly content: Buffer
   /** The same for a client whose Accept header names JSON and no HTML. */
   readonly json?: Buffer
+  /** The policy of a page that brings its own. */
+  readonly policy?: string
+  /** Default: no-cache. */
+  readonly caching?: string
+  /** The content in gzip, for clients that take it. */
+  readonly gzip?: Buffer
 }
 
-/** The files of the explorer, served without a credential. */
+/**
+ * Routes outside of the operation table, beside `/` and `/errors`. All are GET, need no credential,
+ * read nothing that is stored, and may not be framed; CUSTOS_CONSOLE=off removes
+ * `verify` and `console`.
+ */
 export const PUBLIC_PATHS = {
   openapi: '/openapi.json',
   docs: '/docs',
   script: '/docs/explorer.js',
   style: '/docs/explorer.css',
+  verify: '/verify',
+  console: '/console',
 } as const
 
 const CONTENT_SECURITY_POLICY = [
@@ -156,17 +177,44 @@ export const loadExplorer = (): Promise<Asset[]> =>
     })),
   )
 
+const VERIFY_PAGE = new URL('../../../verify-page/dist/verify.html', import.meta.url)
+const POLICY = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/
+
+/** The verify page with the policy it states itself; before it was built, how to build it. */
+export async function loadVerifyPage(file: URL = VERIFY_PAGE): Promise<Asset> {
+  const html = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  const policy = html === null ? undefined : POLICY.exec(html)?.[1]
+  if (html === null || policy === undefined) return asset(PUBLIC_PATHS.verify, UNBUILT)
+  // A policy in a document cannot say who may frame it.
+  return { ...asset(PUBLIC_PATHS.verify, html), policy: `${policy}; frame-ancestors 'none'` }
+}
+
+const UNBUILT = documentOf('Verify', [
+  '<h1>Verify</h1>',
+  '<p>This page has not been built. Run <code>npm run build:verify-page</code> and start the',
+  'service again.</p>',
+])
+
 export function sendAsset(raw: ServerResponse, asset: Asset): void {
-  const json = asksForJson(raw.req.headers.accept) ? asset.json : undefined
-  const content = json ?? asset.content
+  const { accept, 'accept-encoding': encodings } = raw.req.headers
+  const json = asksForJson(accept) ? asset.json : undefined
+  const gzip = /\bgzip\b/.test(String(encodings)) ? asset.gzip : undefined
+  const content = json ?? gzip ?? asset.content
+  if (asset.json) raw.appendHeader('vary', 'accept')
+  if (asset.gzip) raw.appendHeader('vary', 'accept-encoding')
   raw.writeHead(200, {
     'content-type': json ? JSON_TYPE : asset.type,
     'content-length': content.length,
-    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'content-security-policy': asset.policy ?? CONTENT_SECURITY_POLICY,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
-    'cache-control': 'no-cache',
-    ...(asset.json ? { vary: 'accept' } : {}),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': asset.caching ?? 'no-cache',
+    ...(gzip ? { 'content-encoding': 'gzip' } : {}),
   })
   raw.end(content)
 }

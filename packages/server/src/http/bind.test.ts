@@ -373,3 +373,17 @@ function rawExchange(text: string): Promise<string> {
     socket.on('error', (error) => (answer === '' ? reject(error) : resolve(answer)))
   })
 }
+
+test('a stop does not wait for a connection that sends no request', async () => {
+  const stopped = await startTestServer()
+  const { hostname, port } = new URL(stopped.url)
+  const socket = connect(Number(port), hostname)
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+  // Answered after the connection arrived.
+  await send(`${stopped.url}/healthz`, 'GET')
+  const begun = performance.now()
+  await stopped.stop()
+  await closed
+  assert.ok(performance.now() - begun < 30_000)
+})

@@ -1,7 +1,7 @@
 // Builds the HTTP server from the contract: Fastify routes and carries, nothing more.
 
 import type { IncomingMessage } from 'node:http'
-import type { OperationSpec } from '@custos/contract'
+import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -11,11 +11,16 @@ import {
   type Asset,
   errorPages,
   loadExplorer,
+  loadVerifyPage,
   PUBLIC_PATHS,
   sendAsset,
   startPage,
 } from './assets.ts'
+import { bindConsole, CONSOLE_ROUTES, loadConsole } from './console-assets.ts'
+import { allowOrigins } from './cors.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
+import { MCP_PATH, McpRoute } from './mcp.ts'
+import { METRICS_PATH, type MetricsOptions, MetricsRoute } from './metrics-route.ts'
 import { buildOpenapi } from './openapi.ts'
 import {
   answerClientError,
@@ -29,6 +34,7 @@ interface ServerOptions extends AuthOptions {
   readonly kernel: Kernel
   readonly routes: readonly Route[]
   readonly patience?: RequestDeadlines
+  readonly metrics: MetricsOptions
 }
 
 /** How long a request may take to arrive, in milliseconds; an answer may take any time. */
@@ -45,10 +51,18 @@ const PATIENCE: RequestDeadlines = { requestMs: 60_000, streamMs: 3_600_000, che
 /** No parameter is longer: the headers and the URL of a request have 16 KiB in all. */
 const PARAM_CHARS_MAX = 16_384
 
-/** The server, ready to listen. Closing it flushes the read counters. */
-export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { kernel, routes, patience = PATIENCE } = options
+interface BuiltServer {
+  /** Ready to listen. Closing it flushes the read counters. */
+  readonly server: FastifyInstance
+  /** Null: metrics have no address of their own. */
+  readonly metrics_url: string | null
+}
+
+export async function buildServer(options: ServerOptions): Promise<BuiltServer> {
+  const { kernel, routes, patience = PATIENCE, metrics } = options
   const server = createFastify(kernel, patience)
+  closeUnused(server)
+  allowOrigins(server, options.cors_origins)
   carryBodies(server)
   const authenticator = new Authenticator(kernel, options)
   for (const route of routes) {
@@ -57,11 +71,26 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   }
   const assets = await loadAssets(routes, kernel)
   for (const asset of assets) bindAsset(server, asset)
-  bindUnrouted(server, [...routes.map(({ operation }) => operation), ...assets], kernel)
+  const console = kernel.settings.pages ? CONSOLE_ROUTES : []
+  if (kernel.settings.pages) bindConsole(server, await loadConsole(), servedMethods('GET'))
+  new McpRoute(server, kernel, authenticator).bind()
+  const measured = new MetricsRoute(kernel, authenticator, metrics)
+  const reached: ConstructorParameters<typeof KnownPaths>[0][number][] = [
+    { method: 'POST', path: MCP_PATH },
+    ...assets,
+    ...console,
+  ]
+  const own = metrics.address && (await measured.listen(metrics.address))
+  if (own) server.addHook('onClose', own.close)
+  else {
+    measured.bind(server)
+    reached.push({ path: METRICS_PATH })
+  }
+  bindUnrouted(server, [...routes.map(({ operation }) => operation), ...reached], kernel)
   readMeter(kernel).start()
   server.addHook('onClose', () => flushReadMeter(kernel))
   await server.ready()
-  return server
+  return { server, metrics_url: own ? own.url : null }
 }
 
 function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInstance {
@@ -93,6 +122,22 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
     sendUnrouted(kernel, raw, reply.raw, refusal)
   })
   return server
+}
+
+/**
+ * A stop closes connections that have sent no request, as browsers open them ahead: Node closes
+ * those between two requests, and would wait a minute for the first one.
+ */
+function closeUnused(server: FastifyInstance): void {
+  const unused = new Set<Socket>()
+  server.server.on('connection', (socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.server.on('request', ({ socket }) => unused.delete(socket))
+  server.addHook('preClose', async () => {
+    for (const socket of unused) socket.destroy()
+  })
 }
 
 /** Node keeps the first of several. */
@@ -139,7 +184,9 @@ async function loadAssets(routes: readonly Route[], kernel: Kernel): Promise<Ass
       return document
     },
   }
-  return [startPage(kernel.settings), openapi, ...(await loadExplorer()), ...errorPages()]
+  const pages = kernel.settings.pages ? [await loadVerifyPage()] : []
+  const explorer = await loadExplorer()
+  return [startPage(kernel.settings), openapi, ...explorer, ...pages, ...errorPages()]
 }
 
 function bindAsset(server: FastifyInstance, asset: Asset): void {
@@ -155,7 +202,7 @@ function bindAsset(server: FastifyInstance, asset: Asset): void {
 
 function bindUnrouted(
   server: FastifyInstance,
-  reached: readonly (OperationSpec | Asset)[],
+  reached: ConstructorParameters<typeof KnownPaths>[0],
   kernel: Kernel,
 ): void {
   const known = new KnownPaths(reached)

@@ -1,9 +1,11 @@
 // The Call of one request: the handler's only way to the data and to a refusal.
 
-import type { ServerResponse } from 'node:http'
+import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
 import type {
+  AnswerCookie,
   Call,
   IdempotentUnit,
   InParts,
@@ -14,6 +16,7 @@ import { runOnce } from '../platform/kernel/idempotency.ts'
 import { runInParts } from '../platform/kernel/idempotency-parts.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
+import { readCookie, renderCookie } from './access/cookies.ts'
 
 /** An Idempotency-Key and what must not differ between its uses. */
 export interface IdempotencyKey {
@@ -29,6 +32,7 @@ interface CallFacts {
   readonly principal: Principal
   readonly tenant_id: string
   readonly keyed: IdempotencyKey | null
+  readonly headers: IncomingHttpHeaders
   readonly response: ServerResponse
 }
 
@@ -39,10 +43,12 @@ export class HttpCall implements Call {
   readonly principal: Principal
   readonly tenant_id: string
   readonly #keyed: IdempotencyKey | null
+  readonly #headers: IncomingHttpHeaders
   readonly #response: ServerResponse
   #gone: AbortController | undefined
   #wrote = false
   #replayed = false
+  readonly #cookies: string[] = []
 
   constructor(facts: CallFacts) {
     this.kernel = facts.kernel
@@ -51,6 +57,7 @@ export class HttpCall implements Call {
     this.principal = facts.principal
     this.tenant_id = facts.tenant_id
     this.#keyed = facts.keyed
+    this.#headers = facts.headers
     this.#response = facts.response
   }
 
@@ -76,6 +83,25 @@ export class HttpCall implements Call {
 
   refuse(code: RefusalCode, message?: string, extras?: RefusalExtras): never {
     throw new Refusal(code, message, extras)
+  }
+
+  header(name: string): string | null {
+    assert(this.operation.headers?.[name] !== undefined, `the operation declares no header ${name}`)
+    const value = this.#headers[name]
+    return value === undefined ? null : String(value)
+  }
+
+  cookie(name: AnswerCookie['name']): string | null {
+    return readCookie(this.#headers, name)
+  }
+
+  setCookie(cookie: AnswerCookie): void {
+    this.#cookies.push(renderCookie(this.#headers, cookie))
+  }
+
+  /** Those that the answer sets. */
+  get cookies(): readonly string[] {
+    return this.#cookies
   }
 
   read<T>(query: (db: TenantDb) => Promise<T>): Promise<T> {

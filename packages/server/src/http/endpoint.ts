@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type AcceptedReply,
+  type EventStreamReply,
   type FileReply,
   type InputOf,
   limits,
@@ -17,12 +18,24 @@ import { parseJsonBody, refuseSigningKey } from '../platform/input/json-text.ts'
 import { compileDropper } from '../platform/input/tolerated-names.ts'
 import type { Handler, Principal } from '../platform/kernel/call.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
+import { RawJson } from '../platform/raw-json.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { recordSpan } from '../platform/telemetry/request-span.ts'
+import type { RouteMeter } from '../platform/telemetry/route-meter.ts'
+import { parseTraceParent, type TraceParent } from '../platform/telemetry/trace-parent.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
-import { formatLimits, readMeter } from '../slices/tenants/index.ts'
+import { formatLimits, readMeter, takeRequest } from '../slices/tenants/index.ts'
 import { ANONYMOUS, type Authenticator } from './access/authenticate.ts'
 import { authorize, pinNamespace } from './access/authorize.ts'
-import { answerHeaders, type Headers, JSON_TYPE, sendFile, sendStream, sendText } from './answer.ts'
+import {
+  answerHeaders,
+  type Headers,
+  JSON_TYPE,
+  sendEvents,
+  sendFile,
+  sendStream,
+  sendText,
+} from './answer.ts'
 import { HttpCall, type IdempotencyKey } from './call.ts'
 import { Coercion, compileDefaults } from './coerce-and-default.ts'
 import { allowStream, hasBody, readBody, streamBody } from './read-body.ts'
@@ -42,6 +55,7 @@ interface ArrivedRequest {
 
 const NDJSON_TYPE = 'application/x-ndjson'
 const SVG_TYPE = 'image/svg+xml'
+const EVENTS_TYPE = 'text/event-stream'
 /** A picture opened as a page runs nothing and loads nothing. */
 const INERT = { 'content-security-policy': "default-src 'none'; sandbox" }
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]+$/
@@ -81,14 +95,21 @@ interface ReceivedBody {
   content(): Promise<Uint8Array>
 }
 
-/** What is known of a request while it runs, for the log line. */
+/** What is known of a request while it runs, for the log line, the metrics and the span. */
 interface Trace {
   readonly request_id: string
   /** The operation's, or HEAD. */
   readonly method: string | undefined
   readonly started_ms: number
+  readonly parent: TraceParent | null
   principal: Principal
   tenant_id: string
+  /** The code of the refusal; null: there was none. */
+  error: string | null
+  /** Of the body that was sent; null: a stream, or nothing yet. */
+  bytes: number | null
+  params: unknown
+  reply: unknown
 }
 
 export class Endpoint {
@@ -107,6 +128,9 @@ export class Endpoint {
   readonly #bodyType: string
   readonly #bodyBytesMax: number
   readonly #streamMs: number
+  readonly #meter: RouteMeter
+  /** An orchestrator asks every few seconds. */
+  readonly #isProbe: boolean
 
   /** @param streamMs how long a streamed body may take to arrive */
   constructor(
@@ -130,6 +154,8 @@ export class Endpoint {
     this.#bodyType = operation.body_type ?? 'application/json'
     this.#streamMs = streamMs
     this.#bodyBytesMax = operation.body_bytes_max ?? limits.body_bytes
+    this.#meter = kernel.metrics.routeMeter(operation)
+    this.#isProbe = operation.id.startsWith('platform.')
   }
 
   async serve(arrived: ArrivedRequest, response: ServerResponse): Promise<void> {
@@ -137,15 +163,22 @@ export class Endpoint {
       request_id: this.#requestIds.of(arrived.raw.headers['x-request-id']),
       method: arrived.raw.method,
       started_ms: performance.now(),
+      parent: parseTraceParent(arrived.raw.headers.traceparent),
       principal: ANONYMOUS,
       tenant_id: '',
+      error: null,
+      bytes: null,
+      params: null,
+      reply: null,
     }
+    this.#meter.begin()
     let status: number = this.#operation.status
     try {
       status = await this.#answer(arrived, response, trace)
     } catch (error) {
       status = this.#refuse(error, response, trace)
     }
+    this.#measure(status, trace)
     this.#log(status, trace)
   }
 
@@ -154,11 +187,15 @@ export class Endpoint {
     const operation = this.#operation
     const { headers } = arrived.raw
     if (operation.access !== 'public') {
-      const found = this.#authenticator.find(headers)
+      const found = this.#findCaller(arrived)
       trace.principal = found instanceof Promise ? await found : found
-    }
+    } else if (operation.same_origin) this.#authenticator.assertOwnPage(headers)
     const params = this.#params?.parse(this.#named(arrived.params)) ?? {}
+    trace.params = params
     trace.tenant_id = authorize(operation, trace.principal, params)
+    // Where no plan has limits there is nothing to wait for.
+    const limited = this.#kernel.settings.plans !== null
+    const rate = limited ? await takeRequest(this.#kernel, trace.principal, operation.id) : null
     const query = this.#query.parse(arrived.query)
     const { body, content } = await this.#readBody(arrived.raw)
     pinNamespace(trace.principal, { query, body })
@@ -173,30 +210,42 @@ export class Endpoint {
         query,
         content,
       }),
+      headers,
       response,
     })
     // Validated above against the schemas that type the handler's input.
     const input = { params, query, body } as InputOf<OperationSpec>
     const reply: unknown = await this.#handler(call, input)
+    trace.reply = reply
 
     // An operator's reads are not the tenant's use.
     if (!call.wrote && trace.principal.tenant_id !== '')
       readMeter(this.#kernel).count(trace.tenant_id, operation.id)
     const answering = answerHeaders(trace.request_id, operation.reply_type ?? JSON_TYPE)
+    Object.assign(answering, rate)
     if (operation.cache_control) answering['cache-control'] = operation.cache_control
+    if (call.cookies.length > 0) response.setHeader('set-cookie', call.cookies)
     if (call.replayed) answering['idempotency-replayed'] = 'true'
-    if (hasKind(reply)) return this.#sendKind(response, answering, reply)
+    if (hasKind(reply)) return this.#sendKind(response, answering, { reply, trace })
     const picture = operation.reply_type === SVG_TYPE
     if (picture) Object.assign(answering, INERT)
-    const text = picture ? String(reply) : JSON.stringify(reply)
-    sendText(response, operation.status, answering, text)
+    const text = picture ? String(reply) : textOf(reply)
+    trace.bytes = sendText(response, operation.status, answering, text)
     return operation.status
+  }
+
+  /** A stream may be opened with a ticket in place of a credential. */
+  #findCaller({ raw, query }: ArrivedRequest): Principal | Promise<Principal> {
+    const given = this.#operation.reply_type === EVENTS_TYPE ? Object(query).ticket : undefined
+    if (given === undefined) return this.#authenticator.find(raw.headers, raw.method ?? '')
+    const path = (raw.url ?? '').split('?', 1)[0]?.replace(/\/$/, '')
+    return this.#authenticator.redeem(String(given), path ?? '', raw.headers)
   }
 
   async #sendKind(
     response: ServerResponse,
     answering: Headers,
-    reply: ReplyOfKind,
+    { reply, trace }: { reply: ReplyOfKind; trace: Trace },
   ): Promise<number> {
     const { status } = this.#operation
     switch (reply[REPLY_KIND]) {
@@ -207,14 +256,17 @@ export class Endpoint {
           reply,
         )
         return status
+      case 'events':
+        await sendEvents(response, answering, reply)
+        return status
       case 'file':
-        sendFile(response, status, answering, reply)
+        trace.bytes = sendFile(response, status, answering, reply)
         return status
       case 'accepted':
-        sendText(response, ACCEPTED, answering, JSON.stringify(reply.accepted))
+        trace.bytes = sendText(response, ACCEPTED, answering, JSON.stringify(reply.accepted))
         return ACCEPTED
       case 'preview':
-        sendText(response, OK, answering, JSON.stringify(reply.previewed))
+        trace.bytes = sendText(response, OK, answering, JSON.stringify(reply.previewed))
         return OK
     }
   }
@@ -229,6 +281,10 @@ export class Endpoint {
     const announced = hasBody(raw)
     const isRead = this.#operation.method !== 'GET'
     const typed = raw.headers['content-type'] !== undefined && isRead
+    if (this.#operation.raw_body) {
+      const bytes = await readBody(raw, this.#bodyBytesMax)
+      return { body: bytes, content: async () => bytes }
+    }
     if (this.#authenticator.isLocal ? announced || typed : announced && isRead)
       this.#assertMediaType(raw)
     if (this.#bodyType === NDJSON_TYPE) return this.#streamedBody(raw)
@@ -274,37 +330,59 @@ export class Endpoint {
     throw new Refusal('unsupported_media_type', `The body must be ${this.#bodyType}`)
   }
 
-  #refuse(error: unknown, response: ServerResponse, { request_id }: Trace): number {
+  #refuse(error: unknown, response: ServerResponse, trace: Trace): number {
+    const { request_id } = trace
     const refusal = asRefusal(error, this.#kernel.logger, request_id)
+    trace.error = refusal.code
     // The stream was cut off: its status line is out and says 200.
     if (response.headersSent) return 500
     const { status, headers, text } = renderRefusal(refusal, request_id)
-    sendText(response, status, headers, text)
+    trace.bytes = sendText(response, status, headers, text)
     return status
   }
 
+  #measure(status: number, { started_ms, bytes }: Trace): void {
+    const stays = this.#operation.reply_type === EVENTS_TYPE && status < 300
+    const seconds = stays ? null : (performance.now() - started_ms) / 1_000
+    this.#meter.end({ status, seconds, bytes })
+  }
+
   #log(status: number, trace: Trace): void {
-    const { request_id, method, started_ms, principal, tenant_id } = trace
+    const { request_id, method, started_ms, principal, tenant_id, error, parent } = trace
+    const { tracer, logger } = this.#kernel
+    const operation = this.#operation
+    const trace_id = tracer ? recordSpan(tracer, { ...trace, operation, status }) : parent?.trace_id
     // An unknown tenant id in an operator's request is text of the caller, so it is not logged.
     const known = tenant_id !== '' && status !== 404
-    this.#kernel.logger.info('request', {
+    const level = this.#isProbe && status < 400 ? 'debug' : 'info'
+    logger[level]('request', {
       method,
-      operation: this.#operation.id,
+      operation: operation.id,
       status,
+      ...(error !== null && { error }),
       ms: Math.round((performance.now() - started_ms) * 100) / 100,
       request_id,
       key_id: principal.key_id,
       tenant_id: known ? tenant_id : principal.tenant_id,
+      ...(trace_id !== undefined && { trace_id }),
     })
   }
 }
+
+const textOf = (reply: unknown): string =>
+  reply instanceof RawJson ? reply.text : JSON.stringify(reply)
 
 /** The status of a preview, which changes nothing. */
 const OK = 200
 /** What waits for a person is not done yet. */
 const ACCEPTED = 202
 
-type ReplyOfKind = StreamReply | FileReply | AcceptedReply<unknown> | PreviewReply<unknown>
+type ReplyOfKind =
+  | StreamReply
+  | EventStreamReply
+  | FileReply
+  | AcceptedReply<unknown>
+  | PreviewReply<unknown>
 
 const hasKind = (reply: unknown): reply is ReplyOfKind =>
   typeof reply === 'object' && reply !== null && REPLY_KIND in reply

@@ -51,6 +51,7 @@ interface ErrorResponse {
 const RESPONSES: Readonly<Record<number, ErrorResponse>> = {
   400: { name: 'BadRequest' },
   401: { name: 'Unauthorized', headers: ['WWW-Authenticate'] },
+  402: { name: 'PaymentRequired', about: 'The plan of the tenant does not allow more' },
   403: { name: 'Forbidden' },
   404: { name: 'NotFound', about: 'Something the request names does not exist' },
   409: { name: 'Conflict' },
@@ -68,7 +69,6 @@ const SHARED: ReadonlySet<RefusalCode> = new Set([
   'tenant_required',
   'operator_required',
   'idempotency_key_reused',
-  'rate_limited',
 ])
 
 /** The body of every refusal but the two that list what does not match the schema. */
@@ -172,8 +172,14 @@ export class OpenapiParts {
     return Object.fromEntries(responses)
   }
 
-  #describe({ params, query }: OperationSpec): Json[] {
-    return [...this.#parametersIn('path', params), ...this.#parametersIn('query', query)]
+  #describe({ params, query, headers = {} }: OperationSpec): Json[] {
+    const sent = Object.entries(headers).map(([name, description]) => ({
+      name,
+      in: 'header',
+      description,
+      schema: { type: 'string' },
+    }))
+    return [...this.#parametersIn('path', params), ...this.#parametersIn('query', query), ...sent]
   }
 
   #parametersIn(where: 'path' | 'query', schema: unknown): Json[] {

@@ -29,7 +29,7 @@ export function buildOpenapi(operations: readonly OperationSpec[], version: stri
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: '/' }],
-    security: [{ bearer: [] }, { apiKey: [] }],
+    security: [{ bearer: [] }, { apiKey: [] }, { session: [] }],
     'x-common-refusals': COMMON_REFUSALS,
     tags,
     paths,
@@ -45,7 +45,8 @@ const INTRODUCTION =
   '`Authorization: Bearer <key>` or `X-API-Key: <key>`; in local mode no key is needed. A ' +
   'refusal is problem details (RFC 9457) with a stable `error` code; each code is explained at ' +
   '`/errors/{code}`. `x-access` says who may call an operation, `x-scope` which scope a tenant ' +
-  'key needs, `x-namespaced` that a key limited to a namespace may call, and `x-refusals` which ' +
+  'key needs, `x-namespaced` that a key limited to a namespace may call, `x-safe` that a POST ' +
+  'only reads, so that a client may repeat it, and `x-refusals` which ' +
   'codes it may return beside `x-common-refusals`. Lists are paged by `limit` and `cursor`. ' +
   'Operations with an `Idempotency-Key` header can be retried safely.'
 
@@ -54,6 +55,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   approvals: 'Approval requests, signed decisions and the approvers who may make them',
   artifacts: 'Registry of models and adapters',
   assurance: 'Checks that the service runs on itself',
+  billing: 'Payment of plans',
   cgr: 'Reputation of agents: governed decisions, outcomes, reviews, scores and attestations',
   compliance: 'Conformance audits and badges of tenants',
   compositions: 'Registry of combined artifacts and data, with the licences that apply',
@@ -61,6 +63,8 @@ const GROUPS: Readonly<Record<string, string>> = {
   erasure: 'Erasure of memories and its certificates',
   gcrumbs: 'The audit log of a tenant: entries, signed checkpoints and proofs',
   governance: 'Policies and their evaluation',
+  identity: 'People: sessions of browsers and who calls',
+  items: 'JSON values under names, each version of them a memory',
   jobs: 'Work that continues after the reply',
   keys: 'API keys of a tenant',
   landing: 'Registry of certificates for artifacts that go into production',
@@ -68,19 +72,30 @@ const GROUPS: Readonly<Record<string, string>> = {
   memory: 'Memory stores: writing, retrieving, moving and erasing memories',
   monitoring: 'Statistics for dashboards',
   offboarding: 'Destroying the keys of a tenant that leaves',
+  orchestrator: 'Agents and their runs: permits, budgets, approvals and receipts',
   platform: 'Probes for orchestrators',
   provenance: 'Registry of sealed training corpora',
   reports: 'Regulatory reports on the evidence on record',
   retention: 'Retention periods and legal holds of stores',
+  streams: 'Events of a tenant as they happen',
   subjects: 'Requests of data subjects for erasure or access',
   templates: 'Predefined world models',
   tenants: 'Tenants and their usage',
+  webhooks: 'Endpoints that entries of the audit log are sent to',
   world_model: 'Types of objects, links and actions, and the actions that were invoked',
 }
 
 const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key as a bearer token' },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-custos_session',
+    description:
+      'The cookie of a session, see `identity.sign_in`. Requests that are not a GET need the ' +
+      'header `x-custos-csrf` too.',
+  },
 }
 
 function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json {
@@ -94,9 +109,10 @@ function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json 
     ...(operation.access === 'public' ? { security: [] } : {}),
     'x-access': operation.access,
     ...(operation.scope ? { 'x-scope': operation.scope } : {}),
+    ...(operation.safe ? { 'x-safe': true } : {}),
     ...(operation.namespaced ? { 'x-namespaced': true } : {}),
     ...(operation.extra_scopes ? { 'x-scopes-too': operation.extra_scopes } : {}),
-    'x-refusals': codes.filter((code) => !COMMON.has(code)),
+    'x-refusals': codes.filter((code) => !COMMON.has(code) || operation.refuses.includes(code)),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(operation, parts),
     responses: { ...success(operation, parts), ...parts.problemsOf(codes) },
@@ -115,6 +131,7 @@ const NEEDS_CREDENTIAL: ReadonlySet<RefusalCode> = new Set([
   'credentials_differ',
   'scope_missing',
   'origin_refused',
+  'rate_limited',
 ])
 /** The body of a GET is not read; one that no operation takes is refused. */
 const NEEDS_BODY: ReadonlySet<RefusalCode> = new Set([
@@ -124,7 +141,7 @@ const NEEDS_BODY: ReadonlySet<RefusalCode> = new Set([
 ])
 
 function refusalsOf(operation: OperationSpec): RefusalCode[] {
-  const takesBody = operation.body !== undefined || operation.body_type !== undefined
+  const takesBody = [operation.body, operation.body_type, operation.raw_body].some(Boolean)
   const common = COMMON_REFUSALS.filter(
     (code) =>
       (operation.method !== 'GET' || !NEEDS_BODY.has(code)) &&
@@ -135,10 +152,10 @@ function refusalsOf(operation: OperationSpec): RefusalCode[] {
 }
 
 function requestBody(
-  { body, body_type, body_optional, example }: OperationSpec,
+  { body, body_type, body_optional, raw_body, example }: OperationSpec,
   parts: OpenapiParts,
 ) {
-  if (!body && !body_type) return {}
+  if (!body && !body_type && !raw_body) return {}
   const schema = body ? { schema: parts.schemas.write(body) } : {}
   const content = example === undefined ? schema : { ...schema, example }
   return {
@@ -147,6 +164,11 @@ function requestBody(
       content: { [body_type ?? 'application/json']: content },
     },
   }
+}
+
+const REPLIES: Readonly<Record<string, string>> = {
+  'application/x-ndjson': 'One JSON object per line',
+  'text/event-stream': 'Server-sent events; the schema is that of `data`',
 }
 
 function success(operation: OperationSpec, parts: OpenapiParts): Json {
@@ -159,7 +181,7 @@ function success(operation: OperationSpec, parts: OpenapiParts): Json {
   })
   return {
     [operation.status]: {
-      description: reply_type === 'application/x-ndjson' ? 'One JSON object per line' : 'Success',
+      description: REPLIES[reply_type] ?? 'Success',
       headers,
       content: {
         [reply_type]: { schema: parts.schemas.write(reply) },

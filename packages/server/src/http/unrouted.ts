@@ -3,8 +3,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
-import type { Kernel } from '../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { parseTraceParent } from '../platform/telemetry/trace-parent.ts'
 import { sendText } from './answer.ts'
 import { errorPath } from './assets.ts'
 import { isStreaming } from './read-body.ts'
@@ -93,6 +94,11 @@ function decodePath(path: string): string {
 
 const escapeText = (path: string): string => path.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
+/** Whatever was asked for: a path or method that does not exist is no label. */
+const unroutedMeter = perKernel((kernel) =>
+  kernel.metrics.routeMeter({ id: 'none', method: 'GET', path: 'none' }),
+)
+
 /** Sends a refusal outside an operation; the path is not logged, it may hold anything. */
 export function sendUnrouted(
   kernel: Kernel,
@@ -102,8 +108,13 @@ export function sendUnrouted(
 ): void {
   const request_id = requestIds(kernel).of(headers['x-request-id'])
   const rendered = renderRefusal(refusal, request_id)
-  sendText(response, rendered.status, rendered.headers, rendered.text)
-  kernel.logger.info('request', { method, operation: 'none', status: rendered.status, request_id })
+  unroutedMeter(kernel).begin()
+  const { status } = rendered
+  const bytes = sendText(response, status, rendered.headers, rendered.text)
+  unroutedMeter(kernel).end({ status, seconds: null, bytes })
+  const trace_id = parseTraceParent(headers.traceparent)?.trace_id
+  const fields = { method, operation: 'none', status, error: refusal.code, request_id }
+  kernel.logger.info('request', trace_id === undefined ? fields : { ...fields, trace_id })
 }
 
 /** The framework's own complaints under our codes. */

@@ -34,18 +34,23 @@ const vectors = [
 ]
 
 test('HMAC: the test cases of RFC 4231 with text keys hold', () => {
-  for (const { key, text, mac } of vectors) assert.equal(hmacSha256(key)(text).toString('hex'), mac)
+  for (const { key, text, mac } of vectors) assert.equal(hmacSha256(key)(text), mac)
 })
+
+/** Short, longer than one shared buffer, and short again. */
+const texts = fc
+  .tuple(fc.string({ unit: 'binary' }), fc.constantFrom(1, 1, 1, 20_000))
+  .map(([text, times]) => text.repeat(times).slice(0, 40_000))
 
 test('HMAC: any key of at most one block and any texts give what the runtime gives', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 64 }),
-      fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 3 }),
+      fc.array(texts, { minLength: 1, maxLength: 3 }),
       (key, texts) => {
         const mac = hmacSha256(key)
         for (const text of texts)
-          assert.deepEqual(mac(text), createHmac('sha256', key).update(text).digest())
+          assert.equal(mac(text), createHmac('sha256', key).update(text).digest('hex'))
       },
     ),
   )

@@ -22,26 +22,38 @@ const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 const INNER_PAD = 0x36
 const OUTER_PAD = 0x5c
+/** Longer texts are rare and get a buffer of their own. */
+const TEXT_BYTES = 16 * 1024
+/** The most UTF-8 bytes of a UTF-16 unit. */
+const UTF8_BYTES_MAX = 3
+
+// One of each for the process: new buffers took twice the time of the hashes. Both are wiped before
+// a call returns: neither key nor text waits for the next garbage collection.
+const inner = Buffer.alloc(BLOCK_BYTES + TEXT_BYTES)
+const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES)
 
 /**
- * RFC 2104 over the UTF-8 of texts under one key of at most 64 bytes; 32 bytes each. Two one-shot
- * hashes take a third of the time of an Hmac object.
+ * RFC 2104 over the UTF-8 of texts under one key of at most 64 bytes; lower-case hex. Two one-shot
+ * hashes take a fifth of the time of an Hmac object. The key must not change between calls.
  */
-export function hmacSha256(key: Uint8Array): (text: string) => Buffer {
+export function hmacSha256(key: Uint8Array): (text: string) => string {
   if (key.length > BLOCK_BYTES) throw new RangeError('a key of at most 64 bytes')
-  const inner = Buffer.alloc(BLOCK_BYTES, INNER_PAD)
-  const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, OUTER_PAD)
-  for (const [i, byte] of key.entries()) {
-    inner[i] = byte ^ INNER_PAD
-    outer[i] = byte ^ OUTER_PAD
-  }
   return (text) => {
-    const message = Buffer.allocUnsafeSlow(BLOCK_BYTES + Buffer.byteLength(text))
-    inner.copy(message)
-    message.write(text, BLOCK_BYTES)
-    hash('sha256', message, 'buffer').copy(outer, BLOCK_BYTES)
-    // The text goes with this call, not with the next garbage collection.
-    message.fill(0)
-    return hash('sha256', outer, 'buffer')
+    const fits = text.length * UTF8_BYTES_MAX <= TEXT_BYTES
+    const message = fits ? inner : Buffer.alloc(BLOCK_BYTES + Buffer.byteLength(text))
+    writePadded(message, key, INNER_PAD)
+    const end = BLOCK_BYTES + message.write(text, BLOCK_BYTES)
+    const digest = hash('sha256', message.subarray(0, end), 'binary')
+    message.fill(0, 0, end)
+    writePadded(outer, key, OUTER_PAD)
+    outer.write(digest, BLOCK_BYTES, 'binary')
+    const mac = hash('sha256', outer, 'hex')
+    outer.fill(0)
+    return mac
   }
+}
+
+function writePadded(block: Buffer, key: Uint8Array, pad: number): void {
+  block.fill(pad, 0, BLOCK_BYTES)
+  for (let at = 0; at < key.length; at++) block[at] = (key[at] ?? 0) ^ pad
 }

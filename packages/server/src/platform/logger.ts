@@ -5,13 +5,22 @@ import pino from 'pino'
 type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 export interface Logger {
+  debug(event: string, fields?: LogFields): void
   info(event: string, fields?: LogFields): void
   warn(event: string, fields?: LogFields): void
   error(event: string, fields?: LogFields): void
   flush(): void
 }
 
-export type LogLevel = 'silent' | 'error' | 'warn' | 'info'
+/** Notes what failed after a commit, by its name: the texts of errors can hold content. */
+export const noteLateFailure =
+  (logger: Logger) =>
+  (error: unknown): void =>
+    logger.error('database.after_commit_failed', {
+      name: error instanceof Error ? error.name : typeof error,
+    })
+
+export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
 /** JSON lines to stderr, buffered: a slow terminal never slows a request. */
 export function openLogger(level: LogLevel): Logger {
@@ -20,6 +29,7 @@ export function openLogger(level: LogLevel): Logger {
   const flushSoon = setInterval(() => destination.flush(), 500)
   flushSoon.unref()
   return {
+    debug: (event, fields) => logger.debug(fields ?? {}, event),
     info: (event, fields) => logger.info(fields ?? {}, event),
     warn: (event, fields) => logger.warn(fields ?? {}, event),
     error: (event, fields) => logger.error(fields ?? {}, event),

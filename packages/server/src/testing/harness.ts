@@ -3,8 +3,13 @@
 import { type Service, startService } from '../app/start.ts'
 import { type Config, parseConfig } from '../config/config.ts'
 import type { ProcessClock } from '../platform/clock.ts'
+import type { HostLookup } from '../platform/egress/egress.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
+import type { Logger } from '../platform/logger.ts'
 import { openTestData, type TestData } from './test-data.ts'
+
+/** An event stream that says nothing for so long has said what there was. */
+const QUIET_MS = 500
 
 export const OPERATOR_KEY = 'operator-key-for-tests-0123456789'
 
@@ -28,6 +33,8 @@ export interface RequestOptions {
 export interface TestService {
   readonly kernel: Kernel
   readonly url: string
+  /** Null: metrics have no address of their own. */
+  readonly metrics_url: string | null
   readonly data_dir: string
   readonly operator_key: string
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
@@ -41,6 +48,9 @@ export interface TestOptions {
   readonly config?: Partial<Config>
   readonly step?: (name: string) => void | Promise<void>
   readonly clock?: ProcessClock
+  readonly logger?: Logger
+  /** Of the URLs of webhooks; default: no name resolves. */
+  readonly lookup?: HostLookup
 }
 
 /** `required` auth with a bootstrap operator key, unless the options say otherwise. */
@@ -57,10 +67,17 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     }),
     ...options.config,
   }
-  const { step, clock } = options
-  const service = await startService(config, { ...(step && { step }), ...(clock && { clock }) })
+  const { step, clock, logger, lookup = noHosts } = options
+  const service = await startService(config, {
+    ...(step && { step }),
+    ...(clock && { clock }),
+    ...(logger && { logger }),
+    lookup,
+  })
   return asTestService(service, data)
 }
+
+const noHosts: HostLookup = async () => []
 
 function asTestService(service: Service, { data_dir, remove }: TestData): TestService {
   const request: TestService['request'] = (method, path, options = {}) =>
@@ -68,6 +85,7 @@ function asTestService(service: Service, { data_dir, remove }: TestData): TestSe
   return {
     kernel: service.kernel,
     url: service.url,
+    metrics_url: service.metrics_url,
     data_dir,
     operator_key: OPERATOR_KEY,
     request,
@@ -98,8 +116,22 @@ async function send(url: string, method: string, options: RequestOptions): Promi
     headers,
     ...(payload === undefined ? {} : { body: payload }),
   })
-  const text = await response.text()
+  const isStream = response.headers.get('content-type') === 'text/event-stream'
+  const text = isStream ? await readUntilQuiet(response) : await response.text()
   return { status: response.status, headers: response.headers, text, body: parse(text) }
+}
+
+/** What an event stream sends at once; it has no end to wait for. */
+async function readUntilQuiet({ body }: Response): Promise<string> {
+  if (body === null) return ''
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (let text = ''; ; ) {
+    const quiet = new Promise<null>((resolve) => setTimeout(resolve, QUIET_MS, null))
+    const read = await Promise.race([reader.read(), quiet])
+    if (read === null) await reader.cancel()
+    if (read === null || read.done) return text
+    text += read.value
+  }
 }
 
 function parse(text: string): unknown {

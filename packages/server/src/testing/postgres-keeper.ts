@@ -1,9 +1,10 @@
 // Runs a PostgreSQL server for another process: prints the URL as the first line, and removes the
-// server when standard input ends, even if the other process crashed.
+// server when standard input ends, even if the other process crashed. `--durable`: it keeps what it
+// commits.
 
 import { startCluster } from './postgres-cluster.ts'
 
-const cluster = await startCluster()
+const cluster = await startCluster({ durable: process.argv.includes('--durable') })
 console.log(cluster.url)
 process.stdin.resume()
 process.stdin.on('end', async () => {

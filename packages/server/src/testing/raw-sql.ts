@@ -1,8 +1,14 @@
 // SQL behind the service's back, on whichever engine it runs: tests look at rows and alter them.
 
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { withPostgres } from '../platform/db/postgres/connection.ts'
 import type { TestService } from './harness.ts'
+
+const SQLITE_BUSY = 5
+/** The service may hold the lock over a turn of this event loop: SQLite must not block it. */
+const LOCKED_WAIT_MS = 10
+const LOCKED_TRIES = 1_000
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -19,9 +25,15 @@ export async function rawSql(
     const ask = { sql: text }
     return withPostgres(source.url, async (db) => (await db.query(ask, values)).rows)
   }
-  const database = new DatabaseSync(source.path, { timeout: 5_000 })
+  const database = new DatabaseSync(source.path, { timeout: 0 })
   try {
-    return database.prepare(sql).all(...values) as Row[]
+    for (let tries = LOCKED_TRIES; ; tries -= 1)
+      try {
+        return database.prepare(sql).all(...values) as Row[]
+      } catch (error) {
+        if (tries === 0 || Object(error).errcode !== SQLITE_BUSY) throw error
+        await delay(LOCKED_WAIT_MS)
+      }
   } finally {
     database.close()
   }

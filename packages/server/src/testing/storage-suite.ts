@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { insertRowsStatement } from '../platform/db/bulk-statements.ts'
 import { findRecord, insertRecord } from '../platform/db/idempotency.sql.ts'
 import {
   deleteFrom,
@@ -52,6 +53,15 @@ const head: SharedSlot<number> = {
   },
 }
 
+/** Fails to hear of its commit. */
+const faulty: SharedSlot<string> = {
+  name: 'faulty',
+  flush: async () => {},
+  committed() {
+    throw new RangeError('no room')
+  },
+}
+
 async function append(tx: Tx): Promise<number> {
   const stored = async () =>
     (await tx.first(from(tx, 'usage').select('count').where('operation', '=', 'head')))?.count
@@ -61,6 +71,31 @@ async function append(tx: Tx): Promise<number> {
   tx.shared.set(head, seq + 1)
   return seq
 }
+
+const usageRows = (rows: readonly ReturnType<typeof usageRow>[], tenant_id: string) =>
+  rows.map(({ period, operation, count, bytes }) => {
+    return { tenant_id, period, operation, count, bytes }
+  })
+
+const insertCounts = insertRowsStatement<ReturnType<typeof usageRow>>((k, rows, tenant_id) =>
+  k.insertInto('usage').values(usageRows(rows, tenant_id)),
+)
+
+const insertIfNew = insertRowsStatement<ReturnType<typeof usageRow>>((k, rows, tenant_id) =>
+  k
+    .insertInto('usage')
+    .values(usageRows(rows, tenant_id))
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+const insertNew = Object.assign(
+  async (tx: Tx, rows: readonly ReturnType<typeof usageRow>[]) => {
+    const inserted = await insertIfNew(tx, rows)
+    if (inserted.reduce((sum, count) => sum + count, 0) !== rows.length)
+      throw new Error('not inserted')
+  },
+  { table: insertIfNew.table },
+)
 
 const listSeqs = (db: TenantDb) => db.all(from(db, 'breadcrumbs').select('seq').orderBy('seq'))
 
@@ -170,6 +205,63 @@ const units: Guarantees = {
     assert.deepEqual(await operations(db), ['a', 'd', 'g'])
   },
 
+  'gathered rows are seen by what comes after them, in their unit and in the next': async ({
+    db,
+  }) => {
+    const unit = (name: string) =>
+      db.transact('t1', async (tx) => {
+        tx.gather(insertCounts, [usageRow(name, 1)])
+        const own = await listOperations(tx)
+        tx.gather(insertCounts, [usageRow(`${name}-late`, 1)])
+        return own
+      })
+    const seen = await Promise.all([unit('a'), unit('b')])
+    assert.deepEqual(seen, [['a'], ['a', 'a-late', 'b']])
+    assert.deepEqual(await operations(db), ['a', 'a-late', 'b', 'b-late'])
+  },
+
+  'a unit whose gathered rows fail ends alone, and leaves nothing': async ({ db }) => {
+    await db.transact('t1', (tx) => put(tx, 'taken'))
+    const unit = (names: readonly string[], { fails = false, reads = false } = {}) =>
+      db.transact('t1', async (tx) => {
+        for (const name of names) tx.gather(insertCounts, [usageRow(name, 1)])
+        if (fails) throw new Error('refused')
+        if (reads) await listOperations(tx)
+      })
+    await assert.rejects(unit(['alone', 'taken']))
+    await assert.rejects(unit(['alone'], { fails: true }))
+    const results = await Promise.allSettled([
+      unit(['a']),
+      unit(['b', 'taken']),
+      // A unit that only reads sends the rows of those before it: it is not what fails.
+      unit([], { reads: true }),
+      unit(['c'], { fails: true }),
+      unit(['d'], { reads: true }),
+    ])
+    assert.deepEqual(statuses(results), [
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    assert.deepEqual(await operations(db), ['a', 'd', 'taken'])
+  },
+
+  'a count that is wrong ends the unit whose gathered row is missing': async ({ db }) => {
+    await db.transact('t1', (tx) => put(tx, 'taken'))
+    const unit = (name: string) =>
+      db.transact('t1', async (tx) => tx.gather(insertNew, [usageRow(name, 1)]))
+    const reads = db.transact('t1', async (tx) => {
+      await listOperations(tx)
+      throw new Error('refused')
+    })
+    const results = await Promise.allSettled([unit('a'), unit('taken'), reads, unit('b')])
+    assert.deepEqual(statuses(results), ['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    await assert.rejects(unit('taken'), /not inserted/)
+    assert.deepEqual(await operations(db), ['a', 'b', 'taken'])
+  },
+
   'what waits for the commit runs once it is durable, and never for a unit that failed': async ({
     db,
   }) => {
@@ -182,6 +274,49 @@ const units: Guarantees = {
       })
     await Promise.allSettled([unit('kept', false), unit('lost', true)])
     assert.deepEqual(ran, ['kept'])
+  },
+
+  'an act after the commit that throws fails no unit and skips no other act': async ({ db }) => {
+    const ran: string[] = []
+    const unit = (name: string, fails: boolean) =>
+      db.transact('t1', async (tx) => {
+        tx.shared.set(faulty, name)
+        tx.afterCommit(() => {
+          if (fails) throw new RangeError('no room')
+          ran.push(name)
+        })
+        await put(tx, name)
+        return name
+      })
+    const names = await Promise.all([unit('a', true), unit('b', false), unit('c', false)])
+    assert.deepEqual(
+      [names, ran],
+      [
+        ['a', 'b', 'c'],
+        ['b', 'c'],
+      ],
+    )
+    assert.deepEqual(await operations(db), ['a', 'b', 'c'])
+    await unit('d', false)
+    assert.deepEqual(ran, ['b', 'c', 'd'])
+  },
+
+  'nothing is written through a unit that has ended': async ({ db }) => {
+    const kept = await db.transact('t1', async (tx) => {
+      await put(tx, 'a')
+      return { tx }
+    })
+    assert.throws(() => kept.tx.gather(insertNew, [usageRow('late', 1)]), /after the end/)
+    await assert.rejects(put(kept.tx, 'later'), /after the end/)
+    await assert.rejects(listOperations(kept.tx), /after the end/)
+    const failed: Tx[] = []
+    const failing = db.transact('t1', async (tx) => {
+      failed.push(tx)
+      throw new Error('refused')
+    })
+    await assert.rejects(failing, /refused/)
+    for (const tx of failed) await assert.rejects(put(tx, 'latest'), /after the end/)
+    assert.deepEqual(await operations(db), ['a'])
   },
 
   'a unit that takes several turns of the loop is alone with its rows': async ({ db }) => {

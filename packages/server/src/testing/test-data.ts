@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { Environment } from '../config/env.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
@@ -15,7 +15,7 @@ export const testEngine = (): 'sqlite' | 'postgres' =>
   process.env['CUSTOS_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite'
 
 /** For tests that copy the files of a directory: they are made where the data is in files. */
-export const embeddedTest: (name: string, run: () => Promise<void>) => void =
+export const embeddedTest: (name: string, run: (t: TestContext) => Promise<void>) => void =
   testEngine() === 'sqlite' ? test : () => {}
 
 /** What a certificate says of a secret that is no more; see `keyGone` of the erasure slice. */

@@ -19,3 +19,13 @@ export const queryBounds: readonly Bound[] = operations.flatMap((operation) =>
     return [{ operation, name, min: minimum, max: maximum }]
   }),
 )
+
+/** Limits held by tests beside the code: of people and sessions. */
+export const HELD_BESIDE: readonly string[] = [
+  'api_key_chars',
+  'sessions_per_key',
+  'users_per_tenant',
+  'user_stores',
+  'email_chars',
+  'invitation_chars',
+]

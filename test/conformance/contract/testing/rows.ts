@@ -1,24 +1,50 @@
 // How many rows every table has, seen through a connection of its own.
 
+import { createHash } from 'node:crypto'
 import type { TestService } from '../../../../packages/server/src/testing/harness.ts'
 import { listTables, rawSql } from '../../../../packages/server/src/testing/raw-sql.ts'
 
 export type RowCounts = Readonly<Record<string, number>>
 
 /** Who is at work, and what is written up to a second after the request it counts. */
-const IN_THE_BACKGROUND =
-  'leases tenant_locks rate_slots evaluations policy_counts retrieved_facts'.split(' ')
+const IN_THE_BACKGROUND = 'leases tenant_locks rate_slots evaluations policy_counts retrieved_facts'
+  .split(' ')
+  .concat('webhook_deliveries')
 
 /** Rows by table. Reads are metered in the background too: those counts are left out. */
 export async function rowCounts(service: TestService): Promise<RowCounts> {
   const counts: Record<string, number> = {}
-  const kept = (await listTables(service)).filter((name) => !IN_THE_BACKGROUND.includes(name))
-  for (const table of kept) {
-    const where = table === 'usage' ? `where operation like 'w/%'` : ''
-    const [row] = await rawSql(service, `select count(*) as n from "${table}" ${where}`)
+  for (const [table, from] of await keptTables(service)) {
+    const [row] = await rawSql(service, `select count(*) as n ${from}`)
     counts[table] = Number(row?.['n'])
   }
   return counts
+}
+
+/** What was asked for in tables that also say how far the work on it is. */
+const ASKED: Readonly<Record<string, string>> = {
+  jobs: 'job_id, kind, payload',
+  webhooks: 'webhook_id, events, signature, sealed',
+}
+
+/** A hash of all values of each table, of those that `rowCounts` counts. */
+export async function rowDigests(service: TestService): Promise<Record<string, string>> {
+  const digests: Record<string, string> = {}
+  for (const [table, from] of await keptTables(service)) {
+    const rows = await rawSql(service, `select ${ASKED[table] ?? '*'} ${from}`)
+    // When a key was last used is a count of use.
+    const texts = rows.map(({ used_us: _, ...row }) => JSON.stringify(row)).sort()
+    digests[table] = createHash('sha256').update(texts.join()).digest('hex')
+  }
+  return digests
+}
+
+async function keptTables(service: TestService): Promise<[table: string, from: string][]> {
+  const kept = (await listTables(service)).filter((name) => !IN_THE_BACKGROUND.includes(name))
+  return kept.map((table) => [
+    table,
+    `from "${table}"${table === 'usage' ? ` where operation like 'w/%'` : ''}`,
+  ])
 }
 
 /** The tables whose number of rows changed, and by how much. */

@@ -6,9 +6,12 @@ import type { TestService } from '../../../../packages/server/src/testing/harnes
 import { askApproval, letWait } from './approval.ts'
 import { askLanding } from './landing.ts'
 import { openJob } from './open-job.ts'
+import { buildRuns } from './orchestrator.ts'
+import { subscribe } from './payments.ts'
 import { buildReputation } from './reputation.ts'
 import { eraseSubjects } from './subjects.ts'
 import { newTenant, type Tenant } from './tenant.ts'
+import { buildWebhook } from './webhooks.ts'
 import { buildWorldModel } from './world-model.ts'
 
 export interface Ids {
@@ -59,6 +62,20 @@ export interface Ids {
   readonly run_id: string
   readonly schedule_id: string
   readonly agent_handle: string
+  /** With a delivery that fails: its host does not exist. */
+  readonly webhook_id: string
+  readonly delivery_id: string
+  /** A key in clear, and a session of it. */
+  readonly sign_in_key: string
+  readonly session_id: string
+  /** A person who is invited, and the invitation. */
+  readonly user_id: string
+  readonly invitation: string
+  /** With a step that is permitted, and another that waits for a person. */
+  readonly agent_id: string
+  readonly agent_run_id: string
+  readonly step_id: string
+  readonly agent_action_id: string
 }
 
 /** Well-formed ids of things that no tenant ever has. */
@@ -98,6 +115,16 @@ export const GHOSTS: Ids = {
   run_id: 'ffffffffffffffffffffffff',
   schedule_id: 'ffffffffffffffffffffffff',
   agent_handle: 'nobody/at@all',
+  webhook_id: 'ffffffffffffffffffffffff',
+  delivery_id: 'ffffffffffffffffffffffff',
+  sign_in_key: 'cst_r_000000000000000000000000000000000000',
+  session_id: 'ffffffffffffffffffffffff',
+  user_id: 'ffffffffffffffffffffffff',
+  invitation: `ffffffffffffffffffffffffffffffff.${'f'.repeat(43)}`,
+  agent_id: 'ffffffffffffffffffffffffffffffff',
+  agent_run_id: 'ffffffffffffffffffffffffffffffff',
+  step_id: 'ffffffffffffffffffffffffffffffff',
+  agent_action_id: 'ffffffffffffffffffffffffffffffff',
 }
 
 export interface World {
@@ -127,6 +154,9 @@ export async function buildWorld(service: TestService): Promise<World> {
   })
   const kept = await keepAndLeave(tenant, filled.store_id, word)
   const assured = await assure(tenant)
+  const webhook = await buildWebhook(tenant, word)
+  const runs = await buildRuns(tenant, filled.store_id, word)
+  await subscribe(tenant)
   await tenant.ok('gcrumbs.roll')
   await tenant.ok('memory.write', {
     params: { store_id: filled.store_id },
@@ -145,6 +175,7 @@ export async function buildWorld(service: TestService): Promise<World> {
     policy_id,
     corpus_id,
     report_id,
+    ...(await signIn(tenant, word)),
     ...(await eraseSubjects(tenant, word)),
   }
   return {
@@ -160,7 +191,28 @@ export async function buildWorld(service: TestService): Promise<World> {
       ...world,
       ...reputation,
       ...assured,
+      ...webhook,
+      ...runs,
     },
+  }
+}
+
+/** A session, and a person who is invited. */
+async function signIn(tenant: Tenant, word: string) {
+  const body = { name: 'console', class: 'read_only' }
+  const { api_key, key_id } = await tenant.ok('keys.create', { body })
+  await tenant.ok('identity.sign_in', { body: { api_key } })
+  const { sessions } = await tenant.ok('identity.sessions')
+  const session = sessions.find((one: { key_id: string }) => one.key_id === key_id)
+  const invited = await tenant.ok('identity.invite', {
+    params: { tenant_id: tenant.tenant_id },
+    body: { email: `${word}@example.com`, name: word, roles: ['viewer'] },
+  })
+  return {
+    sign_in_key: api_key,
+    session_id: session.session_id,
+    user_id: invited.user.user_id,
+    invitation: invited.invitation,
   }
 }
 
@@ -219,6 +271,10 @@ export async function fillStore(tenant: Tenant, word: string) {
     body: { old_ref, content: `${word} lives in Porto` },
   })
   const erased_ref = await write(`${word} owns a blue bicycle`)
+  await tenant.ok('items.put', {
+    params,
+    body: { namespace: ['users', 'u1'], key: 'profile', value: { city: `${word} town` } },
+  })
   const { decision_id } = await tenant.ok('decisions.log', {
     body: {
       store_id,

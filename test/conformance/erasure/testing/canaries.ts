@@ -86,6 +86,16 @@ export function hitsUnder(dir: string): string[] {
     .map((name) => join(dir, name))
     .filter((path) => statSync(path).isFile())
     .flatMap((path) =>
-      encodingsIn(readFileSync(path)).map((encoding) => `${relative(dir, path)}: ${encoding}`),
+      encodingsIn(readFileSync(path)).map(
+        (encoding) => `${relative(dir, path)}: ${encoding}${excerptOf(readFileSync(path))}`,
+      ),
     )
+}
+
+/** What stands around the first canary in UTF-8, to tell where it comes from. */
+function excerptOf(bytes: Buffer): string {
+  const at = bytes.toString('latin1').toLowerCase().indexOf(CANARY.toLowerCase())
+  if (at < 0) return ''
+  const near = bytes.subarray(Math.max(0, at - 100), at + 60).toString('latin1')
+  return ` ${near.replace(/[^ -~]+/g, '~')}`
 }

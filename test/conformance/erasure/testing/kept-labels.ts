@@ -20,6 +20,10 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
     `decisions.log body.${name}`,
     'a label of the decision, listed and filtered by; certificates say it is kept',
   ]),
+  ...['store_id', 'model_id'].map((name) => [
+    `orchestrator.begin_step body.${name}`,
+    'a label of the step and of its decision; certificates say it is kept',
+  ]),
   ...['memory.delete', 'erasure.issue', 'subjects.erase', 'decisions.redact'].flatMap((operation) =>
     ['legal_basis', 'requested_by'].map((name) => [
       `${operation} body.${name}`,
@@ -31,6 +35,7 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
     'part of the signed certificate for good; the contract says to name no person here',
   ]),
   ['tenants.create body.name', 'the name the operator gave the tenant'],
+  ['tenants.update body.name', 'the name the operator gave the tenant'],
   ['keys.create body.name', 'the name the administrator gave the key'],
 ])
 
@@ -40,6 +45,17 @@ const isPolicyWord = (place: string): boolean =>
 
 /** Whose memories a key is limited to: sealed, and kept while there is the key. */
 const isKeyWord = (place: string): boolean => place === 'keys.create body.namespace'
+
+/** Where deliveries go and what for: sealed, and kept while there is the webhook. */
+const isWebhookWord = (place: string): boolean =>
+  /^webhooks\.(create|update) body\.(url|description)$/.test(place)
+
+/** Who a person is: sealed, and kept while there is the person. */
+const isPersonWord = (place: string): boolean =>
+  /^identity\.(invite|update_user) body\.(email|name)$/.test(place)
+/** Of an agent, and of who decided its actions: sealed, and kept while there is the agent. */
+const isAgentWord = (place: string): boolean =>
+  /^orchestrator\.(create_agent|approve_action|reject_action) body\./.test(place)
 
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [
@@ -71,7 +87,12 @@ export const isRecordWord = (place: string): boolean =>
 
 /** What erasing memories leaves to be read; in clear it is nowhere either. */
 export const isKeptWord = (place: string): boolean =>
-  isPolicyWord(place) || isKeyWord(place) || isRecordWord(place)
+  isPolicyWord(place) ||
+  isKeyWord(place) ||
+  isWebhookWord(place) ||
+  isPersonWord(place) ||
+  isAgentWord(place) ||
+  isRecordWord(place)
 
 /** A request id is the caller's own, made to be found again in the log. */
 export const isKeptHeader = (place: string): boolean => place.endsWith(' headers.x-request-id')

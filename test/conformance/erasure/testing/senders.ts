@@ -1,13 +1,17 @@
 // Sends a canary through every text of every operation's body; what it made is erased afterwards.
 
+import assert from 'node:assert/strict'
 import type { Answer, Client } from '../../../crash/testing/client.ts'
 import { marks, refused, type SendParts, unusedFields } from './send-parts.ts'
 import { sendAssurance } from './senders-assurance.ts'
+import { sendItems } from './senders-items.ts'
+import { sendRuns } from './senders-orchestrator.ts'
 import { sendRegistries } from './senders-registries.ts'
 import { sendReports } from './senders-reports.ts'
 import { sendReputation } from './senders-reputation.ts'
 import { sendOffboarding, sendRetention } from './senders-retention.ts'
 import { sendSubjects } from './senders-subjects.ts'
+import { sendWebhooks } from './senders-webhooks.ts'
 import { sendWorldModel } from './senders-world-model.ts'
 
 const UNKNOWN_REF = 800_001
@@ -16,6 +20,7 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
   await createStore(parts)
   await writeMemories(parts)
   await importMemories(parts)
+  await sendItems(parts)
   await retrieve(parts)
   await logDecisions(parts)
   await erase(parts)
@@ -28,7 +33,56 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
   await sendRetention(parts)
   await sendOffboarding(parts)
   await sendAssurance(parts)
+  await sendWebhooks(parts)
+  await sendRuns(parts)
+  await sendCheckout(parts)
+  await signIn(parts)
+  await invite(parts)
   await platform(parts)
+}
+
+/** Where nobody takes payments: the words come no further. */
+async function sendCheckout({ client, canaries }: SendParts): Promise<void> {
+  const { word } = marks({ canaries }, 'billing.checkout')
+  for (const name of ['tenant_id', 'success_url', 'cancel_url']) {
+    const body = { [name]: word(`body.${name}`) }
+    const { status, text } = await client.ask('POST', '/v1/cloud/billing/checkout', { body })
+    assert.ok(status === 404 || text.includes('billing_not_configured'), text)
+    assert.deepEqual(canaries.foundIn(text), [], text)
+  }
+}
+
+/** A word that is no key: it is compared with keys by its hash. */
+async function signIn({ client, canaries }: SendParts): Promise<void> {
+  const api_key = marks({ canaries }, 'identity.sign_in').word('body.api_key')
+  const { status, text } = await client.ask('POST', '/v1/portal/session', { body: { api_key } })
+  assert.equal(status, 401, text)
+  assert.deepEqual(canaries.foundIn(text), [], text)
+}
+
+/** Name and address are sealed, and leave with the person. */
+async function invite({ client, canaries }: SendParts): Promise<void> {
+  const { tenant_id } = await client.ok('GET', '/v1/portal/me')
+  const path = `/v1/cloud/tenants/${tenant_id}/users`
+  const create = marks({ canaries }, 'identity.invite')
+  const body = {
+    email: `${create.word('body.email')}@example.com`,
+    name: create.text('body.name'),
+    roles: ['viewer'],
+  }
+  const { user, invitation } = await client.ok('POST', path, { body })
+  const stores = [create.word('body.stores[]')]
+  const limited = await client.ask('POST', path, {
+    body: { email: 'ben@example.com', roles: ['viewer'], stores },
+  })
+  assert.equal(limited.status, 404, limited.text)
+  const update = marks({ canaries }, 'identity.update_user')
+  const name = update.text('body.name')
+  await client.ok('PUT', `/v1/portal/users/${user.user_id}`, { body: { name } })
+  const accept = marks({ canaries }, 'identity.accept').word('body.invitation')
+  const wrong = { body: { invitation: `${tenant_id}.${accept}` } }
+  assert.equal((await client.ask('POST', '/v1/portal/invitation', wrong)).status, 400)
+  await client.ok('POST', '/v1/portal/invitation', { body: { invitation } })
 }
 
 async function createStore(parts: SendParts): Promise<void> {
@@ -91,13 +145,21 @@ async function supersede(parts: SendParts): Promise<void> {
 
 async function importMemories(parts: SendParts): Promise<void> {
   const { client, made } = parts
-  const { text, label, json, headers } = marks(parts, 'memory.import')
+  const { text, label, word, json, headers } = marks(parts, 'memory.import')
   const path = `/v1/stores/${made.stores[0]}`
   const before = new Set(await refsOf(client, path))
   const lines = [
     { content: text('body.content'), metadata: json('body.metadata') },
     { content: 'Imported into a namespace', tenant_id: label('body.tenant_id') },
     { content: 'Imported into another', namespace: label('body.namespace') },
+    {
+      content: '{}',
+      item: {
+        namespace: [word('body.item.namespace[]')],
+        key: word('body.item.key'),
+        index: [word('body.item.index[]')],
+      },
+    },
     { content: 'With all that an export has', ...unusedFields(parts, 'memory.import') },
   ]
   await client.raw('POST', `${path}/import`, {
@@ -249,6 +311,9 @@ async function operateTenant(operator: Client, parts: SendParts): Promise<void> 
   const { label, headers } = marks(parts, 'tenants.create')
   const sent = { body: { name: label('body.name') }, headers: headers() }
   const { tenant_id } = await operator.ok('POST', '/v1/cloud/tenants', sent)
+  const update = marks(parts, 'tenants.update')
+  const named = { body: { name: update.label('body.name') } }
+  await operator.ok('PUT', `/v1/cloud/tenants/${tenant_id}`, named)
   const rotate = marks(parts, 'tenants.rotate_key')
   const path = `/v1/cloud/tenants/${tenant_id}/rotate-key`
   await operator.ok('POST', path, { body: {}, headers: rotate.headers() })

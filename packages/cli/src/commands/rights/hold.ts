@@ -1,9 +1,9 @@
 // custos hold: legal holds on a store of a running service.
 
-import type { Hold, ReplyOf, retention } from '@custos/contract'
+import type { Hold } from '@custos/contract'
+import { CLIENT_HELP, setMembers } from '../../client-calls.ts'
 import { type Command, UsageError } from '../../command.ts'
 import { formatTable } from '../../output.ts'
-import { CLIENT_HELP } from '../../service-client.ts'
 import { CONFIRM_OPTIONS, confirm, defineVerb, runVerb } from '../../verbs.ts'
 
 export const hold: Command = {
@@ -21,21 +21,19 @@ ${CLIENT_HELP}`,
   run: (args) => runVerb(args, { place, list, release }),
 }
 
-const pathOf = (store = '') => `/v1/stores/${encodeURIComponent(store)}/holds`
-
 const PLACE_OPTIONS = {
   reason: { type: 'string' },
   matter: { type: 'string' },
   until: { type: 'string' },
 } as const
 
-const place = defineVerb(PLACE_OPTIONS, ['STORE'], async (client, { values, positionals }) => {
+const place = defineVerb(PLACE_OPTIONS, ['STORE'], async (custos, { values, positionals }) => {
   const { reason, matter, until } = values
   if (reason === undefined) throw new UsageError('say why the hold is placed: --reason TEXT')
-  const placed = await client.json<ReplyOf<typeof retention.place_hold> & Hold>(
-    pathOf(positionals[0]),
-    { method: 'POST', json: { reason, matter, until } },
-  )
+  const placed = await custos.retention.placeHold(positionals[0] ?? '', {
+    reason,
+    ...setMembers({ matter, until }),
+  })
   console.log(`hold ${placed.hold_id} on ${placed.store_id}, until ${placed.until ?? 'released'}`)
   if (placed.already_erasing > 0)
     console.log(`${placed.already_erasing} memories cannot be kept: their erasure had begun`)
@@ -43,16 +41,11 @@ const place = defineVerb(PLACE_OPTIONS, ['STORE'], async (client, { values, posi
 
 const LIST_OPTIONS = { standing: { type: 'boolean' } } as const
 
-const list = defineVerb(LIST_OPTIONS, ['STORE'], async (client, { values, positionals }) => {
-  const query = values.standing ? '&standing=true' : ''
+const list = defineVerb(LIST_OPTIONS, ['STORE'], async (custos, { values, positionals }) => {
+  const query = { limit: 1000, ...setMembers({ standing: values.standing }) }
   const rows: string[][] = []
-  for (let cursor = ''; ; ) {
-    const path = `${pathOf(positionals[0])}?limit=1000${query}${cursor}`
-    const page = await client.json<ReplyOf<typeof retention.holds>>(path)
-    for (const one of page.holds) rows.push(rowOf(one))
-    if (page.next_cursor === null) break
-    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
-  }
+  for await (const one of custos.retention.holds.all(positionals[0] ?? '', query))
+    rows.push(rowOf(one))
   console.log(formatTable([['hold', 'placed', 'in force', 'until', 'matter', 'reason'], ...rows]))
 })
 
@@ -70,11 +63,10 @@ const RELEASE_OPTIONS = { ...CONFIRM_OPTIONS, reason: { type: 'string' } } as co
 const release = defineVerb(
   RELEASE_OPTIONS,
   ['STORE', 'HOLD_ID'],
-  async (client, { values, positionals: [store = '', hold_id = ''] }) => {
+  async (custos, { values, positionals: [store = '', hold_id = ''] }) => {
     await confirm(`Release the hold ${hold_id} on ${store}? Its memories can be erased`, values.yes)
-    const path = `${pathOf(store)}/${encodeURIComponent(hold_id)}`
-    const json = { reason: values.reason }
-    const released = await client.json<Hold>(path, { method: 'DELETE', json })
+    const body = setMembers({ reason: values.reason })
+    const released = await custos.retention.releaseHold(store, hold_id, body)
     console.log(`hold ${released.hold_id} on ${store} released at ${released.released_at}`)
   },
 )

@@ -1,17 +1,11 @@
 // custos report: evidence reports of a running service.
 
-import {
-  REPORT_FORMATS,
-  REPORT_TYPES,
-  type ReplyOf,
-  type Report,
-  type ReportJobReply,
-  type reports,
-} from '@custos/contract'
-import { type Command, UsageError } from '../../command.ts'
+import type { Custos } from '@custos/client'
+import { REPORT_FORMATS, REPORT_TYPES } from '@custos/contract'
+import { CLIENT_HELP, setMembers, unchecked } from '../../client-calls.ts'
+import { type Command, CommandError, UsageError } from '../../command.ts'
 import { saveDownload } from '../../download.ts'
 import { formatBytes, formatTable } from '../../output.ts'
-import { CLIENT_HELP, type ServiceClient } from '../../service-client.ts'
 import { defineVerb, runVerb, waitForJob } from '../../verbs.ts'
 
 export const report: Command = {
@@ -47,47 +41,42 @@ const GENERATE_OPTIONS = {
   title: { type: 'string' },
 } as const
 
-const generate = defineVerb(GENERATE_OPTIONS, [], async (client, { values }) => {
+const generate = defineVerb(GENERATE_OPTIONS, [], async (custos, { values }) => {
   const { framework, days, from, to, title, format, output } = values
   if (days !== undefined && !/^\d+$/.test(days))
     throw new UsageError('--days takes a number of days')
   if (format !== undefined && output === undefined) throw new UsageError('--format needs -o FILE')
   const period_days = days === undefined ? undefined : Number(days)
-  const { report_id, job_id } = await client.json<ReportJobReply>('/v1/reports/generate', {
-    method: 'POST',
-    json: { framework, period_days, from, to, title, background: true },
-  })
-  await waitForJob(client, 'report', job_id)
-  const made = await client.json<Report>(`/v1/reports/${report_id}`)
+  const wanted = { ...setMembers({ framework, period_days, from, to, title }), background: true }
+  const begun = await custos.reports.generate(unchecked(wanted))
+  const { report_id } = begun
+  if (!('job_id' in begun)) throw new CommandError('the service started no job')
+  await waitForJob(custos, 'report', begun.job_id)
+  const made = await custos.reports.get(report_id)
   console.log(`report ${report_id} (${made.title}): ${made.overall_finding}`)
   console.log(`from ${made.period_start} to ${made.period_end}`)
-  if (output !== undefined) await save(client, { report_id, format, output })
+  if (output !== undefined) await save(custos, { report_id, format, output })
 })
 
-const list = defineVerb({}, [], async (client) => {
+const list = defineVerb({}, [], async (custos) => {
   const rows: string[][] = []
-  for (let cursor = ''; ; ) {
-    const path = `/v1/reports?limit=200${cursor}`
-    const page = await client.json<ReplyOf<typeof reports.list>>(path)
-    for (const { report_id, report_type, generated_at, overall_finding, title } of page.reports)
-      rows.push([report_id, report_type, generated_at, overall_finding, title ?? ''])
-    if (page.next_cursor === null) break
-    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
+  for await (const one of custos.reports.list.all({ limit: 200 })) {
+    const { report_id, report_type, generated_at, overall_finding, title } = one
+    rows.push([report_id, report_type, generated_at, overall_finding, title ?? ''])
   }
   console.log(formatTable([['report', 'type', 'generated', 'finding', 'title'], ...rows]))
 })
 
-const download = defineVerb(FILE_OPTIONS, ['REPORT_ID'], (client, { values, positionals }) =>
-  save(client, { ...values, report_id: positionals[0] ?? '' }),
+const download = defineVerb(FILE_OPTIONS, ['REPORT_ID'], (custos, { values, positionals }) =>
+  save(custos, { ...values, report_id: positionals[0] ?? '' }),
 )
 
 async function save(
-  client: ServiceClient,
+  custos: Custos,
   request: { report_id: string; format?: string | undefined; output?: string | undefined },
 ): Promise<void> {
   const { report_id, format = 'json', output } = request
-  const query = `?format=${encodeURIComponent(format)}`
-  const path = `/v1/reports/${encodeURIComponent(report_id)}/download${query}`
-  const { bytes } = await saveDownload(await client.send(path), 'report', output)
+  const file = await custos.reports.download(report_id, unchecked({ format }))
+  const { bytes } = await saveDownload(new Response(file.bytes()), 'report', output)
   if (output !== undefined) console.log(`${output}: ${formatBytes(bytes)}`)
 }

@@ -1,8 +1,8 @@
 // custos retention: how long a store of a running service keeps its memories.
 
-import type { retention as operations, ReplyOf, Retention } from '@custos/contract'
+import type { Retention } from '@custos/contract'
+import { CLIENT_HELP, setMembers } from '../../client-calls.ts'
 import { type Command, UsageError } from '../../command.ts'
-import { CLIENT_HELP, type ServiceClient } from '../../service-client.ts'
 import { CONFIRM_OPTIONS, confirm, defineVerb, runVerb, waitForJob } from '../../verbs.ts'
 
 export const retention: Command = {
@@ -21,12 +21,8 @@ ${CLIENT_HELP}`,
   run: (args) => runVerb(args, { show, set, run }),
 }
 
-const pathOf = (store = '') => `/v1/stores/${encodeURIComponent(store)}/retention`
-
-const load = (client: ServiceClient, store = '') => client.json<Retention>(pathOf(store))
-
-const show = defineVerb({}, ['STORE'], async (client, { positionals }) =>
-  print(await load(client, positionals[0])),
+const show = defineVerb({}, ['STORE'], async (custos, { positionals }) =>
+  print(await custos.retention.get(positionals[0] ?? '')),
 )
 
 function print({ store_id, retain_days, basis, due, expired, holds, run, last_run }: Retention) {
@@ -47,17 +43,17 @@ const SET_OPTIONS = {
   basis: { type: 'string' },
 } as const
 
-const set = defineVerb(SET_OPTIONS, ['STORE'], async (client, { values, positionals }) => {
+const set = defineVerb(SET_OPTIONS, ['STORE'], async (custos, { values, positionals }) => {
   const [store = ''] = positionals
   const retain_days = parseDays(values.days, values['no-limit'])
-  const { retain_days: before } = await load(client, store)
+  const { retain_days: before } = await custos.retention.get(store)
   if (retain_days !== null)
     await confirm(
       `${store} is ${periodOf(before)}. Erase memories older than ${retain_days} days from now on?`,
       values.yes,
     )
-  const json = { retain_days, basis: values.basis }
-  print(await client.json<Retention>(pathOf(store), { method: 'PUT', json }))
+  const body = { retain_days, ...setMembers({ basis: values.basis }) }
+  print(await custos.retention.set(store, body))
 })
 
 function parseDays(days: string | undefined, unlimited = false): number | null {
@@ -67,12 +63,11 @@ function parseDays(days: string | undefined, unlimited = false): number | null {
   return Number(days)
 }
 
-const run = defineVerb(CONFIRM_OPTIONS, ['STORE'], async (client, { values, positionals }) => {
+const run = defineVerb(CONFIRM_OPTIONS, ['STORE'], async (custos, { values, positionals }) => {
   const [store = ''] = positionals
-  const { due } = await load(client, store)
+  const { due } = await custos.retention.get(store)
   await confirm(`Erase ${due} memories of ${store}? It cannot be undone`, values.yes)
-  const path = `${pathOf(store)}/run`
-  const { job_id } = await client.json<ReplyOf<typeof operations.run>>(path, { method: 'POST' })
-  await waitForJob(client, `retention of ${store}`, job_id)
-  print(await load(client, store))
+  const { job_id } = await custos.retention.run(store)
+  await waitForJob(custos, `retention of ${store}`, job_id)
+  print(await custos.retention.get(store))
 })

@@ -1,10 +1,12 @@
 // custos subject: finds, erases or hands out everything about a person, on a running service.
 
-import type { FindGroup, ReplyOf, SubjectPreview, subjects } from '@custos/contract'
-import { type Command, type readArguments, UsageError } from '../../command.ts'
+import type { Custos, FileReply, Lines, Pending } from '@custos/client'
+import type { SubjectsAccessQuery, SubjectsManifestQuery } from '@custos/client/types'
+import type { FindGroup, SubjectPreview } from '@custos/contract'
+import { CLIENT_HELP, setMembers, unchecked } from '../../client-calls.ts'
+import { type Command, CommandError, type readArguments, UsageError } from '../../command.ts'
 import { saveDownload } from '../../download.ts'
 import { formatBytes, formatTable } from '../../output.ts'
-import { CLIENT_HELP, type ServiceClient } from '../../service-client.ts'
 import { CONFIRM_OPTIONS, confirm, defineVerb, runVerb, waitForJob } from '../../verbs.ts'
 
 export const subject: Command = {
@@ -36,8 +38,6 @@ ${CLIENT_HELP}`,
   run: (args) => runVerb(args, { preview, erase, access, manifest }),
 }
 
-const PATH = '/v1/erasure/subject'
-
 const SEARCH_OPTIONS = {
   text: { type: 'string', multiple: true },
   metadata: { type: 'string', multiple: true },
@@ -61,7 +61,10 @@ function parseSearch(values: ReturnType<typeof readArguments<typeof SEARCH_OPTIO
     throw new UsageError(
       'say whom to search for: --text, --metadata, --session, --find or --namespace',
     )
-  return { ...(find.length === 0 ? {} : { find }), namespace, store_ids, received_at }
+  return {
+    ...(find.length === 0 ? {} : { find }),
+    ...setMembers({ namespace, store_ids, received_at }),
+  }
 }
 
 function parseEntry(entry: string): Record<string, string> {
@@ -79,15 +82,18 @@ function parseFind(text: string): FindGroup[] {
   }
 }
 
-const preview = defineVerb(SEARCH_OPTIONS, [], async (client, { values }) =>
-  print(await loadPreview(client, values)),
+const preview = defineVerb(SEARCH_OPTIONS, [], async (custos, { values }) =>
+  print(await loadPreview(custos, values)),
 )
 
-const loadPreview = (
-  client: ServiceClient,
+async function loadPreview(
+  custos: Custos,
   values: Parameters<typeof parseSearch>[0],
-): Promise<SubjectPreview> =>
-  client.json(PATH, { method: 'POST', json: { ...parseSearch(values), preview: true } })
+): Promise<SubjectPreview> {
+  const found = await custos.subjects.erase({ ...parseSearch(values), preview: true })
+  if (!('preview' in found)) throw new CommandError('the service answered with no preview')
+  return found
+}
 
 function print({ found, session_ids, digest, not_searched }: SubjectPreview): void {
   const { stores, kinds, decisions_naming, decisions_using, held } = found
@@ -113,26 +119,24 @@ const ERASE_OPTIONS = {
   output: { type: 'string', short: 'o' },
 } as const
 
-const erase = defineVerb(ERASE_OPTIONS, [], async (client, { values }) => {
-  const shown = await loadPreview(client, values)
+const erase = defineVerb(ERASE_OPTIONS, [], async (custos, { values }) => {
+  const shown = await loadPreview(custos, values)
   print(shown)
   const { facts, decisions_naming, texts } = shown.found
   const items = facts + decisions_naming + texts
   await confirm(`Erase these ${items} items? It cannot be undone`, values.yes)
-  const { request_id, job_id } = await client.json<ReplyOf<typeof subjects.get>>(PATH, {
-    method: 'POST',
-    json: {
-      ...parseSearch(values),
-      expect_digest: values['expect-digest'] ?? shown.digest,
-      legal_basis: values['legal-basis'],
-      requested_by: values['requested-by'],
-    },
+  const accepted = await custos.subjects.erase({
+    ...parseSearch(values),
+    expect_digest: values['expect-digest'] ?? shown.digest,
+    ...setMembers({ legal_basis: values['legal-basis'], requested_by: values['requested-by'] }),
   })
+  if (!('request_id' in accepted)) throw new CommandError('the service accepted no request')
+  const { request_id, job_id } = accepted
   console.log(`request ${request_id} accepted`)
-  if (job_id !== null) await waitForJob(client, 'erasure', job_id)
-  const done = await client.json<ReplyOf<typeof subjects.get>>(`${PATH}/${request_id}`)
+  if (job_id !== null) await waitForJob(custos, 'erasure', job_id)
+  const done = await custos.subjects.get(request_id)
   console.log(`${done.status}: ${done.progress.done} of ${done.progress.total} items`)
-  if (values.output !== undefined) await saveManifest(client, { request_id, output: values.output })
+  if (values.output !== undefined) await saveManifest(custos, { request_id, output: values.output })
   else console.log(`custos subject manifest ${request_id} -o FILE saves what proves it`)
 })
 
@@ -144,27 +148,35 @@ const FILE_OPTIONS = {
 const access = defineVerb(
   { ...SEARCH_OPTIONS, ...FILE_OPTIONS },
   [],
-  async (client, { values }) => {
+  async (custos, { values }) => {
     const { format = 'ndjson', output } = values
-    const path = `${PATH}/access?format=${encodeURIComponent(format)}`
-    const response = await client.send(path, { method: 'POST', json: parseSearch(values) })
-    await save(response, 'access', output)
+    const query: SubjectsAccessQuery = unchecked({ format })
+    await save(await bodyOf(custos.subjects.access(parseSearch(values), query)), 'access', output)
   },
 )
 
-const manifest = defineVerb(FILE_OPTIONS, ['REQUEST_ID'], (client, { values, positionals }) =>
-  saveManifest(client, { ...values, request_id: positionals[0] ?? '' }),
+const manifest = defineVerb(FILE_OPTIONS, ['REQUEST_ID'], (custos, { values, positionals }) =>
+  saveManifest(custos, { ...values, request_id: positionals[0] ?? '' }),
 )
 
 async function saveManifest(
-  client: ServiceClient,
+  custos: Custos,
   request: { request_id: string; format?: string | undefined; output?: string | undefined },
 ): Promise<void> {
   const { request_id, format = 'bundle', output } = request
-  const query = `?format=${encodeURIComponent(format)}`
-  const path = `${PATH}/${encodeURIComponent(request_id)}/manifest${query}`
-  await save(await client.send(path), 'manifest', output)
+  const query: SubjectsManifestQuery = unchecked({ format })
+  await save(await bodyOf(custos.subjects.manifest(request_id, query)), 'manifest', output)
 }
+
+/** What arrives as lines is saved as it comes; a file or a record is complete. */
+async function bodyOf(reply: Lines<unknown> | Pending<unknown>): Promise<Response> {
+  if (Symbol.asyncIterator in reply) return (await reply.withResponse()).response
+  const whole = await reply
+  return new Response(isFile(whole) ? whole.bytes() : JSON.stringify(whole))
+}
+
+const isFile = (reply: unknown): reply is FileReply =>
+  typeof reply === 'object' && reply !== null && 'bytes' in reply
 
 async function save(response: Response, title: string, output: string | undefined): Promise<void> {
   const { bytes } = await saveDownload(response, title, output)

@@ -6,6 +6,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import type { DataCheck } from '../../slices/assurance/index.ts'
 import type { LoggedRecords } from '../../slices/records/index.ts'
+import type { GovernedLog } from '../../slices/tenants/index.ts'
 
 export interface Finding {
   readonly tenant_id: string
@@ -24,6 +25,7 @@ export interface Finding {
     | 'receipt'
     | 'audit'
     | 'manifest'
+    | 'usage'
   /** Ref, seq or id of the row. */
   readonly id: string
   /** What does not hold. */
@@ -99,6 +101,7 @@ export interface LogSummary {
   readonly manifests: Map<string, string>
   /** The last entry about each record of a registry and each request for an approval. */
   readonly registered: LoggedRecords
+  readonly governed: GovernedLog
   decisions: number
   /** The newest time of an entry, and the first one that is not after the one before. */
   last_at: string

@@ -2,6 +2,7 @@
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { TOKENIZERS } from '@custos/contract'
 import { factId, isValidAt, type PublishedKey } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
@@ -28,6 +29,8 @@ import { chooseSample } from './sample.ts'
 
 const CHUNK = 500
 const SAMPLE_PAGE = 50
+/** Facts opened at once: enough to keep the threads that verify signatures busy. */
+const AT_ONCE = 32
 const ERASING = 1
 
 type FactRow = Awaited<ReturnType<typeof listFactRows>>[number]
@@ -53,14 +56,11 @@ export async function* checkFacts(check: CheckContext): AsyncGenerator<CheckFind
   for (const { written_seq, count } of await countTombstonesByEntry(db))
     if (written_seq !== null) erased.set(written_seq, count)
   const groups = new Map<number, Group>()
-  const keys = await check.kernel.keyring.tenant(db.tenant_id)
   const tokenizers = await loadTokenizers(check)
   for (let after = -1; ; ) {
     const rows = await listFactRows(db, after, CHUNK)
-    const secrets = await secretsOf(check, rows)
-    for (const row of rows) {
-      const opened = open(keys, row, secrets.get(row.ref) ?? null)
-      yield* problemsOf(check, row, { opened, tokenizers })
+    for await (const { row, opened, problems } of checkRows(check, rows, tokenizers)) {
+      yield* problems
       yield* addToGroup(check, row, { opened, groups, erased })
     }
     counts.facts += rows.length
@@ -83,16 +83,13 @@ async function* checkSomeFacts(
   places: readonly number[],
 ): AsyncGenerator<CheckFinding> {
   const { db, counts, log } = check
-  const keys = await check.kernel.keyring.tenant(db.tenant_id)
   const tokenizers = await loadTokenizers(check)
   const seen = new Set<number>()
   for (const after of places) {
     const rows = (await listFactRows(db, after, SAMPLE_PAGE)).filter(({ ref }) => !seen.has(ref))
-    const secrets = await secretsOf(check, rows)
-    for (const row of rows) {
+    for await (const { row, problems } of checkRows(check, rows, tokenizers)) {
       seen.add(row.ref)
-      const opened = open(keys, row, secrets.get(row.ref) ?? null)
-      yield* problemsOf(check, row, { opened, tokenizers })
+      yield* problems
     }
   }
   counts.facts = seen.size
@@ -104,6 +101,23 @@ async function* checkSomeFacts(
   const spoken = [...log.written.values()].reduce((sum, count) => sum + count, 0)
   if (here !== spoken)
     yield { kind: 'log', id: 'facts', what: `speaks of ${spoken} facts, ${here} are here` }
+}
+
+/** In the order of `rows`. Signatures are verified in the runtime's threads, some rows at once. */
+async function* checkRows(
+  check: CheckContext,
+  rows: readonly FactRow[],
+  tokenizers: ReadonlyMap<string, Tokenizer>,
+) {
+  const keys = await check.kernel.keyring.tenant(check.db.tenant_id)
+  const secrets = await secretsOf(check, rows)
+  for (let first = 0; first < rows.length; first += AT_ONCE)
+    yield* await Promise.all(
+      rows.slice(first, first + AT_ONCE).map(async (row) => {
+        const opened = open(keys, row, secrets.get(row.ref) ?? null)
+        return { row, opened, problems: await problemsOf(check, row, { opened, tokenizers }) }
+      }),
+    )
 }
 
 /** The counter of each store, loaded only when there is something to count. */
@@ -137,45 +151,50 @@ function open(keys: TenantKeys, row: FactRow, secret: Buffer | null): OpenResult
   }
 }
 
-function* problemsOf(
+async function problemsOf(
   check: CheckContext,
   row: FactRow,
   { opened, tokenizers }: { opened: OpenResult; tokenizers: ReadonlyMap<string, Tokenizer> },
-): Generator<CheckFinding> {
+): Promise<CheckFinding[]> {
   const found = (what: string): CheckFinding => ({ kind: 'fact', id: String(row.ref), what })
-  if (opened === 'sealed_shut') yield found('the seal does not open')
+  if (opened === 'sealed_shut') return [found('the seal does not open')]
   // Being erased: its secret goes before its row does, and the next start finishes it.
-  else if (opened === 'no_secret') {
-    if (row.state !== ERASING) yield found('its secret is gone, its row is not')
-  } else {
-    const id = Buffer.from(factId(opened.content, tenantValue(check, row)))
-    if (id.toString('hex') !== opened.fact_id)
-      yield found('its id does not follow from its content')
-    const counter = tokenizers.get(row.store_id)
-    if (counter && counter.count(opened.content) !== row.token_count)
-      yield found('its tokens are miscounted')
-    const problem = signatureProblem(check.keys, row, opened, id)
-    if (problem) yield found(problem)
-  }
+  if (opened === 'no_secret')
+    return row.state === ERASING ? [] : [found('its secret is gone, its row is not')]
+  const id = Buffer.from(factId(opened.content, tenantValue(check, row)))
+  const checkingSignature = signatureProblem(check.keys, row, opened, id)
+  const problems: CheckFinding[] = []
+  if (id.toString('hex') !== opened.fact_id)
+    problems.push(found('its id does not follow from its content'))
+  const counter = tokenizers.get(row.store_id)
+  if (counter && counter.count(opened.content) !== row.token_count)
+    problems.push(found('its tokens are miscounted'))
+  const problem = await checkingSignature
+  if (problem) problems.push(found(problem))
+  return problems
 }
 
 /** The tenant value on the wire: `T`, or `T/x` in the namespace x. */
 const tenantValue = ({ db }: CheckContext, { namespace }: FactRow): string =>
   namespace === null ? db.tenant_id : `${db.tenant_id}/${namespace}`
 
-function signatureProblem(
+async function signatureProblem(
   published: readonly PublishedKey[],
   row: FactRow,
   { signer_key_id, signature }: FactDocument,
   id: Buffer,
-): string | null {
+): Promise<string | null> {
   const key = published.find((k) => k.key_id === signer_key_id && k.purpose === 'provenance')
   if (!key) return 'signed by a key that is not published'
   if (!isValidAt(key, formatTime(row.written_us)))
     return 'its key was not valid when it was written'
-  const signed = verify(null, id, keyObject(key.public_key), Buffer.from(signature, 'base64'))
+  const bytes = Buffer.from(signature, 'base64')
+  const signed = await verifyInThread(null, id, keyObject(key.public_key), bytes)
   return signed ? null : 'its provenance signature does not hold'
 }
+
+/** Off this thread, and several at once. */
+const verifyInThread = promisify(verify)
 
 const keyObjects = new Map<string, KeyObject>()
 

@@ -65,6 +65,7 @@ function summarise(log: LogSummary, seq: number, entry: Entry): void {
   if (event_type === 'memory.superseded') log.written.set(seq, 1)
   if (event_type === 'memory.erased') log.erased.set(Number(payload['ref']), seq)
   if (event_type === 'decision.logged') log.decisions += 1
+  log.governed.add(entry)
   if (event_type === 'erasure.certified')
     log.certified.set(String(subject), { seq, digest: String(payload['digest']) })
   if (event_type === 'conformance.audited')

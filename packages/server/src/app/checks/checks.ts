@@ -3,11 +3,13 @@
 import { CLOCK_ADVICE, secondsAhead } from '../../platform/clock.ts'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
 import { receipts } from '../../platform/db/migrations/0015-receipts.ts'
+import { plans } from '../../platform/db/migrations/0024-plans.ts'
 import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
 import { checkRecords } from '../../slices/records/index.ts'
 import { checkReceipts, recompute } from '../../slices/reputation/index.ts'
+import { compareMemoryCount, findExcess } from '../../slices/tenants/index.ts'
 import { checkAudits } from './check-audits.ts'
 import { checkCertificates, checkDestroyed } from './check-certificates.ts'
 import type { Check, CheckContext, CheckFinding } from './check-context.ts'
@@ -39,6 +41,7 @@ export const CHECKS: readonly Check[] = [
   { kind: 'receipt', part: null, run: checkGovernedReceipts },
   { kind: 'audit', part: 'seals', run: checkAudits },
   { kind: 'manifest', part: 'ledger', run: checkManifests },
+  { kind: 'usage', part: null, run: checkUsage },
 ]
 
 export const CLOCK_ID = 'clock'
@@ -66,6 +69,21 @@ export async function* runCheck(
     const name = error instanceof Error ? error.name : 'unknown'
     yield { kind, id: '-', what: `the check could not go on: ${name}` }
   }
+}
+
+/** What a tenant is billed for, and what its quotas are held to. */
+async function* checkUsage({ db, log }: CheckContext): AsyncGenerator<CheckFinding> {
+  // As checkGovernedReceipts.
+  if (!(await listAppliedMigrations(db)).includes(plans.name)) return
+  for (const kind of await findExcess(db, log.governed))
+    yield { kind: 'usage', id: kind, what: 'more are counted than are on the log' }
+  const memories = await compareMemoryCount(db)
+  if (memories !== null && memories.counted !== memories.rows)
+    yield {
+      kind: 'usage',
+      id: 'memories',
+      what: `${memories.counted} are counted, and there are ${memories.rows}`,
+    }
 }
 
 async function* checkClock({ db }: CheckContext): AsyncGenerator<CheckFinding> {

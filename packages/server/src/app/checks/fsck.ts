@@ -7,6 +7,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { type RecomputeResult, recompute } from '../../slices/reputation/index.ts'
+import { GovernedLog } from '../../slices/tenants/index.ts'
 import {
   explainUnreadable,
   openReadOnly,
@@ -138,6 +139,7 @@ const emptySummary = (): LogSummary => ({
   certified: new Map(),
   audited: new Map(),
   manifests: new Map(),
+  governed: new GovernedLog(),
   registered: { records: new Map(), approvals: new Map() },
   decisions: 0,
   last_at: '',

@@ -38,6 +38,10 @@ before(async () => {
 
 after(() => filled?.remove())
 
+/** Asking for the answers uses a key. */
+const withoutUse = (text: string): string =>
+  text.replaceAll(/"last_used_at":(null|"[^"]*")/g, '"last_used_at":null')
+
 /** A service on the database answers what the one on the directory did. */
 async function assertAnswers(
   config: Config,
@@ -46,7 +50,8 @@ async function assertAnswers(
   const service = await startOn(config)
   try {
     const answers = await answersOf(service, filled.agents)
-    for (const [path, text] of filled.answers) assert.equal(answers.get(path), text, path)
+    for (const [path, text] of filled.answers)
+      assert.equal(withoutUse(answers.get(path) ?? ''), withoutUse(text), path)
     await then(service)
   } finally {
     await service.stop()

@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts'
 import type { EmbedderConfig } from '../../config/embedder-config.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/db/database.ts'
+import { Egress, type HostLookup } from '../../platform/egress/egress.ts'
 import type { Embedder } from '../../platform/embed/embedder.ts'
 import { type Embedders, embeddersOf } from '../../platform/embed/embedders.ts'
 import { createHttpEmbedder } from '../../platform/embed/http-embedder.ts'
@@ -15,19 +16,26 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { registerTextSources } from '../../platform/kernel/text-source.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import type { Logger } from '../../platform/logger.ts'
+import type { Metrics } from '../../platform/telemetry/metrics.ts'
+import type { Tracer } from '../../platform/telemetry/tracer.ts'
 import { loadTokenizer } from '../../platform/tokens/tokenizer.ts'
 import { approverTextSource } from '../../slices/approvals/index.ts'
+import { boundTextSource } from '../../slices/decisions/index.ts'
 import { policyTextSource } from '../../slices/governance/index.ts'
+import { userTextSource } from '../../slices/identity/index.ts'
 import { storeTextSource } from '../../slices/memory/index.ts'
+import { agentTextSource } from '../../slices/orchestrator/index.ts'
 import { recordTextSources } from '../../slices/records/index.ts'
 import { reportTextSource } from '../../slices/reports/index.ts'
 import { reputationTextSources } from '../../slices/reputation/index.ts'
 import { retentionTextSources } from '../../slices/retention/index.ts'
 import { keptLabelSource } from '../../slices/subjects/index.ts'
 import { keyTextSources } from '../../slices/tenants/index.ts'
+import { webhookTextSource } from '../../slices/webhooks/index.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
+const MINUTE_US = 60_000_000
 const INDEX_WAIT_MS = 2_000
 const LEASE_MS = 30_000
 
@@ -35,9 +43,13 @@ interface KernelParts {
   readonly config: Config
   readonly clock: Clock
   readonly logger: Logger
+  readonly metrics: Metrics
+  readonly tracer?: Tracer | null
   readonly db: Database
   readonly keyring: Keyring
   readonly embedders: Embedders
+  /** Resolves host names that tenants chose; default: the system's resolver. */
+  readonly lookup?: HostLookup | undefined
   /** Named points that crash tests stop at. */
   readonly step?: ((name: string) => void | Promise<void>) | undefined
   /** 30 seconds unless a test cannot wait for that. */
@@ -54,15 +66,29 @@ export function assembleKernel(parts: KernelParts): Kernel {
       default_tokenizer: 'o200k_base',
       index_bytes_max: config.index_bytes_max,
       index_wait_ms: INDEX_WAIT_MS,
+      index_dir: config.index_dir,
       lease_ms,
+      plans: config.plans,
+      billing: config.billing,
+      console_origins: config.console_origins,
+      session_idle_us: config.session_idle_minutes * MINUTE_US,
+      session_us: config.session_hours * 60 * MINUTE_US,
+      pages: config.pages,
     },
     clock,
     ids: systemIds,
     logger,
+    metrics: parts.metrics,
+    tracer: parts.tracer ?? null,
     db,
     keyring,
     jobs: new JobWorker({ db, clock, ids: systemIds, logger, lease_ms }),
     embedders,
+    egress: new Egress({
+      ...config.egress,
+      local: config.auth === 'local',
+      lookup: parts.lookup,
+    }),
     tokenizer: loadTokenizer,
     step: step ?? (() => {}),
   }
@@ -84,6 +110,10 @@ const TEXT_SOURCES = [
   storeTextSource,
   ...keyTextSources,
   keptLabelSource,
+  webhookTextSource,
+  userTextSource,
+  boundTextSource,
+  agentTextSource,
 ]
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */

@@ -74,6 +74,7 @@ test('a file that is not our database is left alone, and no key is made', async 
 async function warningsOf(data_dir: string, options: KernelOptions = {}) {
   const lines: { event: string; fields: object }[] = []
   const logger: Logger = {
+    debug() {},
     info() {},
     warn: (event, fields = {}) => lines.push({ event, fields }),
     error: (event, fields = {}) => lines.push({ event, fields }),

@@ -16,14 +16,18 @@ import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import { SqliteEngine } from '../../platform/db/sqlite/engine.ts'
 import { DataError, findInstance, recordInstance } from '../../platform/db/sqlite/instance.ts'
 import { migrateSqlite } from '../../platform/db/sqlite/migrate.ts'
+import type { HostLookup } from '../../platform/egress/egress.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import { hasTenants, type Keyring } from '../../platform/keys/keyring.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
-import { type Logger, openLogger } from '../../platform/logger.ts'
+import { type Logger, noteLateFailure, openLogger } from '../../platform/logger.ts'
+import { Metrics } from '../../platform/telemetry/metrics.ts'
+import { openTracer, type Tracer } from '../../platform/telemetry/tracer.ts'
 import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
 import { raiseClock } from './last-log-time.ts'
 import { requireUnmoved } from './moved-mark.ts'
+import { VERSION } from './version.ts'
 
 export interface OpenKernel {
   readonly kernel: Kernel
@@ -39,6 +43,8 @@ export interface KernelOptions {
   readonly lease_ms?: number
   /** The clock of the process; default: the system's. */
   readonly clock?: ProcessClock
+  /** Resolves host names that tenants chose; default: the system's resolver. */
+  readonly lookup?: HostLookup
   /** Begins an empty database where that of the keyring is missing. */
   readonly accept_empty_data?: boolean
 }
@@ -65,11 +71,15 @@ async function openShared(
   // Loaded only where it is used: the embedded service starts without it.
   const { openPostgres } = await import('./open-postgres.ts')
   const { accept_empty_data } = options
-  const { db, keyring } = await openPostgres(config, postgres, { clock, logger, accept_empty_data })
-  const { step, lease_ms } = options
-  const kernel = assembleKernel({ config, clock, logger, db, keyring, embedders, step, lease_ms })
+  const metrics = new Metrics(config.metrics)
+  const tracer = await openTracerOf(config)
+  const around = { clock, logger, metrics, accept_empty_data }
+  const { db, keyring } = await openPostgres(config, postgres, around)
+  const parts = { config, clock, logger, metrics, tracer, db, keyring, embedders }
+  const kernel = assembleKernel({ ...options, ...parts })
   const close = async () => {
     await kernel.jobs.stop()
+    await tracer?.stop()
     await db.close()
     await keyring.close()
     logger.flush()
@@ -88,12 +98,16 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
     const embedders = await openEmbedders(config.embedder)
     const keyring = await openKeyring(config, clock, logger, options)
     migrate(dir.database, keyring.instance_id)
-    const { db, checkpointer } = openEngine(dir.database, clock)
+    const metrics = new Metrics(config.metrics)
+    const tracer = await openTracerOf(config)
+    const { db, checkpointer } = openEngine(dir.database, { clock, logger, metrics })
     await raiseClock(clock, db, logger)
-    const { step } = options
-    const kernel = assembleKernel({ config, clock, logger, db, keyring, embedders, step })
+    const { step, lookup } = options
+    const parts = { config, clock, logger, metrics, tracer, db, keyring, embedders }
+    const kernel = assembleKernel({ ...parts, step, lookup })
     const close = async () => {
       await kernel.jobs.stop()
+      await tracer?.stop()
       await db.close()
       await checkpointer.stop()
       await keyring.close()
@@ -106,6 +120,9 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
     throw error
   }
 }
+
+const openTracerOf = async ({ otlp_endpoint }: Config): Promise<Tracer | null> =>
+  otlp_endpoint === null ? null : openTracer(otlp_endpoint, VERSION)
 
 // Verifies that database and keyring belong together before it changes anything: with another
 // keyring, a log would be signed twice and every fact would seem erased.
@@ -153,8 +170,17 @@ function migrate(path: string, instance_id: string): void {
   }
 }
 
-function openEngine(path: string, clock: Clock): { db: Database; checkpointer: Checkpointer } {
+function openEngine(
+  path: string,
+  { clock, logger, metrics }: { clock: Clock; logger: Logger; metrics: Metrics },
+): { db: Database; checkpointer: Checkpointer } {
   const checkpointer = startCheckpointer(path)
-  const db = new SqliteEngine(path, clock, () => checkpointer.noteCommit())
+  const db = new SqliteEngine(path, clock, {
+    onCommit(units, seconds) {
+      metrics.observeCommit(units, seconds)
+      checkpointer.noteCommit()
+    },
+    onLateFailure: noteLateFailure(logger),
+  })
   return { db, checkpointer }
 }

@@ -14,8 +14,9 @@ import { DataError } from '../../platform/db/sqlite/instance.ts'
 import { hasTenants, type Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { openPostgresKeyring } from '../../platform/keys/postgres/open-postgres-keyring.ts'
-import type { Logger } from '../../platform/logger.ts'
+import { type Logger, noteLateFailure } from '../../platform/logger.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
+import type { Metrics } from '../../platform/telemetry/metrics.ts'
 import { raiseClock } from './last-log-time.ts'
 
 /** PostgreSQL could not be reached or refuses to work; the message is one clear line. */
@@ -27,6 +28,7 @@ const DENIED = '42501'
 interface Surroundings {
   readonly clock: ProcessClock
   readonly logger: Logger
+  readonly metrics?: Metrics
   /** Binds an empty database to a keyring that has keys of tenants. */
   readonly accept_empty_data?: boolean | undefined
 }
@@ -53,6 +55,8 @@ export async function openPostgres(
     role: APP_ROLE,
     connections: postgres.pool,
     onFault: ({ code, fault, name }) => around.logger.warn('database.fault', { name, code, fault }),
+    onLateFailure: noteLateFailure(around.logger),
+    onCommit: (units, seconds) => around.metrics?.observeCommit(units, seconds),
   })
   try {
     await requireKinship(postgres, db, { keyring, ...around })

@@ -12,6 +12,7 @@ import type { Keyring } from '../../platform/keys/keyring.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { openLogger } from '../../platform/logger.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
+import { Metrics } from '../../platform/telemetry/metrics.ts'
 import { assembleKernel, noEmbedders } from './assemble-kernel.ts'
 
 export interface ReadOnlyKernel {
@@ -35,7 +36,9 @@ export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
   )
   const logger = openLogger('silent')
   const embedders = noEmbedders()
-  const kernel = assembleKernel({ config, clock, logger, db: snapshots, keyring, embedders })
+  const metrics = new Metrics()
+  const parts = { config, clock, logger, metrics, db: snapshots, keyring, embedders }
+  const kernel = assembleKernel(parts)
   const close = async () => {
     await snapshots.close()
     await keyring.close()

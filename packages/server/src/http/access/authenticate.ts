@@ -1,13 +1,15 @@
-// Finds out who calls: bootstrap operator key, stored key, or the local principal.
+// Finds out who calls: bootstrap operator key, stored key, session, or the local principal.
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { DEFAULT_SCOPES } from '@custos/contract'
 import type { Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findByKey, hashApiKey } from '../../slices/tenants/index.ts'
-import { LocalGuard } from './local-guard.ts'
+import { findBySession, findBySessionId } from '../../slices/identity/index.ts'
+import { redeemTicket } from '../../slices/streams/index.ts'
+import { bootstrapKey, findByKey, findByKeyId, noteKeyUse } from '../../slices/tenants/index.ts'
+import { readCookie, renderCookie } from './cookies.ts'
+import { LocalGuard, refuseCrossSite, requireSameOrigin } from './local-guard.ts'
 
 export const ANONYMOUS: Principal = {
   kind: 'anonymous',
@@ -18,35 +20,27 @@ export const ANONYMOUS: Principal = {
   allowed_stores: [],
 }
 
-const BOOTSTRAP: Principal = {
-  kind: 'operator',
-  tenant_id: '',
-  key_id: 'bootstrap',
-  class: 'operator',
-  scopes: DEFAULT_SCOPES.operator,
-  allowed_stores: [],
-}
-
 export interface AuthOptions {
   readonly auth: 'local' | 'required'
   readonly operator_key: string | null
   /** Host names and origins accepted in local mode besides loopback. */
   readonly allowed_hosts: readonly string[]
+  /** Origins of pages that may call with a credential; see `allowOrigins`. */
+  readonly cors_origins: readonly string[]
   readonly local_tenant: string
 }
 
 export class Authenticator {
   readonly #kernel: Kernel
-  readonly #operatorDigest: Buffer | null
   readonly #guard: LocalGuard | null
   readonly #local: Principal
 
   constructor(kernel: Kernel, options: AuthOptions) {
     this.#kernel = kernel
     // The configured text as UTF-8: the bytes a client's header carries.
-    const key = options.operator_key
-    this.#operatorDigest = key === null ? null : hash('sha256', key, 'buffer')
-    this.#guard = options.auth === 'local' ? new LocalGuard(options.allowed_hosts) : null
+    const { operator_key: key, allowed_hosts, cors_origins } = options
+    bootstrapKey(kernel).digest = key === null ? null : hash('sha256', key, 'buffer')
+    this.#guard = options.auth === 'local' ? new LocalGuard(allowed_hosts, cors_origins) : null
     this.#local = {
       kind: 'local',
       tenant_id: options.local_tenant,
@@ -62,28 +56,80 @@ export class Authenticator {
     return this.#guard !== null
   }
 
-  /** The caller; a promise only when a key has to be looked up in the database. */
-  find(headers: IncomingHttpHeaders): Principal | Promise<Principal> {
-    this.#guard?.assert(headers)
+  /** The caller; a promise only when a credential has to be looked up in the database. */
+  find(headers: IncomingHttpHeaders, method: string): Principal | Promise<Principal> {
+    const cookie = readCookie(headers, 'session')
+    if (cookie === null) return this.findByKey(headers)
+    this.#guard?.assert(headers, false)
+    if (presentedKey(headers) !== null || headers.authorization !== undefined)
+      throw new Refusal('credentials_differ', 'A key was sent together with a session')
+    return this.#findBySession(headers, cookie, method)
+  }
+
+  /** The same of a caller that is no browser: cookies are not looked at. */
+  findByKey(headers: IncomingHttpHeaders): Principal | Promise<Principal> {
     const key = presentedKey(headers)
+    this.#guard?.assert(headers, key !== null)
     if (key === null) {
       if (this.isLocal && headers.authorization === undefined) return this.#local
       if (this.isLocal && isEmptyBearer(headers.authorization)) return this.#local
       throw new Refusal('unauthenticated')
     }
-    const digest = hashApiKey(key)
-    // Before any check of form: the bootstrap key is any text the operator chose.
-    if (this.#operatorDigest !== null && timingSafeEqual(digest, this.#operatorDigest))
-      return BOOTSTRAP
-    const found = findByKey(this.#kernel, key, digest)
-    if (found instanceof Promise) return found.then(accept)
-    return accept(found)
+    const found = findByKey(this.#kernel, key)
+    if (found instanceof Promise) return found.then((late) => this.#accept(late))
+    return this.#accept(found)
+  }
+
+  async #findBySession(
+    headers: IncomingHttpHeaders,
+    cookie: string,
+    method: string,
+  ): Promise<Principal> {
+    // Another site can make a browser send the cookie, but neither say it is this one nor read.
+    if (!READS.has(method)) requireSameOrigin(headers, this.#kernel.settings.console_origins)
+    const found = await findBySession(this.#kernel, cookie)
+    if (found === null) {
+      const removed = renderCookie(headers, { name: 'session', value: '', max_age_s: 0 })
+      const gone = { headers: { 'set-cookie': removed } }
+      throw new Refusal('unauthenticated', 'The session has ended', gone)
+    }
+    if (!READS.has(method)) requireToken(headers, found.session?.csrf_token ?? null)
+    return this.#accept(found)
+  }
+
+  /** Refuses what only a page of the service itself may ask for. */
+  assertOwnPage(headers: IncomingHttpHeaders): void {
+    this.#guard?.assert(headers, false)
+    refuseCrossSite(headers, this.#kernel.settings.console_origins)
+  }
+
+  /** The caller who made the ticket, which is used up by this, with the rights it has now. */
+  async redeem(ticket: string, path: string, headers: IncomingHttpHeaders): Promise<Principal> {
+    this.#guard?.assert(headers, false)
+    if (presentedKey(headers) !== null) throw new Refusal('credentials_differ')
+    const redeemed = await redeemTicket(this.#kernel, ticket, path)
+    if (redeemed === null) throw new Refusal('unauthenticated')
+    const { key_id, session_id } = redeemed
+    if (session_id !== null) return this.#accept(await findBySessionId(this.#kernel, session_id))
+    if (key_id === this.#local.key_id && this.isLocal) return this.#local
+    return this.#accept(await findByKeyId(this.#kernel, key_id))
+  }
+
+  #accept(found: Principal | null): Principal {
+    if (found === null) throw new Refusal('unauthenticated')
+    noteKeyUse(this.#kernel, found)
+    return found
   }
 }
 
-function accept(found: Principal | null): Principal {
-  if (found === null) throw new Refusal('unauthenticated')
-  return found
+/** Methods that change nothing. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+function requireToken(headers: IncomingHttpHeaders, token: string | null): void {
+  const given = Buffer.from(String(headers['x-custos-csrf'] ?? ''))
+  const wanted = Buffer.from(token ?? '')
+  if (token && given.length === wanted.length && timingSafeEqual(given, wanted)) return
+  throw new Refusal('origin_refused', 'x-custos-csrf is not the token of the session')
 }
 
 /** The one key of the two headers, or null; refuses two different ones. */

@@ -1,34 +1,45 @@
-// Local mode has no credential, so a web page must not be able to use it: Host and Origin checks.
+// Which web pages may call: of local mode, which has no credential, and of sessions.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { Refusal } from '../../platform/refusal.ts'
 
 /**
  * Refuses requests a browser could be tricked into: a Host that is neither loopback nor listed
- * (DNS rebinding) and an Origin other than the service's own or a listed one.
+ * (DNS rebinding) and an Origin other than the service's own or a listed one. An
+ * origin that may call with a credential is refused without one.
  */
 export class LocalGuard {
   readonly #allowed: ReadonlySet<string>
+  readonly #withKey: ReadonlySet<string>
   // The handful of Host headers seen before; a full set is started again.
   readonly #knownHosts = new Set<string>()
 
-  /** @param allowed host names, `host:port` or origins, from the configuration */
-  constructor(allowed: readonly string[]) {
+  /**
+   * @param allowed host names, `host:port` or origins
+   * @param withKey origins that may call with a credential
+   */
+  constructor(allowed: readonly string[], withKey: readonly string[]) {
     this.#allowed = new Set(allowed.map((entry) => entry.toLowerCase()))
+    this.#withKey = new Set(withKey)
   }
 
-  assert(headers: { host?: string | undefined; origin?: string | undefined }): void {
+  assert(
+    headers: { host?: string | undefined; origin?: string | undefined },
+    hasKey: boolean,
+  ): void {
     const host = headers.host?.toLowerCase()
     if (host === undefined || !this.#isAllowedHost(host))
       throw new Refusal('origin_refused', 'The Host header is neither loopback nor listed')
     const origin = headers.origin?.toLowerCase()
+    if (origin !== undefined && hasKey && this.#withKey.has(origin)) return
     if (origin !== undefined && !this.#isAllowedOrigin(origin, host))
       throw new Refusal('origin_refused', 'Requests from another origin are refused')
   }
 
   #isAllowedHost(host: string): boolean {
     if (this.#knownHosts.has(host)) return true
-    const name = parseHost(`http://${host}`)?.hostname
+    const name = parseOrigin(`http://${host}`)?.hostname
     if (name === undefined || !(isLoopbackName(name) || this.#lists(name, host))) return false
     if (this.#knownHosts.size >= 16) this.#knownHosts.clear()
     this.#knownHosts.add(host)
@@ -37,10 +48,10 @@ export class LocalGuard {
 
   #isAllowedOrigin(origin: string, host: string): boolean {
     if (this.#allowed.has(origin)) return true
-    const url = parseHost(origin)
+    const url = parseOrigin(origin)
     if (url === null) return false
     return (
-      url.host === parseHost(`${url.protocol}//${host}`)?.host ||
+      url.host === parseOrigin(`${url.protocol}//${host}`)?.host ||
       this.#lists(url.hostname, url.host)
     )
   }
@@ -50,12 +61,37 @@ export class LocalGuard {
   }
 }
 
-function parseHost(url: string): URL | null {
+/** Null: it is no origin. */
+export function parseOrigin(url: string): URL | null {
   const parsed = URL.canParse(url) ? new URL(url) : null
   return parsed?.username === '' && parsed.pathname === '/' ? parsed : null
 }
 
-function isLoopbackName(name: string): boolean {
+export function isLoopbackName(name: string): boolean {
   if (name === 'localhost' || name === '[::1]') return true
   return isIP(name) === 4 && name.startsWith('127.')
+}
+
+/** Whether a browser says that a page of this service or of a listed console made the request. */
+function isSameOrigin(headers: IncomingHttpHeaders, consoles: readonly string[]): boolean {
+  if (headers['sec-fetch-site'] === 'same-origin') return true
+  const { origin, host } = headers
+  if (origin === undefined || host === undefined) return false
+  if (consoles.includes(origin)) return true
+  const url = parseOrigin(origin)
+  return url !== null && url.host === parseOrigin(`${url.protocol}//${host.toLowerCase()}`)?.host
+}
+
+/** For what a cookie alone would allow: a request that does not say where it is from is refused. */
+export function requireSameOrigin(headers: IncomingHttpHeaders, consoles: readonly string[]): void {
+  if (isSameOrigin(headers, consoles)) return
+  throw new Refusal('origin_refused', 'Requests of a session come from a page of the service')
+}
+
+/** For what takes no credential of a browser: programs, which say nothing, may call it. */
+export function refuseCrossSite(headers: IncomingHttpHeaders, consoles: readonly string[]): void {
+  const site = headers['sec-fetch-site']
+  if (headers.origin === undefined && (site === undefined || site === 'none')) return
+  if (isSameOrigin(headers, consoles)) return
+  throw new Refusal('origin_refused', 'Requests from another origin are refused')
 }

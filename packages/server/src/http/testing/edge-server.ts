@@ -16,7 +16,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { openKernel } from '../../app/open/open-kernel.ts'
 import { parseConfig } from '../../config/config.ts'
-import { type Handler, type HandlersOf, streamed } from '../../platform/kernel/call.ts'
+import { eventStream, type Handler, type HandlersOf, streamed } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { memoryHandlers } from '../../slices/memory/index.ts'
@@ -140,6 +140,31 @@ const probes = {
     reply: Type.Object({ bytes: Type.Integer() }),
     refuses: [],
   }),
+  signed: operation({
+    id: 'probe.signed',
+    method: 'POST',
+    path: '/probe/signed',
+    summary: 'Answers the bytes that arrived, and a header',
+    access: 'public',
+    headers: { 'x-signature': 'A signature over the body' },
+    raw_body: true,
+    body_bytes_max: 1_000,
+    status: 200,
+    reply: Type.Object({ hex: Type.String(), signature: Type.Union([Type.String(), Type.Null()]) }),
+    refuses: [],
+  }),
+  events: operation({
+    id: 'probe.events',
+    method: 'GET',
+    path: '/probe/events',
+    summary: 'Sends frames without end to its reader',
+    access: 'public',
+    query: Type.Object({ bytes: Type.Integer() }),
+    status: 200,
+    reply: Type.Unknown(),
+    reply_type: 'text/event-stream',
+    refuses: [],
+  }),
   broken: operation({
     id: 'probe.broken',
     method: 'GET',
@@ -154,6 +179,9 @@ const probes = {
 } as const
 
 let runs = 0
+
+/** The stream of `/probe/events` that was opened last. */
+export const eventProbe = { sent: 0, cut: () => {}, left: () => {} }
 
 const probeHandlers: HandlersOf<typeof probes> = {
   echo: async (_call, input) => input,
@@ -194,6 +222,30 @@ const probeHandlers: HandlersOf<typeof probes> = {
     return { bytes }
   },
 
+  async signed(call, { body }) {
+    return { hex: Buffer.from(body).toString('hex'), signature: call.header('x-signature') }
+  },
+
+  async events(call, { query }) {
+    const cut = new AbortController()
+    const { gone } = call
+    eventProbe.cut = () => cut.abort()
+    eventProbe.sent = 0
+    const frames = async function* () {
+      try {
+        while (!gone.aborted) {
+          eventProbe.sent += query.bytes
+          yield `data: ${'x'.repeat(query.bytes - 8)}\n\n`
+          // The thread that reads is the one that is read from.
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      } finally {
+        eventProbe.left()
+      }
+    }
+    return eventStream({ frames: frames(), cut: cut.signal })
+  },
+
   async broken(call, { query }) {
     if (query.how === 'detail')
       return call.refuse('capability_not_supported', undefined, {
@@ -213,8 +265,11 @@ export interface TestServer {
 }
 
 interface TestServerOptions {
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>
   readonly auth?: 'local' | 'required'
   readonly allowed_hosts?: readonly string[]
+  readonly cors_origins?: readonly string[]
   readonly patience?: RequestDeadlines
 }
 
@@ -226,14 +281,17 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     CUSTOS_DATA_DIR: data_dir,
     CUSTOS_AUTH: auth,
     CUSTOS_LOG_LEVEL: 'silent',
+    ...options.env,
   })
   const { kernel, close } = await openKernel(config)
   if (auth === 'local') await ensureTenant(kernel)
-  const server = await buildServer({
+  const { server } = await buildServer({
     kernel,
+    metrics: { ...config.metrics, epoch_seconds: config.epoch_seconds },
     auth,
     operator_key: OPERATOR_KEY,
     allowed_hosts: options.allowed_hosts ?? [],
+    cors_origins: options.cors_origins ?? [],
     local_tenant: 'local',
     ...(options.patience ? { patience: options.patience } : {}),
     routes: [

@@ -2,6 +2,9 @@
 
 import type { SharedSlot, SharedState } from './tenant-db.ts'
 
+/** Told of what failed after a commit, which is kept all the same. */
+export type OnLateFailure = (error: unknown) => void
+
 /** Values shared by the units of one batch, with an undo journal for the unit that is running. */
 export class BatchState {
   readonly #values = new Map<
@@ -37,5 +40,23 @@ export class BatchState {
 
   entries() {
     return [...this.#values.values()]
+  }
+
+  /**
+   * After the commit: tells the slots of their values, then runs the acts of the units. Each runs
+   * whatever becomes of the others: what is durable is never answered as if it had failed.
+   */
+  runAfterCommit(db: object, acts: readonly (() => void)[], onLateFailure: OnLateFailure): void {
+    const told = this.entries().map(
+      ({ slot, tenant_id, value }) =>
+        () =>
+          slot.committed?.(tenant_id, value, db),
+    )
+    for (const act of [...told, ...acts])
+      try {
+        act()
+      } catch (error) {
+        onLateFailure(error)
+      }
   }
 }

@@ -1,9 +1,10 @@
 // Statements over many items: one for each number of items up to a limit, or an index look-up each.
 
-import { type AliasedExpression, type Expression, sql } from 'kysely'
+import assert from 'node:assert/strict'
+import { type AliasedExpression, type Expression, type SqlBool, sql } from 'kysely'
 import type { Builder } from './builder.ts'
 import { statement } from './statement.ts'
-import type { Query, Tx } from './tenant-db.ts'
+import type { Query, TenantDb, Tx } from './tenant-db.ts'
 
 /** The first `count` items of a list parameter, or rows of a list of rows. */
 export const firstItems = <V>(list: readonly V[], count: number): V[] =>
@@ -37,18 +38,61 @@ const ROWS_AT_ONCE = 16
 
 type Build<R> = (k: Builder, rows: readonly R[], tenant_id: string) => Query<unknown>
 
-/** `build` names every column of every row: the rows it gets stand in for those of a run. */
-export function insertRowsStatement<R>(
-  build: Build<R>,
-): (tx: Tx, rows: readonly R[]) => Promise<number[]> {
+/**
+ * Inserts rows into one table; answers how many, for each statement. `build` names every column of
+ * every row: the rows it gets stand in for those of a run.
+ */
+export function insertRowsStatement<R>(build: Build<R>) {
   const insertStatement = statementPerCount((count) =>
     statement<{ rows: readonly R[] }>()((k, p) => build(k, firstItems(p.rows, count), p.tenant_id)),
   )
-  return (tx, rows) =>
+  const insert = (tx: Tx, rows: readonly R[]): Promise<number[]> =>
     runInBatches(rows, ROWS_AT_ONCE, (some) =>
       tx.runOf(insertStatement(some.length), { rows: some }),
     )
+  const table = /^insert into "(\w+)"/.exec(insertStatement(1).sql)?.[1]
+  assert(table, 'a statement that inserts rows')
+  return Object.assign(insert, { table })
 }
+
+/** Refs that SQLite takes by one statement; it is prepared for each number of them. */
+const REFS_AT_ONCE = 32
+
+/**
+ * A statement on the rows whose column `ref` is in a list of any length: `isListed`. PostgreSQL is
+ * not told how many they are, and looks each of them up.
+ */
+export const refsStatement =
+  <P>() =>
+  <O>(
+    build: (
+      k: Builder,
+      p: P & { refs: readonly number[]; tenant_id: string },
+      isListed: Expression<SqlBool>,
+    ) => Query<O>,
+  ) => {
+    const statements = statementPerCount((count) =>
+      statement<P & { refs: readonly number[] }>()<O>(
+        (k, p) => build(k, p, sql<SqlBool>`ref in (${sql.join(firstItems(p.refs, count))})`),
+        (k, p) => build(k, p, sql<SqlBool>`ref = any((select ${p.refs}::bigint[])::bigint[])`),
+      ),
+    )
+    const of = (some: readonly number[], params: P) => ({ ...params, refs: some })
+    return {
+      async all(db: TenantDb, refs: readonly number[], params: P): Promise<O[]> {
+        const rows = await runInBatches(refs, REFS_AT_ONCE, (some) =>
+          db.allOf(statements(some.length), of(some, params)),
+        )
+        return rows.flat()
+      },
+      async run(tx: Tx, refs: readonly number[], params: P): Promise<number> {
+        const changed = await runInBatches(refs, REFS_AT_ONCE, (some) =>
+          tx.runOf(statements(some.length), of(some, params)),
+        )
+        return changed.reduce((sum, rows) => sum + rows, 0)
+      },
+    }
+  }
 
 type NumberColumn = AliasedExpression<{ ref: number }, 'wanted'>
 

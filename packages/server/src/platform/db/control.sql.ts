@@ -4,6 +4,7 @@ import type { CredentialClass } from '@custos/contract'
 import { sql } from 'kysely'
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
+import { statement } from './statement.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type TenantRow = Tables['tenants']
@@ -13,6 +14,9 @@ export type CredentialInfo = Omit<Tables['credentials'], 'key_hash'>
 export interface PresentedCredential extends CredentialInfo {
   /** The number of its tenant's policies; null: there never were any. */
   readonly policy_set: number | null
+  /** Null: an operator's. */
+  readonly plan: string | null
+  readonly overrides: string | null
   /** Its namespace; null: it is not limited to one. */
   readonly secret_no: number | null
   readonly sealed: Uint8Array | null
@@ -23,7 +27,7 @@ export interface PresentedCredential extends CredentialInfo {
   readonly maker_revoked_us: number | null
 }
 
-const TENANT = ['tenant_id', 'name', 'plan', 'created_us'] as const
+const TENANT = ['tenant_id', 'name', 'plan', 'created_us', 'overrides'] as const
 const CREDENTIAL = [
   'key_id',
   'tenant_id',
@@ -38,6 +42,8 @@ const CREDENTIAL = [
   'revoked_us',
   'name_secret_no',
   'sealed_name',
+  'user_id',
+  'used_us',
 ] as const
 
 const TOKEN: CredentialClass = 'token'
@@ -62,47 +68,75 @@ const tenants = () =>
   builder
     .selectFrom('tenants')
     .leftJoin('destructions', 'destructions.tenant_id', 'tenants.tenant_id')
+
+const tenantStates = () =>
+  tenants()
     .select(TENANT.map((column) => `tenants.${column}` as const))
     .select(['destructions.requested_us', 'destructions.destroyed_us'])
 
 export const findTenant = (db: TenantDb, tenant_id: string): Promise<TenantState | undefined> =>
-  db.first(tenants().where('tenants.tenant_id', '=', tenant_id))
+  db.first(tenantStates().where('tenants.tenant_id', '=', tenant_id))
 
 /** Oldest first, those that were off-boarded included. */
 export const listTenants = (db: TenantDb): Promise<TenantState[]> =>
-  db.all(tenants().orderBy('tenants.created_us').orderBy('tenants.tenant_id'))
+  db.all(tenantStates().orderBy('tenants.created_us').orderBy('tenants.tenant_id'))
 
 /** Without those that were off-boarded: they have no keys to do anything with. */
 export async function listTenantIds(db: TenantDb): Promise<string[]> {
-  const query = tenants().where('destructions.tenant_id', 'is', null).orderBy('tenants.tenant_id')
+  // Columns of any version: data of an earlier one are checked before they are migrated.
+  const query = tenants()
+    .select('tenants.tenant_id')
+    .where('destructions.tenant_id', 'is', null)
+    .orderBy('tenants.tenant_id')
   return (await db.all(query)).map(({ tenant_id }) => tenant_id)
 }
 
+export const updateTenant = (
+  tx: Tx,
+  { name, plan, overrides }: Pick<TenantRow, 'name' | 'plan' | 'overrides'>,
+): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('tenants')
+      .set({ name, plan, overrides })
+      .where('tenant_id', '=', tx.tenant_id),
+  )
+
 export const insertCredential = (tx: Tx, credential: Tables['credentials']): Promise<number> =>
   tx.run(builder.insertInto('credentials').values(credential))
+
+const presented = () =>
+  builder
+    .selectFrom('credentials')
+    .leftJoin('policy_sets', 'policy_sets.tenant_id', 'credentials.tenant_id')
+    .leftJoin('tenants', 'tenants.tenant_id', 'credentials.tenant_id')
+    .leftJoin('credential_limits', 'credential_limits.key_id', 'credentials.key_id')
+    .leftJoin('credentials as makers', 'makers.key_id', 'credential_limits.maker_id')
+    .select(CREDENTIAL.map((column) => `credentials.${column}` as const))
+    .select([
+      'policy_sets.policy_set',
+      'tenants.plan',
+      'tenants.overrides',
+      'credential_limits.secret_no',
+      'credential_limits.sealed',
+      'credential_limits.maker_id',
+      'makers.created_us as maker_created_us',
+      'makers.revoked_us as maker_revoked_us',
+    ])
+    .limit(1)
 
 export const findCredential = (
   db: TenantDb,
   key_hash: Uint8Array,
 ): Promise<PresentedCredential | undefined> =>
-  db.first(
-    builder
-      .selectFrom('credentials')
-      .leftJoin('policy_sets', 'policy_sets.tenant_id', 'credentials.tenant_id')
-      .leftJoin('credential_limits', 'credential_limits.key_id', 'credentials.key_id')
-      .leftJoin('credentials as makers', 'makers.key_id', 'credential_limits.maker_id')
-      .select(CREDENTIAL.map((column) => `credentials.${column}` as const))
-      .select([
-        'policy_sets.policy_set',
-        'credential_limits.secret_no',
-        'credential_limits.sealed',
-        'credential_limits.maker_id',
-        'makers.created_us as maker_created_us',
-        'makers.revoked_us as maker_revoked_us',
-      ])
-      .where('credentials.key_hash', '=', key_hash)
-      .limit(1),
-  )
+  db.first(presented().where('credentials.key_hash', '=', key_hash))
+
+/** The same by its id, which is no secret: for what goes on after the key was presented. */
+export const findPresented = (
+  db: TenantDb,
+  key_id: string,
+): Promise<PresentedCredential | undefined> =>
+  db.first(presented().where('credentials.key_id', '=', key_id))
 
 export const findCredentialById = (
   db: TenantDb,
@@ -149,19 +183,32 @@ export const revokeCredential = (
   { key_id, revoked_us }: { key_id: string; revoked_us: number },
 ): Promise<number> => tx.run(revoke(owner, revoked_us).where('key_id', '=', key_id))
 
+/** Uses that other processes saw later stay. */
+export const updateKeyUse = (
+  tx: Tx,
+  { key_id, used_us }: { key_id: string; used_us: number },
+): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('credentials')
+      .set({ used_us })
+      .where('tenant_id', '=', tx.tenant_id)
+      .where('key_id', '=', key_id)
+      .where((e) => e.or([e('used_us', 'is', null), e('used_us', '<', used_us)])),
+  )
+
 export const revokeCredentialsOfClass = (
   tx: Tx,
   owner: string | null,
   { credential_class, revoked_us }: { credential_class: string; revoked_us: number },
 ): Promise<number> => tx.run(revoke(owner, revoked_us).where('class', '=', credential_class))
 
-export async function findPolicySet(db: TenantDb): Promise<number> {
-  const query = builder
-    .selectFrom('policy_sets')
-    .select('policy_set')
-    .where('tenant_id', '=', db.tenant_id)
-  return (await db.first(query))?.policy_set ?? 0
-}
+const policySetStatement = statement<object>()((k, p) =>
+  k.selectFrom('policy_sets').select('policy_set').where('tenant_id', '=', p.tenant_id),
+)
+
+export const findPolicySet = async (db: TenantDb): Promise<number> =>
+  (await db.firstOf(policySetStatement, {}))?.policy_set ?? 0
 
 /** The number after the one a unit of work found; units of a tenant take turns. */
 export const savePolicySet = (tx: Tx, policy_set: number): Promise<number> =>
@@ -177,6 +224,45 @@ export async function findInstanceId(db: TenantDb): Promise<string | null> {
   const row = await db.first(builder.selectFrom('instance').select('instance_id'))
   return row?.instance_id ?? null
 }
+
+/** How far the logs of these tenants go, of those that have entries. */
+export async function listLogEnds(
+  db: TenantDb,
+  tenant_ids: readonly string[],
+): Promise<{ tenant_id: string; generation: number; size: number }[]> {
+  // Row-level security shows the heads of many tenants to this reader only; see `readerDdl`.
+  const reader = sql<string>`set_config('app.reader', 'log_follower', true)`
+  const said = db.first(builder.selectNoFrom(reader.as('reader')))
+  const ends = db.all(
+    builder
+      .selectFrom('chain_heads')
+      .select(['tenant_id', 'generation', 'size'])
+      .where('tenant_id', 'in', tenant_ids),
+  )
+  await said
+  return ends
+}
+
+export const insertTicket = (tx: Tx, ticket: Tables['stream_tickets']): Promise<number> =>
+  tx.run(builder.insertInto('stream_tickets').values(ticket))
+
+/** The ticket, for the one who takes it first. */
+export async function takeTicket(
+  tx: Tx,
+  ticket_hash: Uint8Array,
+): Promise<Omit<Tables['stream_tickets'], 'ticket_hash'> | null> {
+  const found = await tx.first(
+    builder
+      .selectFrom('stream_tickets')
+      .select(['tenant_id', 'key_id', 'path', 'expires_us', 'session_id'])
+      .where('ticket_hash', '=', ticket_hash),
+  )
+  const query = builder.deleteFrom('stream_tickets').where('ticket_hash', '=', ticket_hash)
+  return found && (await tx.run(query)) === 1 ? found : null
+}
+
+export const deleteExpiredTickets = (tx: Tx, now_us: number): Promise<number> =>
+  tx.run(builder.deleteFrom('stream_tickets').where('expires_us', '<', now_us))
 
 /** The names of the migrations that the database has. */
 export async function listAppliedMigrations(db: TenantDb): Promise<string[]> {

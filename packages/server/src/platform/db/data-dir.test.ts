@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { DataDirHeld, lockDataDir } from './data-dir.ts'
+import { DataDirHeld, lockDataDir, publishAddress, readAddress } from './data-dir.ts'
 
 const freshDir = () => mkdtempSync(join(tmpdir(), 'custos-lock-'))
 
@@ -49,5 +49,19 @@ test('files that are not ours are left alone', () => {
   writeFileSync(join(dir, 'notes.txt'), 'mine')
   lockDataDir(dir).unlock()
   assert.deepEqual(readdirSync(dir).sort(), ['custos.lock', 'notes.txt'])
+  rmSync(dir, { recursive: true })
+})
+
+test('an address is that of the holder: gone with it, and not left by one that was killed', () => {
+  const dir = freshDir()
+  publishAddress(dir, 'http://127.0.0.1:1')
+  const { unlock } = lockDataDir(dir)
+  assert.equal(readAddress(dir), null)
+  publishAddress(dir, 'http://127.0.0.1:2')
+  assert.equal(readAddress(dir), 'http://127.0.0.1:2')
+  if (process.platform !== 'win32')
+    assert.equal(statSync(join(dir, 'custos.address')).mode & 0o777, 0o600)
+  unlock()
+  assert.deepEqual(readdirSync(dir), ['custos.lock'])
   rmSync(dir, { recursive: true })
 })

@@ -1,6 +1,17 @@
 // The data directory: its files, and the lock that keeps a second process out.
 
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
@@ -21,6 +32,7 @@ const PRIVATE_FILE = 0o600
 const PRIVATE_DIRECTORY = 0o700
 const FOR_OTHERS = 0o077
 const LOCK = 'custos.lock'
+const ADDRESS = 'custos.address'
 
 export const databasePath = (dir: string): string => join(dir, 'custos.db')
 
@@ -43,11 +55,32 @@ export function lockDataDir(path: string): DataDir {
     throw error
   }
   held.add(lock)
+  // Of a process that was killed: another program may listen there now.
+  rmSync(join(path, ADDRESS), { force: true })
   const unlock = () => {
     held.delete(lock)
+    rmSync(join(path, ADDRESS), { force: true })
     lock.close()
   }
   return { path, database: databasePath(path), unlock }
+}
+
+/** Tells other processes of this user where the service of a locked directory listens. */
+export function publishAddress(dir: string, url: string): void {
+  const written = join(dir, `${ADDRESS}.new`)
+  rmSync(written, { force: true })
+  writeFileSync(written, `${url}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
+  renameSync(written, join(dir, ADDRESS))
+}
+
+/** Where the process that holds the directory listens; null as long as it has not said so. */
+export function readAddress(dir: string): string | null {
+  try {
+    return readFileSync(join(dir, ADDRESS), 'utf8').trim()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
 }
 
 /**

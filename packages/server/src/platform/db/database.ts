@@ -10,7 +10,12 @@ export interface DatabaseStats {
   readonly commits: number
   readonly units: number
   readonly queued: number
+  /** Connections: open, free, and callers that wait for one. */
+  readonly pool: { readonly size: number; readonly available: number; readonly waiting: number }
 }
+
+/** Told of a commit: its units of work, and how long they took until they were durable. */
+export type OnCommit = (units: number, seconds: number) => void
 
 /** Where the data is, as plain data that can be sent to a worker; see `readSource`. */
 export type DatabaseSource =

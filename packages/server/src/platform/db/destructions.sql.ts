@@ -80,7 +80,10 @@ export const endJobs = (tx: Tx) =>
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** The names and namespaces of its keys, its jobs but one, the number of its policies. */
+/**
+ * The names and namespaces of its keys, events of its payment, its jobs but one, the number of its
+ * policies.
+ */
 export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<void> {
   const { tenant_id } = tx
   await tx.run(
@@ -89,6 +92,7 @@ export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<vo
       .set({ name: '', name_secret_no: null, sealed_name: null })
       .where('tenant_id', '=', tenant_id),
   )
+  await tx.run(builder.deleteFrom('billing_events').where('tenant_id', '=', tenant_id))
   await tx.run(builder.deleteFrom('credential_limits').where('tenant_id', '=', tenant_id))
   await tx.run(
     builder

@@ -32,7 +32,7 @@ export interface JobRow {
 }
 
 export const insertJob = (tx: Tx, job: JobRow) =>
-  tx.run(builder.insertInto('jobs').values({ ...job, lease_until_us: 0 }))
+  tx.run(builder.insertInto('jobs').values({ ...job, lease_until_us: 0, woken: null }))
 
 export const findJob = (db: TenantDb, job_id: string) =>
   db.first(
@@ -66,46 +66,75 @@ export const findOpenJobs = (db: TenantDb, kind: string) =>
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** Some kinds of jobs: those named, or all others. */
-interface Kinds {
-  readonly among: 'in' | 'not in'
-  readonly kinds: readonly string[]
+/** Tenants with a job of a kind that is not at its end. */
+export async function listTenantsWithJob(db: TenantDb, kind: string): Promise<string[]> {
+  const rows = await db.all(
+    builder
+      .selectFrom('jobs')
+      .select('tenant_id')
+      .distinct()
+      .where('kind', '=', kind)
+      .where('state', 'in', ['queued', 'running']),
+  )
+  return rows.map(({ tenant_id }) => tenant_id)
 }
 
-const EVERY_KIND: Kinds = { among: 'not in', kinds: [] }
+/** The lease of a job that waits until it is woken ends at this time. */
+export const NEVER_US = Number.MAX_SAFE_INTEGER
 
-/** The job that nobody holds and that has been due longest; those never begun before others. */
-export const findDueJob = (
+/** Jobs that nobody holds, those that have been due longest first. Without `kinds` every kind. */
+export const listDueJobs = (
   db: TenantDb,
   now_us: number,
-  { among, kinds }: Kinds = EVERY_KIND,
-): Promise<JobRow | undefined> => {
+  {
+    kinds,
+    except_tenants = [],
+    limit = 1,
+  }: { kinds?: string[]; except_tenants?: readonly string[]; limit?: number } = {},
+): Promise<JobRow[]> => {
   const due = builder
     .selectFrom('jobs')
     .select(COLUMNS)
     .where('state', 'in', ['queued', 'running'])
     .where('lease_until_us', '<', now_us)
+    .where('tenant_id', 'not in', except_tenants)
     .orderBy('lease_until_us')
     .orderBy('created_us')
-    .limit(1)
-  return db.first(kinds.length === 0 ? due : due.where('kind', among, kinds))
+    .limit(limit)
+  return db.all(kinds === undefined ? due : due.where('kind', 'in', kinds))
 }
 
-/** Takes the lease if it is still free: one conditional update decides races. */
-export const leaseJob = (tx: Tx, job_id: string, now_us: number, until_us: number) =>
-  tx.run(
+/**
+ * Takes the leases that are still free: one conditional update decides races. A row that somebody
+ * writes is left to the next call: claims and units of tenants never wait for each other.
+ * @param shared other processes may be at the same rows
+ */
+export async function leaseJobs(
+  tx: Tx,
+  job_ids: readonly string[],
+  { now_us, until_us, shared }: { now_us: number; until_us: number; shared: boolean },
+): Promise<Set<string>> {
+  const free = builder
+    .selectFrom('jobs')
+    .select('job_id')
+    .where('job_id', 'in', job_ids)
+    .where('state', 'in', ['queued', 'running'])
+    .where('lease_until_us', '<', now_us)
+  const leased = await tx.all(
     builder
       .updateTable('jobs')
       .set((e) => ({
         state: 'running',
+        woken: null,
         lease_until_us: until_us,
         attempts: e('attempts', '+', 1),
         updated_us: now_us,
       }))
-      .where('job_id', '=', job_id)
-      .where('state', 'in', ['queued', 'running'])
-      .where('lease_until_us', '<', now_us),
+      .where('job_id', 'in', shared ? free.forUpdate().skipLocked() : free)
+      .returning('job_id'),
   )
+  return new Set(leased.map(({ job_id }) => job_id))
+}
 
 /** Jobs somebody holds are due at once. */
 export const releaseLeases = (tx: Tx) =>
@@ -131,12 +160,64 @@ export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): P
       .where('state', 'in', ['queued', 'running']),
   )
 
+/** Queues a job that runs: due at this time, or at once if it was woken since it began. */
+export async function pauseJob(
+  tx: Tx,
+  job_id: string,
+  { until_us, updated_us }: { readonly until_us: number; readonly updated_us: number },
+): Promise<void> {
+  const paused = { state: 'queued', error: null, attempts: 0, updated_us }
+  const query = (lease_until_us: number) =>
+    builder
+      .updateTable('jobs')
+      .set({ ...paused, lease_until_us })
+      .where('job_id', '=', job_id)
+      .where('state', '=', 'running')
+  if ((await tx.run(query(until_us).where('woken', 'is', null))) === 0)
+    await tx.run(query(0).where('woken', '=', 1))
+}
+
+/** Makes a job due at once, or once it pauses; what failed keeps the time of its next attempt. */
+export const wakeJob = (tx: Tx, job_id: string) =>
+  tx.run(
+    builder
+      .updateTable('jobs')
+      .set((e) => ({
+        woken: 1,
+        lease_until_us: e
+          .case()
+          .when(e.and([e('state', '=', 'queued'), e('error', 'is', null)]))
+          .then(0)
+          .else(e.ref('lease_until_us'))
+          .end(),
+      }))
+      .where('tenant_id', '=', tx.tenant_id)
+      .where('job_id', '=', job_id)
+      .where('state', 'in', ['queued', 'running']),
+  )
+
+/** Those of the jobs that go on without a call: woken since they began, or due. */
+export async function listAwake(db: TenantDb, job_ids: readonly string[]): Promise<Set<string>> {
+  const rows = await db.all(
+    builder
+      .selectFrom('jobs')
+      .select('job_id')
+      .where('tenant_id', '=', db.tenant_id)
+      .where('job_id', 'in', job_ids)
+      .where('state', 'in', ['queued', 'running'])
+      .where((e) => e.or([e('woken', '=', 1), e('lease_until_us', '=', 0)])),
+  )
+  return new Set(rows.map(({ job_id }) => job_id))
+}
+
+/** Jobs that have not ended, without those that wait until they are woken. */
 export const countOpenJobs = async (db: TenantDb): Promise<number> => {
   const row = await db.first(
     builder
       .selectFrom('jobs')
       .select((e) => e.fn.countAll<number>().as('count'))
-      .where('state', 'in', ['queued', 'running']),
+      .where('state', 'in', ['queued', 'running'])
+      .where('lease_until_us', '<', NEVER_US),
   )
   return Number(row?.count ?? 0)
 }

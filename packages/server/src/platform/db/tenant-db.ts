@@ -48,12 +48,23 @@ export interface Tx extends TenantDb {
    */
   needs(done: Promise<unknown>): void
   /**
+   * As `needs(insert(this, rows))`. On a database across a network the rows of all units of a
+   * commit go together: before the next statement that names their table, else before the commit.
+   */
+  gather<R>(insert: GatheredInsert<R>, rows: readonly R[]): void
+  /**
    * State of this tenant shared by all units of one commit (the chain head, usage counts).
    * It is undone with the unit that changed it and flushed once before the commit.
    */
   readonly shared: SharedState
   /** Runs once the unit is durable; never when it is rolled back. */
   afterCommit(act: () => void): void
+}
+
+/** Inserts rows into one table, whatever unit they are from; see `insertRowsStatement`. */
+interface GatheredInsert<R> {
+  (tx: Tx, rows: readonly R[]): Promise<unknown>
+  readonly table: string
 }
 
 /** For `transact` of an engine, and nobody else: the brand exists only in the type. */
@@ -69,8 +80,8 @@ export interface SharedSlot<T> {
   readonly name: string
   /** Writes the final value of a commit; runs in the same transaction. */
   flush(tx: Tx, value: T): Promise<void>
-  /** Called with the value once it is durable. */
-  committed?(tenant_id: string, value: T): void
+  /** Called with the value and its `Database` once it is durable, before anybody is answered. */
+  committed?(tenant_id: string, value: T, db: object): void
 }
 
 type TenantQuery<T extends TenantTable> = SelectQueryBuilder<Tables, T, object>

@@ -41,13 +41,39 @@ export interface JobContext {
   readonly signal: AbortSignal
 }
 
-/** Not ended: it continues after this time, after every job that is due by then. */
+/**
+ * Not ended: it continues after this time, after every job that is due by then, or sooner once it
+ * is woken. Null: only once it is woken.
+ */
 export interface JobPause {
-  readonly again_ms: number
+  readonly again_ms: number | null
 }
 
 /** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */
 export type JobRunner = (context: JobContext) => Promise<JobPause | undefined>
+
+export const QUEUE_NAMES = ['common', 'threads', 'outbound'] as const
+export type QueueName = (typeof QUEUE_NAMES)[number]
+
+export interface QueueLimits {
+  /** Jobs a process runs at once. */
+  readonly width: number
+  /** Of these, the most of one tenant. */
+  readonly per_tenant: number
+}
+
+/**
+ * The queues: each has places of its own, so that the jobs of one never wait for those of another.
+ * Tenants with due jobs take turns at free places.
+ * - `common`: jobs that work on the data
+ * - `threads`: jobs that work in a thread, however long
+ * - `outbound`: jobs that mostly wait for other services
+ */
+export const QUEUES = {
+  common: { width: 1, per_tenant: 1 },
+  threads: { width: 1, per_tenant: 1 },
+  outbound: { width: 32, per_tenant: 4 },
+} as const satisfies Record<QueueName, QueueLimits>
 
 /** Optional traits of a job kind; erasures and other jobs that must not stop half way have none. */
 export interface JobTraits {
@@ -57,8 +83,8 @@ export interface JobTraits {
   abandon?(tx: Tx, job: Job): Promise<void>
   /** Ids of what it has made, once it is done. */
   result?(job: Job): { readonly report_id?: string }
-  /** Not in the queue of all others: it waits for a thread, and they need not wait for it. */
-  readonly apart?: boolean
+  /** Default: `common`. */
+  readonly queue?: QueueName
 }
 
 export type CancelResult = 'cancelled' | 'ended' | 'not_cancellable' | 'absent'
@@ -71,9 +97,14 @@ export interface JobQueue {
   traitsOf(kind: string): JobTraits
   /** In the caller's unit: once that is durable, the job has ended and its process stops it. */
   cancel(tx: Tx, job_id: string): Promise<CancelResult>
+  /**
+   * In the caller's unit: once that is durable, a job that waits is due at once, and one that runs
+   * is due again as soon as it pauses. Nothing of a job that has ended changes.
+   */
+  wake(tx: Tx, job_id: string): Promise<void>
   /** Starts the worker; jobs whose lease has run out are taken up again. */
   start(): void
   stop(): Promise<void>
-  /** Resolves when no job is queued or running (for tests and shutdown). */
+  /** Resolves when every job has ended or waits until it is woken (for tests and shutdown). */
   idle(): Promise<void>
 }

@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import { openTestKernel } from '../../testing/kernel.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
 import { PLATFORM } from '../db/database.ts'
-import { findDueJob, findJob } from '../db/jobs.sql.ts'
+import { findJob, listDueJobs } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Kernel } from '../kernel/kernel.ts'
-import { type Job, type JobContext, JobEnded, type JobTraits } from './queue.ts'
+import { type Job, type JobContext, JobEnded, type JobTraits, QUEUES } from './queue.ts'
 
 const LEASE_MS = 1_500
 
@@ -20,7 +20,7 @@ test('a job whose step outlasts its lease is not begun by another process', asyn
       runs += 1
       const taken_until_us = kernel.clock.now() + LEASE_MS * 1_000
       // Due at the end of the lease it began with, until that is extended.
-      while (await one.db.read(PLATFORM, (db) => findDueJob(db, taken_until_us)))
+      while ((await one.db.read(PLATFORM, (db) => listDueJobs(db, taken_until_us))).length > 0)
         await new Promise((resolve) => setTimeout(resolve, 20))
     })
   await one.db.transact('t1', (tx) => one.jobs.enqueue(tx, 'slow', {}))
@@ -143,10 +143,10 @@ test('a job of a kind that must not stop half way is not cancelled', async (t) =
   assert.equal(await stateOf(kernel, job), 'done')
 })
 
-test('a job apart from the others keeps none of them waiting', async (t) => {
+test('a job of another queue keeps none waiting', async (t) => {
   const { kernel, close } = await openTestKernel()
   t.after(() => close())
-  const { begun, end } = registerWaiting(kernel, { apart: true })
+  const { begun, end } = registerWaiting(kernel, { queue: 'threads' })
   const short = Promise.withResolvers<void>()
   kernel.jobs.register('short', async () => {
     short.resolve()
@@ -171,6 +171,128 @@ test('a job that a stopping process was at is resumed, not failed', async (t) =>
   await kernel.jobs.stop()
   assert.deepEqual([context.stopping, context.cancelled], [true, false])
   assert.equal(await stateOf(kernel, job), 'running')
-  const due = await kernel.db.read(PLATFORM, (db) => findDueJob(db, kernel.clock.now()))
+  const [due] = await kernel.db.read(PLATFORM, (db) => listDueJobs(db, kernel.clock.now()))
   assert.deepEqual([due?.job_id, due?.error], [job.job_id, null])
+})
+
+/** Runs until told, and counts how many run at once: all, and of each tenant. */
+function registerCounted(kernel: Kernel) {
+  const order: string[] = []
+  const running = new Map<string, number>()
+  const most = { all: 0, of_tenant: 0 }
+  kernel.jobs.register(
+    'counted',
+    async ({ job: { tenant_id } }) => {
+      order.push(tenant_id)
+      running.set(tenant_id, (running.get(tenant_id) ?? 0) + 1)
+      const all = [...running.values()].reduce((sum, count) => sum + count, 0)
+      most.all = Math.max(most.all, all)
+      most.of_tenant = Math.max(most.of_tenant, running.get(tenant_id) ?? 0)
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      running.set(tenant_id, (running.get(tenant_id) ?? 0) - 1)
+      return undefined
+    },
+    { queue: 'outbound' },
+  )
+  return { order, most }
+}
+
+test('a tenant with hundreds of jobs keeps no other tenant waiting', async (t) => {
+  const { kernel, close } = await openTestKernel()
+  t.after(() => close())
+  const { order, most } = registerCounted(kernel)
+  const enqueueMany = (tenant_id: string, count: number) =>
+    kernel.db.transact(tenant_id, async (tx) => {
+      for (let i = 0; i < count; i += 1) await kernel.jobs.enqueue(tx, 'counted', {})
+    })
+  await enqueueMany('busy', 200)
+  for (let i = 0; i < 10; i += 1) await enqueueMany(`quiet-${i}`, 2)
+  await kernel.jobs.idle()
+  assert.equal(order.length, 220)
+  const { width, per_tenant } = QUEUES.outbound
+  assert.ok(most.of_tenant <= per_tenant && most.all <= width, JSON.stringify(most))
+  assert.ok(most.all > per_tenant, 'jobs of several tenants run at once')
+  // Behind the first of each tenant come at most a few of the busy one.
+  const last = Math.max(...order.flatMap((tenant, at) => (tenant === 'busy' ? [] : [at])))
+  assert.ok(last < 20 + 10 * per_tenant, `the last quiet job was number ${last}`)
+})
+
+test('due jobs of many tenants are taken in one commit, and each by one process', async (t) => {
+  const kernels = await openTwoKernels(t, { lease_ms: LEASE_MS })
+  const begun: string[] = []
+  const end = Promise.withResolvers<void>()
+  const tenants = Array.from({ length: 24 }, (_, i) => `t${i}`)
+  const all = Promise.withResolvers<void>()
+  const [{ kernel: one }] = kernels
+  // Nobody takes them before all are there.
+  for (const tenant_id of tenants)
+    await one.db.transact(tenant_id, (tx) => one.jobs.enqueue(tx, 'held', {}))
+  const commits = () => kernels.reduce((sum, { kernel }) => sum + kernel.db.stats().commits, 0)
+  const before = commits()
+  for (const { kernel } of kernels) {
+    kernel.jobs.register(
+      'held',
+      async ({ job }) => {
+        begun.push(job.job_id)
+        if (begun.length === tenants.length) all.resolve()
+        await end.promise
+        return undefined
+      },
+      { queue: 'outbound' },
+    )
+    kernel.jobs.start()
+  }
+  await all.promise
+  const taken = commits() - before
+  end.resolve()
+  await one.jobs.idle()
+  assert.equal(new Set(begun).size, tenants.length)
+  assert.equal(begun.length, tenants.length)
+  assert.ok(taken <= 8, `${taken} commits`)
+})
+
+test('a job that waits to be woken costs nothing until then, and no call is lost', async (t) => {
+  const [{ kernel: one }, { kernel: other }] = await openTwoKernels(t, { lease_ms: LEASE_MS })
+  const rounds: PromiseWithResolvers<void>[] = []
+  const begun: PromiseWithResolvers<void>[] = [0, 1, 2].map(() => Promise.withResolvers())
+  one.jobs.register('standing', async () => {
+    const round = Promise.withResolvers<void>()
+    rounds.push(round)
+    begun[rounds.length - 1]?.resolve()
+    await round.promise
+    return { again_ms: null }
+  })
+  const job = await enqueue(one, 'standing')
+  await begun[0]?.promise
+  // Woken twice by another process while it runs: once more, and by nobody else meanwhile.
+  for (let i = 0; i < 2; i += 1)
+    await other.db.transact('t1', (tx) => other.jobs.wake(tx, job.job_id))
+  assert.deepEqual(await other.db.read(PLATFORM, (db) => listDueJobs(db, other.clock.now())), [])
+  rounds[0]?.resolve()
+  await begun[1]?.promise
+  rounds[1]?.resolve()
+  await one.jobs.idle()
+  assert.equal(await stateOf(one, job), 'queued')
+  assert.equal(rounds.length, 2)
+  await one.db.transact('t1', (tx) => one.jobs.wake(tx, job.job_id))
+  await begun[2]?.promise
+  rounds[2]?.resolve()
+  await one.jobs.idle()
+  assert.equal(rounds.length, 3)
+})
+
+test('a wake-up does not shorten the wait after a failure', async (t) => {
+  const { kernel, close } = await openTestKernel()
+  t.after(() => close())
+  let runs = 0
+  kernel.jobs.register('failing', async () => {
+    runs += 1
+    throw new Error('not yet')
+  })
+  const job = await enqueue(kernel, 'failing')
+  while ((await kernel.db.read('t1', (db) => findJob(db, job.job_id)))?.error !== 'Error')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  await kernel.db.transact('t1', (tx) => kernel.jobs.wake(tx, job.job_id))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(runs, 1)
 })

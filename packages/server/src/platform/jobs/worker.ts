@@ -1,16 +1,19 @@
-// The worker: takes one job at a time under a lease and runs it to its end.
+// The worker: takes due jobs of each queue under a lease and runs them to their end.
 
 import type { Clock } from '../clock.ts'
 import { type Database, PLATFORM } from '../db/database.ts'
 import {
   countOpenJobs,
-  findDueJob,
   findJob,
   insertJob,
   type JobRow,
-  leaseJob,
+  leaseJobs,
+  listDueJobs,
+  NEVER_US,
+  pauseJob,
   releaseLeases,
   updateJob,
+  wakeJob,
 } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
@@ -25,51 +28,16 @@ import {
   type JobRunner,
   type JobState,
   type JobTraits,
+  QUEUE_NAMES,
+  QUEUES,
+  type QueueName,
 } from './queue.ts'
 import { Running } from './running.ts'
-
-const POLL_MS = 1_000
-
-class Lane {
-  readonly #drain: () => Promise<void>
-  #timer: NodeJS.Timeout | undefined
-  #current: Promise<void> | undefined
-  #stopped = false
-
-  /** @param drain runs what is due until there is nothing, or the process stops */
-  constructor(drain: () => Promise<void>) {
-    this.#drain = drain
-  }
-
-  /** The jobs that are running. */
-  get current(): Promise<void> | undefined {
-    return this.#current
-  }
-
-  wake(): void {
-    this.#wakeIn(0)
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true
-    clearTimeout(this.#timer)
-    await this.#current
-  }
-
-  #wakeIn(delayMs: number): void {
-    if (this.#stopped || this.#current) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#current = this.#drain().finally(() => {
-        this.#current = undefined
-        this.#wakeIn(POLL_MS)
-      })
-    }, delayMs)
-    this.#timer.unref()
-  }
-}
+import { WorkQueue } from './work-queue.ts'
 
 const ATTEMPTS_MAX = 10
+/** Due jobs looked at for each free place: several may be of one tenant. */
+const CANDIDATES = 4
 
 interface WorkerParts {
   readonly db: Database
@@ -92,22 +60,32 @@ export const toJob = (row: JobRow): Job => ({
   payload: JSON.parse(row.payload) as Readonly<Record<string, unknown>>,
 })
 
+/** Of each tenant the first, in their order. */
+function firstOfEach(rows: readonly JobRow[]): JobRow[] {
+  const seen = new Set<string>()
+  return rows.filter(({ tenant_id }) => !seen.has(tenant_id) && seen.add(tenant_id))
+}
+
 export class JobWorker implements JobQueue {
   readonly #parts: WorkerParts
   readonly #kinds = new Map<string, Kind>()
   /** Under way here, by id. */
   readonly #running = new Map<string, Running>()
-  readonly #lanes: readonly Lane[]
+  readonly #queues: readonly WorkQueue[]
   #stopping = false
   readonly #releaseLeases: () => Promise<unknown>
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
     this.#releaseLeases = loadOnce(() => parts.db.transact(PLATFORM, releaseLeases))
-    this.#lanes = [
-      new Lane(() => this.#drain({ apart: false })),
-      new Lane(() => this.#drain({ apart: true })),
-    ]
+    this.#queues = QUEUE_NAMES.map(
+      (name) =>
+        new WorkQueue(QUEUES[name], {
+          take: (room, except_tenants) => this.#take(name, room, except_tenants),
+          run: (job) => this.#runLeased(job),
+          failed: (error) => this.#logFailure('jobs.poll_failed', error),
+        }),
+    )
   }
 
   async enqueue(tx: Tx, kind: string, payload: Readonly<Record<string, unknown>>): Promise<Job> {
@@ -151,39 +129,54 @@ export class JobWorker implements JobQueue {
     return 'cancelled'
   }
 
+  async wake(tx: Tx, job_id: string): Promise<void> {
+    await wakeJob(tx, job_id)
+    tx.afterCommit(() => this.start())
+  }
+
   start(): void {
-    for (const lane of this.#lanes) lane.wake()
+    for (const queue of this.#queues) queue.wake()
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
     for (const running of this.#running.values()) running.stop()
-    await Promise.all(this.#lanes.map((lane) => lane.stop()))
+    await Promise.all(this.#queues.map((queue) => queue.stop()))
   }
 
   async idle(): Promise<void> {
     for (;;) {
-      for (const { current } of this.#lanes) await current
+      for (const queue of this.#queues) await queue.settled()
       if ((await this.#parts.db.read(PLATFORM, countOpenJobs)) === 0) return
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
 
-  async #drain({ apart }: { readonly apart: boolean }): Promise<void> {
-    const { db, clock, logger } = this.#parts
-    const kinds = [...this.#kinds].filter(([, { traits }]) => traits.apart).map(([kind]) => kind)
-    if (apart && kinds.length === 0) return
-    const among = apart ? 'in' : 'not in'
-    try {
-      await this.#takeOver()
-      while (!this.#stopping) {
-        const row = await db.read(PLATFORM, (r) => findDueJob(r, clock.now(), { among, kinds }))
-        if (!row) return
-        await this.#takeUp(toJob(row))
-      }
-    } catch (error) {
-      logger.error('jobs.poll_failed', { reason: error instanceof Error ? error.name : 'unknown' })
+  // A kind that this process does not know is left to one of a newer version.
+  async #take(queue: QueueName, room: number, except_tenants: readonly string[]): Promise<Job[]> {
+    const { db, clock } = this.#parts
+    const kinds = [...this.#kinds].flatMap(([kind, { traits }]) =>
+      (traits.queue ?? 'common') === queue ? [kind] : [],
+    )
+    if (kinds.length === 0) return []
+    await this.#takeOver()
+    const limit = room === 1 ? 1 : room * CANDIDATES
+    const tried = [...except_tenants]
+    while (!this.#stopping) {
+      const filter = { kinds, except_tenants: tried, limit }
+      const due = await db.read(PLATFORM, (read) => listDueJobs(read, clock.now(), filter))
+      if (due.length === 0) break
+      const chosen = firstOfEach(due).slice(0, room)
+      const leased = await this.#lease(chosen)
+      if (leased.length > 0) return leased.map(toJob)
+      // Others are at these now, and take what else the tenants have.
+      tried.push(...chosen.map(({ tenant_id }) => tenant_id))
     }
+    return []
+  }
+
+  #logFailure(event: string, error: unknown): void {
+    this.#parts.logger.error(event, { reason: error instanceof Error ? error.name : 'unknown' })
   }
 
   // One process at a time works on embedded data: a lease found at its start is a dead one's.
@@ -192,13 +185,20 @@ export class JobWorker implements JobQueue {
     if (db.stats().engine === 'sqlite') await this.#releaseLeases()
   }
 
-  async #takeUp(job: Job): Promise<void> {
+  /** Those of them that nobody else took. */
+  async #lease(rows: readonly JobRow[]): Promise<JobRow[]> {
     const { db, clock, lease_ms } = this.#parts
-    const taken = await db.transact(job.tenant_id, (tx) => {
-      const now = clock.now()
-      return leaseJob(tx, job.job_id, now, now + lease_ms * 1_000)
+    const job_ids = rows.map(({ job_id }) => job_id)
+    const taken = await db.transact(PLATFORM, (tx) => {
+      const now_us = clock.now()
+      const until_us = now_us + lease_ms * 1_000
+      return leaseJobs(tx, job_ids, { now_us, until_us, shared: db.shared })
     })
-    if (taken !== 1) return
+    return rows.filter(({ job_id }) => taken.has(job_id))
+  }
+
+  async #runLeased(job: Job): Promise<void> {
+    const { db, clock, lease_ms } = this.#parts
     const cancellable = this.traitsOf(job.kind).cancellable === true
     const running = new Running(job, { db, clock, lease_ms, cancellable })
     this.#running.set(job.job_id, running)
@@ -209,7 +209,9 @@ export class JobWorker implements JobQueue {
     } catch (error) {
       // It may fail because it was ended: there is nothing to save then.
       const ended = running.cancelled || error instanceof JobEnded
-      if (!ended) await this.#failed(running, error)
+      // Where that cannot be saved either, its lease runs out and it is taken up again.
+      if (!ended)
+        await this.#failed(running, error).catch((e) => this.#logFailure('jobs.save_failed', e))
     } finally {
       this.#running.delete(job.job_id)
     }
@@ -227,9 +229,11 @@ export class JobWorker implements JobQueue {
   }
 
   // No failure: whatever there was of them is forgotten.
-  #pause(running: Running, { again_ms }: JobPause): Promise<void> {
-    const lease_until_us = this.#parts.clock.now() + Math.ceil(again_ms * 1_000)
-    return running.save({ state: 'queued', error: null, attempts: 0, lease_until_us })
+  #pause({ job: { job_id, tenant_id } }: Running, { again_ms }: JobPause): Promise<void> {
+    const { db, clock } = this.#parts
+    const updated_us = clock.now()
+    const until_us = again_ms === null ? NEVER_US : updated_us + Math.ceil(again_ms * 1_000)
+    return db.transact(tenant_id, (tx) => pauseJob(tx, job_id, { until_us, updated_us }))
   }
 
   async #failed({ job }: Running, error: unknown): Promise<void> {

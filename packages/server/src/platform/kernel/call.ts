@@ -3,6 +3,7 @@
 import {
   type AcceptedReply,
   type CredentialClass,
+  type EventStreamReply,
   type FileReply,
   type InputOf,
   type OperationSpec,
@@ -15,6 +16,7 @@ import {
   type TrustTier,
 } from '@custos/contract'
 import type { TenantDb, Tx } from '../db/tenant-db.ts'
+import type { RawJson } from '../raw-json.ts'
 import type { Refusal, RefusalExtras } from '../refusal.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -40,6 +42,32 @@ export interface Principal {
    * may change them; 0: there are none.
    */
   readonly policy_set?: number
+  /**
+   * The person who calls, in a session or with a key they made; absent: nobody known. In a session
+   * without a key `key_id` is the same.
+   */
+  readonly user_id?: string
+  /** The session it calls in; absent: it presented a key. */
+  readonly session?: {
+    readonly session_id: string
+    /** Shows that a request was made by a page of the service; null: no cookie was sent. */
+    readonly csrf_token: string | null
+    /** When it ends, if not used. */
+    readonly ends_us: number
+  }
+  /** The plan of its tenant, of a stored key of a tenant; see `limitsAt`. */
+  readonly plan?: { readonly plan: string; readonly overrides: string | null }
+}
+
+/** Who is held to what they did: a person, whatever key they use, or else the key. */
+export const actorOf = ({ user_id, key_id }: Pick<Principal, 'user_id' | 'key_id'>): string =>
+  user_id ?? key_id
+
+/** A cookie that an answer sets; `value` empty: it is removed. */
+export interface AnswerCookie {
+  readonly name: 'session'
+  readonly value: string
+  readonly max_age_s: number
 }
 
 /** The ids that the first run stores for a retry, enough to render the same answer from rows. */
@@ -78,6 +106,12 @@ export interface Call<S extends OperationSpec = OperationSpec> {
   readonly tenant_id: string
   /** The header's value, where the operation honours it. */
   readonly idempotency_key: string | null
+  /** The value of a header that the operation declares; null: it was not sent. */
+  header(name: string): string | null
+  /** The cookie that the browser sent; null: none. */
+  cookie(name: AnswerCookie['name']): string | null
+  /** Sets a cookie that scripts cannot read, for this service only. */
+  setCookie(cookie: AnswerCookie): void
   readonly kernel: Kernel
   /** Aborted when the connection ends: an answer that is not out yet, nobody reads. */
   readonly gone: AbortSignal
@@ -113,6 +147,14 @@ export const streamed = (reply: Omit<StreamReply, typeof REPLY_KIND>): StreamRep
   ...reply,
 })
 
+/** Answers 200 with server-sent events, for as long as the stream lasts. */
+export const eventStream = (
+  reply: Omit<EventStreamReply, typeof REPLY_KIND>,
+): EventStreamReply => ({
+  [REPLY_KIND]: 'events',
+  ...reply,
+})
+
 /** Answers 200 with a file. */
 export const fileReply = (reply: Omit<FileReply, typeof REPLY_KIND>): FileReply => ({
   [REPLY_KIND]: 'file',
@@ -122,7 +164,7 @@ export const fileReply = (reply: Omit<FileReply, typeof REPLY_KIND>): FileReply 
 export type Handler<S extends OperationSpec> = (
   call: Call<S>,
   input: InputOf<S>,
-) => Promise<ReplyOf<S>>
+) => Promise<ReplyOf<S> | RawJson<ReplyOf<S>>>
 
 /** A slice that forgets an operation of its contract does not compile. */
 export type HandlersOf<C extends Readonly<Record<string, OperationSpec>>> = {

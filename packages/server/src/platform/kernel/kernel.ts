@@ -2,12 +2,16 @@
 
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
+import type { Egress } from '../egress/egress.ts'
 import type { Embedders } from '../embed/embedders.ts'
 import type { Ids } from '../ids.ts'
 import type { JobPause, JobQueue } from '../jobs/queue.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Logger } from '../logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Tracer } from '../telemetry/tracer.ts'
 import type { Tokenizer, TokenizerName } from '../tokens/tokenizer.ts'
+import type { BillingConfig, PlanTable } from './plan-limits.ts'
 
 interface KernelSettings {
   /** Origin of checkpoints, without tenant. */
@@ -17,8 +21,20 @@ interface KernelSettings {
   readonly default_tokenizer: TokenizerName
   readonly index_bytes_max: number
   readonly index_wait_ms: number
+  /** Where snapshots of indexes are; null: there are none. */
+  readonly index_dir: string | null
   /** A process that ends without giving a lease back, of work or of a job, holds it this long. */
   readonly lease_ms: number
+  /** Null: no plan has limits. */
+  readonly plans: PlanTable | null
+  /** Null: nobody pays. */
+  readonly billing: BillingConfig | null
+  readonly console_origins: readonly string[]
+  /** How long a session lasts without a request, and at most. */
+  readonly session_idle_us: number
+  readonly session_us: number
+  /** Whether the verify page is served. */
+  readonly pages: boolean
 }
 
 export interface Kernel {
@@ -26,10 +42,15 @@ export interface Kernel {
   readonly clock: Clock
   readonly ids: Ids
   readonly logger: Logger
+  readonly metrics: Metrics
+  /** Null: no spans are made. */
+  readonly tracer: Tracer | null
   readonly db: Database
   readonly keyring: Keyring
   readonly jobs: JobQueue
   readonly embedders: Embedders
+  /** The only way to a URL that a tenant chose. */
+  readonly egress: Egress
   tokenizer(name: TokenizerName): Promise<Tokenizer>
   /** A named point that crash tests stop at; does nothing in service. */
   step(name: string): void | Promise<void>
@@ -52,6 +73,19 @@ export function perKernel<T>(make: (kernel: Kernel) => T): (kernel: Kernel) => T
 
 /** In milliseconds; less in tests. */
 export const jobChunkLength: (kernel: Kernel) => { ms: number } = perKernel(() => ({ ms: 2_000 }))
+
+/** When the index of a store is worth a snapshot; less in tests. */
+export const indexSnapshotPolicy = perKernel(() => ({
+  /** Smaller ones are built from rows about as soon. */
+  facts_min: 5_000,
+  /** Changed facts since the last one: as many, and as large a part of the index. */
+  changes_min: 20_000,
+  changes_share: 0.25,
+  /** At the end of the process. */
+  changes_min_at_stop: 2_000,
+  /** Without one, as after an erasure: tried again after so long. */
+  retry_ms: 600_000,
+}))
 
 /** After every job that is due by now. */
 export const NEXT_CHUNK: JobPause = { again_ms: 0 }

@@ -20,6 +20,10 @@ const INDEXED = [
   'subject_requests',
   'store_holds',
   'store_retention',
+  'index_secrets',
+  'users',
+  'agents',
+  'bound_texts',
 ] as const
 
 /**

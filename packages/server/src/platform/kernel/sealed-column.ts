@@ -47,7 +47,7 @@ interface SealedMembers {
 export const REDACTED_SECRET = 0
 
 /** What identifies the key of a new row, and the key. */
-interface NewKey {
+export interface NewKey {
   readonly secret_no: number
   readonly key: KeyObject
 }

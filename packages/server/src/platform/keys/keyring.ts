@@ -13,6 +13,7 @@ export const SIGNING_PURPOSES = [
   'record',
   'cgr_attestation',
   'receipt',
+  'webhook',
 ] as const
 
 export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
@@ -45,6 +46,8 @@ export interface Signer {
   readonly public_key: Buffer
   /** Ed25519 (RFC 8032), 64 bytes; `signing_key_retired` once the key is. */
   sign(message: Uint8Array): Buffer
+  /** The same for many, in other threads at the same time: one alone would take longer so. */
+  signAll(messages: readonly Uint8Array[]): Promise<Buffer[]>
 }
 
 /** The public half of a signing key, as it is listed for verifiers. */

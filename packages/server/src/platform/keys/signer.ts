@@ -42,3 +42,12 @@ export function keyIdOf(public_key: Uint8Array): string {
 export function signWith(key: SigningKey, message: Uint8Array): Buffer {
   return sign(null, message, key.private_key)
 }
+
+/** The same in a thread of the pool. */
+export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    sign(null, message, key.private_key, (error, signature) => {
+      if (error) reject(error)
+      else resolve(signature)
+    })
+  })

@@ -9,6 +9,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { artifactRegistry } from '../artifacts/index.ts'
 import { compositionRegistry } from '../compositions/index.ts'
 import { landingRegistry } from '../landing/index.ts'
+import { agentActionRegistry } from '../orchestrator/index.ts'
 import {
   applyDecision,
   kindOf,
@@ -78,6 +79,7 @@ const HEX = /^[0-9a-fA-F]{128}$/
 
 const REGISTRIES: Readonly<Partial<Record<RecordKind, Registry>>> = {
   action: actionRegistry,
+  agent_action: agentActionRegistry,
   artifact: artifactRegistry,
   composition: compositionRegistry,
   landing: landingRegistry,

@@ -43,7 +43,7 @@ function refuseEmpty({ checks, alert_webhook }: ScheduleFields): void {
   if (alert_webhook !== undefined && alert_webhook !== null)
     throw new Refusal(
       'rejected',
-      'alert_webhook: no webhooks are sent; leave it out and read GET /v1/assurance/drift',
+      'alert_webhook: create a webhook for assurance.drift and assurance.fail instead',
     )
   if (checks !== undefined && checksOf(checks).length === 0)
     throw new Refusal('rejected', 'nothing is measured for metrics: name another check too')

@@ -7,6 +7,16 @@ import { log } from './trail/log.ts'
 import { exportDecisions, get, list, stats } from './trail/reads.ts'
 import { replay } from './trail/replay.ts'
 
+export {
+  boundTextSource,
+  countTextsUsing,
+  destroyTextsUsing,
+  openText,
+  openTextsOfRun,
+  type PreparedText,
+  prepareText,
+  storeText,
+} from './bound/bound-texts.ts'
 export { refuseHeldDecision, refuseHeldUses } from './scrub/holds.ts'
 export { probeDecisions, probeRedaction, readBackScrubbed } from './scrub/probe.ts'
 export {
@@ -30,6 +40,7 @@ export {
   digestDocuments,
 } from './trail/check.ts'
 export { type DecisionFilter, listDecisions } from './trail/decisions.sql.ts'
+export { logDecision, prepareDecision } from './trail/log.ts'
 export { openRows, ownTexts, retryWhileErasing, textsIn } from './trail/open.ts'
 export { showBySeqs } from './trail/reads.ts'
 export { findOccurrences, foldText, MARKER, toNfc } from './trail/redact-text.ts'

@@ -6,9 +6,14 @@ import type { ErasureOutcome, ErasureStatement } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { probeDecisions, type Redaction, readBackScrubbed } from '../decisions/index.ts'
+import {
+  countTextsUsing,
+  probeDecisions,
+  type Redaction,
+  readBackScrubbed,
+} from '../decisions/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { findStore, probeErasedFact, setTombstoneCertificate } from '../memory/index.ts'
+import { findStore, probeErasedFacts, setTombstoneCertificate } from '../memory/index.ts'
 import { meterErasure } from '../tenants/index.ts'
 import {
   certificateDigest,
@@ -22,13 +27,13 @@ import {
 } from './certificate.ts'
 import type { AppliedPlans } from './destroy.ts'
 import {
-  findCertificate,
+  findCertificates,
   findFactRows,
-  findStandingCertificate,
   findTombstones,
-  insertCertificate,
+  insertCertificates,
   insertSelfTestCertificate,
   isNamedByDecision,
+  listStandingCertificates,
   listUses,
 } from './erasure.sql.ts'
 import { type FactPlan, type PendingErasure, textSubject } from './plan.ts'
@@ -65,6 +70,9 @@ const GONE: ReadonlySet<string> = new Set([
 
 const PAUSE_EVERY = 8
 
+/** Texts of runs that were made from the memory. */
+const RUN_TEXTS = 'runs.texts'
+
 interface ErasureSubject {
   readonly ref: number
   readonly store_id: string | null
@@ -80,23 +88,39 @@ async function verifyErasure(
 ): Promise<Map<number, FactVerification>> {
   const observed = new Map<number, FactVerification>()
   const observeRows = await readRows(kernel, tenant_id, subjects)
+  const observeFact = await probeErasedFacts(kernel, tenant_id, subjects)
+  const observeDecisions = await probeDecisions(
+    kernel,
+    tenant_id,
+    subjects.map(({ ref }) => ({ ref, content: known.get(ref)?.content ?? null })),
+  )
+  const boundTexts = await kernel.db.read(tenant_id, (db) =>
+    countTextsUsing(
+      db,
+      subjects.map(({ ref }) => ref),
+    ),
+  )
   for (const subject of subjects) {
-    const { ref, store_id } = subject
+    const { ref } = subject
     // A batch has hundreds of facts; other requests are answered in between.
     if (observed.size % PAUSE_EVERY === PAUSE_EVERY - 1) await yieldToOthers()
-    const content = known.get(ref)?.content ?? null
     const { rows, uses } = observeRows(subject)
+    const texts = boundTexts.get(ref)
     const paths = [
       ...rows,
-      ...(await probeErasedFact(kernel, tenant_id, { ref, store_id })),
-      ...(await probeDecisions(kernel, tenant_id, { ref, content })),
+      ...observeFact(subject),
+      ...observeDecisions(ref),
+      ...(texts ? [{ path: RUN_TEXTS, result: texts.present > 0 ? 'present' : 'absent' }] : []),
     ]
     const scrubbed = await readBackScrubbed(kernel, tenant_id, uses, ref)
     observed.set(ref, {
       ran_at: formatTime(kernel.clock.now()),
       paths,
       scrubbed_decision_ids: scrubbed,
-      coverage: coverageOf(paths, scrubbed),
+      coverage: {
+        ...coverageOf(paths, scrubbed),
+        ...(texts && { run_texts: `${texts.destroyed} destroyed` }),
+      },
       gone: paths.every(({ result }) => GONE.has(result)) && scrubbed.length === uses.length,
     })
   }
@@ -188,10 +212,8 @@ export async function certifyFacts(
   })
   const certificates = new Map(stored)
   await kernel.db.transact(tenant_id, async (tx) => {
-    for (const certificate of signed) {
-      const standing = await storeCertificate(tx, certificate, completed_us)
+    for (const standing of await storeCertificates(kernel, tx, signed, completed_us))
       if (standing.fact_ref !== null) certificates.set(standing.fact_ref, standing)
-    }
   })
   await reportStep(kernel, 'certified')
   await kernel.keyring.ledger.complete(listCompletions(proven, certificates, completed_us))
@@ -317,50 +339,95 @@ function factStatement(
   }
 }
 
-/**
- * Stores a certificate with its log entry, unless another process that
- * finished the same erasure has stored its own. Returns the stored one. A certificate for
- * nothing_found is never the one that stands for a memory.
- */
+/** As `storeCertificates`, of one. */
 export async function storeCertificate(
+  kernel: Kernel,
   tx: Tx,
   certificate: StoredCertificate,
   completed_us: number,
 ): Promise<StoredCertificate> {
-  const { certificate_id, outcome, fact_ref } = certificate
-  const { subject_kind, subject } = subjectOf(certificate)
-  const stands = outcome !== 'nothing_found'
-  const first =
-    (stands ? await findStandingCertificate(tx, subject_kind, subject) : undefined) ??
-    (await findCertificate(tx, certificate_id))
-  if (first) return parseCertificate(first.record)
-  const self_test = isSelfTest(certificate)
-  const { seq } = await appendCrumb(tx, {
-    event_type: 'erasure.certified',
-    subject: certificate_id,
-    payload: {
+  const [stored = certificate] = await storeCertificates(kernel, tx, [certificate], completed_us)
+  return stored
+}
+
+/**
+ * Stores certificates of different subjects, each with its log entry, unless another process that
+ * finished the same erasure has stored its own. Returns the stored ones. A certificate for
+ * nothing_found is never the one that stands for a memory.
+ */
+async function storeCertificates(
+  { metrics }: Kernel,
+  tx: Tx,
+  certificates: readonly StoredCertificate[],
+  completed_us: number,
+): Promise<StoredCertificate[]> {
+  const findFirst = await loadFirst(tx, certificates)
+  const stored: StoredCertificate[] = []
+  const rows: Parameters<typeof insertCertificates>[1][number][] = []
+  for (const certificate of certificates) {
+    const first = findFirst(certificate)
+    stored.push(first ?? certificate)
+    if (first) continue
+    const { certificate_id, outcome, fact_ref } = certificate
+    const { subject_kind, subject } = subjectOf(certificate)
+    const self_test = isSelfTest(certificate)
+    const { seq } = await appendCrumb(tx, {
+      event_type: 'erasure.certified',
+      subject: certificate_id,
+      payload: {
+        subject_kind,
+        ref: fact_ref,
+        outcome,
+        scrubbed: certificate.scrubbed_decision_ids.length,
+        digest: certificateDigest(certificate),
+        ...(self_test && { self_test }),
+      },
+    })
+    rows.push({
+      certificate_id,
       subject_kind,
-      ref: fact_ref,
+      subject: stands(certificate) ? subject : '',
+      stands: stands(certificate) ? 1 : 0,
       outcome,
-      scrubbed: certificate.scrubbed_decision_ids.length,
-      digest: certificateDigest(certificate),
-      ...(self_test && { self_test }),
-    },
-  })
-  await insertCertificate(tx, {
-    certificate_id,
-    subject_kind,
-    subject: stands ? subject : '',
-    stands: stands ? 1 : 0,
-    outcome,
-    completed_us,
-    log_seq: seq,
-    record: JSON.stringify(certificate),
-  })
-  if (self_test) await insertSelfTestCertificate(tx, certificate_id)
-  else if (outcome === 'erased') meterErasure(tx)
-  if (stands && fact_ref !== null) await setTombstoneCertificate(tx, fact_ref, certificate_id)
-  return certificate
+      completed_us,
+      log_seq: seq,
+      record: JSON.stringify(certificate),
+    })
+    if (self_test) tx.needs(insertSelfTestCertificate(tx, certificate_id))
+    else if (outcome === 'erased') meterErasure(tx)
+    if (!self_test) tx.afterCommit(() => metrics.countCertificate(outcome))
+    if (stands(certificate) && fact_ref !== null)
+      tx.needs(setTombstoneCertificate(tx, fact_ref, certificate_id))
+  }
+  tx.needs(insertCertificates(tx, rows))
+  return stored
+}
+
+const stands = ({ outcome }: StoredCertificate): boolean => outcome !== 'nothing_found'
+
+/** What is stored for a certificate already: the one that stands for its subject, or itself. */
+async function loadFirst(
+  tx: Tx,
+  certificates: readonly StoredCertificate[],
+): Promise<(certificate: StoredCertificate) => StoredCertificate | undefined> {
+  const keyOf = (kind: string, subject: string) => `${kind}:${subject}`
+  const standing = new Map<string, string>()
+  const subjects = certificates.filter(stands).map(subjectOf)
+  for (const [kind, own] of Map.groupBy(subjects, ({ subject_kind }) => subject_kind)) {
+    const named = own.map(({ subject }) => subject)
+    for (const { subject, record } of await listStandingCertificates(tx, kind, named))
+      standing.set(keyOf(kind, subject), record)
+  }
+  const ids = certificates.map(({ certificate_id }) => certificate_id)
+  const same = new Map(
+    (await findCertificates(tx, ids)).map((row) => [row.certificate_id, row.record]),
+  )
+  return (certificate) => {
+    const { subject_kind, subject } = subjectOf(certificate)
+    const other = stands(certificate) ? standing.get(keyOf(subject_kind, subject)) : undefined
+    const record = other ?? same.get(certificate.certificate_id)
+    return record === undefined ? undefined : parseCertificate(record)
+  }
 }
 
 function subjectOf({ fact_ref, decision_id = '', ...other }: StoredCertificate) {
@@ -376,14 +443,11 @@ async function findStoredCertificates(
   tenant_id: string,
   pending: readonly PendingErasure[],
 ): Promise<Map<number, StoredCertificate>> {
-  const found = new Map<number, StoredCertificate>()
-  await kernel.db.read(tenant_id, async (db) => {
-    for (const { plan } of pending) {
-      const row = await findStandingCertificate(db, 'fact', String(plan.ref))
-      if (row) found.set(plan.ref, parseCertificate(row.record))
-    }
-  })
-  return found
+  const subjects = pending.map(({ plan }) => String(plan.ref))
+  const rows = await kernel.db.read(tenant_id, (db) =>
+    listStandingCertificates(db, 'fact', subjects),
+  )
+  return new Map(rows.map(({ subject, record }) => [Number(subject), parseCertificate(record)]))
 }
 
 /**
@@ -398,7 +462,8 @@ export async function certifyNothing(
     certificate_id,
     reasons,
     requested_us,
-  }: Pick<ErasureBatch, 'reasons' | 'requested_us'> & { ref: number; certificate_id: string },
+  }: Pick<ErasureBatch['marked'][number], 'ref' | 'certificate_id' | 'reasons'> &
+    Pick<ErasureBatch, 'requested_us'>,
 ): Promise<StoredCertificate | null> {
   const outcome = 'nothing_found'
   const subject = { ref, store_id: null, outcome } as const
@@ -425,6 +490,6 @@ export async function certifyNothing(
   return kernel.db.transact(tenant_id, async (tx) => {
     const taken = (await findFactRows(tx, [ref])).length > 0 || (await isNamedByDecision(tx, ref))
     if (taken) return null
-    return storeCertificate(tx, certificate, completed_us)
+    return storeCertificate(kernel, tx, certificate, completed_us)
   })
 }

@@ -3,8 +3,10 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { deleteFrom, from, insertInto, type Tx } from '../../platform/db/tenant-db.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { deleteFrom, from, insertInto, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
+import { countWaiting } from './erase.ts'
 import { ERASURE_STEPS } from './steps.ts'
 
 const CONTENT = 'Ravi Subramanian has account 4417-2290'
@@ -103,8 +105,8 @@ test('a failure after the plan is durable is finished by the next request', asyn
 
 const MARKER = '[REDACTED — GDPR Article 17]'
 
-/** A service whose next erasure stops at a step until it is let go. */
-async function openPaused(at: string) {
+/** A service whose next erasure stops at a step until it is let go; `notice` sees every step. */
+async function openPaused(at: string, notice: (name: string) => void = () => {}) {
   let reached = () => {}
   let release = () => {}
   let armed = false
@@ -116,6 +118,7 @@ async function openPaused(at: string) {
   })
   const scene = await openScene({
     step: async (name) => {
+      notice(name)
       if (!armed || name !== at) return
       armed = false
       reached()
@@ -213,6 +216,129 @@ test('ten memories of one decision erased at once leave nothing in it', async ()
     await scene.stop()
   }
 })
+
+/** While the first erasure stands still the others come, and wait for each other's company. */
+async function issueAsGroup(
+  { scene, arm, arrived, release }: Awaited<ReturnType<typeof openPaused>>,
+  requests: readonly { readonly ref: number; readonly requested_by?: string }[],
+) {
+  const before = await scene.write('Erased before the others')
+  arm()
+  const first = scene.issue(before)
+  await arrived
+  const asked = requests.map(({ ref, ...more }) => scene.issue(ref, more))
+  const { kernel } = scene.service
+  while (countWaiting(kernel, scene.tenant_id) < requests.length) await delay(5)
+  release()
+  assert.equal((await first).body.deleted, true)
+  return Promise.all(asked)
+}
+
+test('requests that wait are erased as one group, each with its reasons', async () => {
+  const steps: string[] = []
+  const paused = await openPaused('erasure:marked', (name) => steps.push(name))
+  const { scene } = paused
+  try {
+    const refs: number[] = []
+    for (let i = 0; i < 6; i += 1) refs.push(await scene.write(`Somebody of case ${i}`))
+    const requests = refs.map((ref, i) => ({ ref, requested_by: `case ${i}` }))
+    const twice = { ref: refs[0] ?? -1, requested_by: 'case 0 again' }
+    const answers = await issueAsGroup(paused, [...requests, twice, { ref: 987_654 }])
+    for (const [i, { body }] of answers.slice(0, 6).entries()) {
+      assert.equal(body.deleted, true)
+      assert.equal(body.verified, true)
+      assert.equal(body.requested_by, `case ${i}`)
+      assert.equal(body.fact_ref, refs[i])
+    }
+    const [again, unknown] = answers.slice(6)
+    assert.equal(again?.body.certificate_id, answers[0]?.body.certificate_id)
+    assert.equal(again?.body.deleted, false)
+    assert.equal(unknown?.body.outcome, 'nothing_found')
+    for (const step of ERASURE_STEPS)
+      assert.equal(steps.filter((name) => name === `erasure:${step}`).length, 2, step)
+    assert.equal((await scene.api('GET', '/v1/gcrumbs/verify?full=true')).body.status, 'intact')
+  } finally {
+    paused.release()
+    await scene.stop()
+  }
+})
+
+test('the failure of one erasure of a group leaves the others', async () => {
+  const paused = await openPaused('erasure:marked')
+  const { scene } = paused
+  try {
+    const refs: number[] = []
+    for (let i = 0; i < 3; i += 1) refs.push(await scene.write(`Number ${i} of the group`))
+    const { store_id } = (await scene.api('POST', '/v1/stores', {})).body
+    const path = `/v1/stores/${store_id}/write`
+    const damaged = (await scene.api('POST', path, { content: 'Damaged on disk' })).body.ref
+    refs.splice(1, 0, damaged)
+    await scene.service.kernel.db.transact(scene.tenant_id, (tx) =>
+      tx.run(
+        update(tx, 'facts')
+          .set({ sealed: Buffer.alloc(200, 7) })
+          .where('ref', '=', damaged),
+      ),
+    )
+    const answers = await issueAsGroup(
+      paused,
+      refs.map((ref) => ({ ref })),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 500, 200, 200],
+    )
+    for (const { status, body } of answers)
+      if (status === 200) assert.equal(body.deleted && body.verified, true)
+    const found = await scene.api('GET', `/v1/erasure/fact/${damaged}`)
+    assert.equal(found.status, 404, 'what could not be read has no certificate')
+    const { body: usage } = await scene.api('GET', '/v1/usage/current')
+    const counted = 1 + refs.length
+    assert.equal(usage.operations['erasure.issue'], counted, 'each request is counted once')
+    assert.deepEqual(await scene.service.kernel.keyring.ledger.listRequested(), [])
+  } finally {
+    paused.release()
+    await scene.stop()
+  }
+})
+
+for (const at of ['erasure:planned', 'erasure:key_destroyed', 'erasure:certified']) {
+  test(`a group interrupted at ${at}: the next start ${fateOf(at)} all of it`, async () => {
+    const cut = cutAt(at)
+    const paused = await openPaused('erasure:completed', cut.step)
+    const { scene } = paused
+    const contents = [0, 1, 2].map((i) => `Interrupted with others: person ${i}`)
+    const refs: number[] = []
+    for (const content of contents) refs.push(await scene.write(content))
+    const { release } = paused
+    const releaseArmed = () => {
+      cut.arm()
+      release()
+    }
+    const armed = { ...paused, release: releaseArmed }
+    const requests = refs.map((ref) => ({ ref }))
+    for (const { status } of await issueAsGroup(armed, requests)) assert.equal(status, 500)
+    await scene.stop({ keep: true })
+
+    const again = await openScene({ data_dir: scene.service.data_dir }, scene)
+    try {
+      for (const [i, ref] of refs.entries()) {
+        const { status, body } = await again.api(
+          'GET',
+          `/v1/stores/${again.store_id}/memories/${ref}`,
+        )
+        const certificate = await again.api('GET', `/v1/erasure/fact/${ref}`)
+        assert.equal(certificate.status, UNDONE.has(at) ? 404 : 200, certificate.text)
+        if (UNDONE.has(at)) assert.equal(body.content, contents[i])
+        else assert.equal(status, 404)
+      }
+      assert.equal((await again.api('GET', '/v1/gcrumbs/verify?full=true')).body.status, 'intact')
+      assert.deepEqual(await again.service.kernel.keyring.ledger.listRequested(), [])
+    } finally {
+      await again.stop()
+    }
+  })
+}
 
 test('a memory that a read path still shows is not certified, and is once it is gone', async () => {
   let sabotage: (() => Promise<void>) | null = null

@@ -3,12 +3,18 @@
 // Every step follows from the ledger row alone and is idempotent, so that the next erasure or the
 // next start can run it after a crash.
 
-import type { Tx } from '../../platform/db/tenant-db.ts'
+import assert from 'node:assert/strict'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
-import { applyScrubParts, type Redaction, scrubDecisions } from '../decisions/index.ts'
+import {
+  applyScrubParts,
+  destroyTextsUsing,
+  type Redaction,
+  scrubDecisions,
+} from '../decisions/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
-import { dropCached, writeTombstone } from '../memory/index.ts'
+import { destroySnapshots, dropCached, writeTombstones } from '../memory/index.ts'
+import { releaseMemories } from '../tenants/index.ts'
 import { isSelfTest } from './certificate.ts'
 import {
   deleteReservations,
@@ -30,13 +36,17 @@ export interface AppliedPlans {
   readonly seqs: ReadonlyMap<number, number>
 }
 
-/** From here on nobody can read the memories, in any copy of the data. */
+/** From here on nobody can read the memories, in any copy of the data or of an index. */
 export async function destroyKeys(
   kernel: Kernel,
   tenant_id: string,
-  refs: readonly number[],
+  {
+    refs,
+    snapshots,
+  }: { refs: readonly number[]; snapshots: Parameters<typeof destroySnapshots>[2] },
 ): Promise<void> {
   await kernel.keyring.destroySecrets(tenant_id, 'fact', refs)
+  await destroySnapshots(kernel, tenant_id, snapshots)
   await reportStep(kernel, 'key_destroyed')
 }
 
@@ -88,40 +98,42 @@ export function replaceRows(
   return kernel.db.transact(tenant_id, async (tx) => {
     const refs = plans.map(({ ref }) => ref)
     await deleteReservations(tx, refs)
+    await destroyTextsUsing(tx, refs)
     const seqs = new Map<number, number>()
     for (const { ref, erased_seq } of await findTombstones(tx, refs)) seqs.set(ref, erased_seq)
     const due = plans.filter(({ ref }) => !seqs.has(ref))
-    const rows = await findFactRows(
-      tx,
-      due.map(({ ref }) => ref),
+    const stores = new Map(
+      (
+        await findFactRows(
+          tx,
+          due.map(({ ref }) => ref),
+        )
+      ).map(({ ref, store_id }) => [ref, store_id]),
     )
-    const stores = new Map(rows.map(({ ref, store_id }) => [ref, store_id]))
-    for (const plan of due)
-      seqs.set(plan.ref, await replaceRow(tx, plan, stores.get(plan.ref) ?? null))
+    // One entry for each, from here on.
+    const first = await nextSeq(tx)
+    const erased: { ref: number; store_id: string; seq: number }[] = []
+    for (const [i, { ref, store_id }] of due.entries()) {
+      const seq = first + i
+      const row_store_id = stores.get(ref)
+      if (row_store_id !== undefined) erased.push({ ref, store_id: row_store_id, seq })
+      else tx.needs(insertBareTombstone(tx, { ref, store_id, seq, us: tx.now() }))
+      seqs.set(ref, seq)
+    }
+    const predecessors = await writeTombstones(tx, erased)
+    for (const { ref, certificate_id, ...reasons } of due) {
+      const predecessor = predecessors.get(ref) ?? null
+      const { seq } = await appendCrumb(tx, {
+        event_type: 'memory.erased',
+        subject: certificate_id,
+        payload: { ref, predecessor, ...(isSelfTest(reasons) && { self_test: true as const }) },
+      })
+      assert(seq === seqs.get(ref), 'the log entry of an erasure is not the one its rows name')
+    }
+    const last = Math.max(...erased.map(({ seq }) => seq))
+    if (erased.length > 0) await releaseMemories(kernel, tx, { count: erased.length, seq: last })
     return seqs
   })
-}
-
-/** @param row_store_id the store of the memory's row; null when there is no row */
-async function replaceRow(
-  tx: Tx,
-  { ref, store_id, certificate_id, ...reasons }: FactPlan,
-  row_store_id: string | null,
-): Promise<number> {
-  const seq = await nextSeq(tx)
-  let predecessor: number | null = null
-  if (row_store_id === null) await insertBareTombstone(tx, { ref, store_id, seq, us: tx.now() })
-  else {
-    // The tombstone names its certificate once there is one.
-    const tombstone = { ref, store_id: row_store_id, certificate_id: null, seq }
-    predecessor = (await writeTombstone(tx, tombstone)).predecessor
-  }
-  await appendCrumb(tx, {
-    event_type: 'memory.erased',
-    subject: certificate_id,
-    payload: { ref, predecessor, ...(isSelfTest(reasons) && { self_test: true as const }) },
-  })
-  return seq
 }
 
 /**

@@ -1,14 +1,17 @@
-// erasure.issue and memory.delete, and the same for jobs: erases memories, each with a certificate.
+// erasure.issue and memory.delete, and the same for jobs and other requests: erases memories, each
+// with a certificate.
 //
 // Every erasure goes through these files in this order: what an earlier run left is finished
 // (recover.ts), the memory is hidden and its plan recorded (prepare.ts), its secret and rows are
 // destroyed (destroy.ts), every read path is checked and the certificate signed (certify.ts).
 
+import assert from 'node:assert/strict'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { erasure, IssuedCertificate, memoryErasure } from '@custos/contract'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { admit } from '../governance/index.ts'
 import {
   findStore,
@@ -17,6 +20,7 @@ import {
   markErasing,
   requireCapability,
 } from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
 import {
   type ErasureReasons,
   erasureSigner,
@@ -46,8 +50,9 @@ export const issue: Handler<(typeof erasure)['issue']> = async (call, { body }) 
     namespace: call.principal.namespace,
     facts_only: false,
     operation: call.operation.id,
+    reasons: fillReasons(body),
   }
-  const result = await eraseFact(call, request, fillReasons(body))
+  const result = await eraseFact(call, request)
   if (result === null) return call.refuse('memory_not_found')
   return showResult(call.kernel, result)
 }
@@ -77,8 +82,9 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
     namespace: call.principal.namespace,
     facts_only: true,
     operation: call.operation.id,
+    reasons: fillReasons(body),
   }
-  const result = await eraseFact(call, request, fillReasons(body))
+  const result = await eraseFact(call, request)
   if (result === null) return { deleted: false, ref }
   const { deleted, certificate } = result
   return { deleted, erasure_certificate_id: certificate.certificate_id, ref }
@@ -106,39 +112,144 @@ export async function showResult(
   }
 }
 
-type EraseCall = Pick<Call, 'kernel' | 'tenant_id' | 'once'>
-
 /** How often a ref may change from unknown to used while its absence is certified. */
 const CHANGES_MAX = 5
 
-/** null when the request reaches no such memory. */
-async function eraseFact(
-  call: EraseCall,
-  request: EraseRequest,
-  reasons: ErasureReasons,
-): Promise<ErasureResult | null> {
+type EraseCall = Pick<Call, 'kernel' | 'tenant_id' | 'once'>
+
+interface WaitingErasure {
+  readonly call: EraseCall
+  readonly request: EraseRequest
+  resolve(result: ErasureResult | null): void
+  reject(error: unknown): void
+}
+
+/** Requests that wait for the next group of their tenant, in the order they came. */
+const waitingErasures = perKernel(() => new Map<string, WaitingErasure[]>())
+
+/** Requests of the tenant that no group has taken. */
+export const countWaiting = (kernel: Kernel, tenant_id: string): number =>
+  waitingErasures(kernel).get(tenant_id)?.length ?? 0
+
+/** A group of this size keeps other writers of the tenant waiting for less than 0.1 s. */
+const GROUP_MAX = 64
+
+/**
+ * Erases together with the other requests of the tenant that wait: a group shares its commits and
+ * its flushes. null when the request reaches no such memory.
+ */
+async function eraseFact(call: EraseCall, request: EraseRequest): Promise<ErasureResult | null> {
   const { kernel, tenant_id } = call
   erasureSigner(kernel)
-  return runErasure(kernel, tenant_id, async () => {
-    const requested_us = kernel.clock.now()
-    const finished = await finishPendingErasures(kernel, tenant_id)
-    if (finished.unfinished.has(`fact:${request.ref}`)) throw new UnprovenErasure()
-    const result = await eraseNow(call, request, { reasons, requested_us })
-    if (!result || !finished.facts.has(request.ref)) return result
-    return { ...result, deleted: result.certificate.outcome === 'erased' }
+  return new Promise((resolve, reject) => {
+    const erasure = { call, request, resolve, reject }
+    const waiting = waitingErasures(kernel).get(tenant_id)
+    if (waiting) waiting.push(erasure)
+    else {
+      waitingErasures(kernel).set(tenant_id, [erasure])
+      void runNextGroup(kernel, tenant_id)
+    }
   })
 }
 
-async function eraseNow(
+async function runNextGroup(kernel: Kernel, tenant_id: string): Promise<void> {
+  let group: readonly WaitingErasure[] = []
+  try {
+    await runErasure(kernel, tenant_id, async () => {
+      // What arrived in this turn of the event loop belongs to the group.
+      await yieldToOthers()
+      group = takeGroup(kernel, tenant_id)
+      await eraseGroup(kernel, tenant_id, group)
+    })
+  } catch (error) {
+    // Without a lease no group was taken. Those that have their result keep it.
+    if (group.length === 0) group = takeGroup(kernel, tenant_id)
+    for (const { reject } of group) reject(error)
+  }
+}
+
+/** Each ref once: a second request for it finds the certificate of the first. */
+function takeGroup(kernel: Kernel, tenant_id: string): WaitingErasure[] {
+  const group = new Map<number, WaitingErasure>()
+  const others: WaitingErasure[] = []
+  for (const erasure of waitingErasures(kernel).get(tenant_id) ?? []) {
+    const { ref } = erasure.request
+    if (group.has(ref) || group.size === GROUP_MAX) others.push(erasure)
+    else group.set(ref, erasure)
+  }
+  if (others.length > 0) {
+    waitingErasures(kernel).set(tenant_id, others)
+    void runNextGroup(kernel, tenant_id)
+  } else waitingErasures(kernel).delete(tenant_id)
+  return [...group.values()]
+}
+
+/** Answers every request of a group; the failure of one leaves the others as they are. */
+async function eraseGroup(
+  kernel: Kernel,
+  tenant_id: string,
+  group: readonly WaitingErasure[],
+): Promise<void> {
+  const requested_us = kernel.clock.now()
+  const { facts, unfinished } = await finishPendingErasures(kernel, tenant_id)
+  const marks = await Promise.allSettled(
+    group.map(async ({ call, request }) => {
+      if (unfinished.has(`fact:${request.ref}`)) throw new UnprovenErasure()
+      return markOnce(call, request)
+    }),
+  )
+  const marked = marks.flatMap((mark) =>
+    mark.status === 'fulfilled' && mark.value.found.kind === 'marked'
+      ? mark.value.found.marked
+      : [],
+  )
+  const [together] = await Promise.allSettled([
+    marked.length === 0 ? null : eraseMarked(kernel, tenant_id, { marked, requested_us }),
+  ])
+  for (const [i, { call, request, resolve, reject }] of group.entries()) {
+    const mark = marks[i]
+    try {
+      assert(mark)
+      if (mark.status === 'rejected') throw mark.reason
+      const alone = marked.length === 1
+      const erasing = { mark: mark.value, together, alone, requested_us }
+      const result = await finishRequest(call, request, erasing)
+      const deleted = result?.certificate.outcome === 'erased'
+      resolve(result && facts.has(request.ref) ? { ...result, deleted } : result)
+    } catch (error) {
+      reject(error)
+    }
+  }
+}
+
+/** @param alone no other memory was marked in the group */
+async function finishRequest(
   call: EraseCall,
   request: EraseRequest,
-  { reasons, requested_us }: Pick<ErasureBatch, 'reasons' | 'requested_us'>,
+  {
+    mark,
+    together,
+    alone,
+    requested_us,
+  }: {
+    readonly mark: FirstMark
+    readonly together: PromiseSettledResult<ErasedBatch | null>
+    readonly alone: boolean
+    readonly requested_us: number
+  },
 ): Promise<ErasureResult | null> {
   const { kernel, tenant_id } = call
   const { ref } = request
-  const first = await markOnce(call, request)
-  const { certificate_id } = first
-  let { found } = first
+  const { certificate_id } = mark
+  let { found } = mark
+  let batch = found.kind === 'marked' && together.status === 'fulfilled' ? together.value : null
+  if (found.kind === 'marked' && together.status === 'rejected') {
+    if (alone) throw together.reason
+    // Another memory of the group may be what failed: this one is tried by itself.
+    const { unfinished } = await finishPendingErasures(kernel, tenant_id)
+    if (unfinished.has(`fact:${ref}`)) throw new UnprovenErasure()
+    found = await markAgain(call, request, certificate_id)
+  }
   for (let changes = 0; ; changes += 1) {
     if (found.kind === 'out_of_reach') return null
     if (found.kind === 'certified') {
@@ -148,23 +259,25 @@ async function eraseNow(
     }
     if (found.kind === 'marked') {
       const { marked } = found
-      const batch = { marked: [marked], reasons, requested_us }
-      const erased = await eraseMarked(kernel, tenant_id, batch)
-      const certificate = erased.certificates.get(ref)
+      batch ??= await eraseMarked(kernel, tenant_id, { marked: [marked], requested_us })
+      const certificate = batch.certificates.get(ref)
       if (!certificate) throw new UnprovenErasure()
-      const content_salt = erased.known.get(ref)?.salt ?? null
+      const content_salt = batch.known.get(ref)?.salt ?? null
       return { certificate, deleted: marked.outcome === 'erased', content_salt }
     }
+    const { reasons } = request
     const subject = { ref, reasons, requested_us, certificate_id }
     const certificate = await certifyNothing(kernel, tenant_id, subject)
     if (certificate) return { certificate, deleted: false, content_salt: null }
     // A memory or a decision has taken the number meanwhile.
     if (changes === CHANGES_MAX) throw new Error('the ref kept changing while it was certified')
-    found = await kernel.db.transact(tenant_id, (tx) =>
-      markSubject(kernel, tx, request, certificate_id),
-    )
+    found = await markAgain(call, request, certificate_id)
   }
 }
+
+/** Of a request that has been counted. */
+const markAgain = ({ kernel, tenant_id }: EraseCall, request: EraseRequest, id: string) =>
+  kernel.db.transact(tenant_id, (tx) => markSubject(kernel, tx, request, id))
 
 interface FirstMark {
   readonly found: Awaited<ReturnType<typeof markSubject>>
@@ -178,6 +291,7 @@ async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMa
   const minted = kernel.ids.hex(16)
   return call.once({
     run: async (tx) => {
+      meter(tx, request.operation)
       const found = await markSubject(kernel, tx, request, minted)
       const ids = { certificate_id: minted, kind: found.kind }
       return { reply: { found, certificate_id: minted }, ids }
@@ -186,6 +300,7 @@ async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMa
       const certificate_id = String(ids['certificate_id'])
       // A number without a memory then may have one now: the retry must not reach it.
       if (ids['kind'] === 'out_of_reach') return { found: { kind: 'out_of_reach' }, certificate_id }
+      meter(tx, request.operation)
       const found = await markSubject(kernel, tx, request, certificate_id)
       return { found, certificate_id }
     },
@@ -207,14 +322,15 @@ async function eraseMarked(
   await reportStep(kernel, 'ledger_recorded')
 
   const refs = batch.marked.map(({ ref }) => ref)
-  await destroyKeys(kernel, tenant_id, refs)
+  await destroyKeys(kernel, tenant_id, { refs, snapshots: recorded.snapshots })
   const applied = await applyPlans(kernel, tenant_id, recorded)
 
   const certified = await certifyFacts(kernel, tenant_id, { ...recorded, ...applied })
   return { ...certified, known: recorded.known }
 }
 
-interface MarkedFacts extends Pick<ErasureBatch, 'reasons' | 'requested_us'> {
+interface MarkedFacts extends Pick<ErasureBatch, 'requested_us'> {
+  readonly reasons: ErasureReasons
   /** 1..500, hidden by the caller inside its `runErasure`. */
   readonly facts: readonly { readonly ref: number; readonly store_id: string }[]
 }
@@ -227,9 +343,9 @@ export async function eraseMarkedFacts(
 ): Promise<readonly number[]> {
   const outcome = 'erased' as const
   const marked = facts.map(({ ref, store_id }) => {
-    return { ref, store_id, outcome, certificate_id: kernel.ids.hex(16) }
+    return { ref, store_id, outcome, certificate_id: kernel.ids.hex(16), reasons }
   })
-  return (await eraseMarked(kernel, tenant_id, { marked, reasons, requested_us })).unproven
+  return (await eraseMarked(kernel, tenant_id, { marked, requested_us })).unproven
 }
 
 interface EraseFactsRequest {
@@ -280,5 +396,55 @@ export async function eraseFacts(
     }
     const certificates = await kernel.db.read(tenant_id, (db) => findStandingByRef(db, refs))
     return { certificates, exempt, unproven }
+  })
+}
+
+/** Memories that are erased at once. */
+const LISTED_BATCH = 500
+
+/** What the unit of work names: to be erased in this order, and what a retry is to find. */
+interface ListedErasure {
+  readonly refs: readonly number[]
+  readonly ids: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Runs a unit of work and erases what it lists; a retry erases what is left. Refuses
+ * `no_signing_key`, `legal_hold`.
+ * @returns the ids of the unit, and by ref the id of its certificate
+ */
+export async function eraseListed(
+  call: Pick<Call, 'kernel' | 'tenant_id' | 'once'>,
+  { reasons, list }: { reasons: ErasureReasons; list: (tx: Tx) => Promise<ListedErasure> },
+): Promise<{ ids: ListedErasure['ids']; certificates: ReadonlyMap<number, string> }> {
+  const { kernel, tenant_id } = call
+  erasureSigner(kernel)
+  return runErasure(kernel, tenant_id, async () => {
+    const requested_us = kernel.clock.now()
+    await finishPendingErasures(kernel, tenant_id)
+    const hide = async (tx: Tx, { refs, ids }: ListedErasure) => {
+      const rows = new Map((await findFactRows(tx, refs)).map((row) => [row.ref, row]))
+      await markErasing(tx, [...rows.keys()])
+      return { refs, ids, facts: refs.flatMap((ref) => rows.get(ref) ?? []) }
+    }
+    const { refs, ids, facts } = await call.once({
+      async run(tx) {
+        await requireErasureLease(kernel, tx)
+        const listed = await list(tx)
+        const { refs, ids } = listed
+        return { reply: await hide(tx, listed), ids: { refs, ids } }
+      },
+      async replay(tx, stored) {
+        await requireErasureLease(kernel, tx)
+        const refs = Array.isArray(stored['refs']) ? stored['refs'].map(Number) : []
+        return hide(tx, { refs, ids: Object(stored['ids']) })
+      },
+    })
+    for (let at = 0; at < facts.length; at += LISTED_BATCH) {
+      const batch = { facts: facts.slice(at, at + LISTED_BATCH), reasons, requested_us }
+      if ((await eraseMarkedFacts(kernel, tenant_id, batch)).length > 0) throw new UnprovenErasure()
+    }
+    const certificates = await kernel.db.read(tenant_id, (db) => findStandingByRef(db, refs))
+    return { ids, certificates }
   })
 }

@@ -1,27 +1,32 @@
 // SQL of erasures: certificates, rows and tombstones of memories, and the survey at a start.
 
+import { insertRowsStatement, refsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant, type TenantParams } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
-import {
-  deleteFrom,
-  from,
-  insertInto,
-  type TenantDb,
-  type Tx,
-} from '../../platform/db/tenant-db.ts'
+import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
 /** A unique index allows one standing certificate for a subject: a second one inserts nothing. */
-export async function insertCertificate(
-  tx: Tx,
-  row: Omit<Tables['certificates'], 'tenant_id'>,
-): Promise<'inserted' | 'exists'> {
-  const changed = await tx.run(
-    insertInto(tx, 'certificates', row).onConflict((conflict) => conflict.doNothing()),
-  )
-  return changed === 1 ? 'inserted' : 'exists'
-}
+export const insertCertificates = insertRowsStatement<Omit<Tables['certificates'], 'tenant_id'>>(
+  (k, rows, tenant_id) =>
+    k
+      .insertInto('certificates')
+      .values(
+        rows.map((row) => ({
+          tenant_id,
+          certificate_id: row.certificate_id,
+          subject_kind: row.subject_kind,
+          subject: row.subject,
+          stands: row.stands,
+          outcome: row.outcome,
+          completed_us: row.completed_us,
+          log_seq: row.log_seq,
+          record: row.record,
+        })),
+      )
+      .onConflict((conflict) => conflict.doNothing()),
+)
 
 export const insertSelfTestCertificate = (tx: Tx, certificate_id: string) =>
   tx.run(
@@ -37,22 +42,54 @@ export async function countSelfTests(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
+const certificateStatement = statement<{ certificate_id: string }>()((k, p) =>
+  k
+    .selectFrom('certificates')
+    .select('record')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('certificate_id', '=', p.certificate_id),
+)
+
 export const findCertificate = (db: TenantDb, certificate_id: string) =>
-  db.first(from(db, 'certificates').select('record').where('certificate_id', '=', certificate_id))
+  db.firstOf(certificateStatement, { certificate_id })
 
 type CertifiedKind = 'fact' | 'decision' | 'text'
 
+const standingCertificateStatement = statement<{ kind: CertifiedKind; subject: string }>()((k, p) =>
+  k
+    .selectFrom('certificates')
+    .select(['certificate_id', 'record'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('subject_kind', '=', p.kind)
+    .where('subject', '=', p.subject)
+    .where((e) => e('stands', '=', e.lit(1))),
+)
+
 /** The certificate that stands for a fact's ref, a decision's id, or another record. */
 export const findStandingCertificate = (db: TenantDb, kind: CertifiedKind, subject: string) =>
-  db.first(
-    from(db, 'certificates')
-      .select(['certificate_id', 'record'])
-      .where('subject_kind', '=', kind)
-      .where('subject', '=', subject)
-      .where((e) => e('stands', '=', e.lit(1))),
-  )
+  db.firstOf(standingCertificateStatement, { kind, subject })
 
 const IN_MAX = 500
+
+/** The certificates that stand for subjects of one kind, in no order. */
+export async function listStandingCertificates(
+  db: TenantDb,
+  kind: CertifiedKind,
+  subjects: readonly string[],
+): Promise<{ subject: string; record: string }[]> {
+  const found: { subject: string; record: string }[] = []
+  for (let at = 0; at < subjects.length; at += IN_MAX)
+    found.push(
+      ...(await db.all(
+        from(db, 'certificates')
+          .select(['subject', 'record'])
+          .where('subject_kind', '=', kind)
+          .where('subject', 'in', subjects.slice(at, at + IN_MAX))
+          .where((e) => e('stands', '=', e.lit(1))),
+      )),
+    )
+  return found
+}
 
 /** Ids of the certificates that stand for memories, by ref. */
 export async function findStandingByRef(
@@ -120,24 +157,28 @@ export async function countStanding(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-const REFS_MAX = 500
+const factRowsStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('facts')
+    .select(['ref', 'store_id', 'namespace', 'state'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed),
+)
 
 /** Rows of live and erasing facts among `refs`. */
 export const findFactRows = (db: TenantDb, refs: readonly number[]) =>
-  queryInChunks(refs, (chunk) =>
-    db.all(
-      from(db, 'facts').select(['ref', 'store_id', 'namespace', 'state']).where('ref', 'in', chunk),
-    ),
-  )
+  factRowsStatement.all(db, refs, {})
+
+const tombstonesStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('tombstones')
+    .select(['ref', 'store_id', 'erased_seq', 'certificate_id'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed),
+)
 
 export const findTombstones = (db: TenantDb, refs: readonly number[]) =>
-  queryInChunks(refs, (chunk) =>
-    db.all(
-      from(db, 'tombstones')
-        .select(['ref', 'store_id', 'erased_seq', 'certificate_id'])
-        .where('ref', 'in', chunk),
-    ),
-  )
+  tombstonesStatement.all(db, refs, {})
 
 /** For a ref without a row: no write takes the number, and contents arriving for it are refused. */
 export const insertBareTombstone = (
@@ -167,15 +208,17 @@ export const listReservedRefs = (db: TenantDb) =>
       .where('erased_seq', '=', RESERVED_SEQ),
   )
 
+const deleteReservationsStatement = refsStatement()((k, p, isListed) =>
+  k
+    .deleteFrom('tombstones')
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed)
+    .where((e) => e('erased_seq', '=', e.lit(RESERVED_SEQ))),
+)
+
 /** Frees the numbers, or makes room for the final tombstones. */
-export async function deleteReservations(tx: Tx, refs: readonly number[]): Promise<void> {
-  for (let at = 0; at < refs.length; at += REFS_MAX)
-    await tx.run(
-      deleteFrom(tx, 'tombstones')
-        .where('ref', 'in', refs.slice(at, at + REFS_MAX))
-        .where('erased_seq', '=', RESERVED_SEQ),
-    )
-}
+export const deleteReservations = (tx: Tx, refs: readonly number[]) =>
+  deleteReservationsStatement.run(tx, refs, {})
 
 export async function isNamedByDecision(db: TenantDb, ref: number): Promise<boolean> {
   const row = await db.first(
@@ -184,21 +227,22 @@ export async function isNamedByDecision(db: TenantDb, ref: number): Promise<bool
   return row !== undefined
 }
 
-/** Decisions that used the refs, whether their text has been scrubbed or not. */
-export const listUses = (db: TenantDb, refs: readonly number[]) =>
-  queryInChunks(refs, (chunk) =>
-    db.all(
-      from(db, 'decision_facts')
-        .innerJoin('decisions', (join) =>
-          join
-            .onRef('decisions.tenant_id', '=', 'decision_facts.tenant_id')
-            .onRef('decisions.seq', '=', 'decision_facts.decision_seq'),
-        )
-        .select(['decision_facts.ref', 'decisions.decision_id', 'decision_facts.bound'])
-        .where('decision_facts.ref', 'in', chunk)
-        .orderBy('decision_facts.decision_seq'),
-    ),
-  )
+const usesStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('decision_facts')
+    .innerJoin('decisions', (join) =>
+      join
+        .onRef('decisions.tenant_id', '=', 'decision_facts.tenant_id')
+        .onRef('decisions.seq', '=', 'decision_facts.decision_seq'),
+    )
+    .select(['decision_facts.ref', 'decisions.decision_id'])
+    .where('decision_facts.tenant_id', '=', p.tenant_id)
+    .where(isListed)
+    .orderBy('decision_facts.decision_seq'),
+)
+
+/** Decisions that used the refs, whether their text has been scrubbed or not; oldest first. */
+export const listUses = (db: TenantDb, refs: readonly number[]) => usesStatement.all(db, refs, {})
 
 /** Memories hidden for an erasure; at a start only those whose erasure was interrupted. */
 export const listMarkedFacts = (db: TenantDb) =>
@@ -207,16 +251,6 @@ export const listMarkedFacts = (db: TenantDb) =>
       .select('ref')
       .where((e) => e('state', '=', e.lit(1))),
   )
-
-async function queryInChunks<T>(
-  refs: readonly number[],
-  query: (chunk: number[]) => Promise<T[]>,
-): Promise<T[]> {
-  const found: T[] = []
-  for (let at = 0; at < refs.length; at += REFS_MAX)
-    found.push(...(await query(refs.slice(at, at + REFS_MAX))))
-  return found
-}
 
 export async function countFacts(db: TenantDb, store_id: string): Promise<number> {
   const row = await db.first(

@@ -87,7 +87,7 @@ async function certifyRedaction(
   })
   const certificate = await signStatement(kernel, statement)
   const stored = await kernel.db.transact(tenant_id, (tx) =>
-    storeCertificate(tx, certificate, completed_us),
+    storeCertificate(kernel, tx, certificate, completed_us),
   )
   await reportStep(kernel, 'certified')
   return stored
@@ -258,7 +258,7 @@ async function certifyText(
   }
   const certificate = await signStatement(kernel, statement)
   const stored = await kernel.db.transact(tenant_id, (tx) =>
-    storeCertificate(tx, certificate, completed_us),
+    storeCertificate(kernel, tx, certificate, completed_us),
   )
   await reportStep(kernel, 'certified')
   return stored

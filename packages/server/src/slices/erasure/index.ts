@@ -18,7 +18,7 @@ export {
 } from './certificate.ts'
 export { UnprovenErasure } from './certify.ts'
 export { startStoreDeletion } from './delete-store.ts'
-export { eraseFacts, eraseMarkedFacts } from './erase.ts'
+export { eraseFacts, eraseListed, eraseMarkedFacts } from './erase.ts'
 export { findCertificates, findStandingCertificate } from './erasure.sql.ts'
 
 export {

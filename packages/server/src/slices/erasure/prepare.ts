@@ -11,7 +11,7 @@ import {
   requireErasureLease,
 } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import type { LedgerParts, NewLedgerEntry } from '../../platform/keys/keyring.ts'
+import type { LedgerParts, NewLedgerEntry, SecretRef } from '../../platform/keys/keyring.ts'
 import { includesNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
@@ -24,12 +24,12 @@ import {
 import {
   enqueueMissingVectors,
   findExpired,
+  findIndexSecrets,
   loadFactsForErasure,
   loadSelfTestStores,
   markErasing,
   unmarkErasing,
 } from '../memory/index.ts'
-import { meter } from '../tenants/index.ts'
 import {
   type ErasureReasons,
   parseCertificate,
@@ -60,6 +60,7 @@ export interface EraseRequest {
   /** Only a memory that exists is acted on: decision records and unknown refs are left alone. */
   readonly facts_only: boolean
   readonly operation: string
+  readonly reasons: ErasureReasons
 }
 
 /** A memory that is hidden, or a ref that only decisions name. */
@@ -68,6 +69,7 @@ interface MarkedSubject {
   readonly store_id: string | null
   readonly outcome: 'erased' | 'already_absent'
   readonly certificate_id: string
+  readonly reasons: ErasureReasons
 }
 
 type MarkResult =
@@ -89,8 +91,7 @@ export async function markSubject(
 ): Promise<MarkResult> {
   // Hidden after the lease is lost, a memory would stay hidden with nobody erasing it.
   await requireErasureLease(kernel, tx)
-  meter(tx, request.operation)
-  const { ref } = request
+  const { ref, reasons } = request
   const own = await findCertificate(tx, certificate_id)
   const certified = own ?? (await findStandingCertificate(tx, 'fact', String(ref)))
   if (certified) {
@@ -111,15 +112,15 @@ export async function markSubject(
       return { kind: 'out_of_reach' }
     await markErasing(tx, [ref])
     const { store_id } = row
-    return { kind: 'marked', marked: { ref, store_id, outcome: 'erased', certificate_id } }
+    return { kind: 'marked', marked: { ref, store_id, outcome: 'erased', certificate_id, reasons } }
   }
   if (request.facts_only || request.allowed_stores.length > 0) return { kind: 'out_of_reach' }
   if (await isNamedByDecision(tx, ref)) {
     await refuseHeldUses(tx, ref, tx.now())
     // From here on no write takes the number: what is erased under it is known to be all.
     await insertBareTombstone(tx, { ref, store_id: null, seq: RESERVED_SEQ, us: tx.now() })
-    const marked: MarkedSubject = { ref, store_id: null, outcome: 'already_absent', certificate_id }
-    return { kind: 'marked', marked }
+    const outcome = 'already_absent'
+    return { kind: 'marked', marked: { ref, store_id: null, outcome, certificate_id, reasons } }
   }
   return { kind: 'nothing' }
 }
@@ -142,7 +143,6 @@ interface SaltedContent {
 /** 1..500 marked subjects of one tenant. */
 export interface ErasureBatch {
   readonly marked: readonly MarkedSubject[]
-  readonly reasons: ErasureReasons
   readonly requested_us: number
 }
 
@@ -159,7 +159,7 @@ export async function prepareErasure(
   kernel: Kernel,
   tenant_id: string,
   batch: ErasureBatch,
-): Promise<RecordedErasure> {
+): Promise<RecordedErasure & Pick<FactPlans, 'snapshots'>> {
   let parts: LedgerParts | null = null
   try {
     await reportStep(kernel, 'marked')
@@ -176,7 +176,7 @@ export async function prepareErasure(
       },
     })
     const pending = await recordPlans(kernel, tenant_id, planned, batch.requested_us)
-    return { pending, known: planned.known }
+    return { pending, known: planned.known, snapshots: planned.snapshots }
   } catch (error) {
     await undoMarks(kernel, tenant_id, { marked: batch.marked, parts }).catch(
       (failure: unknown) => {
@@ -194,18 +194,21 @@ interface FactPlans {
   /** What happens to decisions, durable already; null: no decision used them. */
   readonly parts: WrittenScrub | null
   readonly known: ReadonlyMap<number, SaltedContent>
+  /** Secrets of the index snapshots that may hold the memories. */
+  readonly snapshots: Awaited<ReturnType<typeof findIndexSecrets>>
 }
 
 async function planFacts(
   kernel: Kernel,
   tenant_id: string,
-  { marked, reasons }: ErasureBatch,
+  { marked }: ErasureBatch,
 ): Promise<FactPlans> {
   const refs = marked.map(({ ref }) => ref)
   const store_ids = [...new Set(marked.flatMap(({ store_id }) => store_id ?? []))]
-  const { opened, selfTests } = await kernel.db.read(tenant_id, async (db) => ({
+  const { opened, selfTests, snapshots } = await kernel.db.read(tenant_id, async (db) => ({
     opened: await loadFactsForErasure(kernel, db, refs),
     selfTests: await loadSelfTestStores(db, store_ids),
+    snapshots: await findIndexSecrets(db, store_ids),
   }))
   const known = new Map<number, SaltedContent>()
   for (const ref of refs) {
@@ -214,7 +217,7 @@ async function planFacts(
   }
   const subjects = refs.map((ref) => ({ ref, content: known.get(ref)?.content ?? null }))
   const parts = await writeScrubParts(kernel, tenant_id, { subjects, erased: true })
-  const plans = marked.map(({ ref, store_id, outcome, certificate_id }): FactPlan => {
+  const plans = marked.map(({ ref, store_id, outcome, certificate_id, reasons }): FactPlan => {
     const salted = known.get(ref)
     return {
       version: 2,
@@ -229,15 +232,19 @@ async function planFacts(
       ...(selfTests.has(store_id ?? '') ? SELF_TEST : reasons),
     }
   })
-  return { plans, parts, known }
+  return { plans, parts, known, snapshots }
 }
 
 async function recordPlans(
   kernel: Kernel,
   tenant_id: string,
-  { plans, parts }: FactPlans,
+  { plans, parts, snapshots }: FactPlans,
   requested_us: number,
 ): Promise<PendingErasure[]> {
+  // With each row: one that is in the ledger already stays as it is.
+  const bySnapshot = snapshots.map(
+    ({ secret_no }): SecretRef => ({ kind: 'decision', number: secret_no }),
+  )
   const rows = plans.map(
     (plan): NewLedgerEntry => ({
       tenant_id,
@@ -246,7 +253,7 @@ async function recordPlans(
       store_id: plan.store_id,
       requested_us,
       plan,
-      destroys: [{ kind: 'fact', number: plan.ref }],
+      destroys: [{ kind: 'fact', number: plan.ref }, ...bySnapshot],
       parts: parts && { parts_id: parts.parts_id, count: parts.count },
     }),
   )

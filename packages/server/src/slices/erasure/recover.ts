@@ -286,7 +286,7 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
   const completed_us = entry.completed_us ?? kernel.clock.now()
   await kernel.db.transact(tenant_id, async (tx) => {
     if (await findStandingCertificate(tx, subject_kind, subject)) return
-    await storeCertificate(tx, certificate, completed_us)
+    await storeCertificate(kernel, tx, certificate, completed_us)
   })
 }
 

@@ -198,7 +198,9 @@ test('an erasure finished by two at once has one certificate, the one on the log
     kernel.db.read(tenant_id, (db) => findStandingCertificate(db, 'fact', String(refs[0])))
   const standing = parseCertificate((await find())?.record ?? '')
   const signed = { ...standing, erasure_completed_at: '2100-01-01T00:00:00.000000Z' }
-  const stored = await kernel.db.transact(tenant_id, (tx) => storeCertificate(tx, signed, 1))
+  const stored = await kernel.db.transact(tenant_id, (tx) =>
+    storeCertificate(kernel, tx, signed, 1),
+  )
   assert.deepEqual(stored, standing)
   const { breadcrumbs } = (await one.ask('GET', '/v1/gcrumbs/breadcrumbs?limit=100')).body
   const certified = breadcrumbs.filter(

@@ -16,7 +16,8 @@ import { Compile } from 'typebox/compile'
 import { formatTime } from '../../platform/clock.ts'
 import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findOpenHead, insertCrumb, insertNode, upsertHead } from './chain.sql.ts'
+import { findOpenHead, insertCrumbs, insertNode, upsertHead } from './chain.sql.ts'
+import { tellFollowers } from './follow.ts'
 
 /** The head of a tenant's log. `generation` grows when a restore forces a new origin. */
 interface ChainHead {
@@ -61,6 +62,9 @@ const chainSlot: SharedSlot<ChainHead> = {
       last_id: head.last_id,
       last_us: head.last_us,
     })
+  },
+  committed(tenant_id, { generation, frontier }, db) {
+    tellFollowers(db, tenant_id, { generation, size: frontier.size })
   },
 }
 
@@ -121,7 +125,7 @@ export async function appendCrumb<E extends EventType>(
   })
   const leaf = sha256(Buffer.concat([LEAF_PREFIX, Buffer.from(record)]))
   // Nothing in this unit reads the entry, so the next statement need not wait.
-  tx.needs(insertCrumb(tx, { seq, breadcrumb_id: leaf, record }))
+  tx.gather(insertCrumbs, [{ seq, breadcrumb_id: leaf, record }])
   const frontier = appendLeaf(head.frontier, leaf, {
     hash: sha256,
     onNode: (height, idx, hash) => {

@@ -11,6 +11,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '@custos/proof'
+import fc from 'fast-check'
 import { formatTime } from '../../platform/clock.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { openTestKernel, type TestKernel } from '../../testing/kernel.ts'
@@ -21,7 +22,7 @@ import { listCrumbs } from './chain.sql.ts'
 import { rollEpoch } from './epochs.ts'
 import { showCrumb } from './reads.ts'
 import { reconcileLog } from './restore.ts'
-import { auditPath, prefixPath, seqAt } from './tree.ts'
+import { auditPath, prefixPath, seqAt, treeRoot } from './tree.ts'
 import { verifyChain } from './verify.ts'
 
 let service: TestKernel
@@ -94,16 +95,39 @@ test('every entry of a log past the stored node heights is provable at every epo
       for (const epoch of [first, second]) {
         const crumb = (await listCrumbs(db, index, index + 1))[0]
         assert(crumb)
-        const path = await auditPath(db, index, epoch.tree_size)
+        const path = await auditPath(service.kernel, db, epoch, index)
         const claim = { index, size: epoch.tree_size, path, root: bytes(epoch.root_hash) }
         assert(verifyInclusion({ leafHash: crumb.breadcrumb_id, ...claim }))
       }
     }
-    const path = await prefixPath(db, 300, 800)
+    const path = await prefixPath(service.kernel, db, second, 300)
     const roots = { fromRoot: bytes(first.root_hash), toRoot: bytes(second.root_hash) }
     assert(verifyConsistency({ from: 300, to: 800, path, ...roots }))
   })
   assert.deepEqual(second.consistency?.from_size, 300)
+})
+
+test('a proof from nodes in memory holds for the rows, whichever was asked before', async () => {
+  await append(700)
+  const sizes = fc.integer({ min: 1, max: 700 })
+  await service.kernel.db.read('t1', async (db) => {
+    const leaves = (await listCrumbs(db, 0, 700)).map(({ breadcrumb_id }) => breadcrumb_id)
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.nat(), fc.nat(), async (tree_size, seed, earlier) => {
+        const tree = { generation: 0, tree_size }
+        const [index, from] = [seed % tree_size, 1 + (earlier % tree_size)]
+        const root = await treeRoot(db, tree_size)
+        const path = await auditPath(service.kernel, db, tree, index)
+        const leafHash = leaves[index]
+        assert(leafHash)
+        assert(verifyInclusion({ leafHash, index, size: tree_size, path, root }))
+        const extension = await prefixPath(service.kernel, db, tree, from)
+        const claim = { from, fromRoot: await treeRoot(db, from), to: tree_size, toRoot: root }
+        assert(verifyConsistency({ ...claim, path: extension }))
+      }),
+      { numRuns: 40 },
+    )
+  })
 })
 
 test('an empty log is not rolled, and nothing new answers the same epoch', async () => {

@@ -43,7 +43,7 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
   const consistency = before && {
     from_epoch: before.epoch_number,
     from_size: before.tree_size,
-    path: (await prefixPath(db, before.tree_size, row.tree_size)).map(hex),
+    path: (await prefixPath(kernel, db, row, before.tree_size)).map(hex),
   }
   return {
     epoch_number: row.epoch_number,

@@ -6,9 +6,18 @@ import { roll } from './epochs.ts'
 import * as reads from './reads.ts'
 
 export { appendCrumb, nextSeq, sha256 } from './append.ts'
-export { findHead, findHeads } from './chain.sql.ts'
+export {
+  findCrumb,
+  findHead,
+  findHeads,
+  type LogPageOptions,
+  listCrumbs,
+  listLeaves,
+} from './chain.sql.ts'
 export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
-export { fitsHead, fitsLog, reconcileLog } from './restore.ts'
+export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
+export { proveEntry } from './reads.ts'
+export { fitsHead, fitsLog, generationAt, reconcileLog, restoredGeneration } from './restore.ts'
 export { seqAt, treeRoot } from './tree.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 

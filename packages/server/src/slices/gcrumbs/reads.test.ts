@@ -84,7 +84,13 @@ test('gcrumbs.proof proves each entry, and says when the epoch ends before it', 
   for (const seq of [0, 1, epoch.tree_size - 1]) {
     const { body } = await get(`epochs/${epoch.epoch_number}/proof?seq=${seq}`)
     assert.equal(body.included, true)
-    assert.equal(parseTlogProof(body.tlog_proof).index, seq)
+    const { index, checkpoint } = parseTlogProof(body.tlog_proof)
+    assert.deepEqual(
+      [index, checkpoint, body.checkpoint],
+      [seq, epoch.checkpoint, epoch.checkpoint],
+    )
+    const { breadcrumbs } = (await get(`breadcrumbs?limit=1&offset=${seq}`)).body
+    assert.deepEqual([body.breadcrumb], breadcrumbs)
     const verdict = await verifyEnvelope({ type: 'proof', proof: body }, { keys: await keys() })
     assert.equal(verdict.valid, true, JSON.stringify(verdict))
     const forged = { ...body, breadcrumb: { ...body.breadcrumb, subject: 'other' } }
@@ -95,6 +101,46 @@ test('gcrumbs.proof proves each entry, and says when the epoch ends before it', 
   assert.deepEqual([beyond.status, beyond.body.included], [200, false])
   assert.equal((await get(`epochs/${epoch.epoch_number}/proof`)).status, 422)
   assert.equal((await get(`epochs/${epoch.epoch_number}/proof?seq=-1`)).status, 422)
+})
+
+test('the only entry of a log is proven by an empty path', async () => {
+  const { api_key } = await service.createTenant('single')
+  const ask = (method: string, path: string) =>
+    service.request(method, `/v1/gcrumbs/${path}`, { key: api_key })
+  const { body: epoch } = await ask('POST', 'roll')
+  const { body: proof } = await ask('GET', `epochs/${epoch.epoch_number}/proof?seq=0`)
+  assert.deepEqual([proof.tree_size, proof.audit_path, proof.proof], [1, [], []])
+  const verdict = await verifyEnvelope({ type: 'proof', proof }, { keys: await keys() })
+  assert.equal(verdict.valid, true, JSON.stringify(verdict))
+})
+
+test('the entry of a decision has the same proof once the decision is redacted', async () => {
+  const post = (path: string, body: object) => service.request('POST', path, { body, key })
+  const content = 'the patient is allergic to penicillin'
+  const { ref } = (await post('/v1/stores/default/write', { content })).body
+  const logged = await post('/v1/decisions/log', {
+    store_id: 'default',
+    model_id: 'm',
+    query: 'q',
+    output: 'refuse',
+    retrieved_refs: [ref],
+    retrieved_contents: [content],
+  })
+  const { body: epoch } = await roll()
+  const seq = epoch.tree_size - 1
+  const earlier = await get(`epochs/${epoch.epoch_number}/proof?seq=${seq}`)
+  assert.equal(earlier.body.breadcrumb.subject, logged.body.decision_id)
+  assert.equal((await post('/v1/stores/default/delete', { ref })).body.deleted, true)
+  const path = `/v1/decisions/${logged.body.decision_id}`
+  const shown = await service.request('GET', path, { key })
+  assert.ok(shown.body.redacted && !shown.text.includes('penicillin'), shown.text)
+  const again = await get(`epochs/${epoch.epoch_number}/proof?seq=${seq}`)
+  assert.deepEqual(again.body, earlier.body)
+  const { body: later } = await roll()
+  const { body: proof } = await get(`epochs/${later.epoch_number}/proof?seq=${seq}`)
+  assert.deepEqual(proof.breadcrumb, earlier.body.breadcrumb)
+  const verdict = await verifyEnvelope({ type: 'proof', proof }, { keys: await keys() })
+  assert.equal(verdict.valid, true, JSON.stringify(verdict))
 })
 
 test("'gcrumbs.epoch' and gcrumbs.consistency prove that an epoch extends another", async () => {

@@ -1,14 +1,25 @@
 // Reads of the log: entries, epochs, proofs, keys, counts.
 
-import { type Breadcrumb, type Epoch, type gcrumbs, ReceiptsRequest } from '@custos/contract'
+import {
+  type Breadcrumb,
+  type Epoch,
+  type gcrumbs,
+  ReceiptsRequest,
+  type ReplyOf,
+} from '@custos/contract'
 import { checkReceipts, formatTlogProof, RECEIPT_PURPOSE, verifyEnvelope } from '@custos/proof'
+import { toHex } from '../../platform/bytes.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { PublishedKey } from '../../platform/keys/keyring.ts'
 import { pageOf } from '../../platform/page.ts'
+import { rawJson } from '../../platform/raw-json.ts'
 import { Shape, validationDetail } from '../../platform/validation.ts'
 import {
   type CrumbRow,
   countEpochs,
+  type EpochRow,
   findCrumb,
   findEpoch,
   findHead,
@@ -22,23 +33,25 @@ import { verifyChain } from './verify.ts'
 
 type Op<K extends keyof typeof gcrumbs> = (typeof gcrumbs)[K]
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-
 /** An entry as shown: the leaf's text plus its hash as id. */
 export function showCrumb(row: CrumbRow): Breadcrumb {
   // Written by appendCrumb only, in exactly this shape.
   const record = JSON.parse(row.record) as Omit<Breadcrumb, 'breadcrumb_id'>
-  return { breadcrumb_id: hex(row.breadcrumb_id), ...record }
+  return { breadcrumb_id: toHex(row.breadcrumb_id), ...record }
 }
 
-export const publicKey: Handler<Op<'public_key'>> = async (call) => {
+export const publicKey: Handler<Op<'public_key'>> = async (call, { query }) => {
   const { keyring } = call.kernel
   const signer = keyring.signer('checkpoint')
+  const { purpose } = query
+  const listed = keyring
+    .publishedKeys()
+    .filter((key) => purpose === undefined || key.purpose === purpose)
   return {
-    public_key: hex(signer.public_key),
+    public_key: toHex(signer.public_key),
     key_id: signer.key_id,
     origin: call.kernel.settings.origin,
-    keys: keyring.publishedKeys().map((key) => ({ ...key })),
+    keys: listed.map((key) => ({ ...key })),
   }
 }
 
@@ -46,7 +59,7 @@ export const verifyKey: Handler<Op<'verify_key'>> = async (call) => {
   const signer = call.kernel.keyring.signer(RECEIPT_PURPOSE)
   return {
     algorithm: 'ed25519',
-    public_key_hex: hex(signer.public_key),
+    public_key_hex: toHex(signer.public_key),
     public_key_b64: Buffer.from(signer.public_key).toString('base64'),
     key_id: signer.key_id,
   }
@@ -82,25 +95,49 @@ export const proof: Handler<Op<'proof'>> = (call, { params, query }) =>
     const where = { breadcrumb_seq: query.seq, epoch_number: row.epoch_number }
     const crumb = query.seq < row.tree_size ? await findCrumb(db, query.seq) : undefined
     if (!crumb) return { included: false, ...where, reason: 'the epoch ends before this entry' }
-    const path = await auditPath(db, query.seq, row.tree_size)
-    const { checkpoint } = row
-    const breadcrumb = showCrumb(crumb)
-    const [audit_path, root_hash] = [path.map(hex), hex(row.root_hash)]
-    return {
-      included: true,
-      ...where,
-      breadcrumb,
-      leaf_hash: breadcrumb.breadcrumb_id,
-      audit_path,
-      tree_size: row.tree_size,
-      root_hash,
-      checkpoint,
-      tlog_proof: formatTlogProof({ index: query.seq, path, checkpoint }),
-      leaf: breadcrumb.breadcrumb_id,
-      proof: audit_path,
-      merkle_root: root_hash,
-    }
+    const path = await auditPath(call.kernel, db, row, query.seq)
+    return showProof(row, crumb, path)
   })
+
+/** JSON of the proof that the newest epoch has the entry; null: it ends before. */
+export async function proveEntry(
+  kernel: Kernel,
+  db: TenantDb,
+  seq: number,
+): Promise<string | null> {
+  const row = await findLastEpoch(db)
+  const crumb = row && seq < row.tree_size ? await findCrumb(db, seq) : undefined
+  if (!row || !crumb) return null
+  return showProof(row, crumb, await auditPath(kernel, db, row, seq)).text
+}
+
+// Joined from texts: the entry is stored as the JSON it is shown as, and the path is shown twice.
+function showProof(epoch: EpochRow, crumb: CrumbRow, path: readonly Uint8Array[]) {
+  const leaf = toHex(crumb.breadcrumb_id)
+  const root = toHex(epoch.root_hash)
+  const hashes = JSON.stringify(path.map(toHex))
+  const checkpoint = asciiJson(epoch.checkpoint)
+  // A proof ends with its checkpoint.
+  const tlog = JSON.stringify(formatTlogProof({ index: crumb.seq, path, checkpoint: '\n' }))
+  return rawJson<ReplyOf<Op<'proof'>>>(
+    `{"included":true,"breadcrumb_seq":${crumb.seq},"epoch_number":${epoch.epoch_number},` +
+      `"breadcrumb":{"breadcrumb_id":"${leaf}",${crumb.record.slice(1)},"leaf_hash":"${leaf}",` +
+      `"audit_path":${hashes},"tree_size":${epoch.tree_size},"root_hash":"${root}",` +
+      `"checkpoint":${checkpoint},"tlog_proof":${tlog.slice(0, -3)}${checkpoint.slice(1)},` +
+      `"leaf":"${leaf}","proof":${hashes},"merkle_root":"${root}"}`,
+  )
+}
+
+// The dash of a signed note would make the whole answer a text of two bytes a character.
+const asciiJson = (text: string): string => {
+  const escaped = JSON.stringify(text).replaceAll(NOT_ASCII, escapeUnit)
+  return Buffer.from(escaped, 'latin1').toString('latin1')
+}
+
+const NOT_ASCII = /[\u0080-\uffff]/g
+
+const escapeUnit = (unit: string): string =>
+  `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 export const consistency: Handler<Op<'consistency'>> = (call, { params, query }) =>
   call.read(async (db) => {
@@ -108,15 +145,15 @@ export const consistency: Handler<Op<'consistency'>> = (call, { params, query })
     if (!from || !to) return call.refuse('epoch_not_found')
     if (from.tree_size > to.tree_size || from.generation !== to.generation)
       return call.refuse('rejected', 'from must be an earlier epoch of the same origin')
-    const path = await prefixPath(db, from.tree_size, to.tree_size)
+    const path = await prefixPath(call.kernel, db, to, from.tree_size)
     return {
       from_epoch: from.epoch_number,
       to_epoch: to.epoch_number,
       from_size: from.tree_size,
       to_size: to.tree_size,
-      from_root: hex(from.root_hash),
-      to_root: hex(to.root_hash),
-      path: path.map(hex),
+      from_root: toHex(from.root_hash),
+      to_root: toHex(to.root_hash),
+      path: path.map(toHex),
       from_checkpoint: from.checkpoint,
       to_checkpoint: to.checkpoint,
     }

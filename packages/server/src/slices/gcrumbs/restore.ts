@@ -1,11 +1,12 @@
 // Recognises a restored log and continues it under a new origin (design 5, Backups).
 
+import type { EventPayload } from '@custos/contract'
 import { decodeFrontier, frontierRoot } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { appendCrumb, raiseGeneration, sha256 } from './append.ts'
-import { findHead, type HeadRow } from './chain.sql.ts'
+import { type CrumbRow, findHead, type HeadRow, listEntries } from './chain.sql.ts'
 import { republish, rollEpoch } from './epochs.ts'
 import { treeRoot } from './tree.ts'
 
@@ -78,4 +79,19 @@ async function continueRestored(
       },
     })
   })
+}
+
+/** The generation that the entry before a log position belongs to. */
+export async function generationAt(db: TenantDb, seq: number): Promise<number> {
+  const head = await findHead(db)
+  if (!head || head.generation === 0) return 0
+  const filter = { first_seq: 0, limit: head.generation, events: ['log.restored'] } as const
+  const last = (await listEntries(db, filter, seq)).at(-1)
+  return last ? restoredGeneration(last) : 0
+}
+
+/** The generation that an entry `log.restored` begins. */
+export function restoredGeneration({ record }: Pick<CrumbRow, 'record'>): number {
+  // Written by appendCrumb only.
+  return (JSON.parse(record) as { payload: EventPayload<'log.restored'> }).payload.generation
 }

@@ -4,50 +4,112 @@ import assert from 'node:assert/strict'
 import { consistencyPath, inclusionPath, nodeHash, rootAt } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { STORED_HEIGHTS, sha256 } from './append.ts'
-import { findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { LruCache } from '../../platform/lru-cache.ts'
+import { sha256 } from './append.ts'
+import { type EpochRow, findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
 
-/** Hash of the perfect subtree over leaves [index·2^height, (index+1)·2^height). */
-type NodeAt = (height: number, index: number) => Promise<Uint8Array>
+/** STORED_HEIGHTS are this far apart. */
+const BLOCK_HEIGHT = 8
+const BLOCK_WIDTH = 2 ** BLOCK_HEIGHT
+const HASH_BYTES = 32
+/** All nodes under a stored one; that one itself is in the block above. */
+const BLOCK_BYTES = 2 * (BLOCK_WIDTH - 1) * HASH_BYTES
+const CACHE_BYTES_MAX = 32 * 1024 * 1024
 
-function nodesOf(db: TenantDb): NodeAt {
-  return async (height, index) => {
-    const base = [...STORED_HEIGHTS].reverse().find((stored) => stored <= height) ?? 0
-    const width = 2 ** (height - base)
-    const first = index * width
-    const rows =
-      base === 0
-        ? (await listLeaves(db, first, first + width)).map((row) => row.breadcrumb_id)
-        : (await listNodes(db, base, first, first + width)).map((row) => row.hash)
-    assert.equal(rows.length, width, 'the log lacks rows of a complete subtree')
-    return fold(rows)
+/** The nodes under a stored node, down to the stored nodes, or leaves, `BLOCK_HEIGHT` below it. */
+class TreeBlock {
+  readonly #nodes = new Uint8Array(BLOCK_BYTES)
+  #width = 0
+
+  /** How many nodes of the lowest level were added, from the left. */
+  get width(): number {
+    return this.#width
+  }
+
+  /** Adds nodes of the lowest level from `first` on, and every node above them alone. */
+  add(first: number, hashes: readonly Uint8Array[]): void {
+    for (const [at, hash] of hashes.entries()) this.#nodes.set(hash, offsetOf(0, first + at))
+    const width = first + hashes.length
+    for (let height = 1; height < BLOCK_HEIGHT; height += 1)
+      for (let at = first >> height; at < width >> height; at += 1)
+        this.#nodes.set(this.#join(height, at), offsetOf(height, at))
+    this.#width = Math.max(this.#width, width)
+  }
+
+  /** @param height above the lowest level */
+  node(height: number, at: number): Uint8Array {
+    const begin = offsetOf(height, at)
+    return this.#nodes.subarray(begin, begin + HASH_BYTES)
+  }
+
+  #join(height: number, at: number): Uint8Array {
+    return nodeHash(this.node(height - 1, 2 * at), this.node(height - 1, 2 * at + 1), sha256)
   }
 }
 
-function fold(nodes: Uint8Array[]): Uint8Array {
-  let level = nodes
-  while (level.length > 1) {
-    const above: Uint8Array[] = []
-    for (let i = 0; i + 1 < level.length; i += 2) {
-      const [left, right] = [level[i], level[i + 1]]
-      if (left && right) above.push(nodeHash(left, right, sha256))
+/** The levels of a block follow one another, the lowest first. */
+const offsetOf = (height: number, at: number): number =>
+  (2 * BLOCK_WIDTH - ((2 * BLOCK_WIDTH) >> height) + at) * HASH_BYTES
+
+type TreeOf = Pick<EpochRow, 'generation' | 'tree_size'>
+
+const newCache = () =>
+  new LruCache<string, TreeBlock>({ max: CACHE_BYTES_MAX, weigh: () => BLOCK_BYTES })
+
+/** Hashes only: the log itself stays when its tenant is destroyed. */
+const blockCache = perKernel(newCache)
+
+/**
+ * Hashes of the perfect subtrees of a tree over leaves [index·2^height, (index+1)·2^height).
+ * @param tree one that a checkpoint was signed over: its leaves never change in its generation
+ */
+function nodesOf(
+  blocks: ReturnType<typeof newCache>,
+  db: TenantDb,
+  { generation, tree_size }: TreeOf,
+) {
+  return async (height: number, index: number): Promise<Uint8Array> => {
+    const above = height % BLOCK_HEIGHT
+    const base = height - above
+    const [first, end] = [index * 2 ** above, (index + 1) * 2 ** above]
+    const begin = first - (first % BLOCK_WIDTH)
+    const key = `${base}/${begin}/${generation}/${db.tenant_id}`
+    const block = blocks.get(key) ?? blocks.set(key, new TreeBlock())
+    if (block.width < end - begin) {
+      // Not further than the tree goes: later rows may still be lost with a restore.
+      const limit = Math.min(begin + BLOCK_WIDTH, Math.floor(tree_size / 2 ** base))
+      await extend(db, block, { base, begin, limit })
     }
-    level = above
+    return block.node(above, index % (BLOCK_WIDTH >> above))
   }
-  const [root] = level
-  assert(root, 'a subtree has at least one node')
-  return root
 }
 
-/** RFC 9162 2.1.3.1: the audit path of leaf `index` in the tree of `size` leaves. */
-export const auditPath = (db: TenantDb, index: number, size: number) =>
-  inclusionPath(index, size, nodesOf(db), sha256)
+async function extend(
+  db: TenantDb,
+  block: TreeBlock,
+  { base, begin, limit }: { base: number; begin: number; limit: number },
+): Promise<void> {
+  const from = block.width
+  const hashes =
+    base === 0
+      ? (await listLeaves(db, begin + from, limit)).map((row) => row.breadcrumb_id)
+      : (await listNodes(db, base, begin + from, limit)).map((row) => row.hash)
+  assert.equal(hashes.length, limit - begin - from, 'the log lacks rows of a complete subtree')
+  block.add(from, hashes)
+}
 
-/** RFC 9162 2.1.4.1: proof that the tree of `from` leaves is a prefix of the one of `to`. */
-export const prefixPath = (db: TenantDb, from: number, to: number) =>
-  consistencyPath(from, to, nodesOf(db), sha256)
+/** RFC 9162 2.1.3.1: the audit path of leaf `index` in the tree. */
+export const auditPath = (kernel: Kernel, db: TenantDb, tree: TreeOf, index: number) =>
+  inclusionPath(index, tree.tree_size, nodesOf(blockCache(kernel), db, tree), sha256)
 
-export const treeRoot = (db: TenantDb, size: number) => rootAt(size, nodesOf(db), sha256)
+/** RFC 9162 2.1.4.1: proof that the tree of `from` leaves is a prefix of `tree`. */
+export const prefixPath = (kernel: Kernel, db: TenantDb, tree: TreeOf, from: number) =>
+  consistencyPath(from, tree.tree_size, nodesOf(blockCache(kernel), db, tree), sha256)
+
+/** The root as the rows have it now: nothing is taken from memory. */
+export const treeRoot = (db: TenantDb, tree_size: number) =>
+  rootAt(tree_size, nodesOf(newCache(), db, { generation: 0, tree_size }), sha256)
 
 /** The last seq appended at or before `us`; -1 when the log began later. */
 export async function seqAt(db: TenantDb, us: number): Promise<number> {

@@ -6,10 +6,10 @@ import { findPolicySet, savePolicySet } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { rateLimits } from '../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { rateLimits } from './log/rate-limits.ts'
 import {
   closeVersion,
   insertMembers,
@@ -129,7 +129,8 @@ export async function changePolicies(
   tx.afterCommit(() => {
     policySets(kernel).forget(tx.tenant_id)
     for (const { change, policy_id } of prepared)
-      if (change === 'deleted') rateLimits(kernel).forget({ tenant_id: tx.tenant_id, policy_id })
+      if (change === 'deleted')
+        rateLimits(kernel).forget({ tenant_id: tx.tenant_id, limit_id: policy_id })
   })
 }
 

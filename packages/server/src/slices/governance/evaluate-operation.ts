@@ -1,8 +1,15 @@
 // POST /v1/governance/evaluate: the result of each enabled policy, and the verdict.
 
-import type { governance as contract, Evaluation, GovernanceLog } from '@custos/contract'
+import assert from 'node:assert/strict'
+import type {
+  governance as contract,
+  Evaluation,
+  GovernanceLog,
+  PolicyResult,
+} from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { type RawJson, rawJson } from '../../platform/raw-json.ts'
 import { validationDetail } from '../../platform/validation.ts'
 import { readMeter } from '../tenants/index.ts'
 import {
@@ -11,9 +18,10 @@ import {
   recordOf,
   writeEvaluated,
 } from './evaluation-result.ts'
-import { logId, showLogs, showOutcome } from './evaluation-rows.ts'
+import { logId, showLogs } from './evaluation-rows.ts'
 import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
+import { describeDetail } from './rules/describe.ts'
 import { verdictOf } from './rules/evaluate-set.ts'
 import { currentName, findNameProblem } from './rules/operation-names.ts'
 
@@ -50,7 +58,7 @@ async function evaluateOnce(
   call: EvaluateCall,
   evaluated: EvaluationResult | null,
   dry_run: boolean,
-): Promise<Evaluation> {
+): Promise<Evaluation | RawJson<Evaluation>> {
   const { kernel, tenant_id } = call
   const keys = await kernel.keyring.tenant(tenant_id)
   const kept = await call.once<EvaluationIds>({
@@ -97,40 +105,60 @@ async function showKept(
   return answer(logs, { evaluation_id, policy_set, dry_run: false })
 }
 
-function showEvaluated(
+/** The JSON of `answer` where it is given what `showOutcome` makes of each outcome. */
+export function showEvaluated(
   tenant_id: string,
   evaluated: EvaluationResult | null,
   dry_run: boolean,
-): Evaluation {
+): Evaluation | RawJson<Evaluation> {
   if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })
-  const { evaluation_id, set, outcomes, operation, request } = evaluated
-  const created_at = formatTime(evaluated.created_us)
-  const logs = set.policies.flatMap((policy, i): GovernanceLog[] => {
-    const outcome = outcomes[i]
-    if (!outcome) return []
-    const log_id = dry_run ? null : logId(evaluation_id, i)
-    return [showOutcome({ log_id, tenant_id, policy, outcome, operation, request, created_at })]
-  })
-  const { policy_set } = set
-  return answer(logs, { evaluation_id: dry_run ? null : evaluation_id, policy_set, dry_run })
+  const { set, outcomes, operation, request, created_us } = evaluated
+  const tenant = JSON.stringify(tenant_id)
+  const created_at = formatTime(created_us)
+  const about = membersOf({ operation, request_summary: request, created_at })
+  let [evaluations, logs] = ['', '']
+  for (const [i, { result, applicable, detail }] of outcomes.entries()) {
+    const policy = set.policies[i]
+    assert(policy, 'there is an outcome for each policy, and no other')
+    const { fragments } = policy
+    const log_id = dry_run ? 'null' : `"${logId(evaluated.evaluation_id, i)}"`
+    const reason = detail === null ? 'null' : `"${detail.reason}"`
+    const words = detail === null ? '""' : JSON.stringify(describeDetail(policy, detail))
+    const comma = i === 0 ? '' : ','
+    evaluations +=
+      `${comma}{"log_id":${log_id},"tenant_id":${tenant},${fragments.evaluation}` +
+      `"result":"${result}","applicable":${applicable},"reason":${reason},"detail":${words},` +
+      `${about}}`
+    logs += `${comma}{${fragments.log}"result":"${result}","detail":${words}}`
+  }
+  const { allowed, ...decision } = decide(outcomes)
+  const evaluation_id = dry_run ? null : evaluated.evaluation_id
+  const head = membersOf({ ...decision, evaluation_id, policy_set: set.policy_set, dry_run })
+  return rawJson(`{"allowed":${allowed},"evaluations":[${evaluations}],${head},"logs":[${logs}]}`)
 }
 
-function answer(
+/** An object as JSON without its braces. */
+const membersOf = (value: object): string => JSON.stringify(value).slice(1, -1)
+
+export function answer(
   evaluations: GovernanceLog[],
   about: Pick<Evaluation, 'evaluation_id' | 'policy_set' | 'dry_run'>,
 ): Evaluation {
-  const summary = { total: evaluations.length, allowed: 0, denied: 0, escalated: 0, logged: 0 }
-  for (const { result } of evaluations) summary[result] += 1
-  const verdict = verdictOf(evaluations.map(({ result }) => result))
+  const { allowed, ...decision } = decide(evaluations)
   return {
-    allowed: verdict === 'allowed',
+    allowed,
     evaluations,
-    summary,
-    verdict,
-    escalated: verdict === 'escalated',
+    ...decision,
     ...about,
     logs: evaluations.map(({ policy_name, policy_type, action, result, detail }) => ({
       ...{ policy_name, policy_type, action, result, detail },
     })),
   }
+}
+
+function decide(outcomes: readonly { readonly result: PolicyResult }[]) {
+  const summary = { total: outcomes.length, allowed: 0, denied: 0, escalated: 0, logged: 0 }
+  for (const { result } of outcomes) summary[result] += 1
+  const verdict = verdictOf(outcomes.map(({ result }) => result))
+  return { allowed: verdict === 'allowed', summary, verdict, escalated: verdict === 'escalated' }
 }

@@ -4,7 +4,7 @@ import { type EventPayload, KNOWN_OPERATIONS, type PolicyResult } from '@custos/
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { countKey, type NewEvaluation, writeEvaluation } from './log/evaluation-log.ts'
+import { countKey, type NewEvaluation, writeEvaluations } from './log/evaluation-log.ts'
 import type { PolicySet } from './policy-sets.ts'
 import type { SetOutcome } from './rules/evaluate-set.ts'
 import type { Detail } from './rules/outcome.ts'
@@ -78,7 +78,7 @@ export async function writeEvaluated(
   keys: TenantKeys,
   evaluated: EvaluationResult,
 ): Promise<void> {
-  await writeEvaluation(tx, recordOf(evaluated))
+  await writeEvaluations(tx, [recordOf(evaluated)])
   const { verdict, evaluation_id } = evaluated
   if (verdict === 'allowed') return
   const payload = crumbOf(keys, evaluated)

@@ -31,6 +31,11 @@ test('a denial names the policy and the reason, and nothing was written', async 
   assert.equal(body.error, 'policy_denied')
   assert.deepEqual(body.detail, about)
   assert.deepEqual({ policy_id: body.policy_id, name: body.name, reason: body.reason }, about)
+  assert.deepEqual(
+    body.policies,
+    [{ policy_id, name: about.name }],
+    'ids and names, and nothing else',
+  )
   assert.deepEqual(await contents(), [])
 })
 

@@ -6,6 +6,7 @@ import {
   type PolicyResult,
   type PolicyType,
 } from '@custos/contract'
+import { rateLimits } from '../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
   type EvaluationResult,
@@ -15,7 +16,6 @@ import {
   writeEvaluated,
 } from './evaluation-result.ts'
 import { evaluationLog } from './log/evaluation-log.ts'
-import { rateLimits } from './log/rate-limits.ts'
 import { type PolicyScope, type PolicySet, policySets } from './policy-sets.ts'
 import { describeDetail } from './rules/describe.ts'
 import {
@@ -150,7 +150,7 @@ async function findExceeded(
     if (!policy?.rate || outcome.detail?.reason !== 'rate_exceeded') return null
     const { policy_id, rate } = policy
     const { max_requests, window_us } = rate
-    const limit = { tenant_id, policy_id, max_requests, window_us }
+    const limit = { tenant_id, limit_id: policy_id, max_requests, window_us }
     const retry_after_s = await rateLimits(kernel).secondsUntilRoom(limit)
     const window_s = window_us / 1_000_000
     if (longest === null || retry_after_s > longest.retry_after_s)
@@ -194,12 +194,16 @@ export async function admitItems(
 /** The answer to a request that its policies do not let pass. */
 export function refusalOf({ verdict, policies, exceeded }: GateResult): Refusal {
   if (exceeded) return rateRefusal(exceeded)
-  const deciding = policies.find(({ result }) => result === verdict)
-  const { policy_id = '', name = '', detail: reason = '' } = deciding ?? {}
-  const members = { policy_id, name, reason }
+  const deciding = policies.filter(({ result }) => result === verdict)
+  const { policy_id = '', name = '', detail: reason = '' } = deciding[0] ?? {}
+  const first = { policy_id, name, reason }
+  // Ids and names are the tenant's own words about its rules: any of its keys may see them.
+  const members = { ...first, policies: deciding.map((one) => pickName(one)) }
   const code = verdict === 'denied' ? 'policy_denied' : 'approval_required'
-  return new Refusal(code, undefined, { members, detail: members })
+  return new Refusal(code, undefined, { members, detail: first })
 }
+
+const pickName = ({ policy_id, name }: { policy_id: string; name: string }) => ({ policy_id, name })
 
 /** 429, with the fields of draft-ietf-httpapi-ratelimit-headers-11. */
 function rateRefusal({
@@ -278,7 +282,7 @@ async function exceededRates(
   const rates = rateLimits(kernel)
   for (const [i, { policy_id, rate }] of policies.entries()) {
     if (!rate?.isOf(operation)) continue
-    const limit = { tenant_id, policy_id, ...rate }
+    const limit = { tenant_id, limit_id: policy_id, ...rate }
     const within = counts ? rates.take(limit) : rates.peek(limit)
     if (!(within instanceof Promise ? await within : within)) exceeded.add(i)
   }
@@ -290,6 +294,7 @@ export async function record(
   { kernel, tenant_id }: PolicyScope,
   evaluated: EvaluationResult,
 ): Promise<void> {
+  kernel.metrics.countEvaluation(evaluated.verdict)
   if (evaluated.verdict === 'allowed') {
     await evaluationLog(kernel).add(tenant_id, recordOf(evaluated))
     return

@@ -4,6 +4,8 @@ import type { memory } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { STORE_REEMBED } from './facts/embeddings.ts'
+import { storeIndexes } from './index/store-indexes.ts'
+import { listHistory } from './read/history.ts'
 import { audit, exportStore, getMemory, listMemories } from './read/memory-reads.ts'
 import { retrieve } from './read/retrieve.ts'
 import {
@@ -20,7 +22,12 @@ import { makeReembedRunner, reembed } from './write/reembed.ts'
 import { supersede } from './write/supersede.ts'
 import { write, writeBatch } from './write/write.ts'
 
-export { type FactDocument, openFactDocument, showMemory } from './facts/fact-document.ts'
+export {
+  type FactDocument,
+  type OpenedFact,
+  openFactDocument,
+  showMemory,
+} from './facts/fact-document.ts'
 export { computeCommitment, computeCommitmentsRoot } from './facts/fact-identity.ts'
 export {
   countErasing,
@@ -31,14 +38,30 @@ export {
   listRefsOfStore,
   listRefsWithin,
 } from './facts/facts.sql.ts'
+export { digestName } from './facts/item-name.ts'
+export {
+  findItemHead,
+  findLatestVersion,
+  type ItemRow,
+  listItemHeads,
+  listNamespaceSamples,
+  listVersionRefs,
+} from './facts/items.sql.ts'
 export {
   loadContents,
   loadFactsForErasure,
   loadLiveFacts,
+  loadVisibleFacts,
   openStoredFacts,
 } from './facts/opened-fact.ts'
+export { parseExpiry, prepareFacts } from './facts/prepare-facts.ts'
+export { findValidityAt } from './facts/validity.sql.ts'
+export { destroySnapshots } from './index/index-snapshots.ts'
 export { listMemoryStates } from './read/memory-reads.ts'
+export { packWithinBudget } from './read/pack.ts'
+export { answerRanked } from './read/rank-refs.ts'
 export { flushRetrievedFacts } from './read/retrieved-facts.ts'
+export { findIndexSecrets } from './snapshots/snapshot-secrets.sql.ts'
 export {
   anyExpiredStatement,
   countExpired,
@@ -60,6 +83,7 @@ export {
   updateRedactedHold,
 } from './stores/holds.sql.ts'
 export { legalHoldRefusal, loadHeldStores, refuseHeldStore } from './stores/holds.ts'
+export { countPending } from './stores/ingestion.ts'
 export { descriptionColumn } from './stores/store-description.ts'
 export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability, settingsCache } from './stores/store-settings.ts'
@@ -76,12 +100,13 @@ export {
   listStoresOfFacts,
   loadFactStates,
   markErasing,
-  probeErasedFact,
+  probeErasedFacts,
   setTombstoneCertificate,
   unmarkErasing,
-  writeTombstone,
+  writeTombstones,
 } from './write/erase-facts.ts'
 export { purgeErased } from './write/purge-erased.ts'
+export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts'
 
 export const memoryHandlers = {
   list_stores: listStores,
@@ -99,11 +124,22 @@ export const memoryHandlers = {
   reembed,
   memories: listMemories,
   memory: getMemory,
+  history: listHistory,
   export: exportStore,
   import: importStore,
 } satisfies HandlersOf<typeof memory>
+
+/** Writes the snapshots of indexes that are due; at the end of the process within that time. */
+export const saveIndexes = (kernel: Kernel, within_ms?: number): Promise<void> =>
+  storeIndexes(kernel).saveDue(within_ms)
+
+/** Removes what the last process left of snapshots. */
+export const sweepIndexes = (kernel: Kernel): Promise<void> => storeIndexes(kernel).sweep()
 
 /** To be called before the job worker starts: it continues embedding that the last stop cut off. */
 export function registerMemoryJobs(kernel: Kernel): void {
   kernel.jobs.register(STORE_REEMBED, makeReembedRunner(kernel))
 }
+
+/** The memory of all indexes of this process, and how long the longest build has been running. */
+export const measureIndexes = (kernel: Kernel) => storeIndexes(kernel).measure()

@@ -11,7 +11,7 @@ import { formatTime } from '../../platform/clock.ts'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call } from '../../platform/kernel/call.ts'
+import { actorOf, type Call } from '../../platform/kernel/call.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { validationDetail } from '../../platform/validation.ts'
@@ -142,7 +142,10 @@ async function requireSettings(
 ): Promise<void> {
   const settings = settingsOf(await findSettings(tx))
   if (settings.attestation_required && !decision.attested) call.refuse('attestation_required')
-  if (settings.different_credential && call.principal.key_id === approval.row.requested_by)
+  const { principal } = call
+  // A person is one, whatever key they use.
+  const others = settings.different_credential || principal.user_id !== undefined
+  if (others && actorOf(principal) === approval.row.requested_by)
     call.refuse('self_approval', 'the tenant requires another credential to decide')
 }
 
@@ -238,7 +241,8 @@ async function evaluateAgain<Q extends JsonObject>(
   const met = escalationsOf(approval.row)
   // Without the number in the credential: it may be old, and the unit compares with this one.
   const caller = { kernel, tenant_id, principal: {} }
-  const gated = await gate(caller, registry.operation(request), registry.context(request), { met })
+  const context = await registry.context(request, { kernel, tenant_id })
+  const gated = await gate(caller, registry.operation(request), context, { met })
   if (gated.verdict !== 'allowed') throw refusalOfGate(registry, gated, approval.row.record_id)
   // What a person approved is signed unchanged, or not at all. What the same policies redact was
   // redacted before a person saw it.
@@ -264,7 +268,7 @@ async function signDecision(call: Call, pending: PendingDecision): Promise<Signe
   const made = {
     approver,
     approver_id: attested?.approver_id ?? null,
-    decided_by: principal.key_id,
+    decided_by: actorOf(principal),
     decided_at: formatTime(decided_us),
     reason,
   }

@@ -47,12 +47,13 @@ export {
   insertPrepared,
   type PreparedRecord,
   prepareRecord,
+  prepareWaitingRecord,
   proposeRecord,
   RECORD_RETRY,
   recordRefusal,
 } from './propose.ts'
 export { certifyArtifact } from './record-events.ts'
-export { countByStatus } from './records.sql.ts'
+export { countByStatus, findRow } from './records.sql.ts'
 export { recordTextSources } from './redacted-record.ts'
 export type {
   AdmittedProposal,

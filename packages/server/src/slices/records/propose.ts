@@ -3,7 +3,7 @@
 import type { JsonObject } from '@custos/proof'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call } from '../../platform/kernel/call.ts'
+import { actorOf, type Call } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
   type GateResult,
@@ -140,7 +140,12 @@ export async function recordRefusal<Q extends JsonObject>(
   if (before) return before
   // What policies redact in a request is redacted in its refusal as well.
   const options = { dry_run: true }
-  const gated = await gate(call, registry.operation(request), registry.context(request), options)
+  const gated = await gate(
+    call,
+    registry.operation(request),
+    await registry.context(request, call),
+    options,
+  )
   const stored = redactRequest(registry, request, gated.redactions[0] ?? {})
   const prepared = await prepareDenied(
     {
@@ -182,7 +187,11 @@ export async function prepareRecord<Q extends JsonObject>(
 ): Promise<PreparedRecord | { readonly existing: OpenRecord }> {
   const existing = await findExisting(call, registry, given)
   if (existing) return { existing }
-  evaluated.gated ??= await gate(call, registry.operation(given), registry.context(given))
+  evaluated.gated ??= await gate(
+    call,
+    registry.operation(given),
+    await registry.context(given, call),
+  )
   const { gated } = evaluated
   const request = redactRequest(registry, given, gated.redactions[0] ?? {})
   const same = request === given ? null : await findExisting(call, registry, request)
@@ -288,7 +297,7 @@ async function prepareIssued<Q extends JsonObject>(
     registry,
     proposal,
     approval: null,
-    requested_by: call.principal.key_id,
+    requested_by: actorOf(call.principal),
     policy_set: gated.policy_set,
     evaluation_id: gated.evaluation_id,
     issued_us: proposal.created_us,
@@ -300,22 +309,39 @@ async function prepareWaiting<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
   gated: GateResult,
 ): Promise<PreparedRecord> {
+  // What would be refused after an approval is refused before a person sees it.
+  await draft.registry.fields(draft.proposal)
+  return sealWaiting(draft, gated)
+}
+
+async function sealWaiting<Q extends JsonObject>(
+  draft: ProposalDraft<Q>,
+  gated: GateResult,
+): Promise<PreparedRecord> {
   const { call, registry, proposal } = draft
   const { record_id, proposal_digest, request } = proposal
-  // What would be refused after an approval is refused before a person sees it.
-  await registry.fields(proposal)
   const approval = await prepareApproval(call.kernel, call.tenant_id, {
     subject: {
       kind: registry.kind,
       record_id,
       proposal_digest,
       operation: registry.operation(request),
-      requested_by: call.principal.key_id,
+      requested_by: actorOf(call.principal),
       principal: principalOf(request),
     },
     gated,
   })
   return sealDraft(draft, { status: 'waiting_hitl', approval })
+}
+
+/** A record that waits for a person, of a proposal that its registry's owner gated itself. */
+export const prepareWaitingRecord = <Q extends JsonObject>(
+  call: Call,
+  registry: Registry<Q>,
+  { request, gated }: { readonly request: Q; readonly gated: GateResult },
+): Promise<PreparedRecord> => {
+  const proposal = makeProposal(call, registry, request, FIRST_VERSION)
+  return sealWaiting({ call, registry, proposal, gated, follows: null, principal: null }, gated)
 }
 
 interface DenialReason {
@@ -373,7 +399,7 @@ async function sealDraft<Q extends JsonObject>(
     version: proposal.version,
     policy_set: gated.policy_set,
     request_id: approval?.request_id ?? null,
-    requested_by: principal.key_id,
+    requested_by: actorOf(principal),
     ...(await recordColumn.sealNew(kernel, tenant_id, { kind, record_id }, record)),
   }
   return {

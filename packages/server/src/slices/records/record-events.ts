@@ -34,6 +34,12 @@ const EVENTS = {
     denied: 'composition.denied',
     expired: 'composition.expired',
   },
+  agent_action: {
+    waiting_hitl: 'agent_action.waiting_hitl',
+    approved: 'agent_action.approved',
+    denied: 'agent_action.denied',
+    expired: 'agent_action.expired',
+  },
 } as const satisfies Readonly<Record<RecordKind, Partial<Record<RecordStatus, string>>>>
 
 type EventNames = { readonly [K in RecordKind]: (typeof EVENTS)[K] }

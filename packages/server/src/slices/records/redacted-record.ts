@@ -65,6 +65,8 @@ const REDACT: Readonly<Record<RecordKind, RedactRequest>> = {
     authority: redactAuthority(authority),
     required_trust_tier,
   }),
+  // Ids, codes and a salted commitment: no text is in it.
+  agent_action: (request) => request,
 }
 
 const ARTIFACT = {

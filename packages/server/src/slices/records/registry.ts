@@ -66,7 +66,7 @@ export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIde
   /** The operation that policies name. */
   operation(request: Q): string
   /** What policies read. */
-  context(request: Q): Context
+  context(request: Q, tenant: TenantRecords): Context | Promise<Context>
   /** Context keys that have another name in the request. */
   readonly names?: Readonly<Record<string, string>>
   /** No two live records have the same content. */

@@ -15,7 +15,7 @@ const idOf = ({ report_id }: Order): Buffer => Buffer.from(report_id, 'hex')
 
 export const REPORT_TRAITS: JobTraits = {
   cancellable: true,
-  apart: true,
+  queue: 'threads',
   async abandon(tx, job) {
     await deleteRequest(tx, idOf(orderOf(job)))
   },

@@ -9,7 +9,7 @@ import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.t
 import type { Signer, TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
-import { meter } from '../tenants/index.ts'
+import { limitGovernedDecisions, meter, meterGoverned } from '../tenants/index.ts'
 import { Changes } from './changes.ts'
 import { effectOf, isScored, type Judgment, resolves } from './evidence.ts'
 import { type NewDecision, prepareDecision, type RecordedTexts } from './new-decision.ts'
@@ -61,7 +61,7 @@ export const decide: Handler<typeof reputation.decide> = async (call, { body }) 
   const once: IdempotentUnit<DecisionPosition> = {
     async run(tx) {
       const placed = await placeDecision(tx, parts)
-      meter(tx, call.operation.id, parts.given.sealed.length)
+      await meterDecision(call, tx, { parts, placed })
       return { reply: placed, ids: placed }
     },
     // Opening what is sealed needs the keyring, which a unit of work must not wait for.
@@ -96,8 +96,9 @@ export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call,
     async run(tx) {
       const seqs: number[] = []
       for (const parts of prepared) {
-        seqs.push((await placeDecision(tx, parts)).seq)
-        meter(tx, call.operation.id, parts.given.sealed.length)
+        const placed = await placeDecision(tx, parts)
+        await meterDecision(call, tx, { parts, placed })
+        seqs.push(placed.seq)
       }
       return { reply: seqs, ids: { seqs } }
     },
@@ -127,6 +128,19 @@ const partsOf = ({ kernel, principal }: Call, keys: TenantKeys, given: NewDecisi
   signer: receiptSigner(kernel),
   recorded_by: principal.key_id,
 })
+
+/** Refuses `free_ceiling_reached`. A repeated decision adds nothing to the log. */
+async function meterDecision(
+  { kernel, operation }: Pick<Call, 'kernel' | 'operation'>,
+  tx: Tx,
+  { parts, placed }: { readonly parts: Parts; readonly placed: DecisionPosition },
+): Promise<void> {
+  const { sealed, words } = parts.given
+  meter(tx, operation.id, sealed.length)
+  if (placed.idempotent) return
+  meterGoverned(tx, words.decision)
+  await limitGovernedDecisions(kernel, tx)
+}
 
 async function placeDecision(tx: Tx, parts: Parts): Promise<DecisionPosition> {
   const { keys, given, signer, recorded_by } = parts

@@ -1,6 +1,6 @@
 // Searches stores and decisions for a person: sealed rows are opened a few at a time, none is kept.
 
-import { limits } from '@custos/contract'
+import { type JsonObject, limits } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { listTextSources } from '../../platform/kernel/text-source.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -18,6 +18,7 @@ import {
   findFactHeads,
   listFactsAfter,
   listFactsSince,
+  type OpenedFact,
   openStoredFacts,
 } from '../memory/index.ts'
 import type { Matcher } from './matcher.ts'
@@ -142,7 +143,7 @@ async function* scanStore(
     const opened = await openStoredFacts(kernel, tenant_id, seen)
     const fits: FactHead[] = []
     for (const fact of opened) {
-      if (matcher.ofFact(fact.content, fact.metadata, fact.namespace)) fits.push(fact)
+      if (matcher.ofFact(fact.content, searchedMetadata(fact), fact.namespace)) fits.push(fact)
       await pace()
     }
     yield { fits, scanned: opened.length }
@@ -150,6 +151,11 @@ async function* scanStore(
     if (!last || rows.length < limit) return
     after = last.ref
   }
+}
+
+/** Metadata; of an item its name, and the members of its value. */
+function searchedMetadata({ content, metadata, document: { item } }: OpenedFact): JsonObject {
+  return item ? { ...JSON.parse(content), item: [...item.namespace, item.key] } : metadata
 }
 
 /** Adds earlier and later versions of what was found, whatever their content. */

@@ -115,7 +115,7 @@ const RECORDS = [
   'names, descriptions and configurations of policies',
   'reasons and matters of legal holds, and what retention is based on',
   'names and labels of stores, and titles of reports',
-  'names of keys',
+  'names of keys, and names and e-mail addresses of people',
   'ids of stores and models, and legal_basis and requested_by of certificates, which are kept',
 ]
 const KEY_NAMESPACES = 'namespaces that keys and tokens are limited to'

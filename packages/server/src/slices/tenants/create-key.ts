@@ -1,5 +1,6 @@
 // Issues, lists and revokes the keys of a tenant: never more than the caller has.
 
+import assert from 'node:assert/strict'
 import {
   type keys as contract,
   DEFAULT_SCOPES,
@@ -35,7 +36,7 @@ import {
 } from './credentials.ts'
 import { issueSealed, openNames } from './key-texts.ts'
 import { coversStores, findExcess, type Rights, rightsOf } from './rights.ts'
-import { meter } from './usage.ts'
+import { meter } from './usage/usage.ts'
 
 type Create = typeof contract.create
 
@@ -66,7 +67,10 @@ async function issueNew(
   const { kernel, principal, tenant_id } = call
   if ((await countLiveCredentials(tx, tenant_id)) >= limits.keys_per_tenant)
     return call.refuse('rejected', `a tenant has at most ${limits.keys_per_tenant} live keys`)
-  const { key_id, api_key } = await issueKey(kernel, tx, fresh, { rights: rightsOf(principal) })
+  const { key_id, api_key } = await issueKey(kernel, tx, fresh, {
+    rights: rightsOf(principal),
+    user_id: principal.user_id,
+  })
   meter(tx, call.operation.id)
   await appendCrumb(tx, {
     event_type: 'tenant.key_created',
@@ -169,11 +173,12 @@ function showKey(
     created_at: formatTime(row.created_us),
     expires_at: row.expires_us === null ? null : formatTime(row.expires_us),
     revoked_at: row.revoked_us === null ? null : formatTime(row.revoked_us),
+    last_used_at: row.used_us === null ? null : formatTime(row.used_us),
   }
 }
 
 function showNewKey(row: CredentialInfo, words: Parameters<typeof showKey>[1]) {
-  const { revoked_at: _, ...key } = showKey(row, words)
+  const { revoked_at: _, last_used_at: __, ...key } = showKey(row, words)
   return key
 }
 
@@ -226,6 +231,22 @@ const revoke: Handler<typeof contract.revoke> = async (call, { params: { key_id 
   })
 }
 
+/** Nothing is looked up: the credential was, for this request. */
+const showCurrent: Handler<typeof contract.current> = async ({ principal, tenant_id }) => {
+  const { key_id, scopes, allowed_stores, namespace, max_trust_tier, expires_us } = principal
+  assert(principal.class !== 'operator', 'an operator has passed as a tenant')
+  return {
+    key_id,
+    tenant_id,
+    class: principal.class,
+    scopes: [...scopes],
+    allowed_stores: [...allowed_stores],
+    namespace: namespace === undefined ? null : formatNamespace(tenant_id, namespace),
+    max_trust_tier: max_trust_tier ?? null,
+    expires_at: typeof expires_us === 'number' ? formatTime(expires_us) : null,
+  }
+}
+
 export const keysHandlers: HandlersOf<typeof contract> = {
   create: createKey,
   create_token: createToken,
@@ -241,5 +262,6 @@ export const keysHandlers: HandlersOf<typeof contract> = {
       return { keys, count: keys.length, limit, offset, next_cursor }
     }),
 
+  current: showCurrent,
   revoke,
 }

@@ -4,16 +4,26 @@ import { type keys as contract, limits } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import { countLiveTokens } from '../../platform/db/credential-limits.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Handler } from '../../platform/kernel/call.ts'
+import type { Handler, Principal } from '../../platform/kernel/call.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { issueKey, requireLiveMaker, requireNoExcess, requireStores } from './credentials.ts'
+import {
+  hasNoKey,
+  issueKey,
+  requireLiveMaker,
+  requireNoExcess,
+  requireStores,
+} from './credentials.ts'
 import { issueSealed } from './key-texts.ts'
 import { type Rights, rightsOf } from './rights.ts'
-import { meter } from './usage.ts'
+import { meter } from './usage/usage.ts'
 
 const SECOND_US = 1_000_000
+
+/** The key that a token ends with; null: none. That of a person ends with the person. */
+const makerOf = (principal: Principal): string | null =>
+  principal.kind === 'tenant' && !hasNoKey(principal) ? principal.key_id : null
 
 export const createToken: Handler<typeof contract.create_token> = async (call, { body }) => {
   const { kernel, principal, tenant_id } = call
@@ -32,7 +42,7 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
   // Before the unit too: a replay shows nothing to a caller who could not have made the token.
   requireNoExcess(wanted, rights)
   const ttl_us = (body.ttl_s ?? limits.token_ttl_s.default) * SECOND_US
-  const binding_key_id = principal.kind === 'tenant' ? principal.key_id : null
+  const binding_key_id = makerOf(principal)
 
   const show = (key_id: string, token: string | null, at: { from_us: number; to_us: number }) => ({
     key_id,
@@ -53,7 +63,11 @@ export const createToken: Handler<typeof contract.create_token> = async (call, {
         const ends_us = created_us + ttl_us
         const expires_us = Math.min(ends_us, rights.expires_us ?? ends_us)
         const fresh = { ...wanted, tenant_id, name: '', expires_us, limit }
-        const issued = await issueKey(kernel, tx, fresh, { rights, binding_key_id })
+        const issued = await issueKey(kernel, tx, fresh, {
+          rights,
+          binding_key_id,
+          user_id: principal.user_id,
+        })
         const { key_id, api_key } = issued
         meter(tx, call.operation.id)
         await appendCrumb(tx, {

@@ -1,10 +1,12 @@
 // Stored credentials: issuing, finding by key with an exact cache, revoking at once.
 
-import type { CredentialClass, Scope, TrustTier } from '@custos/contract'
+import { timingSafeEqual } from 'node:crypto'
+import { type CredentialClass, DEFAULT_SCOPES, type Scope, type TrustTier } from '@custos/contract'
 import {
   type CredentialInfo,
   findCredential,
   findCredentialById,
+  findPresented,
   insertCredential,
   type PresentedCredential,
   revokeCredential,
@@ -17,6 +19,7 @@ import {
 } from '../../platform/db/credential-limits.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { findDestruction, revokeAll } from '../../platform/db/destructions.sql.ts'
+import { findOwnSession } from '../../platform/db/sessions.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -58,10 +61,14 @@ class CredentialCache {
     this.#known.set(key, found)
   }
 
+  /** Called after each change of credentials of this process. */
+  readonly listeners = new Set<() => void>()
+
   clear(): void {
     this.#version += 1
     this.#known.clear()
     this.#unknown.clear()
+    for (const listener of this.listeners) listener()
   }
 }
 
@@ -76,15 +83,29 @@ function dropOldest(
 
 const caches = perKernel(() => new CredentialCache())
 
-/**
- * The credential of a presented key, or null: malformed, unknown, revoked or expired.
- * @param digest SHA-256 of the key, see `hashApiKey`
- */
+export const BOOTSTRAP: Principal = {
+  kind: 'operator',
+  tenant_id: '',
+  key_id: 'bootstrap',
+  class: 'operator',
+  scopes: DEFAULT_SCOPES.operator,
+  allowed_stores: [],
+}
+
+/** The digest of the configured operator key, which is stored nowhere; null: there is none. */
+export const bootstrapKey: (kernel: Kernel) => { digest: Buffer | null } = perKernel(() => ({
+  digest: null,
+}))
+
+/** The credential of a presented key, or null: malformed, unknown, revoked or expired. */
 export function findByKey(
   kernel: Kernel,
   key: string,
-  digest: Buffer,
 ): Principal | null | Promise<Principal | null> {
+  const digest = hashApiKey(key)
+  const operator = bootstrapKey(kernel).digest
+  // Before any check of form: the bootstrap key is any text the operator chose.
+  if (operator !== null && timingSafeEqual(digest, operator)) return BOOTSTRAP
   const momentary = findMomentary(kernel, digest)
   if (momentary) return momentary
   const cached = caches(kernel).get(digest.toString('latin1'))
@@ -101,6 +122,21 @@ async function lookUp(kernel: Kernel, digest: Buffer): Promise<Principal | null>
   // Another process may revoke it at any moment: there every request looks.
   if (!kernel.db.shared) cache.put(digest.toString('latin1'), found, version)
   return unexpired(kernel, found)
+}
+
+/**
+ * The credential with this id and the rights it has now, or null: it was revoked or has expired.
+ * For what goes on after the key was presented.
+ */
+export async function findByKeyId(kernel: Kernel, key_id: string): Promise<Principal | null> {
+  const row = await kernel.db.read(PLATFORM, (db) => findPresented(db, key_id))
+  if (row === undefined || isEnded(row)) return null
+  return unexpired(kernel, await asPrincipal(kernel, row))
+}
+
+/** Calls the listener after every change of credentials through this process, once durable. */
+export function onCredentialChange(kernel: Kernel, listener: () => void): void {
+  caches(kernel).listeners.add(listener)
 }
 
 function unexpired(kernel: Kernel, found: Principal | null): Principal | null {
@@ -129,8 +165,10 @@ async function asPrincipal(kernel: Kernel, row: PresentedCredential): Promise<Pr
     ...limit,
     max_trust_tier: row.max_trust_tier as TrustTier | null,
     expires_us: row.expires_us,
+    ...(row.user_id === null ? {} : { user_id: row.user_id }),
     // A credential that is kept would keep the number of yesterday.
     ...(kernel.db.shared ? { policy_set: row.policy_set ?? 0 } : {}),
+    ...(row.plan === null ? {} : { plan: { plan: row.plan, overrides: row.overrides } }),
   }
 }
 
@@ -167,13 +205,18 @@ export interface IssuedKey {
 /**
  * Issues a key in the caller's unit of work: the only way to a new credential. Refuses
  * `scope_missing` for one that may do more than its maker.
- * @param maker the new credential ends when its `binding_key_id` is revoked
+ * @param maker the new credential ends when its `binding_key_id` is revoked, and is a key of the
+ * person `user_id`
  */
 export async function issueKey(
   kernel: Kernel,
   tx: Tx,
   fresh: NewCredential,
-  maker: { readonly rights: Rights; readonly binding_key_id?: string | null },
+  maker: {
+    readonly rights: Rights
+    readonly binding_key_id?: string | null
+    readonly user_id?: string | undefined
+  },
 ): Promise<IssuedKey> {
   const { tenant_id, limit, sealed_name } = fresh
   requireNoExcess({ ...fresh, namespace: limit?.namespace }, maker.rights)
@@ -201,6 +244,8 @@ export async function issueKey(
     revoked_us: null,
     name_secret_no: sealed_name?.name_secret_no ?? null,
     sealed_name: sealed_name?.sealed_name ?? null,
+    user_id: maker.user_id ?? null,
+    used_us: null,
   })
   if (tenant_id === null || !limit) return issued
   const { key_id, secret_no, sealed } = limit
@@ -240,15 +285,30 @@ const EXCESS: Readonly<Record<keyof Rights, string>> = {
   expires_us: 'the caller cannot grant a key that outlasts its own',
 }
 
+/** Whether a person calls in a session that is not of a key. */
+export const hasNoKey = ({ key_id, user_id }: Principal): boolean => key_id === user_id
+
 /**
  * Refuses `unauthenticated` for a key that was revoked since it was looked up: it would leave
  * another key behind.
  */
-export async function requireLiveMaker(tx: Tx, { kind, key_id }: Principal): Promise<void> {
+export async function requireLiveMaker(tx: Tx, principal: Principal): Promise<void> {
+  const { kind, key_id, session } = principal
   if (kind !== 'tenant') return
+  if (session && hasNoKey(principal)) {
+    if (await findOwnSession(tx, session.session_id)) return
+    throw new Refusal('unauthenticated')
+  }
   const own = await findCredentialById(tx, tx.tenant_id, key_id)
   if (!own || own.revoked_us !== null) throw new Refusal('unauthenticated')
 }
+
+/**
+ * What credentials are looked up with changes once the unit is durable: the plan of their tenant,
+ * or a session. What was begun with one is checked again.
+ */
+export const forgetCredentials = (kernel: Kernel, tx: Tx): void =>
+  tx.afterCommit(() => caches(kernel).clear())
 
 /** Revokes one key of the owner; false when it was revoked before. Effective once durable. */
 export async function revokeKey(

@@ -1,25 +1,61 @@
 // The face of the tenants slice: handlers, credentials for the edge, usage for other slices.
 
-export { hashApiKey, mintApiKey } from './api-key.ts'
+export { mintApiKey } from './api-key.ts'
 export { keysHandlers } from './create-key.ts'
 export { deleteEndedCredentials } from './credential-limit.ts'
-export { findByKey, issueKey, revokeKeysOfTenant } from './credentials.ts'
+export {
+  BOOTSTRAP,
+  bootstrapKey,
+  findByKey,
+  findByKeyId,
+  forgetCredentials,
+  hasNoKey,
+  issueKey,
+  onCredentialChange,
+  requireNoExcess,
+  requireStores,
+  revokeKey,
+  revokeKeysOfTenant,
+} from './credentials.ts'
 export { keyTextSources } from './key-texts.ts'
 export { withMomentaryKey } from './momentary-key.ts'
 export {
   createOperatorKey,
   ensureTenant,
   LOCAL_TENANT,
+  loadTenant,
   revokeOperatorKey,
 } from './provision.ts'
-export { formatLimits, OPERATOR_RIGHTS } from './rights.ts'
+export {
+  findExcess as findExcessRight,
+  formatLimits,
+  OPERATOR_RIGHTS,
+  type Rights,
+  rightsOf,
+} from './rights.ts'
 export { tenantsHandlers } from './tenants.ts'
+export { changePlan } from './update-tenant.ts'
+export { flushKeyUses, noteKeyUse } from './usage/key-uses.ts'
+export { markPeriod } from './usage/periods.ts'
+export { findMarks } from './usage/quotas.sql.ts'
+export {
+  compareMemoryCount,
+  limitGovernedDecisions,
+  planLimits,
+  releaseMemories,
+  requireRoomForStore,
+  reserveMemories,
+} from './usage/quotas.ts'
+export { type CorrectedCount, correctUsage, findExcess, GovernedLog } from './usage/recount.ts'
+export { takeRequest } from './usage/request-rate.ts'
 export {
   addUsages,
   calendarMonth,
+  countGovernedEver,
   flushReadMeter,
   loadUsage,
   meter,
   meterErasure,
+  meterGoverned,
   readMeter,
-} from './usage.ts'
+} from './usage/usage.ts'

@@ -11,7 +11,9 @@ import {
   startTestServer,
   type TestServer,
 } from '../../http/testing/edge-server.ts'
-import { issueKey, OPERATOR_RIGHTS } from './index.ts'
+import { formatTime } from '../../platform/clock.ts'
+import { updateKeyUse } from '../../platform/db/control.sql.ts'
+import { flushKeyUses, issueKey, OPERATOR_RIGHTS } from './index.ts'
 
 let service: TestServer
 let key: string
@@ -198,4 +200,35 @@ test('a key revoked while it is being looked up is not remembered as valid', asy
   const use = () => ask('GET', '/v1/keys', { key: made.body.api_key })
   await Promise.all([use(), use(), ask('DELETE', `/v1/keys/${made.body.key_id}`), use(), use()])
   assert.equal((await use()).status, 401)
+})
+
+test("'keys.list' shows the last use of each key", async () => {
+  const { tenant_id, api_key } = await makeTenant(service.url)
+  const { body: fresh } = await create({ scopes: ['keys:admin'] }, api_key)
+  const uses = async () => {
+    const { keys } = (await ask('GET', '/v1/keys', { key: api_key })).body
+    return new Map<string, string | null>(
+      keys.map((one: { key_id: string; last_used_at: string | null }) => [
+        one.key_id,
+        one.last_used_at,
+      ]),
+    )
+  }
+  assert.deepEqual([...(await uses()).values()], [null, null])
+  const before = service.kernel.clock.now()
+  assert.equal((await ask('GET', '/v1/keys/current', { key: fresh.api_key })).status, 200)
+  await flushKeyUses(service.kernel)
+  const first = (await uses()).get(fresh.key_id)
+  assert.ok(typeof first === 'string' && first >= formatTime(before))
+  // What another process saw later stays.
+  const later = service.kernel.clock.now() + 60_000_000
+  await service.kernel.db.transact(tenant_id, (tx) =>
+    updateKeyUse(tx, { key_id: fresh.key_id, used_us: later }),
+  )
+  await ask('GET', '/v1/keys/current', { key: fresh.api_key })
+  await flushKeyUses(service.kernel)
+  assert.equal((await uses()).get(fresh.key_id), formatTime(later))
+  // A refused key is not used, and a token is not listed.
+  await ask('GET', '/v1/keys/current', { key: `${fresh.api_key}x` })
+  assert.equal((await uses()).size, 2)
 })

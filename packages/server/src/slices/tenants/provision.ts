@@ -12,6 +12,7 @@ import {
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { limitsAt } from '../../platform/kernel/plan-limits.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
@@ -26,7 +27,7 @@ export const FIRST_KEY_NAME = 'default'
 /** Tenants and operators are provided with keys by an operator, or by who runs the process. */
 const OPERATOR = { rights: OPERATOR_RIGHTS }
 
-type Plan = 'starter' | 'pro' | 'enterprise' | 'local'
+type Plan = TenantRow['plan']
 
 /** A new tenant and its first key, in a unit of that tenant, whose keys the keyring has. */
 export async function provisionTenant(
@@ -73,6 +74,7 @@ const tenantRow = (tx: Tx, { name, plan }: { name: string; plan: Plan }): Tenant
   name,
   plan,
   created_us: tx.now(),
+  overrides: null,
 })
 
 async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> {
@@ -95,8 +97,9 @@ export async function loadTenant(db: TenantDb): Promise<TenantState> {
 }
 
 /** A tenant as every reply shows it. */
-export function showTenant(tenant: TenantRow & Partial<TenantState>) {
+export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantState>) {
   const { tenant_id, name, plan, created_us, requested_us = null, destroyed_us = null } = tenant
+  const limits = limitsAt(kernel.settings.plans, tenant, kernel.clock.now())
   return {
     tenant_id,
     id: tenant_id,
@@ -105,8 +108,12 @@ export function showTenant(tenant: TenantRow & Partial<TenantState>) {
     created_at: formatTime(created_us),
     status: requested_us === null ? ('active' as const) : ('destroyed' as const),
     destroyed_at: destroyed_us === null ? null : formatTime(destroyed_us),
-    // Not enforced until billing exists, so none is claimed.
-    limits: { max_memories: null, max_stores: null, max_requests_per_minute: null },
+    limits: {
+      max_memories: limits.memories,
+      max_stores: limits.stores,
+      max_requests_per_minute: limits.requests_per_minute,
+      max_governed_decisions: limits.governed_decisions.ceiling,
+    },
   }
 }
 

@@ -6,9 +6,11 @@ import { findCredentialById, findTenant } from '../../platform/db/control.sql.ts
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { KEY_ID_BYTES } from './credential-limit.ts'
 import {
+  hasNoKey,
   issueKey,
   requireLiveMaker,
   revokeClass,
@@ -18,7 +20,7 @@ import {
 import { openNames, sealName } from './key-texts.ts'
 import { FIRST_KEY_NAME } from './provision.ts'
 import { findExcess, rightsOf, TENANT_RIGHTS } from './rights.ts'
-import { meter } from './usage.ts'
+import { meter } from './usage/usage.ts'
 
 type Rotate = typeof contract.rotate_key
 type RotatedKey = Static<Rotate['reply']>
@@ -70,7 +72,10 @@ async function rotate(
   const { revoked, fresh } = replacesAll(principal)
     ? await replaceTenantKeys(kernel, tx)
     : await replaceOwn(call, tx, own)
-  const { key_id, api_key } = await issueKey(kernel, tx, fresh, { rights })
+  const { key_id, api_key } = await issueKey(kernel, tx, fresh, {
+    rights,
+    user_id: replacesAll(principal) ? undefined : principal.user_id,
+  })
 
   meter(tx, call.operation.id)
   await appendCrumb(tx, {
@@ -96,6 +101,8 @@ async function replaceOwn(
   sealed_name: SealedName | undefined,
 ) {
   const { tenant_id } = tx
+  if (hasNoKey(principal))
+    throw new Refusal('scope_missing', 'A person without a key has none that could be replaced')
   const own = await findCredentialById(tx, tenant_id, principal.key_id)
   await revokeKey(kernel, tx, { owner: tenant_id, key_id: principal.key_id })
   const name = sealed_name ? '' : (own?.name ?? FIRST_KEY_NAME)

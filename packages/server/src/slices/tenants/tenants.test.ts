@@ -31,7 +31,12 @@ test("'tenants.create' shows the key once, 'tenants.get' never, and the log begi
   assert.equal(body.id, body.tenant_id)
   assert.deepEqual([body.name, body.plan], ['Acme', 'pro'])
   assert.match(body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
-  const unlimited = { max_memories: null, max_stores: null, max_requests_per_minute: null }
+  const unlimited = {
+    max_memories: null,
+    max_stores: null,
+    max_requests_per_minute: null,
+    max_governed_decisions: null,
+  }
   assert.deepEqual(body.limits, unlimited)
   assert.match(body.api_key, /^cst_t_/)
 

@@ -9,7 +9,8 @@ import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { idsOfKey, isRecent } from '../../platform/kernel/idempotency.ts'
 import { loadTenant, provisionTenant, showTenant } from './provision.ts'
 import { rotateKey } from './rotate-key.ts'
-import { calendarMonth, loadUsage } from './usage.ts'
+import { updateTenant } from './update-tenant.ts'
+import { showCurrentUsage, showUsage } from './usage-reports.ts'
 
 type Create = typeof contract.create
 
@@ -23,10 +24,10 @@ const createTenant: Handler<Create> = async (call, { body }) => {
     async run(tx: Tx) {
       const wanted = { name: body.name, plan: body.plan ?? 'starter' }
       const { tenant, api_key } = await provisionTenant(kernel, tx, wanted)
-      return { reply: { ...showTenant(tenant), api_key }, ids: {} }
+      return { reply: { ...showTenant(kernel, tenant), api_key }, ids: {} }
     },
     // Only its hash is kept, and a second key would be one that nobody asked for.
-    replay: async (tx: Tx) => ({ ...showTenant(await loadTenant(tx)), api_key: null }),
+    replay: async (tx: Tx) => ({ ...showTenant(kernel, await loadTenant(tx)), api_key: null }),
   }
   return call.once<Static<Create['reply']>>(once, tenant_id)
 }
@@ -46,42 +47,16 @@ export const tenantsHandlers: HandlersOf<typeof contract> = {
   create: createTenant,
 
   async list(call) {
-    return (await call.kernel.db.read(PLATFORM, listTenants)).map(showTenant)
+    return (await call.kernel.db.read(PLATFORM, listTenants)).map((row) =>
+      showTenant(call.kernel, row),
+    )
   },
 
-  get: (call) => call.read(async (db) => showTenant(await loadTenant(db))),
+  get: (call) => call.read(async (db) => showTenant(call.kernel, await loadTenant(db))),
 
   rotate_key: rotateKey,
 
-  async usage(call, { query }) {
-    const period = query.period ?? 'current_month'
-    const month = calendarMonth(call.kernel.clock.now(), period === 'current_month' ? 0 : 1)
-    return call.read(async (db) => {
-      const { tenant_id } = await loadTenant(db)
-      const usage = await loadUsage(db, month.period)
-      const { start_at: period_start, end_at: period_end } = month
-      return { tenant_id, period, period_start, period_end, ...usage }
-    })
-  },
-
-  async current_usage(call) {
-    const month = calendarMonth(call.kernel.clock.now(), 0)
-    return call.read(async (db) => {
-      const { plan } = await loadTenant(db)
-      const usage = await loadUsage(db, month.period)
-      return {
-        plan,
-        period: { start: month.start_at, end: month.end_at, source: 'calendar_month' as const },
-        governed_decisions: usage.operations['decisions.log'] ?? 0,
-        breakdown: { certify: 0, reject: 0 },
-        included_allotment: null,
-        included_allotment_is_placeholder: false,
-        is_placeholder: false,
-        pct_used: null,
-        state: 'normal' as const,
-        metered_enabled: false,
-        ...usage,
-      }
-    })
-  },
+  update: updateTenant,
+  usage: showUsage,
+  current_usage: showCurrentUsage,
 }

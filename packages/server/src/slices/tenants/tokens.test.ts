@@ -51,6 +51,29 @@ test("'keys.create_token' issues a token for one store and namespace, shown once
   assert.ok(!keys.some(({ key_id }: { key_id: string }) => key_id === body.key_id))
 })
 
+test("'keys.current' tells a key or token what it may do, and an operator nothing", async () => {
+  const current = (key: string) => ask('GET', '/v1/keys/current', key)
+  const own = (await current(tenant.api_key)).body
+  assert.deepEqual(
+    [own.tenant_id, own.class, own.scopes, own.allowed_stores, own.namespace, own.expires_at],
+    [tenant.tenant_id, 'tenant', ['*'], [], null, null],
+  )
+  const { body: made } = await makeToken(tenant.api_key, READER)
+  const { status, body } = await current(made.token)
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    key_id: made.key_id,
+    tenant_id: tenant.tenant_id,
+    class: 'token',
+    scopes: ['memory:read'],
+    allowed_stores: ['default'],
+    namespace: `${tenant.tenant_id}/zoe`,
+    max_trust_tier: null,
+    expires_at: made.expires_at,
+  })
+  assert.equal((await current(service.operator_key)).body.error, 'tenant_required')
+})
+
 test('a token has at most the rights of its maker, and ends with it', async () => {
   const until = new Date(Date.now() + 60_000).toISOString()
   for (const store_id of ['b', 'c']) await ask('POST', '/v1/stores', tenant.api_key, { store_id })

@@ -43,6 +43,8 @@ export interface Migration {
   readonly indexes?: readonly LaterIndex[]
   /** What the role of requests may do from here on, on PostgreSQL. */
   readonly grants?: readonly { readonly table: string; readonly rights: string }[]
+  /** Tables of an earlier migration that a transaction reads whole if it says it is this reader. */
+  readonly readers?: readonly { readonly table: string; readonly reader: string }[]
   /** The only engine it is for. */
   readonly engine?: EngineName
 }

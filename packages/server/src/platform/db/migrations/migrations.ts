@@ -21,6 +21,16 @@ import { selfTests } from './0017-self-tests.ts'
 import { keyNames } from './0018-key-names.ts'
 import { tokenMakers } from './0019-token-makers.ts'
 import { storeLanguages } from './0020-store-languages.ts'
+import { indexSecrets } from './0021-index-secrets.ts'
+import { streams } from './0022-streams.ts'
+import { webhooks } from './0023-webhooks.ts'
+import { plans } from './0024-plans.ts'
+import { billing } from './0025-billing.ts'
+import { items } from './0026-items.ts'
+import { keyUses } from './0027-key-uses.ts'
+import { runs } from './0028-runs.ts'
+import { sessions } from './0030-sessions.ts'
+import { people } from './0031-people.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -44,6 +54,16 @@ export const migrations: readonly Migration[] = [
   keyNames,
   tokenMakers,
   storeLanguages,
+  indexSecrets,
+  streams,
+  webhooks,
+  plans,
+  billing,
+  items,
+  keyUses,
+  runs,
+  sessions,
+  people,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -13,9 +13,13 @@ const CONTROL: readonly string[] = [
   'tenants',
   'credentials',
   'credential_limits',
+  'billing_objects',
+  'billing_events',
   'jobs',
   'leases',
   'policy_sets',
+  'sessions',
+  'stream_tickets',
   'tenant_locks',
   'destructions',
 ]

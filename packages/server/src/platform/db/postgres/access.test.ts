@@ -18,6 +18,8 @@ before(async () => {
       await tx.run(insertInto(tx, 'usage', usage))
       const crumb = { seq: 0, breadcrumb_id: new Uint8Array(), record: '{}' }
       await tx.run(insertInto(tx, 'breadcrumbs', crumb))
+      const head = { generation: 0, size: 1, frontier: new Uint8Array(), last_id: new Uint8Array() }
+      await tx.run(insertInto(tx, 'chain_heads', { ...head, last_us: 1 }))
     })
 })
 
@@ -81,16 +83,32 @@ test('every tenant table is bound by a forced policy and belongs to another role
     const { rows } = await c.query({ sql: RIGHTS }, [APP_ROLE])
     return new Map(rows.map(({ name, ...rights }) => [name, rights]))
   })
-  for (const { name } of tenantTables())
-    assert.deepEqual(tables.get(name), { enabled: 1, forced: 1, foreign: 1, policies: 1 }, name)
+  const readers = migrationsOf('postgres').flatMap((migration) => migration.readers ?? [])
+  for (const { name } of tenantTables()) {
+    const policies = 1 + readers.filter(({ table }) => table === name).length
+    assert.deepEqual(tables.get(name), { enabled: 1, forced: 1, foreign: 1, policies }, name)
+  }
   for (const [name, { foreign }] of tables) assert.equal(foreign, 1, name)
+})
+
+test('who follows logs sees the heads of all, changes none, and sees no other table', async () => {
+  const asFollower = `select set_config('app.reader', 'log_follower', true)`
+  await asApp('', async (c) => {
+    await c.step(asFollower)
+    const heads = await select(c, 'select tenant_id from chain_heads order by tenant_id')
+    assert.deepEqual(heads, [{ tenant_id: 't1' }, { tenant_id: 't2' }])
+    assert.equal((await c.query({ sql: 'update chain_heads set size = 9' }, [])).rowCount, 0)
+    for (const { name } of tenantTables().filter((table) => table.name !== 'chain_heads'))
+      assert.deepEqual(await select(c, `select * from "${name}"`), [], name)
+  })
+  assert.deepEqual(await asApp('', (c) => select(c, 'select * from chain_heads')), [])
 })
 
 test('of the control tables the role may change only what the service changes', async () => {
   const refused = [
     `update credentials set scopes = '*'`,
     `update credentials set key_hash = ''`,
-    `update tenants set name = 'x'`,
+    'update tenants set created_us = 1',
     'delete from tenants',
     'delete from destructions',
     `update destructions set certificate_id = 'x'`,

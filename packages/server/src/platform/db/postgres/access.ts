@@ -21,6 +21,10 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   ],
   leases: ['select', 'insert', 'update (holder, until_us)', 'delete'],
   policy_sets: ['select', 'insert', 'update (policy_set)'],
+  billing_objects: ['select', 'insert', 'delete'],
+  billing_events: ['select', 'insert', 'delete'],
+  sessions: ['select', 'insert', 'update (used_us)', 'delete'],
+  stream_tickets: ['select', 'insert', 'delete'],
   destructions: ['select', 'insert', 'update (log_seq, destroyed_us, record, job_id, removed_us)'],
 }
 
@@ -40,6 +44,11 @@ export function accessDdl({ name, primary_key }: TableSpec): string[] {
     `grant select, insert, update, delete on "${name}" to ${APP_ROLE}`,
   ]
 }
+
+/** Opens every tenant's rows to a transaction that says it is this reader, and to no other. */
+export const readerDdl = (table: string, reader: string): string =>
+  `create policy "${table}_${reader}" on "${table}" for select ` +
+  `using (current_setting('app.reader', true) = '${reader}')`
 
 /** The role is unfit: requests would not be held to their tenant. */
 export class RoleUnfit extends OperatorError {}

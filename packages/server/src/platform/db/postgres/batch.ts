@@ -59,11 +59,11 @@ export async function runBatch(
     for (const unit of units) outcomes.push(await runUnit(tenant_id, unit, batch, way))
     await begun
     if (!outcomes.some(({ kept }) => kept)) return { outcomes, committed: false }
-    await allSettled([...needed(), flush(batch)])
+    await allSettled([...needed(), sendGathered(tenant_id, batch), flush(batch)])
     await connection.commit()
     return { outcomes, committed: true }
   } catch (error) {
-    await Promise.allSettled(needed())
+    await Promise.allSettled([...needed(), ...batch.gathered.takeSent()])
     const cause = causeOf(connection, error)
     // Of which unit it was nothing is known.
     if (way === 'hope' && !endsBatch(cause)) throw new SavepointsNeeded()
@@ -84,7 +84,10 @@ async function runUnit(
   try {
     const tell = await unit(tx)
     // Without a savepoint the next unit need not wait for them: all of them are taken back.
-    if (way === 'savepoint') await allSettled(needed)
+    if (way === 'savepoint') {
+      batch.gathered.sendAll(tx)
+      await allSettled([...needed, ...batch.gathered.takeSent()])
+    }
     // After a failed statement there is nothing left to keep, even if the unit went on.
     if (connection.failure) throw connection.failure
     if (way === 'savepoint') send(connection, 'release savepoint unit')
@@ -92,12 +95,26 @@ async function runUnit(
   } catch (error) {
     if (endsBatch(connection.failure)) throw error
     state.undoUnit()
+    // With savepoints they are this unit's alone.
+    const gathered = way === 'hope' ? [] : batch.gathered.takeSent()
+    if (way !== 'hope') batch.gathered.drop()
     const cause = causeOf(connection, error)
     end()
-    await Promise.allSettled(needed)
+    await Promise.allSettled([...needed, ...gathered])
     if (way === 'savepoint') await connection.rollbackTo('unit')
     if (way === 'hope' && (hasWritten() || connection.failure)) throw new SavepointsNeeded()
     return { kept: false, error: cause }
+  } finally {
+    end()
+  }
+}
+
+// Inserts that a statement has caused belong to the batch, not to the unit of that statement.
+async function sendGathered(tenant_id: string, batch: PostgresBatch): Promise<void> {
+  const { tx, end } = PostgresTx.open(tenant_id, batch)
+  try {
+    batch.gathered.sendAll(tx)
+    await allSettled(batch.gathered.takeSent())
   } finally {
     end()
   }

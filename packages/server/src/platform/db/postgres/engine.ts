@@ -2,13 +2,13 @@
 
 import { Pool } from 'pg'
 import type { Clock } from '../../clock.ts'
-import { BatchState } from '../batch-state.ts'
-import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
+import { BatchState, type OnLateFailure } from '../batch-state.ts'
+import type { Database, DatabaseSource, DatabaseStats, OnCommit } from '../database.ts'
 import type { TenantDb, Tx } from '../tenant-db.ts'
 import { causeOf, type Outcome, runBatch, SavepointsNeeded } from './batch.ts'
 import { connectionOf, PostgresConnection, type TransactionSettings } from './connection.ts'
 import { asPostgresError, asRefusal, PostgresError } from './error.ts'
-import { PostgresTenantDb } from './handle.ts'
+import { GatheredRows, PostgresTenantDb } from './handle.ts'
 import { postgresTypes } from './types.ts'
 
 const BATCH_UNITS_MAX = 256
@@ -37,6 +37,8 @@ export interface PostgresOptions {
   readonly idle_timeout_ms?: number
   /** Receives the errors that callers see only as a 503; they contain no values. */
   readonly onFault?: (error: PostgresError) => void
+  readonly onLateFailure?: OnLateFailure
+  readonly onCommit?: OnCommit
 }
 
 interface QueuedUnit {
@@ -60,6 +62,8 @@ export class PostgresEngine implements Database {
   readonly #clock: Clock
   readonly #settings: TransactionSettings
   readonly #onFault: (error: PostgresError) => void
+  readonly #onLateFailure: OnLateFailure
+  readonly #onCommit: OnCommit
   /** Units that wait, by tenant; a tenant is here while it is being worked off. */
   readonly #waiting = new Map<string, QueuedUnit[]>()
   readonly #working = new Set<Promise<void>>()
@@ -75,6 +79,8 @@ export class PostgresEngine implements Database {
     this.#clock = options.clock
     this.#named = !pooler
     this.#onFault = options.onFault ?? (() => {})
+    this.#onLateFailure = options.onLateFailure ?? (() => {})
+    this.#onCommit = options.onCommit ?? (() => {})
     this.#settings = {
       role: options.role,
       statement_timeout_ms,
@@ -120,7 +126,9 @@ export class PostgresEngine implements Database {
   stats(): DatabaseStats {
     let queued = 0
     for (const units of this.#waiting.values()) queued += units.length
-    return { engine: 'postgres', commits: this.#commits, units: this.#units, queued }
+    const { totalCount: size, idleCount: available, waitingCount: waiting } = this.#pool
+    const pool = { size, available, waiting }
+    return { engine: 'postgres', commits: this.#commits, units: this.#units, queued, pool }
   }
 
   async close(): Promise<void> {
@@ -183,8 +191,10 @@ export class PostgresEngine implements Database {
     savepoints: boolean,
   ): Promise<void> {
     const { connection, giveBack } = await this.#borrow()
+    const begun_ms = performance.now()
     const state = new BatchState()
-    const shared = { connection, named: this.#named, clock: this.#clock, state }
+    const gathered = new GatheredRows()
+    const shared = { connection, named: this.#named, clock: this.#clock, state, gathered }
     const units = batch.map(({ unit }) => unit)
     let committed = false
     try {
@@ -193,23 +203,29 @@ export class PostgresEngine implements Database {
       const result = await runBatch(tenant_id, units, shared, options)
       committed = result.committed
       if (committed) this.#locks.add(tenant_id)
-      this.#announce(batch, result.outcomes, state)
+      const kept = this.#announce(batch, result.outcomes, state)
+      if (kept > 0) this.#onCommit(kept, (performance.now() - begun_ms) / 1_000)
     } finally {
       giveBack(committed ? 'committed' : 'open')
     }
   }
 
-  #announce(batch: readonly QueuedUnit[], outcomes: readonly Outcome[], state: BatchState): void {
+  /** Returns how many units were kept. */
+  #announce(batch: readonly QueuedUnit[], outcomes: readonly Outcome[], state: BatchState): number {
     const kept = outcomes.filter((outcome) => outcome.kept)
     if (kept.length > 0) this.#commits += 1
     this.#units += kept.length
-    for (const { slot, tenant_id, value } of state.entries()) slot.committed?.(tenant_id, value)
-    for (const { after } of kept) for (const act of after) act()
+    // Slots are told of what is durable only: of a batch without a kept unit nothing is.
+    if (kept.length > 0) {
+      const acts = kept.flatMap(({ after }) => after)
+      state.runAfterCommit(this, acts, this.#onLateFailure)
+    }
     for (const [index, { reject }] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome?.kept) outcome.tell()
       else reject(asRefusal(outcome?.error))
     }
+    return kept.length
   }
 
   async #borrow(): Promise<Loan> {

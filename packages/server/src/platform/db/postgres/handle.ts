@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts'
 import type { BatchState } from '../batch-state.ts'
 import { compilePostgres } from '../builder.ts'
 import type { Statement } from '../statement.ts'
-import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
+import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../tenant-db.ts'
 import type { PostgresConnection, Text } from './connection.ts'
 
 /** How a handle reaches its transaction. */
@@ -47,6 +47,9 @@ export class PostgresTenantDb implements TenantDb {
     this.#open = false
   }
 
+  /** What is to go before the statement. */
+  protected beforeSending(_sql: string): void {}
+
   protected ask(query: Query<unknown>) {
     const { sql, parameters } = compilePostgres(query)
     return this.#send({ sql }, parameters)
@@ -58,9 +61,14 @@ export class PostgresTenantDb implements TenantDb {
     return this.#send(text, bind(this.tenant_id, params))
   }
 
-  #send(text: Text, values: readonly unknown[]) {
+  protected requireOpen(): void {
     if (!this.#open) throw new Error('a query after the end of its transaction')
+  }
+
+  #send(text: Text, values: readonly unknown[]) {
+    this.requireOpen()
     if (!text.sql.startsWith('select')) this.wrote = true
+    this.beforeSending(text.sql)
     return this.#channel.connection.query(text, values)
   }
 }
@@ -69,6 +77,50 @@ export class PostgresTenantDb implements TenantDb {
 export interface PostgresBatch extends Channel {
   readonly clock: Clock
   readonly state: BatchState
+  readonly gathered: GatheredRows
+}
+
+/** Rows that the units of a batch insert, kept until a statement names their table. */
+export class GatheredRows {
+  readonly #rows = new Map<Parameters<Tx['gather']>[0], unknown[]>()
+  #sent: Promise<unknown>[] = []
+
+  add(...[insert, rows]: Parameters<Tx['gather']>): void {
+    const known = this.#rows.get(insert)
+    if (known) known.push(...rows)
+    else this.#rows.set(insert, [...rows])
+  }
+
+  /** Sends those of the tables that the statement names. */
+  sendNamed(tx: Tx, sql: string): void {
+    for (const [insert, rows] of this.#rows)
+      if (sql.includes(`"${insert.table}"`)) this.#send(tx, insert, rows)
+  }
+
+  /** Sends all; what they answer is for `takeSent`. */
+  sendAll(tx: Tx): void {
+    for (const [insert, rows] of this.#rows) this.#send(tx, insert, rows)
+  }
+
+  /** The inserts sent since the last call: nothing counts unless they resolve. */
+  takeSent(): Promise<unknown>[] {
+    const sent = this.#sent
+    this.#sent = []
+    return sent
+  }
+
+  #send(tx: Tx, ...[insert, rows]: Parameters<Tx['gather']>): void {
+    // First of all: the insert names the table itself.
+    this.#rows.delete(insert)
+    const sent = insert(tx, rows)
+    sent.catch(() => {})
+    this.#sent.push(sent)
+  }
+
+  /** Forgets what was not sent. */
+  drop(): void {
+    this.#rows.clear()
+  }
 }
 
 export class PostgresTx extends PostgresTenantDb {
@@ -76,11 +128,13 @@ export class PostgresTx extends PostgresTenantDb {
   readonly #after: (() => void)[] = []
   readonly #needed: Promise<unknown>[] = []
   readonly #clock: Clock
+  readonly #gathered: GatheredRows
 
   private constructor(tenant_id: string, batch: PostgresBatch) {
     super(tenant_id, batch)
     this.shared = batch.state.of(tenant_id)
     this.#clock = batch.clock
+    this.#gathered = batch.gathered
   }
 
   static open(tenant_id: string, batch: PostgresBatch) {
@@ -106,6 +160,17 @@ export class PostgresTx extends PostgresTenantDb {
     // Waited for before the commit, unless the unit fails before.
     done.catch(() => {})
     this.#needed.push(done)
+  }
+
+  gather(...[insert, rows]: Parameters<Tx['gather']>): void {
+    this.requireOpen()
+    if (rows.length === 0) return
+    this.wrote = true
+    this.#gathered.add(insert, rows)
+  }
+
+  protected override beforeSending(sql: string): void {
+    this.#gathered.sendNamed(asTx(this), sql)
   }
 
   afterCommit(act: () => void): void {

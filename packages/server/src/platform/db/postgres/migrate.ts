@@ -3,7 +3,7 @@
 import { OperatorError } from '../../operator-error.ts'
 import { laterDdl, type Migration, tableDdl } from '../migrations/ddl.ts'
 import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
-import { APP_ROLE, accessDdl, ensureRole } from './access.ts'
+import { APP_ROLE, accessDdl, ensureRole, readerDdl } from './access.ts'
 import type { PostgresConnection } from './connection.ts'
 import { PostgresError } from './error.ts'
 
@@ -72,6 +72,8 @@ async function migrate(connection: PostgresConnection): Promise<string[]> {
       for (const ddl of [...tableDdl('postgres', table), ...accessDdl(table)])
         await connection.step(ddl)
     for (const ddl of laterDdl('postgres', migration)) await connection.step(ddl)
+    for (const { table, reader } of migration.readers ?? [])
+      await connection.step(readerDdl(table, reader))
     for (const { table, rights } of migration.grants ?? [])
       await connection.step(`grant ${rights} on "${table}" to ${APP_ROLE}`)
     await connection.query({ sql: 'insert into migrations (name) values ($1)' }, [name])

@@ -2,7 +2,7 @@
 
 import { Client } from 'pg'
 import { type DatabaseSource, type DatabaseStats, PLATFORM } from '../database.ts'
-import { readOnly, type Snapshots } from '../sqlite/snapshots.ts'
+import { NO_POOL, readOnly, type Snapshots } from '../sqlite/snapshots.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { connectionOf, PostgresConnection } from './connection.ts'
 import { asPostgresError } from './error.ts'
@@ -67,7 +67,7 @@ export class PostgresSnapshots implements Snapshots {
   }
 
   stats(): DatabaseStats {
-    return { engine: 'postgres', commits: 0, units: 0, queued: 0 }
+    return { engine: 'postgres', commits: 0, units: 0, queued: 0, pool: NO_POOL }
   }
 
   async close(): Promise<void> {

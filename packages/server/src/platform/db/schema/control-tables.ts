@@ -1,5 +1,6 @@
-// The control tables: reached only through `control.sql.ts`, jobs, leases and destructions.
+// The control tables: reached only through `control.sql.ts`, jobs, leases, tickets, destructions.
 
+import type { PlanName } from '@custos/contract'
 import { blob, integer, nullable, tenantId, text } from './columns.ts'
 
 export const controlTables = {
@@ -9,8 +10,10 @@ export const controlTables = {
   tenants: {
     tenant_id: tenantId,
     name: text('caller_label', 'the name the operator gave the tenant'),
-    plan: text('enum', 'plans of the contract'),
+    plan: text<PlanName | 'local'>('enum', 'plans of the contract, and that of local mode'),
     created_us: integer,
+    /** JSON: limits that replace those of the plan; null: none do. */
+    overrides: nullable(text('composed', 'numbers by names of limits')),
   },
   credentials: {
     key_hash: blob('digest', 'SHA-256 of a random key'),
@@ -31,6 +34,10 @@ export const controlTables = {
     /** Null: it has no name, or one in clear. */
     name_secret_no: nullable(integer),
     sealed_name: nullable(blob('sealed', 'the name that a tenant gave the key')),
+    /** The person who made it; null: nobody known. */
+    user_id: nullable(text('minted', 'random id')),
+    /** When it was last presented, at most a minute late; null: never. */
+    used_us: nullable(integer),
   },
   /** What a credential with a namespace is limited to, and the key that made a token. */
   credential_limits: {
@@ -41,6 +48,20 @@ export const controlTables = {
     sealed: blob('sealed', 'the namespace; the secret goes with the row when the credential ends'),
     /** When it expires or was revoked; null: it does not end. */
     ends_us: nullable(integer),
+  },
+  /** Which tenant a checkout, a customer or a subscription of the payment provider is of. */
+  billing_objects: {
+    object_id: text('minted', 'id of the payment provider'),
+    tenant_id: tenantId,
+  },
+  /** Events of the payment provider that were taken, without what they said. */
+  billing_events: {
+    event_id: text('minted', 'id of the payment provider'),
+    type: text('minted', 'event type of the payment provider'),
+    object_id: text('minted', 'id of the payment provider'),
+    /** Null: of no tenant that is known. */
+    tenant_id: nullable(text('minted', 'tenant id')),
+    created_us: integer,
   },
   jobs: {
     job_id: text('minted', 'job id'),
@@ -55,11 +76,38 @@ export const controlTables = {
     created_us: integer,
     updated_us: integer,
     lease_until_us: integer,
+    /** 1: it was woken since it was last begun. */
+    woken: nullable(integer),
   },
   leases: {
     name: text('minted', 'names in code'),
     holder: text('minted', 'process id we made'),
     until_us: integer,
+  },
+  /** One-time tickets that open an event stream; one is deleted when it is used. */
+  stream_tickets: {
+    ticket_hash: blob('digest', 'SHA-256 of a random ticket'),
+    tenant_id: tenantId,
+    key_id: text('minted', 'key id'),
+    path: text('minted', 'path of a stream: names in code and ids we made'),
+    expires_us: integer,
+    /** Null: it was made with a key. */
+    session_id: nullable(text('minted', 'random id')),
+  },
+  /** Sessions of browsers; one is deleted when it ends. */
+  sessions: {
+    session_hash: blob('digest', 'SHA-256 of a random cookie'),
+    session_id: text('minted', 'random id'),
+    /** Null: an operator's. */
+    tenant_id: nullable(text('minted', 'tenant id')),
+    /** That of the person where one is signed in without a key. */
+    key_id: text('minted', 'key id, or id of a person'),
+    created_us: integer,
+    /** To the minute. */
+    used_us: integer,
+    ends_us: integer,
+    /** Null: the session is that of a key. */
+    user_id: nullable(text('minted', 'random id')),
   },
   /** The number of a tenant's policies as a whole; absent: it never had one. */
   policy_sets: {

@@ -49,7 +49,7 @@ export const governanceTables = {
   },
   rate_slots: {
     tenant_id: tenantId,
-    policy_id: text('minted', 'policy id'),
+    policy_id: text('minted', 'id of a policy, or name of a limit of the plan'),
     slot_us: integer,
     count: integer,
   },
@@ -110,5 +110,23 @@ export const governanceTables = {
     expires_after_s: integer,
     changed_us: integer,
     changed_by: text('minted', 'key id'),
+  },
+  /** People of a tenant: name and address are under a secret of the person's own. */
+  users: {
+    tenant_id: tenantId,
+    user_id: text('minted', 'random id'),
+    state: text<'invited' | 'active'>('enum', 'states of a person'),
+    /** JSON list. */
+    roles: text('enum', 'roles of the contract'),
+    allowed_stores: text('minted', 'store ids'),
+    /** Of a redacted person: random. */
+    email_label: text('digest', 'HMAC of the e-mail address under a salt of the tenant'),
+    /** Null: it was taken. */
+    invitation_hash: nullable(blob('digest', 'SHA-256 of a random invitation')),
+    invited_until_us: nullable(integer),
+    secret_no: integer,
+    /** Null: redacted. */
+    sealed: nullable(blob('sealed', 'name and e-mail address; the secret goes with the person')),
+    created_us: integer,
   },
 }

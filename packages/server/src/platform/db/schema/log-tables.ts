@@ -1,6 +1,7 @@
 // The tables of the audit log, and what is counted for each tenant.
 
-import { blob, integer, tenantId, text } from './columns.ts'
+import type { PlanName, SubscriptionStatus } from '@custos/contract'
+import { blob, integer, nullable, tenantId, text } from './columns.ts'
 
 export const logTables = {
   chain_heads: {
@@ -38,6 +39,47 @@ export const logTables = {
     operation: text('enum', 'operation ids'),
     count: integer,
     bytes: integer,
+  },
+  subscriptions: {
+    tenant_id: tenantId,
+    status: text<SubscriptionStatus>('enum', 'subscription statuses'),
+    plan: text<PlanName>('enum', 'plans of the contract'),
+    session_id: nullable(text('minted', 'id of the payment provider')),
+    customer_id: nullable(text('minted', 'id of the payment provider')),
+    subscription_id: nullable(text('minted', 'id of the payment provider')),
+    period_start_us: nullable(integer),
+    period_end_us: nullable(integer),
+    /** Since when payment has failed; null: it has not. */
+    past_due_us: nullable(integer),
+    /** When the payment provider was last asked. */
+    fetched_us: integer,
+  },
+  /** The total of a meter when a period began. */
+  meter_marks: {
+    tenant_id: tenantId,
+    meter: text('enum', 'meters'),
+    period_start_us: integer,
+    total: integer,
+  },
+  /** Usage told to the payment provider, from one total to the next. */
+  meter_reports: {
+    tenant_id: tenantId,
+    meter: text('enum', 'meters'),
+    to_total: integer,
+    from_total: integer,
+    /** The latest time of what is reported. */
+    at_us: integer,
+    prepared_us: integer,
+    identifier: text('digest', 'of tenant, meter and total'),
+    state: text('enum', 'prepared, confirmed, refused or skipped'),
+  },
+  /** What a tenant uses of a limited plan; absent: not counted yet. */
+  quota_counters: {
+    tenant_id: tenantId,
+    name: text('enum', 'names of limits'),
+    value: integer,
+    /** The highest log position of a store when it was counted: with another it is void. */
+    stores_seq: integer,
   },
   idempotency: {
     tenant_id: tenantId,

@@ -66,12 +66,35 @@ export const memoryTables = {
     store_id: text('caller_label', 'see stores.store_id'),
     ref: integer,
   },
+  /** Secrets of stores whose index has a snapshot; the first erasure removes the row. */
+  index_secrets: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; removed with the first erasure'),
+    secret_no: integer,
+  },
   /** Memories that expire, for what is due. Their sealed documents say so too. */
   fact_expiries: {
     tenant_id: tenantId,
     ref: integer,
     store_id: text('caller_label', 'see stores.store_id'),
     expires_us: integer,
+  },
+  /** Versions of keyed items, each a fact whose document has the name. Goes with the fact. */
+  items: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; removed with the fact'),
+    name_mac: blob('digest', 'HMAC under the salt of the tenant, of the name'),
+    version: integer,
+    ref: integer,
+    /** 1: the current version. */
+    head: integer,
+    namespace_mac: blob('digest', 'HMAC under the salt of the tenant, of the namespace'),
+    written_seq: integer,
+    /** Of the first version. */
+    created_us: integer,
+    /** Places in the order of first puts, in the store. */
+    item_no: integer,
+    namespace_no: integer,
   },
   store_retention: {
     tenant_id: tenantId,

@@ -9,12 +9,14 @@
 // - log lines: ids, codes and durations
 // - the index of a store, opened facts: `forget()` drops the ref at once; other processes follow by
 //   log position, and show a fact only beside a live row of the same snapshot
+// - snapshots of an index: sealed under a secret that the first erasure from the store destroys
 // - texts that are embedded again: `forget()` stops the batch the ref is in, sent or not
 // - buffers of opened facts: wiped, or left to the collector after each answer
 // - secret blocks: `destroySecrets` wipes them
 // - units of work before their commit: one that would store an erasing ref is refused
 // - returned refs and evaluations before they are recorded, usage, compiled policies, counts of
 //   near-duplicates, layouts of the manifold, tokenizers: no content
+// - endpoints of webhooks: outside; they get log entries, in which no content is
 // - the embedding service of the embedder `http`: outside; certificates say so
 
 import type { RowsOf } from './columns.ts'
@@ -25,6 +27,8 @@ import { logTables } from './log-tables.ts'
 import { memoryTables } from './memory-tables.ts'
 import { reportTables } from './report-tables.ts'
 import { reputationTables } from './reputation-tables.ts'
+import { runTables } from './run-tables.ts'
+import { webhookTables } from './webhook-tables.ts'
 
 export const dataTables = {
   ...controlTables,
@@ -34,6 +38,8 @@ export const dataTables = {
   ...governanceTables,
   ...reputationTables,
   ...reportTables,
+  ...webhookTables,
+  ...runTables,
 }
 
 /** The rows of each table. */

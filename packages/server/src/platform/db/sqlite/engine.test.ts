@@ -46,11 +46,15 @@ test('units of several tenants that arrive together share one commit', async () 
   assert.deepEqual(await operations('t2'), ['u1'])
 })
 
-test('closing waits for the units that were accepted', async () => {
+test('closing waits for the units that were accepted, and later ones are refused', async () => {
   const unit = db.transact('t1', (tx) => put(tx, 'last'))
   const closing = db.close()
   await unit
   await closing
+  await assert.rejects(
+    db.transact('t1', (tx) => put(tx, 'late')),
+    { code: 'unavailable' },
+  )
   db = new SqliteEngine(path, systemClock())
   assert.deepEqual(await operations('t1'), ['last'])
 })

@@ -1,9 +1,10 @@
 // The embedded engine: group commit on one writer connection, snapshots on a few readers.
 
 import type { Clock } from '../../clock.ts'
+import { Refusal } from '../../refusal.ts'
 import { sqliteFault } from '../../storage-fault.ts'
-import { BatchState } from '../batch-state.ts'
-import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
+import { BatchState, type OnLateFailure } from '../batch-state.ts'
+import type { Database, DatabaseSource, DatabaseStats, OnCommit } from '../database.ts'
 import type { TenantDb, Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
@@ -23,6 +24,11 @@ interface DoneUnit extends QueuedUnit {
   readonly after: readonly (() => void)[]
 }
 
+interface SqliteOptions {
+  readonly onCommit?: OnCommit
+  readonly onLateFailure?: OnLateFailure
+}
+
 export class SqliteEngine implements Database {
   readonly source: DatabaseSource
   readonly shared = false
@@ -31,22 +37,26 @@ export class SqliteEngine implements Database {
   readonly #waitingReads: ((connection: SqliteConnection) => void)[] = []
   #queue: QueuedUnit[] = []
   #scheduled = false
+  #closed = false
   #running: Promise<void> = Promise.resolve()
   #commits = 0
   #units = 0
   readonly #clock: Clock
-  readonly #onCommit: () => void
+  readonly #onCommit: OnCommit
+  readonly #onLateFailure: OnLateFailure
 
-  /** @param onCommit told after each commit, so that a checkpointer can check the WAL. */
-  constructor(path: string, clock: Clock, onCommit: () => void = () => {}) {
+  constructor(path: string, clock: Clock, options: SqliteOptions = {}) {
     this.source = { engine: 'sqlite', path }
     this.#clock = clock
     this.#writer = new SqliteConnection(path, 'write')
     this.#readers = Array.from({ length: READERS }, () => new SqliteConnection(path, 'read'))
-    this.#onCommit = onCommit
+    this.#onCommit = options.onCommit ?? (() => {})
+    this.#onLateFailure = options.onLateFailure ?? (() => {})
   }
 
   transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T> {
+    // A request that outlives the service: its unit has no connection to run on.
+    if (this.#closed) return Promise.reject(new Refusal('unavailable'))
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ tenant_id, unit, resolve: resolve as (value: unknown) => void, reject })
       this.#schedule()
@@ -75,6 +85,11 @@ export class SqliteEngine implements Database {
       commits: this.#commits,
       units: this.#units,
       queued: this.#queue.length,
+      pool: {
+        size: READERS,
+        available: this.#readers.length,
+        waiting: this.#waitingReads.length,
+      },
     }
   }
 
@@ -84,6 +99,7 @@ export class SqliteEngine implements Database {
       await new Promise((resolve) => setImmediate(resolve))
     }
     await this.#running
+    this.#closed = true
     for (const reader of this.#readers) reader.close()
     this.#writer.close()
   }
@@ -103,6 +119,7 @@ export class SqliteEngine implements Database {
 
   async #runBatch(): Promise<void> {
     const batch = this.#queue.splice(0, BATCH_UNITS_MAX)
+    const begun_ms = performance.now()
     const state = new BatchState()
     const shared = { connection: this.#writer, clock: this.#clock, state }
     let done: DoneUnit[] = []
@@ -118,12 +135,13 @@ export class SqliteEngine implements Database {
     this.#commits += 1
     this.#units += done.length
     this.#announce(done, state)
+    this.#onCommit(done.length, (performance.now() - begun_ms) / 1_000)
   }
 
   async #runUnits(batch: readonly QueuedUnit[], shared: Batch): Promise<DoneUnit[]> {
     const done: DoneUnit[] = []
     for (const queued of batch) {
-      const { tx, after, needed } = SqliteTx.open(queued.tenant_id, shared)
+      const { tx, after, needed, end } = SqliteTx.open(queued.tenant_id, shared)
       shared.state.beginUnit()
       this.#writer.step('SAVEPOINT unit')
       try {
@@ -140,6 +158,8 @@ export class SqliteEngine implements Database {
         this.#writer.step('RELEASE unit')
         shared.state.undoUnit()
         queued.reject(error)
+      } finally {
+        end()
       }
     }
     return done
@@ -147,17 +167,17 @@ export class SqliteEngine implements Database {
 
   async #flush(shared: Batch): Promise<void> {
     for (const { slot, tenant_id, value } of shared.state.entries()) {
-      const { tx, needed } = SqliteTx.open(tenant_id, shared)
+      const { tx, needed, end } = SqliteTx.open(tenant_id, shared)
       await slot.flush(tx, value)
       await Promise.all(needed)
+      end()
     }
   }
 
   #announce(done: readonly DoneUnit[], state: BatchState): void {
-    for (const { slot, tenant_id, value } of state.entries()) slot.committed?.(tenant_id, value)
-    for (const { after } of done) for (const act of after) act()
+    const acts = done.flatMap(({ after }) => after)
+    state.runAfterCommit(this, acts, this.#onLateFailure)
     for (const { resolve, value } of done) resolve(value)
-    this.#onCommit()
   }
 
   #abandon(batch: readonly QueuedUnit[], error: unknown): void {

@@ -4,18 +4,33 @@ import type { Clock } from '../../clock.ts'
 import { refusalOfStorage, sqliteFault } from '../../storage-fault.ts'
 import type { BatchState } from '../batch-state.ts'
 import type { Statement } from '../statement.ts'
-import { asTx, type Query, type SharedState, type TenantDb } from '../tenant-db.ts'
+import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../tenant-db.ts'
 import type { SqliteConnection } from './connection.ts'
 
 // Queries run synchronously underneath; the promises only keep slices engine-neutral.
 
 export class SqliteTenantDb implements TenantDb {
   readonly tenant_id: string
-  protected readonly connection: SqliteConnection
+  readonly #connection: SqliteConnection
+  #open = true
 
   constructor(tenant_id: string, connection: SqliteConnection) {
     this.tenant_id = tenant_id
-    this.connection = connection
+    this.#connection = connection
+  }
+
+  /** The transaction is over: a query that comes now would run in somebody else's, or in none. */
+  end(): void {
+    this.#open = false
+  }
+
+  protected requireOpen(): void {
+    if (!this.#open) throw new Error('a query after the end of its transaction')
+  }
+
+  protected get connection(): SqliteConnection {
+    this.requireOpen()
+    return this.#connection
   }
 
   async all<O>(query: Query<O>): Promise<O[]> {
@@ -59,7 +74,7 @@ export class SqliteTx extends SqliteTenantDb {
 
   static open(tenant_id: string, batch: Batch) {
     const tx = new SqliteTx(tenant_id, batch)
-    return { tx: asTx(tx), after: tx.#after, needed: tx.#needed }
+    return { tx: asTx(tx), after: tx.#after, needed: tx.#needed, end: () => tx.end() }
   }
 
   now(): number {
@@ -79,6 +94,12 @@ export class SqliteTx extends SqliteTenantDb {
     // Waited for at the end of the unit, unless it fails before.
     done.catch(() => {})
     this.#needed.push(done)
+  }
+
+  // A statement costs no message here.
+  gather(...[insert, rows]: Parameters<Tx['gather']>): void {
+    this.requireOpen()
+    this.needs(insert(asTx(this), rows))
   }
 
   afterCommit(act: () => void): void {

@@ -5,6 +5,9 @@ import type { TenantDb } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteTenantDb } from './handle.ts'
 
+/** One connection, which is not shared. */
+export const NO_POOL = { size: 1, available: 0, waiting: 0 }
+
 export interface Snapshots extends Database {
   /** Later reads see the data as committed at this moment. */
   takeSnapshot(): Promise<void>
@@ -43,7 +46,7 @@ export class SqliteSnapshots implements Snapshots {
   }
 
   stats(): DatabaseStats {
-    return { engine: 'sqlite', commits: 0, units: 0, queued: 0 }
+    return { engine: 'sqlite', commits: 0, units: 0, queued: 0, pool: NO_POOL }
   }
 
   async close(): Promise<void> {

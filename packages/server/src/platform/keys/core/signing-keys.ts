@@ -8,7 +8,7 @@ import {
   type SigningPurpose,
 } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
-import { type SigningKey, signWith } from '../signer.ts'
+import { type SigningKey, signInPool, signWith } from '../signer.ts'
 import type { MasterHolder, MasterRotation } from '../wrap.ts'
 import type { KeyringDb, KeyringTx } from './database.ts'
 import { lockInstance } from './instance.sql.ts'
@@ -160,16 +160,22 @@ export class SigningKeys {
     return {
       key_id: key.key_id,
       public_key: key.public_key,
-      sign: (message) => this.#sign(key, message),
+      sign: (message) => {
+        this.#requireCurrent(key)
+        return signWith(key, message)
+      },
+      signAll: async (messages) => {
+        this.#requireCurrent(key)
+        return Promise.all(messages.map((message) => signInPool(key, message)))
+      },
     }
   }
 
   // A signer may be kept across a rotation; its signatures would then verify under no key.
-  #sign(key: SigningKey, message: Uint8Array): Buffer {
+  #requireCurrent(key: SigningKey): void {
     this.#requireChecked()
     if (this.#retired.has(key.key_id))
       throw new KeyringError('signing_key_retired', `signing key ${key.key_id} is retired`)
-    return signWith(key, message)
   }
 
   #requireChecked(): void {

@@ -29,7 +29,11 @@ export const signingCases: readonly KeyringCase[] = [
         const signer = keyring.signer(purpose)
         assert.equal(signer.key_id, key.key_id)
         assert.equal(signer.public_key.toString('hex'), key.public_key)
-        assert.ok(verifies(key.public_key, message, signer.sign(message)))
+        const signature = signer.sign(message)
+        assert.ok(verifies(key.public_key, message, signature))
+        const [same, other] = await signer.signAll([message, Buffer.from('other')])
+        assert.deepEqual(same, signature)
+        assert.ok(other && verifies(key.public_key, Buffer.from('other'), other))
         assert.match(key.valid_from, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
         assert.equal(key.retired_at, null)
       }
@@ -47,6 +51,7 @@ export const signingCases: readonly KeyringCase[] = [
       assert.equal(keyring.signer('checkpoint').key_id, fresh.key_id)
       assert.notEqual(fresh.key_id, old.key_id)
       assert.throws(() => old.sign(Buffer.from('m')), { code: 'signing_key_retired' })
+      await assert.rejects(old.signAll([Buffer.from('m')]), { code: 'signing_key_retired' })
       assert.ok(other.sign(Buffer.from('m')))
       const listed = keyring.publishedKeys().filter((key) => key.purpose === 'checkpoint')
       const [first, second] = listed

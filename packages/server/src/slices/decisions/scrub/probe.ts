@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Decision } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import type { DecisionRow } from '../trail/decisions.sql.ts'
+import { type DecisionRow, listUsedAmong } from '../trail/decisions.sql.ts'
 import { openRows, resolveContents, retryWhileErasing } from '../trail/open.ts'
 import { findDecisionRow, findDecisionView, showPage } from '../trail/reads.ts'
 import { MARKER, occursInText, prepareContent, redactJson } from '../trail/redact-text.ts'
@@ -29,12 +29,38 @@ type Path = keyof typeof PATHS
 
 const ALL_PATHS = ['get', 'list', 'export', 'replay'] as const
 
-/** Checks every decision that used the ref; `content` is compared and not kept. */
+/**
+ * Checks every decision that used one of the subjects; the results of each by its ref. Contents are
+ * compared and not kept.
+ */
 export async function probeDecisions(
   kernel: Kernel,
   tenant_id: string,
+  subjects: readonly ScrubSubject[],
+): Promise<(ref: number) => PathResult[]> {
+  const used = await kernel.db.read(tenant_id, (db) =>
+    listUsedAmong(
+      db,
+      subjects.map(({ ref }) => ref),
+    ),
+  )
+  const present = new Map<number, Set<Path>>()
+  for (const subject of subjects)
+    if (used.has(subject.ref))
+      present.set(subject.ref, await listShowing(kernel, tenant_id, subject))
+  return (ref) =>
+    ALL_PATHS.map((path) => ({
+      path: PATHS[path],
+      result: present.get(ref)?.has(path) ? 'present' : 'absent',
+    }))
+}
+
+/** The paths on which a decision still shows the subject. */
+async function listShowing(
+  kernel: Kernel,
+  tenant_id: string,
   subject: ScrubSubject,
-): Promise<PathResult[]> {
+): Promise<Set<Path>> {
   const present = new Set<Path>()
   const stores = new Set<string>()
   for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
@@ -50,10 +76,7 @@ export async function probeDecisions(
       // Decisions may be megabytes each: other requests are answered in between.
       await yieldToOthers()
     }
-  return ALL_PATHS.map((path) => ({
-    path: PATHS[path],
-    result: present.has(path) ? 'present' : 'absent',
-  }))
+  return present
 }
 
 interface ProbeTarget {

@@ -152,9 +152,9 @@ test('a plan removes several facts at once, applies once, and is read back', asy
   const subjects = refs.map((ref, i) => ({ ref, content: contents[i] ?? null }))
   const [subject] = subjects
   assert.ok(subject)
-  const seen = await probeDecisions(kernel, scene.tenant_id, subject)
+  const seen = await probeDecisions(kernel, scene.tenant_id, [subject])
   assert.deepEqual(
-    seen.map(({ result }) => result),
+    seen(subject.ref).map(({ result }) => result),
     ['present', 'present', 'present', 'present'],
   )
 
@@ -176,10 +176,8 @@ test('a plan removes several facts at once, applies once, and is read back', asy
   assert.deepEqual((await headOf(id)).bound, [])
   for (const [i, ref] of refs.entries()) {
     assert.deepEqual(await readBackScrubbed(kernel, scene.tenant_id, [id], ref), [id])
-    const probed = await probeDecisions(kernel, scene.tenant_id, {
-      ref,
-      content: contents[i] ?? null,
-    })
+    const content = contents[i] ?? null
+    const probed = (await probeDecisions(kernel, scene.tenant_id, [{ ref, content }]))(ref)
     assert.deepEqual(
       new Set(probed.map(({ result }) => result)),
       new Set(['absent']),

@@ -26,6 +26,8 @@ interface DecisionsCheck {
 }
 
 const CHUNK_ROWS = 50
+/** Decisions opened at once. */
+const AT_ONCE = 10
 
 /**
  * Opens every seal and derives identity, signature and digest again. A record that was scrubbed has
@@ -72,10 +74,17 @@ async function checkPage(kernel: Kernel, tenant_id: string, after_seq: number) {
   const seqs = await kernel.db.read(tenant_id, async (db) => {
     const page = { order: 'asc', limit: CHUNK_ROWS } as const
     const found = await listDecisions(db, { after_seq }, page)
-    for (const row of found) {
-      const fault = await findFault(kernel, db, row)
-      if (fault === null) continue
-      faults.push({ decision_id: toHex(row.decision_id), log_seq: row.seq, fault })
+    for (let first = 0; first < found.length; first += AT_ONCE) {
+      const some = found.slice(first, first + AT_ONCE)
+      // Their signatures are verified in the runtime's threads.
+      const running = some.map((row) => findFault(kernel, db, row))
+      // None of them may read on when the snapshot has ended.
+      await Promise.allSettled(running)
+      const results = await Promise.all(running)
+      for (const [i, { decision_id, seq }] of some.entries()) {
+        const fault = results[i]
+        if (fault) faults.push({ decision_id: toHex(decision_id), log_seq: seq, fault })
+      }
     }
     return found.map(({ seq }) => seq)
   })

@@ -1,10 +1,7 @@
 // SQL of decisions: the rows, and which memories each of them used.
 
-import {
-  firstItems,
-  runInBatches,
-  statementPerCount,
-} from '../../../platform/db/bulk-statements.ts'
+import { Conflict } from '../../../platform/concurrency.ts'
+import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
@@ -27,63 +24,51 @@ const COLUMNS = [
 ] as const
 
 const IN_MAX = 500
-const USES_AT_ONCE = 16
 
-const insertStatement = statement<DecisionRow>()((k, p) =>
+const insertRows = insertRowsStatement<DecisionRow>((k, rows, tenant_id) =>
   k
     .insertInto('decisions')
-    .values({
-      tenant_id: p.tenant_id,
-      seq: p.seq,
-      decision_id: p.decision_id,
-      logged_us: p.logged_us,
-      store_id: p.store_id,
-      model_id: p.model_id,
-      session_label: p.session_label,
-      secret_no: p.secret_no,
-      token_count: p.token_count,
-      latency_ms: p.latency_ms,
-      memory_seq: p.memory_seq,
-      sealed: p.sealed,
-    })
+    .values(
+      rows.map((row) => ({
+        tenant_id,
+        seq: row.seq,
+        decision_id: row.decision_id,
+        logged_us: row.logged_us,
+        store_id: row.store_id,
+        model_id: row.model_id,
+        session_label: row.session_label,
+        secret_no: row.secret_no,
+        token_count: row.token_count,
+        latency_ms: row.latency_ms,
+        memory_seq: row.memory_seq,
+        sealed: row.sealed,
+      })),
+    )
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** `exists`: another decision has this id. */
-export async function insertDecision(tx: Tx, row: DecisionRow): Promise<'inserted' | 'exists'> {
-  return (await tx.runOf(insertStatement, row)) === 1 ? 'inserted' : 'exists'
-}
-
-interface FactUse {
-  readonly ref: number
-  readonly bound: number
-}
-
-const insertUsesStatement = statementPerCount((count) =>
-  statement<{ decision_seq: number; uses: readonly FactUse[] }>()((k, p) =>
-    k.insertInto('decision_facts').values(
-      firstItems(p.uses, count).map(({ ref, bound }) => ({
-        tenant_id: p.tenant_id,
-        decision_seq: p.decision_seq,
-        ref,
-        bound,
-      })),
-    ),
-  ),
+/** Throws a conflict (`decision_id`) when another decision has one of the ids. */
+export const insertDecisions = Object.assign(
+  async (tx: Tx, rows: readonly DecisionRow[]) => {
+    const inserted = await insertRows(tx, rows)
+    if (inserted.reduce((sum, count) => sum + count, 0) !== rows.length)
+      throw new Conflict('decision_id')
+  },
+  { table: insertRows.table },
 )
 
 /** One row for each distinct ref; `bound`: the fact's secret is part of the decision's key. */
-export const insertUses = (
-  tx: Tx,
-  decision_seq: number,
-  uses: readonly { ref: number; bound: boolean }[],
-) =>
-  runInBatches(uses, USES_AT_ONCE, (some) =>
-    tx.runOf(insertUsesStatement(some.length), {
-      decision_seq,
-      uses: some.map(({ ref, bound }) => ({ ref, bound: bound ? 1 : 0 })),
-    }),
-  )
+export const insertUses = insertRowsStatement<Omit<Tables['decision_facts'], 'tenant_id'>>(
+  (k, rows, tenant_id) =>
+    k.insertInto('decision_facts').values(
+      rows.map((row) => ({
+        tenant_id,
+        decision_seq: row.decision_seq,
+        ref: row.ref,
+        bound: row.bound,
+      })),
+    ),
+)
 
 const findStatement = statement<{ decision_id: Uint8Array }>()((k, p) =>
   k
@@ -173,6 +158,19 @@ export async function listDecisionsUsing(
   }
   return [...seqs].sort((a, b) => a - b).slice(0, page.limit)
 }
+
+const usedStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('decision_facts')
+    .select('ref')
+    .distinct()
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed),
+)
+
+/** Those of the refs that a decision used. */
+export const listUsedAmong = async (db: TenantDb, refs: readonly number[]): Promise<Set<number>> =>
+  new Set((await usedStatement.all(db, refs, {})).map(({ ref }) => ref))
 
 /** Rows with these seqs, at most a page of them, ascending. */
 export const listBySeqs = (db: TenantDb, seqs: readonly number[]) =>

@@ -60,7 +60,7 @@ const REF_BYTES = 8
  * version u8 (=1) ‖ revision u32 ‖ secret_no u64 ‖ count u16 ‖ count refs u64 ‖ box, numbers
  * big-endian.
  */
-function encodeHead({ secret_no, revision, bound }: SealedHead): Buffer {
+export function encodeHead({ secret_no, revision, bound }: SealedHead): Buffer {
   const head = Buffer.alloc(HEAD_BYTES + bound.length * REF_BYTES)
   head.writeUInt8(VERSION, 0)
   head.writeUInt32BE(revision, 1)

@@ -38,8 +38,7 @@ interface CommittedRecord {
  * the same as `recordDigest` of @custos/proof, as a test checks. `salt`: 32 bytes.
  */
 export function recordDigestOf(record: CommittedRecord, salt: Buffer): string {
-  const mac = hmacSha256(salt)
-  const commit = (text: string): string => mac(text).toString('hex')
+  const commit = hmacSha256(salt)
   const { session_id, parameters, contents, scores } = record
   // Keys are in canonical order and values are texts, integers and finite numbers: for those
   // JSON.stringify writes the canonical form of RFC 8785.

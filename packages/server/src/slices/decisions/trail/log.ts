@@ -9,17 +9,18 @@ import {
   type LogDecisionRequest,
   limits,
 } from '@custos/contract'
-import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
+import { retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { recordSecrets } from '../../../platform/kernel/record-secrets.ts'
 import type { Signer } from '../../../platform/keys/keyring.ts'
 import { KeyringError } from '../../../platform/keys/keyring-error.ts'
+import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../../gcrumbs/index.ts'
 import { admit, redactedOr } from '../../governance/index.ts'
-import { meter } from '../../tenants/index.ts'
-import { type DecisionRow, insertDecision, insertUses } from './decisions.sql.ts'
+import { limitGovernedDecisions, meter, meterGoverned } from '../../tenants/index.ts'
+import { insertDecisions, insertUses } from './decisions.sql.ts'
 import {
   buildDecision,
   createIdentity,
@@ -129,11 +130,11 @@ async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> 
   const identity = old ? createIdentity(placed) : placed.identity
   const { row, document, contents } = buildDecision({ ...placed, identity })
   const bound = new Set(facts.bound)
-  const uses = facts.refs.map((ref) => ({ ref, bound: bound.has(ref) }))
+  const uses = facts.refs.map((ref) => ({ decision_seq: seq, ref, bound: bound.has(ref) ? 1 : 0 }))
   const { decision_id } = identity
   // Nothing in this unit reads these rows, so the next statement need not wait.
-  tx.needs(insertUnique(tx, row))
-  tx.needs(insertUses(tx, seq, uses))
+  tx.gather(insertDecisions, [row])
+  tx.gather(insertUses, uses)
   await appendCrumb(tx, {
     event_type: 'decision.logged',
     subject: decision_id,
@@ -145,11 +146,38 @@ async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> 
     },
   })
   meter(tx, 'decisions.log', row.sealed.length)
+  meterGoverned(tx, 'logged')
+  await limitGovernedDecisions(placed.kernel, tx)
   return showDecision({ tenant_id, decision_id, row, document, contents })
 }
 
-async function insertUnique(tx: Tx, row: DecisionRow): Promise<void> {
-  if ((await insertDecision(tx, row)) === 'exists') throw new Conflict('decision_id')
+/** A decision of another slice, before its unit of work. Refuses `no_signing_key`. */
+export async function prepareDecision(
+  kernel: Kernel,
+  tenant_id: string,
+  given: NewDecision,
+): Promise<DecisionDraft> {
+  const signer = findSigner(kernel)
+  if (!signer) throw new Refusal('no_signing_key')
+  return {
+    kernel,
+    tenant_id,
+    given,
+    named: await prepareFacts(kernel, tenant_id, given),
+    keys: await kernel.keyring.tenant(tenant_id),
+    signer,
+    own: await recordSecrets(kernel).take(tenant_id),
+    identity: createIdentity({ kernel, tenant_id, given, signer }),
+  }
+}
+
+/**
+ * Logs it in the caller's unit. Throws a conflict: `decision_id`, or `erasure_under_way` while a
+ * memory that it names is being erased.
+ */
+export async function logDecision(tx: Tx, draft: DecisionDraft): Promise<Decision> {
+  const facts = await resolveFacts(tx, draft.named)
+  return appendDecision(tx, { ...draft, facts, seq: await nextSeq(tx) })
 }
 
 type LogCall = Call<typeof decisions.log>

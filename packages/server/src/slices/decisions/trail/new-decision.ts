@@ -135,7 +135,7 @@ function takeSalt(): Buffer {
 type NamedFacts = Pick<NewDecision, 'refs' | 'contents'>
 
 /** What is read before the unit of work, which must not wait for it. */
-interface PreparedFacts {
+export interface PreparedFacts {
   /** Distinct refs of the record, ascending. */
   readonly refs: readonly number[]
   readonly secrets: ReadonlyMap<number, Buffer | null>

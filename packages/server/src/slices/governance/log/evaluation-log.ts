@@ -3,13 +3,7 @@
 import { findDestruction } from '../../../platform/db/destructions.sql.ts'
 import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
-import {
-  addCount,
-  deleteSlots,
-  type EvaluationRow,
-  insertEvaluation,
-  saveSlot,
-} from './evaluations.sql.ts'
+import { addCount, type EvaluationRow, insertEvaluation } from './evaluations.sql.ts'
 
 const FLUSH_MS = 200
 /** Small units: requests are answered between them. */
@@ -35,9 +29,10 @@ const countsSlot: SharedSlot<Counts> = {
 export const countKey = (policy_id: string, result: string): string => `${policy_id} ${result}`
 
 /** Counts with the commit of the unit. */
-function countResults(tx: Tx, keys: readonly string[]): void {
+function countResults(tx: Tx, evaluations: readonly NewEvaluation[]): void {
   const counts = new Map(tx.shared.get(countsSlot))
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  for (const { counted } of evaluations)
+    for (const key of counted) counts.set(key, (counts.get(key) ?? 0) + 1)
   tx.shared.set(countsSlot, counts)
 }
 
@@ -48,23 +43,18 @@ export interface NewEvaluation {
 }
 
 /** Once: a row that is there already is neither written nor counted again. */
-export async function writeEvaluation(tx: Tx, { row, counted }: NewEvaluation): Promise<void> {
-  if ((await insertEvaluation(tx, row)) > 0) countResults(tx, counted)
-}
-
-/** The current count of a slot of a rate limit. */
-interface SlotNote {
-  readonly policy_id: string
-  readonly slot_us: number
-  readonly count: number
-  /** Slots until here do not count any more. */
-  readonly old_us: number
+export async function writeEvaluations(
+  tx: Tx,
+  evaluations: readonly NewEvaluation[],
+): Promise<void> {
+  const written: NewEvaluation[] = []
+  for (const one of evaluations) if ((await insertEvaluation(tx, one.row)) > 0) written.push(one)
+  if (written.length > 0) countResults(tx, written)
 }
 
 /** What waits of one tenant. */
 interface PendingRows {
   readonly evaluations: NewEvaluation[]
-  readonly slots: Map<string, SlotNote>
   /** Ends with the writing under way; never rejects. */
   writing: Promise<void>
 }
@@ -89,11 +79,6 @@ class EvaluationLog {
       return undefined
     }
     return this.flush(tenant_id).then(() => this.#push(tenant_id, evaluation))
-  }
-
-  noteSlot(tenant_id: string, note: SlotNote): void {
-    this.#of(tenant_id).slots.set(slotKey(note), note)
-    this.#schedule()
   }
 
   /** Writes what waits of the tenant. Throws when it cannot; what was not written waits on. */
@@ -126,7 +111,7 @@ class EvaluationLog {
   #of(tenant_id: string): PendingRows {
     let waiting = this.#waiting.get(tenant_id)
     if (!waiting) {
-      waiting = { evaluations: [], slots: new Map(), writing: Promise.resolve() }
+      waiting = { evaluations: [], writing: Promise.resolve() }
       this.#waiting.set(tenant_id, waiting)
     }
     return waiting
@@ -158,38 +143,21 @@ class EvaluationLog {
 
   // Rows that arrive meanwhile are written the next time.
   async #write(tenant_id: string, waiting: PendingRows): Promise<void> {
-    const { evaluations, slots } = waiting
-    let left = evaluations.length
-    while (left > 0 || slots.size > 0) {
+    const { evaluations } = waiting
+    for (let left = evaluations.length; left > 0; ) {
       const some = evaluations.slice(0, Math.min(left, ROWS_PER_UNIT))
-      const notes = [...slots.values()]
       await this.#kernel.db.transact(tenant_id, async (tx) => {
         // Write no rows of a tenant that was off-boarded meanwhile.
-        if (!(await findDestruction(tx, tenant_id))) await writeAll(tx, some, notes)
+        if (await findDestruction(tx, tenant_id)) return
+        // May run again after a commit whose answer was lost.
+        await writeEvaluations(tx, some)
       })
       evaluations.splice(0, some.length)
       this.#count -= some.length
-      for (const note of notes) if (slots.get(slotKey(note)) === note) slots.delete(slotKey(note))
       left -= some.length
-      if (left === 0) break
     }
-    const empty = evaluations.length === 0 && slots.size === 0
-    if (empty && this.#waiting.get(tenant_id) === waiting) this.#waiting.delete(tenant_id)
-  }
-}
-
-const slotKey = ({ policy_id, slot_us }: SlotNote): string => `${policy_id} ${slot_us}`
-
-/** May run again after a commit whose answer was lost. */
-async function writeAll(
-  tx: Tx,
-  evaluations: readonly NewEvaluation[],
-  notes: readonly SlotNote[],
-): Promise<void> {
-  for (const evaluation of evaluations) await writeEvaluation(tx, evaluation)
-  for (const { policy_id, slot_us, count, old_us } of notes) {
-    await saveSlot(tx, { policy_id, slot_us, count })
-    await deleteSlots(tx, policy_id, old_us)
+    if (evaluations.length === 0 && this.#waiting.get(tenant_id) === waiting)
+      this.#waiting.delete(tenant_id)
   }
 }
 

@@ -1,12 +1,11 @@
-// SQL of evaluations: a row each, counts by policy, and slots of rate limits.
+// SQL of evaluations: a row each, and counts by policy.
 
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
 export type EvaluationRow = Omit<Tables['evaluations'], 'tenant_id'>
 export type CountRow = Omit<Tables['policy_counts'], 'tenant_id'>
-export type SlotRow = Omit<Tables['rate_slots'], 'tenant_id'>
 
 const insertStatement = statement<EvaluationRow>()((k, p) =>
   k
@@ -112,48 +111,4 @@ export const listCounts = (db: TenantDb): Promise<CountRow[]> =>
       .select(['policy_id', 'result', 'count'])
       .orderBy('policy_id')
       .orderBy('result'),
-  )
-
-const saveSlotStatement = statement<SlotRow>()((k, p) =>
-  k
-    .insertInto('rate_slots')
-    .values({
-      tenant_id: p.tenant_id,
-      policy_id: p.policy_id,
-      slot_us: p.slot_us,
-      count: p.count,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['tenant_id', 'policy_id', 'slot_us']).doUpdateSet({ count: p.count }),
-    ),
-)
-
-/** What a slot holds now, whatever it held. */
-export const saveSlot = (tx: Tx, row: SlotRow) => tx.runOf(saveSlotStatement, row)
-
-/** Every slot that begins after the moment. */
-export const listSlots = (db: TenantDb, after_us: number): Promise<SlotRow[]> =>
-  db.all(
-    from(db, 'rate_slots')
-      .select(['policy_id', 'slot_us', 'count'])
-      .where('slot_us', '>', after_us),
-  )
-
-const slotsStatement = statement<{ policy_id: string; after_us: number }>()((k, p) =>
-  k
-    .selectFrom('rate_slots')
-    .select(['policy_id', 'slot_us', 'count'])
-    .where('tenant_id', '=', p.tenant_id)
-    .where('policy_id', '=', p.policy_id)
-    .where('slot_us', '>', p.after_us),
-)
-
-export const listSlotsOf = (db: TenantDb, policy_id: string, after_us: number) =>
-  db.allOf(slotsStatement, { policy_id, after_us })
-
-export const deleteSlots = (tx: Tx, policy_id: string, until_us: number) =>
-  tx.run(
-    deleteFrom(tx, 'rate_slots')
-      .where('policy_id', '=', policy_id)
-      .where('slot_us', '<=', until_us),
   )

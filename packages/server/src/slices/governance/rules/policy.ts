@@ -27,6 +27,8 @@ export interface Rate {
 }
 
 export interface CompiledPolicy extends PolicyText {
+  /** JSON members, each with its comma, that every entry of `evaluations` and `logs` repeats. */
+  readonly fragments: { readonly evaluation: string; readonly log: string }
   /** Null for every other type than rate_limit. */
   readonly rate: Rate | null
   /** A promise only where it searches for long, or waits for something. */
@@ -77,10 +79,23 @@ const faulty = (detail: Detail): Rule => ({
 export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
   return {
     ...text,
+    fragments: writeFragments(text),
     rate: text.policy_type === 'rate_limit' ? rateRule(text.config) : null,
     evaluate: (request, around) => evaluateRule(text.action, rule, request, around),
   }
 }
+
+function writeFragments({
+  policy_id,
+  name,
+  policy_type,
+  action,
+}: PolicyText): CompiledPolicy['fragments'] {
+  const log = membersOf({ policy_name: name, policy_type, action })
+  return { evaluation: membersOf({ policy_id }) + log, log }
+}
+
+const membersOf = (value: object): string => `${JSON.stringify(value).slice(1, -1)},`
 
 function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
   const { max_requests, window_seconds } = rateOf(config)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { PolicyAction, PolicyType } from '@custos/contract'
 import fc from 'fast-check'
 import { evaluateSet, type Verdict } from '../rules/evaluate-set.ts'
-import type { CompiledPolicy } from '../rules/policy.ts'
+import type { CompiledPolicy, PolicyText } from '../rules/policy.ts'
 import { context, operation, policies } from './policies.ts'
 import { compiledOf, textOf } from './policy-of-config.ts'
 import { type ReferencePolicy, referenceResult, type Word } from './reference.ts'
@@ -33,6 +33,8 @@ function verdictOf(words: readonly Word[]): Verdict {
   return words.includes('escalated') ? 'escalated' : 'allowed'
 }
 
+const compiled = (policy: ReferencePolicy): CompiledPolicy => compiledOf(textOfReference(policy))
+
 // Drawn from the contract's enums.
-const compiled = ({ policy_type, action, config }: ReferencePolicy): CompiledPolicy =>
-  compiledOf(textOf(policy_type as PolicyType, config, action as PolicyAction))
+export const textOfReference = ({ policy_type, action, config }: ReferencePolicy): PolicyText =>
+  textOf(policy_type as PolicyType, config, action as PolicyAction)

@@ -30,18 +30,19 @@ export async function reviseValidity(
 /**
  * Removes a fact from its chain (GMP rule O2). After the oldest version its successor is the start.
  * Around a middle version its neighbours are linked, and the predecessor's interval keeps its end.
- * Before the current version the predecessor becomes current again, with an open interval.
+ * Before the current version the predecessor becomes current again, with an open interval, where
+ * the chain `reopens`.
  */
 export async function removeFromChain(
   tx: Tx,
   removed: ValidityRow,
-  seq: number,
+  { seq, reopens }: { seq: number; reopens: boolean },
 ): Promise<number | null> {
   const { predecessor, superseded_by } = removed
   await closeVersion(tx, removed, seq)
   if (superseded_by !== null) await reviseValidity(tx, superseded_by, seq, { predecessor })
   if (predecessor !== null) {
-    const opens = superseded_by === null && (await endedBySuccessor(tx, predecessor))
+    const opens = reopens && superseded_by === null && (await endedBySuccessor(tx, predecessor))
     const opened = opens ? { valid_until_us: null } : {}
     await reviseValidity(tx, predecessor, seq, { superseded_by, ...opened })
   }

@@ -2,7 +2,7 @@
 // own, and the memory object that replies show. A new stored field of a write is added here, where
 // requests and import lines are parsed, and in the contract.
 
-import type { JsonObject, Memory } from '@custos/contract'
+import type { ItemName, JsonObject, Memory } from '@custos/contract'
 import { fromHex, jsonBytes } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
@@ -18,6 +18,8 @@ interface WrittenMembers {
   readonly original_written_us?: number
   /** From this time on the memory is hidden, and due for erasure. */
   readonly expires_us?: number
+  /** The fact is a version of this item, and its content the JSON of the value. */
+  readonly item?: ItemName
 }
 
 /** A fact to be written. */
@@ -38,6 +40,13 @@ export interface FactDocument extends WrittenMembers {
   readonly commitment_salt: string
   /** Embedding space of the vector that follows the document; null: there is no vector. */
   readonly space: string | null
+}
+
+/** A fact's row with its document. */
+export interface OpenedFact extends FactHead {
+  readonly content: string
+  readonly metadata: FactDocument['metadata']
+  readonly document: FactDocument
 }
 
 interface FactOwner {
@@ -64,7 +73,7 @@ export const factColumn = sealedColumn({
 function encodePayload({ document, vector }: FactPayload): Buffer {
   const json = jsonBytes(document)
   const numbers = vector ?? NO_VECTOR
-  const bytes = Buffer.allocUnsafeSlow(LENGTH_BYTES + json.length + numbers.length)
+  const bytes = Buffer.allocUnsafe(LENGTH_BYTES + json.length + numbers.length)
   bytes.writeUInt32BE(json.length, 0)
   json.copy(bytes, LENGTH_BYTES)
   bytes.set(
@@ -154,5 +163,6 @@ export function showMemory(
       ...(original === undefined ? {} : { original_written_at: formatTime(original) }),
     },
     token_count: fact.token_count,
+    ...(document.item && { item: document.item }),
   }
 }

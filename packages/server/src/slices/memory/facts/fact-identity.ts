@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from '@custos/proof'
 import { createBLAKE2b } from 'hash-wasm'
-import { hmacSha256 } from '../../../platform/bytes.ts'
+import { fromHex, hmacSha256 } from '../../../platform/bytes.ts'
 
 // One instance for the process: init, update and digest run without a break between them.
 const blake2b128 = await createBLAKE2b(128)
@@ -21,7 +21,7 @@ export function computeFactId(content: string, tenant_value: string): Buffer {
 
 /** HMAC-SHA256(salt, UTF-8 content): what the log commits to instead of the content. */
 export function computeCommitment(content: string, salt: Uint8Array): Buffer {
-  return hmacSha256(salt)(content)
+  return fromHex(hmacSha256(salt)(content))
 }
 
 const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')

@@ -6,20 +6,14 @@ import {
   firstItems,
   insertRowsStatement,
   lateralByRef,
+  refsStatement,
   runInBatches,
   statementPerCount,
   unnestRefs,
 } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import {
-  deleteFrom,
-  from,
-  insertInto,
-  type TenantDb,
-  type Tx,
-  update,
-} from '../../../platform/db/tenant-db.ts'
+import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
 import { expiredRefs } from '../stores/expiries.sql.ts'
 
@@ -147,45 +141,41 @@ const byRefs = async <T>(
   query: (some: readonly number[]) => Promise<T[]>,
 ): Promise<T[]> => (await runInBatches(refs, REFS_AT_ONCE, query)).flat()
 
-const pageStatement = statement<Omit<FactPageQuery, 'seq'>>()((k, p) =>
-  currentFacts(k, p.tenant_id)
-    .select(FACT_COLUMNS)
-    .where('facts.store_id', '=', p.store_id)
-    .where('facts.ref', '>', p.after)
-    .orderBy('facts.ref')
-    .limit(p.limit),
-)
+type PageStatementQuery = Omit<FactPageQuery, 'seq'>
 
-const namespacePageStatement = statement<Omit<FactPageQuery, 'seq'> & { namespace: string }>()(
-  (k, p) =>
+/** The statements of pages in one order: of a store, its root, and a namespace. */
+function pageStatements(newest: boolean) {
+  const pageOf = (k: Builder, p: PageStatementQuery & { tenant_id: string }) =>
     currentFacts(k, p.tenant_id)
       .select(FACT_COLUMNS)
       .where('facts.store_id', '=', p.store_id)
-      .where('facts.namespace', '=', p.namespace)
-      .where('facts.ref', '>', p.after)
-      .orderBy('facts.ref')
-      .limit(p.limit),
-)
+      .where('facts.ref', newest ? '<' : '>', p.after)
+      .orderBy('facts.ref', newest ? 'desc' : 'asc')
+      .limit(p.limit)
+  return {
+    store: statement<PageStatementQuery>()(pageOf),
+    root: statement<PageStatementQuery>()((k, p) =>
+      pageOf(k, p).where('facts.namespace', 'is', null),
+    ),
+    namespace: statement<PageStatementQuery & { namespace: string }>()((k, p) =>
+      pageOf(k, p).where('facts.namespace', '=', p.namespace),
+    ),
+  }
+}
 
-const rootPageStatement = statement<Omit<FactPageQuery, 'seq'>>()((k, p) =>
-  currentFacts(k, p.tenant_id)
-    .select(FACT_COLUMNS)
-    .where('facts.store_id', '=', p.store_id)
-    .where('facts.namespace', 'is', null)
-    .where('facts.ref', '>', p.after)
-    .orderBy('facts.ref')
-    .limit(p.limit),
-)
+const OLDEST_FIRST = pageStatements(false)
+const NEWEST_FIRST = pageStatements(true)
 
-/** Facts in any state with ref > `after`, ascending. */
+/** Facts in any state with ref > `after`, ascending; newest first: ref < `after`, descending. */
 export function listFactsAfter(
   db: TenantDb,
   { store_id, namespace }: StorePart,
-  page: { after: number; limit: number },
+  { newest, ...page }: { after: number; limit: number; newest?: boolean },
 ): Promise<FactRow[]> {
-  if (namespace === undefined) return db.allOf(pageStatement, { store_id, ...page })
-  if (namespace === null) return db.allOf(rootPageStatement, { store_id, ...page })
-  return db.allOf(namespacePageStatement, { store_id, namespace, ...page })
+  const statements = newest ? NEWEST_FIRST : OLDEST_FIRST
+  if (namespace === undefined) return db.allOf(statements.store, { store_id, ...page })
+  if (namespace === null) return db.allOf(statements.root, { store_id, ...page })
+  return db.allOf(statements.namespace, { store_id, namespace, ...page })
 }
 
 interface FactPageQuery {
@@ -237,18 +227,18 @@ export const listFactsSince = (
   page: { seq: number; after: number; limit: number },
 ): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, ...page })
 
-/** The live fact at `offset`, by ref, of those that have not expired at `at_us`. */
+/** The live fact at `offset` of those that have not expired at `at_us`, by ref or newest first. */
 export function findRefAtOffset(
   db: TenantDb,
   { store_id, namespace }: StorePart,
-  { offset, at_us }: { offset: number; at_us: number },
+  { offset, at_us, newest }: { offset: number; at_us: number; newest?: boolean },
 ): Promise<{ ref: number } | undefined> {
   const live = from(db, 'facts')
     .select('ref')
     .where('store_id', '=', store_id)
     .where('state', '=', LIVE)
     .where('ref', 'not in', expiredRefs(db, store_id, at_us))
-    .orderBy('ref')
+    .orderBy('ref', newest ? 'desc' : 'asc')
     .limit(1)
     .offset(offset)
   if (namespace === undefined) return db.first(live)
@@ -273,30 +263,57 @@ export async function listRefsOfStore(
   return rows.map(({ ref }) => ref)
 }
 
-/** Sets the state of those `refs` that are facts in state `before`; returns which these were. */
-export async function updateStates(
+const updateStatesStatement = refsStatement<{ before: number; after: number }>()((k, p, isListed) =>
+  k
+    .updateTable('facts')
+    .set({ state: p.after })
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed)
+    .where('state', '=', p.before)
+    .returning('ref'),
+)
+
+/** Sets the state of those facts in state `before`; returns which these were. */
+export const updateStates = async (
   tx: Tx,
   refs: readonly number[],
-  { before, after }: { before: number; after: number },
-): Promise<number[]> {
-  const changed: number[] = []
-  for (const ref of refs) {
-    const rows = await tx.run(
-      update(tx, 'facts').set({ state: after }).where('ref', '=', ref).where('state', '=', before),
+  change: { before: number; after: number },
+): Promise<number[]> => (await updateStatesStatement.all(tx, refs, change)).map(({ ref }) => ref)
+
+const deleteStatement = refsStatement()((k, p, isListed) =>
+  k.deleteFrom('facts').where('tenant_id', '=', p.tenant_id).where(isListed),
+)
+
+export const deleteFacts = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
+
+/** A ref that has its tombstone keeps it. */
+export const insertTombstones = insertRowsStatement<TombstoneRow>((k, rows, tenant_id) =>
+  k
+    .insertInto('tombstones')
+    .values(
+      rows.map((row) => ({
+        tenant_id,
+        ref: row.ref,
+        store_id: row.store_id,
+        written_seq: row.written_seq,
+        erased_seq: row.erased_seq,
+        erased_us: row.erased_us,
+        certificate_id: row.certificate_id,
+      })),
     )
-    if (rows === 1) changed.push(ref)
-  }
-  return changed
-}
+    .onConflict((conflict) => conflict.doNothing()),
+)
 
-export const deleteFact = (tx: Tx, ref: number) =>
-  tx.run(deleteFrom(tx, 'facts').where('ref', '=', ref))
-
-export const insertTombstone = (tx: Tx, row: TombstoneRow) =>
-  tx.run(insertInto(tx, 'tombstones', row).onConflict((conflict) => conflict.doNothing()))
+const certificateStatement = statement<{ ref: number; certificate_id: string }>()((k, p) =>
+  k
+    .updateTable('tombstones')
+    .set({ certificate_id: p.certificate_id })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('ref', '=', p.ref),
+)
 
 export const updateTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
-  tx.run(update(tx, 'tombstones').set({ certificate_id }).where('ref', '=', ref))
+  tx.runOf(certificateStatement, { ref, certificate_id })
 
 const TOMBSTONE_COLUMNS = [
   'ref',

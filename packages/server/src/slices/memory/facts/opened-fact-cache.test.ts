@@ -5,7 +5,7 @@ import test, { after, before } from 'node:test'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { purgeErased } from '../write/purge-erased.ts'
 import { loadContents } from './opened-fact.ts'
-import { openedFactCache } from './opened-fact-cache.ts'
+import { noteHiddenFacts, openedFactCache } from './opened-fact-cache.ts'
 
 let scene: Scene
 
@@ -99,4 +99,46 @@ test('the purge removes facts that another process has erased', async () => {
   })
   await purgeErased(kernel)
   assert.equal(cache.has(scene.tenant_id, ref), false)
+})
+
+const shownAt = (ref: number) => {
+  const document = documentOf(`fact ${ref}`)
+  const row = { ref, store_id: 's', namespace: null, written_seq: 1, written_us: 1, token_count: 1 }
+  const more = { state: 0, sealed_seq: 1, space_mark: null, from_seq: 1, predecessor: null }
+  const validity = { valid_from_us: 1, valid_until_us: null, superseded_by: null }
+  const fact = { ...row, ...more, ...validity, content: document.content, metadata: {}, document }
+  return { fact, json: `{"ref":${ref}}` }
+}
+const STORE = { tenant_id: 'shown', store_id: 's' }
+const isShown = (ref: number, head_seq: number) =>
+  cacheOf(scene).findShown('shown', ref, { store_id: 's', head_seq }) !== undefined
+
+test('a shown fact is used again until a change of it, or one that nobody told of', () => {
+  const cache = cacheOf(scene)
+  const read_mark = cache.markRead('shown')
+  for (const ref of [1, 2]) cache.addShown('shown', shownAt(ref), { head_seq: 5, read_mark })
+  assert.deepEqual([isShown(1, 5), isShown(1, 6), isShown(3, 5)], [true, false, false])
+  cache.applyChange(STORE, { from_seq: 5, to_seq: 7 }, [2])
+  assert.deepEqual([isShown(1, 7), isShown(2, 7)], [true, false])
+  // A reader of the older snapshot comes late: the change may have been of this fact.
+  cache.addShown('shown', shownAt(2), { head_seq: 5, read_mark })
+  assert.equal(isShown(2, 7), false)
+  cache.applyChange(STORE, { from_seq: 8, to_seq: 9 }, [])
+  assert.deepEqual([isShown(1, 7), isShown(1, 9)], [false, false], 'from 7 to 8 is unknown')
+})
+
+test('hiding facts of a tenant ends what is shown, also for a reader who began before', () => {
+  const cache = cacheOf(scene)
+  const read_mark = cache.markRead('shown')
+  cache.addShown('shown', shownAt(11), { head_seq: 20, read_mark })
+  assert.equal(isShown(11, 20), true)
+  noteHiddenFacts('shown')
+  assert.equal(isShown(11, 20), false)
+  cache.addShown('shown', shownAt(12), { head_seq: 20, read_mark })
+  assert.equal(isShown(12, 20), false)
+  const later = cache.markRead('shown')
+  cache.addShown('shown', shownAt(12), { head_seq: 20, read_mark: later })
+  assert.equal(isShown(12, 20), true)
+  cache.remove('shown', [12])
+  assert.equal(isShown(12, 20), false)
 })

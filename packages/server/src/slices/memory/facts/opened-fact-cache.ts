@@ -2,32 +2,67 @@
 
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
-import type { FactDocument } from './fact-document.ts'
+import type { FactDocument, OpenedFact } from './fact-document.ts'
 
 /** Counted as UTF-16; with more the documents unused for longest are dropped. */
 const BYTES_MAX = 32 * 1024 * 1024
 /** The size of an entry in addition to its text: signature, ids, the map. */
 const ENTRY_BYTES = 1_024
 
+/** Stores whose log position is kept; with more, all are forgotten, and rows are read again. */
+const STORES_MAX = 10_000
+
+/** A live fact with its row, and the text of the memory that replies show. */
+export interface FactView {
+  readonly fact: OpenedFact
+  readonly json: string
+}
+
+/** How many facts were removed and how often facts were hidden: what began before may be old. */
+export interface ReadMark {
+  readonly removals: number
+  readonly hidings: number
+}
+
 interface CachedFact {
   readonly tenant_id: string
   readonly ref: number
   readonly store_id: string
   readonly document: FactDocument
+  /** The fact as it was shown at a log position of its store; null: only the document is known. */
+  readonly shown: (FactView & { readonly head_seq: number; readonly hidings: number }) | null
+}
+
+/** The changes of a store after `since`, up to `until`, have all been applied to the cache. */
+interface AppliedChanges {
+  readonly since: number
+  readonly until: number
 }
 
 const keyOf = (tenant_id: string, ref: number): string => `${ref}\n${tenant_id}`
 
-function weighDocument({ document: { content, metadata } }: CachedFact): number {
-  return ENTRY_BYTES + 2 * (content.length + JSON.stringify(metadata).length)
+function weighDocument({ document: { content, metadata }, shown }: CachedFact): number {
+  const units = content.length + JSON.stringify(metadata).length + (shown?.json.length ?? 0)
+  return ENTRY_BYTES + 2 * units
+}
+
+/** By tenant: how often facts were hidden, whichever kernel of the process did it. */
+const hidings = new Map<string, number>()
+
+/** To be called when a unit that hides facts of the tenant, to be erased, is committed. */
+export function noteHiddenFacts(tenant_id: string): void {
+  hidings.set(tenant_id, (hidings.get(tenant_id) ?? 0) + 1)
 }
 
 /**
- * Documents by ref. The cache says what a fact holds, never whether it may still be shown: a caller
- * that finds a document here has read the fact's row as live in the same snapshot.
+ * Documents by ref. A document says what a fact holds, never whether it may still be shown: a
+ * caller that finds one here has read the fact's row as live in the same snapshot. What `findShown`
+ * returns was live at the log position of the snapshot, and this process has hidden nothing since.
  */
 class OpenedFactCache {
   readonly #entries = new LruCache<string, CachedFact>({ max: BYTES_MAX, weigh: weighDocument })
+  /** By tenant and store. */
+  readonly #applied = new Map<string, AppliedChanges>()
   #removals = 0
 
   /** To be read before the secrets are; see `add`. */
@@ -43,11 +78,74 @@ class OpenedFactCache {
   add(
     removals: number,
     tenant_id: string,
-    { ref, store_id, document }: Omit<CachedFact, 'tenant_id'>,
+    { ref, store_id, document }: Omit<CachedFact, 'tenant_id' | 'shown'>,
   ): void {
     const key = keyOf(tenant_id, ref)
     if (removals !== this.#removals || this.#entries.has(key)) return
-    this.#entries.set(key, { tenant_id, ref, store_id, document })
+    this.#entries.set(key, { tenant_id, ref, store_id, document, shown: null })
+  }
+
+  /** To be taken before the snapshot is; see `addShown`. */
+  markRead(tenant_id: string): ReadMark {
+    return { removals: this.#removals, hidings: hidings.get(tenant_id) ?? 0 }
+  }
+
+  /** The fact as it is shown in a snapshot of its store at `head_seq`. */
+  findShown(
+    tenant_id: string,
+    ref: number,
+    { store_id, head_seq }: { readonly store_id: string; readonly head_seq: number },
+  ): FactView | undefined {
+    const entry = this.#entries.get(keyOf(tenant_id, ref))
+    const shown = entry?.shown
+    if (!shown || entry.store_id !== store_id) return undefined
+    if (shown.hidings !== (hidings.get(tenant_id) ?? 0)) return undefined
+    if (shown.head_seq === head_seq) return shown
+    const applied = this.#applied.get(`${tenant_id}\n${store_id}`)
+    const isUnchanged = applied && applied.since <= shown.head_seq && head_seq <= applied.until
+    return isUnchanged && shown.head_seq < head_seq ? shown : undefined
+  }
+
+  /**
+   * Does nothing when a fact was removed or hidden since the mark, or the store has changed since
+   * the snapshot: it may have been this fact.
+   */
+  addShown(
+    tenant_id: string,
+    { fact, json }: FactView,
+    { head_seq, read_mark }: { readonly head_seq: number; readonly read_mark: ReadMark },
+  ): void {
+    const { removals, hidings } = this.markRead(tenant_id)
+    if (read_mark.removals !== removals || read_mark.hidings !== hidings) return
+    const { ref, store_id, document } = fact
+    const store = `${tenant_id}\n${store_id}`
+    const { until = Number.NEGATIVE_INFINITY } = this.#applied.get(store) ?? {}
+    if (until > head_seq) return
+    if (until < head_seq) this.#setApplied(store, { since: head_seq, until: head_seq })
+    const shown = { fact, json, head_seq, hidings }
+    this.#entries.set(keyOf(tenant_id, ref), { tenant_id, ref, store_id, document, shown })
+  }
+
+  /** Facts of a store other than those in `refs` are shown at `to_seq` as at `from_seq`. */
+  applyChange(
+    { tenant_id, store_id }: { readonly tenant_id: string; readonly store_id: string },
+    { from_seq, to_seq }: { readonly from_seq: number; readonly to_seq: number },
+    refs: readonly number[],
+  ): void {
+    const store = `${tenant_id}\n${store_id}`
+    const known = this.#applied.get(store)
+    const since = known?.until === from_seq ? known.since : from_seq
+    this.#setApplied(store, { since, until: to_seq })
+    for (const ref of refs) {
+      const key = keyOf(tenant_id, ref)
+      const entry = this.#entries.peek(key)
+      if (entry) this.#entries.set(key, { ...entry, shown: null })
+    }
+  }
+
+  #setApplied(store: string, applied: AppliedChanges): void {
+    if (this.#applied.size >= STORES_MAX && !this.#applied.has(store)) this.#applied.clear()
+    this.#applied.set(store, applied)
   }
 
   remove(tenant_id: string, refs: readonly number[]): void {

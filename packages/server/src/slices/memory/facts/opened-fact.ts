@@ -7,7 +7,12 @@ import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 import { SealError } from '../../../platform/keys/seal.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
-import { type FactDocument, openFactDocument, showMemory } from './fact-document.ts'
+import {
+  type FactDocument,
+  type OpenedFact,
+  openFactDocument,
+  showMemory,
+} from './fact-document.ts'
 import {
   ERASING,
   type FactHead,
@@ -17,14 +22,7 @@ import {
   LIVE,
   listFactsAfter,
 } from './facts.sql.ts'
-import { openedFactCache } from './opened-fact-cache.ts'
-
-/** A fact's row with its document. */
-export interface OpenedFact extends FactHead {
-  readonly content: string
-  readonly metadata: FactDocument['metadata']
-  readonly document: FactDocument
-}
+import { type FactView, openedFactCache, type ReadMark } from './opened-fact-cache.ts'
 
 export interface FactWithVector extends OpenedFact {
   readonly vector: Int8Array | null
@@ -96,6 +94,42 @@ export async function loadVisibleFacts(
   const facts = await loadLiveFacts(kernel, db, refs)
   const now_us = kernel.clock.now()
   for (const [ref, fact] of facts) if (isExpired(fact, now_us)) facts.delete(ref)
+  return facts
+}
+
+/** A snapshot of a store: `read_mark` was taken before it, `head_seq` is the log position in it. */
+export interface StoreSnapshot {
+  readonly store_id: string
+  readonly head_seq: number
+  readonly read_mark: ReadMark
+}
+
+/**
+ * As `loadVisibleFacts`, of one store, as replies show them. Reads no row of a fact that was live
+ * at this log position before, unless other processes may have hidden it since.
+ */
+export async function loadFactViews(
+  kernel: Kernel,
+  db: TenantDb,
+  snapshot: StoreSnapshot,
+  refs: readonly number[],
+): Promise<Map<number, FactView>> {
+  const cache = openedFactCache(kernel)
+  const now_us = kernel.clock.now()
+  const facts = new Map<number, FactView>()
+  const unknown: number[] = []
+  for (const ref of refs) {
+    const known = kernel.db.shared ? undefined : cache.findShown(db.tenant_id, ref, snapshot)
+    if (known === undefined) unknown.push(ref)
+    else if (!isExpired(known.fact, now_us)) facts.set(ref, known)
+  }
+  if (unknown.length === 0) return facts
+  for (const [ref, fact] of await loadVisibleFacts(kernel, db, unknown)) {
+    const json = JSON.stringify(showMemory(kernel, db.tenant_id, fact))
+    const shown = { fact, json }
+    facts.set(ref, shown)
+    if (fact.store_id === snapshot.store_id) cache.addShown(db.tenant_id, shown, snapshot)
+  }
   return facts
 }
 
@@ -179,19 +213,19 @@ export interface MemoryPage {
   readonly next: number | null
 }
 
-/** Up to `limit` live memories that have not expired, with ref > after, in the order of refs. */
+/** Up to `limit` live memories that have not expired, after a ref in the order of refs or back. */
 export async function pageMemories(
   kernel: Kernel,
   db: TenantDb,
   part: StorePart,
-  { after, limit }: { after: number; limit: number },
+  { after, limit, newest = false }: { after: number; limit: number; newest?: boolean },
 ): Promise<MemoryPage> {
   const memories: Memory[] = []
   const now_us = kernel.clock.now()
   let from = after
   for (;;) {
     const rowsMax = Math.min(PAGE_MEMORIES, limit - memories.length)
-    const rows = await listFactsAfter(db, part, { after: from, limit: rowsMax })
+    const rows = await listFactsAfter(db, part, { after: from, limit: rowsMax, newest })
     const opened = await openFactRows(kernel, db.tenant_id, rows)
     for (const fact of opened)
       if (!isExpired(fact, now_us)) memories.push(showMemory(kernel, db.tenant_id, fact))

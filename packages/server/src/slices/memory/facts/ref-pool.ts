@@ -11,9 +11,15 @@ export interface RefSecret {
   readonly secret: Buffer
 }
 
-const BLOCK = 1_024
-/** The next block is reserved while this many refs are left, so that a burst never waits. */
-const REFILL_AT = 256
+/**
+ * A block that did not last this long is followed by one of twice its size, up to the largest: each
+ * waits for the disk several times, and everybody with it.
+ */
+const BLOCK_MS_MIN = 1_000
+const BLOCK_MIN = 1_024
+const BLOCK_MAX = 8_192
+/** The next block is reserved while this part of one is left, so that a burst never waits. */
+const REFILL_AT = 1 / 4
 /** How far one import can advance the counter at once: refs must not run out. */
 const JUMP_MAX = 2 ** 32
 
@@ -38,6 +44,8 @@ export class RefPool {
   #left = 0
   #end = 0
   #reserving: Promise<void> | null = null
+  #block = BLOCK_MIN
+  #reserved_ms = Number.NEGATIVE_INFINITY
 
   constructor(kernel: Kernel, tenant_id: string) {
     this.#kernel = kernel
@@ -49,12 +57,12 @@ export class RefPool {
     const taken: RefSecret[] = []
     while (taken.length < count) {
       const missing = count - taken.length
-      while (this.#left < missing) await this.#reserve({ count: Math.max(BLOCK, missing) })
+      while (this.#left < missing) await this.#reserve({ count: missing })
       const next = this.#takeNext()
       if (next) taken.push(next)
     }
     // A failed refill is retried, and reported, by the next call that finds too few refs.
-    if (this.#left < REFILL_AT) this.#reserve({ count: BLOCK }).catch(() => {})
+    if (this.#left < this.#block * REFILL_AT) this.#reserve({ count: 0 }).catch(() => {})
     return taken
   }
 
@@ -63,7 +71,7 @@ export class RefPool {
    * on together. Unused refs before it stay unused.
    */
   async claim(ref: number, span: number): Promise<RefSecret | null> {
-    if (this.#end === 0) await this.#reserve({ count: BLOCK, from: ref })
+    if (this.#end === 0) await this.#reserve({ count: BLOCK_MIN, from: ref })
     for (;;) {
       const block = this.#blocks[0]
       const at = block ? this.#next : this.#end
@@ -97,7 +105,8 @@ export class RefPool {
     this.#next = this.#blocks[0]?.first ?? this.#end
   }
 
-  // One reservation at a time; a caller that still lacks refs calls it again.
+  // One reservation at a time; a caller that still lacks refs calls it again. Without `from` the
+  // block has `count` refs at least.
   #reserve(block: { count: number; from?: number }): Promise<void> {
     this.#reserving ??= this.#reserveNow(block).finally(() => {
       this.#reserving = null
@@ -105,8 +114,9 @@ export class RefPool {
     return this.#reserving
   }
 
-  async #reserveNow({ count, from = 0 }: { count: number; from?: number }): Promise<void> {
+  async #reserveNow({ count: asked, from = 0 }: { count: number; from?: number }): Promise<void> {
     const { db, keyring } = this.#kernel
+    const count = from === 0 ? Math.max(asked, this.#nextBlock()) : asked
     const free = this.#end === 0 ? (await db.read(this.#tenant_id, findHighestRef)) + 1 : this.#end
     const near = from - free <= JUMP_MAX ? from : 0
     const at_least = Math.max(free, near)
@@ -115,6 +125,14 @@ export class RefPool {
     this.#blocks.push(block)
     this.#left += block.count
     this.#end = block.first + block.count
+  }
+
+  #nextBlock(): number {
+    const now_ms = performance.now()
+    const short = now_ms - this.#reserved_ms < BLOCK_MS_MIN
+    this.#block = short ? Math.min(BLOCK_MAX, this.#block * 2) : BLOCK_MIN
+    this.#reserved_ms = now_ms
+    return this.#block
   }
 }
 

@@ -3,6 +3,7 @@
 import {
   firstItems,
   lateralByRef,
+  refsStatement,
   runInBatches,
   statementPerCount,
   unnestRefs,
@@ -57,16 +58,16 @@ export const insertRetrievedFacts = (tx: Tx, store_id: string, refs: readonly nu
     tx.runOf(insertStatement(some.length), { store_id, refs: some }),
   )
 
-const deleteStatement = statement<{ store_id: string; ref: number }>()((k, p) =>
+const deleteStatement = refsStatement<{ store_id: string }>()((k, p, isListed) =>
   k
     .deleteFrom('retrieved_facts')
     .where('tenant_id', '=', p.tenant_id)
     .where('store_id', '=', p.store_id)
-    .where('ref', '=', p.ref),
+    .where(isListed),
 )
 
-export const deleteRetrievedFact = (tx: Tx, store_id: string, ref: number): Promise<number> =>
-  tx.runOf(deleteStatement, { store_id, ref })
+export const deleteRetrievedFacts = (tx: Tx, store_id: string, refs: readonly number[]) =>
+  deleteStatement.run(tx, refs, { store_id })
 
 const pageStatement = statement<{ store_id: string; after: number; limit: number }>()((k, p) =>
   k

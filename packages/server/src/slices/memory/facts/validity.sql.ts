@@ -1,6 +1,7 @@
 // SQL of validity: when each fact is valid, as versions that are only ever added.
 
-import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
+import { sql } from 'kysely'
+import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
@@ -17,6 +18,11 @@ const COLUMNS = [
   'predecessor',
   'superseded_by',
 ] as const
+
+const SIDES = sql<{ side: number }>`(select 0 as side union all select 1)`.as<'sides'>(sql`sides`)
+const LINK = sql<
+  number | null
+>`case sides.side when 0 then validity.predecessor else validity.superseded_by end`
 
 export const insertValidities = insertRowsStatement<ValidityRow>((k, rows, tenant_id) =>
   k.insertInto('validity').values(
@@ -48,6 +54,19 @@ const currentStatement = statement<{ ref: number }>()((k, p) =>
 /** The current validity version of the fact. */
 export const findCurrentValidity = (db: TenantDb, ref: number): Promise<ValidityRow | undefined> =>
   db.firstOf(currentStatement, { ref })
+
+const currentsStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed)
+    .where('until_seq', 'is', null),
+)
+
+/** The current validity versions of the facts, unordered. */
+export const listCurrentValidities = (db: TenantDb, refs: readonly number[]) =>
+  currentsStatement.all(db, refs, {})
 
 const closeStatement = statement<{ ref: number; from_seq: number; until_seq: number }>()((k, p) =>
   k
@@ -81,6 +100,58 @@ export const findVersionEndingAt = (db: TenantDb, ref: number, valid_until_us: n
 export const findValidFrom = async (db: TenantDb, ref: number): Promise<number | undefined> => {
   const query = from(db, 'validity').select('valid_from_us').where('ref', '=', ref).limit(1)
   return (await db.first(query))?.valid_from_us
+}
+
+/**
+ * Rows are read as they are asked for, so that the limit ends the walk. Each row has two links, one
+ * for each `side`: PostgreSQL takes one recursive term only.
+ */
+const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
+  k
+    .withRecursive('chain(ref)', (walk) =>
+      walk
+        .selectFrom('validity')
+        .select('validity.ref')
+        .where('validity.tenant_id', '=', p.tenant_id)
+        .where('validity.ref', '=', p.ref)
+        .union(
+          walk
+            .selectFrom('chain')
+            .innerJoin('validity', 'validity.ref', 'chain.ref')
+            .innerJoin(SIDES, (join) => join.onTrue())
+            .select(sql<number>`${LINK}`.as('ref'))
+            .where('validity.tenant_id', '=', p.tenant_id)
+            .where(LINK, 'is not', null),
+        ),
+    )
+    .selectFrom('chain')
+    .select('chain.ref')
+    .limit(p.limit),
+)
+
+/** Up to `limit` facts of the version chain, the nearest to `ref`, erased ones included. */
+export const listChainRefs = async (db: TenantDb, ref: number, limit: number): Promise<number[]> =>
+  (await db.allOf(chainStatement, { ref, limit })).map((row) => row.ref)
+
+const lastStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('validity')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed)
+    .orderBy('ref')
+    .orderBy('from_seq'),
+)
+
+/** The first and the last validity version of each fact, of erased ones too. */
+export async function listEndVersions(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<{ first: ValidityRow; last: ValidityRow }[]> {
+  const ends = new Map<number, { first: ValidityRow; last: ValidityRow }>()
+  for (const row of await lastStatement.all(db, refs, {}))
+    ends.set(row.ref, { first: ends.get(row.ref)?.first ?? row, last: row })
+  return [...ends.values()]
 }
 
 const knownStatement = statement<{
@@ -138,4 +209,18 @@ export const listVersionsValidAt = (
       .where((e) => e.or([e('valid_until_us', 'is', null), e('valid_until_us', '>', at.at_us)]))
       .orderBy('ref')
       .limit(at.limit),
+  )
+
+/** The version of the fact that was on record at log position `seq`. */
+export const findValidityAt = (
+  db: TenantDb,
+  ref: number,
+  seq: number,
+): Promise<ValidityRow | undefined> =>
+  db.first(
+    from(db, 'validity')
+      .select(COLUMNS)
+      .where('ref', '=', ref)
+      .where('from_seq', '<=', seq)
+      .where((e) => e.or([e('until_seq', 'is', null), e('until_seq', '>', seq)])),
   )

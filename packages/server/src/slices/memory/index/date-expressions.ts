@@ -2,6 +2,7 @@
 
 import { DAY_US, formatTime, parseDateOrTime } from '../../../platform/clock.ts'
 import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
+import { listStatedDates } from '../facts/conversation.ts'
 import {
   foldAccents,
   guessLanguages,
@@ -452,3 +453,20 @@ const weekendDays = (monday: number): Days => [monday + 5, monday + 6]
 /** Before today. */
 const latestWeekday = (weekday: number, today: number): Days =>
   around(today - 1 - weekdayOf(today - 1 - weekday), 0)
+
+/** The day that a fact states. null: none. */
+export function findStatedDay({
+  content,
+  metadata,
+}: {
+  readonly content: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}): number | null {
+  for (const date of listStatedDates(content, metadata)) {
+    const [range] = findDateRanges(date, 0)
+    const isDay = range?.first_day === range?.last_day
+    const day = findDay(date) ?? (isDay ? (range?.first_day ?? null) : null)
+    if (day !== null) return day
+  }
+  return null
+}

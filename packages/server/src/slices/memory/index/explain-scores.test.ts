@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
+import { finish } from './columns/steps.ts'
 import { explainQueryDates, explainQueryTerms, explainScores } from './explain-scores.ts'
 import { scoreTerms, takeScratch } from './lexical-scores.ts'
 import { Partition } from './partition.ts'
@@ -53,7 +54,7 @@ test('an observer is told only of memories whose score a term raises', () => {
     told += 1
   }
   const input = { visible, now_us: 1, scratch }
-  scoreTerms(partition, [...names, 'common'], { ...input, observer: { watched, onGain } })
+  finish(scoreTerms(partition, [...names, 'common'], { ...input, observer: { watched, onGain } }))
   scratch.reset()
   // Each of 150 in a session lends its word to two on either side, but at the two ends.
   const lent = (FACTS / 2) * 4 - 6

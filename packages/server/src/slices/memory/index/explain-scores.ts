@@ -4,8 +4,10 @@
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
 import { DAY_US, formatTime } from '../../../platform/clock.ts'
 import { analyse, ENGLISH, findDates, type TextAnalyser } from './analysis.ts'
+import { finish } from './columns/steps.ts'
+import { DOT_MAX } from './confidence.ts'
 import { findDateRanges } from './date-expressions.ts'
-import { DOT_MAX, FusedScores } from './fused-scores.ts'
+import { FusedScores } from './fused-scores.ts'
 import {
   computeTermWeight,
   type GainObserver,
@@ -96,12 +98,13 @@ export function explainScores(
     const observer = new ExplainedGains(partition, { refs, named })
     const { similar, now_us } = options
     const input = { visible, now_us, scratch, similar }
-    const scores = scoreTerms(partition, terms, { ...input, observer })
+    const scores = finish(scoreTerms(partition, terms, { ...input, observer }))
     const dates = findDateRanges(options.query, options.at_us)
     const { uncalibrated = false } = options
     const fused = new FusedScores(partition, {
       ...{ terms, scores, visible, dates, vector, uncalibrated, scratch },
     })
+    finish(fused.prepare())
     const likeness = (slot: number) => (vector ? explainLikeness(fused, slot) : null)
     return {
       terms: named.map((term) =>

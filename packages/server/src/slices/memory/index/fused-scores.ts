@@ -3,7 +3,10 @@
 
 import { speakerFeature } from './analysis.ts'
 import { NO_SESSION, NO_SLOT } from './columns/slot-columns.ts'
+import { overSlots, type Steps } from './columns/steps.ts'
 import { type Postings, readSlot } from './columns/term-index.ts'
+import { TopK } from './columns/top-k.ts'
+import { confidenceOf, DOT_MAX, HEAVIEST, logitOf, unrelatedLogit } from './confidence.ts'
 import type { DateRange } from './date-expressions.ts'
 import {
   computeTermWeight,
@@ -11,7 +14,7 @@ import {
   SCORE_UNIT,
   type SearchScratch,
 } from './lexical-scores.ts'
-import type { Partition } from './partition.ts'
+import { type Partition, PIECE_TERMS_MIN } from './partition.ts'
 
 /** A share as a fraction of whole numbers. Chosen by measurement, see docs/decisions/0022. */
 interface Share {
@@ -41,8 +44,6 @@ const SESSION: Share = { numerator: 3, denominator: 20 }
 const shareOf = (score: number, { numerator, denominator }: Share): number =>
   Math.floor((score * numerator) / denominator)
 
-/** The dot product of a unit vector times 127 with itself. */
-export const DOT_MAX = 127 * 127
 const LIKENESS_DIVISOR = LIKENESS.denominator * LENT_LIKENESS.denominator * DOT_MAX
 
 /**
@@ -66,20 +67,8 @@ export interface ScoreParts {
   readonly recency: number
 }
 
-/**
- * How likely a fact is evidence, a logistic function of two numbers: the weight of the query's
- * terms that it has, relative to the heaviest ones, and its cosine with the query. Fitted on one
- * half of three sets and tested on the other, see docs/evaluation.md.
- */
-const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
-const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }
-/** Terms of a query that one fact can be expected to have: a long query names many things. */
-const HEAVIEST = 8
-/**
- * The cosine that the most similar of a number of unrelated texts has at most: the more texts, the
- * higher the best of them. As a confidence 0.002 for one, 0.006 for 20, 0.01 for 600.
- */
-const unrelatedCosine = (facts: number): number => 0.05 + 0.07 * Math.sqrt(2 * Math.log(facts))
+/** Scores are bounded where more than one in this number of facts has a word of the query. */
+const WORDED_MIN = 16
 
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
 const MENTIONS = 1
@@ -109,19 +98,34 @@ function findBestScore(scores: LexicalScores): number {
 const sumScores = (scores: LexicalScores, slot: number): number =>
   (scores.lexical[slot] ?? 0) + (scores.neighbour[slot] ?? 0)
 
+/**
+ * No score is above `factor` times the sum of its words and `perDot` for each unit of a positive
+ * dot product, plus `rest`; and no share of a session is above `bonusMax`.
+ */
+interface ScoreBounds {
+  readonly factor: number
+  readonly perDot: number
+  readonly rest: number
+  readonly bonusMax: number
+}
+
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
   readonly bestScore: number
-  /** By slot: the score without the other facts of its message and session. */
+  /** By slot: the score without the other facts of its message and session. NaN: not computed. */
   readonly #alone: Float64Array
   readonly #partition: Partition
   readonly #scored: FusionInput
   readonly #named: Uint8Array
-  readonly #around: Int32Array
+  #isAnyNamed = false
   // As fields of their own: they are read for every slot.
   readonly #sessions: Int32Array
   readonly #questions: Uint8Array
   readonly #lengths: Uint32Array
+  readonly #messages: Uint32Array
+  readonly #visible: Uint8Array
+  readonly #before: Int32Array
+  readonly #after: Int32Array
   readonly #hasDates: boolean
   readonly #dots: Int32Array
   readonly #lexical: Float64Array
@@ -132,8 +136,7 @@ export class FusedScores {
   readonly #queryWeight: number
   /** Whether a cosine counts in the confidence. */
   readonly #isCalibrated: boolean
-  /** By session: the best of its scores. */
-  readonly #sessionBest: Float64Array
+  /** By session: what its facts get of the best of their scores. Below 0: not computed. */
   readonly #sessionBonus: Float64Array
 
   constructor(partition: Partition, scored: FusionInput) {
@@ -141,57 +144,153 @@ export class FusedScores {
     this.#scored = scored
     const { scratch, vector } = scored
     this.bestScore = findBestScore(scored.scores)
-    if (vector !== null) partition.vectors.denseScores(vector, partition.columns.used, scratch.dots)
     this.#sessions = partition.sessions.sessions
     this.#questions = partition.columns.questions
     this.#lengths = partition.columns.lengths
+    this.#messages = partition.columns.messages
+    this.#visible = scored.visible
+    this.#before = partition.sessions.before
+    this.#after = partition.sessions.after
     this.#hasDates = scored.dates.length > 0
     this.#dots = scratch.dots
     this.#lexical = scored.scores.lexical
     this.#neighbour = scored.scores.neighbour
     this.#perDot = vector === null ? 0 : this.bestScore * LIKENESS.numerator
-    this.#around = this.#findAround()
     this.#named = this.#findNamed()
     this.#queryWeight = Math.max(1, this.#weighQuery())
     this.#isCalibrated = vector !== null && !scored.uncalibrated
-    this.#alone = scratch.alone
-    this.#sessionBest = new Float64Array(partition.sessions.count)
-    this.#scoreAll()
-    this.#sessionBonus = this.#sessionBest.map((best) => shareOf(best, SESSION))
+    this.#sessionBonus = new Float64Array(partition.sessions.count).fill(-1)
+    this.#alone = scratch.alone.fill(Number.NaN, 0, partition.columns.used)
+  }
+
+  /** To be run before anything else: compares the vectors. */
+  *prepare(): Steps<void> {
+    const { scratch, vector } = this.#scored
+    const { columns, vectors } = this.#partition
+    if (vector !== null) yield* vectors.denseScores(vector, columns.used, scratch.dots)
   }
 
   /**
    * Whether no visible fact has a word of the query, its own or a neighbour's, or is of a day it
    * names, and none is similar.
    */
-  areUnrelated(): boolean {
+  *areUnrelated(): Steps<boolean> {
     const { visible, vector, scores } = this.#scored
     if (scores.matched.size > 0 || this.#isOfNamedDay()) return false
     let [bestLogit, facts] = [Number.NEGATIVE_INFINITY, 0]
-    for (let slot = 0; slot < this.#partition.columns.used; slot++) {
-      if (visible[slot] === 0) continue
-      facts++
-      bestLogit = Math.max(bestLogit, this.#logitOf(slot))
-    }
-    const floor = CONFIDENCE.base + CONFIDENCE.cosine * unrelatedCosine(Math.max(1, facts))
-    return vector === null || bestLogit < floor
+    yield* overSlots(this.#partition.columns.used, (from, to) => {
+      for (let slot = from; slot < to; slot++) {
+        if (visible[slot] === 0) continue
+        facts++
+        bestLogit = Math.max(bestLogit, this.#logitOf(slot))
+      }
+    })
+    return vector === null || bestLogit < unrelatedLogit(facts)
   }
 
-  /** Fills `#alone` and `#sessionBest`. */
-  #scoreAll(): void {
-    const { visible } = this.#scored
-    const { used } = this.#partition.columns
-    const sessions = this.#sessions
-    const alone = this.#alone
-    const sessionBest = this.#sessionBest
-    for (let slot = 0; slot < used; slot++) {
-      if (visible[slot] === 0) continue
-      const score = this.#scoreAlone(slot)
-      alone[slot] = score
-      const session = sessions[slot] ?? NO_SESSION
-      if (session !== NO_SESSION && score > (sessionBest[session] ?? 0))
-        sessionBest[session] = score
+  /** The best `limit` visible slots by score, then by ref. */
+  *findBest(limit: number): Steps<TopK> {
+    // Where hardly a fact has a word of the query, bounds of scores leave out too few of them.
+    const isWorded = this.#scored.scores.matched.size * WORDED_MIN > this.#partition.columns.used
+    return yield* isWorded ? this.#findBestByBounds(limit) : this.#findBestOfAll(limit)
+  }
+
+  *#findBestOfAll(limit: number): Steps<TopK> {
+    const { refs, used } = this.#partition.columns
+    const [visible, alone, bonuses] = [this.#visible, this.#alone, this.#sessionBonus]
+    yield* overSlots(used, (from, to) => {
+      for (let slot = from; slot < to; slot++) {
+        if (visible[slot] === 0) continue
+        const bonus = shareOf(this.#scoreAlone(slot), SESSION)
+        const session = this.#sessions[slot] ?? NO_SESSION
+        if (session !== NO_SESSION && bonus > (bonuses[session] ?? 0)) bonuses[session] = bonus
+      }
+    })
+    const best = new TopK(limit)
+    let lowest = Number.NEGATIVE_INFINITY
+    yield* overSlots(used, (from, to) => {
+      for (let slot = from; slot < to; slot++) {
+        if (visible[slot] === 0) continue
+        const bound = (alone[slot] ?? 0) + this.#sessionBonusOf(slot)
+        if (bound < lowest) continue
+        best.offer(bound - this.#messageLoss(slot), refs[slot] ?? 0, slot)
+        if (best.full) lowest = best.lowest
+      }
+    })
+    return best
+  }
+
+  /**
+   * One pass leaves out the slots whose score is surely below the lowest of `limit` others; the
+   * scores of those left are computed.
+   */
+  *#findBestByBounds(limit: number): Steps<TopK> {
+    const { candidates, rests } = this.#scored.scratch
+    const { refs } = this.#partition.columns
+    const { lowest, bonusMax } = yield* this.#findCandidates(limit)
+    const best = new TopK(limit)
+    for (let at = 0; at < candidates.size; at++) {
+      const bound = (rests[at] ?? 0) + bonusMax
+      if (bound < lowest || (best.full && bound < best.lowest)) continue
+      const slot = candidates.at(at)
+      // The first of a session goes over all of it.
+      if ((this.#sessionBonus[this.#sessions[slot] ?? NO_SESSION] ?? 0) < 0) yield
+      best.offer((rests[at] ?? 0) + this.#sessionBonusOf(slot), refs[slot] ?? 0, slot)
     }
+    return best
+  }
+
+  /** Fills the candidates of the scratch, with their scores without the share of the session. */
+  *#findCandidates(limit: number): Steps<{ lowest: number; bonusMax: number }> {
+    const { scratch, visible } = this.#scored
+    const { candidates, rests } = scratch
+    const { refs, used } = this.#partition.columns
+    const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
+    const { factor, perDot, rest, bonusMax } = yield* this.#boundScores()
+    const least = new TopK(limit)
+    let lowest = Number.NEGATIVE_INFINITY
+    yield* overSlots(used, (from, to) => {
+      for (let slot = from; slot < to; slot++) {
+        if (visible[slot] === 0) continue
+        const dot = dots[slot] ?? 0
+        const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
+        if (factor * (dot > 0 ? words + perDot * dot : words) + rest < lowest) continue
+        const alone = this.#scoreAlone(slot)
+        if (alone + bonusMax < lowest) continue
+        const own = alone - this.#messageLoss(slot)
+        rests[candidates.size] = own
+        candidates.push(slot)
+        least.offer(own + shareOf(alone, SESSION), refs[slot] ?? 0, slot)
+        if (least.full) lowest = least.lowest
+      }
+    })
+    return { lowest, bonusMax }
+  }
+
+  *#boundScores(): Steps<ScoreBounds> {
+    const { dates, visible } = this.#scored
+    const { used } = this.#partition.columns
+    const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
+    const perDot = (this.#perDot * LENT_LIKENESS.denominator) / LIKENESS_DIVISOR
+    let [dotMax, sumMax] = [0, 0]
+    yield* overSlots(used, (from, to) => {
+      for (let slot = from; slot < to; slot++) {
+        if (visible[slot] === 0) continue
+        const dot = dots[slot] ?? 0
+        const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
+        const sum = dot > 0 ? words + perDot * dot : words
+        if (sum > sumMax) sumMax = sum
+        if (dot > dotMax) dotMax = dot
+      }
+    })
+    const shares = [...(this.#isAnyNamed ? [SPOKEN] : []), ...(dates.length > 0 ? [DATED] : [])]
+    const factor = shares.reduce((sum, one) => sum + one.numerator / one.denominator, 1)
+    const aroundMax = (this.#perDot * LENT_LIKENESS.numerator * dotMax) / LIKENESS_DIVISOR
+    const datedMax = dates.length > 0 ? shareOf(this.bestScore, DATED) : 0
+    const aloneRest = factor * aroundMax + datedMax + 1
+    const bonusMax = shareOf(factor * sumMax + aloneRest, SESSION) + 1
+    // A unit more than the exact bounds: they are computed with rounding.
+    return { factor, perDot, rest: aloneRest + bonusMax + 1, bonusMax }
   }
 
   /** Whether a visible fact is of a day that the query names. */
@@ -203,20 +302,23 @@ export class FusedScores {
     return false
   }
 
-  /** By slot: the highest dot product of its two neighbours in the session, at least 0. */
-  #findAround(): Int32Array {
-    const { scores, scratch, vector, visible } = this.#scored
-    const { around, dots } = scratch
-    const { used } = this.#partition.columns
-    around.fill(0, 0, used)
-    for (let slot = 0; slot < used && vector !== null; slot++) {
-      if (visible[slot] === 0) continue
-      const later = scores.chains.after(slot)
-      if (later === NO_SLOT) continue
-      around[slot] = Math.max(around[slot] ?? 0, dots[later] ?? 0)
-      around[later] = Math.max(around[later] ?? 0, dots[slot] ?? 0)
-    }
-    return around
+  /** The highest dot product of the two neighbours in the session, at least 0. */
+  #aroundOf(slot: number): number {
+    const { chains } = this.#scored.scores
+    let [earlier, later] = [this.#before[slot] ?? NO_SLOT, this.#after[slot] ?? NO_SLOT]
+    // Most neighbours are visible, and no pieces of the same message.
+    if (earlier !== NO_SLOT && (this.#visible[earlier] === 0 || !this.#isWhole(earlier)))
+      earlier = chains.before(slot)
+    if (later !== NO_SLOT && (this.#visible[later] === 0 || !this.#isWhole(slot)))
+      later = chains.after(slot)
+    const one = earlier === NO_SLOT ? 0 : (this.#dots[earlier] ?? 0)
+    const other = later === NO_SLOT ? 0 : (this.#dots[later] ?? 0)
+    return Math.max(0, one, other)
+  }
+
+  /** Whether no later fact can be a piece of the same message. */
+  #isWhole(slot: number): boolean {
+    return this.#messages[slot] === 0 && (this.#lengths[slot] ?? 0) < PIECE_TERMS_MIN
   }
 
   #weighQuery(): number {
@@ -237,19 +339,7 @@ export class FusedScores {
   #logitOf(slot: number): number {
     const share = (this.#lexical[slot] ?? 0) / this.#queryWeight
     const dot = this.#isCalibrated ? (this.#dots[slot] ?? 0) : 0
-    // A fact whose vector is missing is judged by its terms.
-    if (dot === 0) return CONFIDENCE_BY_TERMS.base + CONFIDENCE_BY_TERMS.terms * share
-    const { base, terms, cosine } = CONFIDENCE
-    return base + terms * share + (dot > 0 ? (cosine * dot) / DOT_MAX : 0)
-  }
-
-  /** Not below the score, and quicker. */
-  boundOf(slot: number): number {
-    return (this.#alone[slot] ?? 0) + this.#sessionBonusOf(slot)
-  }
-
-  scoreOf(slot: number): number {
-    return this.boundOf(slot) - this.#messageLoss(slot)
+    return logitOf(share, dot)
   }
 
   partsOf(slot: number): ScoreParts {
@@ -279,14 +369,14 @@ export class FusedScores {
   likenessOf(slot: number): { dot: number; neighbour: number; score: number } {
     if (this.#scored.vector === null) return { dot: 0, neighbour: 0, score: 0 }
     const dot = this.#scored.scratch.dots[slot] ?? 0
-    return { dot, neighbour: this.#around[slot] ?? 0, score: this.#scoreLikeness(slot) }
+    return { dot, neighbour: this.#aroundOf(slot), score: this.#scoreLikeness(slot) }
   }
 
   #scoreLikeness(slot: number): number {
     if (this.#perDot === 0) return 0
     const dot = this.#dots[slot] ?? 0
     const own = dot > 0 ? dot * LENT_LIKENESS.denominator : 0
-    const both = own + (this.#around[slot] ?? 0) * LENT_LIKENESS.numerator
+    const both = own + this.#aroundOf(slot) * LENT_LIKENESS.numerator
     return Math.floor((this.#perDot * both) / LIKENESS_DIVISOR)
   }
 
@@ -300,6 +390,7 @@ export class FusedScores {
       const spoken = this.#partition.findPostings(speakerFeature(term))
       // A speaker whom the search cannot see is none.
       if (!slotsOf(spoken).some((slot) => visible[slot] !== 0)) continue
+      this.#isAnyNamed = true
       const mentioned = this.#partition.findPostings(term)
       for (const slot of slotsOf(mentioned)) named[slot] = Math.max(MENTIONS, named[slot] ?? 0)
       for (const slot of slotsOf(spoken)) named[slot] = SPEAKS
@@ -311,10 +402,15 @@ export class FusedScores {
     return (this.#lexical[slot] ?? 0) + (this.#neighbour[slot] ?? 0)
   }
 
+  /** The score without the other facts of its message and session. */
   #scoreAlone(slot: number): number {
+    const known = this.#alone[slot] ?? 0
+    if (!Number.isNaN(known)) return known
     const fused = this.#wordsOf(slot) + this.#scoreLikeness(slot)
     const named = fused + this.#speakerBonus(slot, fused) + this.#dateBonus(slot, fused)
-    return named - this.#questionLoss(slot, named)
+    const alone = named - this.#questionLoss(slot, named)
+    this.#alone[slot] = alone
+    return alone
   }
 
   #speakerBonus(slot: number, score: number): number {
@@ -338,8 +434,21 @@ export class FusedScores {
   /** A fact without a session is one by itself. */
   #sessionBonusOf(slot: number): number {
     const session = this.#sessions[slot] ?? NO_SESSION
-    if (session === NO_SESSION) return shareOf(this.#alone[slot] ?? 0, SESSION)
-    return this.#sessionBonus[session] ?? 0
+    if (session === NO_SESSION) return shareOf(this.#scoreAlone(slot), SESSION)
+    const known = this.#sessionBonus[session] ?? -1
+    if (known >= 0) return known
+    const bonus = shareOf(this.#bestAround(slot), SESSION)
+    this.#sessionBonus[session] = bonus
+    return bonus
+  }
+
+  /** The best score, without those of others, of the visible facts in the session of a slot. */
+  #bestAround(slot: number): number {
+    let best = 0
+    for (const links of [this.#before, this.#after])
+      for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT)
+        if (this.#visible[next] !== 0) best = Math.max(best, this.#scoreAlone(next))
+    return best
   }
 
   /**
@@ -348,6 +457,9 @@ export class FusedScores {
    */
   #messageLoss(slot: number): number {
     const { chains } = this.#scored.scores
+    const beside = this.#before[slot] ?? NO_SLOT
+    const isAlone = beside === NO_SLOT || (this.#visible[beside] !== 0 && this.#isWhole(beside))
+    if (isAlone && this.#isWhole(slot)) return 0
     const before = (later: number) => chains.pieceBefore(later)
     const after = (earlier: number) => chains.pieceAfter(earlier)
     const earlier = this.#comparePieces(slot, before, PIECES_MAX)
@@ -355,7 +467,7 @@ export class FusedScores {
     if (!earlier.hasBetter && !later.hasBetter) return 0
     const isOneMessage = earlier.pieces + later.pieces < PIECES_MAX
     const isNamed = this.#partition.columns.messages[slot] !== 0
-    return isOneMessage || isNamed ? shareOf(this.#alone[slot] ?? 0, PIECE) : 0
+    return isOneMessage || isNamed ? shareOf(this.#scoreAlone(slot), PIECE) : 0
   }
 
   /** The pieces on one side of a slot, `piecesMax` of them at most, and whether one is better. */
@@ -368,7 +480,7 @@ export class FusedScores {
     let [pieces, hasBetter] = [0, false]
     for (let next = step(slot); next !== NO_SLOT && pieces < piecesMax; next = step(next)) {
       pieces += 1
-      const difference = (this.#alone[next] ?? 0) - (this.#alone[slot] ?? 0)
+      const difference = this.#scoreAlone(next) - this.#scoreAlone(slot)
       const isFirst = (refs[next] ?? 0) < (refs[slot] ?? 0)
       hasBetter ||= difference > 0 || (difference === 0 && isFirst)
     }
@@ -378,9 +490,6 @@ export class FusedScores {
 
 const isWithin = (dates: readonly DateRange[], day: number): boolean =>
   dates.some(({ first_day, last_day }) => first_day <= day && day <= last_day)
-
-/** In thousandths: more is not known, and it is the same on every machine. */
-const confidenceOf = (logit: number): number => Math.round(1_000 / (1 + Math.exp(-logit))) / 1_000
 
 function* slotsOf(postings: Postings | undefined): Generator<number, void> {
   for (let at = 0; postings !== undefined && at < postings.size; at++)

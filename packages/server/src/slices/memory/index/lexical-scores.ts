@@ -3,6 +3,7 @@
 
 import { speakerFeature } from './analysis.ts'
 import { NO_SLOT } from './columns/slot-columns.ts'
+import type { Steps } from './columns/steps.ts'
 import { readFrequency, readSlot } from './columns/term-index.ts'
 import { SlotList } from './columns/typed-arrays.ts'
 import { type Partition, PIECE_TERMS_MIN } from './partition.ts'
@@ -106,7 +107,7 @@ export interface LexicalScores {
  * after it in its session. Pieces of one message lend each other nothing: they would lift long
  * messages.
  */
-export function scoreTerms(
+export function* scoreTerms(
   partition: Partition,
   terms: readonly string[],
   {
@@ -122,12 +123,13 @@ export function scoreTerms(
     similar?: SimilarTerms | null
     observer?: GainObserver
   },
-): LexicalScores {
+): Steps<LexicalScores> {
   const aliases = partition.findAliases(terms, visible)
   const search = new LexicalSearch(partition, { visible, now_us, scratch, aliases })
   for (const term of terms) {
     const others = [...(similar?.get(term) ?? []), ...(search.aliases.get(term) ?? [])]
     search.addTerm(term, others, observer)
+    yield
   }
   return search
 }
@@ -308,8 +310,6 @@ export class SearchScratch {
   readonly after: Int32Array
   /** Dot products with the query. Written before they are read, never reset. */
   readonly dots: Int32Array
-  /** The best of those of a slot's neighbours. Written before they are read, never reset. */
-  readonly around: Int32Array
   /** Fused scores, and which slots the query names. Written before they are read, never reset. */
   readonly alone: Float64Array
   readonly named: Uint8Array
@@ -321,6 +321,9 @@ export class SearchScratch {
   readonly matched: SlotList
   readonly owners: SlotList
   readonly borrowers: SlotList
+  /** Slots that may be among the best, and a number of each: of what its score is known to be. */
+  readonly candidates: SlotList
+  readonly rests: Float64Array
   /** Slots from which a gap was crossed, in either direction. */
   readonly linked: SlotList
   readonly capacity: number
@@ -334,7 +337,6 @@ export class SearchScratch {
     this.before = new Int32Array(capacity).fill(UNKNOWN)
     this.after = new Int32Array(capacity).fill(UNKNOWN)
     this.dots = new Int32Array(capacity)
-    this.around = new Int32Array(capacity)
     this.alone = new Float64Array(capacity)
     this.named = new Uint8Array(capacity)
     this.valid = new Uint8Array(capacity)
@@ -342,6 +344,8 @@ export class SearchScratch {
     this.matched = new SlotList(capacity)
     this.owners = new SlotList(capacity)
     this.borrowers = new SlotList(capacity)
+    this.candidates = new SlotList(capacity)
+    this.rests = new Float64Array(capacity)
     this.linked = new SlotList(capacity * 2)
   }
 
@@ -359,7 +363,8 @@ export class SearchScratch {
       this.before[slot] = UNKNOWN
       this.after[slot] = UNKNOWN
     }
-    for (const list of [this.matched, this.owners, this.borrowers, this.linked]) list.clear()
+    const lists = [this.matched, this.owners, this.borrowers, this.candidates, this.linked]
+    for (const list of lists) list.clear()
   }
 }
 

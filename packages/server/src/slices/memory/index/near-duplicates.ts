@@ -1,5 +1,6 @@
 // Counts the facts that say nearly the same as another one, by their words.
 
+import { NO_REF } from './columns/slot-columns.ts'
 import type { Partition } from './partition.ts'
 
 /** To be awaited between steps; yields to other requests from time to time. */
@@ -188,6 +189,8 @@ class PartitionCount {
 
   /** Also narrows the times for which the set of valid facts stays the same. */
   #isValid(slot: number): boolean {
+    // An empty slot has no times.
+    if (this.#partition.columns.refs[slot] === NO_REF) return false
     const from = this.#partition.columns.validFrom[slot] ?? 0
     for (const moment of [from, this.#partition.findEnd(slot)]) {
       if (moment > this.#at_us) this.#until_us = Math.min(this.#until_us, moment)

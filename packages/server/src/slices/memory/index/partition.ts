@@ -8,7 +8,6 @@ import {
   findNames,
   findSpeaker,
   isQuestion,
-  listStatedDates,
 } from '../facts/conversation.ts'
 import {
   ENGLISH,
@@ -19,10 +18,11 @@ import {
   type TextAnalyser,
 } from './analysis.ts'
 import { Aliases } from './columns/aliases.ts'
+import { ContentFingerprints, computeFingerprint } from './columns/fingerprints.ts'
+import { PIECE, type PieceReader, type PieceWriter, writeInPieces } from './columns/pieces.ts'
 import {
-  ContentFingerprints,
-  computeFingerprint,
   ExpiredSlots,
+  NO_REF,
   SessionIndex,
   SlotColumns,
   Visibility,
@@ -36,7 +36,7 @@ import {
 } from './columns/term-index.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
-import { findDateRanges, findDay } from './date-expressions.ts'
+import { findStatedDay } from './date-expressions.ts'
 
 /** When a fact is valid: from, inclusive, until, exclusive. Null: no end. */
 export interface Validity {
@@ -63,16 +63,8 @@ export interface IndexedFact extends Validity {
 const PENDING_FACTS_MAX = 128
 const PENDING_UNITS_MAX = 256 * 1024
 
-/** The day that a fact states. null: none. */
-function findStatedDay({ content, metadata }: PendingFact): number | null {
-  for (const date of listStatedDates(content, metadata)) {
-    const [range] = findDateRanges(date, 0)
-    const isDay = range?.first_day === range?.last_day
-    const day = findDay(date) ?? (isDay ? (range?.first_day ?? null) : null)
-    if (day !== null) return day
-  }
-  return null
-}
+/** Slots whose columns are saved as one record. */
+const SLOTS_SAVED = 1_024
 
 /** Terms of a query that are searched under other names too: each costs as a term does. */
 const ALIASED_TERMS_MAX = 16
@@ -103,6 +95,10 @@ export class Partition {
   readonly #fingerprints = new ContentFingerprints()
   readonly #terms = new TermIndex()
   readonly #slotTerms = new SlotTerms()
+  /** Counts the changes that a search in steps must not continue after. */
+  version = 0
+  /** Searches in steps that run: what facts they see must not change, so none is analysed. */
+  searches = 0
   readonly #pending = new Map<number, PendingFact>()
   #pendingUnits = 0
   #totalLength = 0
@@ -133,14 +129,15 @@ export class Partition {
     expired.moveTo(nowUs)
     const facts = this.size - expired.count
     const length = this.#totalLength - expired.length
+    const { count: expiredCount, flags } = expired
     return {
       facts,
       averageLength: length === 0 ? 1 : length / facts,
       countWith({ array, start, size }: Postings): number {
-        if (expired.count === 0) return size
+        if (expiredCount === 0) return size
         let count = 0
         for (let at = start; at < start + size; at++)
-          if (!expired.has(readSlot(array[at] ?? 0))) count++
+          if (flags[readSlot(array[at] ?? 0)] !== 1) count++
         return count
       },
     }
@@ -170,7 +167,14 @@ export class Partition {
   /** Replaces the vector of a fact. */
   setVector(ref: number, vector: Int8Array): void {
     const slot = this.#slots.get(ref)
-    if (slot !== undefined) this.vectors.set(slot, vector)
+    if (slot === undefined) return
+    this.version++
+    this.vectors.set(slot, vector)
+  }
+
+  clearVectors(): void {
+    this.version++
+    this.vectors.clearAll()
   }
 
   changeValidity(ref: number, validity: Validity): void {
@@ -193,6 +197,7 @@ export class Partition {
   remove(ref: number): void {
     const slot = this.#slots.get(ref)
     if (slot === undefined) return
+    this.version++
     const { columns } = this
     const pending = this.#pending.get(slot)
     if (pending !== undefined) this.#removePending(slot, pending)
@@ -307,24 +312,128 @@ export class Partition {
 
   /** Analyses the facts put since the last search. */
   analysePending(): void {
+    if (this.#pending.size > 0) this.version++
     for (const [slot, pending] of this.#pending) {
       this.#removePending(slot, pending)
       this.#analyse(slot, pending)
     }
   }
 
+  /** What a loaded partition is to hold; 0 dimensions: no vectors. */
+  get savedSize() {
+    return { slots: this.columns.used, facts: this.size, dimensions: this.vectors.dimensions }
+  }
+
+  /**
+   * Pieces with the facts there are now. Between two of them facts may be put and changed, and what
+   * is saved of a changed fact is as before or after the change; no fact may be removed.
+   */
+  *save(writer: PieceWriter): Generator<Buffer> {
+    this.analysePending()
+    const { columns, sessions, vectors, namespace, savedSize } = this
+    const { slots, dimensions } = savedSize
+    const names = sessions.listNames()
+    const aliases = this.#aliases.list()
+    columns.isCopied = true
+    try {
+      writer.byte(PIECE.partition)
+      writer.text(JSON.stringify({ namespace, ...savedSize }))
+      yield writer.take()
+      yield* writeInPieces(writer, PIECE.slots, Math.ceil(slots / SLOTS_SAVED), (record) => {
+        const [from, to] = [record * SLOTS_SAVED, Math.min(slots, (record + 1) * SLOTS_SAVED)]
+        columns.save(writer, from, to)
+        this.#fingerprints.save(writer, from, to)
+        sessions.save(writer, [from, to], slots)
+      })
+      yield* writeInPieces(writer, PIECE.sessions, names.length, (session) => {
+        writer.byte(names[session] === undefined ? 0 : 1)
+        writer.text(names[session] ?? '')
+      })
+      yield* writeInPieces(writer, PIECE.vectors, dimensions > 0 ? slots : 0, (slot) =>
+        vectors.save(writer, slot, dimensions),
+      )
+      for (let next: readonly [number, number] | null = [0, 0]; next !== null; ) {
+        writer.byte(PIECE.terms)
+        next = this.#terms.save(writer, next, slots)
+        yield writer.take()
+      }
+      yield* writeInPieces(writer, PIECE.slotTerms, slots, (slot) =>
+        this.#slotTerms.save(writer, slot),
+      )
+      yield* writeInPieces(writer, PIECE.aliases, aliases.length, (record) =>
+        writer.text(JSON.stringify(aliases[record])),
+      )
+    } finally {
+      columns.isCopied = false
+    }
+  }
+
+  /** Makes an empty partition ready for the pieces of `save`. */
+  reserve({ slots, facts }: Partition['savedSize']): void {
+    const bySlot = [this.columns, this.sessions, this.visibility, this.#slotTerms]
+    for (const column of [...bySlot, this.#fingerprints]) column.reserve(slots)
+    this.#slots.reserve(facts)
+  }
+
+  /** Loads a piece that `save` made; `onRef` is called for each fact. */
+  load(
+    kind: number,
+    reader: PieceReader,
+    { size, onRef }: { size: Partition['savedSize']; onRef: (ref: number) => void },
+  ): void {
+    if (kind === PIECE.terms) {
+      this.#terms.load(reader)
+      return
+    }
+    const vector = new Int8Array(size.dimensions)
+    for (let record = reader.number(); !reader.isAtEnd; record++) {
+      if (kind === PIECE.slots) this.#loadSlots(reader, record, { slots: size.slots, onRef })
+      else if (kind === PIECE.sessions) {
+        if (reader.byte() === 1) this.sessions.loadName(record, reader.text())
+        else reader.text()
+      } else if (kind === PIECE.vectors) this.vectors.load(reader, record, vector)
+      else if (kind === PIECE.slotTerms) this.#slotTerms.load(reader, record)
+      else if (kind === PIECE.aliases) {
+        const [slot, pairs]: ReturnType<Aliases['list']>[number] = JSON.parse(reader.text())
+        this.#aliases.add(slot, pairs)
+      } else throw new RangeError('a piece of an unknown kind')
+    }
+  }
+
+  /** To be called after the last piece; throws RangeError when facts are missing. */
+  finishLoad({ slots, facts }: Partition['savedSize']): void {
+    this.sessions.finishLoad(slots)
+    if (this.size !== facts || this.columns.used !== slots)
+      throw new RangeError('a loaded partition lacks facts')
+  }
+
   /** Estimated memory. */
   bytes(): number {
     const columns = [this.columns, this.vectors, this.visibility, this.#expired, this.sessions]
-    const parts = [
-      ...columns,
-      this.#aliases,
-      this.#slots,
-      this.#fingerprints,
-      this.#terms,
-      this.#slotTerms,
-    ]
+    const tables = [this.#aliases, this.#slots, this.#fingerprints, this.#terms, this.#slotTerms]
+    const parts = [...columns, ...tables]
     return parts.reduce((sum, part) => sum + part.bytes(), this.#pendingUnits * 2)
+  }
+
+  #loadSlots(
+    reader: PieceReader,
+    record: number,
+    { slots, onRef }: { slots: number; onRef: (ref: number) => void },
+  ): void {
+    const { columns } = this
+    const [from, to] = [record * SLOTS_SAVED, Math.min(slots, (record + 1) * SLOTS_SAVED)]
+    columns.load(reader, from, to)
+    this.#fingerprints.load(reader, from, to)
+    this.sessions.load(reader, from, to)
+    for (let slot = from; slot < to; slot++) {
+      const ref = columns.refs[slot] ?? NO_REF
+      if (ref === NO_REF) continue
+      this.#slots.set(ref, slot)
+      this.#fingerprints.loadSlot(slot)
+      this.#expired.add(slot)
+      this.#totalLength += columns.lengths[slot] ?? 0
+      onRef(ref)
+    }
   }
 
   #setValidity(slot: number, validity: Validity): void {
@@ -339,7 +448,7 @@ export class Partition {
     for (const [oldest, pending] of this.#pending) {
       const bounded =
         this.#pending.size <= PENDING_FACTS_MAX && this.#pendingUnits <= PENDING_UNITS_MAX
-      if (bounded) return
+      if (bounded || this.searches > 0) return
       this.#removePending(oldest, pending)
       this.#analyse(oldest, pending)
     }

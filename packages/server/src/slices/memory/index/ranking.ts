@@ -2,13 +2,14 @@
 
 import { listMetadataFeatures } from './analysis.ts'
 import { NO_REF } from './columns/slot-columns.ts'
+import { finish, type Steps } from './columns/steps.ts'
 import { readSlot } from './columns/term-index.ts'
-import { growArray } from './columns/typed-arrays.ts'
+import { TopK } from './columns/top-k.ts'
 import { findDateRanges } from './date-expressions.ts'
 import { FusedScores, type FusionInput, type ScoreParts } from './fused-scores.ts'
 import {
   SCORE_UNIT,
-  type SearchScratch,
+  SearchScratch,
   type SimilarTerms,
   scoreTerms,
   takeScratch,
@@ -61,43 +62,72 @@ const RECENCY_STEPS = 0x10000
  * match follow, so that a budget is filled. A query without a term and without a vector ranks the
  * newest facts first.
  */
-export function rankFacts(partition: Partition, options: SearchOptions): RankedFact[] {
+export const rankFacts = (partition: Partition, options: SearchOptions): RankedFact[] =>
+  finish(rankInSteps(partition, options, takeScratch(partition.columns.used)))
+
+/**
+ * As `rankFacts`. Between two steps facts may be put, and their validity may change: the ranking is
+ * that of the facts at the first step. After any other change of the partition, its version, the
+ * steps must not be continued.
+ */
+export function* rankInSteps(
+  partition: Partition,
+  options: SearchOptions,
+  scratch: SearchScratch,
+): Steps<RankedFact[]> {
   partition.analysePending()
   const terms = partition.analyser.analyseQuery(options.query)
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   if (vector !== null) partition.vectors.assertSameSpace(vector)
-  const scratch = takeScratch(partition.columns.used)
   try {
-    const visible = findVisible(partition, options, scratch)
+    const visible = holdVisible(partition, findVisible(partition, options, scratch), scratch)
     if (terms.length === 0 && vector === null) return rankByRecency(partition, options, visible)
     const { similar, now_us } = options
-    const scores = scoreTerms(partition, terms, { visible, now_us, scratch, similar })
+    const scores = yield* scoreTerms(partition, terms, { visible, now_us, scratch, similar })
     const dates = findDateRanges(options.query, options.at_us)
     const { uncalibrated = false } = options
     const input = { terms, scores, visible, dates, vector, uncalibrated, scratch }
-    return rankScored(partition, options, input)
+    return yield* rankScored(partition, options, input)
   } finally {
     scratch.reset()
   }
 }
 
-function rankScored(
+/** Facts that can be put between the steps of one search; far fewer are. */
+const SLOTS_PUT_MAX = 0x10000
+
+/** Working memory of a search in steps: another search may run between two of them. */
+export const makeHeldScratch = (partition: Partition): SearchScratch =>
+  new SearchScratch(Math.ceil(partition.columns.used * 1.25) + SLOTS_PUT_MAX)
+
+/** Whether the working memory is large enough for a search of the partition in steps. */
+export const hasRoom = ({ capacity }: SearchScratch, { columns }: Partition): boolean =>
+  capacity >= columns.used + SLOTS_PUT_MAX
+
+/** Flags that no other search changes, and none for slots of facts that are put meanwhile. */
+function holdVisible(
+  partition: Partition,
+  visible: Uint8Array,
+  { valid, filtered }: SearchScratch,
+): Uint8Array {
+  const flags = visible.subarray(0, partition.columns.used)
+  const held = visible === valid ? filtered : valid
+  held.set(flags)
+  return held.fill(0, flags.length, flags.length + SLOTS_PUT_MAX)
+}
+
+function* rankScored(
   partition: Partition,
   options: SearchOptions,
   scored: FusionInput,
-): RankedFact[] {
+): Steps<RankedFact[]> {
   const { limit, min_score, min_confidence } = options
-  const best = new TopK(limit)
   const fused = new FusedScores(partition, scored)
+  yield* fused.prepare()
   const canTell = scored.terms.length > 0 && !OTHER_SCRIPT.test(options.query)
-  if (min_confidence === null && canTell && fused.areUnrelated()) return []
-  const { refs, used } = partition.columns
-  for (let slot = 0; slot < used; slot++) {
-    if (scored.visible[slot] === 0) continue
-    if (best.full && fused.boundOf(slot) < best.lowest) continue
-    best.offer(fused.scoreOf(slot), refs[slot] ?? 0, slot)
-  }
+  if (min_confidence === null && canTell && (yield* fused.areUnrelated())) return []
   const ranked: RankedFact[] = []
+  const best = yield* fused.findBest(limit)
   const show = rankedFactsOf(partition)
   for (const { slot } of best.drain()) {
     const one = show(slot, fused.partsOf(slot), fused.confidenceOf(slot))
@@ -198,100 +228,4 @@ function rankedFactsOf(
     token_count: tokenCounts[slot] ?? 0,
     content_ref: refs[firstWithContent(slot)] ?? NO_REF,
   })
-}
-
-/** A bounded heap whose root is the worst candidate kept. */
-export class TopK {
-  readonly #capacity: number
-  #size = 0
-  #scores = new Float64Array(0)
-  #refs = new Float64Array(0)
-  #slots = new Uint32Array(0)
-  #lowest = Number.NEGATIVE_INFINITY
-
-  constructor(capacity: number) {
-    this.#capacity = capacity
-  }
-
-  get full(): boolean {
-    return this.#size >= this.#capacity
-  }
-
-  /** The lowest score kept: once full, nothing below it can enter. */
-  get lowest(): number {
-    return this.#lowest
-  }
-
-  offer(score: number, ref: number, slot: number): void {
-    if (this.#size < this.#capacity) {
-      this.#scores = growArray(this.#scores, this.#size)
-      this.#refs = growArray(this.#refs, this.#size)
-      this.#slots = growArray(this.#slots, this.#size)
-      this.#size++
-      this.#rise(this.#size - 1, score, ref, slot)
-    } else if (this.#size > 0 && ranksBefore(score, ref, this.#lowest, this.#refs[0] ?? 0)) {
-      this.#sink(score, ref, slot)
-    } else return
-    this.#lowest = this.#scores[0] ?? Number.NEGATIVE_INFINITY
-  }
-
-  /** Removes all candidates and returns them, best first. */
-  drain(): { score: number; slot: number }[] {
-    const drained = new Array<{ score: number; slot: number }>(this.#size)
-    for (let at = this.#size - 1; at >= 0; at--) {
-      drained[at] = { score: this.#scores[0] ?? 0, slot: this.#slots[0] ?? 0 }
-      this.#size = at
-      this.#sink(this.#scores[at] ?? 0, this.#refs[at] ?? 0, this.#slots[at] ?? 0)
-    }
-    this.#lowest = Number.NEGATIVE_INFINITY
-    return drained
-  }
-
-  #rise(from: number, score: number, ref: number, slot: number): void {
-    let at = from
-    while (at > 0) {
-      const parent = (at - 1) >>> 1
-      if (!ranksBefore(this.#scores[parent] ?? 0, this.#refs[parent] ?? 0, score, ref)) break
-      this.#copy(parent, at)
-      at = parent
-    }
-    this.#put(at, score, ref, slot)
-  }
-
-  /** Replaces the root by a candidate. */
-  #sink(score: number, ref: number, slot: number): void {
-    let at = 0
-    for (;;) {
-      let child = at * 2 + 1
-      if (child >= this.#size) break
-      if (child + 1 < this.#size && this.#worse(child + 1, child)) child++
-      if (!ranksBefore(score, ref, this.#scores[child] ?? 0, this.#refs[child] ?? 0)) break
-      this.#copy(child, at)
-      at = child
-    }
-    this.#put(at, score, ref, slot)
-  }
-
-  #worse(one: number, other: number): boolean {
-    return ranksBefore(
-      this.#scores[other] ?? 0,
-      this.#refs[other] ?? 0,
-      this.#scores[one] ?? 0,
-      this.#refs[one] ?? 0,
-    )
-  }
-
-  #copy(from: number, to: number): void {
-    this.#put(to, this.#scores[from] ?? 0, this.#refs[from] ?? 0, this.#slots[from] ?? 0)
-  }
-
-  #put(at: number, score: number, ref: number, slot: number): void {
-    this.#scores[at] = score
-    this.#refs[at] = ref
-    this.#slots[at] = slot
-  }
-}
-
-function ranksBefore(score: number, ref: number, otherScore: number, otherRef: number): boolean {
-  return score > otherScore || (score === otherScore && ref < otherRef)
 }

@@ -3,111 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { fact, replay, request, step } from '../testing/index-steps.ts'
 import { type PlainFact, scorePlainly } from '../testing/plain-scores.ts'
 import { analyse } from './analysis.ts'
-import type { IndexedFact } from './partition.ts'
-import type { SearchOptions } from './ranking.ts'
 import { StoreIndex } from './store-index.ts'
 
-const WORDS = ['oslo', 'rome', 'coffee', 'tea', 'holiday', 'paint', 'May 2023', '東京', 'the', 'w']
 const KEY = new Uint8Array(32)
-
-const LONG = 'one text of many words goes on and on until '.repeat(4)
-
-const text = fc.array(fc.constantFrom(...WORDS), { maxLength: 6 }).map((words) => words.join(' '))
-const content = fc
-  .tuple(text, fc.constantFrom('', '?', LONG), fc.constantFrom('', 'Ana: ', '[2023-05-07] Bo: '))
-  .map(([words, end, opening]) => `${opening}${words}${end}`)
-const similar = fc.constantFrom(null, new Map([['tea', ['coffe', 'paint']]]))
-const namespace = fc.constantFrom(null, 'a')
-const vector = fc.option(
-  fc
-    .array(fc.integer({ min: -63, max: 63 }), { minLength: 4, maxLength: 4 })
-    .map((values) => Int8Array.from(values)),
-)
-const metadata = fc.record(
-  {
-    session_id: fc.constantFrom('s1', 's2', 3),
-    kind: fc.nat(1),
-    speaker: fc.constantFrom('Oslo Rome', 'tea', 7),
-    message_id: fc.constantFrom('m1', 2),
-    date: fc.constantFrom('2023-05-07', 'noon'),
-  },
-  { requiredKeys: [] },
-)
-const fact: fc.Arbitrary<IndexedFact> = fc.record({
-  ref: fc.nat(30),
-  namespace,
-  content,
-  metadata,
-  valid_from_us: fc.nat(20),
-  valid_until_us: fc.option(fc.nat(30)),
-  expires_us: fc.option(fc.nat(30), { nil: null }),
-  token_count: fc.nat(50),
-  vector,
-})
-const step = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ put: fact }) },
-  { weight: 2, arbitrary: fc.record({ close: fc.nat(30), until: fc.option(fc.nat(30)) }) },
-  { weight: 2, arbitrary: fc.record({ remove: fc.nat(30) }) },
-  { weight: 1, arbitrary: fc.constant({ search: true }) },
-)
-const request: fc.Arbitrary<SearchOptions> = fc.record({
-  query: text.map((words) => `${words} ana`.trim()),
-  vector,
-  similar,
-  namespace,
-  at_us: fc.nat(30),
-  now_us: fc.nat(30),
-  filter: fc.option(fc.record({ kind: fc.nat(1) })),
-  visible: fc.constant(null),
-  limit: fc.nat(40),
-  min_score: fc.constant(null),
-  min_confidence: fc.constantFrom(null, 0, 0.05),
-})
-
-type Step =
-  | { put: IndexedFact }
-  | { close: number; until: number | null }
-  | { remove: number }
-  | { search: boolean }
-
-/** Applies the steps to an index and to a plain map of what it should then hold. */
-function replay(steps: readonly Step[]): { index: StoreIndex; facts: Map<number, IndexedFact> } {
-  const index = new StoreIndex(new Uint8Array(32).fill(1))
-  const facts = new Map<number, IndexedFact>()
-  for (const one of steps) {
-    if ('put' in one) {
-      index.put(one.put)
-      facts.set(one.put.ref, one.put)
-    } else if ('close' in one) {
-      index.changeValidity(one.close, one.until)
-      const held = facts.get(one.close)
-      if (held !== undefined) facts.set(one.close, { ...held, valid_until_us: one.until })
-    } else if ('remove' in one) {
-      index.remove(one.remove)
-      facts.delete(one.remove)
-    } else {
-      // Searching analyses what waits: when that happens must make no difference.
-      index.search({ ...EVERYTHING, query: 'oslo' })
-    }
-  }
-  return { index, facts }
-}
-
-const EVERYTHING: SearchOptions = {
-  query: '',
-  vector: null,
-  similar: null,
-  namespace: null,
-  at_us: 15,
-  now_us: 15,
-  filter: null,
-  visible: null,
-  limit: 1000,
-  min_score: null,
-  min_confidence: 0,
-}
 
 test('an index updated step by step answers bit for bit as one rebuilt from the same facts', () => {
   fc.assert(

@@ -1,12 +1,65 @@
 // The in-memory index of one store, a partition for each namespace. Its owner keeps it current.
 
 import assert from 'node:assert/strict'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { ENGLISH, type TextAnalyser } from './analysis.ts'
+import { PIECE, PieceReader, type PieceWriter } from './columns/pieces.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { type ExplainedScores, explainScores } from './explain-scores.ts'
+import type { SearchScratch } from './lexical-scores.ts'
 import { countNearDuplicates, type NearDuplicateCount, type Pace } from './near-duplicates.ts'
 import { type IndexedFact, Partition, type Validity } from './partition.ts'
-import { type RankedFact, rankFacts, type SearchOptions } from './ranking.ts'
+import {
+  hasRoom,
+  makeHeldScratch,
+  type RankedFact,
+  rankFacts,
+  rankInSteps,
+  type SearchOptions,
+} from './ranking.ts'
+
+/**
+ * Searches of more slots yield to other requests after these milliseconds; less in tests. Short, as
+ * a turn of the event loop accepts one connection: the last of many waits as many turns.
+ */
+export const searchSteps = { slots_min: 50_000, ms: 1 }
+/** A search that is interrupted so often by removals is run at once. */
+const ATTEMPTS_MAX = 3
+
+/** Of the last search in steps: it is large, so the next one uses it too. */
+let freeScratch: SearchScratch | null = null
+
+function takeHeldScratch(partition: Partition): SearchScratch {
+  const free = freeScratch
+  freeScratch = null
+  return free !== null && hasRoom(free, partition) ? free : makeHeldScratch(partition)
+}
+
+/** null: the partition has changed in a way that the search cannot be continued after. */
+async function runInSteps(
+  partition: Partition,
+  options: SearchOptions,
+): Promise<RankedFact[] | null> {
+  // What waits is analysed before: that is a change too.
+  partition.analysePending()
+  const { version } = partition
+  const scratch = takeHeldScratch(partition)
+  const steps = rankInSteps(partition, options, scratch)
+  const pace = yieldBetweenChunks(searchSteps.ms)
+  partition.searches++
+  try {
+    for (;;) {
+      const step = steps.next()
+      if (step.done === true) return step.value
+      await pace()
+      if (partition.version !== version) return null
+    }
+  } finally {
+    partition.searches--
+    steps.return([])
+    freeScratch = scratch
+  }
+}
 
 /**
  * An index holds no content, only terms, numbers, vectors and keyed fingerprints, and nothing of a
@@ -26,8 +79,12 @@ export class StoreIndex {
   readonly #freeNumbers: number[] = []
   /** The number of the partition that holds a ref. */
   readonly #partitionNumbers = new RefTable()
+  /** How often something was taken out: a copy under way is then of no use. */
+  #removals = 0
+  /** The partition that is being loaded. */
+  #loading: { readonly partition: Partition; readonly size: Partition['savedSize'] } | null = null
 
-  /** `fingerprintKey`: at least 16 random bytes, new in each process and never stored. */
+  /** `fingerprintKey`: at least 16 random bytes, stored in a sealed copy of the index only. */
   constructor(fingerprintKey: Uint8Array, analyser: TextAnalyser = ENGLISH) {
     assert(fingerprintKey.length >= 16, 'a fingerprint key has at least 128 bits')
     this.#fingerprintKey = fingerprintKey
@@ -58,7 +115,8 @@ export class StoreIndex {
   /** Switches to vectors of another embedding space: drops those of the last one. */
   enterSpace(space: string | null): void {
     this.#space = space
-    for (const partition of this.#partitions.values()) partition.vectors.clearAll()
+    this.#removals++
+    for (const partition of this.#partitions.values()) partition.clearVectors()
   }
 
   /** Sets the vector of a fact; does nothing for an unknown ref. */
@@ -79,12 +137,19 @@ export class StoreIndex {
   remove(ref: number): void {
     const partition = this.#partitionOf(ref)
     if (partition === undefined) return
+    this.#removals++
     partition.remove(ref)
     this.#partitionNumbers.delete(ref)
     if (partition.size > 0) return
+    partition.clearVectors()
     this.#partitions.delete(partition.namespace)
     this.#numbered[partition.number] = undefined
     this.#freeNumbers.push(partition.number)
+  }
+
+  /** Frees the memory of its vectors at once: of an index that is not used any more. */
+  release(): void {
+    for (const partition of this.#partitions.values()) partition.clearVectors()
   }
 
   /** The visible facts of one namespace, by score descending, then ref ascending. */
@@ -93,6 +158,26 @@ export class StoreIndex {
     assert(Number.isSafeInteger(limit) && limit >= 0, 'a limit is a whole number')
     const partition = this.#partitions.get(options.namespace)
     return partition === undefined ? [] : rankFacts(partition, options)
+  }
+
+  /**
+   * As `search`, but yields to other requests while it searches many facts. Facts that are put or
+   * change their validity meanwhile make no difference; what is removed is never returned. null:
+   * something was removed and the search must begin again, but `isCurrent` is false.
+   */
+  async searchInSteps(
+    options: SearchOptions,
+    isCurrent: () => boolean,
+  ): Promise<RankedFact[] | null> {
+    for (let attempt = 0; isCurrent(); attempt += 1) {
+      const partition = this.#partitions.get(options.namespace)
+      const size = partition?.columns.used ?? 0
+      if (partition === undefined || size < searchSteps.slots_min || attempt === ATTEMPTS_MAX)
+        return this.search(options)
+      const found = await runInSteps(partition, options)
+      if (found !== null) return found
+    }
+    return null
   }
 
   /** Explains the scores of these refs in a search; null: there are no facts to search. */
@@ -134,11 +219,68 @@ export class StoreIndex {
     return terms
   }
 
+  get fingerprintKey(): Uint8Array {
+    return this.#fingerprintKey
+  }
+
+  /**
+   * Pieces for `load`, valid until the next one. Facts may be put and changed between two of them:
+   * brought up to date from `head_seq` as it was before the first, the loaded index is equal to
+   * this one. Returns false, and the pieces are of no use, when a fact was removed since the call.
+   */
+  save(writer: PieceWriter): Generator<Buffer, boolean> {
+    return this.#savePartitions(writer, this.#removals)
+  }
+
+  *#savePartitions(writer: PieceWriter, removals: number): Generator<Buffer, boolean> {
+    if (this.#removals !== removals) return false
+    for (const partition of [...this.#partitions.values()])
+      for (const piece of partition.save(writer)) {
+        yield piece
+        if (this.#removals !== removals) return false
+      }
+    return true
+  }
+
+  /** For an index without facts: loads one piece after another. Throws RangeError. */
+  load(piece: Buffer): void {
+    const reader = new PieceReader(piece)
+    const kind = reader.byte()
+    if (kind === PIECE.partition) this.#beginPartition(reader)
+    else if (this.#loading === null) throw new RangeError('a piece without a partition')
+    else {
+      const { partition, size } = this.#loading
+      const onRef = (ref: number) => this.#partitionNumbers.set(ref, partition.number)
+      partition.load(kind, reader, { size, onRef })
+    }
+  }
+
+  /** To be called after the last piece. Throws RangeError when facts are missing. */
+  finishLoad(space: string | null): void {
+    this.#finishPartition()
+    this.#space = space
+  }
+
   /** Estimated memory in bytes. */
   bytes(): number {
     let bytes = this.#partitionNumbers.bytes()
     for (const partition of this.#partitions.values()) bytes += partition.bytes()
     return bytes
+  }
+
+  #beginPartition(reader: PieceReader): void {
+    this.#finishPartition()
+    const { namespace, ...size }: Pick<Partition, 'namespace'> & Partition['savedSize'] =
+      JSON.parse(reader.text())
+    const partition = this.#add(namespace)
+    partition.reserve(size)
+    this.#partitionNumbers.reserve(this.#partitionNumbers.size + size.facts)
+    this.#loading = { partition, size }
+  }
+
+  #finishPartition(): void {
+    this.#loading?.partition.finishLoad(this.#loading.size)
+    this.#loading = null
   }
 
   #partitionOf(ref: number): Partition | undefined {

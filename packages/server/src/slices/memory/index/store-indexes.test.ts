@@ -8,6 +8,9 @@ import { markErasing, unmarkErasing } from '../index.ts'
 import { findStore } from '../stores/stores.sql.ts'
 import { storeIndexes } from './store-indexes.ts'
 
+// The types of Node without those of a browser do not name it.
+declare const WebAssembly: { Memory: { prototype: { grow(pages: number): number } } }
+
 let scene: Scene
 
 before(async () => {
@@ -52,6 +55,25 @@ test('an index updated write by write answers bit for bit as one built from rows
   storeIndexes(scene.service.kernel).drop(scene.tenant_id, store_id)
   for (const [i, query] of queries.entries())
     assert.deepEqual(await retrieved(store_id, query), fed[i], query)
+})
+
+test('a write is answered and found when the memory of its index cannot grow', async (t) => {
+  const store_id = await freshStore()
+  await retrieved(store_id, 'warm')
+  const grow = t.mock.method(WebAssembly.Memory.prototype, 'grow', () => {
+    throw new RangeError('memory')
+  })
+  let written = 0
+  while (grow.mock.callCount() === 0) {
+    const items = Array.from({ length: 100 }, (_, i) => ({ content: `walk ${written + i}` }))
+    const { status, text } = await scene.api('POST', `/v1/stores/${store_id}/write_batch`, {
+      items,
+    })
+    assert.equal(status, 200, text)
+    written += items.length
+  }
+  grow.mock.restore()
+  assert.equal((await retrieved(store_id, 'walk')).length, written)
 })
 
 test('an index uses the languages of its store, updated write by write or built', async () => {

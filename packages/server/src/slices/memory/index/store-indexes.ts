@@ -2,20 +2,24 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Language } from '@custos/contract'
+import { semaphore } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { indexSnapshotPolicy, type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
 import { ERASING, type FactRow, LIVE, listErasedSince, listFactsSince } from '../facts/facts.sql.ts'
+import { searchedText } from '../facts/item-name.ts'
 import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
+import { openedFactCache } from '../facts/opened-fact-cache.ts'
 import { listVersionsOnRecord, type ValidityRow } from '../facts/validity.sql.ts'
 import { listFactsOfSpace } from '../facts/vectors.sql.ts'
 import { parseStoreSettings } from '../stores/store-settings.ts'
 import { findStore, type StoreRow } from '../stores/stores.sql.ts'
 import { makeAnalyser } from './analysis.ts'
+import { loadSnapshot, saveSnapshot, sweepSnapshots } from './index-snapshots.ts'
 import type { IndexedFact } from './partition.ts'
-import { StoreIndex } from './store-index.ts'
+import { StoreIndex, searchSteps } from './store-index.ts'
 
 /** Rows read and opened at once: more opened contents at a time would make the heap grow. */
 const CHUNK = 64
@@ -32,11 +36,17 @@ const NEVER = -1
 interface IndexEntry {
   /** Replaced by the first catch-up, which reads the languages of the store. */
   index: StoreIndex
-  /** The catch-up that is running, if any. */
+  /** The catch-up that is running, if any, and when it began by `performance.now`. */
   building: Promise<void> | null
+  building_ms: number
   /** Refs erased during a catch-up, which may have read their rows before. */
   readonly removed: Set<number>
   last_use: number
+  /** Whether there is a snapshot of it, and how many facts were put or changed since. */
+  saved: boolean
+  unsaved: number
+  /** When a snapshot was last tried, in milliseconds of `performance.now`. */
+  tried_ms: number
 }
 
 /** Changes of one committed unit of work to a store. */
@@ -54,11 +64,21 @@ interface StoreChange {
 
 export const storeIndexes = perKernel((kernel) => new StoreIndexes(kernel))
 
+function updateIndex(index: StoreIndex, { facts, vectors, closed, to_seq }: StoreChange): void {
+  for (const fact of facts) index.put(fact)
+  for (const { ref, vector } of vectors ?? []) index.setVector(ref, vector)
+  for (const { ref, valid_until_us } of closed) index.changeValidity(ref, valid_until_us)
+  index.head_seq = to_seq
+}
+
 export class StoreIndexes {
   readonly #kernel: Kernel
   readonly #entries = new Map<string, IndexEntry>()
-  readonly #fingerprintKey = randomBytes(32)
+  readonly #turns = semaphore(1)
   #uses = 0
+  #swept: Promise<void> | null = null
+  #saving: Promise<void> = Promise.resolve()
+  #ending = false
   /** Facts put by changes since memory was last checked. */
   #facts_put = 0
 
@@ -76,6 +96,7 @@ export class StoreIndexes {
     for (let attempt = 0; entry.index.head_seq < head_seq; attempt += 1) {
       // Log positions only grow, so two catch-ups suffice unless the store is being deleted.
       if (attempt === CATCH_UPS_MAX) refuseBuilding()
+      if (!entry.building) entry.building_ms = performance.now()
       entry.building ??= this.#catchUp(tenant_id, store_id, entry).finally(() => {
         entry.building = null
         this.#evict(entry)
@@ -91,15 +112,31 @@ export class StoreIndexes {
     return entry && !entry.building && entry.index.head_seq === head_seq ? entry.index : undefined
   }
 
+  /**
+   * Runs a search of the store. Those of many facts run one after another, so that each begins with
+   * a snapshot of its own time, and few hold one.
+   */
+  inTurn<T>(tenant_id: string, store_id: string, search: () => Promise<T>): Promise<T> {
+    const size = this.#entries.get(keyOf(tenant_id, store_id))?.index.size ?? 0
+    return size < searchSteps.slots_min ? search() : this.#turns.run(search)
+  }
+
   /** Applies a committed change without reading it back, if it directly follows the index. */
   applyChange(change: StoreChange): void {
+    const changed = [...(change.vectors ?? []), ...change.closed].map(({ ref }) => ref)
+    openedFactCache(this.#kernel).applyChange(change, change, changed)
     const entry = this.#entries.get(keyOf(change.tenant_id, change.store_id))
     if (!entry || entry.building || entry.index.head_seq !== change.from_seq) return
-    for (const fact of change.facts) entry.index.put(fact)
-    for (const { ref, vector } of change.vectors ?? []) entry.index.setVector(ref, vector)
-    for (const { ref, valid_until_us } of change.closed)
-      entry.index.changeValidity(ref, valid_until_us)
-    entry.index.head_seq = change.to_seq
+    try {
+      updateIndex(entry.index, change)
+    } catch (error) {
+      // The change is committed; memory that cannot grow is no reason to say otherwise.
+      this.drop(change.tenant_id, change.store_id)
+      const reason = error instanceof Error ? error.name : 'unknown'
+      this.#kernel.logger.error('index.change_failed', { reason })
+      return
+    }
+    entry.unsaved += change.facts.length + (change.vectors?.length ?? 0) + change.closed.length
     // Indexes that grow by writes alone are limited too.
     this.#facts_put += change.facts.length
     if (this.#facts_put < EVICT_EVERY) return
@@ -111,6 +148,7 @@ export class StoreIndexes {
   removeFacts(tenant_id: string, store_id: string, refs: readonly number[]): void {
     const entry = this.#entries.get(keyOf(tenant_id, store_id))
     if (!entry) return
+    entry.saved = false
     for (const ref of refs) {
       entry.index.remove(ref)
       if (entry.building) entry.removed.add(ref)
@@ -119,7 +157,9 @@ export class StoreIndexes {
 
   /** Drops the whole index; the next read builds it again. */
   drop(tenant_id: string, store_id: string): void {
-    this.#entries.delete(keyOf(tenant_id, store_id))
+    const key = keyOf(tenant_id, store_id)
+    this.#entries.get(key)?.index.release()
+    this.#entries.delete(key)
   }
 
   /** State and size of the index of a store; never builds one. */
@@ -128,6 +168,17 @@ export class StoreIndexes {
     if (!entry) return { state: 'absent' as const, facts: 0, bytes: 0 }
     const state = entry.building ? ('building' as const) : ('ready' as const)
     return { state, facts: entry.index.size, bytes: Math.round(entry.index.bytes()) }
+  }
+
+  /** The memory of all indexes, and how long the longest catch-up has been running. */
+  measure(): { bytes: number; building_s: number } {
+    const now_ms = performance.now()
+    let [bytes, building_s] = [0, 0]
+    for (const { index, building, building_ms } of this.#entries.values()) {
+      bytes += index.bytes()
+      if (building) building_s = Math.max(building_s, (now_ms - building_ms) / 1_000)
+    }
+    return { bytes: Math.round(bytes), building_s }
   }
 
   /** Tenant and store of every index. */
@@ -153,7 +204,9 @@ export class StoreIndexes {
     const key = keyOf(tenant_id, store_id)
     let entry = this.#entries.get(key)
     if (!entry) {
-      entry = { index: this.#createIndex(['en']), building: null, removed: new Set(), last_use: 0 }
+      const unsaved = { saved: false, unsaved: 0, tried_ms: Number.NEGATIVE_INFINITY }
+      const index = this.#createIndex(['en'])
+      entry = { index, building: null, building_ms: 0, removed: new Set(), last_use: 0, ...unsaved }
       this.#entries.set(key, entry)
     }
     this.#uses += 1
@@ -162,7 +215,7 @@ export class StoreIndexes {
   }
 
   #createIndex(languages: readonly Language[]): StoreIndex {
-    const index = new StoreIndex(this.#fingerprintKey, makeAnalyser(languages))
+    const index = new StoreIndex(randomBytes(32), makeAnalyser(languages))
     index.head_seq = NEVER
     return index
   }
@@ -170,6 +223,7 @@ export class StoreIndexes {
   // A pass of several pages reads several snapshots, so some of its facts may be newer than its log
   // position. Passes are repeated until one page of one snapshot holds everything new.
   async #catchUp(tenant_id: string, store_id: string, entry: IndexEntry): Promise<void> {
+    if (entry.index.head_seq === NEVER) await this.#loadSnapshot(tenant_id, store_id, entry)
     const first = entry.index.head_seq === NEVER
     let missing = 0
     for (let passes = 1; ; passes += 1) {
@@ -179,6 +233,83 @@ export class StoreIndexes {
       if (first && missing > 0 && pass.store) this.#enqueueReembed(tenant_id, pass.store)
       return
     }
+  }
+
+  async #loadSnapshot(tenant_id: string, store_id: string, entry: IndexEntry): Promise<void> {
+    const store = await this.#kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+    const index = store ? await loadSnapshot(this.#kernel, tenant_id, store) : null
+    if (index === null) return
+    // Erased while the snapshot was read; the pass that follows clears the list.
+    for (const ref of entry.removed) index.remove(ref)
+    entry.index = index
+    entry.saved = true
+    entry.unsaved = 0
+  }
+
+  /**
+   * Writes snapshots of the indexes that are due, the most lately used first, one after another.
+   * `within_ms`: the process ends after that; what is not complete by then is given up.
+   */
+  async saveDue(within_ms?: number): Promise<void> {
+    const until = within_ms === undefined ? null : performance.now() + within_ms
+    this.#ending ||= until !== null
+    await this.sweep()
+    this.#saving = this.#saving.then(() => this.#saveDue(until))
+    await this.#saving
+  }
+
+  /** Removes once what the last process left. */
+  sweep(): Promise<void> {
+    this.#swept ??= sweepSnapshots(this.#kernel).catch((error: unknown) => this.#warn(error))
+    return this.#swept
+  }
+
+  async #saveDue(until: number | null): Promise<void> {
+    const byUse = [...this.#entries].sort(([, a], [, b]) => b.last_use - a.last_use)
+    const isOver = () => (until === null ? this.#ending : performance.now() > until)
+    for (const [key, entry] of byUse) {
+      if (isOver()) return
+      if (!this.#isDue(entry, until !== null)) continue
+      entry.tried_ms = performance.now()
+      const isDropped = () => this.#entries.get(key) !== entry
+      const options = { isOver: () => isOver() || isDropped(), resting: until === null }
+      await this.#save(key, entry, options).catch((error: unknown) => this.#warn(error))
+    }
+  }
+
+  async #save(
+    key: string,
+    entry: IndexEntry,
+    options: Parameters<typeof saveSnapshot>[2],
+  ): Promise<void> {
+    const [tenant_id = '', store_id = ''] = key.split('\n')
+    // An index that is behind an erasure must not be saved.
+    const store = await this.#kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+    if (store) await this.loadCurrent(tenant_id, store_id, store.head_seq)
+    const { index, unsaved } = entry
+    // An erasure during the save sets it back.
+    entry.saved = true
+    let done = false
+    try {
+      done = await saveSnapshot(this.#kernel, { tenant_id, store_id, index }, options)
+    } finally {
+      if (done) entry.unsaved -= unsaved
+      else entry.saved = false
+    }
+  }
+
+  #isDue({ index, building, saved, unsaved, tried_ms }: IndexEntry, isEnding: boolean): boolean {
+    const policy = indexSnapshotPolicy(this.#kernel)
+    if (building !== null || index.size < policy.facts_min || index.head_seq === NEVER) return false
+    if (isEnding) return !saved || unsaved >= policy.changes_min_at_stop
+    if (!saved) return performance.now() - tried_ms >= policy.retry_ms
+    return unsaved >= Math.max(policy.changes_min, index.size * policy.changes_share)
+  }
+
+  /** Without a snapshot an index is built from rows. */
+  #warn(error: unknown): void {
+    const reason = error instanceof Error ? error.name : 'unknown'
+    this.#kernel.logger.warn('index.snapshot_failed', { reason })
   }
 
   async #pass(tenant_id: string, store_id: string, entry: IndexEntry) {
@@ -208,12 +339,15 @@ export class StoreIndexes {
       }
       for (const fact of await this.#open(tenant_id, page.rows, index.space)) {
         if (fact.state === LIVE && fact.vector === null) missing += 1
+        entry.unsaved += 1
         if (!removed.has(fact.ref)) putOpenedFact(index, fact, seq)
       }
       await pace()
       if (page.next !== null) continue
       for (const { ref, valid_until_us, valid_from_us } of page.changed)
         index.changeValidity(ref, valid_until_us, valid_from_us)
+      entry.unsaved += page.changed.length
+      if (page.erased.length > 0) entry.saved = false
       for (const ref of [...page.erased, ...removed]) index.remove(ref)
       removed.clear()
       index.head_seq = store?.head_seq ?? seq
@@ -281,6 +415,7 @@ export class StoreIndexes {
       if (bytes <= this.#kernel.settings.index_bytes_max) return
       if (entry === keep || entry.building) continue
       bytes -= entry.index.bytes()
+      entry.index.release()
       this.#entries.delete(key)
     }
   }
@@ -337,7 +472,11 @@ async function listChanged(db: TenantDb, store_id: string, seq: number): Promise
 /** A fact that has only been embedded again since `seq` keeps its terms. */
 function putOpenedFact(index: StoreIndex, fact: FactWithVector, seq: number): void {
   if (fact.written_seq > seq || !index.has(fact.ref))
-    index.put({ ...fact, expires_us: fact.document.expires_us ?? null })
+    index.put({
+      ...fact,
+      content: searchedText(fact.document),
+      expires_us: fact.document.expires_us ?? null,
+    })
   else if (fact.vector !== null) index.setVector(fact.ref, fact.vector)
 }
 

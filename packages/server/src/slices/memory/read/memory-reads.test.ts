@@ -78,3 +78,21 @@ test('an export is a header and the memories that the list shows', async () => {
     (await get('memories?limit=1000')).memories,
   )
 })
+
+test('the newest memories come first where they are asked for, over all pages', async () => {
+  for (const namespace of ['', '&namespace=sub']) {
+    const oldest = (await scene.api('GET', `${base}/memories?limit=100${namespace}`)).body
+    const expected = oldest.memories.map(({ ref }: Memory) => ref).reverse()
+    assert.ok(expected.length > 4)
+    const seen: number[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query = `order=newest&limit=4${namespace}${cursor === '' ? '' : `&cursor=${cursor}`}`
+      const { body } = await scene.api('GET', `${base}/memories?${query}`)
+      seen.push(...body.memories.map(({ ref }: Memory) => ref))
+      cursor = body.next_cursor
+    }
+    assert.deepEqual(seen, expected)
+    const skipped = await scene.api('GET', `${base}/memories?order=newest&offset=3${namespace}`)
+    assert.equal(skipped.body.memories[0].ref, expected[3])
+  }
+})

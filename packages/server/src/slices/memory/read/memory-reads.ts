@@ -35,14 +35,16 @@ type Op<K extends keyof typeof memory> = (typeof memory)[K]
 async function findPageStart(
   db: TenantDb,
   part: StorePart,
-  query: { cursor?: string; offset?: number },
+  query: { cursor?: string; offset?: number; order?: 'oldest' | 'newest' },
   now_us: number,
 ): Promise<number | null> {
   if (query.cursor !== undefined) return readCursor(query.cursor)
-  if (!query.offset) return -1
   const { offset } = query
-  const first = await findRefAtOffset(db, part, { offset, at_us: now_us })
-  return first === undefined ? null : first.ref - 1
+  const newest = query.order === 'newest'
+  if (!offset) return newest ? Number.MAX_SAFE_INTEGER : -1
+  const first = await findRefAtOffset(db, part, { offset, at_us: now_us, newest })
+  if (first === undefined) return null
+  return newest ? first.ref + 1 : first.ref - 1
 }
 
 /** What the caller reaches of a store, at most what is wanted of it. */
@@ -55,10 +57,10 @@ const reachablePart = (
   namespace: principal.namespace === undefined ? wanted : principal.namespace,
 })
 
-const writeCursor = (ref: number | null): string | null =>
+export const writeCursor = (ref: number | null): string | null =>
   ref === null ? null : Buffer.from(`r${ref}`).toString('base64url')
 
-function readCursor(cursor: string): number {
+export function readCursor(cursor: string): number {
   const match = /^r(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (!match) throw new Refusal('rejected', 'the cursor is not one of this list')
   return Number(match[1])
@@ -95,8 +97,9 @@ export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =
     const part = reachablePart(call, store_id, wanted)
     const after = await findPageStart(db, part, query, call.kernel.clock.now())
     const { limit } = pageOf({ limit: query.limit ?? 100 }, 100)
+    const newest = query.order === 'newest'
     const page =
-      after === null ? EMPTY : await pageMemories(call.kernel, db, part, { after, limit })
+      after === null ? EMPTY : await pageMemories(call.kernel, db, part, { after, limit, newest })
     return {
       memories: page.memories,
       count: page.memories.length,

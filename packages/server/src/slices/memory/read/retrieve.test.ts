@@ -424,3 +424,41 @@ test('a label before a text is no speaker', async () => {
   assert.equal(speakerOf(labelled), 0)
   assert.ok((speakerOf(spoken) ?? 0) > 0)
 })
+
+test('an answer put together from kept texts is what JSON writes for the memories', async () => {
+  const store = await freshStore()
+  const refs: number[] = []
+  for (const content of ['a "quoted" plum', 'plum\u2028jam\n\\', 'plum 東京 😀', 'an old plum'])
+    refs.push(await store.write(content, { metadata: { kind: '"k"', n: 0.1, list: [1, null] } }))
+  const retrieve = async (options: object = {}) => {
+    const answer = await scene.api('POST', `${store.base}/retrieve`, { query: 'plum', options })
+    assert.equal(answer.text, JSON.stringify(answer.body))
+    return answer
+  }
+  const first = await retrieve()
+  assert.equal((await retrieve()).text, first.text, 'read from rows, then from memory')
+  assert.equal(first.body.memories.length, refs.length)
+  for (const memory of first.body.memories) {
+    const { body } = await scene.api('GET', `${store.base}/memories/${memory.ref}`)
+    const { score, score_parts, confidence } = memory
+    assert.equal(
+      JSON.stringify(memory),
+      JSON.stringify({ ...body, score, score_parts, confidence }),
+    )
+  }
+  const names = ['ref', 'content', 'score', 'token_count']
+  for (const memory of (await retrieve({ view: 'compact' })).body.memories)
+    assert.deepEqual(Object.keys(memory), names)
+  // A write elsewhere in the store leaves the texts as they are; a supersession changes its memory.
+  await store.write('a pear')
+  const ref = refs.at(-1)
+  const { ref: next } = await store.send('supersede', { old_ref: ref, content: 'a new plum' })
+  const as_of = first.body.memories.find((memory: Retrieved) => memory.ref === ref).valid_from
+  const old = (await retrieve({ as_of })).body.memories.find((one: Retrieved) => one.ref === ref)
+  assert.equal(old.superseded_by, next)
+  assert.notEqual(old.valid_until, null)
+  await store.send('delete', { ref: next })
+  const { body: again } = await retrieve({ as_of })
+  const reopened = again.memories.find((one: Retrieved) => one.ref === ref)
+  assert.equal(reopened.superseded_by, null)
+})

@@ -1,10 +1,10 @@
 // POST /v1/stores/{store_id}/retrieve: the best memories within a token budget.
 
+import assert from 'node:assert/strict'
 import {
   type EmbedderName,
   limits,
   type memory,
-  type RankedMemory,
   type RETRIEVE_VIEWS,
   type RetrieveRequest,
 } from '@custos/contract'
@@ -13,12 +13,14 @@ import { parseTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
+import { type RawJson, rawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import { admit } from '../../governance/index.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import { showMemory } from '../facts/fact-document.ts'
-import { loadVisibleFacts, type OpenedFact } from '../facts/opened-fact.ts'
+import { loadFactViews, type StoreSnapshot } from '../facts/opened-fact.ts'
+import { type FactView, openedFactCache, type ReadMark } from '../facts/opened-fact-cache.ts'
 import type { ValidityRow } from '../facts/validity.sql.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
@@ -37,6 +39,7 @@ import { retrievedFacts } from './retrieved-facts.ts'
 import { findSimilarTerms } from './similar-terms.ts'
 
 type Retrieve = typeof memory.retrieve
+type RetrieveReply = Static<Retrieve['reply']>
 
 /** Expected tokens of a candidate: few facts are shorter. */
 const TOKENS_PER_CANDIDATE = 8
@@ -105,15 +108,18 @@ async function answerAtHead(
   call: Call<Retrieve>,
   store_id: string,
   options: SnapshotOptions,
-): Promise<Static<Retrieve['reply']>> {
+): Promise<RawJson<RetrieveReply>> {
   const { kernel, tenant_id } = call
   let { embedder, vector } = options
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const answer = await call.read((db) =>
-      answerFromSnapshot(call, db, store_id, { ...options, embedder, vector }),
-    )
+    const tried = { ...options, embedder, vector }
+    const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, () => {
+      const read_mark = openedFactCache(kernel).markRead(tenant_id)
+      return call.read((db) => answerFromSnapshot(call, db, store_id, { ...tried, read_mark }))
+    })
     if (answer.reply) {
-      retrievedFacts(kernel).add({ tenant_id, store_id }, answer.reply.memories)
+      retrievedFacts(kernel).add({ tenant_id, store_id }, answer.packed)
+      kernel.metrics.countRetrievedTokens(answer.reply.figures['tokens_used'] ?? 0)
       return answer.reply
     }
     if (answer.embedder) {
@@ -126,7 +132,7 @@ async function answerAtHead(
 }
 
 type RetrieveAttempt =
-  | { readonly reply: Static<Retrieve['reply']> }
+  | { readonly reply: RawJson<RetrieveReply>; readonly packed: readonly RankedFact[] }
   /** The store has another embedder: the query must be embedded by that one. */
   | { readonly reply?: undefined; readonly embedder: EmbedderName }
   /** The index is not at the log position of the snapshot: it must catch up first. */
@@ -138,7 +144,7 @@ async function answerFromSnapshot(
   call: Call<Retrieve>,
   db: TenantDb,
   store_id: string,
-  options: SnapshotOptions,
+  options: SnapshotOptions & { readonly read_mark: ReadMark },
 ): Promise<RetrieveAttempt> {
   const { kernel, tenant_id } = call
   const store = await loadReadableStore(kernel, db, store_id)
@@ -157,49 +163,70 @@ async function answerFromSnapshot(
     // At least the time of the last log entry: another process may have a clock ahead of this one.
     const now_us = Math.max(kernel.clock.now(), head?.last_us ?? 0)
     const search = makeSearchOptions({ ...options, namespace, visible: known, now_us })
-    const found = rankForBudget(index, search, options)
+    const isCurrent = () => storeIndexes(kernel).findAt(tenant_id, store_id, head_seq) === index
+    const found = await rankForBudget(index, search, { ...options, isCurrent })
+    if (found === null) return { head_seq }
     ranked = found.ranked
     // Before anything is awaited: the index changes while rows are read.
     if (options.explain) explained = beginExplanation(index, search, { ...options, ...found })
   }
-  const packing = await packVisible(call, db, ranked, { store_id, ...options, known })
-  const { memories, dropped, duplicates } = packing
+  const snapshot = { store_id, head_seq: store.row?.head_seq ?? 0, read_mark: options.read_mark }
+  const packing = await packVisible(call, db, ranked, { snapshot, ...options })
+  const { packed, facts, dropped, duplicates } = packing
   const space = kernel.embedders.spaceOf(store.embedder)?.name ?? null
   const ranking = {
     query: options.query,
     languages: store.languages,
     space: options.vector === null ? null : space,
   }
-  return {
-    reply: {
-      memories: options.view === 'compact' ? memories.map(showCompact) : memories,
-      tokens_used: memories.reduce((sum, { token_count }) => sum + token_count, 0),
-      budget_tokens: options.budget_tokens,
-      dropped,
-      duplicates,
-      log_seq,
-      tokenizer: store.tokenizer,
-      ranking: options.vector === null ? 'lexical' : 'fused',
-      ...(options.explain && {
-        explain: await endExplanation(db, explained, { ...ranking, ...packing }),
-      }),
-    },
+  const summary: Omit<RetrieveReply, 'memories'> = {
+    tokens_used: packed.reduce((sum, { token_count }) => sum + token_count, 0),
+    budget_tokens: options.budget_tokens,
+    dropped,
+    duplicates,
+    log_seq,
+    tokenizer: store.tokenizer,
+    ranking: options.vector === null ? 'lexical' : 'fused',
+    ...(options.explain && {
+      explain: await endExplanation(db, explained, { ...ranking, ...packing, memories: packed }),
+    }),
   }
+  const show = options.view === 'compact' ? showCompact : showRankedBy(call, known)
+  const shown = packed.map((one) => show(one, facts.get(one.ref)))
+  return { reply: showReply(shown, summary), packed }
+}
+
+/** As `JSON.stringify` writes the reply: `memories`, texts each, is its first member. */
+const showReply = (
+  memories: readonly string[],
+  summary: Omit<RetrieveReply, 'memories'>,
+): RawJson<RetrieveReply> => {
+  const { tokens_used, budget_tokens, log_seq } = summary
+  return rawJson(`{"memories":[${memories.join(',')}],${JSON.stringify(summary).slice(1)}`, {
+    tokens_used,
+    budget_tokens,
+    log_seq,
+    count: memories.length,
+  })
 }
 
 /**
  * Ranks as many candidates as the budget is expected to hold, and more while they leave a tenth of
- * it unused. The answer depends on the store and the request alone.
+ * it unused. The answer depends on the store and the request alone. null: the index is not at the
+ * log position of the snapshot any more. An explanation follows on the same index at once.
  */
-function rankForBudget(
+async function rankForBudget(
   index: StoreIndex,
   search: Omit<SearchOptions, 'limit'>,
-  { budget_tokens, top_k }: RetrieveOptions,
-): { ranked: RankedFact[]; limit: number } {
+  { budget_tokens, top_k, explain, isCurrent }: RetrieveOptions & { isCurrent: () => boolean },
+): Promise<{ ranked: RankedFact[]; limit: number } | null> {
   const expected = Math.ceil(budget_tokens / TOKENS_PER_CANDIDATE)
   let limit = Math.min(top_k, CANDIDATES_MAX, Math.max(CANDIDATES_MIN, expected))
   for (;;) {
-    const ranked = index.search({ ...search, limit })
+    const ranked = explain
+      ? index.search({ ...search, limit })
+      : await index.searchInSteps({ ...search, limit }, isCurrent)
+    if (ranked === null) return null
     if (ranked.length < limit || limit >= CANDIDATES_MAX) return { ranked, limit }
     const { unique } = splitDuplicates(ranked, top_k)
     const { packed } = packWithinBudget(unique, budget_tokens)
@@ -210,10 +237,9 @@ function rankForBudget(
 }
 
 interface PackOptions {
-  readonly store_id: string
+  readonly snapshot: StoreSnapshot
   readonly budget_tokens: number
   readonly top_k: number
-  readonly known: ReadonlyMap<number, ValidityRow> | null
 }
 
 /** Fills the budget with live memories: one that is being erased takes no room from others. */
@@ -221,22 +247,24 @@ async function packVisible(
   call: Call<Retrieve>,
   db: TenantDb,
   ranked: readonly RankedFact[],
-  { store_id, budget_tokens, top_k, known }: PackOptions,
+  { snapshot, budget_tokens, top_k }: PackOptions,
 ): Promise<{
-  memories: RankedMemory[]
+  packed: RankedFact[]
+  facts: ReadonlyMap<number, FactView>
   dropped: number
   duplicates: number
   hidden: ReadonlySet<number>
 }> {
-  const facts = new Map<number, OpenedFact>()
+  const facts = new Map<number, FactView>()
   const hidden = new Set<number>()
   for (;;) {
     const visible = hidden.size === 0 ? ranked : ranked.filter(({ ref }) => !hidden.has(ref))
     const { unique, duplicates } = splitDuplicates(visible, top_k)
     const { packed, dropped } = packWithinBudget(unique, budget_tokens)
     const missing = packed.flatMap(({ ref }) => (facts.has(ref) ? [] : [ref]))
-    for (const [ref, fact] of await loadVisibleFacts(call.kernel, db, missing)) facts.set(ref, fact)
-    const notLive = missing.filter((ref) => facts.get(ref)?.store_id !== store_id)
+    for (const [ref, fact] of await loadFactViews(call.kernel, db, snapshot, missing))
+      facts.set(ref, fact)
+    const notLive = missing.filter((ref) => facts.get(ref)?.fact.store_id !== snapshot.store_id)
     if (notLive.length > 0) {
       for (const ref of notLive) hidden.add(ref)
       continue
@@ -245,7 +273,8 @@ async function packVisible(
     const skipped = last ? dropped.filter((item) => isBefore(item, last)) : dropped
     const contents = new Set(packed.map(({ content_ref }) => content_ref))
     return {
-      memories: showRanked(call, packed, { facts, known }),
+      packed,
+      facts,
       dropped: skipped.length,
       duplicates: duplicates.filter(({ content_ref }) => contents.has(content_ref)).length,
       hidden,
@@ -325,28 +354,31 @@ function makeSearchOptions(
   }
 }
 
+type ShowMemory = (ranked: RankedFact, shown: FactView | undefined) => string
+
 /** With `known`, shows validity and successors as they were on record then. */
-function showRanked(
+function showRankedBy(
   { kernel, tenant_id }: Call<Retrieve>,
-  packed: readonly RankedFact[],
-  { facts, known }: { facts: ReadonlyMap<number, OpenedFact>; known: PackOptions['known'] },
-): RankedMemory[] {
-  return packed.flatMap(({ ref, score, parts, confidence }) => {
-    const fact = facts.get(ref)
-    if (!fact) return []
-    const { valid_from_us, valid_until_us, superseded_by } = known?.get(ref) ?? fact
-    const shown = { ...fact, valid_from_us, valid_until_us, superseded_by }
-    const memory = showMemory(kernel, tenant_id, shown)
-    return [{ ...memory, score, score_parts: { ...parts }, confidence }]
-  })
+  known: ReadonlyMap<number, ValidityRow> | null,
+): ShowMemory {
+  return ({ ref, score, parts, confidence }, shown) => {
+    assert(shown, 'a packed fact is loaded')
+    const version = known?.get(ref)
+    let { json } = shown
+    if (version) {
+      const { valid_from_us, valid_until_us, superseded_by } = version
+      const fact = { ...shown.fact, valid_from_us, valid_until_us, superseded_by }
+      json = JSON.stringify(showMemory(kernel, tenant_id, fact))
+    }
+    const ranking = JSON.stringify({ score, score_parts: parts, confidence })
+    return `${json.slice(0, -1)},${ranking.slice(1)}`
+  }
 }
 
-const showCompact = ({ ref, content, score, token_count }: RankedMemory) => ({
-  ref,
-  content,
-  score,
-  token_count,
-})
+const showCompact: ShowMemory = ({ ref, score, token_count }, shown) => {
+  assert(shown, 'a packed fact is loaded')
+  return JSON.stringify({ ref, content: shown.fact.content, score, token_count })
+}
 
 const isBefore = (a: RankedFact, b: RankedFact): boolean =>
   a.score > b.score || (a.score === b.score && a.ref < b.ref)

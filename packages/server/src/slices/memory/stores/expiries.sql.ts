@@ -5,13 +5,14 @@ import {
   firstItems,
   insertRowsStatement,
   lateralByRef,
+  refsStatement,
   runInBatches,
   statementPerCount,
   unnestRefs,
 } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
 export const insertExpiries = insertRowsStatement<Omit<Tables['fact_expiries'], 'tenant_id'>>(
   (k, rows, tenant_id) =>
@@ -25,8 +26,11 @@ export const insertExpiries = insertRowsStatement<Omit<Tables['fact_expiries'], 
     ),
 )
 
-export const deleteExpiry = (tx: Tx, ref: number) =>
-  tx.run(deleteFrom(tx, 'fact_expiries').where('ref', '=', ref))
+const deleteStatement = refsStatement()((k, p, isListed) =>
+  k.deleteFrom('fact_expiries').where('tenant_id', '=', p.tenant_id).where(isListed),
+)
+
+export const deleteExpiries = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
 
 /** Refs of the store that expired at `at_us` or before: a subquery. */
 export const expiredRefs = (db: TenantDb, store_id: string, at_us: number) =>

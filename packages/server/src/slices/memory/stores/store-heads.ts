@@ -1,6 +1,8 @@
 // Stores within a group commit: read once, and their log positions written once for all units.
 
+import type { Database } from '../../../platform/db/database.ts'
 import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
+import { LruCache } from '../../../platform/lru-cache.ts'
 import { deleteHolds, deleteRetention } from './holds.sql.ts'
 import { refuseHeldStore } from './holds.ts'
 import {
@@ -27,15 +29,49 @@ export interface StoreHead {
   readonly saved_seq: number
 }
 
-type Heads = ReadonlyMap<string, StoreHead>
+/** Null: the store was removed. */
+type Heads = ReadonlyMap<string, StoreHead | null>
 
 const slot: SharedSlot<Heads> = {
   name: 'memory.stores',
   async flush(tx, heads) {
-    for (const { store_id, head_seq, saved_seq } of heads.values())
-      if (head_seq !== saved_seq) await updateHeadSeq(tx, store_id, head_seq)
+    for (const head of heads.values())
+      if (head && head.head_seq !== head.saved_seq)
+        await updateHeadSeq(tx, head.store_id, head.head_seq)
+  },
+  committed(tenant_id, heads, db) {
+    const positions = committedPositions(db)
+    for (const [store_id, head] of heads) {
+      const key = `${tenant_id}\n${store_id}`
+      if (head) positions.set(key, head.head_seq)
+      else positions.delete(key)
+    }
   },
 }
+
+const POSITIONS_MAX = 10_000
+
+/** By tenant and store; see `findCommittedPosition`. */
+const positionsOf = new WeakMap<object, LruCache<string, number>>()
+
+function committedPositions(db: object): LruCache<string, number> {
+  const known = positionsOf.get(db)
+  if (known) return known
+  const fresh = new LruCache<string, number>({ max: POSITIONS_MAX })
+  positionsOf.set(db, fresh)
+  return fresh
+}
+
+/**
+ * The log position of a store, without reading it; undefined: read it. Known where no other process
+ * writes the data, once this one has changed the store.
+ */
+export const findCommittedPosition = (
+  db: Database,
+  tenant_id: string,
+  store_id: string,
+): number | undefined =>
+  db.shared ? undefined : committedPositions(db).get(`${tenant_id}\n${store_id}`)
 
 /** The store as earlier units of this commit have left it. */
 export async function loadStoreHead(tx: Tx, store_id: string): Promise<StoreHead | undefined> {
@@ -93,14 +129,10 @@ export async function removeStoreRow(tx: Tx, store_id: string): Promise<void> {
   await deleteSelfTestStore(tx, store_id)
   await deleteHolds(tx, store_id)
   await deleteRetention(tx, store_id)
-  const heads = new Map(tx.shared.get(slot))
-  heads.delete(store_id)
-  tx.shared.set(slot, heads)
+  tx.shared.set(slot, new Map(tx.shared.get(slot)).set(store_id, null))
 }
 
 function keep(tx: Tx, head: StoreHead): StoreHead {
-  const heads = new Map(tx.shared.get(slot))
-  heads.set(head.store_id, head)
-  tx.shared.set(slot, heads)
+  tx.shared.set(slot, new Map(tx.shared.get(slot)).set(head.store_id, head))
   return head
 }

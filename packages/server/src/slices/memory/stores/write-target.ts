@@ -5,6 +5,7 @@ import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
+import { requireRoomForStore } from '../../tenants/index.ts'
 import { descriptionColumn, NO_DESCRIPTION, type StoreDescription } from './store-description.ts'
 import { addStore, loadStoreHead, type StoreHead } from './store-heads.ts'
 import {
@@ -102,6 +103,7 @@ const hasSettings = (
 
 export async function insertNewStore(kernel: Kernel, tx: Tx, store: NewStore): Promise<StoreHead> {
   const { store_id, tokenizer, embedder } = store
+  await requireRoomForStore(kernel, tx, store)
   const { seq, created_us } = await appendCrumb(tx, {
     event_type: 'store.created',
     subject: store_id,

@@ -3,6 +3,7 @@
 import { createStaticEmbedder } from '../../../platform/embed/static-embedder.ts'
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
 import { analyse, analyseQuery } from '../index/analysis.ts'
+import { finish } from '../index/columns/steps.ts'
 import { SCORE_UNIT, scoreTerms, takeScratch } from '../index/lexical-scores.ts'
 import { Partition } from '../index/partition.ts'
 import type { PlainFact } from './in-process-retrieval.ts'
@@ -68,7 +69,9 @@ function sumsOf(partition: Partition, facts: number, query: string): Float64Arra
   const visible = new Uint8Array(partition.columns.used).fill(1)
   const sums = new Float64Array(facts)
   try {
-    const found = scoreTerms(partition, analyseQuery(query), { visible, now_us: 0, scratch })
+    const found = finish(
+      scoreTerms(partition, analyseQuery(query), { visible, now_us: 0, scratch }),
+    )
     for (let ref = 0; ref < facts; ref += 1) {
       const slot = partition.findSlot(ref)
       if (slot === undefined) continue

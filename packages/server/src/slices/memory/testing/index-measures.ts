@@ -1,5 +1,6 @@
 // Time and memory of a store's index, measured inside the service's process: for the benchmarks.
 
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import { listFactsSince } from '../facts/facts.sql.ts'
@@ -100,6 +101,25 @@ export async function buildIndex(kernel: Kernel, store_id: string): Promise<Buil
         throw error
     }
   }
+}
+
+let delays: ReturnType<typeof monitorEventLoopDelay> | null = null
+
+/** How long requests have waited for the event loop at most since the last call, in ms. */
+export function longestBlock(): number {
+  const longest = (delays?.max ?? 0) / 1e6
+  delays ??= monitorEventLoopDelay({ resolution: 1 })
+  delays.reset()
+  delays.enable()
+  return longest
+}
+
+/** Writes the snapshots that are due, as in service. */
+export async function measureSave(kernel: Kernel) {
+  longestBlock()
+  const startedAt = performance.now()
+  await storeIndexes(kernel).saveDue()
+  return { save_ms: performance.now() - startedAt, blocked_ms: longestBlock() }
 }
 
 async function rowOf(kernel: Kernel, store_id: string) {

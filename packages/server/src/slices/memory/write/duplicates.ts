@@ -1,29 +1,33 @@
 // Exact duplicates among the current facts of a store and namespace: reported, never merged.
 
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { findFactStates, LIVE } from '../facts/facts.sql.ts'
 import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
+import { findCommittedPosition } from '../stores/store-heads.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
-/** For each draft the smallest ref of a current fact with the same content, or null. */
+/**
+ * For each draft the smallest ref of a current fact with the same content, or null. The facts may
+ * be hidden: see `withoutHidden`.
+ */
 export async function findDuplicates(
   kernel: Kernel,
   where: { readonly tenant_id: string; readonly store_id: string },
   drafts: readonly FactDraft[],
 ): Promise<(number | null)[]> {
   const { tenant_id, store_id } = where
-  const store = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
-  if (!store) return drafts.map(() => null)
+  const head_seq =
+    findCommittedPosition(kernel.db, tenant_id, store_id) ??
+    (await kernel.db.read(tenant_id, (db) => findStore(db, store_id)))?.head_seq
+  if (head_seq === undefined) return drafts.map(() => null)
   const now_us = kernel.clock.now()
   try {
-    const index = await storeIndexes(kernel).loadCurrent(tenant_id, store_id, store.head_seq)
-    const found = drafts.map(({ content, namespace }) =>
-      index.findDuplicate(content, namespace, now_us),
-    )
-    return await removeHidden(kernel, tenant_id, found)
+    const index = await storeIndexes(kernel).loadCurrent(tenant_id, store_id, head_seq)
+    return drafts.map(({ content, namespace }) => index.findDuplicate(content, namespace, now_us))
   } catch (error) {
     // A write does not wait for a large index to be built; its reply then names no duplicate.
     if (error instanceof Refusal && error.code === 'index_building') return drafts.map(() => null)
@@ -49,15 +53,14 @@ export function findDuplicatesInBatch(
   })
 }
 
-/** A fact that is being erased is not named in replies. */
-async function removeHidden(
-  kernel: Kernel,
-  tenant_id: string,
+/** Inside the unit of work: a fact that is being erased is not named in replies. */
+export async function withoutHidden(
+  db: TenantDb,
   found: readonly (number | null)[],
-): Promise<(number | null)[]> {
+): Promise<readonly (number | null)[]> {
   const refs = found.filter((ref) => ref !== null)
-  if (refs.length === 0) return [...found]
-  const rows = await kernel.db.read(tenant_id, (db) => findFactStates(db, refs))
+  if (refs.length === 0) return found
+  const rows = await findFactStates(db, refs)
   const live = new Set(rows.flatMap(({ ref, state }) => (state === LIVE ? [ref] : [])))
   return found.map((ref) => (ref !== null && live.has(ref) ? ref : null))
 }

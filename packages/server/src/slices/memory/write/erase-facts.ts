@@ -6,23 +6,24 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { removeFromChain } from '../facts/chain-repair.ts'
 import { runningEmbeddings, STORE_REEMBED } from '../facts/embeddings.ts'
 import {
-  deleteFact,
+  deleteFacts,
   ERASING,
-  findFact,
   findFactHeads,
   findFactStates,
   findTombstones,
-  insertTombstone,
+  insertTombstones,
   LIVE,
   updateStates,
   updateTombstoneCertificate,
 } from '../facts/facts.sql.ts'
+import { deleteItems, findItemRefs } from '../facts/items.sql.ts'
 import { loadLiveFacts, pageMemories } from '../facts/opened-fact.ts'
-import { openedFactCache } from '../facts/opened-fact-cache.ts'
-import { deleteRetrievedFact } from '../facts/retrieved-facts.sql.ts'
-import { findCurrentValidity } from '../facts/validity.sql.ts'
+import { noteHiddenFacts, openedFactCache } from '../facts/opened-fact-cache.ts'
+import { deleteRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
+import { closeVersion, findCurrentValidity, listCurrentValidities } from '../facts/validity.sql.ts'
+import { removeSnapshot } from '../index/index-snapshots.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
-import { deleteExpiry } from '../stores/expiries.sql.ts'
+import { deleteExpiries } from '../stores/expiries.sql.ts'
 import { legalHoldRefusal, loadHeldStores } from '../stores/holds.ts'
 import { advanceStoreHead } from '../stores/store-heads.ts'
 import { settingsCache } from '../stores/store-settings.ts'
@@ -51,6 +52,7 @@ export async function loadFactStates(
  */
 export async function markErasing(tx: Tx, refs: readonly number[]): Promise<number[]> {
   await refuseHeldFacts(tx, refs)
+  tx.afterCommit(() => noteHiddenFacts(tx.tenant_id))
   return updateStates(tx, refs, { before: LIVE, after: ERASING })
 }
 
@@ -72,35 +74,65 @@ export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readon
   }
 }
 
-interface NewTombstone {
-  readonly ref: number
-  readonly store_id: string
-  readonly certificate_id: string | null
-  /** Log position of the erasure. */
-  readonly seq: number
-}
-
-/** Replaces the fact's row by a tombstone and repairs its version chain. */
-export async function writeTombstone(
+/**
+ * Replaces the facts' rows by tombstones and repairs their version chains, in the order given. An
+ * item whose current version is erased is gone: no earlier version takes its place.
+ * @param erased `seq`: log position of the erasure
+ * @returns the predecessor of each that had one
+ */
+export async function writeTombstones(
   tx: Tx,
-  { ref, store_id, certificate_id, seq }: NewTombstone,
-): Promise<{ predecessor: number | null }> {
-  const fact = await findFact(tx, ref)
-  const version = await findCurrentValidity(tx, ref)
-  await deleteFact(tx, ref)
-  await deleteRetrievedFact(tx, store_id, ref)
-  await deleteExpiry(tx, ref)
-  await insertTombstone(tx, {
-    ref,
-    store_id,
-    written_seq: fact?.written_seq ?? null,
-    erased_seq: seq,
-    erased_us: tx.now(),
-    certificate_id,
-  })
-  const predecessor = version ? await removeFromChain(tx, version, seq) : null
-  await advanceStoreHead(tx, store_id, seq)
-  return { predecessor }
+  erased: readonly { readonly ref: number; readonly store_id: string; readonly seq: number }[],
+): Promise<Map<number, number>> {
+  const refs = erased.map(({ ref }) => ref)
+  const heads = new Map((await findFactHeads(tx, refs)).map((head) => [head.ref, head]))
+  const versions = new Map(
+    (await listCurrentValidities(tx, refs)).map((version) => [version.ref, version]),
+  )
+  const erased_us = tx.now()
+  // Nothing in this unit reads the rows of these tables.
+  tx.needs(deleteFacts(tx, refs))
+  tx.needs(deleteExpiries(tx, refs))
+  const named = await findItemRefs(tx, refs)
+  if (named.size > 0) tx.needs(deleteItems(tx, refs))
+  for (const [store_id, own] of Map.groupBy(erased, (one) => one.store_id))
+    tx.needs(
+      deleteRetrievedFacts(
+        tx,
+        store_id,
+        own.map(({ ref }) => ref),
+      ),
+    )
+  tx.needs(
+    insertTombstones(
+      tx,
+      erased.map(({ ref, store_id, seq }) => ({
+        ref,
+        store_id,
+        written_seq: heads.get(ref)?.written_seq ?? null,
+        erased_seq: seq,
+        erased_us,
+        // Named once there is one.
+        certificate_id: null,
+      })),
+    ),
+  )
+  const predecessors = new Map<number, number>()
+  for (const { ref, store_id, seq } of erased) {
+    const known = versions.get(ref)
+    if (known?.predecessor === null && known.superseded_by === null)
+      tx.needs(closeVersion(tx, known, seq))
+    else {
+      // The removal of its neighbour may have changed it.
+      const version = known && (await findCurrentValidity(tx, ref))
+      const predecessor = version
+        ? await removeFromChain(tx, version, { seq, reopens: !named.has(ref) })
+        : null
+      if (predecessor !== null) predecessors.set(ref, predecessor)
+    }
+    await advanceStoreHead(tx, store_id, seq)
+  }
+  return predecessors
 }
 
 export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
@@ -114,6 +146,8 @@ export function dropCached(
   refs: readonly number[],
 ): void {
   if (refs.length === 0) {
+    // Its secret is gone: this frees the room.
+    removeSnapshot(kernel, tenant_id, store_id).catch(() => {})
     settingsCache(kernel).forget(tenant_id, store_id)
     storeIndexes(kernel).drop(tenant_id, store_id)
     openedFactCache(kernel).removeStore(tenant_id, store_id)
@@ -125,47 +159,74 @@ export function dropCached(
   }
 }
 
-/** Memories read around the ref on a page. */
-const PROBED_MEMORIES = 8
-
-/** Checks every path of this slice that could show the fact. */
-export async function probeErasedFact(
+/** Checks every path of this slice that could show one of the facts; the results of each. */
+export async function probeErasedFacts(
   kernel: Kernel,
   tenant_id: string,
-  { ref, store_id }: { readonly ref: number; readonly store_id: string | null },
-): Promise<{ path: string; result: string }[]> {
-  const found = await kernel.db.read(tenant_id, async (db) => {
-    const byRef = (await loadLiveFacts(kernel, db, [ref])).has(ref)
-    const store = store_id === null ? undefined : await findStore(db, store_id)
-    if (!store || store_id === null) return { byRef, listed: null, store: undefined }
-    // Lists, audits and exports use the same page function.
-    const page = await pageMemories(
+  facts: readonly { readonly ref: number; readonly store_id: string | null }[],
+): Promise<(fact: (typeof facts)[number]) => { path: string; result: string }[]> {
+  const refs = facts.map(({ ref }) => ref)
+  const byRef = await kernel.db.read(
+    tenant_id,
+    async (db) => new Set((await loadLiveFacts(kernel, db, refs)).keys()),
+  )
+  const listed = new Map<string, ReadonlySet<number>>()
+  for (const [store_id, own] of Map.groupBy(facts, (fact) => fact.store_id)) {
+    if (store_id === null) continue
+    const shown = await listShown(
       kernel,
-      db,
-      { store_id },
-      {
-        after: ref - 1,
-        limit: PROBED_MEMORIES,
-      },
+      tenant_id,
+      store_id,
+      own.map(({ ref }) => ref),
     )
-    return { byRef, listed: page.memories.some((memory) => memory.ref === ref), store }
+    if (shown) listed.set(store_id, shown)
+  }
+  return ({ ref, store_id }) => {
+    const shown = listed.get(store_id ?? '')
+    const indexed = shown
+      ? storeIndexes(kernel).has(tenant_id, store_id ?? '', ref)
+      : storeIndexes(kernel).hasAnywhere(tenant_id, ref)
+    const cached =
+      openedFactCache(kernel).has(tenant_id, ref) || runningEmbeddings(kernel).has(tenant_id, ref)
+    const result = (present: boolean) => (present ? 'present' : 'absent')
+    // Without a store there are no lists to check, and the certificate says so.
+    const list = shown ? result(shown.has(ref)) : 'not_applicable'
+    return [
+      { path: 'memory.memory', result: result(byRef.has(ref)) },
+      { path: 'memory.memories', result: list },
+      { path: 'memory.audit', result: list },
+      { path: 'memory.export', result: list },
+      { path: 'memory.retrieve', result: result(indexed || cached) },
+    ]
+  }
+}
+
+/** Memories of one page. */
+const PROBED_MEMORIES = 8
+
+/**
+ * Those of the refs that a list of the store shows, by the page function of lists, audits and
+ * exports; null: there is no store. A page tells of every ref up to its last memory.
+ */
+async function listShown(
+  kernel: Kernel,
+  tenant_id: string,
+  store_id: string,
+  refs: readonly number[],
+): Promise<Set<number> | null> {
+  const shown = new Set<number>()
+  return kernel.db.read(tenant_id, async (db) => {
+    if (!(await findStore(db, store_id))) return null
+    let told = 0
+    for (const ref of refs.toSorted((a, b) => a - b)) {
+      if (ref <= told) continue
+      const page = { after: ref - 1, limit: PROBED_MEMORIES }
+      const { memories, next } = await pageMemories(kernel, db, { store_id }, page)
+      for (const memory of memories) shown.add(memory.ref)
+      told = next ?? Number.POSITIVE_INFINITY
+    }
+    return shown
   })
-  const { store } = found
-  const indexed = store
-    ? storeIndexes(kernel).has(tenant_id, store.store_id, ref)
-    : storeIndexes(kernel).hasAnywhere(tenant_id, ref)
-  const cached =
-    openedFactCache(kernel).has(tenant_id, ref) || runningEmbeddings(kernel).has(tenant_id, ref)
-  // Without a store there are no lists to check, and the certificate says so.
-  const result = (present: boolean | null) =>
-    present === null ? 'not_applicable' : present ? 'present' : 'absent'
-  return [
-    { path: 'memory.memory', result: result(found.byRef) },
-    { path: 'memory.memories', result: result(found.listed) },
-    { path: 'memory.audit', result: result(found.listed) },
-    { path: 'memory.export', result: result(found.listed) },
-    { path: 'memory.retrieve', result: result(indexed || cached) },
-  ]
 }
 
 /** Stores of the refs that are facts, each once. */

@@ -5,8 +5,10 @@ import { randomBytes } from 'node:crypto'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
-import { loadVisibleFacts, type OpenedFact } from '../facts/opened-fact.ts'
-import { ContentFingerprints, computeFingerprint } from '../index/columns/slot-columns.ts'
+import type { FactDraft, OpenedFact } from '../facts/fact-document.ts'
+import { searchedText } from '../facts/item-name.ts'
+import { loadVisibleFacts } from '../facts/opened-fact.ts'
+import { ContentFingerprints, computeFingerprint } from '../index/columns/fingerprints.ts'
 import type { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { findStore } from '../stores/stores.sql.ts'
@@ -14,6 +16,8 @@ import type { ImportedFact } from './import-lines.ts'
 
 /** Rows opened at a time. */
 const ROWS = 500
+
+type ComparedMemory = Pick<FactDraft, 'content' | 'namespace' | 'item'>
 
 /**
  * Memory is bounded by the lines of the import: a few numbers for each of them, and for each memory
@@ -75,9 +79,12 @@ export class ImportDuplicates {
     if (index === null) return
     const wanted: number[] = []
     for (const { draft } of facts) {
-      const refs = index.listSameContent(draft.content, draft.namespace)
+      // Versions of items may have different contents and the same text for searches.
+      const { namespace } = draft
+      const content = searchedText(draft)
+      const refs = index.listSameContent(content, namespace)
       if (refs.length === 0) continue
-      const fingerprint = this.#fingerprint(draft, 'content', null)
+      const fingerprint = this.#fingerprint({ content, namespace }, 'content', null)
       const [known] = this.#read.find(fingerprint)
       if (known !== undefined) continue
       this.#read.add(this.#readCount, fingerprint)
@@ -99,14 +106,15 @@ export class ImportDuplicates {
   #addStored(fact: OpenedFact): void {
     const { ref, document, written_us, valid_from_us } = fact
     const time = document.original_written_us ?? written_us
-    this.#add(fact, { kind: 'written', time, ref })
+    const memory = document.item ? { ...fact, item: document.item } : fact
+    this.#add(memory, { kind: 'written', time, ref })
     if (document.original_written_us !== undefined) return
-    this.#add(fact, { kind: 'valid', time: valid_from_us, ref })
-    this.#add(fact, { kind: 'untimed', time: null, ref })
+    this.#add(memory, { kind: 'valid', time: valid_from_us, ref })
+    this.#add(memory, { kind: 'untimed', time: null, ref })
   }
 
   #add(
-    memory: { content: string; namespace: string | null },
+    memory: ComparedMemory,
     { kind, time, ref }: { kind: string; time: number | null; ref: number },
   ): number {
     const slot = this.#refs.push(ref) - 1
@@ -114,12 +122,9 @@ export class ImportDuplicates {
     return slot
   }
 
-  #fingerprint(
-    { content, namespace }: { content: string; namespace: string | null },
-    kind: string,
-    time: number | null,
-  ) {
-    return computeFingerprint(JSON.stringify([kind, time, namespace, content]), this.#key)
+  #fingerprint({ content, namespace, item }: ComparedMemory, kind: string, time: number | null) {
+    const name = item ? [item.namespace, item.key] : []
+    return computeFingerprint(JSON.stringify([kind, time, namespace, content, ...name]), this.#key)
   }
 }
 

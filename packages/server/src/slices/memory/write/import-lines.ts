@@ -94,7 +94,10 @@ function toFact(
       namespace: parseForeignNamespace(tenant_id, value),
       ...parseExpiry(value, { now_us: at.now_us, valid_from_us, loc: [] }),
       ...(original === null ? {} : { original_written_us: original }),
+      ...(value.item && { item: value.item }),
     }
+    const problem = draft.item && findItemProblem(draft)
+    if (problem) throw importLineRefusal(at.number, problem)
     checkFactLimits(draft, [])
     return {
       line: at.number,
@@ -109,6 +112,19 @@ function toFact(
       throw importLineRefusal(at.number, explainRefusal(error))
     throw error
   }
+}
+
+/** Why a line cannot be a version of an item. */
+function findItemProblem({ content, metadata, namespace }: FactDraft): string | null {
+  if (namespace !== null || Object.keys(metadata).length > 0)
+    return 'a version of an item has neither metadata nor a namespace of the store'
+  try {
+    const value: unknown = JSON.parse(content)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return null
+  } catch {
+    // As what is JSON and not an object.
+  }
+  return 'the content of a version of an item is the JSON of an object'
 }
 
 /** Names no key of the caller: a refusal is kept under the idempotency key of its import. */

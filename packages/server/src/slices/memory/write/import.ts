@@ -1,14 +1,16 @@
 // POST /v1/stores/{store_id}/import: memories with their refs, times and version chains, in chunks.
 
-import { limits, type memory } from '@custos/contract'
+import { type ItemName, limits, type memory } from '@custos/contract'
 import type { Static } from 'typebox'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler, Notes } from '../../../platform/kernel/call.ts'
+import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { reviseValidity } from '../facts/chain-repair.ts'
 import { findTombstones } from '../facts/facts.sql.ts'
+import { digestName } from '../facts/item-name.ts'
 import { type PreparedFact, prepareWithRefs } from '../facts/prepare-facts.ts'
 import { type RefSecret, refPool } from '../facts/ref-pool.ts'
 import { findCurrentValidity } from '../facts/validity.sql.ts'
@@ -24,6 +26,7 @@ import {
 import { ImportDuplicates } from './import-duplicates.ts'
 import { type ImportedFact, ImportLinks, importLineRefusal, readImport } from './import-lines.ts'
 import { insertFacts } from './insert-facts.ts'
+import { addImportedVersion } from './put-item.ts'
 
 type Import = typeof memory.import
 
@@ -132,6 +135,7 @@ const BREAKS_OFF: readonly string[] = [
   'policy_denied',
   'approval_required',
   'rate_limited',
+  'quota_exceeded',
 ]
 
 /** A refusal in the middle of a large import says how many memories were imported. */
@@ -196,13 +200,20 @@ async function importChunk(
     const lines = fresh.map(({ imported }) => imported)
     const pairs = await prepareChunk(call, current, lines, progress)
     for (const [i, { slot }] of fresh.entries()) duplicates?.setRef(slot, pairs[i]?.fact.ref ?? 0)
+    const keys = await kernel.keyring.tenant(tenant_id)
     const stored = repeated.map(({ imported, slot }) => {
       const ref = duplicates?.refOf(slot) ?? 0
       if (imported.ref !== null) progress.newByOld.set(imported.ref, ref)
       return { imported, ref }
     })
     return call.transact(async (tx) => {
-      const log_seq = await insertChunk(call, tx, { target: current, pairs, stored, progress })
+      const log_seq = await insertChunk(call, tx, {
+        target: current,
+        pairs,
+        stored,
+        progress,
+        keys,
+      })
       await note?.(tx, { ...progress, ...counts, log_seq })
       return log_seq
     })
@@ -264,13 +275,14 @@ interface Chunk {
   /** Lines that are left out, with the refs of the memories that they repeat. */
   readonly stored: readonly { imported: ImportedFact; ref: number }[]
   readonly progress: ImportProgress
+  readonly keys: TenantKeys
 }
 
 /** Returns the log position; the last one when every line is left out. */
 async function insertChunk(
   call: Call<Import>,
   tx: Tx,
-  { target, pairs, stored, progress }: Chunk,
+  { target, pairs, stored, progress, keys }: Chunk,
 ): Promise<number | null> {
   const lines = [
     ...pairs.map(({ imported, fact }) => ({ imported, ref: fact.ref })),
@@ -287,11 +299,32 @@ async function insertChunk(
   }))
   const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
   for (const line of lines) await linkVersions(tx, line, log_seq, progress)
+  await addVersions(tx, keys, { store_id: head.store_id, pairs, log_seq })
   for (const { fact } of pairs) meter(tx, call.operation.id, fact.bytes)
   const { tenant_id } = tx
   // Chains reach back into earlier chunks: the next read rebuilds the index from the rows.
   tx.afterCommit(() => storeIndexes(call.kernel).drop(tenant_id, head.store_id))
   return log_seq
+}
+
+/** Adds the lines that are versions of items to their names, in their order. */
+async function addVersions(
+  tx: Tx,
+  keys: TenantKeys,
+  { store_id, pairs, log_seq }: Pick<Chunk, 'pairs'> & { store_id: string; log_seq: number },
+): Promise<void> {
+  for (const { imported, fact } of pairs) {
+    const { item, original_written_us } = imported.draft
+    if (!item) continue
+    await addImportedVersion(tx, {
+      ...digestName(keys, store_id, item),
+      store_id,
+      ref: fact.ref,
+      is_current: imported.superseded_by === null && imported.valid_until_us === null,
+      created_us: original_written_us ?? tx.now(),
+      log_seq,
+    })
+  }
 }
 
 /**
@@ -334,17 +367,25 @@ async function gateFacts(
   facts: readonly ImportedFact[],
 ): Promise<ImportedFact[]> {
   if (facts.length === 0) return []
-  const contexts = facts.map(({ draft: { content, metadata } }) => ({
-    store_id,
-    content,
-    metadata,
-  }))
+  const contexts = facts.map(({ draft: { content, metadata, item } }) => {
+    if (!item) return { store_id, content, metadata }
+    // As a put of the item: what is redacted stays JSON.
+    return { store_id, content: JSON.parse(content), metadata: pickName(item) }
+  })
   const redactions = await admitItems(call, 'memory.write', contexts)
   return facts.map((fact, i) => {
-    const { draft } = fact
+    const { draft, line } = fact
+    if (draft.item) {
+      if (redactions[i]?.['metadata'] !== undefined)
+        throw importLineRefusal(line, 'a policy redacts the name of the item')
+      const value = redactions[i]?.['content']
+      return value ? { ...fact, draft: { ...draft, content: JSON.stringify(value) } } : fact
+    }
     const content = redactedOr(redactions[i], 'content', draft.content)
     const metadata = redactedOr(redactions[i], 'metadata', draft.metadata)
     if (content === draft.content && metadata === draft.metadata) return fact
     return { ...fact, draft: { ...draft, content, metadata } }
   })
 }
+
+const pickName = ({ namespace, key }: ItemName) => ({ namespace, key })

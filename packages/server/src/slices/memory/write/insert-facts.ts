@@ -4,9 +4,11 @@ import { Conflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
+import { reserveMemories } from '../../tenants/index.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
 import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
 import { findTombstones, insertFactRows, LIVE } from '../facts/facts.sql.ts'
+import { searchedText } from '../facts/item-name.ts'
 import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { insertValidities } from '../facts/validity.sql.ts'
 import type { IndexedFact } from '../index/partition.ts'
@@ -38,7 +40,8 @@ export function insertPreparedFacts(
   { seq, now_us, predecessor }: WriteMoment,
 ): IndexedFact[] {
   const indexed = facts.map(({ fact, interval }) => {
-    const { ref, namespace, token_count, content, metadata, vector, expires_us = null } = fact
+    const { ref, namespace, token_count, metadata, vector, expires_us = null } = fact
+    const content = searchedText(fact)
     const held = { ref, namespace, content, metadata, token_count, vector, expires_us }
     const valid_from_us = interval.valid_from_us ?? now_us
     const { valid_until_us } = interval
@@ -52,12 +55,12 @@ export function insertPreparedFacts(
     const interval = { from_seq: seq, until_seq: null, valid_from_us, valid_until_us }
     return { store_id, ref, ...interval, predecessor, superseded_by: null }
   })
-  tx.needs(insertFactRows(tx, rows))
-  tx.needs(insertValidities(tx, versions))
+  tx.gather(insertFactRows, rows)
+  tx.gather(insertValidities, versions)
   const expiring = indexed.flatMap(({ ref, expires_us }) =>
     expires_us === null ? [] : [{ ref, store_id, expires_us }],
   )
-  if (expiring.length > 0) tx.needs(insertExpiries(tx, expiring))
+  tx.gather(insertExpiries, expiring)
   return indexed
 }
 
@@ -69,15 +72,19 @@ export async function assertNotErased(tx: Tx, refs: readonly number[]): Promise<
   if ((await findTombstones(tx, refs)).length > 0) throw new Conflict('store')
 }
 
-/** Inserts the facts of one request: rows, one log entry, the store's log position, the index. */
+/**
+ * Inserts the facts of one request: rows, one log entry, the store's log position, the index.
+ * Refuses `quota_exceeded`.
+ */
 export async function insertFacts(
   kernel: Kernel,
   tx: Tx,
   head: StoreHead,
   facts: readonly NewFact[],
-): Promise<{ log_seq: number }> {
+): Promise<{ log_seq: number; written_us: number }> {
   const { store_id } = head
   const refs = facts.map(({ fact }) => fact.ref)
+  const reserve = await reserveMemories(kernel, tx, facts.length)
   tx.needs(assertNotErased(tx, refs))
   // A fact has the time of its log entry: a `known_at` of that time finds it on record.
   const { seq, created_us: now_us } = await appendCrumb(tx, {
@@ -90,6 +97,7 @@ export async function insertFacts(
       commitments_root: computeCommitmentsRoot(facts.map(({ fact }) => fact.commitment)),
     },
   })
+  reserve(seq)
   const at = { seq, now_us, predecessor: null }
   const indexed = insertPreparedFacts(tx, store_id, facts, at)
   await advanceStoreHead(tx, store_id, seq)
@@ -98,5 +106,5 @@ export async function insertFacts(
   const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
   tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: indexed, closed: [] }))
   countCommitted(kernel, tx, store_id, facts.length)
-  return { log_seq: seq }
+  return { log_seq: seq, written_us: now_us }
 }

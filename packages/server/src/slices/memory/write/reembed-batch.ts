@@ -9,6 +9,7 @@ import { appendCrumb } from '../../gcrumbs/index.ts'
 import { embedInSteps, runningEmbeddings } from '../facts/embeddings.ts'
 import { sealFactDocument } from '../facts/fact-document.ts'
 import { type FactRow, findFactHeads, LIVE } from '../facts/facts.sql.ts'
+import { searchedText } from '../facts/item-name.ts'
 import { type FactWithVector, isExpired, openFactRows } from '../facts/opened-fact.ts'
 import { listFactsToEmbed, updateSealed } from '../facts/vectors.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
@@ -83,7 +84,7 @@ async function resealFacts(
     })
     // An embedder may be a service elsewhere: nothing that has expired is sent there.
     const facts = opened.filter((fact) => !isExpired(fact, kernel.clock.now()))
-    const contents = facts.map(({ content }) => content)
+    const contents = facts.map(({ document }) => searchedText(document))
     const vectors = await embedInSteps(embedder, contents, { patient: true, signal })
     const keys = await kernel.keyring.tenant(tenant_id)
     // Read again after the wait: a secret destroyed meanwhile is not restored.

@@ -2,24 +2,20 @@
 
 import type { memory, SupersedeReply } from '@custos/contract'
 import { Conflict } from '../../../platform/concurrency.ts'
-import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../../platform/kernel/call.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
-import { appendCrumb } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
-import { enqueueReembed } from '../facts/embeddings.ts'
-import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
-import { ERASING, type FactRow, findFact } from '../facts/facts.sql.ts'
-import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
-import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
-import { storeIndexes } from '../index/store-indexes.ts'
+import { type FactRow, findFact } from '../facts/facts.sql.ts'
+import { findItemRefs } from '../facts/items.sql.ts'
+import { prepareFacts } from '../facts/prepare-facts.ts'
 import { findExpired } from '../stores/expiries.sql.ts'
-import { countCommitted, countPending } from '../stores/ingestion.ts'
-import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
+import { countPending } from '../stores/ingestion.ts'
 import { requireCapability } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
-import { findDuplicates } from './duplicates.ts'
-import { assertNotErased, insertFacts, insertPreparedFacts } from './insert-facts.ts'
+import { findDuplicates, withoutHidden } from './duplicates.ts'
+import { insertFacts } from './insert-facts.ts'
+import { linkSuccessor } from './link-successor.ts'
 import {
   gateWrites,
   mergeWriteOptions,
@@ -29,11 +25,6 @@ import {
   type WriteReplayIds,
   type WriteResult,
 } from './write.ts'
-
-/**
- * Links followed to name the head of a chain: the unit of work blocks every other write meanwhile.
- */
-const LINKS_MAX = 10_000
 
 interface SupersedeReplayIds extends WriteReplayIds {
   /** Whether `old_ref` was a fact of the store and namespace. */
@@ -65,7 +56,7 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const namespace = namesNamespace(options) ? parseNamespace(tenant_id, options) : undefined
     const known = predecessor !== undefined && isVersionOf(predecessor, { ...params, namespace })
     const draft = known ? { ...parsed.draft, namespace: predecessor.namespace } : parsed.draft
-    const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
+    const found = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
     const author = { tenant_id, principal: call.principal.key_id }
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
@@ -73,12 +64,14 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const once: IdempotentUnit<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
+        const [duplicate_of = null] = await withoutHidden(tx, found)
         const old = await findVersion(tx, body.old_ref, tx.now())
         if ((old === undefined) !== (predecessor === undefined)) throw new Conflict('store')
+        if (known && old) await refuseItemVersion(call, tx, old.ref)
         const interval = { valid_from_us: parsed.valid_from_us, valid_until_us: null }
         const log_seq =
           known && old
-            ? await linkSuccessor(call, tx, { head, old, fact, interval })
+            ? (await linkSuccessor(kernel, tx, { head, old, fact, interval })).log_seq
             : (await insertFacts(kernel, tx, head, [{ fact, interval }])).log_seq
         meter(tx, operation.id, fact.bytes)
         const { ref, token_count } = fact
@@ -118,71 +111,8 @@ async function findVersion(db: TenantDb, ref: number, now_us: number) {
   return fact && (await findExpired(db, [ref], now_us)).has(ref) ? undefined : fact
 }
 
-interface Link {
-  readonly head: StoreHead
-  readonly old: FactRow
-  readonly fact: PreparedFact
-  readonly interval: { readonly valid_from_us: number | null; readonly valid_until_us: null }
-}
-
-/** Ends the old version when the new one begins. Returns the log position. */
-async function linkSuccessor(
-  call: Call<Supersede>,
-  tx: Tx,
-  { head, old, fact, interval }: Link,
-): Promise<number> {
-  if (old.state === ERASING) return call.refuse('erasing')
-  if (old.superseded_by !== null) return refuseClosed(call, tx, old)
-  const current = await findCurrentValidity(tx, old.ref)
-  if (!current) throw new Error('a live fact has a current version')
-  const { store_id } = head
-  tx.needs(assertNotErased(tx, [fact.ref]))
-  const { seq, created_us: now_us } = await appendCrumb(tx, {
-    event_type: 'memory.superseded',
-    subject: store_id,
-    payload: {
-      ref: fact.ref,
-      old_ref: old.ref,
-      commitments_root: computeCommitmentsRoot([fact.commitment]),
-    },
-  })
-  const valid_from_us = interval.valid_from_us ?? now_us
-  if (valid_from_us <= old.valid_from_us) return call.refuse('order_inverted')
-
-  const at = { seq, now_us, predecessor: old.ref }
-  const timed = { valid_from_us, valid_until_us: null }
-  const indexed = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
-  // An imported version may end before its successor begins: then a gap remains.
-  const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
-  await closeVersion(tx, current, seq)
-  await insertValidity(tx, {
-    ...current,
-    from_seq: seq,
-    until_seq: null,
-    valid_until_us,
-    superseded_by: fact.ref,
-  })
-  await advanceStoreHead(tx, store_id, seq)
-  if (fact.embed_later) await enqueueReembed(call.kernel, tx, store_id)
-  const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
-  const closed = [{ ref: old.ref, valid_until_us }]
-  tx.afterCommit(() => storeIndexes(call.kernel).applyChange({ ...change, facts: indexed, closed }))
-  countCommitted(call.kernel, tx, store_id, 1)
-  return seq
-}
-
-async function refuseClosed(call: Call<Supersede>, tx: Tx, old: FactRow): Promise<never> {
-  const head = await findChainHead(tx, old)
-  return call.refuse('superseded', `the current version is ${head}`, { members: { head } })
-}
-
-/** Follows the chain to its end; it has one, as each link begins later than the last. */
-async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
-  let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
-  for (let links = 0; head.superseded_by !== null && links < LINKS_MAX; links += 1) {
-    const next = await findCurrentValidity(db, head.superseded_by)
-    if (!next || next.valid_from_us <= head.valid_from_us) break
-    head = next
-  }
-  return head.ref
+/** Behind the back of `items.put`, the name would lead to a version that is not current. */
+async function refuseItemVersion(call: Call<Supersede>, db: TenantDb, ref: number): Promise<void> {
+  if ((await findItemRefs(db, [ref])).has(ref))
+    call.refuse('rejected', 'the memory is a version of an item: put the item instead')
 }

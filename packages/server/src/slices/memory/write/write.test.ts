@@ -6,6 +6,7 @@ import { limits } from '@custos/contract'
 import { factId, type PublishedKey, verifyMemory } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
+import { markErasing, unmarkErasing } from './erase-facts.ts'
 
 let scene: Scene
 let base: string
@@ -132,6 +133,25 @@ test('duplicates within one batch are named too, and stored', async () => {
   assert.deepEqual((await scene.api('POST', path, { items }, headers)).body, body)
   const again = await scene.api('POST', path, { items: items.slice(3, 4) })
   assert.deepEqual(again.body.duplicates, [{ index: 0, duplicate_of: second }])
+})
+
+test('a duplicate is named while it is current and is not being erased', async () => {
+  const { db } = scene.service.kernel
+  const ask = async () => (await write({ content: 'said again' })).body.duplicate_of
+  const first = (await write({ content: 'said again' })).body.ref
+  await db.transact(scene.tenant_id, (tx) => markErasing(tx, [first]))
+  assert.equal(await ask(), null, 'hidden')
+  await db.transact(scene.tenant_id, (tx) => unmarkErasing(tx, [first]))
+  const found = await ask()
+  assert.equal(found, first, 'shown again')
+  await scene.issue(first)
+  const second = await ask()
+  assert.ok(second > first, 'erased')
+  const path = `${base}/supersede`
+  const later = (await scene.api('POST', path, { old_ref: second, content: 'said better' })).body
+  assert.equal(await ask(), second + 1, 'superseded')
+  await scene.issue(later.ref)
+  assert.equal(await ask(), second, 'current again: its successor is erased')
 })
 
 test('content and metadata are accepted up to their limits and refused beyond', async () => {

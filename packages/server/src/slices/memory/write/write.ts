@@ -20,7 +20,7 @@ import {
 import { countPending } from '../stores/ingestion.ts'
 import { requireCapability, type StoreSettings } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
-import { findDuplicates, findDuplicatesInBatch } from './duplicates.ts'
+import { findDuplicates, findDuplicatesInBatch, withoutHidden } from './duplicates.ts'
 import { insertFacts } from './insert-facts.ts'
 
 type Write = typeof memory.write
@@ -40,7 +40,7 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
     const where = { operation: operation.id, loc: ['body'], now_us: kernel.clock.now() }
     const { draft, valid_from_us } = parseWrite(tenant_id, settings, body, where)
 
-    const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
+    const found = await findDuplicates(kernel, { tenant_id, ...params }, [draft])
     const author = { tenant_id, principal: call.principal.key_id }
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
@@ -48,6 +48,7 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
     const once: IdempotentUnit<WriteResult<WriteReply, WriteReplayIds>> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
+        const [duplicate_of = null] = await withoutHidden(tx, found)
         const interval = { valid_from_us, valid_until_us: null }
         const { log_seq } = await insertFacts(kernel, tx, head, [{ fact, interval }])
         meter(tx, operation.id, fact.bytes)
@@ -98,13 +99,14 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
     const facts = await prepareFacts(kernel, author, target.settings, drafts)
     const refs = facts.map((fact) => fact.ref)
     const isCurrent = (i: number) => (writes[i]?.valid_from_us ?? now_us) <= now_us
-    const duplicates = findDuplicatesInBatch(facts, found, isCurrent).flatMap(
-      (duplicate_of, index) => (duplicate_of === null ? [] : [{ index, duplicate_of }]),
-    )
 
     const once: IdempotentUnit<BatchIds> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
+        const before = await withoutHidden(tx, found)
+        const duplicates = findDuplicatesInBatch(facts, before, isCurrent).flatMap(
+          (duplicate_of, index) => (duplicate_of === null ? [] : [{ index, duplicate_of }]),
+        )
         const bytes = facts.reduce((sum, fact) => sum + fact.bytes, 0)
         for (const fact of facts) meter(tx, operation.id, fact.bytes)
         if (facts.length === 0) meter(tx, operation.id, bytes)

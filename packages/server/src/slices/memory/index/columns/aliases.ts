@@ -49,6 +49,11 @@ export class Aliases {
     return [...others].sort().slice(0, OTHERS_MAX)
   }
 
+  /** The pairs of each slot. */
+  list(): [number, readonly (readonly [string, string])[]][] {
+    return [...this.#pairs]
+  }
+
   bytes(): number {
     return this.#pairs.size * 240 + this.#slots.size * 160
   }

@@ -1,8 +1,8 @@
-;; Dot products of int8 vectors with one query. vector-column.ts has the bytes of this module; a test
+;; Dot products of int8 vectors with one query. vector-memory.ts has the bytes of this module; a test
 ;; disassembles them and compares with this text.
 (module
   (type (func (param i32 i32 i32 i32 i32)))
-  (import "m" "m" (memory 1))
+  (import "m" "m" (memory 1 4096 shared))
   (func (type 0) (local v128 v128 i32)
     ;; 0: address of the next vector     1: end of the vectors
     ;; 2: address of the query, widened to int16     3: end of the query

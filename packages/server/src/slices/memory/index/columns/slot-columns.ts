@@ -1,12 +1,15 @@
-// What a partition keeps of each fact by slot: times and sizes, visibility, its neighbours in a
-// session, and a fingerprint of its content.
+// What a partition keeps of each fact by slot: times and sizes, visibility, and its neighbours in a
+// session.
 
-import { hash } from 'node:crypto'
+import type { PieceReader, PieceWriter } from './pieces.ts'
 import { StringIds } from './term-index.ts'
-import { growArray } from './typed-arrays.ts'
+import { growArray, type NumberArray, reserveArray } from './typed-arrays.ts'
 
 /** The ref of a slot that holds no fact. */
 export const NO_REF = -1
+
+/** One array grows when another has room for a 2^12th more slots. */
+const GROW_APART_BITS = 12
 
 /** Numbers of each fact, one array for each property. */
 export class SlotColumns {
@@ -28,22 +31,25 @@ export class SlotColumns {
   questions = new Uint8Array(0)
   /** Slots 0 to `used` - 1 hold or have held a fact. */
   used = 0
+  /** While a copy is made, no freed slot is reused: slots below its bound keep their facts. */
+  isCopied = false
   readonly #free: number[] = []
 
   /** An empty slot, a freed one if there is any. */
   take(): number {
-    const slot = this.#free.pop() ?? this.used++
-    if (slot < this.refs.length) return slot
+    const slot = (this.isCopied ? undefined : this.#free.pop()) ?? this.used++
+    // Large arrays grow one after another: copying them all at once would block every request.
+    const apart = slot >>> GROW_APART_BITS
     this.refs = growArray(this.refs, slot, NO_REF)
-    this.validFrom = growArray(this.validFrom, slot)
-    this.validUntil = growArray(this.validUntil, slot)
-    this.expires = growArray(this.expires, slot)
-    this.tokenCounts = growArray(this.tokenCounts, slot)
-    this.lengths = growArray(this.lengths, slot)
-    this.speakers = growArray(this.speakers, slot)
-    this.messages = growArray(this.messages, slot)
-    this.days = growArray(this.days, slot)
-    this.questions = growArray(this.questions, slot)
+    this.validFrom = growArray(this.validFrom, slot + apart)
+    this.validUntil = growArray(this.validUntil, slot + apart * 2)
+    this.expires = growArray(this.expires, slot + apart * 3)
+    this.tokenCounts = growArray(this.tokenCounts, slot + apart * 4)
+    this.lengths = growArray(this.lengths, slot + apart * 5)
+    this.speakers = growArray(this.speakers, slot + apart * 6)
+    this.messages = growArray(this.messages, slot + apart * 7)
+    this.days = growArray(this.days, slot + apart * 8)
+    this.questions = growArray(this.questions, slot + apart * 9)
     return slot
   }
 
@@ -61,8 +67,39 @@ export class SlotColumns {
     this.#free.push(slot)
   }
 
+  save(writer: PieceWriter, from: number, to: number): void {
+    for (const array of this.#arrays()) writer.array(array, from, to)
+  }
+
+  /** Makes room for slots that `load` fills in ascending order. */
+  reserve(slots: number): void {
+    this.refs = reserveArray(this.refs, slots, NO_REF)
+    this.validFrom = reserveArray(this.validFrom, slots)
+    this.validUntil = reserveArray(this.validUntil, slots)
+    this.expires = reserveArray(this.expires, slots)
+    this.tokenCounts = reserveArray(this.tokenCounts, slots)
+    this.lengths = reserveArray(this.lengths, slots)
+    this.speakers = reserveArray(this.speakers, slots)
+    this.messages = reserveArray(this.messages, slots)
+    this.days = reserveArray(this.days, slots)
+    this.questions = reserveArray(this.questions, slots)
+  }
+
+  load(reader: PieceReader, from: number, to: number): void {
+    for (const array of this.#arrays()) reader.array(array, from, to)
+    for (let slot = from; slot < to; slot++) if (this.refs[slot] === NO_REF) this.#free.push(slot)
+    this.used = to
+  }
+
   bytes(): number {
     return this.refs.length * (4 * 8 + 5 * 4 + 1) + this.#free.length * 8
+  }
+
+  #arrays(): readonly NumberArray[] {
+    const { refs, validFrom, validUntil, expires, tokenCounts, lengths } = this
+    const { speakers, messages, days, questions } = this
+    const times = [refs, validFrom, validUntil, expires]
+    return [...times, tokenCounts, lengths, speakers, messages, days, questions]
   }
 }
 
@@ -99,9 +136,10 @@ export class SessionIndex {
 
   /** Adds the fact in `slot` to a session, or to none; its ref must be set already. */
   add(slot: number, name: string | null): void {
-    this.before = growArray(this.before, slot, NO_SLOT)
-    this.after = growArray(this.after, slot, NO_SLOT)
-    this.#sessions = growArray(this.#sessions, slot, NO_SESSION)
+    const apart = slot >>> GROW_APART_BITS
+    this.before = growArray(this.before, slot + apart * 10, NO_SLOT)
+    this.after = growArray(this.after, slot + apart * 11, NO_SLOT)
+    this.#sessions = growArray(this.#sessions, slot + apart * 12, NO_SESSION)
     if (name === null) return
     const session = this.#names.find(name) ?? this.#open(name)
     this.#sessions[slot] = session
@@ -131,6 +169,51 @@ export class SessionIndex {
     this.before[slot] = NO_SLOT
     this.after[slot] = NO_SLOT
     this.#sessions[slot] = NO_SESSION
+  }
+
+  /** Names by session number; a number without a session has none. */
+  listNames(): (string | undefined)[] {
+    return this.#names.list()
+  }
+
+  /** Sessions and predecessors of slots below `bound`, as if there were no others. */
+  save(writer: PieceWriter, [from, to]: readonly [number, number], bound: number): void {
+    writer.array(this.#sessions, from, to)
+    const befores = this.before.slice(from, to)
+    for (let at = 0; at < befores.length; at++) {
+      let before = befores[at] ?? NO_SLOT
+      while (before >= bound) before = this.before[before] ?? NO_SLOT
+      befores[at] = before
+    }
+    writer.array(befores, 0, to - from)
+  }
+
+  reserve(slots: number): void {
+    this.before = reserveArray(this.before, slots, NO_SLOT)
+    this.after = reserveArray(this.after, slots, NO_SLOT)
+    this.#sessions = reserveArray(this.#sessions, slots, NO_SESSION)
+  }
+
+  loadName(session: number, name: string): void {
+    this.#names.load(session, name)
+    this.#lasts = growArray(this.#lasts, session, NO_SLOT)
+  }
+
+  load(reader: PieceReader, from: number, to: number): void {
+    reader.array(this.#sessions, from, to)
+    reader.array(this.before, from, to)
+    for (let slot = from; slot < to; slot++) {
+      const before = this.before[slot] ?? NO_SLOT
+      if (before !== NO_SLOT) this.after[before] = slot
+    }
+  }
+
+  /** To be called once names and slots below `slots` are loaded. */
+  finishLoad(slots: number): void {
+    for (let slot = 0; slot < slots; slot++) {
+      const session = this.#sessions[slot] ?? NO_SESSION
+      if (session !== NO_SESSION && this.after[slot] === NO_SLOT) this.#lasts[session] = slot
+    }
   }
 
   bytes(): number {
@@ -192,6 +275,10 @@ export class Visibility {
     if (this.#changed.push(slot) < CHANGES_MAX) return
     this.#changed = []
     this.#until = this.#from
+  }
+
+  reserve(slots: number): void {
+    this.#flags = reserveArray(this.#flags, slots)
   }
 
   bytes(): number {
@@ -286,122 +373,16 @@ export class ExpiredSlots {
     this.length -= this.#columns.lengths[slot] ?? 0
   }
 
+  /** By slot: 1 where the fact has expired. Replaced when the time is moved. */
+  get flags(): Uint8Array {
+    return this.#flags
+  }
+
   has(slot: number): boolean {
     return this.#flags[slot] === 1
   }
 
   bytes(): number {
     return this.#flags.length
-  }
-}
-
-const FINGERPRINT_LENGTH = 4
-const NONE = -1
-const FIRST_BUCKETS = 16
-
-/** 128 bits as four 32-bit numbers. */
-type Fingerprint = Uint32Array
-
-/**
- * A keyed digest of a content. With a key that dies with the process, what is left in memory
- * reveals nothing about an erased content, and no writer can prepare two contents that collide.
- */
-export function computeFingerprint(content: string, key: Uint8Array): Fingerprint {
-  const keyed = Buffer.allocUnsafeSlow(key.length + Buffer.byteLength(content))
-  keyed.set(key)
-  keyed.write(content, key.length, 'utf8')
-  const digest = hash('sha256', keyed, 'buffer')
-  // The copy of the content is wiped now, not at the next garbage collection.
-  keyed.fill(0)
-  return Uint32Array.from({ length: FINGERPRINT_LENGTH }, (_, at) => digest.readUInt32LE(at * 4))
-}
-
-/** Finds facts with the same content without keeping contents: a hash table of fingerprints. */
-export class ContentFingerprints {
-  #numbers = new Uint32Array(0)
-  /** By slot: the next slot of the same bucket, or NONE. */
-  #next = new Int32Array(0)
-  #buckets = new Int32Array(FIRST_BUCKETS).fill(NONE)
-  #size = 0
-
-  /** For a slot without a fingerprint. */
-  add(slot: number, fingerprint: Fingerprint): void {
-    this.#numbers = growArray(this.#numbers, slot * FINGERPRINT_LENGTH + FINGERPRINT_LENGTH - 1)
-    this.#next = growArray(this.#next, slot, NONE)
-    this.#numbers.set(fingerprint, slot * FINGERPRINT_LENGTH)
-    this.#size++
-    if (this.#size > this.#buckets.length) this.#widen()
-    this.#link(slot)
-  }
-
-  remove(slot: number): void {
-    const bucket = this.#bucketOf(this.#numbers[slot * FINGERPRINT_LENGTH] ?? 0)
-    let before = NONE
-    let at = this.#buckets[bucket] ?? NONE
-    while (at !== slot) {
-      if (at === NONE) return
-      before = at
-      at = this.#next[at] ?? NONE
-    }
-    if (before === NONE) this.#buckets[bucket] = this.#next[slot] ?? NONE
-    else this.#next[before] = this.#next[slot] ?? NONE
-    this.#next[slot] = NONE
-    this.#numbers.fill(0, slot * FINGERPRINT_LENGTH, slot * FINGERPRINT_LENGTH + FINGERPRINT_LENGTH)
-    this.#size--
-  }
-
-  /** The slots with this content, unordered. */
-  *find(fingerprint: Fingerprint): Iterable<number> {
-    let slot = this.#buckets[this.#bucketOf(fingerprint[0] ?? 0)] ?? NONE
-    for (; slot !== NONE; slot = this.#next[slot] ?? NONE) {
-      if (this.#has(slot, fingerprint)) yield slot
-    }
-  }
-
-  /** The function returns the first of the slots it was called with that has the same content. */
-  compareContents(): (slot: number) => number {
-    const firsts = new Map<number, number[]>()
-    return (slot) => {
-      const at = slot * FINGERPRINT_LENGTH
-      // 53 bits find the candidates, all 128 decide.
-      const key = (this.#numbers[at] ?? 0) * 2 ** 21 + ((this.#numbers[at + 1] ?? 0) >>> 11)
-      const known = firsts.get(key)
-      const fingerprint = this.#numbers.subarray(at, at + FINGERPRINT_LENGTH)
-      const first = known?.find((other) => this.#has(other, fingerprint))
-      if (first !== undefined) return first
-      if (known) known.push(slot)
-      else firsts.set(key, [slot])
-      return slot
-    }
-  }
-
-  bytes(): number {
-    return (this.#numbers.length + this.#next.length + this.#buckets.length) * 4
-  }
-
-  #has(slot: number, fingerprint: Fingerprint): boolean {
-    for (let at = 0; at < FINGERPRINT_LENGTH; at++) {
-      if (this.#numbers[slot * FINGERPRINT_LENGTH + at] !== fingerprint[at]) return false
-    }
-    return true
-  }
-
-  #bucketOf(first: number): number {
-    return first & (this.#buckets.length - 1)
-  }
-
-  #link(slot: number): void {
-    const bucket = this.#bucketOf(this.#numbers[slot * FINGERPRINT_LENGTH] ?? 0)
-    this.#next[slot] = this.#buckets[bucket] ?? NONE
-    this.#buckets[bucket] = slot
-  }
-
-  #widen(): void {
-    const buckets = this.#buckets
-    const links = this.#next.slice()
-    this.#buckets = new Int32Array(buckets.length * 2).fill(NONE)
-    for (const first of buckets) {
-      for (let slot = first; slot !== NONE; slot = links[slot] ?? NONE) this.#link(slot)
-    }
   }
 }

@@ -1,7 +1,8 @@
 // The inverted index of a partition: for each term its slots with frequencies, for each slot its
 // terms.
 
-import { findRunClass, growArray, UintArena } from './typed-arrays.ts'
+import type { PieceReader, PieceWriter } from './pieces.ts'
+import { findRunClass, growArray, reserveArray, UintArena } from './typed-arrays.ts'
 
 /** Several maps: a map that grows is copied, and copying a large one would block every request. */
 const SHARDS = 16
@@ -46,6 +47,24 @@ export class StringIds {
   /** The string with the id, if any. */
   at(id: number): string | undefined {
     return this.#strings[id]
+  }
+
+  /** A copy of the list of strings by id. */
+  list(): (string | undefined)[] {
+    return this.#strings.slice()
+  }
+
+  /** Gives an id to a string, both new, in ascending order of ids. */
+  load(id: number, text: string): void {
+    if (id < this.#strings.length) throw new RangeError('an id is loaded twice')
+    while (this.#strings.length < id) {
+      this.#free.push(this.#strings.length)
+      this.#strings.push(undefined)
+    }
+    this.#shard(text).set(text, id)
+    this.#strings.push(text)
+    this.#units += text.length
+    this.#size++
   }
 
   *strings(): Iterable<string> {
@@ -180,11 +199,85 @@ export class TermIndex {
     return this.#ids.strings()
   }
 
+  /**
+   * Writes terms from an id on, the first without `from` of its postings, until the piece is full:
+   * only postings of slots below `bound`. Returns where the next piece begins; null: nowhere.
+   */
+  save(
+    writer: PieceWriter,
+    [first, from]: readonly [number, number],
+    bound: number,
+  ): [number, number] | null {
+    const { length } = this.#addresses
+    let done = from
+    for (let id = first; id < length; id++, done = 0) {
+      const text = this.#ids.at(id)
+      const size = text === undefined ? 0 : this.#countBelow(id, bound)
+      if (text === undefined || size === 0) continue
+      for (; done < size; ) {
+        if (writer.isFull) return [id, done]
+        const count = Math.min(size - done, Math.max(1, writer.room >>> 2))
+        for (const number of [id, size, done, count]) writer.number(number)
+        if (done === 0) writer.text(text)
+        this.#savePostings(writer, id, { done, count })
+        done += count
+      }
+    }
+    return null
+  }
+
+  load(reader: PieceReader): void {
+    while (!reader.isAtEnd) {
+      const [id, size] = [reader.number(), reader.number()]
+      const [done, count] = [reader.number(), reader.number()]
+      if (done === 0) this.#loadTerm(id, size, reader.text())
+      const { array, start } = this.#runOf(id)
+      if (done + count > (this.#sizes[id] ?? 0))
+        throw new RangeError('more postings than a term has')
+      reader.array(array, start + done, start + done + count)
+      for (let frequents = reader.number(); frequents > 0; frequents--)
+        this.#frequent.set(postingKey(id, reader.number()), reader.number())
+    }
+  }
+
   /** Estimated memory. */
   bytes(): number {
     if (this.#ids.size === 0) return 0
     const columns = this.#addresses.length * 9
     return this.#ids.bytes() + this.#arena.bytes() + columns + this.#frequent.size * 48
+  }
+
+  #countBelow(id: number, bound: number): number {
+    const { array, start } = this.#runOf(id)
+    const size = this.#sizes[id] ?? 0
+    const isBelow = size === 0 || readSlot(array[start + size - 1] ?? 0) < bound
+    return isBelow ? size : this.#find(id, bound) - start
+  }
+
+  #savePostings(writer: PieceWriter, id: number, part: { done: number; count: number }): void {
+    const { array, start } = this.#runOf(id)
+    const [from, to] = [start + part.done, start + part.done + part.count]
+    writer.array(array, from, to)
+    const frequents: number[] = []
+    for (let at = from; at < to; at++) {
+      const posting = array[at] ?? 0
+      if ((posting & FREQUENT) !== FREQUENT) continue
+      const slot = readSlot(posting)
+      frequents.push(slot, this.#frequent.get(postingKey(id, slot)) ?? FREQUENT)
+    }
+    writer.number(frequents.length / 2)
+    for (const number of frequents) writer.number(number)
+  }
+
+  #loadTerm(id: number, size: number, text: string): void {
+    this.#ids.load(id, text)
+    this.#addresses = growArray(this.#addresses, id)
+    this.#sizes = growArray(this.#sizes, id)
+    this.#classes = growArray(this.#classes, id)
+    const runClass = findRunClass(size)
+    this.#addresses[id] = this.#arena.allocate(runClass, size)
+    this.#sizes[id] = size
+    this.#classes[id] = runClass
   }
 
   #runOf(id: number) {
@@ -261,6 +354,28 @@ export class SlotTerms {
     this.#arena.free(address, runClass)
     this.#counts[slot] = 0
     return termIds
+  }
+
+  save(writer: PieceWriter, slot: number): void {
+    const termIds = this.of(slot)
+    writer.number(termIds.length)
+    writer.array(termIds, 0, termIds.length)
+  }
+
+  reserve(slots: number): void {
+    this.#addresses = reserveArray(this.#addresses, slots)
+    this.#counts = reserveArray(this.#counts, slots)
+  }
+
+  load(reader: PieceReader, slot: number): void {
+    const count = reader.number()
+    if (count === 0) return
+    const runClass = findRunClass(count)
+    const address = this.#arena.allocate(runClass, count)
+    const { array, start } = this.#arena.at(address, runClass)
+    reader.array(array, start, start + count)
+    this.#addresses[slot] = address
+    this.#counts[slot] = count
   }
 
   bytes(): number {

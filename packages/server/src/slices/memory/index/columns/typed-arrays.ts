@@ -123,30 +123,52 @@ function classesOf(rooms: readonly number[]): Uint8Array {
   return classes
 }
 
-type GrowableArray = Float64Array | Uint32Array | Int32Array | Uint8Array
+export type NumberArray = Float64Array | Uint32Array | Int32Array | Uint8Array | Int8Array
 
 /**
  * The array itself when it has an entry `at`, else a copy half as long again, filled with `fill`.
  */
-export function growArray<A extends GrowableArray>(array: A, at: number, fill = 0): A {
-  if (at < array.length) return array
+export const growArray = <A extends NumberArray>(array: A, at: number, fill = 0): A =>
+  at < array.length ? array : lengthen(array, at + (at >>> 1) + 16, fill)
+
+/** The array itself when it has `length` entries, else a copy with an eighth more. */
+export const reserveArray = <A extends NumberArray>(array: A, length: number, fill = 0): A =>
+  length <= array.length ? array : lengthen(array, length + (length >>> 3) + 16, fill)
+
+function lengthen<A extends NumberArray>(array: A, length: number, fill: number): A {
   const Kind = array.constructor as new (length: number) => A
-  const longer = new Kind(at + (at >>> 1) + 16)
+  const longer = new Kind(length)
   longer.set(array)
   if (fill !== 0) longer.fill(fill, array.length)
   return longer
 }
 
-const FREE = -1
+const FREE = 0
+const DELETED = -1
 const FIRST_BUCKETS = 16
+/** Buckets of a smaller table that are moved with each change: growing is spread over many. */
+const BUCKETS_AT_ONCE = 8
+
+/** Keys are refs plus 1, so that a new array is free. */
+interface RefBuckets {
+  readonly keys: Float64Array
+  readonly values: Uint32Array
+}
+
+const makeBuckets = (count: number): RefBuckets => ({
+  keys: new Float64Array(count),
+  values: new Uint32Array(count),
+})
 
 /**
  * A number by ref, in a third of the memory of a map: open addressing with linear probing, at most
- * two buckets in three used.
+ * two buckets in three used. A table that grows is moved bucket by bucket into one twice as large.
  */
 export class RefTable {
-  #refs = new Float64Array(FIRST_BUCKETS).fill(FREE)
-  #values = new Uint32Array(FIRST_BUCKETS)
+  #table = makeBuckets(FIRST_BUCKETS)
+  /** The table that is being moved, and how many of its buckets have been. */
+  #smaller: RefBuckets | null = null
+  #moved = 0
   #size = 0
 
   get size(): number {
@@ -154,66 +176,100 @@ export class RefTable {
   }
 
   get(ref: number): number | undefined {
-    const bucket = this.#findBucket(ref)
-    return this.#refs[bucket] === ref ? this.#values[bucket] : undefined
+    const known = readBucket(this.#table, ref)
+    return known === undefined && this.#smaller !== null ? readBucket(this.#smaller, ref) : known
   }
 
   set(ref: number, value: number): void {
-    let bucket = this.#findBucket(ref)
-    if (this.#refs[bucket] !== ref) {
-      if ((this.#size + 1) * 3 > this.#refs.length * 2) {
-        this.#grow()
-        bucket = this.#findBucket(ref)
-      }
-      this.#refs[bucket] = ref
+    if (this.get(ref) === undefined) {
       this.#size++
+      if (this.#size * 3 > this.#table.keys.length * 2) this.#grow()
     }
-    this.#values[bucket] = value
+    writeBucket(this.#table, ref, value)
+    this.#move(BUCKETS_AT_ONCE)
+  }
+
+  /** Makes room for `size` refs in all. */
+  reserve(size: number): void {
+    while (size * 3 > this.#table.keys.length * 2) this.#grow()
+    this.#move(Number.POSITIVE_INFINITY)
   }
 
   delete(ref: number): void {
-    const mask = this.#refs.length - 1
-    let gap = this.#findBucket(ref)
-    if (this.#refs[gap] !== ref) return
-    // Entries behind the gap that may be in it move up, so that no search ends too early.
-    for (let bucket = (gap + 1) & mask; this.#refs[bucket] !== FREE; bucket = (bucket + 1) & mask) {
-      const moved = this.#refs[bucket] ?? 0
-      const home = hashRef(moved, mask)
-      if (((bucket - home) & mask) < ((bucket - gap) & mask)) continue
-      this.#refs[gap] = moved
-      this.#values[gap] = this.#values[bucket] ?? 0
-      gap = bucket
-    }
-    this.#refs[gap] = FREE
-    this.#values[gap] = 0
+    if (this.get(ref) === undefined) return
     this.#size--
+    closeBucket(this.#table, ref)
+    if (this.#smaller !== null) {
+      const bucket = findBucket(this.#smaller, ref)
+      // Its bucket is not reused: what was moved is found by going over it.
+      if (this.#smaller.keys[bucket] !== FREE) this.#smaller.keys[bucket] = DELETED
+      this.#smaller.values[bucket] = 0
+    }
+    this.#move(BUCKETS_AT_ONCE)
   }
 
   bytes(): number {
-    return this.#size === 0 ? 0 : this.#refs.length * 12
-  }
-
-  /** The bucket of the ref, or the free one where it would be. */
-  #findBucket(ref: number): number {
-    const refs = this.#refs
-    const mask = refs.length - 1
-    let bucket = hashRef(ref, mask)
-    while (refs[bucket] !== ref && refs[bucket] !== FREE) bucket = (bucket + 1) & mask
-    return bucket
+    const buckets = this.#table.keys.length + (this.#smaller?.keys.length ?? 0)
+    return this.#size === 0 ? 0 : buckets * 12
   }
 
   #grow(): void {
-    const [refs, values] = [this.#refs, this.#values]
-    this.#refs = new Float64Array(refs.length * 2).fill(FREE)
-    this.#values = new Uint32Array(refs.length * 2)
-    for (let at = 0; at < refs.length; at++) {
-      const ref = refs[at] ?? FREE
-      if (ref === FREE) continue
-      const bucket = this.#findBucket(ref)
-      this.#refs[bucket] = ref
-      this.#values[bucket] = values[at] ?? 0
-    }
+    this.#move(Number.POSITIVE_INFINITY)
+    this.#smaller = this.#table
+    this.#moved = 0
+    this.#table = makeBuckets(this.#table.keys.length * 2)
   }
+
+  #move(most: number): void {
+    if (this.#smaller === null) return
+    const { keys, values } = this.#smaller
+    const end = Math.min(keys.length, this.#moved + most)
+    for (; this.#moved < end; this.#moved++) {
+      const key = keys[this.#moved] ?? FREE
+      if (key === FREE || key === DELETED) continue
+      // A ref that was set meanwhile has its number already.
+      if (readBucket(this.#table, key - 1) === undefined)
+        writeBucket(this.#table, key - 1, values[this.#moved] ?? 0)
+    }
+    if (this.#moved === keys.length) this.#smaller = null
+  }
+}
+
+/** The bucket of the ref, or the free one where it would be. */
+function findBucket({ keys }: RefBuckets, ref: number): number {
+  const mask = keys.length - 1
+  let bucket = hashRef(ref, mask)
+  while (keys[bucket] !== ref + 1 && keys[bucket] !== FREE) bucket = (bucket + 1) & mask
+  return bucket
+}
+
+function readBucket(table: RefBuckets, ref: number): number | undefined {
+  const bucket = findBucket(table, ref)
+  return table.keys[bucket] === FREE ? undefined : table.values[bucket]
+}
+
+function writeBucket(table: RefBuckets, ref: number, value: number): void {
+  const bucket = findBucket(table, ref)
+  table.keys[bucket] = ref + 1
+  table.values[bucket] = value
+}
+
+/** Frees the bucket of a ref. Entries behind it move up, so that no search ends too early. */
+function closeBucket(table: RefBuckets, ref: number): void {
+  const { keys, values } = table
+  const mask = keys.length - 1
+  let gap = findBucket(table, ref)
+  if (keys[gap] === FREE) return
+  for (let bucket = (gap + 1) & mask; keys[bucket] !== FREE; bucket = (bucket + 1) & mask) {
+    const moved = keys[bucket] ?? FREE
+    const home = hashRef(moved - 1, mask)
+    if (((bucket - home) & mask) < ((bucket - gap) & mask)) continue
+    keys[gap] = moved
+    values[gap] = values[bucket] ?? 0
+    gap = bucket
+  }
+  keys[gap] = FREE
+  values[gap] = 0
 }
 
 /** Fibonacci hashing of both halves: refs are dense, or blocks with gaps between them. */

@@ -3,29 +3,19 @@
 // order, so both give the same results.
 
 import assert from 'node:assert/strict'
+import type { PieceReader, PieceWriter } from './pieces.ts'
+import type { Steps } from './steps.ts'
+import {
+  allocateBlock,
+  BLOCK_BYTES_MAX,
+  freeBlock,
+  STEP,
+  type VectorBlock,
+  type VectorMemory,
+} from './vector-memory.ts'
 
-/** Vectors are padded with zeros to a multiple of this many dimensions. */
-const STEP = 16
-const PAGE_BYTES = 0x10000
-
-interface DotProducts {
-  /**
-   * Writes into `out`, from `at` on, the dot product of `query` with each vector of `block`.
-   * Vectors are contiguous and as long as `query`, a multiple of STEP.
-   */
-  run(block: Int8Array, query: Int8Array, out: Int32Array, at: number): void
-  /** Clears copies of vectors that `run` has made: an erased fact must leave nothing here. */
-  wipe(): void
-}
-
-export const plainDots: DotProducts = {
-  run(block, query, out, at) {
-    const count = block.length / query.length
-    for (let index = 0; index < count; index++)
-      out[at + index] = dotProduct(block, index * query.length, query)
-  },
-  wipe() {},
-}
+/** Blocks that one step goes over. */
+const BLOCKS_A_STEP = 128
 
 /** The dot product of `query` and the vector in `block` from `start` on. */
 function dotProduct(block: Int8Array, start: number, query: Int8Array): number {
@@ -43,126 +33,72 @@ function dotProduct(block: Int8Array, start: number, query: Int8Array): number {
   return first + second + third + fourth
 }
 
-/** The part of the JavaScript interface that is used here; Node's types lack it. */
-declare namespace WebAssembly {
-  class Memory {
-    constructor(descriptor: { initial: number })
-    readonly buffer: ArrayBuffer
-    grow(pages: number): number
-  }
-  class Module {
-    constructor(bytes: Uint8Array)
-  }
-  class Instance {
-    constructor(module: Module, imports: { m: { m: Memory } })
-    readonly exports: { readonly dots: DotsFunction }
-  }
-  function validate(bytes: Uint8Array): boolean
+/** Frees the blocks of columns that are collected as garbage. */
+const collected = new FinalizationRegistry(freeAll)
+
+function freeAll(blocks: (VectorBlock | undefined)[]): void {
+  for (const block of blocks) if (block !== undefined) freeBlock(block)
+  blocks.length = 0
 }
-
-/** Takes five addresses, the parameters in `dots.wat`. */
-type DotsFunction = (...addresses: readonly number[]) => void
-
-/** The module in `dots.wat`; a test holds the two together. */
-export const DOTS_MODULE = Buffer.from(
-  'AGFzbQEAAAABCQFgBX9/f39/AAIIAQFtAW0CAAEDAgEABwgBBGRvdHMAAAqWAQGTAQICewF/AkADQCAAIAFPDQFBAP0R' +
-    'IQVBAP0RIQYgAiEHA0AgAP0BAAAgB/0AAAD9ugEgBf2uASEFIAD9AQAIIAf9AAAQ/boBIAb9rgEhBiAAQRBqIQAgB0Eg' +
-    'aiIHIANJDQALIAUgBv2uASEFIAQgBf0bACAF/RsBaiAF/RsCaiAF/RsDajYCACAEQQRqIQQMAAsLCw==',
-  'base64',
-)
 
 /**
- * Copies a block into its own memory, computes there and copies the results out. Copying doubles
- * the time, but vectors stay in ordinary arrays, which are freed when an index is dropped: a
- * WebAssembly memory only ever grows.
+ * Holds int8 vectors of one length; the vector of an empty slot is zero. All blocks but the first
+ * are of BLOCK_BYTES_MAX; the first grows, as most namespaces are small.
  */
-class SimdDots implements DotProducts {
-  readonly #memory: WebAssembly.Memory
-  readonly #dots: DotsFunction
-  #bytes = new Int8Array(0)
-
-  constructor() {
-    this.#memory = new WebAssembly.Memory({ initial: 1 })
-    const module = new WebAssembly.Module(DOTS_MODULE)
-    const { exports } = new WebAssembly.Instance(module, { m: { m: this.#memory } })
-    this.#dots = exports.dots
-  }
-
-  run(block: Int8Array, query: Int8Array, out: Int32Array, at: number): void {
-    const count = block.length / query.length
-    const queryBytes = query.length * 2
-    const blockEnd = queryBytes + block.length
-    this.#reserve(blockEnd + count * 4)
-    const bytes = this.#bytes
-    new Int16Array(bytes.buffer, 0, query.length).set(query)
-    bytes.set(block, queryBytes)
-    this.#dots(queryBytes, blockEnd, 0, queryBytes, blockEnd)
-    out.set(new Int32Array(bytes.buffer, blockEnd, count), at)
-  }
-
-  wipe(): void {
-    this.#bytes.fill(0)
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#bytes.length >= bytes) return
-    const missing = bytes - this.#memory.buffer.byteLength
-    if (missing > 0) this.#memory.grow(Math.ceil(missing / PAGE_BYTES))
-    this.#bytes = new Int8Array(this.#memory.buffer)
-  }
-}
-
-/** The WebAssembly module where the machine has SIMD, else the plain code. */
-export function makeDots(): DotProducts {
-  return WebAssembly.validate(DOTS_MODULE) ? new SimdDots() : plainDots
-}
-
-const SLOTS_PER_BLOCK = 256
-/** Room in the first block at first: most namespaces are small. */
-const FIRST_SLOTS = 16
-
-let shared: DotProducts | undefined
-
-/** Made on first use: a process that never searches compiles no module. */
-const sharedDots = (): DotProducts => {
-  shared ??= makeDots()
-  return shared
-}
-
-/** Holds int8 vectors of one length; the vector of an empty slot is zero. */
 export class VectorColumn {
   #dimensions = 0
   /** Bytes from one vector to the next: the dimensions, rounded up to a multiple of STEP. */
   #stride = 0
-  readonly #blocks: (Int8Array | undefined)[] = []
+  #slotsPerBlock = 1
+  readonly #blocks: (VectorBlock | undefined)[] = []
+  readonly #allocate: (bytes: number) => VectorBlock
+
+  constructor(allocate: (bytes: number) => VectorBlock = allocateBlock) {
+    this.#allocate = allocate
+    collected.register(this, this.#blocks)
+  }
 
   /** Asserts that all vectors have one length: others are of another embedding space. */
   set(slot: number, vector: Int8Array): void {
     if (this.#dimensions === 0) {
       this.#dimensions = vector.length
       this.#stride = Math.ceil(vector.length / STEP) * STEP
+      this.#slotsPerBlock = Math.floor(BLOCK_BYTES_MAX / this.#stride)
     }
     assert.equal(vector.length, this.#dimensions, 'a vector of another space')
-    this.#blockFor(slot).set(vector, (slot % SLOTS_PER_BLOCK) * this.#stride)
+    this.#blockFor(slot).set(vector, this.#startOf(slot))
   }
 
   /** Removes all vectors; the next one may be of another space. */
   clearAll(): void {
     this.#dimensions = 0
     this.#stride = 0
-    this.#blocks.length = 0
+    freeAll(this.#blocks)
   }
 
   clear(slot: number): void {
-    const start = (slot % SLOTS_PER_BLOCK) * this.#stride
-    this.#blocks[Math.floor(slot / SLOTS_PER_BLOCK)]?.fill(0, start, start + this.#stride)
+    const start = this.#startOf(slot)
+    this.#blockOf(slot)?.fill(0, start, start + this.#stride)
   }
 
   /** A copy of the vector in a slot that has one. */
   read(slot: number): Int8Array {
-    const start = (slot % SLOTS_PER_BLOCK) * this.#stride
-    const block = this.#blocks[Math.floor(slot / SLOTS_PER_BLOCK)] ?? new Int8Array(0)
-    return block.slice(start, start + this.#dimensions)
+    const start = this.#startOf(slot)
+    return (this.#blockOf(slot) ?? new Int8Array(0)).slice(start, start + this.#dimensions)
+  }
+
+  /** 0: there is no vector. */
+  get dimensions(): number {
+    return this.#dimensions
+  }
+
+  save(writer: PieceWriter, slot: number, dimensions: number): void {
+    writer.array(this.read(slot), 0, dimensions)
+  }
+
+  load(reader: PieceReader, slot: number, scratch: Int8Array): void {
+    reader.array(scratch, 0, scratch.length)
+    if (scratch.some((value) => value !== 0)) this.set(slot, scratch)
   }
 
   /** To be called once in each search: `dot` and `denseScores` do not check again. */
@@ -173,8 +109,8 @@ export class VectorColumn {
 
   /** The dot product, an integer; 0 for a slot without a vector. */
   dot(slot: number, query: Int8Array): number {
-    const block = this.#blocks[Math.floor(slot / SLOTS_PER_BLOCK)]
-    const start = (slot % SLOTS_PER_BLOCK) * this.#stride
+    const block = this.#blockOf(slot)
+    const start = this.#startOf(slot)
     if (block === undefined || start >= block.length) return 0
     return dotProduct(block, start, query)
   }
@@ -183,46 +119,73 @@ export class VectorColumn {
    * Writes the dot products of slots 0 to `slots` - 1 into `out`, equal to those of `dot`. Takes 2
    * ms for 100,000 vectors of 256 dimensions with SIMD, ten times that without.
    */
-  denseScores(
-    query: Int8Array,
-    slots: number,
-    out: Int32Array,
-    dots: DotProducts = sharedDots(),
-  ): void {
+  *denseScores(query: Int8Array, slots: number, out: Int32Array): Steps<void> {
     out.fill(0, 0, slots)
     if (this.#dimensions === 0) return
     const padded = new Int8Array(this.#stride)
     padded.set(query)
-    for (const [at, block] of this.#blocks.entries()) {
-      const first = at * SLOTS_PER_BLOCK
-      if (first >= slots) break
-      if (block === undefined) continue
-      const count = Math.min(slots - first, block.length / this.#stride)
-      dots.run(block.subarray(0, count * this.#stride), padded, out, first)
+    const blocks = Math.min(this.#blocks.length, Math.ceil(slots / this.#slotsPerBlock))
+    for (let from = 0; from < blocks; from += BLOCKS_A_STEP) {
+      this.#multiply(padded, { slots, out, from, to: Math.min(blocks, from + BLOCKS_A_STEP) })
+      yield
     }
-    dots.wipe()
+  }
+
+  #multiply(
+    query: Int8Array,
+    { slots, out, from, to }: { slots: number; out: Int32Array; from: number; to: number },
+  ): void {
+    const used = new Set<VectorMemory>()
+    for (let index = from; index < to; index++) {
+      const block = this.#blocks[index]
+      if (block === undefined) continue
+      const at = index * this.#slotsPerBlock
+      const held = Math.floor(block.bytes.length / this.#stride)
+      const results = { out, at, count: Math.min(slots - at, held, this.#slotsPerBlock) }
+      if (block.place === null) plainDots(block.bytes, query, results)
+      else {
+        const { memory, offset } = block.place
+        if (!used.has(memory)) memory.setQuery(query)
+        used.add(memory)
+        memory.run(offset, this.#stride, results)
+      }
+    }
+    for (const memory of used) memory.wipe()
   }
 
   bytes(): number {
-    return this.#blocks.reduce((sum, block) => sum + (block?.byteLength ?? 0), 0)
+    return this.#blocks.reduce((sum, block) => sum + (block?.bytes.length ?? 0), 0)
+  }
+
+  #startOf(slot: number): number {
+    return (slot % this.#slotsPerBlock) * this.#stride
+  }
+
+  #blockOf(slot: number): Int8Array | undefined {
+    return this.#blocks[Math.floor(slot / this.#slotsPerBlock)]?.bytes
   }
 
   #blockFor(slot: number): Int8Array {
-    const at = Math.floor(slot / SLOTS_PER_BLOCK)
+    const at = Math.floor(slot / this.#slotsPerBlock)
     const known = this.#blocks[at]
-    const length = ((slot % SLOTS_PER_BLOCK) + 1) * this.#stride
-    if (known !== undefined && known.length >= length) return known
-    const slots = at > 0 ? SLOTS_PER_BLOCK : roomFor((slot % SLOTS_PER_BLOCK) + 1)
-    const block = new Int8Array(slots * this.#stride)
-    if (known !== undefined) block.set(known)
+    const length = this.#startOf(slot) + this.#stride
+    if (known !== undefined && known.bytes.length >= length) return known.bytes
+    const block = this.#allocate(at > 0 ? BLOCK_BYTES_MAX : length)
+    if (known !== undefined) {
+      block.bytes.set(known.bytes)
+      freeBlock(known)
+    }
     while (this.#blocks.length <= at) this.#blocks.push(undefined)
     this.#blocks[at] = block
-    return block
+    return block.bytes
   }
 }
 
-function roomFor(slots: number): number {
-  let room = FIRST_SLOTS
-  while (room < slots) room *= 2
-  return Math.min(room, SLOTS_PER_BLOCK)
+function plainDots(
+  block: Int8Array,
+  query: Int8Array,
+  { out, at, count }: { out: Int32Array; at: number; count: number },
+): void {
+  for (let index = 0; index < count; index++)
+    out[at + index] = dotProduct(block, index * query.length, query)
 }

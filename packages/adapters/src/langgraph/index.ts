@@ -1,0 +1,3 @@
+// LangGraph for JavaScript: a store for graphs.
+
+export { CustosStore, type CustosStoreOptions, itemsAsData } from './custos-store.ts'

@@ -1,0 +1,85 @@
+// The client of a running service; what it throws becomes a one-line CommandError.
+
+import { ApiError, ConnectionError, Custos, CustosError } from '@custos/client'
+import { CLIENT_SETTINGS, readClientEnvironment, settingsHelp } from '@custos/server/settings'
+import { CommandError, UsageError } from './command.ts'
+
+export const CLIENT_OPTIONS = { url: { type: 'string' } } as const
+
+export const CLIENT_HELP = settingsHelp(CLIENT_SETTINGS)
+
+const KEY_ADVICE = {
+  operator: 'set CUSTOS_OPERATOR_KEY to the operator key that the service was started with',
+  tenant: 'set CUSTOS_API_KEY to a key of a tenant of this service (custos tenant create)',
+} as const
+
+/**
+ * Runs `act` with a client of the service. Throws CommandError for what the client throws.
+ *
+ * @param role whose key is used: the operator's or a tenant's
+ */
+export async function useClient<T>(
+  options: { url?: string | undefined },
+  role: keyof typeof KEY_ADVICE,
+  act: (custos: Custos) => Promise<T>,
+): Promise<T> {
+  const { url, apiKey: tenantKey } = clientAddress(options)
+  const apiKey = role === 'operator' ? readClientEnvironment().CUSTOS_OPERATOR_KEY : tenantKey
+  if (role === 'operator' && apiKey === undefined)
+    throw new UsageError('set CUSTOS_OPERATOR_KEY to the operator credential of the service')
+  try {
+    // A person at a terminal sees each failure, and ends a wait that is too long.
+    const patience = { retries: 0, timeoutMs: Number.POSITIVE_INFINITY }
+    return await act(new Custos({ url, apiKey, allowInsecure: true, ...patience }))
+  } catch (error) {
+    throw commandError(error, { url, role })
+  }
+}
+
+/** Where the service is, and the key of a tenant. */
+export function clientAddress(options: { url?: string | undefined }) {
+  const env = readClientEnvironment()
+  const url = baseUrl(options.url ?? env.CUSTOS_URL ?? 'http://127.0.0.1:8420')
+  return { url, apiKey: env.CUSTOS_API_KEY }
+}
+
+export function baseUrl(text: string): string {
+  const parsed = URL.canParse(text) ? new URL(text) : null
+  if (parsed && ['http:', 'https:'].includes(parsed.protocol)) return text.replace(/\/+$/, '')
+  throw new UsageError('the address of the service must be an http or https URL')
+}
+
+/** The members that are set: an option that was not given is not sent. */
+export function setMembers<T extends object>(
+  values: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  // JSON leaves out exactly those without a value.
+  return JSON.parse(JSON.stringify(values))
+}
+
+/** Texts of the command line where an operation takes some of them: the service checks them. */
+export const unchecked = <T extends object>(
+  values: Readonly<Partial<Record<keyof NoInfer<T>, unknown>>>,
+): T => values as T
+
+function commandError(
+  error: unknown,
+  { url, role }: { url: string; role: keyof typeof KEY_ADVICE },
+): unknown {
+  if (error instanceof ApiError) {
+    const { status, detail, title } = error
+    const line = `${status} ${detail || title}`
+    return new CommandError(status === 401 ? `${line}: ${KEY_ADVICE[role]}` : line)
+  }
+  if (error instanceof ConnectionError && error.cause !== undefined)
+    return new CommandError(`no answer from ${new URL(url).origin}: ${reasonOf(error.cause)}`)
+  return error instanceof CustosError ? new CommandError(error.message) : error
+}
+
+// The message of fetch is "fetch failed"; the reason is in its cause.
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason'
+  const { cause } = error
+  if (cause instanceof Error) return cause.message || ('code' in cause ? String(cause.code) : '')
+  return error.message
+}

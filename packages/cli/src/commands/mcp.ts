@@ -1,0 +1,181 @@
+// custos mcp: memory as a Model Context Protocol server on standard input and output.
+
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { type ClientOptions, Custos, CustosError, isRefusal } from '@custos/client'
+import {
+  importMemoryFile,
+  MemoryFileError,
+  type SessionOptions,
+  serveOverStdio,
+  TOOL_SETS,
+  type ToolSet,
+} from '@custos/mcp'
+import { MCP_SETTINGS, readMcpEnvironment, settingsHelp } from '@custos/server'
+import { loadTokenizer } from '@custos/server/tokenizer'
+import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
+import { SharedDirectory } from '../joined-directory.ts'
+
+const CLIENTS = ['claude', 'cursor', 'vscode', 'codex'] as const
+
+export const mcp: Command = {
+  usage: '[--url URL | --data-dir DIR] [options]',
+  help: `Speaks MCP on standard input and output; an MCP client starts it.
+
+  --url URL            a running service (credential in CUSTOS_API_KEY)
+  --data-dir DIR       runs the service inside, with its data in DIR, on a free loopback port,
+                       or joins the process that does
+  --store NAME         the memory store; default: default
+  --namespace NAME     holds every tool to this namespace
+  --tools SET          core (default), governed (with core), graph (the tools of the official
+                       memory server of MCP) or all
+  --budget N           tokens a search returns at most; default: 1024
+  --graph-budget N     tokens read_graph and search_nodes return at most; default: no limit
+  --read-only          lists only tools that change nothing
+  --print-config NAME  prints the entry for claude, cursor, vscode or codex
+
+${settingsHelp(MCP_SETTINGS)}`,
+  run: runMcp,
+}
+
+const OPTIONS = {
+  url: { type: 'string' },
+  'data-dir': { type: 'string' },
+  store: { type: 'string', default: 'default' },
+  namespace: { type: 'string' },
+  tools: { type: 'string', default: 'core' },
+  budget: { type: 'string' },
+  'graph-budget': { type: 'string' },
+  'read-only': { type: 'boolean', default: false },
+  'print-config': { type: 'string' },
+} as const
+
+async function runMcp(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readArguments(args, OPTIONS)
+  requirePositionals(positionals)
+  if (values.url !== undefined && values['data-dir'] !== undefined)
+    throw new UsageError('give --url or --data-dir, not both')
+  const choice = {
+    store: values.store,
+    tools: toolSetOf(values.tools),
+    namespace: values.namespace,
+    budget: tokensOf('--budget', values.budget),
+    graph_budget: await graphBudgetOf(values['graph-budget']),
+    read_only: values['read-only'],
+  }
+  const client = values['print-config']
+  if (client !== undefined) {
+    const dir = values['data-dir']
+    console.log(formatConfig(client, { ...values, 'data-dir': dir && resolve(dir) }))
+    return 0
+  }
+  const { CUSTOS_URL, CUSTOS_API_KEY: apiKey, MEMORY_FILE_PATH } = readMcpEnvironment()
+  const dir = values['data-dir']
+  const directory = dir === undefined ? null : new SharedDirectory(dir, apiKey)
+  try {
+    await directory?.open()
+    const url = values.url ?? CUSTOS_URL ?? 'http://127.0.0.1:8420'
+    const options = await openSession(directory ?? { url, apiKey }, choice)
+    await importOnce(options, MEMORY_FILE_PATH)
+    const handle = serveOverStdio(options)
+    await endOfInput()
+    await handle.close()
+    return 0
+  } finally {
+    await directory?.stop()
+  }
+}
+
+function toolSetOf(text: string): ToolSet {
+  const found = TOOL_SETS.find((set) => set === text)
+  if (found === undefined) throw new UsageError(`--tools must be one of ${TOOL_SETS.join(', ')}`)
+  return found
+}
+
+function tokensOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${option} must be a number of tokens`)
+  return Number(text)
+}
+
+async function graphBudgetOf(text: string | undefined): Promise<SessionOptions['graph_budget']> {
+  const tokens = tokensOf('--graph-budget', text)
+  if (tokens === undefined) return undefined
+  const { count } = await loadTokenizer('o200k_base')
+  return { tokens, count }
+}
+
+/** Throws UsageError for a file that is no memory file. */
+async function importOnce(options: SessionOptions, path: string | undefined): Promise<void> {
+  if (path === undefined || (options.tools !== 'graph' && options.tools !== 'all')) return
+  try {
+    const imported = await importMemoryFile(options, path)
+    if (imported > 0) console.error(`custos mcp: ${imported} memories imported from ${path}`)
+  } catch (error) {
+    if (error instanceof MemoryFileError || error instanceof CustosError)
+      throw new UsageError(`MEMORY_FILE_PATH: ${error.message}`)
+    throw error
+  }
+}
+
+/** Throws UsageError, in one sentence, for an address, a key or a store that is wrong. */
+async function openSession(
+  service: Pick<ClientOptions, 'url' | 'apiKey' | 'fetch'>,
+  choice: Omit<SessionOptions, 'custos' | 'scopes' | 'tenant_id' | 'secret'>,
+): Promise<SessionOptions> {
+  try {
+    const { url, apiKey, fetch } = service
+    const custos = new Custos({ url, apiKey, fetch })
+    const { scopes, tenant_id, namespace } = await custos.keys.current()
+    if (scopes.includes('*') || scopes.includes('memory:read'))
+      await custos.memory.capabilities(choice.store)
+    // A confirmation lives no longer than this process.
+    const secret = randomBytes(32).toString('hex')
+    const held = choice.namespace ?? namespace ?? undefined
+    return { ...choice, namespace: held, custos, scopes, tenant_id, secret }
+  } catch (error) {
+    if (isRefusal(error, 'unauthenticated'))
+      throw new UsageError('set CUSTOS_API_KEY to a key of a tenant of this service')
+    if (isRefusal(error, 'store_not_found'))
+      throw new UsageError(`there is no store ${choice.store}, or the key may not use it`)
+    if (error instanceof CustosError) throw new UsageError(error.message)
+    throw error
+  }
+}
+
+/** The client closes the pipe when it is done; a signal ends the command too. */
+function endOfInput(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdin.once('end', resolve)
+    process.stdin.once('close', resolve)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+}
+
+/**
+ * The entry of a client's configuration that starts this command with the same options. Paths are
+ * absolute: a client starts it in a folder of its own.
+ */
+function formatConfig(
+  client: string,
+  options: Readonly<Record<string, string | boolean | undefined>>,
+): string {
+  if (!CLIENTS.some((one) => one === client))
+    throw new UsageError(`--print-config must be one of ${CLIENTS.join(', ')}`)
+  const args = [process.argv[1] ?? 'custos', 'mcp']
+  for (const [name, value] of Object.entries(options)) {
+    if (name === 'print-config' || value === false || value === undefined) continue
+    args.push(`--${name}`, ...(value === true ? [] : [value]))
+  }
+  const command = process.execPath
+  if (client === 'codex')
+    return `[mcp_servers.custos]\ncommand = ${quoted(command)}\nargs = ${quoted(args)}`
+  const entry = { command, args }
+  const body =
+    client === 'vscode'
+      ? { servers: { custos: { type: 'stdio', ...entry } } }
+      : { mcpServers: { custos: entry } }
+  return JSON.stringify(body, null, 2)
+}
+
+const quoted = (value: unknown): string => JSON.stringify(value)

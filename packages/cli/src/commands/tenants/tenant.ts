@@ -1,0 +1,140 @@
+// custos tenant: tenants of a running service, with the operator's credential.
+
+import type { Custos } from '@custos/client'
+import {
+  CLIENT_HELP,
+  CLIENT_OPTIONS,
+  setMembers,
+  unchecked,
+  useClient,
+} from '../../client-calls.ts'
+import { type Command, readArguments, requirePositionals, UsageError } from '../../command.ts'
+import { formatTable } from '../../output.ts'
+
+export const tenant: Command = {
+  usage:
+    'create NAME | list | invite ID EMAIL | rotate-key ID | usage ID |\n' +
+    '       destroy ID | destruction ID',
+  help: `  create       create a tenant; its key is shown only once
+  list         list every tenant, oldest first
+  invite       invite a person; print the invitation, which is shown only once
+  rotate-key   revoke all keys of a tenant at once and show a new one
+  usage        show the operations and bytes of a month
+  destroy      destroy all keys of a tenant and print the signed certificate. Nobody can read
+               the tenant's data afterwards, and it cannot be undone
+  destruction  print the certificate of a destroyed tenant
+
+  --plan PLAN            starter (default), pro or enterprise
+  --role ROLE            owner (default), admin, operator_of_stores, approver, auditor, viewer
+  --period PERIOD        current_month (default) or previous_month
+  --confirm TEXT         the text "destroy ID"
+  --legal-basis TEXT     part of the certificate
+  --requested-by TEXT    part of the certificate; do not name a person
+${CLIENT_HELP}`,
+  run: runTenant,
+}
+
+async function runTenant(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readArguments(args, {
+    ...CLIENT_OPTIONS,
+    plan: { type: 'string' },
+    role: { type: 'string' },
+    period: { type: 'string' },
+    confirm: { type: 'string' },
+    'legal-basis': { type: 'string' },
+    'requested-by': { type: 'string' },
+  })
+  const [verb, ...rest] = positionals
+  const verbs: Record<string, (custos: Custos) => Promise<void>> = {
+    create: (custos) => create(custos, rest, values.plan),
+    list: (custos) => list(custos, rest),
+    invite: (custos) => invite(custos, rest, values.role),
+    'rotate-key': (custos) => rotateKey(custos, rest),
+    usage: (custos) => usage(custos, rest, values.period),
+    destroy: (custos) =>
+      destroy(custos, rest, {
+        confirm: values.confirm,
+        legal_basis: values['legal-basis'],
+        requested_by: values['requested-by'],
+      }),
+    destruction: (custos) => destruction(custos, rest),
+  }
+  const act = Object.hasOwn(verbs, verb ?? '') ? verbs[verb ?? ''] : undefined
+  if (!act)
+    throw new UsageError('expected create, list, invite, rotate-key, usage, destroy or destruction')
+  await useClient(values, 'operator', act)
+  return 0
+}
+
+async function create(
+  custos: Custos,
+  rest: readonly string[],
+  plan: string | undefined,
+): Promise<void> {
+  requirePositionals(rest, 'NAME')
+  const made = await custos.tenants.create(unchecked(setMembers({ name: rest[0], plan })))
+  console.log(`tenant ${made.tenant_id} (${made.name}, ${made.plan})`)
+  console.log(`api key ${made.api_key}`)
+  console.log('the key is not shown again')
+}
+
+async function list(custos: Custos, rest: readonly string[]): Promise<void> {
+  requirePositionals(rest)
+  const tenants = await custos.tenants.list()
+  const rows = tenants.map((t) => [t.tenant_id, t.name, t.plan, t.created_at, t.status])
+  console.log(formatTable([['tenant', 'name', 'plan', 'created', 'status'], ...rows]))
+}
+
+async function invite(custos: Custos, rest: readonly string[], role = 'owner'): Promise<void> {
+  requirePositionals(rest, 'ID', 'EMAIL')
+  const { user, invitation } = await custos.identity.invite(
+    rest[0] ?? '',
+    unchecked({ email: rest[1], roles: [role] }),
+  )
+  console.log(`person ${user.user_id} (${role})`)
+  console.log(`invitation ${invitation}`)
+  console.log(`it can be taken once, until ${user.invited_until}, and is not shown again`)
+}
+
+async function rotateKey(custos: Custos, rest: readonly string[]): Promise<void> {
+  requirePositionals(rest, 'ID')
+  const { api_key, revoked } = await custos.tenants.rotateKey(rest[0] ?? '')
+  console.log(`api key ${api_key}`)
+  console.log(`${revoked} keys revoked; the new one is not shown again`)
+}
+
+async function usage(
+  custos: Custos,
+  rest: readonly string[],
+  period: string | undefined,
+): Promise<void> {
+  requirePositionals(rest, 'ID')
+  const used = await custos.tenants.usage(rest[0] ?? '', unchecked(setMembers({ period })))
+  console.log(`from ${used.period_start} to ${used.period_end}`)
+  const rows = Object.entries(used.operations).sort(([a], [b]) => (a < b ? -1 : 1))
+  console.log(formatTable([['operation', 'count'], ...rows]))
+  console.log(`${used.total_bytes} bytes written`)
+}
+
+async function destroy(
+  custos: Custos,
+  rest: readonly string[],
+  { confirm, ...reasons }: Record<'confirm' | 'legal_basis' | 'requested_by', string | undefined>,
+): Promise<void> {
+  requirePositionals(rest, 'ID')
+  if (confirm !== `destroy ${rest[0]}`)
+    throw new UsageError(`this cannot be undone: confirm with --confirm "destroy ${rest[0]}"`)
+  const done = await custos.offboarding.destroyKey(rest[0] ?? '', {
+    confirm,
+    ...setMembers(reasons),
+  })
+  console.log(JSON.stringify(done.certificate))
+}
+
+// The certificate alone goes to standard output, so that it can be saved for `custos verify`.
+async function destruction(custos: Custos, rest: readonly string[]): Promise<void> {
+  requirePositionals(rest, 'ID')
+  const found = await custos.offboarding.destruction(rest[0] ?? '')
+  console.error(`rows: ${found.removal.state}`)
+  console.log(JSON.stringify(found.certificate))
+}

@@ -1,0 +1,184 @@
+// Imports the records of another system in blocks: each is written whole or not at all, and once,
+// however often the import is started again.
+
+import { createHash } from 'node:crypto'
+import { ApiError, Custos, CustosError } from '@custos/client'
+import type { MemoryImportBody } from '@custos/client/types'
+import { limits } from '@custos/contract/limits'
+import { CommandError } from '../command.ts'
+import { startProgress } from '../output.ts'
+import { hashFile, readInputs } from './input-file.ts'
+import { MalformedJson, parsePiece, readJsonPieces } from './json-values.ts'
+import type { MapOptions, MemorySystem } from './memory-systems.ts'
+
+/** As many as the service commits in one transaction, together with the answer to a retry. */
+const BLOCK_LINES = 500
+const BLOCK_CHARACTERS = 2 * 1024 * 1024
+const SAMPLES = 3
+
+interface ImportPlan {
+  readonly kind: string
+  readonly system: MemorySystem
+  readonly file: string
+  readonly store: string
+  readonly options: MapOptions
+}
+
+/** What reading the file has shown so far. */
+interface ImportCounts {
+  records: number
+  memories: number
+  /** How many were left out, by the reason. */
+  readonly skipped: Map<string, number>
+}
+
+interface ImportTotals extends ImportCounts {
+  imported: number
+  /** The store has them. */
+  duplicates: number
+}
+
+interface PlacedLine {
+  readonly line: MemoryImportBody
+  /** Of the record in the file, for a refusal. */
+  readonly place: string
+}
+
+/** The memories of the file in its order. Throws CommandError for a file of another kind. */
+async function* readLines(plan: ImportPlan, counts: ImportCounts): AsyncGenerator<PlacedLine> {
+  for await (const { name, chunks } of readInputs(plan.file)) {
+    const where = name === '' ? '' : `${name}, `
+    try {
+      for await (const piece of readJsonPieces(chunks, plan.system.members)) {
+        const place = `${where}line ${piece.line}`
+        for (const line of mapRecord(plan, parsePiece(piece), counts)) yield { line, place }
+      }
+    } catch (error) {
+      if (!(error instanceof MalformedJson)) throw error
+      throw new CommandError(`${where}line ${error.line}: ${error.message}`)
+    }
+  }
+  if (counts.records === 0) throw wrongKind(plan)
+}
+
+const wrongKind = ({ file, system }: ImportPlan): CommandError =>
+  new CommandError(`${file} is not of this kind: expected ${system.expected}`)
+
+function mapRecord(
+  plan: ImportPlan,
+  record: ReturnType<typeof parsePiece>,
+  counts: ImportCounts,
+): MemoryImportBody[] {
+  const mapped = plan.system.map(record, plan.options)
+  // Nothing was written yet where the first record shows another kind of file.
+  if (mapped === null && counts.records === 0) throw wrongKind(plan)
+  counts.records += 1
+  const reasons = [...(mapped === null ? ['not of this kind'] : mapped.skipped)]
+  const lines = (mapped?.lines ?? []).filter(({ content }) => {
+    const fits = Buffer.byteLength(content) <= limits.content_bytes
+    if (!fits) reasons.push(`of more than ${limits.content_bytes / 1024} KiB`)
+    return fits
+  })
+  for (const reason of reasons) counts.skipped.set(reason, (counts.skipped.get(reason) ?? 0) + 1)
+  counts.memories += lines.length
+  return lines
+}
+
+/** Counts, and the first memories as they would be imported. Nothing is sent. */
+export async function previewImport(
+  plan: ImportPlan,
+): Promise<ImportCounts & { readonly samples: readonly MemoryImportBody[] }> {
+  const counts: ImportCounts = { records: 0, memories: 0, skipped: new Map() }
+  const samples: MemoryImportBody[] = []
+  for await (const { line } of readLines(plan, counts))
+    if (samples.length < SAMPLES) samples.push(line)
+  return { ...counts, samples }
+}
+
+/** Throws CommandError with the place of a refused record and how many were imported before. */
+export async function importRecords(
+  plan: ImportPlan,
+  { url, apiKey }: { url: string; apiKey: string | undefined },
+): Promise<ImportTotals> {
+  const totals: ImportTotals = {
+    records: 0,
+    memories: 0,
+    imported: 0,
+    duplicates: 0,
+    skipped: new Map(),
+  }
+  const custos = new Custos({ url, apiKey })
+  const progress = startProgress('import')
+  const identity = await identityOf(plan)
+  let block: PlacedLine[] = []
+  let characters = 0
+  let number = 0
+  const send = async () => {
+    if (block.length === 0) return
+    number += 1
+    await sendBlock(custos, { plan, block, totals, key: `${identity}-${number}` })
+    progress.show(`${totals.imported} memories`)
+    block = []
+    characters = 0
+  }
+  try {
+    for await (const placed of readLines(plan, totals)) {
+      block.push(placed)
+      characters += placed.line.content.length
+      if (block.length === BLOCK_LINES || characters > BLOCK_CHARACTERS) await send()
+    }
+    await send()
+  } catch (error) {
+    throw withKept(error, totals)
+  } finally {
+    progress.end()
+  }
+  return totals
+}
+
+/** Of the file and of all that decides what its blocks are. */
+async function identityOf({ kind, file, store, options }: ImportPlan): Promise<string> {
+  const { namespace = null, roles } = options
+  const choice = JSON.stringify([await hashFile(file), kind, store, namespace, roles])
+  return `import-${createHash('sha256').update(choice).digest('hex').slice(0, 32)}`
+}
+
+interface BlockToSend {
+  readonly plan: ImportPlan
+  readonly block: readonly PlacedLine[]
+  readonly totals: ImportTotals
+  readonly key: string
+}
+
+async function sendBlock(custos: Custos, { plan, block, totals, key }: BlockToSend): Promise<void> {
+  const text = block.map(({ line }) => `${JSON.stringify(line)}\n`).join('')
+  try {
+    const options = { idempotencyKey: key }
+    const { data, response } = await custos.memory
+      .import(plan.store, text, {}, options)
+      .withResponse()
+    // An answer that repeats that of an earlier run imported nothing now.
+    const again = response.headers.get('idempotency-replayed') === 'true'
+    totals.imported += again ? 0 : data.imported
+    totals.duplicates += data.duplicates + (again ? data.imported : 0)
+  } catch (error) {
+    if (error instanceof ApiError) throw new CommandError(refusalText(error, block))
+    if (error instanceof CustosError) throw new CommandError(error.message)
+    throw error
+  }
+}
+
+/** The service counts the lines of the block; the reader of the message has the file. */
+function refusalText({ status, detail, body }: ApiError, block: readonly PlacedLine[]): string {
+  const line = typeof body === 'object' && body !== null && 'line' in body ? Number(body.line) : 0
+  const place = block[line - 1]?.place
+  const why = detail.replace(/^line \d+: /, '')
+  return place === undefined ? `${status} ${detail}` : `${place}: ${why}`
+}
+
+function withKept(error: unknown, { imported, duplicates }: ImportTotals): unknown {
+  if (!(error instanceof CommandError)) return error
+  const kept = imported + duplicates
+  const text = kept === 0 ? 'nothing was imported' : `the ${kept} memories before it are imported`
+  return new CommandError(`${error.message} (${text})`)
+}

@@ -1,0 +1,29 @@
+// The only place that reads the clock, randomness and timers of the platform.
+
+/** Milliseconds on a clock that only goes forward. */
+export const nowMs = (): number => performance.now()
+
+/** A number of [0, 1) that spreads retries. */
+export const jitter = (): number => Math.random()
+
+/** 128 random bits in hexadecimal; `randomUUID` is missing on pages without https. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('')
+
+/** Resolves after `ms`; rejects with the reason of the signal as soon as that is aborted. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}

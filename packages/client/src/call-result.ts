@@ -1,0 +1,42 @@
+// The result of a call: a promise of the data that can also give the response.
+
+/** The data of an answer, with the response that it came in. */
+export interface Answer<T> {
+  readonly data: T
+  readonly response: Response
+  readonly requestId: string | null
+}
+
+/** Resolves to the data of the answer. */
+export class Pending<T> implements Promise<T> {
+  readonly #answer: Promise<Answer<T>>
+  readonly [Symbol.toStringTag] = 'Pending'
+
+  constructor(answer: Promise<Answer<T>>) {
+    this.#answer = answer
+  }
+
+  withResponse(): Promise<Answer<T>> {
+    return this.#answer
+  }
+
+  #data(): Promise<T> {
+    return this.#answer.then(({ data }) => data)
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it is a promise
+  then<A = T, B = never>(
+    done?: ((data: T) => A | PromiseLike<A>) | null,
+    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.#data().then(done, failed)
+  }
+
+  catch<B = never>(failed?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+    return this.#data().catch(failed)
+  }
+
+  finally(ended?: (() => void) | null): Promise<T> {
+    return this.#data().finally(ended)
+  }
+}

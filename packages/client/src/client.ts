@@ -1,0 +1,88 @@
+// The connection to one service: its address, the credential, and how calls are made.
+
+import { CustosError } from './errors.ts'
+import type { CallContext, Hooks } from './hooks.ts'
+
+export interface ClientOptions {
+  /** Base address of the service, for example `http://127.0.0.1:8420`. */
+  readonly url: string
+  /** An API key or token, or a function that returns the current one. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined
+  /** Used in place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined
+  /** For each attempt; default 30,000. */
+  readonly timeoutMs?: number | undefined
+  /** Attempts after the first one; default 2. */
+  readonly retries?: number | undefined
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Sends the credential over http to hosts other than this one. */
+  readonly allowInsecure?: boolean | undefined
+  readonly hooks?: Hooks | undefined
+}
+
+/** What a client adds to each answer, such as its verification. */
+export type Inspect = (data: unknown, context: CallContext) => Promise<void>
+
+/** The settings of a client; nothing of them is shown by `inspect` or JSON. */
+export class Client {
+  readonly #options: ClientOptions
+  readonly #url: string
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#url = baseUrl(options)
+    if (typeof options.apiKey === 'string') checkKey(options.apiKey)
+  }
+
+  get url(): string {
+    return this.#url
+  }
+
+  get timeoutMs(): number {
+    return this.#options.timeoutMs ?? 30_000
+  }
+
+  get retries(): number {
+    return this.#options.retries ?? 2
+  }
+
+  get hooks(): Hooks {
+    return this.#options.hooks ?? {}
+  }
+
+  /** Checks of every answer before it is returned; none in a plain client. */
+  get inspect(): Inspect | undefined {
+    return undefined
+  }
+
+  /** Sends a request with the credential, which no caller of this sees. */
+  async send(path: string, headers: Headers, init: RequestInit): Promise<Response> {
+    const { apiKey, fetch: send = fetch } = this.#options
+    const key = typeof apiKey === 'function' ? await apiKey() : apiKey
+    const sent = new Headers(this.#options.headers)
+    for (const [name, value] of headers) sent.set(name, value)
+    if (key !== undefined) sent.set('authorization', `Bearer ${checkKey(key)}`)
+    return send(`${this.#url}${path}`, { ...init, headers: sent, redirect: 'manual' })
+  }
+}
+
+// The platform would repeat a key that cannot be a header in its own error.
+function checkKey(key: string): string {
+  if (/^[\x21-\x7e]+$/.test(key)) return key
+  throw new CustosError('apiKey has characters that no key has: check for spaces and line breaks')
+}
+
+function baseUrl({ url, apiKey, allowInsecure }: ClientOptions): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (!parsed || !/^https?:$/.test(parsed.protocol))
+    throw new CustosError('url must be an http or https address, such as http://127.0.0.1:8420')
+  if (parsed.username || parsed.password || parsed.search || parsed.hash)
+    throw new CustosError('url must be a plain address: pass the credential as apiKey')
+  const local = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(parsed.hostname)
+  if (parsed.protocol === 'http:' && !local && apiKey !== undefined && !allowInsecure)
+    throw new CustosError(
+      `a credential is not sent to ${parsed.host} over http: use https, or set allowInsecure`,
+    )
+  return `${parsed.origin}${parsed.pathname}`.replace(/\/+$/, '')
+}

@@ -1,0 +1,96 @@
+// The client: every operation as a method, and what combines several of them.
+
+import type { Pending } from './call-result.ts'
+import type { ClientOptions, Inspect } from './client.ts'
+import type { CallOptions } from './exchange.ts'
+import { Groups } from './generated/groups.ts'
+import type { KeysCreateTokenBody, KeysCreateTokenReply } from './generated/types.ts'
+import { MemoryOf, type MemoryOfOptions } from './memory-of.ts'
+import { StoreHandle } from './store-handle.ts'
+import type { PinnedKeys, WitnessResult, WitnessStorage } from './verify.ts'
+import { waitForApproval, waitForJob } from './waits.ts'
+
+/** Answers are verified with these keys before they are returned. */
+export interface VerifyOptions {
+  /** Keys that were obtained from somewhere else than the service, or a function that has them. */
+  readonly keys: PinnedKeys | (() => PinnedKeys | Promise<PinnedKeys>)
+  /** Default: `certificates`. */
+  readonly on?: 'certificates' | 'all' | undefined
+}
+
+export interface CustosOptions extends ClientOptions {
+  readonly verify?: VerifyOptions | undefined
+}
+
+/** What a token may do, and for how long. */
+export interface TokenRequest {
+  readonly store: string
+  readonly namespace: string
+  readonly scopes: KeysCreateTokenBody['scopes']
+  /** Seconds; default: that of the service. */
+  readonly ttl?: number | undefined
+}
+
+/** A client of one Custos service. */
+export class Custos extends Groups {
+  readonly #verify: VerifyOptions | undefined
+
+  constructor(options: CustosOptions) {
+    super(options)
+    this.#verify = options.verify
+    Object.assign(this.approvals, { wait: waitForApproval(this) })
+    Object.assign(this.jobs, { wait: waitForJob(this) })
+    const { events } = this.streams
+    this.streams.events = ({ signal, ...query } = {}, given = {}) =>
+      events(query, signal ? { ...given, signal } : given)
+  }
+
+  override get inspect(): Inspect | undefined {
+    const verify = this.#verify
+    if (!verify) return undefined
+    return async (data, { operation }) => {
+      // The keys may be about to be read with this client.
+      if (operation === 'gcrumbs.public_key') return
+      const { inspectAnswer } = await import('./verify.ts')
+      const keys = typeof verify.keys === 'function' ? await verify.keys() : verify.keys
+      await inspectAnswer(data, operation, keys, verify.on ?? 'certificates')
+    }
+  }
+
+  /** The operations of one store. */
+  store(storeId: string): StoreHandle {
+    return new StoreHandle(this, storeId)
+  }
+
+  /** The memories of one namespace of a store, in few words. */
+  memoryOf(options: MemoryOfOptions): MemoryOf {
+    return new MemoryOf(this, options)
+  }
+
+  /** A short-lived token for the memories of one namespace; it is sent like an API key. */
+  tokenFor(
+    { store, namespace, scopes, ttl }: TokenRequest,
+    options?: CallOptions,
+  ): Pending<KeysCreateTokenReply> {
+    const lasts = ttl === undefined ? {} : { ttl_s: ttl }
+    return this.keys.createToken({ store_id: store, namespace, scopes, ...lasts }, options)
+  }
+
+  /**
+   * The signing keys of the service as they were at the first use: later ones are not trusted
+   * until the stored list is removed.
+   */
+  async trustOnFirstUse(storage: WitnessStorage): Promise<PinnedKeys> {
+    const { trustOnFirstUse } = await import('./witness.ts')
+    return trustOnFirstUse(this, storage)
+  }
+
+  /**
+   * Compares the newest checkpoint with the one in `storage`, and keeps it there. Throws
+   * ProofError when the audit log was changed before the kept checkpoint.
+   */
+  async witness(storage: WitnessStorage, keys?: PinnedKeys): Promise<WitnessResult> {
+    const { witness } = await import('./witness.ts')
+    return witness(this, storage, keys)
+  }
+}

@@ -1,0 +1,87 @@
+// What the client throws: one class for each kind of failure, with the service's error code.
+
+import type { RefusalCode } from './generated/types.ts'
+
+export class CustosError extends Error {
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/** What is known of a refused request. */
+interface RefusalDetails {
+  readonly status: number
+  readonly code: RefusalCode
+  readonly title: string
+  /** Why this request was refused, in words. */
+  readonly detail: string
+  readonly requestId: string | null
+  /** How long to wait before another attempt; absent where the service does not say. */
+  readonly retryAfterMs?: number
+  /** The answer as it came. */
+  readonly body: unknown
+  /** Id of the operation. */
+  readonly operation: string
+}
+
+/** The service answered and refused. */
+export class ApiError extends CustosError implements RefusalDetails {
+  declare readonly status: number
+  declare readonly code: RefusalCode
+  declare readonly title: string
+  declare readonly detail: string
+  declare readonly requestId: string | null
+  declare readonly retryAfterMs?: number
+  declare readonly body: unknown
+  declare readonly operation: string
+
+  constructor(refused: RefusalDetails) {
+    const { operation, status, code, detail } = refused
+    const advice = ADVICE[code]
+    super(`${operation}: ${status} ${code}: ${detail}${advice ? `. ${advice}` : ''}`)
+    Object.assign(this, refused)
+  }
+}
+
+/** What to do about the mistakes of a first call. */
+const ADVICE: Readonly<Record<string, string>> = {
+  unauthenticated: 'Pass a key of a tenant of this service as `apiKey`',
+  store_not_found: "Create the store with memory.createStore, or use 'default'",
+  route_not_found: 'Check that `url` is the base address of a Custos service of this version',
+}
+
+export class ValidationError extends ApiError {}
+export class AuthenticationError extends ApiError {}
+export class PermissionError extends ApiError {}
+export class NotFoundError extends ApiError {}
+export class ConflictError extends ApiError {}
+export class RateLimitError extends ApiError {}
+export class ServiceError extends ApiError {}
+
+const BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  409: ConflictError,
+  422: ValidationError,
+  429: RateLimitError,
+}
+
+export function apiError(refused: RefusalDetails): ApiError {
+  const Kind = BY_STATUS[refused.status] ?? (refused.status >= 500 ? ServiceError : ApiError)
+  return new Kind(refused)
+}
+
+/** No complete answer arrived. */
+export class ConnectionError extends CustosError {}
+
+/** No answer arrived in time. */
+export class TimeoutError extends ConnectionError {}
+
+/** Whether an error is a refusal with one of these codes. */
+export function isRefusal<const C extends RefusalCode>(
+  error: unknown,
+  ...codes: readonly C[]
+): error is ApiError & { readonly code: C } {
+  return error instanceof ApiError && codes.some((code) => code === error.code)
+}

@@ -1,0 +1,333 @@
+// One logical call: the row of its operation, its request, its attempts and the wait between them.
+
+import { jitter, newKey, nowMs, sleep } from './ambient.ts'
+import { type Answer, Pending } from './call-result.ts'
+import type { Client } from './client.ts'
+import { ApiError, apiError, ConnectionError, CustosError } from './errors.ts'
+import type { RefusalCode } from './generated/types.ts'
+import type { CallContext } from './hooks.ts'
+import { Limit } from './limit.ts'
+
+/** Options of one call; the last argument of every method. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** For each attempt, its body included; a stream: until its headers. */
+  readonly timeoutMs?: number | undefined
+  /** Attempts after the first one. */
+  readonly retries?: number | undefined
+  /** Of a write: the same key makes it happen once. Default: a new one for each call. */
+  readonly idempotencyKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Sent as X-Request-Id. */
+  readonly requestId?: string | undefined
+}
+
+/** A body as fetch takes it, with its content type. */
+export interface SentBody {
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
+  readonly type: string
+  /** The body can be read once only, so the request cannot be repeated. */
+  readonly once?: boolean
+}
+
+/** One row of the operation table. */
+export interface Operation<Args extends readonly unknown[] = readonly never[], Reply = unknown> {
+  /** `group.verb` */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  /** What follows the path parameters among the arguments; `both`: the body, then the query. */
+  readonly takes?: 'body' | 'query' | 'both'
+  /** Takes an Idempotency-Key. */
+  readonly idempotent?: boolean
+  /** A POST that changes nothing. */
+  readonly safe?: boolean
+  /** The body is sent as it is. */
+  readonly raw?: boolean
+  readonly send?: (body: unknown) => SentBody | Promise<SentBody>
+  /** How the answer is read; default: as JSON. */
+  readonly answer?: (exchange: Exchange) => unknown
+  /** How it is read for a `format` of the query. */
+  readonly formats?: Readonly<Record<string, (exchange: Exchange) => unknown>>
+  /** The member of a page that holds its items. */
+  readonly items?: string
+  /** Never there: what the operation takes and returns, for the compiler. */
+  readonly signature?: (...args: Args) => Reply
+}
+
+type Read<T> = (response: Response, limit: Limit) => T | Promise<T>
+
+/** Refusals with 503 that pass; the others stay until an operator acts. */
+const PASSING = /^(unavailable|index_building|payment_unavailable)$/
+const RETRY_AFTER_MS_MAX = 60_000
+
+/** Calls an operation: path parameters, then body, query and options, as its method takes them. */
+export function call<Args extends readonly unknown[], Reply>(
+  client: Client,
+  operation: Operation<Args, Reply>,
+  ...args: Args
+): Reply {
+  const exchange = new Exchange(client, operation, args)
+  const answer = operation.formats?.[exchange.format ?? ''] ?? operation.answer
+  // The table states the type of what its reader returns.
+  return (answer ? answer(exchange) : exchange.json()) as Reply
+}
+
+export class Exchange {
+  readonly client: Client
+  readonly id: string
+  readonly options: CallOptions
+  readonly #operation: Operation<readonly never[], unknown>
+  readonly #path: string
+  readonly #query: Readonly<Record<string, unknown>>
+  readonly #body: unknown
+  readonly #context: CallContext
+
+  constructor(client: Client, operation: Operation<never, unknown>, args: readonly unknown[]) {
+    const rest = [...args]
+    const ids: Record<string, unknown> = {}
+    this.#path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = rest.shift()
+      ids[name] = value
+      return pathText(operation.id, name, value)
+    })
+    const { takes } = operation
+    this.#body = takes === 'body' || takes === 'both' ? rest.shift() : undefined
+    this.#query = record(takes === 'query' || takes === 'both' ? rest.shift() : undefined)
+    this.options = record(rest.shift())
+    this.#operation = operation
+    this.client = client
+    this.id = operation.id
+    this.#context = {
+      operation: operation.id,
+      url: client.url,
+      attempt: 0,
+      headers: new Headers(),
+      ms: 0,
+      ...(typeof ids['store_id'] === 'string' ? { storeId: ids['store_id'] } : {}),
+      ...(typeof ids['ref'] === 'number' ? { ref: ids['ref'] } : {}),
+    }
+  }
+
+  /** The format that the query asks for. */
+  get format(): string | undefined {
+    const { format } = this.#query
+    return typeof format === 'string' ? format : undefined
+  }
+
+  json<T>(): Pending<T> {
+    return new Pending(
+      this.run(async (response) => {
+        const data = await readJson(response, this.client.url)
+        this.#context.figures = figuresOf(data)
+        await this.client.inspect?.(data, this.#context)
+        // The contract states the shape of the answer; it is not validated again here.
+        return data as T
+      }, true),
+    )
+  }
+
+  /**
+   * Sends the request until it is answered or may not be sent again, and reads the answer.
+   * @param whole the limit covers what `read` does; otherwise `read` takes the limit over
+   */
+  async run<T>(read: Read<T>, whole: boolean, extra?: Record<string, string>): Promise<Answer<T>> {
+    const { client, options } = this
+    const context = this.#context
+    const begun = nowMs()
+    context.attempt = 0
+    const { idempotent, method, raw, send } = this.#operation
+    const key = options.idempotencyKey ?? (idempotent ? newKey() : undefined)
+    const sent = await bodyOf(this.#body, raw, send)
+    const last = sent?.once || !this.#mayRepeat() ? 1 : 1 + (options.retries ?? client.retries)
+    for (;;) {
+      context.attempt += 1
+      const headers = new Headers({ ...options.headers, ...extra })
+      if (key !== undefined) headers.set('idempotency-key', key)
+      if (options.requestId !== undefined) headers.set('x-request-id', options.requestId)
+      if (sent) headers.set('content-type', sent.type)
+      context.headers = headers
+      client.hooks.onRequest?.(context)
+      const limit = new Limit(this.id, options.timeoutMs ?? client.timeoutMs, options.signal)
+      let failure: unknown
+      try {
+        const response = await this.#send(limit, { method, ...bodyInit(sent) })
+        const data = await read(response, limit)
+        if (whole) limit.end()
+        else limit.pause()
+        context.ms = nowMs() - begun
+        client.hooks.onResponse?.(context)
+        return { data, response, requestId: context.requestId ?? null }
+      } catch (error) {
+        limit.end()
+        failure = this.#explain(error, limit)
+      }
+      context.ms = nowMs() - begun
+      context.error = failure
+      const wait = context.attempt < last ? waitBefore(context.attempt, failure, limit) : undefined
+      if (wait === undefined) {
+        client.hooks.onError?.(context)
+        throw failure
+      }
+      context.waitMs = wait
+      client.hooks.onRetry?.(context)
+      await sleep(wait, options.signal).catch((reason: unknown) => {
+        context.error = reason
+        client.hooks.onError?.(context)
+        throw reason
+      })
+    }
+  }
+
+  #mayRepeat(): boolean {
+    const { method, idempotent, safe } = this.#operation
+    return method !== 'POST' || idempotent === true || safe === true
+  }
+
+  async #send(limit: Limit, init: RequestInit): Promise<Response> {
+    const { client } = this
+    const { signal } = limit
+    signal.throwIfAborted()
+    const path = `${this.#path}${queryText(this.#query)}`
+    const context = this.#context
+    delete context.status
+    const response = await client.send(path, context.headers, { ...init, signal })
+    limit.answered = true
+    context.status = response.status
+    context.requestId = response.headers.get('x-request-id')
+    if (response.ok) return response
+    throw await refusalOf(response, this.id, client.url)
+  }
+
+  #explain(error: unknown, limit: Limit): unknown {
+    if (limit.signal.aborted) return limit.signal.reason
+    if (error instanceof CustosError) return error
+    const reason = reasonOf(error)
+    return new ConnectionError(
+      `${this.id}: no answer from ${this.client.url} (${reason}): check that the service runs ` +
+        'there, or pass its address as `url`',
+      { cause: error },
+    )
+  }
+}
+
+function record(value: unknown): Record<string, unknown> {
+  // Arguments have the types of the table; undefined stands for none.
+  return (value ?? {}) as Record<string, unknown>
+}
+
+// `.` and `..` would leave the path of the operation, and nothing would name another one.
+function pathText(id: string, name: string, value: unknown): string {
+  const text = `${value ?? ''}`
+  if (/^\.{0,2}$/.test(text)) throw new CustosError(`${id}: ${name} is missing or not an id`)
+  return encodeURIComponent(text)
+}
+
+function queryText(query: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined || value === null ? [] : [[name, `${value}`]],
+  )
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
+}
+
+async function bodyOf(
+  body: unknown,
+  raw: boolean | undefined,
+  send: Operation['send'],
+): Promise<SentBody | undefined> {
+  if (send) return send(body)
+  if (body === undefined) return undefined
+  const type = 'application/json'
+  // The signature of a raw body takes bytes or a text.
+  return raw ? { body: body as string, type } : { body: JSON.stringify(body), type }
+}
+
+const bodyInit = (sent: SentBody | undefined): RequestInit =>
+  sent ? ({ body: sent.body, ...(sent.once ? { duplex: 'half' } : {}) } as RequestInit) : {}
+
+/** Milliseconds before another attempt; undefined where another one would not help. */
+function waitBefore(attempt: number, error: unknown, limit: Limit): number | undefined {
+  const backoff = Math.min(8_000, 500 * 2 ** (attempt - 1)) * (0.75 + jitter() / 4)
+  if (error instanceof ConnectionError)
+    return limit.timedOut && limit.answered ? undefined : backoff
+  if (!(error instanceof ApiError)) return undefined
+  const { status, code, retryAfterMs } = error
+  // A limit that names no end may last for a day.
+  if (status === 429 ? retryAfterMs === undefined : !passes(status, code)) return undefined
+  return Math.min(retryAfterMs ?? backoff, RETRY_AFTER_MS_MAX)
+}
+
+const passes = (status: number, code: string): boolean =>
+  status === 502 || status === 504 || (status === 503 && PASSING.test(code))
+
+async function readJson(response: Response, url: string): Promise<unknown> {
+  const text = await response.text()
+  if (response.headers.get('content-type')?.startsWith('image/')) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CustosError(`${url} did not answer like a Custos service: check \`url\``)
+  }
+}
+
+/** The members of an answer that are numbers: positions, counts and budgets. */
+function figuresOf(data: unknown): Record<string, number> {
+  const figures: Record<string, number> = {}
+  for (const [name, value] of Object.entries(record(data)))
+    if (typeof value === 'number') figures[name] = value
+  return figures
+}
+
+async function refusalOf(response: Response, id: string, url: string): Promise<CustosError> {
+  const { status, headers, type } = response
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    await response.body?.cancel()
+    return new CustosError(`${url} redirects elsewhere: pass the final address as \`url\``)
+  }
+  const text = await response.text()
+  const body = parsed(text)
+  const { error, title, detail } = record(body)
+  const seconds = headers.get('retry-after')
+  return apiError({
+    status,
+    // A proxy in between has no code; what it says is in `body`.
+    code: (typeof error === 'string' && /^[a-z_]+$/.test(error)
+      ? error
+      : status < 500
+        ? 'bad_request'
+        : 'unavailable') as RefusalCode,
+    title: typeof title === 'string' ? title : response.statusText,
+    detail: detailText(detail) ?? (error ? '' : `${url} did not answer like a Custos service`),
+    requestId: headers.get('x-request-id'),
+    ...(seconds !== null && /^\d+$/.test(seconds) ? { retryAfterMs: Number(seconds) * 1_000 } : {}),
+    body: body ?? text,
+    operation: id,
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function detailText(detail: unknown): string | undefined {
+  if (typeof detail === 'string') return detail
+  if (!Array.isArray(detail)) return detail === undefined ? undefined : JSON.stringify(detail)
+  return detail
+    .map((problem) => {
+      const { loc, msg } = record(problem)
+      return `${[loc].flat().join('.')}: ${msg}`
+    })
+    .join('; ')
+}
+
+// The message of fetch is "fetch failed"; the reason is in its cause.
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason'
+  const { cause } = error
+  if (cause instanceof Error) return cause.message || ('code' in cause ? `${cause.code}` : '')
+  return error.message
+}

@@ -1,0 +1,112 @@
+// The memories of one namespace in few words: remember, recall, correct, forget.
+
+import type { Pending } from './call-result.ts'
+import type { CallOptions } from './exchange.ts'
+import type { Groups } from './generated/groups.ts'
+import type * as types from './generated/types.ts'
+import type { Lines } from './reply-lines.ts'
+
+export interface MemoryOfOptions {
+  readonly store: string
+  /** Default: the root. */
+  readonly namespace?: string | undefined
+}
+
+type Time = string | Date
+
+export interface RememberOptions {
+  readonly metadata?: Record<string, unknown> | undefined
+  readonly validFrom?: Time | undefined
+  readonly expiresAt?: Time | undefined
+}
+
+export interface RecallOptions {
+  readonly budgetTokens?: number | undefined
+  readonly topK?: number | undefined
+  readonly asOf?: Time | undefined
+}
+
+export class MemoryOf {
+  readonly #client: Groups
+  readonly #store: string
+  readonly #namespace: string | undefined
+
+  constructor(client: Groups, { store, namespace }: MemoryOfOptions) {
+    this.#client = client
+    this.#store = store
+    this.#namespace = namespace
+  }
+
+  remember(
+    content: string,
+    { metadata, validFrom, expiresAt }: RememberOptions = {},
+    options?: CallOptions,
+  ): Pending<types.MemoryWriteReply> {
+    const body = {
+      content,
+      ...this.#place(),
+      ...(metadata ? { metadata } : {}),
+      ...(validFrom ? { valid_from: timeText(validFrom) } : {}),
+      ...(expiresAt ? { expires_at: timeText(expiresAt) } : {}),
+    }
+    return this.#client.memory.write(this.#store, body, options)
+  }
+
+  recall(
+    query: string,
+    { budgetTokens, topK, asOf }: RecallOptions = {},
+    options?: CallOptions,
+  ): Pending<types.MemoryRetrieveReply> {
+    const body = {
+      query,
+      ...this.#place(),
+      ...(budgetTokens === undefined ? {} : { budget_tokens: budgetTokens }),
+      ...(topK === undefined ? {} : { top_k: topK }),
+      ...(asOf ? { as_of: timeText(asOf) } : {}),
+    }
+    return this.#client.memory.retrieve(this.#store, body, options)
+  }
+
+  /** Replaces a memory and keeps the old version in its history. */
+  correct(
+    ref: number,
+    content: string,
+    options?: CallOptions,
+  ): Pending<types.MemorySupersedeReply> {
+    const body = { old_ref: ref, content, ...this.#place() }
+    return this.#client.memory.supersede(this.#store, body, options)
+  }
+
+  /** The versions of a memory, oldest first, a page at a time; an erased one is a marker. */
+  history(
+    ref: number,
+    query?: types.MemoryHistoryQuery,
+    options?: CallOptions,
+  ): Pending<types.MemoryHistoryReply> {
+    return this.#client.memory.history(this.#store, ref, query, options)
+  }
+
+  /**
+   * Erases a memory from every copy and certifies it.
+   * @param reason the legal basis: it stays in the certificate, so it must name no person
+   */
+  forget(
+    ref: number,
+    { reason }: { readonly reason?: string | undefined } = {},
+    options?: CallOptions,
+  ): Pending<types.MemoryDeleteReply> {
+    const body = { ref, ...(reason === undefined ? {} : { legal_basis: reason }) }
+    return this.#client.memory.delete(this.#store, body, options)
+  }
+
+  /** The memories of the store as NDJSON lines; those of a limited key are of its namespace. */
+  export(options?: CallOptions): Lines<types.MemoryExportReply> {
+    return this.#client.memory.export(this.#store, options)
+  }
+
+  #place(): { namespace?: string } {
+    return this.#namespace === undefined ? {} : { namespace: this.#namespace }
+  }
+}
+
+const timeText = (time: Time): string => (typeof time === 'string' ? time : time.toISOString())

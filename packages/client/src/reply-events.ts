@@ -1,0 +1,73 @@
+// The event stream over fetch: frames in order, continued after the last one when it breaks off.
+
+import { jitter, sleep } from './ambient.ts'
+import { ConnectionError } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import { textOf } from './reply-lines.ts'
+
+/** One frame of an event stream. */
+export interface EventFrame<T> {
+  /** `<generation>.<seq>`: pass it as `from` to continue after this frame. */
+  readonly id: string
+  /** The kind of entry; `position` and `reset` are no entries. */
+  readonly event: string
+  readonly data: T
+}
+
+/** The frames of a stream without end: it ends by `signal`, by `break` or by a refusal. */
+export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<EventFrame<T>, void, undefined> {
+    const { signal } = this.#exchange.options
+    let last: string | undefined
+    for (;;) {
+      try {
+        for await (const frame of this.#connect(last)) {
+          signal?.throwIfAborted()
+          if (frame.id !== '') last = frame.id
+          yield frame
+        }
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason
+        if (!(error instanceof ConnectionError) || last === undefined) throw error
+      }
+      await sleep(1_000 + 1_000 * jitter(), signal)
+    }
+  }
+
+  async *#connect(last: string | undefined): AsyncGenerator<EventFrame<T>, void, undefined> {
+    const extra = last === undefined ? {} : { 'last-event-id': last }
+    const { data } = await this.#exchange.run(
+      (response, limit) => textOf(response, limit, this.#exchange.id),
+      false,
+      { accept: 'text/event-stream', ...extra },
+    )
+    let rest = ''
+    for await (const text of data) {
+      const frames = `${rest}${text}`.split('\n\n')
+      rest = frames.pop() ?? ''
+      for (const frame of frames) {
+        const fields = fieldsOf(frame)
+        const { id = '', event = 'message' } = fields
+        // The contract states the shape of the data.
+        if (fields.data !== undefined) yield { id, event, data: JSON.parse(fields.data) as T }
+      }
+    }
+  }
+}
+
+export const eventFrames = (exchange: Exchange): EventFrames<never> => new EventFrames(exchange)
+
+function fieldsOf(frame: string): { id?: string; event?: string; data?: string } {
+  const fields: Record<string, string> = {}
+  for (const line of frame.split('\n')) {
+    const at = line.indexOf(': ')
+    if (at > 0) fields[line.slice(0, at)] = line.slice(at + 2)
+  }
+  return fields
+}

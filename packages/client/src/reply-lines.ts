@@ -1,0 +1,133 @@
+// NDJSON in both directions: answers line by line, and bodies that are many records.
+
+import type { Answer } from './call-result.ts'
+import { ConnectionError, CustosError } from './errors.ts'
+import type { Exchange, SentBody } from './exchange.ts'
+import type { Limit } from './limit.ts'
+
+/** The largest body that is collected where the platform cannot send a stream. */
+const BUFFERED_BYTES_MAX = 8 * 1024 * 1024
+/** How long a stream may be silent. */
+const IDLE_MS = 60_000
+
+/** Records to send: values, lines or bytes as they are in a file, or a whole text. */
+export type LineSource<T> =
+  | Iterable<T>
+  | AsyncIterable<T | string | Uint8Array>
+  | ReadableStream<Uint8Array>
+  | string
+
+/** The lines of an answer, parsed; read once. The request is sent when reading starts. */
+export class Lines<T> implements AsyncIterable<T> {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    const { data } = await this.withResponse()
+    yield* data
+  }
+
+  /** Sends the request; `data` are the lines, unless the body is read from the response. */
+  withResponse(): Promise<Answer<AsyncIterable<T>>> {
+    const { id } = this.#exchange
+    return this.#exchange.run((response, limit) => parseLines<T>(response, limit, id), false)
+  }
+}
+
+export const lines = (exchange: Exchange): Lines<never> => new Lines(exchange)
+
+async function* parseLines<T>(response: Response, limit: Limit, id: string) {
+  let rest = ''
+  for await (const text of textOf(response, limit, id)) {
+    const complete = `${rest}${text}`.split('\n')
+    rest = complete.pop() ?? ''
+    // The contract states the shape of a line.
+    for (const line of complete) if (line !== '') yield JSON.parse(line) as T
+  }
+  if (rest !== '') throw new ConnectionError(`${id}: the answer ended within a line`)
+}
+
+/** The text of a streamed answer in pieces; ends the limit, and the answer if it is left early. */
+export async function* textOf(response: Response, limit: Limit, id: string) {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  try {
+    for (;;) {
+      limit.signal.throwIfAborted()
+      limit.restart(IDLE_MS)
+      const piece = await reader?.read()
+      limit.pause()
+      if (!piece || piece.done) return
+      yield decoder.decode(piece.value, { stream: true })
+    }
+  } catch (error) {
+    if (limit.signal.aborted) throw limit.signal.reason
+    throw new ConnectionError(`${id}: the answer broke off`, { cause: error })
+  } finally {
+    limit.end()
+    await reader?.cancel().catch(() => undefined)
+  }
+}
+
+export async function sendLines(source: unknown): Promise<SentBody> {
+  const type = 'application/x-ndjson'
+  if (typeof source === 'string') return { body: source, type }
+  if (Array.isArray(source)) return { body: source.map(lineOf).join(''), type }
+  // The signature of an import takes one of these.
+  const pieces = encoded(source as Iterable<unknown> | AsyncIterable<unknown>)
+  if (canStream()) return { body: streamOf(pieces), type, once: true }
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  let bytes = 0
+  for await (const piece of pieces) {
+    parts.push(piece)
+    bytes += piece.length
+    if (bytes > BUFFERED_BYTES_MAX)
+      throw new CustosError('this platform cannot stream a body: import at most 8 MiB at a time')
+  }
+  return { body: new Uint8Array(await new Blob(parts).arrayBuffer()), type }
+}
+
+const lineOf = (item: unknown): string =>
+  typeof item === 'string' ? item : `${JSON.stringify(item)}\n`
+
+async function* encoded(source: Iterable<unknown> | AsyncIterable<unknown>) {
+  const encoder = new TextEncoder()
+  for await (const item of source)
+    if (item instanceof Uint8Array) yield new Uint8Array(item)
+    else yield encoder.encode(lineOf(item))
+}
+
+/** Whether fetch takes a stream as a body: it then asks for `duplex` and sets no content type. */
+function canStream(): boolean {
+  let asked = false
+  try {
+    const init = {
+      method: 'POST',
+      body: new ReadableStream(),
+      get duplex(): 'half' {
+        asked = true
+        return 'half'
+      },
+    }
+    const sets = new Request('http://localhost', init).headers.has('content-type')
+    return asked && !sets
+  } catch {
+    return false
+  }
+}
+
+function streamOf(pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>) {
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { value, done } = await pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await pieces.return(undefined)
+    },
+  })
+}

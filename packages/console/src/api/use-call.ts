@@ -1,0 +1,75 @@
+// Calls of operations as React queries: reads, pages of lists, and writes.
+
+import { call, type Operation, type Pending } from '@custos/client/core'
+import {
+  keepPreviousData,
+  type UseQueryResult,
+  useMutation,
+  useQueries,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { client } from './connection.ts'
+
+/** An operation with its arguments: what a table, a snippet or a query is about. */
+export interface CallRequest {
+  readonly operation: Operation<never, unknown>
+  readonly args: readonly unknown[]
+}
+
+export interface ReadOptions {
+  readonly enabled?: boolean
+  readonly refetchMs?: number
+  /** Shows the last answer while the next one is loading. */
+  readonly keep?: boolean
+}
+
+/** Calls an operation with a signal after its other arguments. */
+function callWithSignal<A extends readonly unknown[], R>(
+  operation: Operation<A, Pending<R>>,
+  args: A,
+  signal: AbortSignal,
+): Promise<R> {
+  const ids = operation.path.split('{').length - 1
+  const others = operation.takes === 'both' ? 2 : operation.takes ? 1 : 0
+  const all: unknown[] = Array.from({ length: ids + others }, (_, i) => args[i])
+  // The options follow the arguments of every operation.
+  return call(client, operation, ...([...all, { signal }] as unknown as A))
+}
+
+/** Reads by an operation; the answer is kept and renewed by its arguments. */
+export function useCall<A extends readonly unknown[], R>(
+  operation: Operation<A, Pending<R>>,
+  args: A,
+  { enabled = true, refetchMs, keep = false }: ReadOptions = {},
+): UseQueryResult<R, Error> & { request: CallRequest } {
+  const query = useQuery<R, Error>({
+    queryKey: [operation.id, ...args],
+    queryFn: ({ signal }) => callWithSignal(operation, args, signal),
+    enabled,
+    ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+  })
+  return { ...query, request: { operation: operation as CallRequest['operation'], args } }
+}
+
+/** Reads one operation with several lists of arguments; absent where an answer is not there yet. */
+export function useCalls<A extends readonly unknown[], R>(
+  operation: Operation<A, Pending<R>>,
+  lists: readonly A[],
+): readonly (R | undefined)[] {
+  const queries = lists.map((args) => ({
+    queryKey: [operation.id, ...args],
+    queryFn: ({ signal }: { signal: AbortSignal }) => callWithSignal(operation, args, signal),
+  }))
+  return useQueries({ queries }).map(({ data }) => data)
+}
+
+/** Writes by an operation. Afterwards everything shown is read again: an act has many effects. */
+export function useAction<A extends readonly unknown[], R>(operation: Operation<A, Pending<R>>) {
+  const queries = useQueryClient()
+  return useMutation<R, Error, A>({
+    mutationFn: (args) => call(client, operation, ...args),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+}

@@ -1,0 +1,157 @@
+// The frame of every screen: navigation, store switch, palette, live dot, who is signed in.
+
+import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { LogOut, Menu, Search, X } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useSession } from '../api/session.tsx'
+import { Button, IconButton } from '../parts/button.tsx'
+import css from './frame.module.css'
+import { LiveDot, LiveProvider } from './live.tsx'
+import { GROUPS, SCREENS, type ScreenEntry } from './screens.ts'
+import { StoreSwitch, useStoreId } from './store-switch.tsx'
+import { ThemeSwitch } from './theme.tsx'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+
+export function Frame() {
+  const [open, setOpen] = useState(false)
+  const [searching, setSearching] = useState(false)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu
+  useEffect(() => setOpen(false), [path])
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return
+      event.preventDefault()
+      setSearching(true)
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+  return (
+    <LiveProvider>
+      <a className={css['skip']} href="#main">
+        Skip to content
+      </a>
+      <div className={css['frame']}>
+        <header className={css['bar']}>
+          <IconButton
+            label={open ? 'Close navigation' : 'Open navigation'}
+            aria-expanded={open}
+            aria-controls="navigation"
+            icon={open ? X : Menu}
+            onClick={() => setOpen(!open)}
+          />
+          <Brand />
+          <LiveDot />
+          <IconButton label="Search" icon={Search} onClick={() => setSearching(true)} />
+        </header>
+        <div className={css['side']} id="navigation" data-open={open || undefined}>
+          <Side onSearch={() => setSearching(true)} />
+        </div>
+        <main className={css['main']} id="main" tabIndex={-1}>
+          <LocalBanner />
+          <Outlet />
+        </main>
+      </div>
+      <Suspense>{searching && <Palette open onOpenChange={setSearching} />}</Suspense>
+    </LiveProvider>
+  )
+}
+
+const Brand = () => (
+  <Link to="/" className={css['brand']}>
+    <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+      <path
+        d="M10 1.5 17 4v5.5c0 4.2-2.9 7.3-7 9-4.1-1.7-7-4.8-7-9V4z"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.7"
+      />
+      <circle cx="10" cy="9.5" r="2.4" fill="currentColor" />
+    </svg>
+    Custos
+  </Link>
+)
+
+function Side({ onSearch }: { readonly onSearch: () => void }) {
+  const { caller, signOut } = useSession()
+  const name = caller.tenant_name ?? caller.tenant_id ?? 'Operator'
+  return (
+    <>
+      <div className={css['head']}>
+        <Brand />
+        <LiveDot />
+      </div>
+      <div className={css['place']}>
+        <div className={css['tenant']} title={`Tenant ${name}`}>
+          {name}
+        </div>
+        <StoreSwitch />
+        <Button icon={Search} onClick={onSearch}>
+          Go to… <kbd className={css['kbd']}>Ctrl K</kbd>
+        </Button>
+      </div>
+      <Navigation />
+      <footer className={css['foot']}>
+        <span className={css['who']}>
+          {caller.mode === 'local' ? 'Local mode' : caller.user?.name || caller.key_id}
+        </span>
+        <ThemeSwitch />
+        {caller.mode === 'session' && (
+          <IconButton label="Sign out" icon={LogOut} onClick={() => void signOut()} />
+        )}
+      </footer>
+    </>
+  )
+}
+
+function Navigation() {
+  const { can } = useSession()
+  const storeId = useStoreId()
+  const shown = SCREENS.filter(({ load, scope }) => load && (!scope || can(scope)))
+  return (
+    <nav aria-label="Screens" className={css['nav']}>
+      {GROUPS.map((group) => {
+        const screens = shown.filter((screen) => screen.group === group)
+        return screens.length === 0 ? null : (
+          <section key={group} aria-labelledby={`group-${group}`}>
+            <h2 id={`group-${group}`}>{group}</h2>
+            <ul>
+              {screens.map((screen) => (
+                <li key={screen.path}>
+                  <NavigationLink screen={screen} storeId={storeId} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        )
+      })}
+    </nav>
+  )
+}
+
+function NavigationLink({ screen, storeId }: { screen: ScreenEntry; storeId: string }) {
+  const exact = /^\/$|^\/stores(\/\$storeId)?$/.test(screen.path)
+  const params = { storeId, registry: 'artifacts' }
+  return (
+    <Link
+      to={screen.path}
+      params={params}
+      search={{}}
+      activeOptions={{ exact, includeSearch: false }}
+    >
+      {screen.title}
+    </Link>
+  )
+}
+
+function LocalBanner() {
+  const { caller } = useSession()
+  if (caller.mode !== 'local') return null
+  return (
+    <p className={css['banner']}>
+      Local mode: no credential, loopback only. Everybody on this machine may do everything here.
+    </p>
+  )
+}

@@ -1,0 +1,34 @@
+// Light, dark, or as the system says: a preference of this browser.
+
+import { Monitor, Moon, Sun } from 'lucide-react'
+import { useState } from 'react'
+import { preferences } from '../ambient.ts'
+import { IconButton } from '../parts/button.tsx'
+
+const THEMES = ['system', 'light', 'dark'] as const
+type Theme = (typeof THEMES)[number]
+const ICONS = { system: Monitor, light: Sun, dark: Moon }
+
+const current = (): Theme => THEMES.find((theme) => theme === preferences.get('theme')) ?? 'system'
+
+/** Before the first paint, so that no page flashes. */
+export function applyTheme(theme: Theme = current()): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme']
+  else document.documentElement.dataset['theme'] = theme
+}
+
+export function ThemeSwitch() {
+  const [theme, setTheme] = useState(current)
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system'
+  return (
+    <IconButton
+      label={`Colours: ${theme}. Change to ${next}`}
+      icon={ICONS[theme]}
+      onClick={() => {
+        preferences.set('theme', next)
+        applyTheme(next)
+        setTheme(next)
+      }}
+    />
+  )
+}

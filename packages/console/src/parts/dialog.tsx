@@ -1,0 +1,106 @@
+// Dialogs: a plain one, and one for acts that cannot be undone.
+
+import { Dialog as Base } from '@base-ui/react/dialog'
+import { X } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { Button } from './button.tsx'
+import css from './dialog.module.css'
+import { Form, TextField } from './form.tsx'
+import { ErrorState } from './states.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly wide?: boolean
+  readonly children: ReactNode
+}
+
+export function Dialog({ title, open, onClose, wide, children }: DialogProps) {
+  return (
+    <Base.Root open={open} onOpenChange={(next) => next || onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={css['backdrop']} />
+        <Base.Popup className={css['popup']} data-wide={wide || undefined}>
+          <div className={css['head']}>
+            <Base.Title>{title}</Base.Title>
+            <Base.Close className={css['close']} aria-label="Close">
+              <X size={16} aria-hidden />
+            </Base.Close>
+          </div>
+          <div className={css['body']}>{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+interface ConfirmProps {
+  readonly title: string
+  readonly open: boolean
+  readonly onClose: () => void
+  /** The verb of the button: "Revoke". */
+  readonly verb: string
+  /** A word to type first, where a slip would be costly. */
+  readonly typed?: string
+  readonly act: () => Promise<unknown>
+  /** What happens, in words. */
+  readonly children: ReactNode
+}
+
+/** Asks before an act that cannot be undone, and shows its refusal in place. */
+export function ConfirmDialog({ typed, verb, act, children, ...rest }: ConfirmProps) {
+  return (
+    <Dialog {...rest}>
+      <ConfirmBody typed={typed} verb={verb} act={act} onClose={rest.onClose}>
+        {children}
+      </ConfirmBody>
+    </Dialog>
+  )
+}
+
+type ConfirmBodyProps = Pick<ConfirmProps, 'verb' | 'act' | 'onClose' | 'children'> & {
+  readonly typed: string | undefined
+}
+
+function ConfirmBody({ typed, verb, act, onClose, children }: ConfirmBodyProps) {
+  const [text, setText] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const run = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await act()
+      onClose()
+    } catch (caught) {
+      setError(caught)
+      setBusy(false)
+    }
+  }
+  return (
+    <Form onSubmit={run}>
+      <div>{children}</div>
+      {typed !== undefined && (
+        <TextField
+          label={`Type ${typed} to confirm`}
+          autoComplete="off"
+          value={text}
+          onChange={setText}
+        />
+      )}
+      {error !== null && <ErrorState error={error} />}
+      <div className={css['buttons']}>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          kind="danger"
+          busy={busy}
+          disabled={typed !== undefined && text !== typed}
+        >
+          {verb}
+        </Button>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,96 @@
+// Small ways to show values: facts in pairs, a state, a share of a whole, numbers.
+
+import type { ReactNode } from 'react'
+import css from './display.module.css'
+
+/** Names and values of one record. Pairs without a value are left out. */
+export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className={css['facts']}>
+      {of
+        .filter(
+          ([, value]) => value !== null && value !== undefined && value !== '' && value !== false,
+        )
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+interface PillProps {
+  readonly tone?: 'plain' | 'good' | 'warn' | 'bad' | 'accent'
+  readonly children: ReactNode
+}
+
+/** A state in a word; its colour only repeats the word. */
+export const Pill = ({ tone = 'plain', children }: PillProps) => (
+  <span className={css['pill']} data-tone={tone}>
+    {children}
+  </span>
+)
+
+interface MeterProps {
+  readonly label: string
+  readonly value: number
+  readonly max: number
+}
+
+/** How much of a whole is used, as a bar with its numbers. */
+export function Meter({ label, value, max }: MeterProps) {
+  const share = max > 0 ? Math.min(1, value / max) : 0
+  return (
+    <div className={css['meter']}>
+      <span>
+        {label} <strong>{formatNumber(value)}</strong> of {formatNumber(max)}
+      </span>
+      <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+        <rect className={css['track']} width="100" height="1" />
+        <rect className={css['fill']} width={share * 100} height="1" data-full={share >= 1} />
+      </svg>
+    </div>
+  )
+}
+
+/** The numbers a screen begins with. */
+export function Figures({ children }: { readonly children: ReactNode }) {
+  return <div className={css['figures']}>{children}</div>
+}
+
+interface FigureProps {
+  readonly label: string
+  readonly value: number | null | undefined
+  readonly children?: ReactNode
+}
+
+export function Figure({ label, value, children }: FigureProps) {
+  return (
+    <div className={css['figure']}>
+      <span className={css['label']}>{label}</span>
+      <span className={css['number']}>{value == null ? '–' : formatNumber(value)}</span>
+      {children}
+    </div>
+  )
+}
+
+const NUMBERS = new Intl.NumberFormat('en')
+
+export const formatNumber = (value: number): string => NUMBERS.format(value)
+
+/** A number with its noun: `1 store`, `2 stores`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${formatNumber(value)} ${value === 1 ? one : many}`
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const
+
+export function formatBytes(bytes: number): string {
+  const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(bytes || 1) / 3)))
+  const value = bytes / 1_000 ** step
+  return `${value >= 100 || step === 0 ? Math.round(value) : value.toFixed(1)} ${UNITS[step]}`
+}
+
+/** A word of the API for people: `below_min_score` becomes `below min score`. */
+export const inWords = (name: string): string => name.replaceAll(/[._]/g, ' ')

@@ -1,0 +1,133 @@
+// The form kit: labelled fields with a hint, and a form that never submits twice.
+
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useId,
+} from 'react'
+import css from './form.module.css'
+
+interface FormProps {
+  readonly onSubmit: () => void | Promise<void>
+  readonly children: ReactNode
+  /** Side by side, for filters above a table. */
+  readonly inline?: boolean
+  readonly label?: string
+}
+
+export function Form({ onSubmit, children, inline, label }: FormProps) {
+  return (
+    <form
+      className={inline ? css['inline'] : css['form']}
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void onSubmit()
+      }}
+    >
+      {children}
+    </form>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly hint?: string | undefined
+}
+
+type Changed<T> = Omit<T, 'onChange' | 'value' | 'id'> & {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function Labelled({ label, hint, id, children }: FieldProps & { id: string; children: ReactNode }) {
+  return (
+    <div className={css['field']}>
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {hint !== undefined && <small id={`${id}-hint`}>{hint}</small>}
+    </div>
+  )
+}
+
+type TextFieldProps = FieldProps & Changed<InputHTMLAttributes<HTMLInputElement>>
+
+export function TextField({ label, hint, onChange, ...rest }: TextFieldProps) {
+  const id = useId()
+  return (
+    <Labelled label={label} hint={hint} id={id}>
+      <input
+        {...rest}
+        id={id}
+        className={css['control']}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </Labelled>
+  )
+}
+
+type TextAreaProps = FieldProps & Changed<TextareaHTMLAttributes<HTMLTextAreaElement>>
+
+export function TextArea({ label, hint, onChange, ...rest }: TextAreaProps) {
+  const id = useId()
+  return (
+    <Labelled label={label} hint={hint} id={id}>
+      <textarea
+        rows={4}
+        {...rest}
+        id={id}
+        className={css['control']}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </Labelled>
+  )
+}
+
+type SelectProps = FieldProps &
+  Omit<Changed<SelectHTMLAttributes<HTMLSelectElement>>, 'children'> & {
+    /** Value and text of each option. */
+    readonly options: readonly (readonly [value: string, text: string])[]
+  }
+
+export function SelectField({ label, hint, onChange, options, ...rest }: SelectProps) {
+  const id = useId()
+  return (
+    <Labelled label={label} hint={hint} id={id}>
+      <select
+        {...rest}
+        id={id}
+        className={css['control']}
+        onChange={({ target }) => onChange(target.value)}
+      >
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Labelled>
+  )
+}
+
+interface CheckFieldProps {
+  readonly label: string
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+}
+
+export function CheckField({ label, checked, onChange }: CheckFieldProps) {
+  return (
+    <label className={css['check']}>
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={({ target }) => onChange(target.checked)}
+      />
+      {label}
+    </label>
+  )
+}

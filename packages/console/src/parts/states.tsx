@@ -1,0 +1,63 @@
+// What a screen shows when there is nothing: not yet, nothing at all, or a failure.
+
+import { ApiError } from '@custos/client'
+import { CircleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import css from './states.module.css'
+
+export function LoadingState() {
+  return (
+    <div className={css['loading']} role="status">
+      <span className="visually-hidden">Loading</span>
+    </div>
+  )
+}
+
+interface EmptyStateProps {
+  readonly title: string
+  readonly children?: ReactNode
+}
+
+export function EmptyState({ title, children }: EmptyStateProps) {
+  return (
+    <div className={css['empty']}>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export const NotFoundState = () => (
+  <EmptyState title="There is no such page">
+    <p>The address may be wrong, or the screen may belong to a newer version.</p>
+  </EmptyState>
+)
+
+/** A failure in words, with the code and the request id that support needs. */
+export function ErrorState({ error }: { readonly error: unknown }) {
+  const refusal = error instanceof ApiError ? error : null
+  const text = error instanceof Error ? error.message : String(error)
+  return (
+    <div className={css['error']} role="alert">
+      <CircleAlert size={18} aria-hidden />
+      <div>
+        <strong>{refusal ? refusal.title : 'That did not work'}</strong>
+        <p>{refusal ? refusal.detail : text}</p>
+        {refusal && (
+          <p className={css['fine']}>
+            <a href={`/errors/${encodeURIComponent(refusal.code)}`}>
+              <code>{refusal.code}</code>
+            </a>{' '}
+            {refusal.status}
+            {refusal.requestId && (
+              <>
+                {' · request '}
+                <code>{refusal.requestId}</code>
+              </>
+            )}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,172 @@
+// The table of every list: columns to choose, pages by cursor, filters and all of it in the URL.
+
+import { Link } from '@tanstack/react-router'
+import { Braces, ChevronRight } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useState } from 'react'
+import { useUrlState } from '../api/url-state.ts'
+import type { ListResult } from '../api/use-list.ts'
+import { IconButton } from './button.tsx'
+import { CopyButton } from './code.tsx'
+import { ColumnMenu } from './column-menu.tsx'
+import { JsonDialog } from './json-view.tsx'
+import { RequestMenu } from './request-menu.tsx'
+import { ErrorState, LoadingState } from './states.tsx'
+import css from './table.module.css'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly header: string
+  readonly cell: (row: Row) => ReactNode
+  /** Numbers stand at the right. */
+  readonly numeric?: boolean
+  /** Takes the space that is left and wraps. */
+  readonly grow?: boolean
+  /** Not shown until it is chosen. */
+  readonly optional?: boolean
+}
+
+interface TableProps<Row> {
+  /** What the rows are, for those who do not see the table. */
+  readonly label: string
+  readonly list: ListResult<Row>
+  readonly columns: readonly Column<Row>[]
+  readonly rowId: (row: Row) => string
+  /** Where a row leads to. */
+  readonly rowLink?: (row: Row) => { to: string; params: Record<string, string> }
+  readonly filters?: ReactNode
+  readonly empty: ReactNode
+  /** The rows are signed documents, which this browser can verify. */
+  readonly signed?: boolean
+  /** Tables of one screen beside the first need a name for their part of the URL. */
+  readonly name?: string
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, list, columns, filters, empty, name = '' } = props
+  const [chosen, setChosen] = useUrlState(`${name}cols`)
+  const shown =
+    chosen === '' ? columns.filter(({ optional }) => !optional) : chosenOf(columns, chosen)
+  return (
+    <div className={css['frame']}>
+      <div className={css['tools']} hidden={!filters && list.rows?.length === 0}>
+        <div className={css['filters']}>{filters}</div>
+        <ColumnMenu
+          columns={columns}
+          shown={shown.map(({ id }) => id)}
+          onChange={(ids) => setChosen(ids.join(','))}
+        />
+        <RequestMenu request={list.request} />
+      </div>
+      {list.error ? (
+        <ErrorState error={list.error} />
+      ) : list.rows === undefined ? (
+        <LoadingState />
+      ) : list.rows.length === 0 ? (
+        empty
+      ) : (
+        <Rows {...props} columns={shown} rows={list.rows} label={label} />
+      )}
+      <Pages list={list} name={name} />
+    </div>
+  )
+}
+
+const chosenOf = <Row,>(columns: readonly Column<Row>[], chosen: string) => {
+  const ids = chosen.split(',')
+  const found = columns.filter(({ id }) => ids.includes(id))
+  return found.length > 0 ? found : columns
+}
+
+type RowsProps<Row> = TableProps<Row> & { readonly rows: readonly Row[] }
+
+// A narrow screen shows each row as a card: roles keep the table for those who hear it.
+function Rows<Row>({ label, columns, rows, ...rest }: RowsProps<Row>) {
+  const [open, setOpen] = useState<Row | null>(null)
+  const { rowId, list, signed } = rest
+  return (
+    <>
+      <table className={css['table']} aria-label={label} aria-busy={list.isFetching}>
+        <thead>
+          <tr>
+            {columns.map(({ id, header, numeric, grow }) => (
+              <th key={id} scope="col" data-numeric={numeric} data-grow={grow}>
+                {header}
+              </th>
+            ))}
+            <th scope="col" className={css['last']}>
+              <span className="visually-hidden">Row actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <TableRow key={rowId(row)} row={row} columns={columns} onJson={setOpen} {...rest} />
+          ))}
+        </tbody>
+      </table>
+      <JsonDialog
+        title={open === null ? '' : rowId(open)}
+        value={open}
+        open={open !== null}
+        onClose={() => setOpen(null)}
+        signed={signed}
+      />
+    </>
+  )
+}
+
+type TableRowProps<Row> = Omit<TableProps<Row>, 'label'> & {
+  readonly row: Row
+  readonly onJson: (row: Row) => void
+}
+
+function TableRow<Row>({ row, columns, rowId, rowLink, onJson }: TableRowProps<Row>) {
+  const id = rowId(row)
+  const link = rowLink?.(row)
+  return (
+    <tr>
+      {columns.map(({ id: column, header, cell, numeric, grow }) => (
+        <td key={column} data-label={header} data-numeric={numeric} data-grow={grow}>
+          <div>{cell(row)}</div>
+        </td>
+      ))}
+      <td className={css['last']}>
+        <span className={css['acts']}>
+          <CopyButton text={id} label={`Copy id ${id}`} />
+          <IconButton label={`JSON of ${id}`} icon={Braces} onClick={() => onJson(row)} />
+          {link && (
+            <Link {...link} search={{}} className={css['open']} aria-label={`Open ${id}`}>
+              <ChevronRight size={16} aria-hidden />
+            </Link>
+          )}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+function Pages<Row>({ list, name }: { readonly list: ListResult<Row>; readonly name: string }) {
+  const [cursor, setCursor] = useUrlState(`${name}cursor`)
+  const { rows, nextCursor } = list
+  if (!rows || (cursor === '' && !nextCursor)) {
+    return rows && rows.length > 0 ? (
+      <p className={css['count']}>{rows.length === 1 ? '1 row' : `${rows.length} rows`}</p>
+    ) : null
+  }
+  return (
+    <nav className={css['pages']} aria-label="Pages">
+      <span className={css['count']}>{rows.length} rows on this page</span>
+      <button type="button" disabled={cursor === ''} onClick={() => setCursor('')}>
+        First page
+      </button>
+      <button
+        type="button"
+        disabled={!nextCursor}
+        onClick={() => nextCursor && setCursor(nextCursor)}
+      >
+        Next page
+      </button>
+    </nav>
+  )
+}

@@ -1,0 +1,55 @@
+// A button that fetches a document and saves it as a file of the reader's machine.
+
+import type { FileReply } from '@custos/client'
+import { Download } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '../../parts/button.tsx'
+import { saveBlob } from '../../parts/download.ts'
+import { ErrorState } from '../../parts/states.tsx'
+
+export interface SavedFile {
+  readonly blob: Blob
+  readonly filename: string
+}
+
+/** A document of JSON as a file. */
+export const jsonFile = (value: unknown, filename: string): SavedFile => ({
+  blob: new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }),
+  filename,
+})
+
+/** What an operation answered with for a format that is a file. */
+export function fileOf(reply: unknown, filename: string): SavedFile {
+  // The format of the query decides what the operation returns.
+  return { blob: (reply as FileReply).blob(), filename }
+}
+
+interface SaveButtonProps {
+  readonly label: string
+  readonly kind?: 'plain' | 'primary'
+  readonly load: () => Promise<SavedFile>
+}
+
+export function SaveButton({ label, kind = 'plain', load }: SaveButtonProps) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const save = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      const { blob, filename } = await load()
+      saveBlob(blob, filename)
+    } catch (caught) {
+      setError(caught)
+    }
+    setBusy(false)
+  }
+  return (
+    <>
+      <Button icon={Download} kind={kind} busy={busy} onClick={() => void save()}>
+        {label}
+      </Button>
+      {error !== null && <ErrorState error={error} />}
+    </>
+  )
+}

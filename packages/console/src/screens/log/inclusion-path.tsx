@@ -1,0 +1,167 @@
+// The inclusion path of an entry, drawn from the entry at the foot to the root at the top.
+
+import type { Breadcrumb, GcrumbsProofReply } from '@custos/client/types'
+import { Pill } from '../../parts/display.tsx'
+import { type ClimbStep, climb, leafOf } from './climb.ts'
+import css from './log.module.css'
+
+const short = (hash: string): string => `${hash.slice(0, 8)}…${hash.slice(-4)}`
+
+const WIDTH = 360
+const BOX = { width: 164, height: 44 }
+const LEVEL = 74
+const MIDDLE = WIDTH / 2
+const SIDES = { left: 2 + BOX.width / 2, right: WIDTH - 2 - BOX.width / 2 } as const
+
+interface NodeProps {
+  /** Where the middle of its upper edge is. */
+  readonly x: number
+  readonly y: number
+  readonly hash: string
+  readonly kind: 'computed' | 'given' | 'root'
+  readonly label: string
+}
+
+const TreeNode = ({ x, y, hash, kind, label }: NodeProps) => (
+  <g className={css['node']} data-kind={kind}>
+    <title>{hash}</title>
+    <rect x={x - BOX.width / 2} y={y} {...BOX} rx={6} />
+    <text x={x} y={y + 17}>
+      {label}
+    </text>
+    <text x={x} y={y + 35} className={css['hash']}>
+      {short(hash)}
+    </text>
+  </g>
+)
+
+interface LevelProps {
+  readonly step: ClimbStep
+  readonly y: number
+  /** Where the node above is. */
+  readonly above: number
+  readonly leafLabel: string | null
+}
+
+/** The pair below a node: one hash computed here, one from the proof. */
+function PathLevel({ step, y, above, leafLabel }: LevelProps) {
+  return (
+    <g>
+      {(['left', 'right'] as const).map((side) => (
+        <g key={side}>
+          <path
+            className={css['edge']}
+            d={`M${above} ${y - LEVEL + BOX.height} L${SIDES[side]} ${y}`}
+          />
+          <TreeNode
+            x={SIDES[side]}
+            y={y}
+            hash={step[side]}
+            kind={step.given === side ? 'given' : 'computed'}
+            label={step.given === side ? 'from the proof' : (leafLabel ?? 'computed here')}
+          />
+        </g>
+      ))}
+    </g>
+  )
+}
+
+interface DrawingProps {
+  readonly steps: readonly ClimbStep[]
+  readonly root: string
+  readonly reached: string
+  readonly entry: Breadcrumb
+}
+
+function PathDrawing({ steps, root, reached, entry }: DrawingProps) {
+  const fromTop = steps.toReversed()
+  const height = LEVEL * (fromTop.length + 1) + BOX.height + 4
+  const computed = ({ given }: ClimbStep) => SIDES[given === 'left' ? 'right' : 'left']
+  return (
+    <svg
+      className={css['path']}
+      viewBox={`0 0 ${WIDTH} ${height}`}
+      role="img"
+      aria-label={`${steps.length} hashes from entry ${entry.seq} up to the root`}
+    >
+      <TreeNode x={MIDDLE} y={2} kind="root" label="root in the checkpoint" hash={root} />
+      <path
+        className={css['edge']}
+        data-broken={root !== reached}
+        d={`M${MIDDLE} ${2 + BOX.height} V${2 + LEVEL}`}
+      />
+      <TreeNode
+        x={MIDDLE}
+        y={2 + LEVEL}
+        kind="computed"
+        label={fromTop.length > 0 ? 'computed here' : `entry ${entry.seq}`}
+        hash={reached}
+      />
+      {fromTop.map((step, i) => {
+        const up = fromTop[i - 1]
+        return (
+          <PathLevel
+            key={step.result}
+            step={step}
+            y={2 + LEVEL * (i + 2)}
+            above={up ? computed(up) : MIDDLE}
+            leafLabel={i === fromTop.length - 1 ? `entry ${entry.seq}` : null}
+          />
+        )
+      })}
+    </svg>
+  )
+}
+
+/** An inclusion proof of an entry that the checkpoint covers. */
+export type Inclusion = Required<
+  Pick<GcrumbsProofReply, 'breadcrumb' | 'audit_path' | 'tree_size' | 'root_hash'>
+>
+
+export function InclusionPath({ proof }: { readonly proof: Inclusion }) {
+  const { breadcrumb, audit_path: path, tree_size: size, root_hash: root } = proof
+  const leaf = leafOf(breadcrumb)
+  const steps = climb(leaf, breadcrumb.seq, size, path)
+  const reached = steps.at(-1)?.result ?? leaf
+  return (
+    <>
+      <p className={css['verdict']} role="status">
+        <LeafVerdict entry={breadcrumb} leaf={leaf} />
+        <Pill tone={reached === root ? 'good' : 'bad'}>
+          {reached === root ? '✓ leads to the signed root' : '✗ does not lead to the signed root'}
+        </Pill>
+      </p>
+      <PathDrawing steps={steps} root={root} reached={reached} entry={breadcrumb} />
+      <details className={css['steps']}>
+        <summary>Each step with its whole hashes</summary>
+        <ol>
+          <li>
+            Entry {breadcrumb.seq}: <code>{leaf}</code>
+          </li>
+          {steps.map(({ left, right, result }) => (
+            <li key={result}>
+              SHA-256 of 01, <code>{left}</code> and <code>{right}</code> is <code>{result}</code>
+            </li>
+          ))}
+          <li>
+            Root of {size} entries in the checkpoint: <code>{root}</code>
+          </li>
+        </ol>
+      </details>
+    </>
+  )
+}
+
+interface LeafVerdictProps {
+  readonly entry: Breadcrumb
+  readonly leaf: string
+}
+
+/** Whether the id of an entry is the hash of what it says. */
+export const LeafVerdict = ({ entry, leaf }: LeafVerdictProps) => (
+  <Pill tone={leaf === entry.breadcrumb_id ? 'good' : 'bad'}>
+    {leaf === entry.breadcrumb_id
+      ? '✓ the id is the hash of the entry'
+      : '✗ the id is not the hash of the entry'}
+  </Pill>
+)

@@ -1,0 +1,40 @@
+// The kind, the state and the due date of a subject request in words.
+
+import type { SubjectRequest } from '@custos/client/types'
+import { nowMs, parseTime } from '../../ambient.ts'
+import { Pill } from '../../parts/display.tsx'
+
+const DAY_MS = 86_400_000
+const SOON_DAYS = 7
+
+export const KINDS = { erase: 'Erasure', access: 'Access' } as const
+
+const STATES = {
+  queued: ['plain', 'queued'],
+  running: ['accent', 'running'],
+  done: ['good', 'done'],
+  done_with_holds: ['warn', 'done, some kept'],
+} as const
+
+type RequestProps = { readonly request: SubjectRequest }
+
+export const isDone = ({ status }: SubjectRequest): boolean =>
+  status === 'done' || status === 'done_with_holds'
+
+/** Everything that a request is about. */
+export const totalOf = (found: SubjectRequest['found']): number =>
+  found.facts + found.decisions_using + found.decisions_naming + found.texts
+
+export function StatusPill({ request }: RequestProps) {
+  const [tone, text] = STATES[request.status]
+  return <Pill tone={tone}>{text}</Pill>
+}
+
+export function DuePill({ request }: RequestProps) {
+  if (isDone(request)) return <Pill>answered</Pill>
+  const due = parseTime(request.due_at)
+  if (due === null) return null
+  const days = Math.ceil((due - nowMs()) / DAY_MS)
+  if (request.overdue || days < 0) return <Pill tone="bad">overdue by {Math.abs(days)} d</Pill>
+  return <Pill tone={days <= SOON_DAYS ? 'warn' : 'plain'}>{days} d left</Pill>
+}

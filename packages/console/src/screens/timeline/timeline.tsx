@@ -1,0 +1,243 @@
+// A store as it was: which memories held at one time, as they were known at another.
+
+import { memoryHistory, memoryMemories, memoryRetrieve } from '@custos/client/operations'
+import type { MemoryRetrieveReply } from '@custos/client/types'
+import { Link, useParams } from '@tanstack/react-router'
+import { Link2, Pin, RotateCcw } from 'lucide-react'
+import { formatTime, nowMs, parseTime } from '../../ambient.ts'
+import { useUrlChange, useUrlSearch, useUrlState } from '../../api/url-state.ts'
+import { useCall } from '../../api/use-call.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/code.tsx'
+import { counted, Pill } from '../../parts/display.tsx'
+import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
+import { AxisSlider } from './axis-slider.tsx'
+import { VersionLanes } from './lanes.tsx'
+import css from './timeline.module.css'
+
+/** Memories that the page compares at most. */
+const MEMORIES_MAX = 200
+const BUDGET_MAX = 1_000_000_000
+
+type Found = MemoryRetrieveReply['memories'][number]
+
+interface Moments {
+  /** Milliseconds; null: now. */
+  readonly validAt: number | null
+  readonly knownAt: number | null
+}
+
+/** Both moments of the address, or those that were pinned to compare with. */
+function useMoments(prefix: '' | 'pin_' = ''): Moments {
+  const search = useUrlSearch()
+  const [valid, known] = [search[`${prefix}valid_at`], search[`${prefix}known_at`]]
+  return { validAt: valid ? parseTime(valid) : null, knownAt: known ? parseTime(known) : null }
+}
+
+/** Everything of a store that held at one time, as known at another. */
+function useStoreAt(storeId: string, { validAt, knownAt }: Moments) {
+  const body = {
+    query: '',
+    budget_tokens: BUDGET_MAX,
+    top_k: MEMORIES_MAX,
+    view: 'full',
+    ...(validAt === null ? {} : { as_of: formatTime(validAt) }),
+    ...(knownAt === null ? {} : { known_at: formatTime(knownAt) }),
+  } as const
+  return useCall(memoryRetrieve, [storeId, body], { keep: true })
+}
+
+export function Timeline() {
+  const storeId = String(useParams({ strict: false })['storeId'])
+  const moments = useMoments()
+  const { validAt, knownAt } = moments
+  const pinned = useMoments('pin_')
+  const then = useStoreAt(storeId, moments)
+  const today = useStoreAt(storeId, pinned)
+  const error = then.error ?? today.error
+  return (
+    <>
+      <PageHeader
+        title="Timeline"
+        about={
+          <>
+            What{' '}
+            <Link to="/stores/$storeId" params={{ storeId }} search={{}}>
+              {storeId}
+            </Link>{' '}
+            held at one time, as it was known at another.
+          </>
+        }
+        actions={<MomentActions />}
+        request={then.request}
+      />
+      <Axes storeId={storeId} />
+      {error && <ErrorState error={error} />}
+      <ChosenMemory storeId={storeId} validAt={validAt ?? nowMs()} knownAt={knownAt ?? nowMs()} />
+      {then.data && today.data ? (
+        <Comparison
+          then={then.data.memories}
+          other={today.data.memories}
+          otherName={pinned.validAt === null && pinned.knownAt === null ? 'now' : 'pinned'}
+          storeId={storeId}
+        />
+      ) : (
+        !error && <LoadingState />
+      )}
+    </>
+  )
+}
+
+function MomentActions() {
+  const { validAt, knownAt } = useMoments()
+  const pinned = useMoments('pin_')
+  const change = useUrlChange()
+  const isPast = ({ validAt, knownAt }: Moments) => validAt !== null || knownAt !== null
+  const textOf = (ms: number | null) => (ms === null ? '' : formatTime(ms))
+  const reset = { valid_at: '', known_at: '', pin_valid_at: '', pin_known_at: '' }
+  return (
+    <>
+      <CopyButton text={location.href} label="Copy a link to this moment" />
+      {isPast({ validAt, knownAt }) && (
+        <Button
+          icon={Pin}
+          onClick={() => change({ pin_valid_at: textOf(validAt), pin_known_at: textOf(knownAt) })}
+        >
+          Compare with this moment
+        </Button>
+      )}
+      {(isPast({ validAt, knownAt }) || isPast(pinned)) && (
+        <Button icon={RotateCcw} onClick={() => change(reset)}>
+          Back to now
+        </Button>
+      )}
+    </>
+  )
+}
+
+/** Two sliders over the times that the store knows of. */
+function Axes({ storeId }: { readonly storeId: string }) {
+  const { validAt, knownAt } = useMoments()
+  const change = useUrlChange()
+  const { data } = useCall(memoryMemories, [storeId, { limit: MEMORIES_MAX, order: 'newest' }])
+  if (!data || data.memories.length === 0) return null
+  const now = nowMs()
+  const timesOf = (name: 'valid_from' | 'written_at') =>
+    data.memories.flatMap((memory) => parseTime(memory[name]) ?? [])
+  return (
+    <div className={css['axes']}>
+      <AxisSlider
+        label="Valid at"
+        hint="when it held in the world"
+        times={timesOf('valid_from')}
+        now={now}
+        value={validAt}
+        onChange={(ms) => change({ valid_at: ms === null ? '' : formatTime(ms) }, true)}
+      />
+      <AxisSlider
+        label="Known at"
+        hint="when it was on record here"
+        times={timesOf('written_at')}
+        now={now}
+        value={knownAt}
+        onChange={(ms) => change({ known_at: ms === null ? '' : formatTime(ms) }, true)}
+      />
+    </div>
+  )
+}
+
+interface ChosenMemoryProps {
+  readonly storeId: string
+  readonly validAt: number
+  readonly knownAt: number
+}
+
+function ChosenMemory({ storeId, ...moments }: ChosenMemoryProps) {
+  const [chosen, choose] = useUrlState('memory')
+  const ref = Number(chosen)
+  const enabled = chosen !== '' && Number.isSafeInteger(ref)
+  const { data, error } = useCall(memoryHistory, [storeId, ref, { limit: 100 }], { enabled })
+  if (!enabled) return null
+  return (
+    <Section
+      title={`Versions of memory ${ref}`}
+      about="To the right: when each held. Downwards: when it was recorded."
+      actions={<Button onClick={() => choose('')}>Close</Button>}
+    >
+      {error && <ErrorState error={error} />}
+      {data && <VersionLanes versions={data.versions} {...moments} />}
+    </Section>
+  )
+}
+
+interface ComparisonProps {
+  readonly then: readonly Found[]
+  /** Now, or what was pinned. */
+  readonly other: readonly Found[]
+  readonly otherName: 'now' | 'pinned'
+  readonly storeId: string
+}
+
+type Difference = 'same' | 'gone' | 'new'
+
+/** The memories of both sides by number, each with what became of it. */
+function compare(then: readonly Found[], other: readonly Found[]) {
+  const now = new Set(other.map(({ ref }) => ref))
+  const before = new Set(then.map(({ ref }) => ref))
+  const rows = [
+    ...then.map((memory) => ({ memory, difference: now.has(memory.ref) ? 'same' : 'gone' })),
+    ...other.flatMap((memory) => (before.has(memory.ref) ? [] : [{ memory, difference: 'new' }])),
+  ]
+  return rows.sort((a, b) => b.memory.ref - a.memory.ref) as readonly {
+    memory: Found
+    difference: Difference
+  }[]
+}
+
+const WORDS = {
+  now: { same: 'still so', gone: 'not any more', new: 'since then' },
+  pinned: { same: 'in both', gone: 'not at the pinned moment', new: 'only at the pinned moment' },
+} as const
+const TONES = { same: 'plain', gone: 'warn', new: 'accent' } as const
+
+function Comparison({ then, other, otherName, storeId }: ComparisonProps) {
+  const [, choose] = useUrlState('memory')
+  const rows = compare(then, other)
+  if (rows.length === 0)
+    return (
+      <EmptyState title="The store held nothing at this moment">
+        <p>Move the sliders, or write a memory first.</p>
+      </EmptyState>
+    )
+  return (
+    <Section
+      title={`${counted(then.length, 'memory', 'memories')} then, ${other.length} ${otherName}`}
+      about={then.length >= MEMORIES_MAX ? `The newest ${MEMORIES_MAX} are shown.` : undefined}
+    >
+      <ul className={css['rows']} aria-label="Memories then and now">
+        {rows.map(({ memory, difference }) => (
+          <li key={memory.ref} data-difference={difference}>
+            <Link
+              to="/stores/$storeId/memories/$ref"
+              params={{ storeId, ref: String(memory.ref) }}
+              search={{}}
+            >
+              {memory.ref}
+            </Link>
+            <span className={css['text']}>{memory.content}</span>
+            <Pill tone={TONES[difference]}>{WORDS[otherName][difference]}</Pill>
+            <Button
+              kind="quiet"
+              icon={Link2}
+              aria-label={`Versions of memory ${memory.ref}`}
+              onClick={() => choose(String(memory.ref))}
+            >
+              Versions
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

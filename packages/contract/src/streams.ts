@@ -1,0 +1,98 @@
+// Event streams: the audit log as server-sent events, and tickets that open one in a browser.
+
+import Type from 'typebox'
+import { text, time } from './common.ts'
+import { eventPayloads } from './events.ts'
+import { Breadcrumb } from './gcrumbs.ts'
+import { limits } from './limits.ts'
+import { operation } from './operation.ts'
+
+const EVENTS_PATH = '/v1/events/stream'
+
+/** The paths a ticket opens. */
+export const STREAM_PATHS = [EVENTS_PATH] as const
+
+const eventsExample = Object.keys(eventPayloads)
+  .filter((event) => event.startsWith('memory.'))
+  .slice(0, 2)
+  .join(',')
+
+const StreamedEntry = Type.Object(
+  { type: text('Same as `event_type`'), ...Breadcrumb.properties },
+  { title: 'StreamedEntry', description: 'The `data` of a frame: an entry of the audit log' },
+)
+
+const StreamTicket = Type.Object({
+  ticket: text('Opens one stream; shown once'),
+  expires_at: time('When it can no longer be used'),
+})
+
+const { ticket_ttl_s } = limits
+
+export const streams = {
+  events: operation({
+    id: 'streams.events',
+    method: 'GET',
+    path: EVENTS_PATH,
+    summary: 'Streams the entries of the audit log as server-sent events',
+    description:
+      'Use it to react to what happens in a tenant: each entry is one frame with the id ' +
+      '`<generation>.<seq>`, in order and without gaps. A client that reconnects with ' +
+      '`Last-Event-ID` continues after that frame. A stream ends after an hour at most, when ' +
+      'its credential ends, and when its reader falls too far behind.',
+    access: 'tenant',
+    scope: 'gcrumbs:read',
+    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    query: Type.Object({
+      events: Type.Optional(
+        text('Kinds of events, separated by commas; absent: all', {
+          maxLength: limits.event_names_chars,
+          examples: [eventsExample],
+        }),
+      ),
+      from: Type.Optional(
+        text(
+          'Where to begin: `head` (what is appended from now on), `start`, the position of the ' +
+            'first entry, or the id of the last frame received',
+          { pattern: '^(head|start|\\d{1,15}|\\d{1,15}\\.(-1|\\d{1,15}))$', default: 'head' },
+        ),
+      ),
+      format: Type.Optional(
+        Type.Enum(['named', 'message'], {
+          description: '`message`: frames without `event:`, so that all reach `onmessage`',
+          default: 'named',
+        }),
+      ),
+      ticket: Type.Optional(text('A ticket in place of an API key', { maxLength: 100 })),
+    }),
+    status: 200,
+    reply: StreamedEntry,
+    reply_type: 'text/event-stream',
+    refuses: [],
+  }),
+  ticket: operation({
+    id: 'streams.ticket',
+    method: 'POST',
+    path: '/v1/events/tickets',
+    summary: 'Makes a ticket that opens one event stream',
+    description:
+      'Use it for browsers, whose `EventSource` sends no API key: add `?ticket=` to the path. ' +
+      'The stream has the rights of the key that made the ticket and ends with that key.',
+    access: 'tenant',
+    body: Type.Object({
+      path: Type.Enum(STREAM_PATHS, { description: 'The stream it opens' }),
+      ttl_s: Type.Optional(
+        Type.Integer({
+          minimum: ticket_ttl_s.min,
+          maximum: ticket_ttl_s.max,
+          default: ticket_ttl_s.default,
+          description: 'Seconds it can be used',
+        }),
+      ),
+    }),
+    example: { path: EVENTS_PATH },
+    status: 201,
+    reply: StreamTicket,
+    refuses: [],
+  }),
+} as const

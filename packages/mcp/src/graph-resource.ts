@@ -1,0 +1,36 @@
+// The resource memory://knowledge-graph, and word of its changes to the client that follows it.
+
+import type { McpServer, ProtocolEra } from '@modelcontextprotocol/server'
+import { showGraph } from './graph.ts'
+import { loadGraph } from './graph-items.ts'
+import type { Session } from './session.ts'
+import type { ToolCall } from './tool.ts'
+
+const GRAPH_URI = 'memory://knowledge-graph'
+
+export function registerGraph(server: McpServer, session: Session, era?: ProtocolEra): void {
+  if (!session.may('memory:read')) return
+  const mimeType = 'application/json'
+  const about = { title: 'Knowledge Graph', description: 'All entities and relations', mimeType }
+  server.registerResource('knowledge-graph', GRAPH_URI, about, async (uri) => {
+    const text = JSON.stringify(showGraph(await loadGraph(session)), null, 2)
+    return { contents: [{ uri: uri.href, mimeType, text }] }
+  })
+  // The protocol library keeps the subscriptions of 2026-era clients.
+  if (era === 'modern') session.follow(GRAPH_URI)
+  if (era !== 'legacy') return
+  server.server.setRequestHandler('resources/subscribe', ({ params }) => {
+    session.follow(params.uri)
+    return {}
+  })
+  server.server.setRequestHandler('resources/unsubscribe', ({ params }) => {
+    session.unfollow(params.uri)
+    return {}
+  })
+}
+
+/** The client reads the resource again. That it is gone is no error of the call. */
+export const announceChange = ({ server, session }: ToolCall): Promise<void> =>
+  session.follows(GRAPH_URI)
+    ? server.server.sendResourceUpdated({ uri: GRAPH_URI }).catch(() => {})
+    : Promise.resolve()

@@ -1,0 +1,197 @@
+// What a knowledge graph is, and what each change of it stores and erases. Pure.
+
+import {
+  type Entity,
+  entityItems,
+  type GraphItem,
+  observationItem,
+  type Relation,
+  Repeats,
+  relationItem,
+} from './graph-records.ts'
+
+interface StoredEntity extends Entity {
+  readonly item: GraphItem
+  readonly copy: number
+  readonly observationItems: readonly GraphItem[]
+}
+
+/** Entities, relations and observations are in the order of their creation. */
+export interface Graph {
+  readonly entities: readonly StoredEntity[]
+  readonly relations: readonly (Relation & { readonly item: GraphItem })[]
+  /** Every observation, of an entity that is gone too. */
+  readonly observations: readonly GraphItem[]
+}
+
+export interface GraphView {
+  readonly entities: readonly Entity[]
+  readonly relations: readonly Relation[]
+}
+
+interface GraphAddition<T> {
+  readonly reply: T
+  readonly puts: readonly GraphItem[]
+}
+
+/** The graph of these items. An observation without its entity is not shown. */
+export function assembleGraph(items: readonly GraphItem[]): Graph {
+  const byOwner = new Map<string, GraphItem[]>()
+  const ownerOf = (name: unknown, copy: unknown) => JSON.stringify([name, copy ?? 0])
+  for (const item of items) {
+    if (item.kind !== 'observations') continue
+    const owner = ownerOf(item.value['entity'], item.value['copy'])
+    const listed = byOwner.get(owner)
+    if (listed) listed.push(item)
+    else byOwner.set(owner, [item])
+  }
+  const entities: StoredEntity[] = []
+  const relations: Graph['relations'][number][] = []
+  for (const item of items) {
+    const { value } = item
+    if (item.kind === 'entities') {
+      const observationItems = byOwner.get(ownerOf(value['name'], value['copy'])) ?? []
+      entities.push({
+        name: String(value['name']),
+        entityType: String(value['entityType']),
+        observations: observationItems.map((one) => String(one.value['observation'])),
+        copy: Number(value['copy'] ?? 0),
+        observationItems,
+        item,
+      })
+    } else if (item.kind === 'relations')
+      relations.push({
+        from: String(value['from']),
+        to: String(value['to']),
+        relationType: String(value['relationType']),
+        item,
+      })
+  }
+  const observations = items.filter(({ kind }) => kind === 'observations')
+  return { entities, relations, observations }
+}
+
+const showEntity = ({ name, entityType, observations }: Entity): Entity => ({
+  name,
+  entityType,
+  observations,
+})
+
+const showRelation = ({ from, to, relationType }: Relation): Relation => ({
+  from,
+  to,
+  relationType,
+})
+
+const isSame = (one: Relation, other: Relation): boolean =>
+  one.from === other.from && one.to === other.to && one.relationType === other.relationType
+
+export function createEntities(
+  { entities }: Graph,
+  given: readonly Entity[],
+): GraphAddition<readonly Entity[]> {
+  const names = new Set(entities.map(({ name }) => name))
+  const fresh = given.filter(({ name }) => !names.has(name)).map(showEntity)
+  const copies = new Repeats()
+  const puts = fresh.flatMap((entity) => entityItems(entity, copies.next(entity.name)))
+  return { reply: fresh, puts }
+}
+
+export function createRelations(
+  { relations }: Graph,
+  given: readonly Relation[],
+): GraphAddition<readonly Relation[]> {
+  const fresh = given
+    .filter((one) => !relations.some((other) => isSame(one, other)))
+    .map(showRelation)
+  const repeats = new Repeats()
+  const puts = fresh.map((one) =>
+    relationItem(one, repeats.next(one.from, one.to, one.relationType)),
+  )
+  return { reply: fresh, puts }
+}
+
+interface AddedObservations {
+  readonly entityName: string
+  readonly addedObservations: readonly string[]
+}
+
+/** Null in place of the change, with the name of an entity that is not there. */
+export function addObservations(
+  { entities }: Graph,
+  given: readonly { readonly entityName: string; readonly contents: readonly string[] }[],
+): { readonly missing: string } | GraphAddition<readonly AddedObservations[]> {
+  const known = new Map<StoredEntity, Set<string>>()
+  const repeats = new Repeats()
+  const puts: GraphItem[] = []
+  const reply: AddedObservations[] = []
+  for (const { entityName, contents } of given) {
+    const entity = entities.find(({ name }) => name === entityName)
+    if (!entity) return { missing: entityName }
+    const texts = known.get(entity) ?? new Set(entity.observations)
+    const added = contents.filter((text) => !texts.has(text))
+    known.set(entity, new Set([...texts, ...added]))
+    const owner = { entity: entityName, copy: entity.copy }
+    for (const text of added)
+      puts.push(observationItem(owner, text, repeats.next(entityName, text)))
+    reply.push({ entityName, addedObservations: added })
+  }
+  return { reply, puts }
+}
+
+/** Entities last: one that is there still has what was not erased. */
+export function deleteEntities(graph: Graph, names: readonly string[]): readonly GraphItem[] {
+  const gone = new Set(names)
+  const entities = graph.entities.filter(({ name }) => gone.has(name))
+  const relations = graph.relations.filter(({ from, to }) => gone.has(from) || gone.has(to))
+  return [
+    ...relations.map(({ item }) => item),
+    ...graph.observations.filter(({ value }) => gone.has(String(value['entity']))),
+    ...entities.map(({ item }) => item),
+  ]
+}
+
+export function deleteObservations(
+  { entities }: Graph,
+  deletions: readonly { readonly entityName: string; readonly observations: readonly string[] }[],
+): readonly GraphItem[] {
+  const gone = deletions.flatMap(({ entityName, observations }) => {
+    const entity = entities.find(({ name }) => name === entityName)
+    const items = entity?.observationItems ?? []
+    return items.filter(({ value }) => observations.includes(String(value['observation'])))
+  })
+  return [...new Set(gone)]
+}
+
+export const deleteRelations = (
+  { relations }: Graph,
+  given: readonly Relation[],
+): readonly GraphItem[] =>
+  relations.filter((one) => given.some((other) => isSame(one, other))).map(({ item }) => item)
+
+export const showGraph = ({ entities, relations }: GraphView): GraphView => ({
+  entities: entities.map(showEntity),
+  relations: relations.map(showRelation),
+})
+
+/** The entities that fit and every relation with an end among them. */
+function showAround({ entities, relations }: Graph, fits: (entity: Entity) => boolean): GraphView {
+  const chosen = entities.filter(fits)
+  const names = new Set(chosen.map(({ name }) => name))
+  return showGraph({
+    entities: chosen,
+    relations: relations.filter(({ from, to }) => names.has(from) || names.has(to)),
+  })
+}
+
+export function searchNodes(graph: Graph, query: string): GraphView {
+  const wanted = query.toLowerCase()
+  const has = (text: string): boolean => text.toLowerCase().includes(wanted)
+  return showAround(
+    graph,
+    ({ name, entityType, observations }) => has(name) || has(entityType) || observations.some(has),
+  )
+}
+
+export const openNodes = (graph: Graph, names: readonly string[]): GraphView =>
+  showAround(graph, ({ name }) => names.includes(name))

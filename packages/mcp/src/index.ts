@@ -1,0 +1,49 @@
+// The face of the MCP package: a server over standard input and output, and over HTTP.
+
+import assert from 'node:assert/strict'
+import { type ClientOptions, Custos } from '@custos/client'
+import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server'
+import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { createServer } from './server.ts'
+import type { SessionOptions } from './session.ts'
+
+export { importMemoryFile, MemoryFileError } from './graph-file.ts'
+export { type SessionOptions, TOOL_SETS, type ToolSet } from './session.ts'
+
+/** Serves one client on this process's standard input and output, of either protocol era. */
+export const serveOverStdio = (options: SessionOptions): StdioServerHandle =>
+  serveStdio(({ era }) => createServer(options, era))
+
+/** Who sends a request, and how the tools reach the service with the same credential. */
+interface HttpCaller extends Omit<SessionOptions, 'custos'> {
+  readonly fetch: NonNullable<ClientOptions['fetch']>
+}
+
+/** No address is called: the caller's `fetch` takes the path. */
+const NOWHERE = 'http://127.0.0.1'
+
+/**
+ * Serves clients of either protocol era; every request has a server of its own. `serve` looks at no
+ * credential: the caller is known. `close` ends what still streams.
+ */
+export function serveOverHttp(bodyBytesMax: number) {
+  const sessions = new WeakMap<AuthInfo, SessionOptions>()
+  const handler = createMcpHandler(
+    ({ authInfo }) => {
+      const options = authInfo && sessions.get(authInfo)
+      assert(options, 'a request has a session')
+      return createServer(options)
+    },
+    { maxRequestBodySize: bodyBytesMax },
+  )
+  return {
+    serve(request: Request, { fetch, ...options }: HttpCaller): Promise<Response> {
+      // Without retries: the client is told when to ask again.
+      const custos = new Custos({ url: NOWHERE, fetch, retries: 0 })
+      const authInfo = { token: '', clientId: options.tenant_id, scopes: [...options.scopes] }
+      sessions.set(authInfo, { ...options, custos })
+      return handler.fetch(request, { authInfo })
+    },
+    close: handler.close,
+  }
+}

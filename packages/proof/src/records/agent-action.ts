@@ -1,0 +1,56 @@
+// Actions of agents: a step or a call of a run that a person approved, by its salted commitment.
+import type { JsonObject } from '../core/canonical.ts'
+import { isText, orNull } from '../core/shape.ts'
+import { addCheck, type VerdictDraft } from '../core/verdict.ts'
+import { checkShape, isDigest, isOneOf, isRecordId } from './document-shape.ts'
+import type { RecordRules } from './registry-record.ts'
+
+/** In normal form: what is proposed, and what is approved. The text itself is kept elsewhere. */
+export type AgentActionRequest = {
+  readonly run_id: string
+  readonly step_id: string
+  /** Null: the step itself. */
+  readonly call_id: string | null
+  readonly agent_id: string
+  readonly operation: 'inference' | 'tool_execution'
+  readonly effect: 'read' | 'idempotent' | 'once' | null
+  readonly text_id: string
+  /** Hex SHA-256 of salt ‖ text. */
+  readonly commitment: string
+}
+
+const SHAPE = {
+  action_id: isRecordId,
+  run_id: isRecordId,
+  step_id: isRecordId,
+  call_id: orNull(isRecordId),
+  agent_id: isRecordId,
+  operation: isOneOf(['inference', 'tool_execution']),
+  effect: orNull(isOneOf(['read', 'idempotent', 'once'])),
+  text_id: isRecordId,
+  commitment: isDigest,
+  gate: isText,
+}
+
+function requestOf(document: JsonObject): JsonObject {
+  const { run_id = null, step_id = null, call_id = null, agent_id = null } = document
+  const { operation = null, effect = null, text_id = null, commitment = null } = document
+  return { run_id, step_id, call_id, agent_id, operation, effect, text_id, commitment }
+}
+
+function check(document: JsonObject, findings: VerdictDraft): void {
+  checkShape(document, SHAPE, findings)
+  const { operation, call_id, gate } = document
+  const named = (operation === 'tool_execution') === (call_id !== null)
+  addCheck(findings, 'operation', named, 'does not fit what is proposed')
+  addCheck(findings, 'gate', gate === 'allowed', 'is not allowed')
+  findings.notChecked.push('the text under the commitment: see the bundle of the run')
+}
+
+export const agentActionRules: RecordRules = {
+  kind: 'agent_action',
+  id_field: 'action_id',
+  schema_version: 'run/1',
+  requestOf,
+  check,
+}

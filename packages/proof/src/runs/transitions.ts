@@ -1,0 +1,45 @@
+// The states of runs, their steps and calls: one table for the server and the offline verifier.
+
+const TRANSITIONS = {
+  run: {
+    none: ['running'],
+    running: ['waiting_hitl', 'completed', 'denied', 'terminated'],
+    waiting_hitl: ['running', 'denied', 'terminated'],
+    completed: [],
+    denied: [],
+    terminated: [],
+  },
+  step: {
+    none: ['waiting_hitl', 'permitted', 'denied'],
+    waiting_hitl: ['permitted', 'denied', 'failed'],
+    permitted: ['completed', 'denied', 'failed'],
+    completed: [],
+    denied: [],
+    failed: [],
+  },
+  call: {
+    none: ['waiting_hitl', 'intended', 'denied'],
+    waiting_hitl: ['intended', 'denied', 'failed'],
+    intended: ['done', 'failed', 'uncertain'],
+    done: [],
+    denied: [],
+    failed: [],
+    uncertain: [],
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
+
+export type RunMachine = keyof typeof TRANSITIONS
+
+const table: Readonly<Record<RunMachine, Readonly<Record<string, readonly string[]>>>> = TRANSITIONS
+
+/** Whether one may follow the other; `none`: before the first. */
+export const mayFollow = (machine: RunMachine, from: string, to: string): boolean =>
+  (Object.hasOwn(table[machine], from) ? table[machine][from] : undefined)?.includes(to) ?? false
+
+/** Every state of a machine. */
+export const statesOf = (machine: RunMachine): string[] =>
+  Object.keys(table[machine]).filter((state) => state !== 'none')
+
+/** Whether nothing follows a state. */
+export const isEnded = (machine: RunMachine, state: string): boolean =>
+  table[machine][state]?.length === 0

@@ -1,0 +1,223 @@
+// Recognises the documents in the text of a saved file and verifies each: what `custos verify` and
+// the verify page share.
+import { sha256 } from './core/digest.ts'
+import { fromHex, toHex } from './core/encoding.ts'
+import { type PublishedKey, readKeys } from './core/keys.ts'
+import { isObject } from './core/shape.ts'
+import type { Check, Verdict } from './core/verdict.ts'
+import { detectEnvelope, type Envelope } from './envelope.ts'
+import { type Breadcrumb, breadcrumbId, isBreadcrumb } from './log/breadcrumb.ts'
+import { verifyInclusion } from './log/merkle-path.ts'
+import { type Checkpoint, verifyCheckpoint } from './log/note.ts'
+import { parseTlogProof } from './log/tlog-proof.ts'
+import { isRunBundle, verifyRunBundle } from './runs/verify-bundle.ts'
+import { verifyEnvelope } from './verify.ts'
+
+export type SavedDocument =
+  | { readonly kind: 'json'; readonly where: string; readonly envelope: Envelope }
+  | { readonly kind: 'checkpoint'; readonly where: string; readonly text: string }
+  | { readonly kind: 'tlog_proof'; readonly where: string; readonly text: string }
+  | { readonly kind: 'run'; readonly where: string; readonly lines: readonly unknown[] }
+  | { readonly kind: 'unknown'; readonly where: string; readonly reason: string }
+
+const TLOG_PROOF = 'c2sp.org/tlog-proof@'
+// A signed note: the text, an empty line, lines that start with an em dash.
+const SIGNED_NOTE = /^[^\n{[]+\n[0-9]+\n[^\n]+\n[\s\S]*\n— /
+
+/** The documents of a file. `where` is the part of the file, empty for the whole file. */
+export function readSavedDocuments(saved: string): SavedDocument[] {
+  const text = withoutMark(saved)
+  if (text.startsWith(TLOG_PROOF)) return [{ kind: 'tlog_proof', where: '', text }]
+  if (SIGNED_NOTE.test(text)) return [{ kind: 'checkpoint', where: '', text }]
+  const whole = parse(text)
+  if (whole === undefined) return readLines(text)
+  return isBundle(whole)
+    ? whole.documents.map((document, i) => recogniseDocument(document, `document ${i + 1}`))
+    : [recogniseDocument(whole, '')]
+}
+
+/** Documents in one file: `{"custos_bundle": 1, "documents": [...]}`, with or without `keys`. */
+function isBundle(value: unknown): value is { readonly documents: readonly unknown[] } {
+  return isObject(value) && value['custos_bundle'] === 1 && Array.isArray(value['documents'])
+}
+
+/** Some programs begin a text file with a byte order mark. */
+const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
+
+function readLines(text: string): SavedDocument[] {
+  const lines = text.split('\n').map((line, i) => ({ line: line.trim(), where: `line ${i + 1}` }))
+  const filled = lines.filter(({ line }) => line !== '')
+  if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: 'not JSON' }]
+  const values = filled.map(({ line, where }) => ({ where, value: parse(line) }))
+  const read = values.map(({ value }) => value)
+  if (isRunBundle(read)) return [{ kind: 'run', where: '', lines: read }]
+  // Log entries are verified as one sequence, and a manifest together with its certificates.
+  const chain = detectEnvelope(read)
+  const whole = chain?.type === 'breadcrumbs' || chain?.type === 'erasure_manifest'
+  if (chain && whole) return [{ kind: 'json', where: '', envelope: chain }]
+  return values
+    .filter(({ value }, i) => i > 0 || !isExportHeader(value))
+    .map(({ value, where }) =>
+      value === undefined
+        ? { kind: 'unknown', where, reason: 'not JSON' }
+        : recogniseDocument(value, where),
+    )
+}
+
+function recogniseDocument(value: unknown, where: string): SavedDocument {
+  const envelope = detectEnvelope(value)
+  if (envelope) return { kind: 'json', where, envelope }
+  return { kind: 'unknown', where, reason: 'it holds nothing that can be verified' }
+}
+
+function isExportHeader(value: unknown): boolean {
+  return isObject(value) && Object.hasOwn(value, 'custos_export')
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export type TrustedInputs = {
+  readonly keys: readonly PublishedKey[]
+  /** The log entry that a tlog-proof proves: such a proof names the entry by position only. */
+  readonly entry: unknown
+}
+
+/** The verdict on one document; malformed documents are invalid, they do not throw. */
+export async function verifySavedDocument(
+  document: SavedDocument,
+  trust: TrustedInputs,
+): Promise<Verdict> {
+  switch (document.kind) {
+    case 'json':
+      return verifyEnvelope(document.envelope, { keys: trust.keys })
+    case 'checkpoint':
+      return verifyCheckpointText(document.text, trust.keys)
+    case 'tlog_proof':
+      return verifyTlogProof(document.text, trust)
+    case 'run':
+      return verifyRunBundle(document.lines, { keys: trust.keys })
+    case 'unknown':
+      return toVerdict('unknown', [{ name: 'recognised', ok: false, detail: document.reason }])
+  }
+}
+
+async function verifyCheckpointText(text: string, keys: readonly PublishedKey[]): Promise<Verdict> {
+  const { checks, signers } = await verifySignedNote(text, keys)
+  return toVerdict('checkpoint', checks, signers)
+}
+
+type CheckpointVerdict = {
+  readonly checks: readonly Check[]
+  readonly signers: readonly string[]
+  /** Present if a known key signed the checkpoint. */
+  readonly checkpoint?: Checkpoint
+}
+
+// A signed note names its key by a short hash, so each published checkpoint key is tried.
+async function verifySignedNote(
+  text: string,
+  keys: readonly PublishedKey[],
+): Promise<CheckpointVerdict> {
+  let detail = 'unknown_key'
+  for (const { key_id, purpose, public_key } of keys) {
+    if (purpose !== 'checkpoint') continue
+    const verdict = await verifyCheckpoint(text, { publicKey: fromHex(public_key) })
+    if (verdict.ok && verdict.checkpoint)
+      return {
+        checks: [{ name: 'signature', ok: true }],
+        signers: [key_id],
+        checkpoint: verdict.checkpoint,
+      }
+    if (verdict.reason !== undefined && verdict.reason !== 'no_signature_by_key')
+      detail = verdict.reason
+  }
+  return { checks: [{ name: 'signature', ok: false, detail }], signers: [] }
+}
+
+async function verifyTlogProof(text: string, { keys, entry }: TrustedInputs): Promise<Verdict> {
+  let proof: ReturnType<typeof parseTlogProof>
+  try {
+    proof = parseTlogProof(text)
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : 'malformed'
+    return toVerdict('tlog_proof', [{ name: 'form', ok: false, detail }])
+  }
+  const { checks, signers, checkpoint } = await verifySignedNote(proof.checkpoint, keys)
+  if (!checkpoint) return toVerdict('tlog_proof', checks)
+  if (!isBreadcrumb(entry)) {
+    const detail = entry === undefined ? 'pass the log entry with --entry FILE' : 'not a log entry'
+    return toVerdict('tlog_proof', [...checks, { name: 'entry', ok: false, detail }])
+  }
+  const leaf = leafOf(entry)
+  const { size, root } = checkpoint
+  const claim = { leafHash: leaf, index: proof.index, size, path: proof.path, root }
+  const found: Check[] = [
+    ...checks,
+    { name: 'breadcrumb_id', ok: toHex(leaf) === entry.breadcrumb_id },
+    { name: 'position', ok: entry.seq === proof.index },
+    { name: 'inclusion', ok: verifyInclusion(claim) },
+  ]
+  return toVerdict('tlog_proof', found, signers)
+}
+
+function leafOf(entry: Breadcrumb): Uint8Array {
+  try {
+    return fromHex(breadcrumbId(entry))
+  } catch {
+    // Without a canonical form there is no hash, so nothing can match.
+    return new Uint8Array(0)
+  }
+}
+
+function toVerdict(
+  type: string,
+  checks: readonly Check[],
+  valid_with: readonly string[] = [],
+): Verdict {
+  const failed = checks.find(({ ok }) => !ok)
+  const shared = { type, checks, not_checked: [], valid_with }
+  if (!failed) return { valid: true, ...shared }
+  const reason = failed.detail ? `${failed.name}: ${failed.detail}` : failed.name
+  return { valid: false, ...shared, reason }
+}
+
+// A key id is the start of the digest of the key; older ids are longer.
+const ID_LENGTHS = [32, 16] as const
+const PURPOSES = [
+  'decision',
+  'provenance',
+  'checkpoint',
+  'erasure',
+  'record',
+  'cgr_attestation',
+] as const
+
+/**
+ * The keys in the text of an answer of GET /v1/gcrumbs/public_key, of its bare list or of a bundle;
+ * none for any other text.
+ */
+export function readKeyList(text: string): readonly PublishedKey[] {
+  const parsed = parse(withoutMark(text))
+  return readKeys(isObject(parsed) ? parsed['keys'] : parsed)
+}
+
+/** One public key, as 64 hex digits: trusted for every purpose and at every time. */
+export function trustedKeys(hex: string): readonly PublishedKey[] {
+  const public_key = hex.toLowerCase()
+  const digest = toHex(sha256(fromHex(public_key)))
+  return ID_LENGTHS.flatMap((length) =>
+    PURPOSES.map((purpose) => ({
+      key_id: digest.slice(0, length),
+      purpose,
+      public_key,
+      valid_from: '1970-01-01T00:00:00Z',
+      retired_at: null,
+    })),
+  )
+}

@@ -1,0 +1,33 @@
+// Settings of requests to URLs that tenants chose, and of the pages for people.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseConfig } from './config.ts'
+
+test('settings that name no network, host or proxy are refused at the start', () => {
+  const parse = (allow: string, proxy?: string) =>
+    parseConfig({
+      CUSTOS_EGRESS_ALLOW: allow,
+      ...(proxy === undefined ? {} : { CUSTOS_EGRESS_PROXY: proxy }),
+    }).egress
+  assert.deepEqual(parse(' 10.2.0.0/16, hooks.intra ,fd00::/8,10.3.0.1').allow, [
+    '10.2.0.0/16',
+    'hooks.intra',
+    'fd00::/8',
+    '10.3.0.1',
+  ])
+  for (const wrong of ['10.0.0.0/33', '10.0.0/8', 'https://hooks.intra', 'a b', '*', 'fd00::/129'])
+    assert.throws(() => parse(wrong), /CUSTOS_EGRESS_ALLOW/, wrong)
+  assert.equal(parse('', 'http://proxy.intra:3128').proxy, 'http://proxy.intra:3128')
+  for (const wrong of ['proxy:3128', 'socks5://proxy:1', 'http://u:p@proxy:1', 'http://proxy/x'])
+    assert.throws(() => parse('', wrong), /CUSTOS_EGRESS_PROXY/, wrong)
+})
+
+test('pages for people are on, or off, and nothing between', () => {
+  assert.deepEqual(
+    [parseConfig({}).pages, parseConfig({ CUSTOS_CONSOLE: 'off' }).pages],
+    [true, false],
+  )
+  for (const wrong of ['', 'false', 'OFF'])
+    assert.throws(() => parseConfig({ CUSTOS_CONSOLE: wrong }), /CUSTOS_CONSOLE must be on or off/)
+})

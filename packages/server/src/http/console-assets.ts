@@ -1,0 +1,95 @@
+// Serves the console: its page at every address below /console, its hashed files for ever.
+
+import { readdir, readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
+import { type Asset, asset, documentOf, PUBLIC_PATHS, sendAsset } from './assets.ts'
+
+const DIST = new URL('../../../console/dist/', import.meta.url)
+const FILES = `${PUBLIC_PATHS.console}/assets/`
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+}
+
+/** No inline script or style, no other origin, and no text that becomes HTML. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const UNBUILT = documentOf('Console', [
+  '<h1>Console</h1>',
+  '<p>The console has not been built. Run <code>npm run build:console</code> and start the service',
+  'again.</p>',
+])
+
+const compress = promisify(gzip)
+
+/** The page and the files by their path; before they were built, how to build them. */
+export async function loadConsole(dist: URL = DIST): Promise<ReadonlyMap<string, Asset>> {
+  const page = await readOrNull(new URL('index.html', dist))
+  const html = { ...asset(PUBLIC_PATHS.console, page ?? UNBUILT), caching: 'no-store' }
+  const found = new Map<string, Asset>([[PUBLIC_PATHS.console, { ...html, policy: POLICY }]])
+  if (page === null) return found
+  for (const name of await readdir(fileURLToPath(new URL('assets/', dist)))) {
+    const content = await readFile(new URL(`assets/${name}`, dist))
+    found.set(`${FILES}${name}`, {
+      path: `${FILES}${name}`,
+      type: TYPES[extname(name)] ?? 'application/octet-stream',
+      content,
+      gzip: await compress(content),
+      caching: 'public, max-age=31536000, immutable',
+    })
+  }
+  return found
+}
+
+async function readOrNull(file: URL): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Where the console is, for the table of known paths. */
+export const CONSOLE_ROUTES = [
+  { path: PUBLIC_PATHS.console },
+  { path: `${PUBLIC_PATHS.console}/{rest}`, greedy: true },
+] as const
+
+/** The page's own router knows the addresses below /console; a missing file is no page. */
+export function bindConsole(
+  server: FastifyInstance,
+  found: ReadonlyMap<string, Asset>,
+  methods: string[],
+): void {
+  for (const url of [PUBLIC_PATHS.console, `${PUBLIC_PATHS.console}/*`])
+    server.route({
+      method: methods,
+      url,
+      handler(request, reply) {
+        const path = request.url.split('?', 1)[0] ?? ''
+        const file = found.get(path)
+        const page = path.startsWith(FILES) ? undefined : found.get(PUBLIC_PATHS.console)
+        const served = file ?? page
+        if (!served) return reply.callNotFound()
+        reply.hijack()
+        sendAsset(reply.raw, served)
+      },
+    })
+}

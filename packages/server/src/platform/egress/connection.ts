@@ -1,0 +1,212 @@
+// One connection to a checked address and one request on it, bounded in time and bytes.
+
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { hostOf, portOf } from './addresses.ts'
+
+/** Words of a closed list: nothing that a peer said is part of a fault. */
+type EgressFault = 'refused_address' | 'dns' | 'connect' | 'tls' | 'timeout' | 'redirect'
+
+/** The body of the answer is neither kept nor shown. */
+export type EgressReply =
+  | { readonly status: number; readonly retry_after_s: number | null }
+  | { readonly fault: EgressFault }
+
+export interface HostAddress {
+  readonly address: string
+  readonly family: number
+}
+
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+interface Route {
+  readonly url: URL
+  /** Checked addresses of the host; null: the proxy resolves it. */
+  readonly addresses: readonly HostAddress[] | null
+  readonly proxy: URL | null
+}
+
+const HEADER_BYTES_MAX = 16 * 1024
+const BODY_BYTES_MAX = 4 * 1024
+const BODY_MS = 1_000
+
+export class EgressError extends Error {
+  override readonly name = 'EgressError'
+  readonly fault: EgressFault
+
+  constructor(fault: EgressFault) {
+    super(fault)
+    this.fault = fault
+  }
+}
+
+export const faultOf = (error: unknown): EgressFault =>
+  error instanceof EgressError ? error.fault : 'connect'
+
+/** Rejects with `fault` where the work fails, and with `timeout` once the signal is aborted. */
+export async function abortable<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  fault: EgressFault,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(new EgressError('timeout'))
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted.promise])
+  } catch (error) {
+    throw error instanceof EgressError ? error : new EgressError(fault)
+  } finally {
+    signal.removeEventListener('abort', abort)
+    // Whatever comes of it later, nobody waits for it.
+    work.catch(() => {})
+  }
+}
+
+/** Open, and for https verified against the name of the host; nothing is sent on it yet. */
+export async function openConnection(route: Route, signal: AbortSignal): Promise<Socket> {
+  const { url, addresses, proxy } = route
+  const socket = proxy
+    ? await openTunnel(url, proxy, signal)
+    : await openSocket({ host: hostOf(url), port: portOf(url), addresses }, signal)
+  if (url.protocol !== 'https:') return socket
+  const host = hostOf(url)
+  const secured = connectTls({
+    socket,
+    host,
+    ALPNProtocols: ['http/1.1'],
+    // An address is no server name (RFC 6066, section 3); the certificate is checked against it.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  })
+  return settled(secured, 'secureConnect', { signal, fault: 'tls' })
+}
+
+async function openSocket(
+  {
+    host,
+    port,
+    addresses,
+  }: { host: string; port: number; addresses: readonly HostAddress[] | null },
+  signal: AbortSignal,
+): Promise<Socket> {
+  const lookup = addresses === null ? {} : { lookup: answerOf(addresses) }
+  const socket = connectTcp({ host, port, noDelay: true, ...lookup })
+  return settled(socket, 'connect', { signal, fault: 'connect' })
+}
+
+/** The addresses that were checked are those that are connected to: nothing is resolved twice. */
+function answerOf(addresses: readonly HostAddress[]): LookupFunction {
+  return (_, { all }, done) => {
+    const [first] = addresses
+    if (all) done(null, [...addresses])
+    else done(null, first?.address ?? '', first?.family)
+  }
+}
+
+async function openTunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+  const place = { host: hostOf(proxy), port: portOf(proxy), addresses: null }
+  const socket = await openSocket(place, signal)
+  const authority = `${url.hostname}:${portOf(url)}`
+  const connecting = requestHttp({
+    method: 'CONNECT',
+    path: authority,
+    headers: { host: authority },
+    createConnection: () => socket,
+    maxHeaderSize: HEADER_BYTES_MAX,
+  })
+  const opened = new Promise<void>((resolve, reject) => {
+    connecting.on('connect', ({ statusCode }: IncomingMessage) => {
+      if (statusCode === 200) resolve()
+      // A proxy that checks addresses says no to those it does not let through.
+      else reject(new EgressError(statusCode === 403 ? 'refused_address' : 'connect'))
+    })
+    connecting.on('response', () => reject(new EgressError('connect')))
+    connecting.on('error', reject)
+  })
+  connecting.end()
+  try {
+    await abortable(opened, signal, 'connect')
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+async function settled(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  { signal, fault }: { signal: AbortSignal; fault: EgressFault },
+): Promise<Socket> {
+  const opened = new Promise<void>((resolve, reject) => {
+    socket.once(event, resolve)
+    socket.once('error', reject)
+    socket.once('close', () => reject(new EgressError(fault)))
+  })
+  try {
+    await abortable(opened, signal, fault)
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+/** Sends the request and reads the head of its answer; the connection is closed. */
+export async function exchange(
+  socket: Socket,
+  { url, method, headers, body }: OutgoingRequest & { readonly url: URL },
+  signal: AbortSignal,
+): Promise<EgressReply> {
+  const sending = requestHttp({
+    method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host, 'content-length': Buffer.byteLength(body) },
+    createConnection: () => socket,
+    maxHeaderSize: HEADER_BYTES_MAX,
+  })
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    sending.once('response', resolve)
+    sending.on('error', reject)
+  })
+  sending.end(body)
+  try {
+    const response = await abortable(answered, signal, 'connect')
+    await readBounded(response)
+    const { statusCode: status = 0, headers: replied } = response
+    if (status >= 300 && status < 400) throw new EgressError('redirect')
+    return { status, retry_after_s: retryAfter(replied['retry-after']) }
+  } finally {
+    sending.destroy()
+    socket.destroy()
+  }
+}
+
+/**
+ * A receiver that is still writing when the connection closes would report an error. The status is
+ * known by now, so that nothing that goes wrong here matters.
+ */
+async function readBounded(response: IncomingMessage): Promise<void> {
+  let bytes = 0
+  const late = setTimeout(() => response.destroy(), BODY_MS)
+  try {
+    for await (const chunk of response) {
+      bytes += chunk.length
+      if (bytes > BODY_BYTES_MAX) return
+    }
+  } catch {
+    // Cut off by the peer or by the time limit.
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+/** RFC 9110, 10.2.3, in seconds; a date is passed over, since clocks differ. */
+const retryAfter = (header: string | undefined): number | null =>
+  header !== undefined && /^\d{1,9}$/.test(header.trim()) ? Number(header) : null

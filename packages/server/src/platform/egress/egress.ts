@@ -1,0 +1,150 @@
+// The one way out for URLs that a tenant chose: addresses are checked before anything is sent.
+
+import { lookup as lookupAll } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import {
+  AllowedHosts,
+  hostOf,
+  isBlocked,
+  isLocalHost,
+  isLoopback,
+  parseTarget,
+  portOf,
+} from './addresses.ts'
+import {
+  abortable,
+  EgressError,
+  type EgressReply,
+  exchange,
+  faultOf,
+  type HostAddress,
+  type OutgoingRequest,
+  openConnection,
+} from './connection.ts'
+
+/** The addresses of a host name; rejects when there are none. */
+export type HostLookup = (host: string) => Promise<readonly HostAddress[]>
+
+interface EgressOptions {
+  /** Networks, addresses and host names that are reachable although they are private. */
+  readonly allow: readonly string[]
+  /** `http://host:port` of a proxy that answers CONNECT and resolves names; null: none. */
+  readonly proxy: string | null
+  /** In local mode loopback addresses are reachable, also without TLS. */
+  readonly local: boolean
+  readonly lookup?: HostLookup | undefined
+}
+
+interface EgressRequest extends OutgoingRequest {
+  /** Aborted: the request is given up, and `send` rejects. */
+  readonly signal?: AbortSignal
+}
+
+const CONNECT_MS = 5_000
+const TOTAL_MS = 15_000
+
+const LOOPBACK: HostAddress = { address: '127.0.0.1', family: 4 }
+
+const systemLookup: HostLookup = (host) => lookupAll(host, { all: true, order: 'verbatim' })
+
+export class Egress {
+  readonly #allowed: AllowedHosts
+  readonly #proxy: URL | null
+  readonly #local: boolean
+  readonly #lookup: HostLookup
+  #own_port: number | null = null
+
+  /** Throws RangeError: an entry of `allow` is neither a network nor a host name. */
+  constructor({ allow, proxy, local, lookup }: EgressOptions) {
+    this.#allowed = new AllowedHosts(allow)
+    this.#proxy = proxy === null ? null : new URL(proxy)
+    this.#local = local
+    this.#lookup = lookup ?? systemLookup
+  }
+
+  /** The address of this service: no tenant may have it call itself. */
+  listensAt(url: string): void {
+    this.#own_port = portOf(new URL(url))
+  }
+
+  /**
+   * Whether requests to the URL are refused as long as it resolves as it does now. A name that does
+   * not resolve is not refused: it is looked up again for each request.
+   */
+  async isRefused(url: string): Promise<boolean> {
+    try {
+      await this.#resolve(this.#parse(url), AbortSignal.timeout(CONNECT_MS))
+      return false
+    } catch (error) {
+      return faultOf(error) === 'refused_address'
+    }
+  }
+
+  /** Sends one request and never follows a redirect. Rejects only once `signal` is aborted. */
+  async send(url: string, { signal, ...request }: EgressRequest): Promise<EgressReply> {
+    const late = AbortSignal.timeout(TOTAL_MS)
+    const ended = signal ? AbortSignal.any([signal, late]) : late
+    try {
+      return await this.#send(this.#parse(url), request, ended)
+    } catch (error) {
+      signal?.throwIfAborted()
+      return { fault: late.aborted ? 'timeout' : faultOf(error) }
+    }
+  }
+
+  async #send(url: URL, request: OutgoingRequest, ended: AbortSignal): Promise<EgressReply> {
+    const connecting = AbortSignal.any([ended, AbortSignal.timeout(CONNECT_MS)])
+    const addresses = await this.#resolve(url, connecting)
+    const proxy = isLocalHost(hostOf(url)) ? null : this.#proxy
+    const socket = await openConnection({ url, addresses, proxy }, connecting)
+    return exchange(socket, { url, ...request }, ended)
+  }
+
+  #parse(text: string): URL {
+    const url = parseTarget(text, { http_loopback: this.#local })
+    if (!url) throw new EgressError('refused_address')
+    return url
+  }
+
+  /** Addresses to connect to, each of them allowed; null: the proxy resolves the name. */
+  async #resolve(url: URL, signal: AbortSignal): Promise<readonly HostAddress[] | null> {
+    const host = hostOf(url)
+    const family = isIP(host)
+    const found =
+      family !== 0
+        ? [{ address: host, family }]
+        : this.#proxy && !isLocalHost(host)
+          ? null
+          : await this.#addressesOf(host, signal)
+    if (found?.length === 0) throw new EgressError('dns')
+    // A connection may take any of them, so one that is refused refuses the host.
+    for (const { address } of found ?? []) this.#require(address, url)
+    return found
+  }
+
+  /** A name of this machine is loopback also where no name server knows it. */
+  async #addressesOf(host: string, signal: AbortSignal): Promise<readonly HostAddress[]> {
+    const looked = abortable(this.#lookup(host), signal, 'dns')
+    if (!isLocalHost(host)) return looked
+    const found = await looked.catch(() => [])
+    return found.length === 0 ? [LOOPBACK] : found
+  }
+
+  #require(address: string, url: URL): void {
+    const isOwn = portOf(url) === this.#own_port && isThisMachine(address)
+    const allowed =
+      this.#allowed.hasName(hostOf(url)) ||
+      this.#allowed.hasAddress(address) ||
+      (this.#local && isLoopback(address)) ||
+      !isBlocked(address)
+    const inClear = url.protocol === 'http:' && !isLoopback(address)
+    if (inClear || isOwn || !allowed) throw new EgressError('refused_address')
+  }
+}
+
+const isThisMachine = (address: string): boolean =>
+  isLoopback(address) ||
+  Object.values(networkInterfaces()).some((known) =>
+    known?.some((interfaceAddress) => interfaceAddress.address === address),
+  )

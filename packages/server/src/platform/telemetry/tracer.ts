@@ -1,0 +1,85 @@
+// Spans of requests, sent by OTLP to a collector that the operator names; never content.
+
+import type { Attributes } from '@opentelemetry/api'
+import { OperatorError } from '../operator-error.ts'
+import type { TraceParent } from './trace-parent.ts'
+
+interface EndedRequest {
+  readonly name: string
+  /** Milliseconds of `performance.now`. */
+  readonly started_ms: number
+  readonly parent: TraceParent | null
+  readonly attributes: Attributes
+  /** The service failed; a refusal is no failure of it. */
+  readonly failed: boolean
+}
+
+export interface Tracer {
+  /** Records a request that has ended; returns the id of its trace. */
+  record(request: EndedRequest): string
+  /** Sends what waits, for a bounded time. */
+  stop(): Promise<void>
+}
+
+const STOP_MS = 2_000
+const PACKAGES = [
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace-base',
+  '@opentelemetry/resources',
+  '@opentelemetry/exporter-trace-otlp-http',
+] as const
+
+/** Throws OperatorError, with one clear line, where a package is missing. */
+export async function openTracer(endpoint: string, version: string): Promise<Tracer> {
+  const { api, sdk, resources, otlp } = await loadPackages()
+  const exporter = new otlp.OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
+  const named = { 'service.name': 'custos', 'service.version': version }
+  const detected = resources.detectResources({ detectors: [resources.envDetector] })
+  const provider = new sdk.BasicTracerProvider({
+    // What the environment says (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) goes before.
+    resource: resources.resourceFromAttributes(named).merge(detected),
+    // A caller that does not sample its trace gets no span.
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.AlwaysOnSampler() }),
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+  })
+  const tracer = provider.getTracer('custos', version)
+  return {
+    record({ name, started_ms, parent, attributes, failed }) {
+      const around = parent
+        ? api.trace.setSpanContext(api.ROOT_CONTEXT, {
+            traceId: parent.trace_id,
+            spanId: parent.span_id,
+            traceFlags: parent.flags,
+            isRemote: true,
+          })
+        : api.ROOT_CONTEXT
+      const kind = api.SpanKind.SERVER
+      const startTime = performance.timeOrigin + started_ms
+      const span = tracer.startSpan(name, { kind, attributes, startTime }, around)
+      if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR })
+      span.end(performance.timeOrigin + performance.now())
+      return span.spanContext().traceId
+    },
+    async stop() {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_MS).unref())
+      await Promise.race([provider.shutdown().catch(() => {}), late])
+    },
+  }
+}
+
+/** Optional: installed only by those who use them. */
+async function loadPackages() {
+  try {
+    const [api, sdk, resources, otlp] = await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/sdk-trace-base'),
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+    ])
+    return { api, sdk, resources, otlp }
+  } catch {
+    throw new OperatorError(
+      `OTEL_EXPORTER_OTLP_ENDPOINT needs packages: npm install ${PACKAGES.join(' ')}`,
+    )
+  }
+}

@@ -1,0 +1,71 @@
+// What a subscription is, from what was stored of it and what the payment provider says now.
+
+import type { PlanName, SubscriptionStatus } from '@custos/contract'
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { ProviderSubscription } from './provider.ts'
+
+export type SubscriptionRow = Omit<Tables['subscriptions'], 'tenant_id'>
+
+/** How long a plan stays in force after a payment failed. */
+const GRACE_US = 7 * 86_400_000_000
+
+const FREE: PlanName = 'starter'
+
+/** Statuses of the provider that have another name here. */
+const NAMES: Readonly<Record<string, SubscriptionStatus>> = {
+  trialing: 'trialing',
+  active: 'active',
+  past_due: 'past_due',
+  unpaid: 'unpaid',
+  paused: 'unpaid',
+  incomplete: 'checkout_open',
+  incomplete_expired: 'canceled',
+  canceled: 'canceled',
+}
+
+/**
+ * The row of a subscription after the provider was asked. Depends on the last answer alone, so that
+ * events may come in any order and any number.
+ * @param fetched null: the provider does not know the subscription any longer
+ */
+export function decideSubscription(
+  stored: SubscriptionRow,
+  fetched: ProviderSubscription | null,
+  now_us: number,
+): SubscriptionRow {
+  const status = statusOf(fetched)
+  const past_due_us = status === 'past_due' ? (stored.past_due_us ?? now_us) : null
+  if (fetched === null) return { ...stored, status, past_due_us, fetched_us: now_us }
+  const { subscription_id, customer_id, period_start_us, period_end_us } = fetched
+  return {
+    ...stored,
+    status,
+    subscription_id,
+    customer_id,
+    period_start_us,
+    period_end_us,
+    past_due_us,
+    fetched_us: now_us,
+  }
+}
+
+function statusOf(fetched: ProviderSubscription | null): SubscriptionStatus {
+  if (fetched === null) return 'canceled'
+  const status = NAMES[fetched.status] ?? 'unpaid'
+  return status === 'active' && fetched.cancel_at_period_end ? 'canceling' : status
+}
+
+/** How long the plan stays in force although payment failed; null: payment has not failed. */
+export const graceUntil = ({ past_due_us }: Pick<SubscriptionRow, 'past_due_us'>): number | null =>
+  past_due_us === null ? null : past_due_us + GRACE_US
+
+/** The plan that a subscription gives at a time. */
+export function planInForce(row: SubscriptionRow, now_us: number): PlanName {
+  const { status, plan } = row
+  if (status === 'trialing' || status === 'active' || status === 'canceling') return plan
+  return status === 'past_due' && now_us < (graceUntil(row) ?? 0) ? plan : FREE
+}
+
+/** Whether another checkout must not be opened: the tenant would pay twice. */
+export const isPaidFor = ({ status }: SubscriptionRow): boolean =>
+  ['trialing', 'active', 'canceling', 'past_due', 'unpaid'].includes(status)

@@ -1,0 +1,205 @@
+// Texts made from memories, such as inputs and arguments of runs: each is sealed under a key that
+// its own secret and the secrets of those facts are part of. Erasing one of the facts destroys the
+// whole text in every copy, because a text made from a memory may tell it in other words.
+
+import { contentHash } from '@custos/proof'
+import { jsonBytes } from '../../../platform/bytes.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { type RecordSecret, recordSecrets } from '../../../platform/kernel/record-secrets.ts'
+import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../../platform/kernel/text-source.ts'
+import type { TenantKeys } from '../../../platform/keys/keyring.ts'
+import { open, SealError, seal } from '../../../platform/keys/seal.ts'
+import { findExpired } from '../../memory/index.ts'
+import { encodeHead, readSealed, type SealedHead } from '../trail/document.ts'
+import { type PreparedFacts, prepareFacts, resolveFacts } from '../trail/new-decision.ts'
+import {
+  type BoundTextRow,
+  clearTexts,
+  findBoundText,
+  insertBoundText,
+  insertTextFacts,
+  listTextsAfter,
+  listTextsOfRun,
+  listTextsUsing,
+  replaceText,
+} from './bound-texts.sql.ts'
+
+const ID_BYTES = 16
+const SALT_BYTES = 32
+
+interface BoundText {
+  readonly text: string
+  /** 64 hex characters. */
+  readonly salt: string
+}
+
+interface NewText {
+  readonly kind: BoundTextRow['kind']
+  readonly run_id: string
+  readonly text: string
+  /** The facts it was made from, its own and those of the texts it was made from. */
+  readonly refs: readonly number[]
+}
+
+/** A text before its unit of work, which waits for no key. */
+export interface PreparedText extends NewText, BoundText {
+  readonly text_id: string
+  /** Hex SHA-256 of salt ‖ text. */
+  readonly commitment: string
+  readonly facts: PreparedFacts
+  readonly own: RecordSecret
+  readonly keys: TenantKeys
+}
+
+export async function prepareText(
+  kernel: Kernel,
+  tenant_id: string,
+  given: NewText,
+): Promise<PreparedText> {
+  const salt = kernel.ids.hex(SALT_BYTES)
+  return {
+    ...given,
+    text_id: kernel.ids.hex(ID_BYTES),
+    salt,
+    commitment: contentHash(Buffer.from(salt, 'hex'), given.text),
+    facts: await prepareFacts(kernel, tenant_id, { refs: given.refs, contents: [] }),
+    own: await recordSecrets(kernel).take(tenant_id),
+    keys: await kernel.keyring.tenant(tenant_id),
+  }
+}
+
+/**
+ * Throws a conflict (`erasure_under_way`) while one of its facts is being erased. Where one is
+ * erased already, nothing of the text is stored.
+ */
+export async function storeText(tx: Tx, prepared: PreparedText): Promise<'stored' | 'erased'> {
+  const { text_id, kind, run_id, own, keys, text, salt } = prepared
+  const { bound, secrets, gone } = await resolveFacts(tx, prepared.facts)
+  const head = { secret_no: own.secret_no, revision: 0, bound }
+  const key = keys.decisionKey(text_id, [own.secret, ...secrets])
+  const plaintext = jsonBytes({ text, salt })
+  const box = seal(key, associatedData(tx.tenant_id, text_id, head), plaintext)
+  plaintext.fill(0)
+  const erased = gone.length > 0
+  await insertBoundText(tx, {
+    text_id,
+    kind,
+    run_id,
+    secret_no: own.secret_no,
+    sealed: erased ? null : Buffer.concat([encodeHead(head), box]),
+    created_us: tx.now(),
+    destroyed_us: erased ? tx.now() : null,
+  })
+  tx.gather(
+    insertTextFacts,
+    bound.map((ref) => ({ ref, text_id })),
+  )
+  return erased ? 'erased' : 'stored'
+}
+
+const associatedData = (tenant_id: string, text_id: string, head: SealedHead): Buffer =>
+  jsonBytes(['bound_text', tenant_id, text_id, head.secret_no, head.revision, ...head.bound])
+
+/** By the ids of texts that open; without those that are destroyed, or whose fact has expired. */
+async function openTexts(
+  kernel: Kernel,
+  db: TenantDb,
+  rows: readonly BoundTextRow[],
+): Promise<Map<string, BoundText>> {
+  const sealed = rows.flatMap((row) =>
+    row.sealed === null ? [] : [{ row, ...readSealed(row.sealed) }],
+  )
+  const { tenant_id } = db
+  const refs = [...new Set(sealed.flatMap(({ head }) => head.bound))]
+  const own = await kernel.keyring.secrets(
+    tenant_id,
+    'decision',
+    sealed.map(({ head }) => head.secret_no),
+  )
+  const facts = await kernel.keyring.secrets(tenant_id, 'fact', refs)
+  const expired = await findExpired(db, refs, kernel.clock.now())
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const opened = new Map<string, BoundText>()
+  for (const { row, head, box } of sealed) {
+    const secrets = [own.get(head.secret_no), ...head.bound.map((ref) => facts.get(ref))]
+    const present = secrets.filter((secret) => secret != null)
+    const hidden = head.bound.some((ref) => expired.has(ref))
+    if (hidden || present.length !== secrets.length) continue
+    const key = keys.decisionKey(row.text_id, present)
+    const text = tryOpen(() => open(key, associatedData(tenant_id, row.text_id, head), box))
+    if (text !== null) opened.set(row.text_id, text)
+  }
+  return opened
+}
+
+function tryOpen(read: () => Buffer): BoundText | null {
+  try {
+    // Written by storeText.
+    return JSON.parse(read().toString())
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}
+
+export const openTextsOfRun = async (kernel: Kernel, db: TenantDb, run_id: string) =>
+  openTexts(kernel, db, await listTextsOfRun(db, run_id))
+
+/** Null: destroyed. */
+export async function openText(
+  kernel: Kernel,
+  db: TenantDb,
+  text_id: string,
+): Promise<BoundText | null> {
+  const row = await findBoundText(db, text_id)
+  if (!row) return null
+  return (await openTexts(kernel, db, [row])).get(text_id) ?? null
+}
+
+/** Overwrites texts made from facts whose secrets are destroyed. Needs no key. */
+export async function destroyTextsUsing(tx: Tx, refs: readonly number[]): Promise<void> {
+  const found = await listTextsUsing(tx, refs)
+  const left = found.filter(({ destroyed }) => !destroyed).map(({ text_id }) => text_id)
+  await clearTexts(tx, [...new Set(left)])
+}
+
+/** What is left of texts made from each of the refs that any was made from. */
+export async function countTextsUsing(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, { destroyed: number; present: number }>> {
+  const counts = new Map<number, { destroyed: number; present: number }>()
+  for (const [ref, texts] of Map.groupBy(await listTextsUsing(db, refs), (one) => one.ref)) {
+    const destroyed = texts.filter((one) => one.destroyed).length
+    counts.set(ref, { destroyed, present: texts.length - destroyed })
+  }
+  return counts
+}
+
+interface OpenedText {
+  readonly [member: string]: string
+  readonly text: string
+}
+
+/** How requests of data subjects reach texts that no memory explains. */
+export const boundTextSource = textSource<BoundTextRow, OpenedText>({
+  kind: 'run_text',
+  list: (db, after, limit) => listTextsAfter(db, after?.text_id ?? '', limit),
+  find: findBoundText,
+  idOf: ({ text_id }) => text_id,
+  createdUs: ({ created_us }) => created_us,
+  open: (kernel, tenant_id, rows) =>
+    kernel.db.read(tenant_id, async (db) => {
+      const opened = await openTexts(kernel, db, rows)
+      return rows.map(({ text_id }) => {
+        const found = opened.get(text_id)
+        return found ? { text: found.text } : null
+      })
+    }),
+  // Nothing is kept: the mark of a redaction is the number of its secret.
+  redact: async () => [Buffer.from(REDACTED_TEXT)],
+  update: (tx, { text_id }) =>
+    replaceText(tx, text_id, { sealed: null, secret_no: REDACTED_SECRET }),
+})

@@ -1,0 +1,236 @@
+// Invites, lists, changes and removes people: nobody grants a role that may do more than they may.
+
+import { type identity as contract, limits } from '@custos/contract'
+import { findTenant } from '../../platform/db/control.sql.ts'
+import { deleteSession, listKeysOf, listSessionsOf } from '../../platform/db/sessions.sql.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import { actorOf, type Call, type Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import { pageOf } from '../../platform/page.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import {
+  findExcessRight,
+  forgetCredentials,
+  meter,
+  type Rights,
+  requireNoExcess,
+  requireStores,
+  revokeKey,
+  rightsOf,
+} from '../tenants/index.ts'
+import {
+  emailLabel,
+  hashInvitation,
+  personColumn,
+  rightsOfRoles,
+  rolesOf,
+  showUser,
+  sortRoles,
+  storesOf,
+} from './people.ts'
+import {
+  countUsers,
+  deleteUser,
+  findUser,
+  findUserByEmail,
+  insertUser,
+  listActiveRoles,
+  listUsers,
+  type UserRow,
+  updateUser,
+} from './users.sql.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+
+const USER_ID_BYTES = 12
+const INVITATION_CHARS = 43
+const INVITED_US = 7 * 86_400_000_000
+
+export const inviteUser: Handler<Operation<'invite'>> = async (call, { body }) => {
+  const { kernel, principal, tenant_id } = call
+  const tenant = await call.read((db) => findTenant(db, tenant_id))
+  if (!tenant) return call.refuse('tenant_not_found')
+  if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
+  const roles = sortRoles(body.roles)
+  const stores = [...new Set(body.stores ?? principal.allowed_stores)]
+  requireNoExcess(rightsOfRoles(roles, stores), rightsOf(principal))
+  const user_id = kernel.ids.hex(USER_ID_BYTES)
+  const email_label = await emailLabel(kernel, tenant_id, body.email)
+  // The tenant is part of it: an invitation is looked up before the tenant is known.
+  const invitation = `${tenant_id}.${kernel.ids.base62(INVITATION_CHARS)}`
+  const texts = { email: body.email, name: body.name ?? '' }
+  const sealed = await personColumn.sealNew(kernel, tenant_id, { user_id }, texts)
+  let made = false
+  try {
+    const row = await call.transact(async (tx) => {
+      await requireStores(tx, stores)
+      if (await findUserByEmail(tx, email_label)) return call.refuse('name_taken')
+      if ((await countUsers(tx)) >= limits.users_per_tenant)
+        return call.refuse('too_many', `a tenant has at most ${limits.users_per_tenant} people`)
+      const created_us = tx.now()
+      const fresh: UserRow = {
+        user_id,
+        state: 'invited',
+        roles: JSON.stringify(roles),
+        allowed_stores: JSON.stringify(stores),
+        email_label,
+        invitation_hash: hashInvitation(invitation),
+        invited_until_us: created_us + INVITED_US,
+        created_us,
+        ...sealed,
+      }
+      await insertUser(tx, fresh)
+      meter(tx, call.operation.id)
+      await appendCrumb(tx, {
+        event_type: 'user.created',
+        subject: user_id,
+        payload: { roles, created_by: actorOf(principal) },
+      })
+      return fresh
+    })
+    made = true
+    return { user: showUser(row, texts), invitation }
+  } finally {
+    if (!made) await kernel.keyring.destroySecrets(tenant_id, 'decision', [sealed.secret_no])
+  }
+}
+
+export const listPeople: Handler<Operation<'users'>> = (call, { query }) =>
+  call.read(async (db) => {
+    refuseLimited(call)
+    const page = pageOf(query, limits.page.default)
+    const rows = await listUsers(db, page)
+    const texts = await personColumn.openAll(call.kernel, call.tenant_id, rows)
+    return page.envelope(
+      'users',
+      rows.map((row, i) => showUser(row, texts[i] ?? null)),
+    )
+  })
+
+/** People are of the whole tenant. */
+function refuseLimited({ principal }: Pick<Call, 'principal'>): void {
+  if (principal.allowed_stores.length > 0)
+    throw new Refusal('scope_missing', 'people are of all stores; the caller is limited to some')
+}
+
+async function loadUser(
+  call: Call<Operation<'update_user' | 'remove_user'>>,
+  db: TenantDb,
+  user_id: string,
+): Promise<UserRow> {
+  refuseLimited(call)
+  const row = (await findUser(db, user_id)) ?? call.refuse('user_not_found')
+  // Who may do less than a person changes nothing of them.
+  requireNoExcess(rightsOfRoles(rolesOf(row), storesOf(row)), rightsOf(call.principal))
+  return row
+}
+
+/** Refuses to leave a tenant without an owner who can act. */
+async function requireOwner(
+  call: Call<Operation<'update_user' | 'remove_user'>>,
+  db: TenantDb,
+  { user_id, state, roles }: UserRow,
+): Promise<void> {
+  const isOwner = (row: { roles: string }) => rolesOf(row).includes('owner')
+  if (state !== 'active' || !isOwner({ roles })) return
+  const others = (await listActiveRoles(db)).filter((row) => row.user_id !== user_id)
+  if (!others.some(isOwner)) call.refuse('last_owner')
+}
+
+export const updatePerson: Handler<Operation<'update_user'>> = async (call, { params, body }) => {
+  const { kernel, tenant_id, principal } = call
+  return call.transact(async (tx) => {
+    const row = await loadUser(call, tx, params.user_id)
+    const [texts = null] = await personColumn.openAll(kernel, tenant_id, [row])
+    const roles = body.roles ? sortRoles(body.roles) : rolesOf(row)
+    const change: Partial<UserRow> = {}
+    let shown = texts
+    if (body.name !== undefined) {
+      if (row.secret_no === REDACTED_SECRET || !texts)
+        return call.refuse('wrong_state', 'name and address of the person were erased')
+      shown = { ...texts, name: body.name }
+      change.sealed = await personColumn.sealAgain(kernel, tenant_id, row, shown)
+    }
+    if (JSON.stringify(roles) !== row.roles) {
+      const rights = rightsOfRoles(roles, storesOf(row))
+      requireNoExcess(rights, rightsOf(principal))
+      if (!roles.includes('owner')) await requireOwner(call, tx, row)
+      change.roles = JSON.stringify(roles)
+      await endSessions(kernel, tx, row.user_id)
+      await revokeKeys(kernel, tx, row.user_id, rights)
+    }
+    if (Object.keys(change).length > 0) {
+      await updateUser(tx, row.user_id, change)
+      meter(tx, call.operation.id)
+      await appendCrumb(tx, {
+        event_type: 'user.updated',
+        subject: row.user_id,
+        payload: { roles, changed_by: actorOf(principal) },
+      })
+    }
+    return showUser({ ...row, ...change }, shown)
+  })
+}
+
+async function endSessions(kernel: Kernel, tx: Tx, user_id: string): Promise<void> {
+  for (const { session_id } of await listSessionsOf(tx, user_id))
+    await deleteSession(tx, session_id)
+  forgetCredentials(kernel, tx)
+}
+
+/** Revokes the keys of a person that may do more than `rights`; null: all of them. */
+async function revokeKeys(
+  kernel: Kernel,
+  tx: Tx,
+  user_id: string,
+  rights: Rights | null,
+): Promise<number> {
+  let revoked = 0
+  for (const row of await listKeysOf(tx, user_id)) {
+    // Validated when the row was written.
+    const made = {
+      ...row,
+      scopes: JSON.parse(row.scopes),
+      allowed_stores: JSON.parse(row.allowed_stores),
+    } as Rights
+    if (rights && findExcessRight(made, rights) === null) continue
+    const { key_id } = row
+    if (await revokeKey(kernel, tx, { owner: tx.tenant_id, key_id })) {
+      revoked += 1
+      await appendCrumb(tx, {
+        event_type: 'tenant.key_revoked',
+        subject: key_id,
+        payload: { key_id },
+      })
+    }
+  }
+  return revoked
+}
+
+// The secret first, as with every row: a crash leaves a person without name who can be removed.
+export const removeUser: Handler<Operation<'remove_user'>> = async (call, { params, query }) => {
+  const { kernel, tenant_id, principal } = call
+  const { secret_no } = await call.read(async (db) => {
+    const row = await loadUser(call, db, params.user_id)
+    await requireOwner(call, db, row)
+    return row
+  })
+  if (secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
+  return call.transact(async (tx) => {
+    const row = await loadUser(call, tx, params.user_id)
+    await requireOwner(call, tx, row)
+    await endSessions(kernel, tx, row.user_id)
+    const revoked_keys = query.keep_keys ? 0 : await revokeKeys(kernel, tx, row.user_id, null)
+    await deleteUser(tx, row.user_id)
+    meter(tx, call.operation.id)
+    await appendCrumb(tx, {
+      event_type: 'user.removed',
+      subject: row.user_id,
+      payload: { revoked_keys, removed_by: actorOf(principal) },
+    })
+    return { user_id: row.user_id, removed: true as const, revoked_keys }
+  })
+}

@@ -1,0 +1,73 @@
+// Pure: which items and namespaces a request means.
+
+import { isDeepStrictEqual } from 'node:util'
+
+type Json = Readonly<Record<string, unknown>>
+
+const OPERATORS: Readonly<Record<string, (value: unknown, wanted: unknown) => boolean>> = {
+  $eq: isDeepStrictEqual,
+  $ne: (value, wanted) => !isDeepStrictEqual(value, wanted),
+  $gt: (value, wanted) => Number(value) > Number(wanted),
+  $gte: (value, wanted) => Number(value) >= Number(wanted),
+  $lt: (value, wanted) => Number(value) < Number(wanted),
+  $lte: (value, wanted) => Number(value) <= Number(wanted),
+  $in: isAmong,
+  $nin: (value, wanted) => !isAmong(value, wanted),
+}
+
+/** The operator or list that no filter may have; null: the filter can be applied. */
+export function explainFilter(filter: Json): string | null {
+  for (const wanted of Object.values(filter)) {
+    for (const [operator, operand] of operatorsOf(wanted)) {
+      if (!Object.hasOwn(OPERATORS, operator)) return 'an operator of the filter is unknown'
+      if (/^\$n?in$/.test(operator) && !Array.isArray(operand))
+        return `${operator} of the filter takes a list`
+    }
+  }
+  return null
+}
+
+/** Whether every condition holds; a member that is missing compares as undefined. */
+export const matchesFilter = (value: Json, filter: Json): boolean =>
+  Object.entries(filter).every(([name, wanted]) => {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined
+    const operators = operatorsOf(wanted)
+    if (operators.length === 0) return isDeepStrictEqual(member, wanted)
+    return operators.every(([operator, operand]) => OPERATORS[operator]?.(member, operand) ?? false)
+  })
+
+/** The conditions of an object with an operator among its members; none: a value to equal. */
+function operatorsOf(wanted: unknown): [string, unknown][] {
+  if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return []
+  const entries = Object.entries(wanted)
+  return entries.some(([name]) => name.startsWith('$')) ? entries : []
+}
+
+function isAmong(value: unknown, wanted: unknown): boolean {
+  return Array.isArray(wanted) && wanted.some((one) => isDeepStrictEqual(value, one))
+}
+
+export const hasPrefix = (namespace: readonly string[], prefix: readonly string[]): boolean =>
+  prefix.length <= namespace.length && prefix.every((one, i) => namespace[i] === one)
+
+/** Whether the labels at one end are those of the pattern, in which `*` stands for any. */
+export function fitsEnd(
+  namespace: readonly string[],
+  pattern: readonly string[],
+  end: 'prefix' | 'suffix',
+): boolean {
+  if (pattern.length > namespace.length) return false
+  const from = end === 'prefix' ? 0 : namespace.length - pattern.length
+  return pattern.every((one, i) => one === '*' || namespace[from + i] === one)
+}
+
+/** In alphabetical order, label by label. */
+export function compareNamespaces(a: readonly string[], b: readonly string[]): number {
+  for (const [i, label] of a.entries()) {
+    const other = b[i]
+    if (other === undefined) return 1
+    const order = label.localeCompare(other)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}

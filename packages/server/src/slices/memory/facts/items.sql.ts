@@ -1,0 +1,142 @@
+// SQL of keyed items: which facts are the versions of which name. A row goes with its fact.
+
+import { refsStatement } from '../../../platform/db/bulk-statements.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+
+export type ItemRow = Omit<Tables['items'], 'tenant_id'>
+
+const COLUMNS = [
+  'store_id',
+  'name_mac',
+  'version',
+  'ref',
+  'head',
+  'namespace_mac',
+  'written_seq',
+  'created_us',
+  'item_no',
+  'namespace_no',
+] as const
+
+interface NameOfStore {
+  readonly store_id: string
+  readonly name_mac: Uint8Array
+}
+
+const headStatement = statement<NameOfStore>()((k, p) =>
+  k
+    .selectFrom('items')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('name_mac', '=', p.name_mac)
+    .where((e) => e('head', '=', e.lit(1))),
+)
+
+/** The current version of a name. */
+export const findItemHead = (db: TenantDb, name: NameOfStore): Promise<ItemRow | undefined> =>
+  db.firstOf(headStatement, name)
+
+const latestStatement = statement<NameOfStore & { seq: number }>()((k, p) =>
+  k
+    .selectFrom('items')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('name_mac', '=', p.name_mac)
+    .where('written_seq', '<=', p.seq)
+    .orderBy('version', 'desc')
+    .limit(1),
+)
+
+/** The last version of a name that was written up to log position `seq`, current or not. */
+export const findLatestVersion = (
+  db: TenantDb,
+  { store_id, name_mac, seq = Number.MAX_SAFE_INTEGER }: NameOfStore & { seq?: number },
+): Promise<ItemRow | undefined> => db.firstOf(latestStatement, { store_id, name_mac, seq })
+
+/** Refs of every version of a name, the oldest first. */
+export async function listVersionRefs(
+  db: TenantDb,
+  { store_id, name_mac }: NameOfStore,
+): Promise<number[]> {
+  const rows = await db.all(
+    from(db, 'items')
+      .select('ref')
+      .where('store_id', '=', store_id)
+      .where('name_mac', '=', name_mac)
+      .orderBy('version'),
+  )
+  return rows.map(({ ref }) => ref)
+}
+
+/** Current versions of a store, or of one of its namespaces, in the order of first puts. */
+export function listItemHeads(
+  db: TenantDb,
+  store_id: string,
+  namespace_mac?: Uint8Array,
+): Promise<ItemRow[]> {
+  const heads = from(db, 'items')
+    .select(COLUMNS)
+    .where('store_id', '=', store_id)
+    .where('head', '=', 1)
+    .orderBy('namespace_no')
+    .orderBy('item_no')
+  return db.all(
+    namespace_mac === undefined ? heads : heads.where('namespace_mac', '=', namespace_mac),
+  )
+}
+
+/** For each namespace that has a current version, in the order of first puts, one of its items. */
+export async function listNamespaceSamples(
+  db: TenantDb,
+  store_id: string,
+): Promise<{ namespace_mac: Uint8Array; ref: number }[]> {
+  const rows = await db.all(
+    from(db, 'items')
+      .select(['namespace_mac', 'namespace_no'])
+      .select((e) => e.fn.max<number>('ref').as('ref'))
+      .where('store_id', '=', store_id)
+      .where('head', '=', 1)
+      .groupBy(['namespace_mac', 'namespace_no'])
+      .orderBy('namespace_no'),
+  )
+  return rows.map(({ namespace_mac, ref }) => ({ namespace_mac, ref: Number(ref) }))
+}
+
+/** The place of a new item, and of its namespace, in the order of first puts. */
+export async function findPlaces(
+  db: TenantDb,
+  store_id: string,
+  namespace_mac: Uint8Array,
+): Promise<{ item_no: number; namespace_no: number }> {
+  const ofStore = from(db, 'items').where('store_id', '=', store_id)
+  const last = await db.first(ofStore.select('item_no').orderBy('item_no', 'desc').limit(1))
+  const same = await db.first(
+    ofStore.select('namespace_no').where('namespace_mac', '=', namespace_mac).limit(1),
+  )
+  const item_no = (last?.item_no ?? 0) + 1
+  return { item_no, namespace_no: same?.namespace_no ?? item_no }
+}
+
+/** Ends a version as the current one. */
+export const endItemHead = (tx: Tx, ref: number) =>
+  tx.run(update(tx, 'items').set({ head: 0 }).where('ref', '=', ref))
+
+export const insertItem = (tx: Tx, row: ItemRow) => tx.run(insertInto(tx, 'items', row))
+
+const ofRefsStatement = refsStatement()((k, p, isListed) =>
+  k.selectFrom('items').select(['ref']).where('tenant_id', '=', p.tenant_id).where(isListed),
+)
+
+/** Those of the refs that are versions of items. */
+export const findItemRefs = async (db: TenantDb, refs: readonly number[]): Promise<Set<number>> =>
+  new Set((await ofRefsStatement.all(db, refs, {})).map(({ ref }) => ref))
+
+const deleteStatement = refsStatement()((k, p, isListed) =>
+  k.deleteFrom('items').where('tenant_id', '=', p.tenant_id).where(isListed),
+)
+
+export const deleteItems = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})

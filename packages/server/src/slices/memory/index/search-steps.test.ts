@@ -1,0 +1,81 @@
+// A search in steps answers as one that nothing interrupts, and begins again after a removal.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { fact, replay, request, step } from '../testing/index-steps.ts'
+import { Partition } from './partition.ts'
+import { makeHeldScratch, rankFacts, rankInSteps } from './ranking.ts'
+import { searchSteps } from './store-index.ts'
+
+const { slots_min, ms } = searchSteps
+
+before(() => Object.assign(searchSteps, { slots_min: 0, ms: 0 }))
+after(() => Object.assign(searchSteps, { slots_min, ms }))
+
+const facts = fc.uniqueArray(fact, { selector: ({ ref }) => ref, maxLength: 40 })
+const change = fc.oneof(
+  fc.record({ put: fact }),
+  fc.record({ close: fc.nat(30), until: fc.option(fc.nat(30)) }),
+  fc.record({ search: request }),
+)
+
+test('what is put or changes its validity between two steps makes no difference', () => {
+  let [interrupted, changed] = [0, 0]
+  fc.assert(
+    fc.property(facts, request, fc.array(change), (held, one, changes) => {
+      const partition = new Partition(new Uint8Array(32), { namespace: null, number: 0 })
+      for (const put of held) partition.put(put)
+      const expected = rankFacts(partition, one)
+      const { version } = partition
+      const steps = rankInSteps(partition, one, makeHeldScratch(partition))
+      partition.searches++
+      const waiting = [...changes]
+      let result = steps.next()
+      for (; result.done !== true; result = steps.next()) {
+        interrupted++
+        const next = waiting.pop()
+        if (next === undefined) continue
+        changed++
+        if ('search' in next) rankFacts(partition, next.search)
+        else if ('close' in next)
+          partition.changeValidity(next.close, { valid_from_us: 1, valid_until_us: next.until })
+        else if (partition.findSlot(next.put.ref) === undefined) partition.put(next.put)
+        // What was put was analysed by another search: such a search must begin again.
+        if (partition.version !== version) return void steps.return([])
+      }
+      assert.deepEqual(result.value, expected)
+    }),
+    { numRuns: 400 },
+  )
+  assert(interrupted > 1_000 && changed > 500)
+})
+
+test('a search in steps finds what a search at once finds, whatever runs beside it', async () => {
+  const many = fc.array(request, { minLength: 1, maxLength: 4 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), many, async (steps, requests) => {
+      const { index } = replay(steps)
+      const found = requests.map((one) => index.searchInSteps(one, () => true))
+      assert.deepEqual(
+        await Promise.all(found),
+        requests.map((one) => index.search(one)),
+      )
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('a fact that is removed while a search runs is not found by it', async () => {
+  await fc.assert(
+    fc.asyncProperty(facts, request, fc.nat(30), async (held, one, ref) => {
+      const { index } = replay(held.map((put) => ({ put })))
+      const found = index.searchInSteps({ ...one, limit: 100 }, () => true)
+      index.remove(ref)
+      assert(!(await found)?.some((ranked) => ranked.ref === ref))
+      const late = index.searchInSteps(one, () => index.size === 0)
+      assert.deepEqual(await late, index.size === 0 ? [] : null)
+    }),
+    { numRuns: 150 },
+  )
+})

@@ -1,0 +1,91 @@
+// Ranks chosen memories of a store for a query, in one snapshot of the store and its index.
+
+import type { EmbedderName } from '@custos/contract'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { findHead } from '../../gcrumbs/index.ts'
+import { embedQuery } from '../facts/embeddings.ts'
+import type { RankedFact } from '../index/ranking.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
+import { loadExpectedEmbedder, loadReadableStore, settingsCache } from '../stores/store-settings.ts'
+import { findSimilarTerms } from './similar-terms.ts'
+
+/** Snapshots read at most, while the store keeps changing as its index catches up. */
+const ATTEMPTS_MAX = 16
+
+interface RankRequest<T> {
+  readonly store_id: string
+  readonly query: string
+  readonly limit: number
+  /** The refs to rank: no other is found. */
+  choose(db: TenantDb): Promise<readonly number[]>
+  /** Makes the answer, in the same snapshot. Memories that are being erased are ranked too. */
+  show(db: TenantDb, ranked: readonly RankedFact[]): Promise<T>
+}
+
+type RankAttempt<T> =
+  | { readonly answer: T }
+  | { readonly embedder: EmbedderName }
+  | { readonly head_seq: number }
+
+/** Refuses `store_not_found` and `index_building`. */
+export async function answerRanked<T>(
+  kernel: Kernel,
+  tenant_id: string,
+  request: RankRequest<T>,
+): Promise<T> {
+  const { store_id, query } = request
+  let embedder = await loadExpectedEmbedder(kernel, tenant_id, store_id)
+  let vector = await embedQuery(kernel, embedder, query)
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const tried = await storeIndexes(kernel).inTurn(tenant_id, store_id, () =>
+      kernel.db.read(tenant_id, (db) => tryRanking(kernel, db, request, { embedder, vector })),
+    )
+    if ('answer' in tried) return tried.answer
+    if ('embedder' in tried) {
+      settingsCache(kernel).forget(tenant_id, store_id)
+      embedder = tried.embedder
+      vector = await embedQuery(kernel, embedder, query)
+    } else await storeIndexes(kernel).loadCurrent(tenant_id, store_id, tried.head_seq)
+  }
+  throw new Refusal('index_building', undefined, { retry_after_s: 1 })
+}
+
+async function tryRanking<T>(
+  kernel: Kernel,
+  db: TenantDb,
+  { store_id, query, limit, choose, show }: RankRequest<T>,
+  { embedder, vector }: { embedder: EmbedderName; vector: Int8Array | null },
+): Promise<RankAttempt<T>> {
+  const store = await loadReadableStore(kernel, db, store_id)
+  if (store.embedder !== embedder) return { embedder: store.embedder }
+  const refs = await choose(db)
+  if (!store.row || refs.length === 0) return { answer: await show(db, []) }
+  const { head_seq } = store.row
+  const head = await findHead(db)
+  const find = () => storeIndexes(kernel).findAt(db.tenant_id, store_id, head_seq)
+  const index = find()
+  if (!index) return { head_seq }
+  // At least the time of the last log entry: another process may have a clock ahead of this one.
+  const now_us = Math.max(kernel.clock.now(), head?.last_us ?? 0)
+  const search = {
+    query,
+    vector,
+    limit,
+    now_us,
+    at_us: now_us,
+    namespace: null,
+    filter: null,
+    similar: vector === null ? null : findSimilarTerms(query),
+    visible: new Map(refs.map((ref) => [ref, ALWAYS])),
+    uncalibrated: vector !== null && embedder !== 'static',
+    min_score: null,
+    // What is little related comes last, and is there.
+    min_confidence: 0,
+  }
+  const ranked = await index.searchInSteps(search, () => find() === index)
+  return ranked === null ? { head_seq } : { answer: await show(db, ranked) }
+}
+
+const ALWAYS = { valid_from_us: 0, valid_until_us: null }

@@ -1,0 +1,144 @@
+// A file of sealed pieces. Each piece is bound to its file and its place in it, and the last frame
+// is empty: a file that was cut, changed or put together from others does not open.
+//
+// The file is a cache. It is written under another name and renamed when it is complete, so that a
+// crash leaves the one before it, or none.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { jsonBytes } from '../../../platform/bytes.ts'
+import type { NewKey } from '../../../platform/kernel/sealed-column.ts'
+import { PRIVATE_DIRECTORY, PRIVATE_FILE } from '../../../platform/keys/durable-file.ts'
+import {
+  open as openSealed,
+  SEAL_OVERHEAD_BYTES,
+  SealError,
+  seal,
+} from '../../../platform/keys/seal.ts'
+
+const DOMAIN = 'custos/index-snapshot/v1'
+const LENGTH_BYTES = 4
+/** Longer frames are not of this file. */
+const FRAME_BYTES_MAX = 64 * 1024 * 1024
+/** Written at most between two flushes: a long flush would delay those of the database. */
+const FLUSH_BYTES = 8 * 1024 * 1024
+const READ_BYTES = 1024 * 1024
+export const SNAPSHOT_SUFFIX = '.index'
+export const DRAFT_SUFFIX = '.draft'
+
+/** The names of tenants and stores are in no file name. */
+export function snapshotPath(dir: string, tenant_id: string, store_id: string): string {
+  const digest = createHash('sha256')
+    .update(jsonBytes([tenant_id, store_id]))
+    .digest('hex')
+  return join(dir, `${digest.slice(0, 40)}${SNAPSHOT_SUFFIX}`)
+}
+
+/** `id`: what a file belongs to, and what opens it. */
+const associatedData = (
+  id: NewKey & { readonly tenant_id: string; readonly store_id: string },
+  frame: number,
+  isLast: boolean,
+): Buffer => jsonBytes([DOMAIN, id.tenant_id, id.store_id, id.secret_no, frame, isLast])
+
+/** Writes one snapshot: `write` for each piece, then `finish` or `abandon`. */
+export class SnapshotWriter {
+  readonly #path: string
+  readonly #draft: string
+  readonly #id: Parameters<typeof associatedData>[0]
+  readonly #file: FileHandle
+  #frames = 0
+  #unflushed = 0
+  bytes = 0
+
+  private constructor(
+    path: string,
+    draft: string,
+    { id, file }: { id: Parameters<typeof associatedData>[0]; file: FileHandle },
+  ) {
+    this.#path = path
+    this.#draft = draft
+    this.#id = id
+    this.#file = file
+  }
+
+  static async open(
+    path: string,
+    id: Parameters<typeof associatedData>[0],
+  ): Promise<SnapshotWriter> {
+    await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY })
+    const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT_SUFFIX}`
+    return new SnapshotWriter(path, draft, { id, file: await open(draft, 'wx', PRIVATE_FILE) })
+  }
+
+  /** `piece` is not empty, and may be reused once it resolves. */
+  async write(piece: Uint8Array): Promise<void> {
+    await this.#write(piece, false)
+    if (this.#unflushed < FLUSH_BYTES) return
+    this.#unflushed = 0
+    await this.#file.datasync()
+  }
+
+  /** Makes it the snapshot of its store, durably. */
+  async finish(): Promise<void> {
+    await this.#write(new Uint8Array(0), true)
+    await this.#file.sync()
+    await this.#file.close()
+    await rename(this.#draft, this.#path)
+  }
+
+  async abandon(): Promise<void> {
+    await this.#file.close().catch(() => {})
+    await rm(this.#draft, { force: true })
+  }
+
+  async #write(piece: Uint8Array, isLast: boolean): Promise<void> {
+    const sealed = seal(this.#id.key, associatedData(this.#id, this.#frames, isLast), piece)
+    const length = Buffer.alloc(LENGTH_BYTES)
+    length.writeUInt32LE(sealed.length)
+    await this.#file.writev([length, sealed])
+    this.#frames += 1
+    this.#unflushed += LENGTH_BYTES + sealed.length
+    this.bytes += LENGTH_BYTES + sealed.length
+  }
+}
+
+/** The pieces of a file, each valid until the next; SealError unless all of it is as written. */
+export async function* readSnapshot(
+  path: string,
+  id: Parameters<typeof associatedData>[0],
+): AsyncGenerator<Buffer> {
+  let frame = 0
+  let isOver = false
+  for await (const sealed of readFrames(path)) {
+    if (isOver) throw new SealError()
+    isOver = sealed.length === SEAL_OVERHEAD_BYTES
+    const piece = openSealed(id.key, associatedData(id, frame, isOver), sealed)
+    frame += 1
+    try {
+      if (!isOver) yield piece
+    } finally {
+      piece.fill(0)
+    }
+  }
+  if (!isOver) throw new SealError()
+}
+
+async function* readFrames(path: string): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0)
+  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    for (;;) {
+      if (rest.length < LENGTH_BYTES) break
+      const length = rest.readUInt32LE()
+      if (length > FRAME_BYTES_MAX) throw new SealError()
+      const end = LENGTH_BYTES + length
+      if (rest.length < end) break
+      yield rest.subarray(LENGTH_BYTES, end)
+      rest = rest.subarray(end)
+    }
+  }
+  if (rest.length > 0) throw new SealError()
+}

@@ -1,0 +1,127 @@
+// Makes a prepared fact the current version of its name, inside a unit of work.
+
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { ERASING, findFact } from '../facts/facts.sql.ts'
+import type { digestName } from '../facts/item-name.ts'
+import {
+  endItemHead,
+  findItemHead,
+  findLatestVersion,
+  findPlaces,
+  type ItemRow,
+  insertItem,
+} from '../facts/items.sql.ts'
+import type { PreparedFact } from '../facts/prepare-facts.ts'
+import { findExpired } from '../stores/expiries.sql.ts'
+import type { StoreHead } from '../stores/store-heads.ts'
+import { insertFacts } from './insert-facts.ts'
+import { linkSuccessor } from './link-successor.ts'
+
+type NameDigests = ReturnType<typeof digestName>
+
+export interface PreparedItem extends NameDigests {
+  readonly fact: PreparedFact
+  /** The version that must be the current one, where the caller names it. */
+  readonly if_ref?: number | undefined
+}
+
+export interface StoredItem {
+  readonly [key: string]: unknown
+  readonly ref: number
+  readonly created: boolean
+  readonly created_us: number
+  readonly updated_us: number
+  readonly log_seq: number
+}
+
+/**
+ * Units of work of a tenant run one after another, so that two puts of one name make one chain.
+ * Refuses `item_changed`, `erasing` and `quota_exceeded`.
+ */
+export async function putItem(
+  kernel: Kernel,
+  tx: Tx,
+  target: StoreHead,
+  item: PreparedItem,
+): Promise<StoredItem> {
+  const { fact, if_ref, ...digests } = item
+  const { store_id } = target
+  const name = { store_id, name_mac: digests.name_mac }
+  const head = await findItemHead(tx, name)
+  const isExpired = head !== undefined && (await findExpired(tx, [head.ref], tx.now())).size > 0
+  const current = isExpired ? undefined : head
+  if (if_ref !== undefined && if_ref !== current?.ref)
+    throw new Refusal('item_changed', undefined, { members: { head: current?.ref ?? null } })
+
+  const latest = head ?? (await findLatestVersion(tx, name))
+  const { log_seq, written_us } = await writeVersion(kernel, tx, { target, latest, fact })
+  const created_us = current?.created_us ?? written_us
+  const order = current ?? (await findPlaces(tx, store_id, digests.namespace_mac))
+  if (head) await endItemHead(tx, head.ref)
+  const { item_no, namespace_no } = order
+  await insertItem(tx, {
+    store_id,
+    ...digests,
+    item_no,
+    namespace_no,
+    created_us,
+    version: (latest?.version ?? 0) + 1,
+    ref: fact.ref,
+    head: 1,
+    written_seq: log_seq,
+  })
+  const updated_us = written_us
+  return { ref: fact.ref, created: current === undefined, created_us, updated_us, log_seq }
+}
+
+interface NewVersion {
+  readonly target: StoreHead
+  readonly latest: ItemRow | undefined
+  readonly fact: PreparedFact
+}
+
+/** After the last version of the name, where that is the end of its chain. */
+async function writeVersion(kernel: Kernel, tx: Tx, { target, latest, fact }: NewVersion) {
+  const old = latest && (await findFact(tx, latest.ref))
+  if (old?.state === ERASING) throw new Refusal('erasing')
+  const interval = { valid_from_us: null, valid_until_us: null }
+  if (!old || old.superseded_by !== null)
+    return insertFacts(kernel, tx, target, [{ fact, interval }])
+  // An imported version may begin later than now.
+  const valid_from_us = old.valid_from_us >= tx.now() ? old.valid_from_us + 1 : null
+  const timed = { ...interval, valid_from_us }
+  return linkSuccessor(kernel, tx, { head: target, old, fact, interval: timed })
+}
+
+interface ImportedVersion extends NameDigests {
+  readonly store_id: string
+  readonly ref: number
+  /** Whether nothing has replaced or ended it. */
+  readonly is_current: boolean
+  readonly created_us: number
+  readonly log_seq: number
+}
+
+/** Adds an imported version to its name; a current one takes the place of the item. */
+export async function addImportedVersion(tx: Tx, version: ImportedVersion): Promise<void> {
+  const { store_id, name_mac, namespace_mac, ref, is_current, created_us, log_seq } = version
+  const head = await findItemHead(tx, { store_id, name_mac })
+  const latest = await findLatestVersion(tx, { store_id, name_mac })
+  const order = latest ?? (await findPlaces(tx, store_id, namespace_mac))
+  if (head && is_current) await endItemHead(tx, head.ref)
+  const { item_no, namespace_no } = order
+  await insertItem(tx, {
+    store_id,
+    name_mac,
+    namespace_mac,
+    item_no,
+    namespace_no,
+    version: (latest?.version ?? 0) + 1,
+    ref,
+    head: is_current ? 1 : 0,
+    created_us: latest?.created_us ?? created_us,
+    written_seq: log_seq,
+  })
+}

@@ -1,0 +1,161 @@
+// The registry of agents' actions: a step or a call that waits for a person. A record holds only
+// the salted commitment of the text; the text is bound to its memories and opened when it is shown.
+
+import type { AgentAction, orchestrator as contract } from '@custos/contract'
+import { type AgentActionRequest, contentHash, type JsonObject } from '@custos/proof'
+import { accepted, type Call, type Handler } from '../../platform/kernel/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { openText } from '../decisions/index.ts'
+import {
+  answerWaiting,
+  findRecord,
+  loadRecord,
+  type OpenRecord,
+  type Registry,
+  registryHandlers,
+  showRow,
+  type TenantRecords,
+} from '../records/index.ts'
+import { refuseLimited } from './agents.ts'
+import { findStep, type StepRow } from './orchestrator.sql.ts'
+import { RunUnit } from './run-unit.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+
+const PERMIT_US = 600_000_000
+
+export const agentActionRegistry: Registry<AgentActionRequest> = {
+  kind: 'agent_action',
+  id_field: 'action_id',
+  schema_version: 'run/1',
+  standing: 'approved',
+  waits: true,
+  not_found: 'action_not_found',
+  operation: ({ operation }) => operation,
+  context: async (request, tenant) =>
+    contextOf(request, await loadUnchanged(request, tenant), tenant),
+  async fields({ request, kernel, tenant_id }) {
+    await loadUnchanged(request, { kernel, tenant_id })
+    return {
+      document: { ...request, gate: 'allowed' },
+      // The permit and the approval are one unit of work.
+      effect: async (tx, action_id) => {
+        const unit = await RunUnit.load(kernel, tx, request.run_id)
+        const step = unit?.steps.find(({ step_id }) => step_id === request.step_id)
+        const call = unit?.calls.find(({ call_id }) => call_id === request.call_id)
+        const waiting = request.call_id === null ? step : call
+        const waits = waiting?.state === 'waiting_hitl' && waiting.action_id === action_id
+        if (!unit?.live || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
+        if (call) await unit.intend(call, step.step_id)
+        else await unit.permit(step, PERMIT_US)
+      },
+    }
+  },
+}
+
+/** The text of an action. Refuses one that is erased, and one that is not what was proposed. */
+async function loadUnchanged(
+  request: AgentActionRequest,
+  { kernel, tenant_id }: TenantRecords,
+): Promise<string> {
+  const found = await kernel.db.read(tenant_id, (db) => openText(kernel, db, request.text_id))
+  if (!found) throw new Refusal('not_waiting', 'a memory that the action was made from is erased')
+  if (contentHash(Buffer.from(found.salt, 'hex'), found.text) !== request.commitment)
+    throw new Refusal('unavailable', 'what was proposed does not match its commitment')
+  return found.text
+}
+
+async function contextOf(
+  { run_id, step_id, call_id, agent_id, effect }: AgentActionRequest,
+  text: string,
+  { kernel, tenant_id }: TenantRecords,
+) {
+  const step = await kernel.db.read(tenant_id, (db) => findStep(db, run_id, step_id))
+  if (!step) throw new Refusal('not_waiting')
+  if (call_id === null) return stepContext(step, text)
+  // Written by call-tool.ts.
+  const { tool, args } = JSON.parse(text)
+  return callContext({ run_id, agent_id, effect }, { tool, args })
+}
+
+/** What policies read of a step. */
+export const stepContext = (
+  step: Pick<StepRow, 'run_id' | 'agent_id' | 'model_id' | 'store_id' | 'reserved_tokens'>,
+  query: string,
+) => ({
+  model_id: step.model_id,
+  store_id: step.store_id,
+  query,
+  tokens: step.reserved_tokens,
+  agent_id: step.agent_id,
+  run_id: step.run_id,
+})
+
+/** What policies read of a call. */
+export const callContext = (
+  ids: Pick<AgentActionRequest, 'run_id' | 'agent_id' | 'effect'>,
+  { tool, args }: { readonly tool: string; readonly args: unknown },
+) => ({ tool_name: tool, args, ...ids })
+
+// Only this registry proposes them.
+const requestOf = ({ request }: OpenRecord): AgentActionRequest =>
+  request as unknown as AgentActionRequest
+
+function showAction(record: OpenRecord, tenant_id: string): AgentAction {
+  const { run_id, step_id, call_id, agent_id, operation, effect, commitment } = requestOf(record)
+  return {
+    action_id: record.row.record_id,
+    ...{ run_id, step_id, call_id, agent_id, operation, effect, commitment },
+    text: null,
+    ...showRow(record, tenant_id),
+  }
+}
+
+const view = {
+  id: 'action_id',
+  listKey: 'actions',
+  show: showAction,
+  showListed: showAction,
+} as const
+const handlers = registryHandlers(agentActionRegistry, view)
+
+export const getAction: Handler<Operation<'get_action'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const record = await loadRecord(call, agentActionRegistry, params.action_id)
+  const shown = showAction(record, tenant_id)
+  if (!mayReadTexts(call)) return shown
+  const { text_id } = requestOf(record)
+  const found = await call.read((db) => openText(kernel, db, text_id))
+  return { ...shown, text: found?.text ?? null }
+}
+
+export const mayReadTexts = ({ principal }: Pick<Call, 'principal'>): boolean =>
+  principal.scopes.some((scope) => scope === 'decisions:read' || scope === '*')
+
+export const listActions: Handler<Operation<'list_actions'>> = (call, input) => {
+  refuseLimited(call)
+  return handlers.list(call, input)
+}
+
+export const { approve: approveAction, reject: rejectAction } = handlers
+
+/** The answer to a step or call that waits. */
+export async function answerAction(
+  call: Call,
+  {
+    action_id,
+    step_id,
+    call_id,
+  }: Record<'action_id' | 'step_id', string> & { call_id: string | null },
+) {
+  const { kernel, tenant_id } = call
+  const record = await findRecord(kernel, tenant_id, { kind: 'agent_action', record_id: action_id })
+  if (!record) throw new Refusal('unavailable')
+  const { accepted: waiting } = await answerWaiting(kernel, tenant_id, record, 'action_id')
+  return accepted({ detail: { ...waiting.detail, step_id, call_id } })
+}
+
+/** The normal form of what is proposed. */
+export const actionRequest = (request: AgentActionRequest): AgentActionRequest & JsonObject =>
+  request

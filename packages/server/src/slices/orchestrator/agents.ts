@@ -1,0 +1,228 @@
+// Agents: created, listed and shown; their words are sealed, their names found by HMAC.
+
+import {
+  type AGENT_ROLES,
+  type Agent,
+  type orchestrator as contract,
+  runLimits,
+} from '@custos/contract'
+import { canonicalize, type JsonObject } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
+import { pageOf } from '../../platform/page.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { meter } from '../tenants/index.ts'
+import {
+  type AgentRow,
+  countAgents,
+  findAgent,
+  findAgentByName,
+  insertAgent,
+  listAgents,
+  listAgentsAfter,
+  updateAgent,
+} from './orchestrator.sql.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+
+const ID_BYTES = 16
+const TEMPERATURE_DEFAULT = 0.7
+
+interface AgentWords {
+  readonly name: string
+  readonly role: (typeof AGENT_ROLES)[number]
+  readonly description: string
+  readonly model_id: string
+  readonly system_prompt: string
+  readonly memory_stores: readonly string[]
+  readonly tools: readonly string[]
+  readonly temperature: number
+}
+
+export interface OpenAgent {
+  readonly row: AgentRow
+  readonly words: AgentWords
+}
+
+const agentColumn = sealedColumn({
+  domain: 'agent',
+  ids: (tenant_id, { agent_id, version }: Pick<AgentRow, 'agent_id' | 'version'>) => [
+    tenant_id,
+    agent_id,
+    version,
+  ],
+  payload: jsonPayload<AgentWords>(),
+})
+
+/** A run quotes memory of every store. */
+export function refuseLimited({ principal }: { readonly principal: Principal }): void {
+  if (principal.allowed_stores.length > 0)
+    throw new Refusal('scope_missing', 'runs may read every store; the key is limited to some')
+}
+
+const nameKey = async ({ keyring }: Kernel, tenant_id: string, name: string): Promise<string> =>
+  (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
+
+async function openAgents(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly AgentRow[],
+): Promise<OpenAgent[]> {
+  const words = await agentColumn.openAll(kernel, tenant_id, rows)
+  return rows.map((row, i) => {
+    const opened = words[i]
+    if (!opened) throw new Refusal('unavailable', 'an agent cannot be opened')
+    return { row, words: opened }
+  })
+}
+
+/** Null: there is no such agent. */
+export async function loadAgent(
+  kernel: Kernel,
+  db: TenantDb,
+  agent_id: string,
+): Promise<OpenAgent | null> {
+  const row = await findAgent(db, agent_id)
+  return row ? ((await openAgents(kernel, db.tenant_id, [row]))[0] ?? null) : null
+}
+
+function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
+  const { memory_stores, tools, ...shown } = words
+  const created_at = formatTime(row.created_us)
+  return {
+    agent_id: row.agent_id,
+    tenant_id,
+    ...shown,
+    memory_stores: [...memory_stores],
+    tools: [...tools],
+    max_steps: row.max_steps,
+    max_tokens_per_step: row.max_tokens_per_step,
+    version: row.version,
+    enabled: row.enabled === 1,
+    created_at,
+    updated_at: created_at,
+  }
+}
+
+export const createAgent: Handler<Operation<'create_agent'>> = async (call, { body }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const agent_id = kernel.ids.hex(ID_BYTES)
+  const words: AgentWords = {
+    name: body.name,
+    role: body.role ?? 'custom',
+    description: body.description ?? '',
+    model_id: body.model_id,
+    system_prompt: body.system_prompt ?? '',
+    memory_stores: body.memory_stores ?? [],
+    tools: body.tools ?? [],
+    temperature: body.temperature ?? TEMPERATURE_DEFAULT,
+  }
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const numbers = {
+    max_steps: body.max_steps ?? runLimits.max_steps.default,
+    max_tokens_per_step: body.max_tokens_per_step ?? runLimits.max_tokens_per_step.default,
+  }
+  const definition: JsonObject = {
+    ...words,
+    ...numbers,
+    memory_stores: [...words.memory_stores],
+    tools: [...words.tools],
+  }
+  const given = {
+    ...numbers,
+    agent_id,
+    version: 1,
+    name_key: await nameKey(kernel, tenant_id, words.name),
+    definition_label: keys.label(`agent\n${canonicalize(definition)}`),
+    enabled: 1,
+    ...(await agentColumn.sealNew(kernel, tenant_id, { agent_id, version: 1 }, words)),
+  }
+  const shown = await call.once<{ agent: Agent } | { agent_id: string }>({
+    async run(tx) {
+      const row = await insertNew(call, tx, given)
+      return { reply: { agent: showAgent({ row, words }, tenant_id) }, ids: { agent_id } }
+    },
+    replay: async (_, ids) => ({ agent_id: String(ids['agent_id']) }),
+  })
+  if ('agent' in shown) return shown.agent
+  const known = await call.read((db) => loadAgent(kernel, db, shown.agent_id))
+  return known ? showAgent(known, tenant_id) : call.refuse('unavailable')
+}
+
+async function insertNew(
+  call: Call<Operation<'create_agent'>>,
+  tx: Tx,
+  given: Omit<AgentRow, 'created_us'>,
+): Promise<AgentRow> {
+  if (await findAgentByName(tx, given.name_key)) return call.refuse('name_taken')
+  if ((await countAgents(tx)) >= runLimits.agents_per_tenant) return call.refuse('too_many')
+  const row: AgentRow = { ...given, created_us: tx.now() }
+  await insertAgent(tx, row)
+  meter(tx, call.operation.id, row.sealed.length)
+  await appendCrumb(tx, {
+    event_type: 'agent.changed',
+    subject: row.agent_id,
+    payload: {
+      change: 'created',
+      version: row.version,
+      definition: row.definition_label,
+      changed_by: call.principal.key_id,
+    },
+  })
+  return row
+}
+
+export const listAgentPage: Handler<Operation<'list_agents'>> = async (call, { query }) => {
+  refuseLimited(call)
+  const page = pageOf(query, runLimits.page.default)
+  const rows = await call.read((db) => listAgents(db, page))
+  const opened = await openAgents(call.kernel, call.tenant_id, rows)
+  return page.envelope(
+    'agents',
+    opened.map((agent) => showAgent(agent, call.tenant_id)),
+  )
+}
+
+export const getAgent: Handler<Operation<'get_agent'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const agent = await call.read((db) => loadAgent(call.kernel, db, params.agent_id))
+  return agent ? showAgent(agent, call.tenant_id) : call.refuse('agent_not_found')
+}
+
+type ShownWords = { readonly name: string; readonly description: string; readonly prompt: string }
+
+/** A redacted agent has no words and is disabled. */
+export const agentTextSource = textSource<AgentRow, ShownWords>({
+  kind: 'agent',
+  list: (db, after, limit) => listAgentsAfter(db, after?.agent_id ?? '', limit),
+  find: findAgent,
+  idOf: ({ agent_id }) => agent_id,
+  createdUs: ({ created_us }) => created_us,
+  async open(kernel, tenant_id, rows) {
+    const opened = await agentColumn.openAll(kernel, tenant_id, rows)
+    return opened.map(
+      (words) =>
+        words && { name: words.name, description: words.description, prompt: words.system_prompt },
+    )
+  },
+  redact: async (kernel, tenant_id, { row }) => [
+    await agentColumn.sealRedacted(kernel, tenant_id, row, {
+      name: REDACTED_TEXT,
+      role: 'custom',
+      description: '',
+      model_id: REDACTED_TEXT,
+      system_prompt: '',
+      memory_stores: [],
+      tools: [],
+      temperature: TEMPERATURE_DEFAULT,
+    }),
+  ],
+  update: (tx, { agent_id }, [sealed]) =>
+    updateAgent(tx, agent_id, { secret_no: REDACTED_SECRET, sealed, enabled: 0 }),
+})

@@ -1,0 +1,163 @@
+// GET …/runs/{run_id}/bundle: what proves a run to somebody without this service. Texts and salts
+// are in clear while they exist.
+
+import type { orchestrator as contract } from '@custos/contract'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { type Handler, streamed } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { openTextsOfRun } from '../decisions/index.ts'
+import { findStandingCertificate, parseCertificate, showCertificate } from '../erasure/index.ts'
+import { findHead, listCrumbs, proveEntry, rollEpoch, seqAt } from '../gcrumbs/index.ts'
+import { loadFactStates } from '../memory/index.ts'
+import { findApproval, findRecord, openApprovals } from '../records/index.ts'
+import { refuseLimited } from './agents.ts'
+import {
+  type CallRow,
+  listCalls,
+  listSteps,
+  type RunRow,
+  type StepRow,
+} from './orchestrator.sql.ts'
+import { refsOf } from './run-view.ts'
+import { loadRun, receiptsOf } from './runs.ts'
+
+const PAGE = 500
+
+interface RunRows {
+  readonly run: RunRow
+  readonly steps: readonly StepRow[]
+  readonly calls: readonly CallRow[]
+}
+
+export const bundle: Handler<(typeof contract)['bundle']> = async (call, { params }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  await call.read((db) => loadRun(db, params.run_id))
+  // Every entry so far is under a checkpoint when its proof is made.
+  await rollEpoch(kernel, tenant_id)
+  const rows = await call.read(async (db) => ({
+    run: await loadRun(db, params.run_id),
+    steps: await listSteps(db, params.run_id),
+    calls: await listCalls(db, params.run_id),
+  }))
+  const stream = listLines(kernel, tenant_id, rows)
+  return streamed({ stream, filename: `run-${params.run_id}.ndjson` })
+}
+
+async function* listLines(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: RunRows,
+): AsyncGenerator<string> {
+  const { run, steps } = rows
+  const { run_id } = run
+  yield line({ type: 'run_bundle', version: 1, tenant_id, run_id, ended: run.ended_us !== null })
+  const actions = await listActions(kernel, tenant_id, rows)
+  const subjects = new Set([
+    run_id,
+    ...steps.flatMap(({ step_id, decision_id }) => [step_id, decision_id ?? step_id]),
+    ...rows.calls.map(({ call_id }) => call_id),
+    ...actions.flatMap(({ action_id, request_id }) => [action_id, request_id]),
+  ])
+  yield* listEntries(kernel, tenant_id, run, subjects)
+  for (const receipt of receiptsOf(steps)) yield line({ type: 'receipt', receipt })
+  for (const { document, approval } of actions) {
+    if (document !== null) yield line({ type: 'action', record: document })
+    if (approval !== null) yield line({ type: 'approval', record: approval })
+  }
+  yield* listTexts(kernel, tenant_id, rows)
+}
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** The entries of the run and of what it used, in the order of the log. */
+async function* listEntries(
+  kernel: Kernel,
+  tenant_id: string,
+  run: RunRow,
+  subjects: ReadonlySet<string>,
+): AsyncGenerator<string> {
+  const { first, end } = await kernel.db.read(tenant_id, async (db) => ({
+    first: Math.max(0, await seqAt(db, run.created_us - 1)),
+    end: (await findHead(db))?.size ?? 0,
+  }))
+  for (let seq = first; seq < end; seq += PAGE) {
+    const lines = await kernel.db.read(tenant_id, (db) =>
+      listProofs(kernel, db, { first: seq, end: Math.min(end, seq + PAGE), subjects }),
+    )
+    yield* lines
+  }
+}
+
+async function listProofs(
+  kernel: Kernel,
+  db: TenantDb,
+  given: { first: number; end: number; subjects: ReadonlySet<string> },
+): Promise<string[]> {
+  const lines: string[] = []
+  for (const { seq, record } of await listCrumbs(db, given.first, given.end)) {
+    // Written by appendCrumb.
+    const { subject } = JSON.parse(record) as { subject: string }
+    if (!given.subjects.has(subject)) continue
+    const proof = await proveEntry(kernel, db, seq)
+    if (proof !== null) lines.push(`{"type":"entry","proof":${proof}}\n`)
+  }
+  return lines
+}
+
+async function listActions(kernel: Kernel, tenant_id: string, { steps, calls }: RunRows) {
+  const ids = [...steps, ...calls].flatMap(({ action_id }) => action_id ?? [])
+  const actions = []
+  for (const action_id of ids) {
+    const named = { kind: 'agent_action', record_id: action_id } as const
+    const record = await findRecord(kernel, tenant_id, named)
+    const request_id = record?.row.request_id ?? ''
+    const row = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
+    const [opened] = row ? await openApprovals(kernel, tenant_id, [row]) : []
+    const document = record?.document ?? null
+    actions.push({ action_id, request_id, document, approval: opened?.content.record ?? null })
+  }
+  return actions
+}
+
+/** Every text that a commitment of the run is over, and why some are gone. */
+async function* listTexts(
+  kernel: Kernel,
+  tenant_id: string,
+  { run, steps, calls }: RunRows,
+): AsyncGenerator<string> {
+  const opened = await kernel.db.read(tenant_id, (db) => openTextsOfRun(kernel, db, run.run_id))
+  const commitments = new Map(receiptsOf(steps).map((one) => [one['step_id'], one]))
+  const named = [
+    ...steps.map((step) => [step.input_text_id, step.input_commitment] as const),
+    ...steps.map((step) => {
+      const receipt = commitments.get(step.step_id)
+      return [step.output_text_id, receipt?.['output_commitment'] ?? null] as const
+    }),
+    ...calls.map((one) => [one.args_text_id, one.args_commitment] as const),
+    ...calls.map((one) => [one.result_text_id, one.result_commitment] as const),
+  ]
+  for (const [text_id, commitment] of named) {
+    if (text_id === null || commitment === null) continue
+    const { text = null, salt = null } = opened.get(text_id) ?? {}
+    yield line({ type: 'text', text_id, commitment, text, salt })
+  }
+  const erased = await kernel.db.read(tenant_id, async (db) => {
+    const states = await loadFactStates(db, refsOf(steps))
+    const refs = [...states].filter(([, state]) => state === 'erased').map(([ref]) => ref)
+    const gone = named.flatMap(([id]) => (id === null || opened.has(id) ? [] : [`run_text/${id}`]))
+    return Promise.all([
+      ...refs.map((ref) => findStandingCertificate(db, 'fact', String(ref))),
+      ...gone.map((subject) => findStandingCertificate(db, 'text', subject)),
+    ])
+  })
+  for (const row of erased)
+    if (row)
+      yield line({
+        type: 'erasure',
+        certificate: await showCertificate(
+          parseCertificate(row.record),
+          kernel.keyring.publishedKeys(),
+        ),
+      })
+}

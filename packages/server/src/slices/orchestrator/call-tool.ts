@@ -1,0 +1,132 @@
+// POST …/steps/{step_id}/calls: policies, a person where a policy wants one, and the intent on
+// record before the tool acts.
+
+import { type orchestrator as contract, runLimits } from '@custos/contract'
+import { canonicalize, type JsonObject } from '@custos/proof'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { prepareText, retryWhileErasing, storeText } from '../decisions/index.ts'
+import { gate, redactedOr, refusalOf } from '../governance/index.ts'
+import { insertPrepared, prepareWaitingRecord } from '../records/index.ts'
+import { meter } from '../tenants/index.ts'
+import { actionRequest, agentActionRegistry, answerAction, callContext } from './agent-actions.ts'
+import { loadAgent, refuseLimited } from './agents.ts'
+import { findEarlierIds } from './earlier-answer.ts'
+import { type CallRow, findCall, findStep, type StepRow } from './orchestrator.sql.ts'
+import { RunUnit, signerOf } from './run-unit.ts'
+import { refsOf, showCall } from './run-view.ts'
+import { loadRun, requireShort } from './runs.ts'
+import { settleRun } from './settle-runs.ts'
+
+type CallTool = typeof contract.call_tool
+
+const ID_BYTES = 16
+
+/** Refuses a step that is not permitted. */
+export function requirePermitted(step: StepRow | undefined): StepRow {
+  if (!step) throw new Refusal('step_not_found')
+  if (step.reason === 'permit_expired') throw new Refusal('permit_expired')
+  if (step.state !== 'permitted') throw new Refusal('wrong_state', `the step is ${step.state}`)
+  return step
+}
+
+export const callTool: Handler<CallTool> = async (call, { params, body }) => {
+  refuseLimited(call)
+  const earlier = await findEarlierIds(call)
+  if (earlier) return answerCall(call, params.step_id, String(earlier['call_id']))
+  const { kernel, tenant_id } = call
+  const { run_id, step_id } = params
+  signerOf(kernel)
+  await settleRun(kernel, tenant_id, run_id)
+  const { step, agent } = await call.read(async (db) => {
+    await loadRun(db, run_id)
+    const found = requirePermitted(await findStep(db, run_id, step_id))
+    return { step: found, agent: await loadAgent(kernel, db, found.agent_id) }
+  })
+  const { tool, effect = 'once' } = body
+  const tools = agent?.words.tools ?? []
+  if (tools.length > 0 && !tools.includes(tool)) return call.refuse('tool_refused')
+  const { agent_id } = step
+  const given = { tool, args: (body.args ?? {}) as JsonObject }
+  const context = callContext({ run_id, agent_id, effect }, given)
+  const gated = await gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
+  if (gated.exceeded) throw refusalOf(gated)
+  const args = redactedOr(gated.redactions[0] ?? {}, 'args', given.args)
+  const text = canonicalize({ tool, args })
+  requireShort('tool and args', text)
+
+  const call_id = kernel.ids.hex(ID_BYTES)
+  const denied = gated.verdict === 'denied'
+  const stored = await retryWhileErasing(async () => {
+    const kept = await prepareText(kernel, tenant_id, {
+      kind: 'call_args',
+      run_id,
+      text,
+      refs: refsOf([step]),
+    })
+    const { text_id, commitment } = kept
+    const action =
+      gated.verdict === 'escalated'
+        ? await prepareWaitingRecord(call, agentActionRegistry, {
+            request: actionRequest({
+              ...{ run_id, step_id, call_id, agent_id, operation: 'tool_execution', effect },
+              ...{ text_id, commitment },
+            }),
+            gated,
+          })
+        : null
+    const unit = async (tx: Parameters<typeof storeText>[0]) => {
+      const run = await RunUnit.load(kernel, tx, run_id)
+      if (!run?.live) return call.refuse('wrong_state', 'the run has ended')
+      const now = requirePermitted(run.steps.find((one) => one.step_id === step_id))
+      const call_no = run.callsOf(now).length + 1
+      if (call_no > runLimits.calls_per_step) return call.refuse('too_many')
+      await storeText(tx, kept)
+      if (action) await insertPrepared(tx, action)
+      const row: CallRow = {
+        run_id,
+        step_no: now.step_no,
+        call_no,
+        call_id,
+        state: denied ? 'denied' : action ? 'waiting_hitl' : 'intended',
+        reason: denied ? 'policy' : null,
+        effect,
+        args_text_id: text_id,
+        args_commitment: commitment,
+        result_text_id: null,
+        result_commitment: null,
+        policy_set: gated.policy_set,
+        evaluation_id: gated.evaluation_id,
+        action_id: action?.row.record_id ?? null,
+        created_us: tx.now(),
+        ended_us: denied ? tx.now() : null,
+      }
+      await run.addCall(row)
+      meter(tx, call.operation.id)
+      if (!denied && !action) await run.intend(row, step_id)
+    }
+    // A denial is answered with a refusal, which no key repeats.
+    if (denied) {
+      await call.transact(unit)
+      return call_id
+    }
+    // A request with the same key may have come first: then the call is that one.
+    return call.once<string>({
+      run: async (tx) => {
+        await unit(tx)
+        return { reply: call_id, ids: { call_id } }
+      },
+      replay: async (_, ids) => String(ids['call_id']),
+    })
+  })
+  if (denied) throw refusalOf(gated)
+  return answerCall(call, step_id, stored)
+}
+
+async function answerCall(call: Call<CallTool>, step_id: string, call_id: string) {
+  const row = await call.read((db) => findCall(db, call_id))
+  if (!row) return call.refuse('step_not_found')
+  if (row.state === 'waiting_hitl' && row.action_id !== null)
+    return answerAction(call, { action_id: row.action_id, step_id, call_id })
+  return showCall(row, step_id)
+}

@@ -1,0 +1,157 @@
+// SQL of agents, runs, steps and calls.
+
+import type { Database } from '../../platform/db/database.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import { statement } from '../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+
+export type AgentRow = Omit<Tables['agents'], 'tenant_id'>
+export type RunRow = Omit<Tables['runs'], 'tenant_id'>
+export type StepRow = Omit<Tables['run_steps'], 'tenant_id'>
+export type CallRow = Omit<Tables['run_calls'], 'tenant_id'>
+
+const AGENT = [
+  'agent_id',
+  'version',
+  'name_key',
+  'definition_label',
+  'enabled',
+  'max_steps',
+  'max_tokens_per_step',
+  'secret_no',
+  'sealed',
+  'created_us',
+] as const
+
+interface PageOfRows {
+  readonly limit: number
+  readonly offset: number
+}
+
+export const insertAgent = (tx: Tx, row: AgentRow) => tx.run(insertInto(tx, 'agents', row))
+
+export const findAgent = (db: TenantDb, agent_id: string) =>
+  db.first(from(db, 'agents').select(AGENT).where('agent_id', '=', agent_id))
+
+export const findAgentByName = (db: TenantDb, name_key: string) =>
+  db.first(from(db, 'agents').select('agent_id').where('name_key', '=', name_key))
+
+/** Oldest first. */
+export const listAgents = (db: TenantDb, { limit, offset }: PageOfRows) =>
+  db.all(
+    from(db, 'agents')
+      .select(AGENT)
+      .orderBy('created_us')
+      .orderBy('agent_id')
+      .limit(limit)
+      .offset(offset),
+  )
+
+export const listAgentsAfter = (db: TenantDb, after: string, limit: number) =>
+  db.all(
+    from(db, 'agents').select(AGENT).where('agent_id', '>', after).orderBy('agent_id').limit(limit),
+  )
+
+export const updateAgent = (tx: Tx, agent_id: string, change: Partial<AgentRow>) =>
+  tx.run(update(tx, 'agents').set(change).where('agent_id', '=', agent_id))
+
+export async function countAgents(db: TenantDb): Promise<number> {
+  const row = await db.first(from(db, 'agents').select((e) => e.fn.countAll<number>().as('count')))
+  return Number(row?.count ?? 0)
+}
+
+export const insertRun = (tx: Tx, row: RunRow) => tx.run(insertInto(tx, 'runs', row))
+
+export const findRun = (db: TenantDb, run_id: string): Promise<RunRow | undefined> =>
+  db.first(from(db, 'runs').selectAll().where('run_id', '=', run_id))
+
+/** Newest first. */
+export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: PageOfRows) {
+  const all = from(db, 'runs').selectAll()
+  const some = state === null ? all : all.where('state', '=', state)
+  return db.all(
+    some.orderBy('created_us', 'desc').orderBy('run_id').limit(page.limit).offset(page.offset),
+  )
+}
+
+export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
+  tx.run(update(tx, 'runs').set(change).where('run_id', '=', run_id))
+
+/** How many have not ended. */
+export async function countLiveRuns(db: TenantDb): Promise<number> {
+  const row = await db.first(
+    from(db, 'runs')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('check_us', 'is not', null),
+  )
+  return Number(row?.count ?? 0)
+}
+
+export const listRunsToCheck = (db: TenantDb, now_us: number, limit: number) =>
+  db.all(
+    from(db, 'runs')
+      .select('run_id')
+      .where('check_us', '<=', now_us)
+      .orderBy('check_us')
+      .limit(limit),
+  )
+
+const dueStatement = statement<{ now_us: number }>()((k, p) =>
+  k
+    .selectFrom('runs')
+    .select('run_id')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('check_us', '<=', p.now_us)
+    .limit((e) => e.lit(1)),
+)
+
+/** Those of the tenants that have a run to look at. */
+export const tenantsWithDueRuns = async (
+  db: Database,
+  tenants: readonly string[],
+  now_us: number,
+): Promise<string[]> => [
+  ...(
+    await firstRowPerTenant(
+      db,
+      dueStatement,
+      tenants.map((tenant_id) => ({ tenant_id, params: { now_us } })),
+    )
+  ).keys(),
+]
+
+export const insertStep = (tx: Tx, row: StepRow) => tx.run(insertInto(tx, 'run_steps', row))
+
+export const findStep = (
+  db: TenantDb,
+  run_id: string,
+  step_id: string,
+): Promise<StepRow | undefined> =>
+  db.first(
+    from(db, 'run_steps').selectAll().where('step_id', '=', step_id).where('run_id', '=', run_id),
+  )
+
+export const listSteps = (db: TenantDb, run_id: string): Promise<StepRow[]> =>
+  db.all(from(db, 'run_steps').selectAll().where('run_id', '=', run_id).orderBy('step_no'))
+
+export const updateStep = (tx: Tx, step_id: string, change: Partial<StepRow>) =>
+  tx.run(update(tx, 'run_steps').set(change).where('step_id', '=', step_id))
+
+export const insertCall = (tx: Tx, row: CallRow) => tx.run(insertInto(tx, 'run_calls', row))
+
+export const findCall = (db: TenantDb, call_id: string): Promise<CallRow | undefined> =>
+  db.first(from(db, 'run_calls').selectAll().where('call_id', '=', call_id))
+
+/** In the order of steps and calls. */
+export const listCalls = (db: TenantDb, run_id: string): Promise<CallRow[]> =>
+  db.all(
+    from(db, 'run_calls')
+      .selectAll()
+      .where('run_id', '=', run_id)
+      .orderBy('step_no')
+      .orderBy('call_no'),
+  )
+
+export const updateCall = (tx: Tx, call_id: string, change: Partial<CallRow>) =>
+  tx.run(update(tx, 'run_calls').set(change).where('call_id', '=', call_id))

@@ -1,0 +1,424 @@
+// A run in a unit of work: every change of its state, its budget and its receipts is made here.
+
+import assert from 'node:assert/strict'
+import type { RUN_REASONS } from '@custos/contract'
+import { type JsonObject, mayFollow, signedBytes, verifyEd25519 } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { Signer } from '../../platform/keys/keyring.ts'
+import { KeyringError } from '../../platform/keys/keyring-error.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb, sha256 } from '../gcrumbs/index.ts'
+import { loadFactStates } from '../memory/index.ts'
+import { findRow } from '../records/index.ts'
+import {
+  type CallRow,
+  findRun,
+  insertCall,
+  insertStep,
+  listCalls,
+  listSteps,
+  type RunRow,
+  type StepRow,
+  updateCall,
+  updateRun,
+  updateStep,
+} from './orchestrator.sql.ts'
+import { refsOf, sourcesOf } from './run-view.ts'
+
+type Reason = (typeof RUN_REASONS)[number]
+
+/** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
+const CHECK_US = 5_000_000
+const PERMIT_BYTES = 16
+/** What a receipt of a step that the caller executed repeats as the caller said it. */
+const CLAIMED = ['output', 'results', 'tokens', 'cost', 'model'] as const
+
+/** Refuses `no_signing_key`: a step whose receipt cannot be signed is not begun. */
+export function signerOf({ keyring }: Kernel): Signer {
+  try {
+    return keyring.signer('record')
+  } catch (error) {
+    if (error instanceof KeyringError && error.code === 'no_signing_key')
+      throw new Refusal('no_signing_key')
+    throw error
+  }
+}
+
+interface StepEnd {
+  readonly state: 'completed' | 'denied' | 'failed'
+  readonly reason: Reason | null
+  readonly output_commitment?: string
+  readonly record_digest?: string
+}
+
+export class RunUnit {
+  readonly tx: Tx
+  run: RunRow
+  steps: StepRow[]
+  calls: CallRow[]
+  readonly #kernel: Kernel
+
+  private constructor(kernel: Kernel, tx: Tx, rows: [RunRow, StepRow[], CallRow[]]) {
+    this.#kernel = kernel
+    this.tx = tx
+    ;[this.run, this.steps, this.calls] = rows
+  }
+
+  /** Null: the tenant has no such run. */
+  static async load(kernel: Kernel, tx: Tx, run_id: string): Promise<RunUnit | null> {
+    const run = await findRun(tx, run_id)
+    if (!run) return null
+    const rows = [await listSteps(tx, run_id), await listCalls(tx, run_id)] as const
+    return new RunUnit(kernel, tx, [run, ...rows])
+  }
+
+  get live(): boolean {
+    return this.run.ended_us === null
+  }
+
+  callsOf({ step_no }: Pick<StepRow, 'step_no'>): CallRow[] {
+    return this.calls.filter((call) => call.step_no === step_no)
+  }
+
+  async #setRun(change: Partial<RunRow>): Promise<void> {
+    const to = change.state ?? this.run.state
+    if (to !== this.run.state)
+      assert(mayFollow('run', this.run.state, to), `a run is never ${to} after ${this.run.state}`)
+    this.run = { ...this.run, ...change }
+    await updateRun(this.tx, this.run.run_id, change)
+  }
+
+  async #setStep(step: StepRow, change: Partial<StepRow>): Promise<StepRow> {
+    const to = change.state ?? step.state
+    if (to !== step.state)
+      assert(mayFollow('step', step.state, to), `a step is never ${to} after ${step.state}`)
+    const changed = { ...step, ...change }
+    await updateStep(this.tx, step.step_id, change)
+    this.steps = this.steps.map((one) => (one.step_id === step.step_id ? changed : one))
+    return changed
+  }
+
+  async setCall(call: CallRow, change: Partial<CallRow>): Promise<CallRow> {
+    const to = change.state ?? call.state
+    if (to !== call.state)
+      assert(mayFollow('call', call.state, to), `a call is never ${to} after ${call.state}`)
+    const changed = { ...call, ...change }
+    await updateCall(this.tx, call.call_id, change)
+    this.calls = this.calls.map((one) => (one.call_id === call.call_id ? changed : one))
+    return changed
+  }
+
+  /** What is left; null: no limit. */
+  left(): { tokens: number | null; cost_micro: number | null } {
+    const { budget_tokens, budget_cost_micro } = this.run
+    const { spent_tokens, reserved_tokens, spent_cost_micro, reserved_cost_micro } = this.run
+    const cost = spent_cost_micro + reserved_cost_micro
+    return {
+      tokens: budget_tokens === null ? null : budget_tokens - spent_tokens - reserved_tokens,
+      cost_micro: budget_cost_micro === null ? null : budget_cost_micro - cost,
+    }
+  }
+
+  /** Inserts the step with its reservation, which holds while it waits too. */
+  async addStep(row: StepRow): Promise<StepRow> {
+    assert(mayFollow('step', 'none', row.state))
+    await insertStep(this.tx, row)
+    this.steps = [...this.steps, row]
+    await this.#setRun({
+      steps: this.run.steps + 1,
+      reserved_tokens: this.run.reserved_tokens + row.reserved_tokens,
+      reserved_cost_micro: this.run.reserved_cost_micro + row.reserved_cost_micro,
+    })
+    await this.refresh()
+    return row
+  }
+
+  /** The write-ahead mark: from here the model may be asked. */
+  async permit(step: StepRow, permit_us: number): Promise<StepRow> {
+    const permit = this.#kernel.ids.hex(PERMIT_BYTES)
+    const expires_us = Math.min(this.tx.now() + permit_us, this.run.deadline_us)
+    const permitted = await this.#setStep(step, { state: 'permitted', permit, expires_us })
+    const { retrieved, inherited } = sourcesOf(step)
+    await appendCrumb(this.tx, {
+      event_type: 'step.permitted',
+      subject: step.step_id,
+      payload: {
+        run_id: step.run_id,
+        step_no: step.step_no,
+        agent_id: step.agent_id,
+        permit,
+        input_commitment: step.input_commitment,
+        refs: new Set([...retrieved, ...inherited]).size,
+        memory_seq: step.memory_seq,
+        policy_set: step.policy_set,
+        evaluation_id: step.evaluation_id,
+        action_id: step.action_id,
+        max_tokens: step.reserved_tokens,
+        max_cost_micro: step.reserved_cost_micro,
+        expires_at: formatTime(expires_us),
+      },
+    })
+    await this.refresh()
+    return permitted
+  }
+
+  async addCall(row: CallRow): Promise<void> {
+    assert(mayFollow('call', 'none', row.state))
+    await insertCall(this.tx, row)
+    this.calls = [...this.calls, row]
+    await this.refresh()
+  }
+
+  /** From here the tool may act. */
+  async intend(call: CallRow, step_id: string): Promise<CallRow> {
+    const intended =
+      call.state === 'intended' ? call : await this.setCall(call, { state: 'intended' })
+    await appendCrumb(this.tx, {
+      event_type: 'tool.intended',
+      subject: call.call_id,
+      payload: {
+        run_id: call.run_id,
+        step_id,
+        effect: call.effect,
+        args_commitment: call.args_commitment,
+        policy_set: call.policy_set,
+        evaluation_id: call.evaluation_id,
+        action_id: call.action_id,
+      },
+    })
+    await this.refresh()
+    return intended
+  }
+
+  async endCall(
+    call: CallRow,
+    step_id: string,
+    change: Partial<CallRow> & Pick<CallRow, 'state'>,
+  ): Promise<void> {
+    const ended = await this.setCall(call, { ...change, ended_us: this.tx.now() })
+    const { state } = ended
+    const event = state === 'done' ? 'completed' : state === 'uncertain' ? 'uncertain' : 'failed'
+    await appendCrumb(this.tx, {
+      event_type: `tool.${event}`,
+      subject: call.call_id,
+      payload: { run_id: call.run_id, step_id, state, reason: ended.reason as Reason | null },
+    })
+  }
+
+  /** A call that nobody reported: of a `once` tool nobody knows whether it acted. */
+  async #abandonCalls(step: StepRow, reason: Reason): Promise<void> {
+    for (const call of this.callsOf(step)) {
+      if (call.state === 'intended') {
+        const state = call.effect === 'once' ? 'uncertain' : 'failed'
+        await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
+      }
+      if (call.state === 'waiting_hitl') {
+        const state = reason === 'hitl_rejected' ? 'denied' : 'failed'
+        await this.endCall(call, step.step_id, { state, reason })
+      }
+    }
+  }
+
+  /**
+   * Settles the budget, signs the receipt and logs it. What nobody reported counts as spent as it
+   * was reserved; a step that never had a permit spent nothing.
+   */
+  async endStep(
+    step: StepRow,
+    { state, reason, output_commitment, record_digest }: StepEnd,
+    change: Partial<StepRow> = {},
+  ): Promise<StepRow> {
+    await this.#abandonCalls(step, reason ?? 'run_ended')
+    const used = step.permit === null ? 0 : step.reserved_tokens
+    const reported = (change.tokens_in ?? 0) + (change.tokens_out ?? 0)
+    const tokens = change.tokens_in === undefined ? used : reported
+    const cost = change.cost_micro ?? (step.permit === null ? 0 : step.reserved_cost_micro)
+    const ended: StepRow = {
+      ...step,
+      ...change,
+      state,
+      reason,
+      cost_micro: cost,
+      expires_us: null,
+      ended_us: this.tx.now(),
+    }
+    const { run } = this
+    const spent = {
+      spent_tokens: run.spent_tokens + tokens,
+      spent_cost_micro: run.spent_cost_micro + cost,
+      reserved_tokens: run.reserved_tokens - step.reserved_tokens,
+      reserved_cost_micro: run.reserved_cost_micro - step.reserved_cost_micro,
+    }
+    const receipt = await this.#sign(ended, {
+      ...spent,
+      charged_tokens: tokens,
+      output_commitment: output_commitment ?? null,
+      record_digest: record_digest ?? null,
+    })
+    const receipt_digest = Buffer.from(sha256(signedBytes('run_receipt', receipt))).toString('hex')
+    const { state: _, ...rest } = ended
+    const stored = await this.#setStep(step, { ...rest, state, receipt: JSON.stringify(receipt) })
+    await appendCrumb(this.tx, {
+      event_type: `step.${state}`,
+      subject: step.step_id,
+      payload: { run_id: step.run_id, state, reason, receipt_digest },
+    })
+    await this.#setRun({
+      ...spent,
+      receipts: run.receipts + 1,
+      last_receipt_digest: receipt_digest,
+    })
+    return stored
+  }
+
+  async #sign(
+    step: StepRow,
+    end: Pick<
+      RunRow,
+      'spent_tokens' | 'spent_cost_micro' | 'reserved_tokens' | 'reserved_cost_micro'
+    > & {
+      readonly charged_tokens: number
+      readonly output_commitment: string | null
+      readonly record_digest: string | null
+    },
+  ): Promise<JsonObject> {
+    const signer = signerOf(this.#kernel)
+    const { run } = this
+    const { retrieved, inherited } = sourcesOf(step)
+    const document: JsonObject = {
+      schema_version: 'run/1',
+      tenant_id: this.tx.tenant_id,
+      run_id: run.run_id,
+      receipt_no: run.receipts,
+      previous: run.last_receipt_digest,
+      step_id: step.step_id,
+      step_no: step.step_no,
+      agent_id: step.agent_id,
+      executor: 'client',
+      claimed: [...CLAIMED],
+      state: step.state,
+      reason: step.reason,
+      memory: {
+        store_id: step.store_id,
+        memory_seq: step.memory_seq,
+        retrieved_refs: [...retrieved],
+        inherited_refs: [...inherited],
+      },
+      policy: { policy_set: step.policy_set, evaluation_id: step.evaluation_id },
+      action_id: step.action_id,
+      permit: step.permit,
+      model_id: step.model_id,
+      input_commitment: step.input_commitment,
+      output_commitment: end.output_commitment,
+      decision_id: step.decision_id,
+      record_digest: end.record_digest,
+      calls: this.callsOf(step).map(receiptCall),
+      budget: {
+        tokens: run.budget_tokens,
+        cost_micro: run.budget_cost_micro,
+        max_tokens: step.reserved_tokens,
+        max_cost_micro: step.reserved_cost_micro,
+        tokens_in: step.tokens_in,
+        tokens_out: step.tokens_out,
+        charged_tokens: end.charged_tokens,
+        charged_cost_micro: step.cost_micro ?? 0,
+        spent_tokens: end.spent_tokens,
+        spent_cost_micro: end.spent_cost_micro,
+        reserved_tokens: end.reserved_tokens,
+        reserved_cost_micro: end.reserved_cost_micro,
+      },
+      began_at: formatTime(step.created_us),
+      ended_at: formatTime(step.ended_us ?? step.created_us),
+    }
+    const message = signedBytes('run_receipt', document)
+    const signature = signer.sign(message)
+    assert(await verifyEd25519(signer.public_key, message, signature), 'a receipt does not verify')
+    return {
+      ...document,
+      signature: signature.toString('base64'),
+      public_key: signer.public_key.toString('base64'),
+      key_id: signer.key_id,
+    }
+  }
+
+  /** Ends what is under way, then the run. */
+  async end(state: 'completed' | 'denied' | 'terminated', reason: Reason | null): Promise<void> {
+    for (const step of this.steps) {
+      if (step.ended_us !== null) continue
+      const rejected = reason === 'hitl_rejected' && step.state === 'waiting_hitl'
+      await this.endStep(step, {
+        state: rejected ? 'denied' : 'failed',
+        reason: reason ?? 'run_ended',
+      })
+    }
+    await this.#setRun({
+      state,
+      termination_reason: reason,
+      ended_us: this.tx.now(),
+      check_us: null,
+    })
+    await appendCrumb(this.tx, {
+      event_type: `run.${state}`,
+      subject: this.run.run_id,
+      payload: {
+        state,
+        reason,
+        receipts: this.run.receipts,
+        spent_tokens: this.run.spent_tokens,
+        spent_cost_micro: this.run.spent_cost_micro,
+      },
+    })
+  }
+
+  /** Follows what happened meanwhile: decisions of people, erasures, expiry, the deadline. */
+  async settle(): Promise<void> {
+    if (!this.live) return
+    const decided = await this.#findDecided()
+    if (decided === 'denied') return this.end('denied', 'hitl_rejected')
+    if (decided === 'expired') return this.end('terminated', 'hitl_expired')
+    const states = await loadFactStates(this.tx, refsOf(this.steps))
+    if ([...states.values()].includes('erased')) return this.end('terminated', 'input_erased')
+    const now_us = this.tx.now()
+    if (this.run.deadline_us <= now_us) return this.end('terminated', 'deadline_exceeded')
+    for (const step of this.steps)
+      if (step.expires_us !== null && step.expires_us <= now_us)
+        await this.endStep(step, { state: 'failed', reason: 'permit_expired' })
+    await this.refresh()
+  }
+
+  async #findDecided(): Promise<'denied' | 'expired' | null> {
+    for (const { state, action_id } of [...this.steps, ...this.calls]) {
+      if (state !== 'waiting_hitl' || action_id === null) continue
+      const record = await findRow(this.tx, 'agent_action', action_id)
+      if (record?.status === 'denied' || record?.status === 'expired') return record.status
+    }
+    return null
+  }
+
+  /** The state follows from steps and calls; so does the time of the next look. */
+  async refresh(): Promise<void> {
+    if (!this.live) return
+    const waits = [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl')
+    const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
+    const reads = waits || refsOf(this.steps).length > 0
+    const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
+    await this.#setRun({
+      state: waits ? 'waiting_hitl' : 'running',
+      check_us: Math.min(this.run.deadline_us, next, ...expiries),
+    })
+  }
+}
+
+const receiptCall = (call: CallRow): JsonObject => ({
+  call_id: call.call_id,
+  effect: call.effect,
+  state: call.state,
+  reason: call.reason,
+  args_commitment: call.args_commitment,
+  result_commitment: call.result_commitment,
+  policy_set: call.policy_set,
+  evaluation_id: call.evaluation_id,
+  action_id: call.action_id,
+})

@@ -1,0 +1,94 @@
+// How runs, steps and calls are shown: without their texts.
+
+import type { Run, RunCall, RunStep } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { CallRow, RunRow, StepRow } from './orchestrator.sql.ts'
+
+const time = (us: number | null): string | null => (us === null ? null : formatTime(us))
+
+interface StepSources {
+  readonly retrieved: readonly number[]
+  readonly inherited: readonly number[]
+}
+
+// Written by begin-step.ts.
+export const sourcesOf = ({ sources }: Pick<StepRow, 'sources'>): StepSources => JSON.parse(sources)
+
+/** Every memory that a step, and so what comes of it, is made from; ascending. */
+export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
+  const all = steps.map(sourcesOf).flatMap((one) => [...one.retrieved, ...one.inherited])
+  return [...new Set(all)].sort((a, b) => a - b)
+}
+
+export function showRun(row: RunRow, tenant_id: string): Run {
+  return {
+    run_id: row.run_id,
+    tenant_id,
+    agent_id: row.agent_id,
+    executor: 'client',
+    state: row.state,
+    termination_reason: row.termination_reason as Run['termination_reason'],
+    budget: { tokens: row.budget_tokens, cost_micro: row.budget_cost_micro },
+    spent: { tokens: row.spent_tokens, cost_micro: row.spent_cost_micro },
+    reserved: { tokens: row.reserved_tokens, cost_micro: row.reserved_cost_micro },
+    max_steps: row.max_steps,
+    steps_total: row.steps,
+    receipts: row.receipts,
+    last_receipt_digest: row.last_receipt_digest,
+    started_by: row.started_by,
+    deadline_at: formatTime(row.deadline_us),
+    created_at: formatTime(row.created_us),
+    ended_at: time(row.ended_us),
+  }
+}
+
+export function showStep(row: StepRow, calls: readonly CallRow[]): RunStep {
+  const { retrieved, inherited } = sourcesOf(row)
+  return {
+    step_id: row.step_id,
+    run_id: row.run_id,
+    step_no: row.step_no,
+    agent_id: row.agent_id,
+    state: row.state,
+    reason: row.reason as RunStep['reason'],
+    model_id: row.model_id,
+    store_id: row.store_id,
+    memory_seq: row.memory_seq,
+    retrieved_refs: [...retrieved],
+    inherited_refs: [...inherited],
+    policy_set: row.policy_set,
+    evaluation_id: row.evaluation_id,
+    action_id: row.action_id,
+    permit: row.permit,
+    max_tokens: row.reserved_tokens,
+    max_cost_micro: row.reserved_cost_micro,
+    expires_at: time(row.expires_us),
+    tokens_in: row.tokens_in,
+    tokens_out: row.tokens_out,
+    cost_micro: row.cost_micro,
+    decision_id: row.decision_id,
+    calls: calls
+      .filter(({ step_no }) => step_no === row.step_no)
+      .map((one) => showCall(one, row.step_id)),
+    created_at: formatTime(row.created_us),
+    ended_at: time(row.ended_us),
+  }
+}
+
+export function showCall(row: CallRow, step_id: string): RunCall {
+  return {
+    call_id: row.call_id,
+    step_id,
+    run_id: row.run_id,
+    state: row.state,
+    reason: row.reason as RunCall['reason'],
+    effect: row.effect,
+    args_commitment: row.args_commitment,
+    result_commitment: row.result_commitment,
+    policy_set: row.policy_set,
+    evaluation_id: row.evaluation_id,
+    action_id: row.action_id,
+    created_at: formatTime(row.created_us),
+    ended_at: time(row.ended_us),
+  }
+}

@@ -1,0 +1,178 @@
+// Runs: started, listed, shown and cancelled.
+
+import { type orchestrator as contract, type Run, runLimits } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { pageOf } from '../../platform/page.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { type PreparedText, prepareText, storeText } from '../decisions/index.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { meter, planLimits } from '../tenants/index.ts'
+import { refuseLimited } from './agents.ts'
+import {
+  type AgentRow,
+  countLiveRuns,
+  findAgent,
+  findRun,
+  insertRun,
+  listCalls,
+  listRuns,
+  listSteps,
+  type RunRow,
+} from './orchestrator.sql.ts'
+import { RunUnit } from './run-unit.ts'
+import { showRun, showStep } from './run-view.ts'
+import { settleRun } from './settle-runs.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+
+const ID_BYTES = 16
+const SECOND_US = 1_000_000
+
+/** Refuses a text that is too long in bytes. */
+export function requireShort(name: string, given: string): void {
+  if (Buffer.byteLength(given) > runLimits.text_bytes)
+    throw new Refusal('rejected', `${name} is longer than ${runLimits.text_bytes} bytes`)
+}
+
+export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const run_id = kernel.ids.hex(ID_BYTES)
+  const { input_text } = body
+  if (input_text) requireShort('input_text', input_text)
+  const text = input_text
+    ? await prepareText(kernel, tenant_id, {
+        kind: 'run_input',
+        run_id,
+        text: input_text,
+        refs: [],
+      })
+    : null
+  return call.once<Run>({
+    async run(tx) {
+      const agent = await findAgent(tx, body.agent_id)
+      if (!agent) return call.refuse('agent_not_found')
+      if (agent.enabled === 0) return call.refuse('rejected', 'the agent is disabled')
+      const row = await insertNew(call, tx, { run_id, agent, text, body })
+      return { reply: showRun(row, tenant_id), ids: { run_id } }
+    },
+    async replay(tx, ids) {
+      return showRun(await loadRun(tx, String(ids['run_id'])), tenant_id)
+    },
+  })
+}
+
+interface NewRun {
+  readonly run_id: string
+  readonly agent: AgentRow
+  readonly text: PreparedText | null
+  readonly body: Parameters<typeof startRun>[1]['body']
+}
+
+async function insertNew(
+  call: Call<Operation<'start_run'>>,
+  tx: Tx,
+  { run_id, agent, text, body }: NewRun,
+): Promise<RunRow> {
+  const { runs } = await planLimits(call.kernel, tx)
+  if (runs !== null && (await countLiveRuns(tx)) >= runs) return call.refuse('too_many')
+  if (text) await storeText(tx, text)
+  const seconds = body.deadline_s ?? runLimits.deadline_s.default
+  const deadline_us = tx.now() + seconds * SECOND_US
+  const row: RunRow = {
+    run_id,
+    agent_id: agent.agent_id,
+    state: 'running',
+    termination_reason: null,
+    input_text_id: text?.text_id ?? null,
+    budget_tokens: body.budget?.tokens ?? null,
+    budget_cost_micro: body.budget?.cost_micro ?? null,
+    reserved_tokens: 0,
+    reserved_cost_micro: 0,
+    spent_tokens: 0,
+    spent_cost_micro: 0,
+    steps: 0,
+    max_steps: agent.max_steps,
+    receipts: 0,
+    last_receipt_digest: null,
+    started_by: call.principal.key_id,
+    deadline_us,
+    check_us: deadline_us,
+    created_us: tx.now(),
+    ended_us: null,
+  }
+  await insertRun(tx, row)
+  meter(tx, call.operation.id)
+  await appendCrumb(tx, {
+    event_type: 'run.started',
+    subject: run_id,
+    payload: {
+      agent_id: row.agent_id,
+      budget_tokens: row.budget_tokens,
+      budget_cost_micro: row.budget_cost_micro,
+      deadline_at: formatTime(deadline_us),
+      started_by: row.started_by,
+    },
+  })
+  return row
+}
+
+/** Refuses a run that the tenant does not have. */
+export async function loadRun(db: TenantDb, run_id: string): Promise<RunRow> {
+  const run = await findRun(db, run_id)
+  if (!run) throw new Refusal('run_not_found')
+  return run
+}
+
+export const listRunPage: Handler<Operation<'list_runs'>> = async (call, { query }) => {
+  refuseLimited(call)
+  const page = pageOf(query, runLimits.page.default)
+  const rows = await call.read((db) => listRuns(db, query.state ?? null, page))
+  return page.envelope(
+    'runs',
+    rows.map((row) => showRun(row, call.tenant_id)),
+  )
+}
+
+export const getRun: Handler<Operation<'get_run'>> = (call, { params }) => {
+  refuseLimited(call)
+  return call.read(async (db) => {
+    const run = await loadRun(db, params.run_id)
+    const calls = await listCalls(db, run.run_id)
+    const steps = (await listSteps(db, run.run_id)).map((step) => showStep(step, calls))
+    return { ...showRun(run, call.tenant_id), steps }
+  })
+}
+
+export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  await settleRun(kernel, tenant_id, params.run_id)
+  return call.transact(async (tx) => {
+    const unit = await RunUnit.load(kernel, tx, params.run_id)
+    if (!unit) return call.refuse('run_not_found')
+    if (!unit.live) return call.refuse('wrong_state', 'the run has ended')
+    await unit.end('terminated', 'cancelled')
+    meter(tx, call.operation.id)
+    return showRun(unit.run, tenant_id)
+  })
+}
+
+export const listReceipts: Handler<Operation<'receipts'>> = (call, { params }) => {
+  refuseLimited(call)
+  return call.read(async (db) => {
+    const { run_id } = await loadRun(db, params.run_id)
+    const receipts = receiptsOf(await listSteps(db, run_id))
+    return { run_id, receipts, count: receipts.length }
+  })
+}
+
+// Written by RunUnit as JSON of a signed document.
+export const receiptsOf = (
+  steps: readonly { readonly receipt: string | null }[],
+): { [member: string]: unknown; receipt_no: number }[] =>
+  steps
+    .flatMap(({ receipt }) => (receipt === null ? [] : [JSON.parse(receipt)]))
+    .sort((a, b) => a.receipt_no - b.receipt_no)

@@ -1,0 +1,37 @@
+// What happens to runs by themselves: expiry, deadlines, erased inputs, decisions of people.
+
+import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { listRunsToCheck, tenantsWithDueRuns } from './orchestrator.sql.ts'
+import { RunUnit } from './run-unit.ts'
+
+const PAGE = 100
+
+/** Does nothing to a run that has ended, or that is not there. */
+export async function settleRun(kernel: Kernel, tenant_id: string, run_id: string): Promise<void> {
+  await kernel.db.transact(tenant_id, async (tx: Tx) => {
+    const unit = await RunUnit.load(kernel, tx, run_id)
+    await unit?.settle()
+  })
+}
+
+/** Each run in a unit of its own, so that one that fails holds up no other. */
+export async function settleDueRuns(kernel: Kernel): Promise<void> {
+  const now_us = kernel.clock.now()
+  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  for (const tenant_id of await tenantsWithDueRuns(kernel.db, tenants, now_us)) {
+    // The tenant's keys are destroyed, so nothing can be signed.
+    if (!(await kernel.keyring.hasTenant(tenant_id))) continue
+    const find = (db: TenantDb) => listRunsToCheck(db, now_us, PAGE)
+    for (const { run_id } of await kernel.db.read(tenant_id, find)) {
+      try {
+        await settleRun(kernel, tenant_id, run_id)
+      } catch (error) {
+        const reason = error instanceof Error ? error.name : 'unknown'
+        kernel.logger.error('run.not_settled', { tenant_id, run_id, reason })
+      }
+    }
+  }
+}

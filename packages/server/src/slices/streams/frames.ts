@@ -1,0 +1,85 @@
+// Frames of server-sent events (WHATWG HTML, 9.2), rendered once for all streams that show them.
+
+import type { EventType } from '@custos/contract'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { type LogEnd, type LogPage, readLogPage } from '../gcrumbs/index.ts'
+import { formatMark } from './start-position.ts'
+
+/** `message`: without the name of the event, so that browsers give all to one listener. */
+export type FrameFormat = 'named' | 'message'
+
+const PAGE_ENTRIES = 100
+
+export interface RenderedPage extends Pick<LogPage, 'next_seq' | 'end'> {
+  /** The frames of the page; empty where no entry of it was asked for. */
+  render(format: FrameFormat): string
+}
+
+/** Streams that wait for the same entries read them together. */
+class RenderedPages {
+  readonly #kernel: Kernel
+  readonly #reading = new Map<string, Promise<RenderedPage>>()
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  read(
+    tenant_id: string,
+    first_seq: number,
+    events: readonly EventType[] | null,
+  ): Promise<RenderedPage> {
+    const key = JSON.stringify([tenant_id, first_seq, events])
+    const known = this.#reading.get(key)
+    if (known) return known
+    const reading = this.#kernel.db
+      .read(tenant_id, (db) => readLogPage(db, { first_seq, limit: PAGE_ENTRIES, events }))
+      .then(renderable)
+      .finally(() => this.#reading.delete(key))
+    this.#reading.set(key, reading)
+    return reading
+  }
+}
+
+export const renderedPages = perKernel((kernel) => new RenderedPages(kernel))
+
+function renderable({ entries, next_seq, end }: LogPage): RenderedPage {
+  const rendered = new Map<FrameFormat, string>()
+  const render = (format: FrameFormat) => {
+    const known = rendered.get(format)
+    if (known !== undefined) return known
+    const frames = entries.map(({ seq, event_type, breadcrumb_id, record }) => {
+      const id = Buffer.from(breadcrumb_id).toString('hex')
+      // A record is canonical JSON: one line, and an object with members.
+      const data = `{"type":"${event_type}","breadcrumb_id":"${id}",${record.slice(1)}`
+      return frameOf({ generation: end.generation, seq, event: event_type, data }, format)
+    })
+    const text = frames.join('')
+    rendered.set(format, text)
+    return text
+  }
+  return { next_seq, end, render }
+}
+
+/** Tells a client where it is: its next connection continues from there. */
+export function renderMark(
+  event: 'position' | 'reset',
+  { generation, size }: LogEnd,
+  format: FrameFormat,
+): string {
+  const data = JSON.stringify({ type: event, generation, size })
+  return frameOf({ generation, seq: size - 1, event, data }, format)
+}
+
+interface Frame {
+  readonly generation: number
+  readonly seq: number
+  readonly event: string
+  /** One line. */
+  readonly data: string
+}
+
+function frameOf({ event, data, ...mark }: Frame, format: FrameFormat): string {
+  const name = format === 'named' ? `event: ${event}\n` : ''
+  return `id: ${formatMark(mark)}\n${name}data: ${data}\n\n`
+}

@@ -1,0 +1,63 @@
+// Where a stream of the log begins: what a client says it has, against the log as it is.
+
+import type { LogEnd } from '../gcrumbs/index.ts'
+
+/** A place in the log: everything up to `seq` is before it; -1: nothing is. */
+interface LogMark {
+  readonly generation: number
+  readonly seq: number
+}
+
+interface StreamStart {
+  readonly first_seq: number
+  /**
+   * What the client is told before the first entry: `position` where it starts at the end of the
+   * log, `reset` where what it said it has is not known here. Null: nothing.
+   */
+  readonly told: 'position' | 'reset' | null
+}
+
+const MARK = /^(\d{1,15})\.(-1|\d{1,15})$/
+
+/** The id of a frame. */
+export const formatMark = ({ generation, seq }: LogMark): string => `${generation}.${seq}`
+
+/** Null: it is no id of a frame. */
+export function parseMark(text: string): LogMark | null {
+  const match = MARK.exec(text)
+  return match ? { generation: Number(match[1]), seq: Number(match[2]) } : null
+}
+
+interface ResumeRequest {
+  /** The header; null or empty: it was not sent. */
+  readonly last_event_id: string | null
+  /** `head`, `start`, a position or the id of a frame. */
+  readonly from: string
+}
+
+/**
+ * `findRestored` returns the first entry before a position that opened a generation later than the
+ * one given: until there the two histories are the same. It is asked only where they differ.
+ */
+export async function decideStart(
+  { last_event_id, from }: ResumeRequest,
+  end: LogEnd,
+  findRestored: (generation: number, end_seq: number) => Promise<number | null>,
+): Promise<StreamStart> {
+  const head = { first_seq: end.size, told: 'position' } as const
+  const had = last_event_id || (from.includes('.') ? from : null)
+  if (had === null) {
+    if (from === 'head') return head
+    const first_seq = from === 'start' ? 0 : Number(from)
+    return first_seq > end.size ? head : { first_seq, told: null }
+  }
+  const mark = parseMark(had)
+  const reset = { first_seq: end.size, told: 'reset' } as const
+  if (mark === null || mark.generation > end.generation) return reset
+  const next = mark.seq + 1
+  if (mark.generation < end.generation) {
+    const restored = await findRestored(mark.generation, Math.min(next, end.size))
+    if (restored !== null) return { first_seq: restored, told: null }
+  }
+  return next > end.size ? reset : { first_seq: next, told: null }
+}

@@ -1,0 +1,229 @@
+// Quotas of plans: exact, counted in the unit of work that uses them.
+
+import { findTenant } from '../../../platform/db/control.sql.ts'
+import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { limitsAt, type PlanLimits } from '../../../platform/kernel/plan-limits.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { countedPeriod } from './periods.ts'
+import {
+  countMemories,
+  countSelfTestStores,
+  findCounter,
+  findPlan,
+  findStoreTotals,
+  saveCounter,
+} from './quotas.sql.ts'
+
+/** Of what a plan includes: where the tenant is told. */
+const THRESHOLDS = [80, 100] as const
+
+const MEMORIES = 'memories'
+
+interface MemoryCount {
+  readonly value: number
+  /** See `quota_counters.stores_seq`. */
+  readonly stores_seq: number
+  readonly changed: boolean
+}
+
+interface PlanState {
+  readonly plan: string
+  /** Where a person can change the plan; null: nobody sells plans here. */
+  readonly upgrade_url: string | null
+  readonly limits: PlanLimits
+  /** Null: not read by this commit. */
+  readonly memories: MemoryCount | null
+}
+
+/** Units of a tenant take turns on both engines: nobody else counts between check and change. */
+const slot: SharedSlot<PlanState> = {
+  name: 'plan',
+  async flush(tx, { memories }) {
+    if (!memories?.changed) return
+    const { value, stores_seq } = memories
+    await saveCounter(tx, { name: MEMORIES, value, stores_seq })
+  },
+}
+
+/** The limits of the tenant's plan; where no plan has limits, those that protect a process. */
+export async function planLimits(kernel: Kernel, db: TenantDb): Promise<PlanLimits> {
+  const tenant = await findTenant(db, db.tenant_id)
+  return limitsAt(kernel.settings.plans, tenant ?? null, kernel.clock.now())
+}
+
+/** Null: no plan has limits. */
+async function loadPlan(kernel: Kernel, tx: Tx): Promise<PlanState | null> {
+  const table = kernel.settings.plans
+  if (table === null) return null
+  const known = tx.shared.get(slot)
+  if (known) return known
+  const tenant = await findPlan(tx)
+  // A tenant without a row is being made.
+  if (!tenant) return null
+  const { plan } = tenant
+  const { billing, console_origins } = kernel.settings
+  const [console_origin = null] = billing === null ? [] : console_origins
+  const upgrade_url = console_origin === null ? null : `${console_origin}/`
+  const state = { plan, upgrade_url, limits: limitsAt(table, tenant, tx.now()), memories: null }
+  tx.shared.set(slot, state)
+  return state
+}
+
+async function loadMemories(tx: Tx, { memories }: PlanState): Promise<MemoryCount> {
+  if (memories !== null) return memories
+  const [counted, { last_seq }] = await Promise.all([
+    findCounter(tx, MEMORIES),
+    findStoreTotals(tx),
+  ])
+  // A unit that does not count, as of a process without plans, moves the position of a store.
+  if (counted?.stores_seq === last_seq) return { ...counted, changed: false }
+  return { value: await countMemories(tx), stores_seq: last_seq, changed: true }
+}
+
+/**
+ * Counts new memories in their unit of work, before their rows are inserted. Refuses
+ * `quota_exceeded` where they are more than the plan allows.
+ * @returns to be called with the log position of the change, which is that of its store
+ */
+export async function reserveMemories(
+  kernel: Kernel,
+  tx: Tx,
+  count: number,
+): Promise<(seq: number) => void> {
+  const plan = await loadPlan(kernel, tx)
+  const limit = plan?.limits.memories ?? null
+  if (plan === null || limit === null) return () => {}
+  const before = await loadMemories(tx, plan)
+  const value = before.value + count
+  if (value > limit) throw quotaExceeded(plan, { quota: MEMORIES, limit, used: before.value })
+  return (seq) =>
+    tx.shared.set(slot, { ...plan, memories: { value, stores_seq: seq, changed: true } })
+}
+
+/** Counts memories out that are erased in this unit at log position `seq`. */
+export async function releaseMemories(
+  kernel: Kernel,
+  tx: Tx,
+  { count, seq }: { readonly count: number; readonly seq: number },
+): Promise<void> {
+  const plan = await loadPlan(kernel, tx)
+  if (plan === null || plan.limits.memories === null) return
+  const before = await loadMemories(tx, plan)
+  const memories = { value: before.value - count, stores_seq: seq, changed: true }
+  tx.shared.set(slot, { ...plan, memories })
+}
+
+/** Stores of self-tests beyond this are counted: anybody can call a store one. */
+const SELF_TESTS_FREE = 20
+
+/** The stores that a plan counts: not those of self-tests, which exist for a moment. */
+async function countStores(db: TenantDb): Promise<{ counted: number; self_tests: number }> {
+  const [{ count }, self_tests] = await Promise.all([findStoreTotals(db), countSelfTestStores(db)])
+  return { counted: count - Math.min(self_tests, SELF_TESTS_FREE), self_tests }
+}
+
+/** Before a store is inserted. Refuses `quota_exceeded`. */
+export async function requireRoomForStore(
+  kernel: Kernel,
+  tx: Tx,
+  { self_test = false }: { readonly self_test?: boolean | undefined } = {},
+): Promise<void> {
+  const plan = await loadPlan(kernel, tx)
+  const limit = plan?.limits.stores ?? null
+  if (plan === null || limit === null) return
+  const { counted, self_tests } = await countStores(tx)
+  if (self_test && self_tests < SELF_TESTS_FREE) return
+  if (counted >= limit) throw quotaExceeded(plan, { quota: 'stores', limit, used: counted })
+}
+
+/**
+ * After a governed decision was counted (`meter`) in this unit. Refuses `free_ceiling_reached` for
+ * one beyond the ceiling of the plan, and logs when a share of what the plan includes is used.
+ */
+export async function limitGovernedDecisions(kernel: Kernel, tx: Tx): Promise<void> {
+  const plan = await loadPlan(kernel, tx)
+  if (plan === null) return
+  const { included, ceiling } = plan.limits.governed_decisions
+  const now_us = tx.now()
+  const begins = kernel.settings.billing !== null
+  if (included === null && ceiling === null && !begins) return
+  const { name: period, end_at, used } = await countedPeriod(tx, now_us, { begins })
+  if (ceiling !== null && used > ceiling)
+    throw new Refusal('free_ceiling_reached', undefined, {
+      members: {
+        message: `The plan ${plan.plan} ends at ${ceiling} governed decisions in a period`,
+        ceiling,
+        ...quotaMembers(plan, { quota: GOVERNED, limit: ceiling, used: used - 1 }),
+        period_end: end_at,
+      },
+    })
+  if (included === null) return
+  for (const percent of THRESHOLDS.filter((share) => used === thresholdOf(included, share)))
+    await appendCrumb(tx, {
+      event_type: 'quota.threshold_reached',
+      subject: tx.tenant_id,
+      payload: { quota: GOVERNED, percent, limit: included, period },
+    })
+}
+
+const GOVERNED = 'governed_decisions'
+
+const thresholdOf = (included: number, percent: number): number =>
+  Math.ceil((included * percent) / 100)
+
+interface QuotaUse {
+  readonly quota: string
+  readonly limit: number
+  readonly used: number
+}
+
+const quotaMembers = ({ plan, upgrade_url }: PlanState, { quota, limit, used }: QuotaUse) => ({
+  upgrade_url,
+  quota,
+  limit,
+  used,
+  plan,
+})
+
+const quotaExceeded = (plan: PlanState, exceeded: QuotaUse): Refusal =>
+  new Refusal(
+    'quota_exceeded',
+    `The plan allows ${exceeded.limit} ${exceeded.quota}, and ${exceeded.used} are used`,
+    {
+      members: {
+        message: `The plan ${plan.plan} allows ${exceeded.limit} ${exceeded.quota}`,
+        ...quotaMembers(plan, exceeded),
+        period_end: null,
+      },
+    },
+  )
+
+/** The counter of a tenant's memories where it is kept, beside the number of rows. */
+export async function compareMemoryCount(
+  db: TenantDb,
+): Promise<{ readonly counted: number; readonly rows: number } | null> {
+  const [counter, { last_seq }] = await Promise.all([
+    findCounter(db, MEMORIES),
+    findStoreTotals(db),
+  ])
+  if (counter?.stores_seq !== last_seq) return null
+  return { counted: counter.value, rows: await countMemories(db) }
+}
+
+/** What a tenant uses of its plan now, for people. */
+export async function loadQuotaUse(kernel: Kernel, db: TenantDb): Promise<readonly QuotaUse[]> {
+  const tenant = await findTenant(db, db.tenant_id)
+  if (!tenant || kernel.settings.plans === null) return []
+  const limits = limitsAt(kernel.settings.plans, tenant, kernel.clock.now())
+  const [counter, stores] = await Promise.all([findCounter(db, MEMORIES), findStoreTotals(db)])
+  const { counted } = await countStores(db)
+  const isCurrent = counter?.stores_seq === stores.last_seq
+  const memories = isCurrent && counter ? counter.value : await countMemories(db)
+  const uses = [
+    { quota: MEMORIES, limit: limits.memories, used: memories },
+    { quota: 'stores', limit: limits.stores, used: counted },
+  ]
+  return uses.flatMap(({ limit, ...use }) => (limit === null ? [] : [{ ...use, limit }]))
+}

@@ -1,0 +1,239 @@
+// Usage: writes are counted with their commit, reads in memory and flushed every few seconds.
+
+import type { Usage } from '@custos/contract'
+import { formatTime, parseTime } from '../../../platform/clock.ts'
+import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { addUsage, findUsage, listUsage, listUsageOf, type UsageRow } from './usage.sql.ts'
+
+interface Count {
+  readonly count: number
+  readonly bytes: number
+}
+
+type Counts = ReadonlyMap<string, Count>
+
+const FLUSH_MS = 2_000
+
+// How the call counted: the same operation may write on one path and only read on another.
+const WRITE = 'w/'
+const READ = 'r/'
+/** No operation: what operations and jobs erased. */
+const ERASED = 'e/erased'
+/** No operation: governed decisions by kind. */
+const GOVERNED = 'g/'
+
+const slot: SharedSlot<Counts> = {
+  name: 'usage',
+  async flush(tx, counts) {
+    const period = monthOf(tx.now())
+    for (const [operation, { count, bytes }] of counts)
+      await addUsage(tx, { period, operation, count, bytes })
+  },
+}
+
+// Operations that count themselves, so that the edge does not count them again as reads.
+const metered = new Set<string>()
+
+/** Counts one writing operation in its unit of work: it counts if and only if it commits. */
+export function meter(tx: Tx, operation: string, bytes = 0): void {
+  metered.add(operation)
+  add(tx, WRITE + operation, { count: 1, bytes })
+}
+
+/** Counts a memory or decision that was erased, in the unit of work of its certificate. */
+export const meterErasure = (tx: Tx): void => add(tx, ERASED, { count: 1, bytes: 0 })
+
+/** A governed decision: one that an agent logged, or a judgment of an agent on the record. */
+export const GOVERNED_KINDS = ['logged', 'certify', 'reject'] as const
+type GovernedKind = (typeof GOVERNED_KINDS)[number]
+
+/** Counts a governed decision in the unit of work of its log entry. */
+export const meterGoverned = (tx: Tx, kind: GovernedKind): void =>
+  add(tx, GOVERNED + kind, { count: 1, bytes: 0 })
+
+/** The governed decisions of a month; in a unit of work, with those of its commit. */
+export async function countGoverned(db: TenantDb, period: string): Promise<number> {
+  const counts = await loadGoverned(db, period)
+  return counts.logged + counts.certify + counts.reject + pendingGoverned(db)
+}
+
+/** The governed decisions of all time; in a unit of work, with those of its commit. */
+export async function countGovernedEver(db: TenantDb): Promise<number> {
+  const rows = await listUsageOf(
+    db,
+    GOVERNED_KINDS.map((kind) => GOVERNED + kind),
+  )
+  return rows.reduce((sum, { count }) => sum + count, 0) + pendingGoverned(db)
+}
+
+/** Those of the units before in a commit, and of this one. */
+export function pendingGoverned(db: TenantDb | Tx): number {
+  const pending = 'shared' in db ? db.shared.get(slot) : undefined
+  return GOVERNED_KINDS.reduce((sum, kind) => sum + (pending?.get(GOVERNED + kind)?.count ?? 0), 0)
+}
+
+/** The governed decisions of a month by kind. */
+export async function loadGoverned(db: TenantDb, period: string) {
+  const counts = { logged: 0, certify: 0, reject: 0 }
+  for (const kind of GOVERNED_KINDS) counts[kind] = await findUsage(db, period, GOVERNED + kind)
+  return counts
+}
+
+function add(tx: Tx, operation: string, more: Count): void {
+  const counts = new Map(tx.shared.get(slot))
+  const known = counts.get(operation)
+  counts.set(operation, {
+    count: (known?.count ?? 0) + more.count,
+    bytes: (known?.bytes ?? 0) + more.bytes,
+  })
+  tx.shared.set(slot, counts)
+}
+
+/** Reads since the last flush. A killed process loses at most the last few seconds of them. */
+class ReadMeter {
+  readonly #kernel: Kernel
+  #counts = new Map<string, Map<string, number>>()
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /** Counts one call, unless the operation is one that meters its own units of work. */
+  count(tenant_id: string, operation: string): void {
+    if (metered.has(operation)) return
+    let counts = this.#counts.get(tenant_id)
+    if (!counts) {
+      counts = new Map()
+      this.#counts.set(tenant_id, counts)
+    }
+    counts.set(operation, (counts.get(operation) ?? 0) + 1)
+  }
+
+  /** Writes what was counted, one unit a tenant; what cannot be written is kept for later. */
+  async flush(): Promise<void> {
+    const taken = this.#counts
+    this.#counts = new Map()
+    for (const [tenant_id, counts] of taken) {
+      try {
+        await this.#kernel.db.transact(tenant_id, async (tx) => {
+          for (const [operation, count] of counts) add(tx, READ + operation, { count, bytes: 0 })
+        })
+      } catch {
+        this.#putBack(tenant_id, counts)
+      }
+    }
+  }
+
+  start(): void {
+    if (this.#timer) return
+    this.#timer = setInterval(() => void this.flush(), FLUSH_MS)
+    this.#timer.unref()
+  }
+
+  /** Stops the timer and flushes; call it before the database is closed. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    await this.flush()
+  }
+
+  #putBack(tenant_id: string, counts: ReadonlyMap<string, number>): void {
+    this.#kernel.logger.warn('usage.flush_failed', { tenant_id })
+    for (const [operation, count] of counts)
+      for (let i = 0; i < count; i += 1) this.count(tenant_id, operation)
+  }
+}
+
+export const readMeter = perKernel((kernel) => new ReadMeter(kernel))
+
+/** Stops counting in the background and writes what is left. */
+export const flushReadMeter = (kernel: Kernel): Promise<void> => readMeter(kernel).stop()
+
+/** The usage of a tenant in a month. */
+export async function loadUsage(db: TenantDb, period: string): Promise<Usage> {
+  return summarize(await listUsage(db, period))
+}
+
+function summarize(rows: readonly UsageRow[]): Usage {
+  const sum = {
+    writes: 0,
+    reads: 0,
+    deletes: 0,
+    supersedes: 0,
+    total_bytes: 0,
+    total_operations: 0,
+  }
+  const operations: Record<string, number> = {}
+  for (const { operation: counted, count, bytes } of rows) {
+    if (counted === ERASED) {
+      sum.deletes += count
+      continue
+    }
+    if (counted.startsWith(GOVERNED)) continue
+    const operation = counted.slice(WRITE.length)
+    sum[kindOf(counted, operation)] += count
+    sum.total_bytes += bytes
+    sum.total_operations += count
+    operations[operation] = (operations[operation] ?? 0) + count
+  }
+  return { ...sum, operations }
+}
+
+function kindOf(counted: string, operation: string) {
+  if (counted.startsWith(READ)) return 'reads'
+  if (operation.endsWith('.supersede')) return 'supersedes'
+  return 'writes'
+}
+
+/** Adds usages up, for example those of all tenants. */
+export function addUsages(all: readonly Usage[]): Usage {
+  const sum = {
+    writes: 0,
+    reads: 0,
+    deletes: 0,
+    supersedes: 0,
+    total_bytes: 0,
+    total_operations: 0,
+  }
+  const operations: Record<string, number> = {}
+  for (const usage of all) {
+    sum.writes += usage.writes
+    sum.reads += usage.reads
+    sum.deletes += usage.deletes
+    sum.supersedes += usage.supersedes
+    sum.total_bytes += usage.total_bytes
+    sum.total_operations += usage.total_operations
+    for (const [operation, count] of Object.entries(usage.operations))
+      operations[operation] = (operations[operation] ?? 0) + count
+  }
+  return { ...sum, operations }
+}
+
+/** `2026-01` of microseconds since the epoch, UTC. */
+const monthOf = (us: number): string => formatTime(us).slice(0, 7)
+
+interface Month {
+  readonly period: string
+  readonly start_at: string
+  /** Exclusive: the first moment of the next month. */
+  readonly end_at: string
+}
+
+/** A month as `YYYY-MM`, or by its name; a plan counts in calendar months. */
+export function monthNamed(name: string, now_us: number): Month {
+  if (name === 'current_month' || name === 'current_period') return calendarMonth(now_us, 0)
+  if (name === 'previous_month') return calendarMonth(now_us, 1)
+  // The schema has checked the form.
+  return calendarMonth(parseTime(`${name}-01T00:00:00Z`) ?? now_us, 0)
+}
+
+/** The UTC calendar month `back` months before the one that holds `us`. */
+export function calendarMonth(us: number, back: 0 | 1): Month {
+  const year = Number(formatTime(us).slice(0, 4))
+  const month = Number(formatTime(us).slice(5, 7)) - 1 - back
+  const start_at = formatTime(Date.UTC(year, month, 1) * 1000)
+  const end_at = formatTime(Date.UTC(year, month + 1, 1) * 1000)
+  return { period: start_at.slice(0, 7), start_at, end_at }
+}

@@ -1,0 +1,270 @@
+// Creates, changes and deletes endpoints, and replaces their secrets.
+
+import { type webhooks as contract, limits } from '@custos/contract'
+import type { Static } from 'typebox'
+import { fromHex } from '../../platform/bytes.ts'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import { generationAt } from '../gcrumbs/index.ts'
+import { meter, planLimits } from '../tenants/index.ts'
+import {
+  appendChange,
+  type EndpointTexts,
+  endpointColumn,
+  eventsOf,
+  loadWebhook,
+  logSize,
+  openEndpoint,
+  refuseLimited,
+  requireEvents,
+  showWebhook,
+  WEBHOOK_DELIVER,
+} from './endpoint.ts'
+import { formatPublicKey, formatSecret } from './payload.ts'
+import { followTenant } from './wake.ts'
+import {
+  countWebhooks,
+  deleteWebhook,
+  failOpenDeliveries,
+  findWebhook,
+  insertWebhook,
+  updateWebhook,
+  type WebhookRow,
+} from './webhooks.sql.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+type CreatedWebhook = Static<Operation<'create'>['reply']>
+
+const ID_BYTES = 12
+const SECRET_BYTES = 32
+const HOUR_US = 3_600_000_000
+/** Secrets that sign at once, the current one included. */
+const SECRETS_MAX = 5
+
+/** A URL that is refused where it is given is not stored; each request checks it again. */
+async function requireUrl(call: Call<Operation<'create' | 'update'>>, url: string): Promise<void> {
+  if (await call.kernel.egress.isRefused(url)) call.refuse('url_refused')
+}
+
+const newSecret = ({ ids }: Kernel): string =>
+  formatSecret(Buffer.from(ids.hex(SECRET_BYTES), 'hex'))
+
+export const createWebhook: Handler<Operation<'create'>> = async (call, { body }) => {
+  refuseLimited(call)
+  requireEvents(call.principal, body.events)
+  const { kernel, tenant_id } = call
+  const signature = body.signature ?? 'v1'
+  const compatibility = body.compatibility ?? false
+  if (compatibility && signature === 'v1a')
+    return call.refuse('rejected', 'compatibility needs a secret: signature v1')
+  await requireUrl(call, body.url)
+
+  const webhook_id = kernel.ids.hex(ID_BYTES)
+  const secrets = signature === 'v1' ? [{ secret: newSecret(kernel), until_us: null }] : []
+  const texts = { url: body.url, description: body.description ?? '', secrets }
+  const { secret_no, sealed } = await endpointColumn.sealNew(
+    kernel,
+    tenant_id,
+    { webhook_id },
+    texts,
+  )
+  let created: CreatedWebhook | undefined
+  try {
+    created = await call.once<CreatedWebhook>({
+      async run(tx) {
+        const given = { webhook_id, signature, secret_no, sealed, compatibility }
+        const row = await insertNew(call, tx, { ...given, body })
+        const size = await logSize(tx)
+        return {
+          reply: { ...showWebhook(row, texts, size), ...credentials(kernel, row, texts) },
+          ids: { webhook_id },
+        }
+      },
+      replay: (tx, ids) => showAgain(call, tx, String(ids['webhook_id'])),
+    })
+    return created
+  } finally {
+    // Refused or repeated: nothing is sealed under it.
+    if (created?.webhook_id !== webhook_id)
+      await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
+  }
+}
+
+type NewWebhook = Pick<WebhookRow, 'webhook_id' | 'signature' | 'secret_no' | 'sealed'> & {
+  readonly compatibility: boolean
+  readonly body: Static<Operation<'create'>['body']>
+}
+
+async function insertNew(
+  call: Call<Operation<'create'>>,
+  tx: Tx,
+  { body, compatibility, ...given }: NewWebhook,
+): Promise<WebhookRow> {
+  const { webhooks } = await planLimits(call.kernel, tx)
+  if (webhooks !== null && (await countWebhooks(tx)) >= webhooks) return call.refuse('too_many')
+  const size = await logSize(tx)
+  const cursor_seq = body.from_seq ?? size
+  if (cursor_seq > size) return call.refuse('rejected', 'from_seq is past the end of the log')
+  const job = await call.kernel.jobs.enqueue(tx, WEBHOOK_DELIVER, { webhook_id: given.webhook_id })
+  const row: WebhookRow = {
+    ...given,
+    state: 'active',
+    disabled_reason: null,
+    compatibility: Number(compatibility),
+    events: JSON.stringify([...new Set(body.events)]),
+    cursor_seq,
+    previous_seq: null,
+    generation: await generationAt(tx, cursor_seq),
+    failures: 0,
+    failing_since_us: null,
+    next_probe_us: 0,
+    last_success_us: null,
+    job_id: job.job_id,
+    created_us: tx.now(),
+  }
+  await insertWebhook(tx, row)
+  tx.afterCommit(() => followTenant(call.kernel, tx.tenant_id))
+  meter(tx, call.operation.id)
+  await appendChange(tx, row, { change: 'created', changed_by: call.principal.key_id })
+  return row
+}
+
+const credentials = (kernel: Kernel, { signature }: WebhookRow, texts: EndpointTexts | null) => ({
+  secret: texts?.secrets[0]?.secret ?? null,
+  public_key: signature === 'v1a' ? publicKeyOf(kernel) : null,
+})
+
+/** Null: there is none until the next rotation. */
+function publicKeyOf({ keyring }: Kernel): string | null {
+  const current = keyring
+    .publishedKeys()
+    .find(({ purpose, retired_at }) => purpose === 'webhook' && retired_at === null)
+  return current ? formatPublicKey(fromHex(current.public_key)) : null
+}
+
+/** Only the first answer shows the secret. */
+async function showAgain(
+  call: Call<Operation<'create'>>,
+  tx: Tx,
+  webhook_id: string,
+): Promise<CreatedWebhook> {
+  const row = await findWebhook(tx, webhook_id)
+  if (!row) return call.refuse('idempotency_key_reused')
+  const texts = await openEndpoint(call.kernel, tx.tenant_id, row)
+  const shown = showWebhook(row, texts, await logSize(tx))
+  return { ...shown, ...credentials(call.kernel, row, null) }
+}
+
+export const updateWebhookById: Handler<Operation<'update'>> = async (call, { params, body }) => {
+  const { kernel, tenant_id } = call
+  const events = body.events ?? null
+  if (events !== null) requireEvents(call.principal, events)
+  const known = await call.read((db) => loadWebhook(call, db, params.webhook_id))
+  if (body.url) await requireUrl(call, body.url)
+  const texts = await openEndpoint(kernel, tenant_id, known)
+  if (!texts || known.disabled_reason === 'redacted')
+    return call.refuse('wrong_state', 'its URL was erased: delete it')
+  const { url, description } = body
+  return call.transact(async (tx) => {
+    const row = await loadWebhook(call, tx, params.webhook_id)
+    // Who leads its events elsewhere, or makes them flow, must be allowed to read them.
+    if (url || events !== null || body.enabled)
+      requireEvents(call.principal, events ?? eventsOf(row))
+    const current = await openEndpoint(kernel, tenant_id, row)
+    if (!current) return call.refuse('wrong_state', 'its URL was erased: delete it')
+    const changed = {
+      ...current,
+      url: url ?? current.url,
+      description: description ?? current.description,
+    }
+    const sealed = await endpointColumn.sealAgain(kernel, tenant_id, row, changed)
+    const change: Partial<WebhookRow> = {
+      ...(url || typeof description === 'string' ? { sealed } : {}),
+      ...(events === null ? {} : { events: JSON.stringify([...new Set(events)]) }),
+      ...(await switchState(kernel, tx, row, body.enabled ?? null)),
+    }
+    if (Object.keys(change).length > 0) {
+      await updateWebhook(tx, row.webhook_id, change)
+      meter(tx, call.operation.id)
+    }
+    const after = { ...row, ...change }
+    if (Object.keys(change).length > 0)
+      await appendChange(tx, after, { change: 'updated', changed_by: call.principal.key_id })
+    return showWebhook(after, changed, await logSize(tx))
+  })
+}
+
+/** Enabling starts at the next entry; disabling gives up what is under way. */
+async function switchState(
+  kernel: Kernel,
+  tx: Tx,
+  row: WebhookRow,
+  enabled: boolean | null,
+): Promise<Partial<WebhookRow>> {
+  const { webhook_id } = row
+  if (enabled === null || enabled === (row.state !== 'disabled')) return {}
+  if (!enabled) {
+    await failOpenDeliveries(tx, webhook_id)
+    await kernel.jobs.wake(tx, row.job_id)
+    return { state: 'disabled', disabled_reason: 'requested' }
+  }
+  const cursor_seq = await logSize(tx)
+  const job = await kernel.jobs.enqueue(tx, WEBHOOK_DELIVER, { webhook_id })
+  return {
+    state: 'active',
+    disabled_reason: null,
+    cursor_seq,
+    previous_seq: null,
+    generation: await generationAt(tx, cursor_seq),
+    failures: 0,
+    failing_since_us: null,
+    next_probe_us: 0,
+    job_id: job.job_id,
+  }
+}
+
+// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
+export const deleteWebhookById: Handler<Operation<'delete'>> = async (call, { params }) => {
+  const { kernel, tenant_id } = call
+  const { webhook_id } = params
+  const { secret_no } = await call.read((db) => loadWebhook(call, db, webhook_id))
+  if (secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
+  return call.transact(async (tx) => {
+    const row = await loadWebhook(call, tx, webhook_id)
+    await deleteWebhook(tx, webhook_id)
+    await kernel.jobs.wake(tx, row.job_id)
+    meter(tx, call.operation.id)
+    const gone = { ...row, state: 'disabled' } as const
+    await appendChange(tx, gone, { change: 'deleted', changed_by: call.principal.key_id })
+    return { deleted: true as const, webhook_id }
+  })
+}
+
+export const rotateSecret: Handler<Operation<'rotate_secret'>> = async (call, { params, body }) => {
+  const { kernel, tenant_id } = call
+  const overlap_us = (body.overlap_hours ?? limits.webhook_overlap_h.default) * HOUR_US
+  const secret = newSecret(kernel)
+  return call.transact(async (tx) => {
+    const row = await loadWebhook(call, tx, params.webhook_id)
+    if (row.signature === 'v1a')
+      return call.refuse('wrong_state', 'v1a signs with the key of this service')
+    const texts = await openEndpoint(kernel, tenant_id, row)
+    if (!texts) return call.refuse('wrong_state', 'its URL was erased: delete it')
+    const now_us = tx.now()
+    const until_us = now_us + overlap_us
+    const kept = texts.secrets.flatMap((old) => {
+      const ends_us = Math.min(old.until_us ?? until_us, until_us)
+      return ends_us > now_us ? [{ secret: old.secret, until_us: ends_us }] : []
+    })
+    const secrets = [{ secret, until_us: null }, ...kept].slice(0, SECRETS_MAX)
+    const sealed = await endpointColumn.sealAgain(kernel, tenant_id, row, { ...texts, secrets })
+    await updateWebhook(tx, row.webhook_id, { sealed })
+    meter(tx, call.operation.id)
+    await appendChange(tx, row, { change: 'secret_rotated', changed_by: call.principal.key_id })
+    return { webhook_id: row.webhook_id, secret, previous_valid_until: formatTime(until_us) }
+  })
+}

@@ -1,0 +1,255 @@
+// The standing job of an endpoint: takes entries from the log, sends them, and waits for more.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { EgressReply } from '../../platform/egress/connection.ts'
+import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { type EndpointTexts, logSize, openEndpoint } from './endpoint.ts'
+import { decideOutcome } from './outcome.ts'
+import { loadPayload, sendDelivery } from './send-delivery.ts'
+import { takeEntries } from './take-entries.ts'
+import {
+  type DeliveryRow,
+  failOpenDeliveries,
+  findProbe,
+  findWebhook,
+  hastenDeliveries,
+  listDue,
+  type OpenDeliveries,
+  summariseOpen,
+  updateDelivery,
+  updateWebhook,
+  type WebhookRow,
+} from './webhooks.sql.ts'
+
+const SENDS_AT_ONCE = 8
+/** What waits beyond these waits in the log. */
+export const OPEN_MAX = 500
+/** How long a send may keep the endpoint from what is due beside it. */
+const LOOK_MS = 100
+/** After this time a busy endpoint makes room for others of its tenant. */
+const RUN_MS = 500
+/** How long a process that stops waits for answers. */
+const STOP_MS = 2_000
+
+interface EndpointState {
+  readonly row: WebhookRow
+  readonly open: OpenDeliveries
+  /** There are log entries that it has not looked at. */
+  readonly behind: boolean
+}
+
+/** Runs until nothing is due, and then pauses until something is, or until it is woken. */
+export const endpointDeliverer =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const run = new EndpointRun(kernel, context)
+    try {
+      return await run.untilNothingDue()
+    } finally {
+      await run.settled()
+    }
+  }
+
+class EndpointRun {
+  readonly #kernel: Kernel
+  readonly #context: JobContext
+  readonly #tenant_id: string
+  readonly #webhook_id: string
+  readonly #sending = new Map<string, Promise<void>>()
+  readonly #abort = new AbortController()
+  #opened: { readonly sealed: Buffer; readonly texts: EndpointTexts | null } | undefined
+
+  constructor(kernel: Kernel, context: JobContext) {
+    this.#kernel = kernel
+    this.#context = context
+    this.#tenant_id = context.job.tenant_id
+    this.#webhook_id = String(context.job.payload['webhook_id'])
+  }
+
+  async untilNothingDue(): Promise<JobPause | undefined> {
+    let until = performance.now() + RUN_MS
+    let started = 0
+    while (!this.#context.stopping) {
+      const state = await this.#load()
+      if (state === null) return undefined
+      const texts = await this.#open(state.row)
+      if (!texts) return this.#disable()
+      const room =
+        state.row.state === 'failing' ? state.open.count === 0 : state.open.count < OPEN_MAX
+      const took = state.behind && room
+      if (took) {
+        await this.#take()
+        // A long log would keep the place, and what is due, for its whole length.
+        if (performance.now() <= until) continue
+      }
+      if (started > 0 && performance.now() > until) {
+        await this.#settledWithin(RUN_MS)
+        if (this.#sending.size === 0) return { again_ms: 0 }
+        // What hangs keeps the place in any case.
+        until = performance.now() + RUN_MS
+      }
+      const due = await this.#listDue(state.row)
+      started += due.length
+      for (const delivery of due) this.#start(state.row, texts, delivery)
+      if (this.#sending.size === 0) return took ? { again_ms: 0 } : this.#pause(state)
+      await this.#settledWithin(LOOK_MS)
+    }
+    return { again_ms: 0 }
+  }
+
+  /** What is under way when the process stops has a moment to be answered. */
+  async settled(): Promise<void> {
+    const late = setTimeout(() => this.#abort.abort(), this.#context.stopping ? STOP_MS : 0)
+    await Promise.allSettled(this.#sending.values())
+    clearTimeout(late)
+  }
+
+  /** Rejects where an outcome could not be noted. */
+  async #settledWithin(ms: number): Promise<void> {
+    await Promise.race([Promise.all(this.#sending.values()), sleep(ms)])
+  }
+
+  /** Opened again only when it has changed. */
+  async #open(row: WebhookRow): Promise<EndpointTexts | null> {
+    const sealed = Buffer.from(row.sealed ?? [])
+    if (!this.#opened?.sealed.equals(sealed)) {
+      const texts = await openEndpoint(this.#kernel, this.#tenant_id, row)
+      this.#opened = { sealed, texts }
+    }
+    return this.#opened.texts
+  }
+
+  /** Null: it was deleted or disabled, or another job delivers to it. */
+  #load(): Promise<EndpointState | null> {
+    return this.#kernel.db.read(this.#tenant_id, async (db) => {
+      const row = await findWebhook(db, this.#webhook_id)
+      const own = row?.state !== 'disabled' && row?.job_id === this.#context.job.job_id
+      if (!row || !own) return null
+      const open = await summariseOpen(db, this.#webhook_id)
+      return { row, open, behind: row.cursor_seq !== (await logSize(db)) }
+    })
+  }
+
+  #take(): Promise<void> {
+    return this.#kernel.db.transact(this.#tenant_id, async (tx) => {
+      const row = await findWebhook(tx, this.#webhook_id)
+      if (row) await takeEntries(this.#kernel, tx, row)
+    })
+  }
+
+  /** What is due and not under way, as far as there is room to send it. */
+  #listDue(row: WebhookRow): Promise<readonly DeliveryRow[]> {
+    const now_us = this.#kernel.clock.now()
+    return this.#kernel.db.read(this.#tenant_id, async (db) => {
+      if (row.state === 'failing') {
+        if (this.#sending.size > 0 || now_us < row.next_probe_us) return []
+        const probe = await findProbe(db, row.webhook_id)
+        return probe ? [probe] : []
+      }
+      const limit = SENDS_AT_ONCE + this.#sending.size
+      const due = await listDue(db, row.webhook_id, { now_us, limit })
+      const waiting = due.filter(({ delivery_id }) => !this.#sending.has(delivery_id))
+      return waiting.slice(0, SENDS_AT_ONCE - this.#sending.size)
+    })
+  }
+
+  #pause({ row, open }: EndpointState): JobPause {
+    if (open.next_us === null) return { again_ms: null }
+    const next_us = row.state === 'failing' ? row.next_probe_us : open.next_us
+    return { again_ms: Math.max(0, (next_us - this.#kernel.clock.now()) / 1_000) }
+  }
+
+  #start(row: WebhookRow, texts: EndpointTexts, delivery: DeliveryRow): void {
+    const { delivery_id } = delivery
+    const sent = this.#send(row, texts, delivery).finally(() => this.#sending.delete(delivery_id))
+    this.#sending.set(delivery_id, sent)
+    // The loop waits for it too; here nothing is to be reported twice.
+    sent.catch(() => {})
+  }
+
+  async #send(row: WebhookRow, texts: EndpointTexts, delivery: DeliveryRow): Promise<void> {
+    const payload = await loadPayload(this.#kernel, this.#tenant_id, delivery)
+    const outgoing = payload && { row, texts, delivery, payload }
+    // An entry that a restored log no longer has.
+    if (!outgoing) return this.#drop(delivery)
+    const reply = await sendDelivery(this.#kernel, outgoing, this.#abort.signal)
+    await this.#kernel.step('webhook.sent')
+    const probe = row.state === 'failing'
+    await this.#kernel.db.transact(this.#tenant_id, (tx) =>
+      recordOutcome(this.#kernel, tx, { delivery, reply, probe }),
+    )
+  }
+
+  async #drop(delivery: DeliveryRow): Promise<void> {
+    await this.#kernel.db.transact(this.#tenant_id, (tx) =>
+      updateDelivery(tx, delivery, { status: 'failed', next_us: null, completed_us: tx.now() }),
+    )
+  }
+
+  async #disable(): Promise<undefined> {
+    await this.#kernel.db.transact(this.#tenant_id, async (tx) => {
+      const row = await findWebhook(tx, this.#webhook_id)
+      if (!row || row.state === 'disabled') return
+      const change = { state: 'disabled', disabled_reason: 'unreadable' } as const
+      await updateWebhook(tx, this.#webhook_id, change)
+      await endDeliveries(tx, { ...row, ...change })
+    })
+    return undefined
+  }
+}
+
+interface SentDelivery {
+  readonly delivery: DeliveryRow
+  readonly reply: EgressReply
+  readonly probe: boolean
+}
+
+async function recordOutcome(
+  { ids, metrics }: Kernel,
+  tx: Tx,
+  { delivery, reply, probe }: SentDelivery,
+): Promise<void> {
+  const { webhook_id } = delivery
+  const row = await findWebhook(tx, webhook_id)
+  if (!row) return
+  const chance = Number.parseInt(ids.hex(4), 16) / 2 ** 32
+  const outcome = decideOutcome({
+    webhook: row,
+    delivery,
+    reply,
+    probe,
+    chance,
+    now_us: tx.now(),
+  })
+  // It was given up meanwhile, or sent by another process too.
+  if ((await updateDelivery(tx, delivery, outcome.delivery)) === 0) return
+  const { status } = outcome.delivery
+  if (status === 'delivered' || status === 'retrying' || status === 'failed')
+    tx.afterCommit(() => metrics.countDelivery(status, delivery.event_type))
+  if (row.state === 'disabled') return
+  await updateWebhook(tx, webhook_id, outcome.webhook)
+  if (row.state === 'failing' && outcome.webhook.state === 'active')
+    await hastenDeliveries(tx, webhook_id)
+  if (outcome.webhook.state === 'disabled') await endDeliveries(tx, { ...row, ...outcome.webhook })
+}
+
+/** The endpoint is disabled: what is open is given up, and the log says why. */
+async function endDeliveries(tx: Tx, row: WebhookRow): Promise<void> {
+  const { webhook_id, disabled_reason, failing_since_us } = row
+  await failOpenDeliveries(tx, webhook_id)
+  await appendCrumb(tx, {
+    event_type: 'webhook.disabled',
+    subject: webhook_id,
+    payload: {
+      reason:
+        disabled_reason === 'gone' || disabled_reason === 'unreadable'
+          ? disabled_reason
+          : 'failing',
+      failing_since: failing_since_us === null ? null : formatTime(failing_since_us),
+    },
+  })
+}

@@ -1,0 +1,146 @@
+// Pure: the body of a delivery, made from a log entry, and its signatures.
+
+import { createHmac } from 'node:crypto'
+import { limits, type WEBHOOK_SIGNATURES } from '@custos/contract'
+
+/** A log entry and how it goes to an endpoint. */
+interface DeliveryContent {
+  /** The name the endpoint subscribed to. */
+  readonly event_type: string
+  readonly generation: number
+  readonly previous_seq: number | null
+  /** Lower hex. */
+  readonly breadcrumb_id: string
+  /** The canonical log entry: its hash is `breadcrumb_id` (RFC 6962 leaf). */
+  readonly record: string
+}
+
+export interface DeliveryPayload {
+  /** The `webhook-id`: the same for every attempt, retry and replay of an entry. */
+  readonly id: string
+  readonly body: string
+}
+
+/** What appendCrumb wrote. */
+interface LogRecord {
+  readonly tenant_id: string
+  readonly seq: number
+  readonly payload: unknown
+  readonly created_at: string
+}
+
+const ID_HEX = 32
+
+export function buildPayload(content: DeliveryContent): DeliveryPayload {
+  const { event_type, generation, previous_seq, breadcrumb_id, record } = content
+  // Written by appendCrumb only.
+  const { tenant_id, seq, payload, created_at } = JSON.parse(record) as LogRecord
+  const id = `evt_${breadcrumb_id.slice(0, ID_HEX)}`
+  const write = (data: unknown, entry: string | null) =>
+    JSON.stringify({
+      type: event_type,
+      event: event_type,
+      timestamp: created_at,
+      id,
+      tenant_id,
+      generation,
+      seq,
+      previous_seq,
+      breadcrumb_id,
+      data,
+      entry,
+    })
+  const bodies = [write(payload, record), write(null, record)]
+  const fits = bodies.find((body) => Buffer.byteLength(body) <= limits.webhook_payload_bytes)
+  return { id, body: fits ?? write(null, null) }
+}
+
+export function buildTestPayload({
+  webhook_id,
+  tenant_id,
+  delivery_id,
+  timestamp,
+}: {
+  readonly webhook_id: string
+  readonly tenant_id: string
+  readonly delivery_id: string
+  readonly timestamp: string
+}): DeliveryPayload {
+  const id = `evt_${delivery_id}`
+  const data = { test: true, message: 'A test delivery', webhook_id }
+  const body = JSON.stringify({
+    type: 'test',
+    event: 'test',
+    timestamp,
+    id,
+    tenant_id,
+    generation: null,
+    seq: null,
+    previous_seq: null,
+    breadcrumb_id: null,
+    data,
+    entry: null,
+  })
+  return { id, body }
+}
+
+const SECRET_PREFIX = 'whsec_'
+const PUBLIC_KEY_PREFIX = 'whpk_'
+
+/** @param bytes 32 random bytes */
+export const formatSecret = (bytes: Buffer): string => SECRET_PREFIX + bytes.toString('base64')
+
+/** @param public_key 32 bytes Ed25519 */
+export const formatPublicKey = (public_key: Uint8Array): string =>
+  PUBLIC_KEY_PREFIX + Buffer.from(public_key).toString('base64')
+
+/** Standard Webhooks `v1`: HMAC-SHA256 of the message under the bytes of the secret. */
+const signSymmetric = (secret: string, message: string): string =>
+  `v1,${createHmac('sha256', Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'))
+    .update(message)
+    .digest('base64')}`
+
+/** Standard Webhooks `v1a`: Ed25519 of the message. */
+const signAsymmetric = (
+  signer: { sign(message: Uint8Array): Uint8Array },
+  message: string,
+): string => `v1a,${Buffer.from(signer.sign(Buffer.from(message))).toString('base64')}`
+
+interface SigningOptions {
+  readonly kind: (typeof WEBHOOK_SIGNATURES)[number]
+  /** `whsec_…`, the current one first. */
+  readonly secrets: readonly string[]
+  readonly signer: () => { sign(message: Uint8Array): Uint8Array }
+  /** Seconds since 1970. */
+  readonly timestamp_s: number
+}
+
+/** The headers by which a receiver verifies a body. */
+export function signPayload(
+  { id, body }: DeliveryPayload,
+  { kind, secrets, signer, timestamp_s }: SigningOptions,
+): Record<string, string> {
+  const message = `${id}.${timestamp_s}.${body}`
+  const signatures =
+    kind === 'v1a'
+      ? [signAsymmetric(signer(), message)]
+      : secrets.map((secret) => signSymmetric(secret, message))
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp_s),
+    'webhook-signature': signatures.join(' '),
+  }
+}
+
+/** The headers that verifiers of earlier clients read: the text of the secret is the key. */
+export function compatibilityHeaders(
+  { event_type, delivery_id }: { readonly event_type: string; readonly delivery_id: string },
+  { secret, timestamp_s, body }: { secret: string; timestamp_s: number; body: string },
+): Record<string, string> {
+  const mac = createHmac('sha256', secret).update(`${timestamp_s}.${body}`).digest('hex')
+  return {
+    'x-grafomem-event': event_type,
+    'x-grafomem-delivery': delivery_id,
+    'x-grafomem-signature': `t=${timestamp_s},v1=${mac}`,
+  }
+}

@@ -1,0 +1,291 @@
+// SQL of webhooks: endpoints, and deliveries under way or ended.
+
+import type { Database } from '../../platform/db/database.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import { statement } from '../../platform/db/statement.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../platform/db/tenant-db.ts'
+
+export type WebhookRow = Omit<Tables['webhooks'], 'tenant_id'>
+export type DeliveryRow = Omit<Tables['webhook_deliveries'], 'tenant_id'>
+
+const WEBHOOK = [
+  'webhook_id',
+  'state',
+  'disabled_reason',
+  'signature',
+  'compatibility',
+  'events',
+  'cursor_seq',
+  'previous_seq',
+  'generation',
+  'failures',
+  'failing_since_us',
+  'next_probe_us',
+  'last_success_us',
+  'job_id',
+  'secret_no',
+  'sealed',
+  'created_us',
+] as const
+const DELIVERY = [
+  'webhook_id',
+  'delivery_id',
+  'kind',
+  'event_type',
+  'seq',
+  'previous_seq',
+  'generation',
+  'status',
+  'attempts',
+  'next_us',
+  'response_code',
+  'error',
+  'job_id',
+  'created_us',
+  'completed_us',
+] as const
+
+export const insertWebhook = (tx: Tx, row: WebhookRow) => tx.run(insertInto(tx, 'webhooks', row))
+
+export const findWebhook = (db: TenantDb, webhook_id: string) =>
+  db.first(from(db, 'webhooks').select(WEBHOOK).where('webhook_id', '=', webhook_id))
+
+/** Oldest first. */
+export const listWebhooks = (db: TenantDb, { limit, offset }: { limit: number; offset: number }) =>
+  db.all(
+    from(db, 'webhooks')
+      .select(WEBHOOK)
+      .orderBy('created_us')
+      .orderBy('webhook_id')
+      .limit(limit)
+      .offset(offset),
+  )
+
+/** In the order of their ids, after `after`. */
+export const listWebhooksAfter = (db: TenantDb, after: string, limit: number) =>
+  db.all(
+    from(db, 'webhooks')
+      .select(WEBHOOK)
+      .where('webhook_id', '>', after)
+      .orderBy('webhook_id')
+      .limit(limit),
+  )
+
+export async function countWebhooks(db: TenantDb): Promise<number> {
+  const row = await db.first(
+    from(db, 'webhooks').select((e) => e.fn.countAll<number>().as('count')),
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** No change is no statement: SQL has none for it. */
+export async function updateWebhook(
+  tx: Tx,
+  webhook_id: string,
+  change: Partial<WebhookRow>,
+): Promise<void> {
+  if (Object.keys(change).length === 0) return
+  await tx.run(update(tx, 'webhooks').set(change).where('webhook_id', '=', webhook_id))
+}
+
+export async function deleteWebhook(tx: Tx, webhook_id: string): Promise<void> {
+  await tx.run(deleteFrom(tx, 'webhook_deliveries').where('webhook_id', '=', webhook_id))
+  await tx.run(deleteFrom(tx, 'webhooks').where('webhook_id', '=', webhook_id))
+}
+
+/** Enabled endpoints with log entries that they have not looked at. */
+export const listBehind = (db: TenantDb) =>
+  db.all(
+    from(db, 'webhooks')
+      .innerJoin('chain_heads', 'chain_heads.tenant_id', 'webhooks.tenant_id')
+      .select(['webhooks.webhook_id', 'webhooks.job_id'])
+      .where('webhooks.state', '!=', 'disabled')
+      .whereRef('webhooks.cursor_seq', '<', 'chain_heads.size'),
+  )
+
+const anyStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('webhooks')
+    .select('webhook_id')
+    .where('tenant_id', '=', p.tenant_id)
+    .limit((e) => e.lit(1)),
+)
+
+/** Those of the tenants that have an endpoint. */
+export const tenantsWithWebhooks = async (
+  db: Database,
+  tenants: readonly string[],
+): Promise<string[]> => [
+  ...(
+    await firstRowPerTenant(
+      db,
+      anyStatement,
+      tenants.map((tenant_id) => ({ tenant_id, params: {} })),
+    )
+  ).keys(),
+]
+
+export const insertDeliveries = async (tx: Tx, rows: readonly DeliveryRow[]): Promise<void> => {
+  if (rows.length > 0) await tx.run(insertInto(tx, 'webhook_deliveries', rows))
+}
+
+const deliveriesOf = (db: TenantDb, webhook_id: string) =>
+  from(db, 'webhook_deliveries').where('webhook_id', '=', webhook_id)
+
+export const findDelivery = (db: TenantDb, webhook_id: string, delivery_id: string) =>
+  db.first(deliveriesOf(db, webhook_id).select(DELIVERY).where('delivery_id', '=', delivery_id))
+
+/** Whether a retry of the entry is open. */
+export const hasOpenRetry = async (
+  db: TenantDb,
+  webhook_id: string,
+  seq: number,
+): Promise<boolean> =>
+  (await db.first(
+    deliveriesOf(db, webhook_id)
+      .select('delivery_id')
+      .where('kind', '=', 'retry')
+      .where('seq', '=', seq)
+      .where('next_us', 'is not', null),
+  )) !== undefined
+
+interface DeliveryFilter {
+  readonly status?: DeliveryRow['status'] | undefined
+  readonly event?: string | undefined
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Newest first. */
+export function listDeliveries(db: TenantDb, webhook_id: string, filter: DeliveryFilter) {
+  const { status, event, limit, offset } = filter
+  let query = deliveriesOf(db, webhook_id).select(DELIVERY)
+  if (status !== undefined) query = query.where('status', '=', status)
+  if (event !== undefined) query = query.where('event_type', '=', event)
+  return db.all(
+    query.orderBy('created_us', 'desc').orderBy('delivery_id').limit(limit).offset(offset),
+  )
+}
+
+/** Due at `now_us`, the longest first. */
+export const listDue = (
+  db: TenantDb,
+  webhook_id: string,
+  { now_us, limit }: { now_us: number; limit: number },
+) =>
+  db.all(
+    deliveriesOf(db, webhook_id)
+      .select(DELIVERY)
+      .where('next_us', '<=', now_us)
+      .orderBy('next_us')
+      .limit(limit),
+  )
+
+/** The open delivery that was tried least: what one receiver cannot take blocks no other. */
+export const findProbe = (db: TenantDb, webhook_id: string) =>
+  db.first(
+    deliveriesOf(db, webhook_id)
+      .select(DELIVERY)
+      .where('next_us', 'is not', null)
+      .orderBy('attempts')
+      .orderBy('created_us')
+      .limit(1),
+  )
+
+export interface OpenDeliveries {
+  readonly count: number
+  readonly next_us: number | null
+}
+
+/** How many are open, and when the first of them is due. */
+export async function summariseOpen(db: TenantDb, webhook_id: string): Promise<OpenDeliveries> {
+  const row = await db.first(
+    deliveriesOf(db, webhook_id)
+      .select((e) => [
+        e.fn.countAll<number>().as('count'),
+        e.fn.min<number | null>('next_us').as('next_us'),
+      ])
+      .where('next_us', 'is not', null),
+  )
+  const next_us = row?.next_us ?? null
+  return { count: Number(row?.count ?? 0), next_us: next_us === null ? null : Number(next_us) }
+}
+
+/** Changes one that has not ended and was not tried since; 0: it was. */
+export const updateDelivery = (
+  tx: Tx,
+  { webhook_id, delivery_id, attempts }: DeliveryRow,
+  change: Partial<DeliveryRow>,
+) =>
+  tx.run(
+    update(tx, 'webhook_deliveries')
+      .set(change)
+      .where('webhook_id', '=', webhook_id)
+      .where('delivery_id', '=', delivery_id)
+      .where('attempts', '=', attempts)
+      .where('completed_us', 'is', null),
+  )
+
+/** Gives up what is open. */
+export const failOpenDeliveries = (tx: Tx, webhook_id: string) =>
+  tx.run(
+    update(tx, 'webhook_deliveries')
+      .set({ status: 'failed', next_us: null, completed_us: tx.now() })
+      .where('webhook_id', '=', webhook_id)
+      .where('next_us', 'is not', null),
+  )
+
+/** Makes what waits for a later attempt due now. */
+export const hastenDeliveries = (tx: Tx, webhook_id: string) =>
+  tx.run(
+    update(tx, 'webhook_deliveries')
+      .set({ next_us: tx.now() })
+      .where('webhook_id', '=', webhook_id)
+      .where('next_us', 'is not', null),
+  )
+
+/** Deletes up to `limit` that ended, or were tests, before a time. */
+export const deleteOldDeliveries = (tx: Tx, before_us: number, limit: number) =>
+  tx.run(
+    deleteFrom(tx, 'webhook_deliveries').where(
+      'delivery_id',
+      'in',
+      from(tx, 'webhook_deliveries')
+        .select('delivery_id')
+        .where('created_us', '<', before_us)
+        .where('next_us', 'is', null)
+        .limit(limit),
+    ),
+  )
+
+/** When tests after a time began, newest first, and whether each has ended. */
+export const listTests = (db: TenantDb, webhook_id: string, after_us: number) =>
+  db.all(
+    deliveriesOf(db, webhook_id)
+      .select(['created_us', 'completed_us'])
+      .where('kind', '=', 'test')
+      .where('created_us', '>', after_us)
+      .orderBy('created_us', 'desc'),
+  )
+
+/** The last log position that a replay has made a delivery for; null: none yet. */
+export async function findReplayed(
+  db: TenantDb,
+  webhook_id: string,
+  job_id: string,
+): Promise<number | null> {
+  const row = await db.first(
+    deliveriesOf(db, webhook_id)
+      .select((e) => e.fn.max<number | null>('seq').as('seq'))
+      .where('job_id', '=', job_id),
+  )
+  return row?.seq === null || row?.seq === undefined ? null : Number(row.seq)
+}

@@ -1,0 +1,203 @@
+// One judged document: the verdict, each check, what stays open, who signed, and what to look into.
+
+import {
+  certificateBytes,
+  cgrAttestationBytes,
+  type Envelope,
+  factId,
+  fromHex,
+  isObject,
+  isText,
+  type PublishedKey,
+  readBase64,
+  type SavedDocument,
+  sha256,
+  toHex,
+  utf8,
+  type Verdict,
+} from '@custos/proof'
+import { attemptField, textOf } from './attempt.ts'
+import { disclosure, el, rows } from './dom.ts'
+import { type Judgement, recordOf, type Trust } from './judge.ts'
+import { checkText, fill, kindText, problemText, texts } from './texts.ts'
+
+const VALUE_CHARACTERS = 160
+const MARKS = { valid: '✓', not_valid: '✕', cannot_judge: '?' } as const
+
+/** The verdict in one word, with a mark that does not depend on colour. */
+export function badge(outcome: Judgement['outcome']): HTMLElement {
+  const mark = el('span', { class: 'mark', 'aria-hidden': 'true' }, MARKS[outcome])
+  return el('strong', { class: `badge ${outcome}` }, mark, texts[outcome])
+}
+
+export function explanation({ outcome, obstacle, document }: Judgement): string {
+  if (obstacle !== null) {
+    const why = document.kind === 'unknown' ? document.reason : ''
+    return fill(texts[obstacle], { why })
+  }
+  return outcome === 'valid' ? texts.says_valid : texts.says_not_valid
+}
+
+export function cardBody(judgement: Judgement, trust: Trust): HTMLElement {
+  const { verdict, type } = judgement
+  const body = el('div', { class: 'card-body' })
+  if (verdict !== null) body.append(...verdictParts(judgement, verdict, trust.keys))
+  const message = signedMessageOf(judgement.document)
+  if (message !== null) body.append(disclosure(texts.signed, () => signedView(message)))
+  const facts = factsOf(judgement)
+  if (facts.length > 0) body.append(disclosure(texts.content, () => rows(facts)))
+  const text = textOf(judgement)
+  if (text !== null && verdict !== null)
+    body.append(disclosure(texts.attempt, () => attemptField(text, type, trust)))
+  return body
+}
+
+function verdictParts(
+  { document, outcome }: Judgement,
+  verdict: Verdict,
+  keys: readonly PublishedKey[],
+): Node[] {
+  const record = document.kind === 'json' ? recordOf(document.envelope) : null
+  const lines = verdict.checks.map((check) => checkLine(check, record, outcome))
+  const open = verdict.not_checked.map((text) => el('li', {}, text))
+  return [
+    el('h4', {}, texts.checks),
+    el('ul', { class: 'checks' }, ...lines),
+    el('h4', {}, texts.not_checked),
+    open.length > 0
+      ? el('ul', { class: 'open' }, ...open)
+      : el('ul', { class: 'open' }, el('li', {}, texts.not_checked_none)),
+    ...signers(verdict, keys),
+  ]
+}
+
+const LINE_MARKS = { ok: '✓', failed: '✕', undecided: '○' } as const
+
+/** Where there is no verdict, a check that failed for want of keys is undecided. */
+function checkLine(
+  { name, ok, detail }: Verdict['checks'][number],
+  record: unknown,
+  outcome: Judgement['outcome'],
+): HTMLElement {
+  const state = ok ? 'ok' : outcome === 'not_valid' ? 'failed' : 'undecided'
+  const text = el('span', {}, state === 'ok' ? null : texts[state], checkText(name))
+  const mark = el('span', { class: 'mark', 'aria-hidden': 'true' }, LINE_MARKS[state])
+  if (ok) text.append(el('span', { class: 'spoken' }, `: ${texts.holds}`))
+  else {
+    const value = memberText(name, record)
+    const why = el('p', {}, problemText(detail ?? texts.unmet))
+    if (value !== null) why.append(` · ${texts.in_the_file} `, el('code', {}, value))
+    text.append(why)
+  }
+  return el('li', { class: state }, mark, text)
+}
+
+/** The member that a failed check is about, as it is in the file. */
+function memberText(name: string, record: unknown): string | null {
+  if (!isObject(record)) return null
+  const [last = name, side] = name.split('.').reverse()
+  const part = side !== undefined && isObject(record[side]) ? record[side] : record
+  const member = last === 'key_known' ? 'key_id' : last
+  if (!Object.hasOwn(part, member)) return null
+  return `${member} = ${shorten(JSON.stringify(part[member]) ?? '')}`
+}
+
+const shorten = (text: string): string =>
+  text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)}…` : text
+
+function signers({ valid_with }: Verdict, keys: readonly PublishedKey[]): Node[] {
+  if (valid_with.length === 0) return []
+  const pairs = [...new Set(valid_with)].map((id) => {
+    const key = keys.find(({ key_id }) => key_id === id)
+    const period = fill(texts.key_period, {
+      purpose: key?.purpose.replaceAll('_', ' ') ?? '',
+      from: dayOf(key?.valid_from ?? ''),
+      until: key?.retired_at ? dayOf(key.retired_at) : texts.today,
+    })
+    return [id, period] as const
+  })
+  return [el('h4', {}, texts.signed_by), rows(pairs)]
+}
+
+const dayOf = (time: string): string => time.slice(0, 10)
+
+// The bytes under a document's signature, for a reader who wants to see them.
+
+/** Null where nothing in the document is signed, or where it cannot be read. */
+function signedMessageOf(document: SavedDocument): Uint8Array | null {
+  try {
+    if (document.kind === 'checkpoint') return noteBody(document.text)
+    if (document.kind === 'tlog_proof')
+      return noteBody(document.text.slice(document.text.indexOf('\n\n') + 2))
+    return document.kind === 'json' ? messageOf(document.envelope) : null
+  } catch {
+    return null
+  }
+}
+
+function messageOf(envelope: Envelope): Uint8Array | null {
+  const record = recordOf(envelope)
+  if (!isObject(record)) return null
+  const shown = readBase64(record['signed_bytes'])
+  if (shown !== null) return shown
+  if (envelope.type === 'certificate') return certificateBytes(record)
+  if (envelope.type === 'attestation') return cgrAttestationBytes(record)
+  if (envelope.type === 'consistency') {
+    const { to } = record
+    return isObject(to) ? noteBody(String(to['checkpoint'])) : null
+  }
+  const { checkpoint, decision_id, receipt_id, content, tenant_id } = record
+  if (isText(checkpoint)) return noteBody(checkpoint)
+  if (envelope.type === 'decision' && isText(decision_id)) return fromHex(decision_id)
+  if (envelope.type === 'receipt' && isText(receipt_id)) return fromHex(receipt_id)
+  if (envelope.type === 'memory' && isText(content))
+    return factId(content, isText(tenant_id) ? tenant_id : null)
+  return nestedMessage(record)
+}
+
+/** Rows of the registries carry the signed document inside. */
+function nestedMessage(record: Readonly<Record<string, unknown>>): Uint8Array | null {
+  const { document } = record
+  return isObject(document) ? readBase64(document['signed_bytes']) : null
+}
+
+/** What is signed of a note: up to and with the line feed before the empty line. */
+function noteBody(note: string): Uint8Array | null {
+  const end = note.indexOf('\n\n')
+  return end < 0 ? null : utf8(note.slice(0, end + 1))
+}
+
+function signedView(message: Uint8Array): HTMLElement {
+  const digest = toHex(sha256(message))
+  const view = el('div', {}, el('p', {}, fill(texts.signed_about, { n: message.length, digest })))
+  const text = printable(message)
+  if (text === null) view.append(el('p', {}, texts.signed_binary))
+  view.append(el('pre', { tabindex: '0' }, text ?? toHex(message)))
+  return view
+}
+
+function printable(bytes: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    // Identifiers of 16 bytes may be text by chance.
+    return bytes.length > 16 ? text : null
+  } catch {
+    return null
+  }
+}
+
+/** The plain members of the record, in their order. */
+function factsOf({ document }: Judgement): (readonly [string, string])[] {
+  const record = document.kind === 'json' ? recordOf(document.envelope) : null
+  if (!isObject(record)) return []
+  const hidden = ['signature', 'public_key', 'signed_bytes', 'checkpoint', 'tlog_proof']
+  const source = isObject(record['document']) ? record['document'] : record
+  return Object.entries(source)
+    .filter(([name]) => !hidden.includes(name))
+    .map(([name, value]) => [
+      name,
+      shorten(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')),
+    ])
+}
+
+export const titleOf = ({ type }: Judgement): string => kindText(type)

@@ -1,0 +1,121 @@
+// What npm publishes of a package: JavaScript and declarations in `dist`, named by `exports`.
+// In the clone `exports` name the sources; `prepack` switches them, `postpack` puts them back.
+
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+
+const KEPT = 'package.json.kept'
+
+/** On top of the package's own options; every supported Node and browser runs the result. */
+const OPTIONS = {
+  rootDir: '../src',
+  outDir: '.',
+  noEmit: false,
+  noEmitOnError: true,
+  declaration: true,
+  rewriteRelativeImportExtensions: true,
+  target: 'es2022',
+  // The last two are what Node 20 has of later editions.
+  lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'es2023.array', 'es2024.string'],
+}
+
+interface Manifest {
+  readonly [member: string]: unknown
+  readonly name?: string
+  readonly exports?: Readonly<Record<string, string>>
+  readonly bin?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+// The members named here have these types in every package of the workspace.
+const manifestAt = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest
+
+/** Puts back what an earlier `prepack` switched; nothing to do where none did. */
+function restore(folder: string): void {
+  if (existsSync(join(folder, KEPT))) renameSync(join(folder, KEPT), join(folder, 'package.json'))
+}
+
+/** Builds `dist` and lets package.json name it, with a copy of the original beside it. */
+function prepare(folder: string): void {
+  restore(folder)
+  const manifest = manifestAt(join(folder, 'package.json'))
+  build(folder, manifest)
+  const path = join(folder, 'package.json')
+  copyFileSync(path, `${path}.copy`)
+  renameSync(`${path}.copy`, join(folder, KEPT))
+  writeFileSync(`${path}.copy`, `${JSON.stringify(published(manifest), null, 2)}\n`)
+  renameSync(`${path}.copy`, path)
+}
+
+const inDist = (source: string, extension: string): string =>
+  source.replace(/^\.\/src\/(.*)\.ts$/, `./dist/$1.${extension}`)
+
+/** The manifest as it is published. */
+function published(manifest: Manifest): Manifest {
+  const { scripts, devDependencies, ...rest } = manifest
+  const entries = Object.entries(manifest.exports ?? {}).map(([name, source]) => [
+    name,
+    source.endsWith('.ts')
+      ? { types: inDist(source, 'd.ts'), default: inDist(source, 'js') }
+      : source,
+  ])
+  const commands = Object.entries(manifest.bin ?? {}).map(([name, source]) => [
+    name,
+    inDist(source, 'js'),
+  ])
+  return {
+    ...rest,
+    exports: Object.fromEntries(entries),
+    ...(commands.length === 0 ? {} : { bin: Object.fromEntries(commands) }),
+  }
+}
+
+type Paths = Readonly<Record<string, readonly string[]>>
+
+/**
+ * Compiles the package, after the packages that it uses, whose declarations it needs.
+ * @returns where TypeScript finds the declarations of this package and of those
+ */
+function build(folder: string, { name, dependencies, exports }: Manifest): Paths {
+  const paths: Record<string, readonly string[]> = {}
+  for (const used of Object.keys(dependencies ?? {})) {
+    const its = join(folder, '..', basename(used))
+    if (used.startsWith('@custos/')) Object.assign(paths, build(its, sourceManifest(its)))
+  }
+  const dist = join(folder, 'dist')
+  rmSync(dist, { recursive: true, force: true })
+  mkdirSync(dist)
+  const config = join(dist, 'tsconfig.json')
+  writeFileSync(
+    config,
+    JSON.stringify({ extends: '../tsconfig.json', compilerOptions: { ...OPTIONS, paths } }),
+  )
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  const { status } = spawnSync(process.execPath, [tsc, '-p', config], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) throw new Error(`${name} does not compile`)
+  rmSync(config)
+  for (const [entry, source] of Object.entries(exports ?? {}))
+    paths[`${name}${entry.slice(1)}`] = [join(folder, inDist(source, 'd.ts'))]
+  return paths
+}
+
+/** The manifest as it is in the clone, also while it is switched. */
+function sourceManifest(folder: string): Manifest {
+  const kept = join(folder, KEPT)
+  return manifestAt(existsSync(kept) ? kept : join(folder, 'package.json'))
+}
+
+const [step = ''] = process.argv.slice(2)
+if (step === 'restore') restore(process.cwd())
+else if (step === 'prepare') prepare(process.cwd())
+else throw new Error('usage: package.ts prepare | restore, in the folder of a package')

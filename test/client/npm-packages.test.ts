@@ -1,0 +1,199 @@
+// The packages as npm publishes them: packed, installed in an empty project, run and type-checked.
+
+import assert from 'node:assert/strict'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { transform } from 'esbuild'
+import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PACKAGES = ['proof', 'client']
+const UNPACKED_BYTES_MAX = 600 * 1024
+
+let folder: string
+let service: TestService
+let tarballs: readonly string[]
+
+/** npm with this Node first on the path, as `npm` runs it in the clone. */
+function npm(args: readonly string[], cwd: string): string {
+  const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
+  return execFileSync('npm', [...args], {
+    cwd,
+    env: { ...process.env, PATH: path },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+// Packing switches package.json for a moment: it happens in a copy, where no other test reads it.
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'custos-packed-'))
+  for (const path of [
+    'tsconfig.base.json',
+    'scripts/pack',
+    ...PACKAGES.map((n) => `packages/${n}`),
+  ])
+    cpSync(join(ROOT, path), join(folder, path), {
+      recursive: true,
+      filter: (from) => !/[/\\](dist|node_modules)$/.test(from),
+    })
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  tarballs = PACKAGES.map((name) => {
+    const cwd = join(folder, 'packages', name)
+    const original = readFileSync(join(cwd, 'package.json'))
+    const packed = JSON.parse(npm(['pack', '--json', '--pack-destination', folder], cwd))
+    assert.deepEqual(readFileSync(join(cwd, 'package.json')), original)
+    const [{ filename, unpackedSize }] = Object.values(packed) as [
+      { filename: string; unpackedSize: number },
+    ]
+    assert.ok(unpackedSize <= UNPACKED_BYTES_MAX, `${name} unpacks to ${unpackedSize} bytes`)
+    return join(folder, filename)
+  })
+  mkdirSync(join(folder, 'project'))
+  writeFileSync(join(folder, 'project/package.json'), '{ "type": "module", "private": true }\n')
+  npm(['install', '--prefer-offline', '--no-audit', '--no-fund', ...tarballs], project())
+  service = await startTestService()
+})
+
+after(async () => {
+  await service?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function project(): string {
+  return join(folder, 'project')
+}
+
+const installed = (name: string) => join(project(), 'node_modules/@custos', name)
+
+test('a packed package has JavaScript, declarations and no sources', () => {
+  for (const name of PACKAGES) {
+    const manifest = JSON.parse(readFileSync(join(installed(name), 'package.json'), 'utf8'))
+    assert.equal(manifest.scripts, undefined)
+    assert.equal(manifest.devDependencies, undefined)
+    assert.equal(manifest.sideEffects, false)
+    assert.equal(manifest.engines.node, '>=20')
+    const files = readdirSync(installed(name), { recursive: true, encoding: 'utf8' })
+    assert.ok(files.includes('LICENSE'))
+    assert.deepEqual(
+      files.filter((path) => /(?<!\.d)\.ts$|\.test\.|testing|tsconfig/.test(path)),
+      [],
+    )
+    for (const { types, default: code } of Object.values(manifest.exports) as Entry[])
+      for (const path of [types, code]) assert.ok(files.includes(path.slice(2)), path)
+  }
+})
+
+test('every package has the files that its manifest names', () => {
+  for (const name of readdirSync(join(ROOT, 'packages'))) {
+    const path = join(ROOT, 'packages', name)
+    const { files = [] } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    const missing = files.filter((file: string) => file !== 'dist' && !existsSync(join(path, file)))
+    assert.deepEqual(missing, [], name)
+  }
+})
+
+interface Entry {
+  readonly types: string
+  readonly default: string
+}
+
+const PROGRAM = `
+import { Custos, isRefusal } from '@custos/client'
+import { call, Client } from '@custos/client/core'
+import { memoryRetrieve } from '@custos/client/operations'
+import { verify } from '@custos/client/verify'
+import { verifyEnvelope } from '@custos/proof'
+
+const [url = '', apiKey = ''] = process.argv.slice(2)
+const custos = new Custos({ url, apiKey })
+const memory = custos.memoryOf({ store: 'default' })
+const { ref } = await memory.remember('Ana lives in Porto')
+const found = await call(new Client({ url, apiKey }), memoryRetrieve, 'default', { query: 'Porto' })
+const { erasure_certificate_id: id = '' } = await memory.forget(ref)
+const certificate = await custos.erasure.get(id)
+const keys = await custos.gcrumbs.publicKey()
+const verdict = await verify(certificate, { keys })
+const changed = { type: 'certificate', certificate: { ...certificate, ref: ref + 1 } }
+const altered = await verifyEnvelope(changed, { keys: keys.keys })
+const refused = await custos.memory.memory('default', 999).catch((error: unknown) =>
+  isRefusal(error, 'memory_not_found'),
+)
+console.log(JSON.stringify([found.memories.length, verdict.valid, altered.valid, refused]))
+`
+
+/** Each Node of this machine that the packages support: that of the tests, and the system's. */
+function nodes(): string[] {
+  const found = [process.execPath, '/usr/bin/node', '/usr/local/bin/node']
+  return found.filter((path) => {
+    const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+    return Number(/^v(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= 20
+  })
+}
+
+test('installed packages remember, forget and verify under each Node of the machine', async (t) => {
+  const { code } = await transform(PROGRAM, { loader: 'ts', target: 'es2022' })
+  writeFileSync(join(project(), 'program.js'), code)
+  for (const node of nodes()) {
+    const { api_key } = await service.createTenant()
+    const args = [join(project(), 'program.js'), service.url, api_key]
+    const { stdout } = await promisify(execFile)(node, args, { cwd: project() })
+    t.diagnostic(`${node}: ${stdout.trim()}`)
+    assert.deepEqual(JSON.parse(stdout), [1, true, false, true])
+  }
+})
+
+for (const [resolution, module] of [
+  ['nodenext', 'nodenext'],
+  ['bundler', 'esnext'],
+])
+  test(`a program with the installed types compiles under ${resolution}`, () => {
+    const argument = 'declare const process: { readonly argv: string[] }\n'
+    writeFileSync(join(project(), 'program.ts'), `${PROGRAM}${argument}export {}\n`)
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+    const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022']
+    const libraries = ['--lib', 'es2022,dom,dom.iterable']
+    const modules = ['--module', `${module}`, '--moduleResolution', `${resolution}`]
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [tsc, ...options, ...libraries, ...modules, 'program.ts'],
+      { cwd: project(), encoding: 'utf8' },
+    )
+    assert.equal(status, 0, stdout)
+  })
+
+test('a package that was left switched is put back by the next step', () => {
+  const cwd = join(folder, 'packages/proof')
+  const script = join(folder, 'scripts/pack/package.ts')
+  const run = (step: string) =>
+    execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script, step], {
+      cwd,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+  const read = () => readFileSync(join(cwd, 'package.json'), 'utf8')
+  const original = read()
+  run('prepare')
+  const switched = read()
+  assert.notEqual(switched, original)
+  run('prepare')
+  assert.equal(read(), switched)
+  run('restore')
+  assert.equal(read(), original)
+  run('restore')
+  assert.equal(read(), original)
+})

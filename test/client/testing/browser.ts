@@ -1,0 +1,38 @@
+// The client packed for a web page, and a browser to run it in.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { build } from 'esbuild'
+import { type Browser, chromium } from 'playwright-core'
+
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** Packs a program as a bundler does; `esm` splits what is loaded later into files. */
+export const bundle = (contents: string, format: 'esm' | 'iife') =>
+  build({
+    stdin: { contents, resolveDir: import.meta.dirname, loader: 'ts' },
+    bundle: true,
+    minify: true,
+    splitting: format === 'esm',
+    format,
+    target: 'es2022',
+    platform: 'browser',
+    outdir: 'dist',
+    metafile: true,
+    write: false,
+  })
+
+/** A program as one script. */
+export async function bundleForPage(contents: string): Promise<string> {
+  const { outputFiles } = await bundle(contents, 'iife')
+  return outputFiles.map(({ text }) => text).join('')
+}
+
+/** Chromium; null where there is none, which is a failure in continuous integration. */
+export async function launchBrowser(): Promise<Browser | null> {
+  const executablePath = BROWSERS.find((path) => existsSync(path))
+  if (executablePath)
+    return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  assert.equal(process.env['CI'], undefined, 'no Chromium found for the test of the client')
+  return null
+}

@@ -1,0 +1,46 @@
+// Examples of agents and runs.
+
+import type { Sent } from './table.ts'
+import type { Ids } from './world.ts'
+
+const ofRun = ({ agent_run_id }: Ids) => ({ params: { run_id: agent_run_id } })
+const ofStep = ({ agent_run_id, step_id }: Ids) => ({ params: { run_id: agent_run_id, step_id } })
+const ofAction = ({ agent_action_id }: Ids) => ({ params: { action_id: agent_action_id } })
+const page = () => ({ query: { limit: 10, offset: 0 } })
+
+/** By operation id. */
+/** A tenant has one agent of a name. */
+let agents = 0
+const newName = (): string => {
+  agents += 1
+  return `writer ${agents}`
+}
+
+export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> = {
+  'orchestrator.create_agent': () => ({ body: { name: newName(), model_id: 'model-a' } }),
+  'orchestrator.list_agents': page,
+  'orchestrator.get_agent': ({ agent_id }) => ({ params: { agent_id } }),
+  'orchestrator.start_run': ({ agent_id }) => ({ body: { agent_id, deadline_s: 3_600 } }),
+  'orchestrator.list_runs': page,
+  'orchestrator.get_run': ofRun,
+  'orchestrator.cancel_run': ofRun,
+  'orchestrator.begin_step': (ids) => ({
+    ...ofRun(ids),
+    body: { input_text: 'What changed?', budget_tokens: 64, max_tokens: 100 },
+  }),
+  'orchestrator.get_step': ofStep,
+  'orchestrator.call_tool': (ids) => ({
+    ...ofStep(ids),
+    body: { tool: 'search', args: { words: ['rain'] }, effect: 'read' },
+  }),
+  'orchestrator.complete_step': (ids) => ({
+    ...ofStep(ids),
+    body: { output: 'Nothing changed', tokens_in: 10, tokens_out: 2 },
+  }),
+  'orchestrator.receipts': ofRun,
+  'orchestrator.bundle': ofRun,
+  'orchestrator.list_actions': page,
+  'orchestrator.get_action': ofAction,
+  'orchestrator.approve_action': ofAction,
+  'orchestrator.reject_action': ofAction,
+}

@@ -1,0 +1,34 @@
+// A run with a permitted step, and one whose step waits for a person.
+
+import { rawSql } from '../../../../packages/server/src/testing/raw-sql.ts'
+import type { Tenant } from './tenant.ts'
+
+const DAY_US = 86_400_000_000
+
+export async function buildRuns(tenant: Tenant, store_id: string, word: string) {
+  const agent = { name: word, model_id: 'model-a', memory_stores: [store_id] }
+  const { agent_id } = await tenant.ok('orchestrator.create_agent', { body: agent })
+  const start = async () => {
+    const body = { agent_id, input_text: `${word} asks` }
+    return (await tenant.ok('orchestrator.start_run', { body })).run_id
+  }
+  const step = (run_id: string) => ({
+    params: { run_id },
+    body: { input_text: `${word} wants to know`, budget_tokens: 64, max_tokens: 100 },
+  })
+  const agent_run_id = await start()
+  const { step_id } = await tenant.ok('orchestrator.begin_step', step(agent_run_id))
+  // A sweep may take longer than a permit holds, and a permit that expires ends its run.
+  const { service } = tenant
+  const later_us = service.kernel.clock.now() + DAY_US
+  const sql = 'update run_steps set expires_us = ? where step_id = ?'
+  await rawSql(service, sql, [later_us, step_id])
+  const config = { operations: ['inference'] }
+  const policy = { name: 'a person first', policy_type: 'hitl_required', config }
+  const { policy_id } = await tenant.ok('governance.create_policy', { body: policy })
+  const waiting = await tenant.ask('orchestrator.begin_step', step(await start()))
+  if (waiting.status !== 202) throw new Error(waiting.text)
+  await tenant.ok('governance.delete_policy', { params: { policy_id } })
+  const agent_action_id: string = waiting.body.detail.action_id
+  return { agent_id, agent_run_id, step_id, agent_action_id }
+}

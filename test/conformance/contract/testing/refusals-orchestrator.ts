@@ -1,0 +1,179 @@
+// For every refusal an operation of the orchestrator declares, a request that provokes it.
+
+import { type RefusalCode, runLimits } from '@custos/contract'
+import { exampleOf } from '../examples.ts'
+import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
+import { runSql } from './rows.ts'
+import { GHOSTS, type World } from './world.ts'
+
+const BEGIN = 'orchestrator.begin_step'
+const CALL = 'orchestrator.call_tool'
+const COMPLETE = 'orchestrator.complete_step'
+
+/** Operations that honour an Idempotency-Key, and no registry's own. */
+export const ORCHESTRATOR_REUSED = [
+  'orchestrator.create_agent',
+  'orchestrator.start_run',
+  BEGIN,
+  CALL,
+  COMPLETE,
+  'orchestrator.approve_action',
+  'orchestrator.reject_action',
+] as const
+
+const ofNone = (id: string, code: RefusalCode): [string, Provoke] => [
+  `${id} ${code}`,
+  ({ tenant }) => tenant.ask(id, exampleOf(id, GHOSTS)),
+]
+
+const badCursor = (id: string): [string, Provoke] => [
+  `${id} rejected`,
+  ({ tenant }) => tenant.ask(id, { query: { cursor: 'none' } }),
+]
+
+const OF_RUN = ['get_run', 'cancel_run', 'begin_step', 'get_step', 'call_tool', 'complete_step']
+  .concat('receipts', 'bundle')
+  .map((verb) => `orchestrator.${verb}`)
+
+const noStep = (id: string): [string, Provoke] => [
+  `${id} step_not_found`,
+  ({ tenant, ids }) => tenant.ask(id, exampleOf(id, { ...ids, step_id: GHOSTS.step_id })),
+]
+
+const cancelled = (id: string): [string, Provoke] => [
+  `${id} wrong_state`,
+  async ({ tenant, ids }) => {
+    await tenant.ok('orchestrator.cancel_run', exampleOf('orchestrator.cancel_run', ids))
+    return tenant.ask(id, exampleOf(id, ids))
+  },
+]
+
+const expired = (id: string): [string, Provoke] => [
+  `${id} permit_expired`,
+  async ({ tenant, ids }) => {
+    const sql = 'update run_steps set expires_us = 1 where step_id = ?'
+    await runSql(tenant.service, sql, ids.step_id)
+    return tenant.ask(id, exampleOf(id, ids))
+  },
+]
+
+const underGate =
+  (id: string, gate: string, action: 'deny' | 'escalate'): Provoke =>
+  async (world) => {
+    const config = { operations: [gate] }
+    const body = { name: 'a new one', policy_type: 'hitl_required', action, config }
+    await world.tenant.ok('governance.create_policy', { body })
+    return askWith(world, id)
+  }
+
+const withBody =
+  (id: string, more: object): Provoke =>
+  (world) =>
+    askWith(world, id, more)
+
+/** A run of another agent. */
+async function startedBy({ tenant }: World, agent: object, run: object = {}) {
+  const body = { name: 'another one', model_id: 'model-a', ...agent }
+  const { agent_id } = await tenant.ok('orchestrator.create_agent', { body })
+  const started = await tenant.ok('orchestrator.start_run', { body: { agent_id, ...run } })
+  return String(started.run_id)
+}
+
+const step = { input_text: 'x', budget_tokens: 0, max_tokens: 10 }
+const LONG = 'é'.repeat(200_000)
+const bodyOf = (id: string) => Object(exampleOf(id, GHOSTS).body)
+
+async function asker({ tenant, ids }: World): Promise<string> {
+  const params = { action_id: ids.agent_action_id }
+  return (await tenant.ok('orchestrator.get_action', { params })).requested_by
+}
+
+/** Cases by `operation code`. */
+export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
+  ...decidingCases({
+    approve: 'orchestrator.approve_action',
+    reject: 'orchestrator.reject_action',
+    gate: 'inference',
+    waiting: ({ ids }) => ids.agent_action_id,
+    asker,
+  }),
+  ...Object.fromEntries(OF_RUN.map((id) => ofNone(id, 'run_not_found'))),
+  ...Object.fromEntries(
+    ['get_action', 'approve_action', 'reject_action'].map((verb) =>
+      ofNone(`orchestrator.${verb}`, 'action_not_found'),
+    ),
+  ),
+  ...Object.fromEntries([
+    ofNone('orchestrator.get_agent', 'agent_not_found'),
+    ofNone('orchestrator.start_run', 'agent_not_found'),
+  ]),
+  ...Object.fromEntries(
+    ['list_agents', 'list_runs', 'list_actions'].map((verb) => badCursor(`orchestrator.${verb}`)),
+  ),
+  ...Object.fromEntries(['orchestrator.get_step', CALL, COMPLETE].map(noStep)),
+  ...Object.fromEntries(['orchestrator.cancel_run', BEGIN, CALL, COMPLETE].map(cancelled)),
+  ...Object.fromEntries([CALL, COMPLETE].map(expired)),
+  'orchestrator.create_agent name_taken': async ({ tenant }) => {
+    const body = bodyOf('orchestrator.create_agent')
+    await tenant.ok('orchestrator.create_agent', { body })
+    return tenant.ask('orchestrator.create_agent', { body })
+  },
+  'orchestrator.create_agent too_many': async ({ tenant }) => {
+    const columns = 'version, definition_label, enabled, max_steps, max_tokens_per_step, secret_no'
+    for (let count = 1, i = 0; count < runLimits.agents_per_tenant; count *= 2, i += 1)
+      await runSql(
+        tenant.service,
+        `insert into agents (tenant_id, agent_id, name_key, ${columns}, sealed, created_us)
+         select tenant_id, agent_id || '-${i}', name_key || '-${i}', ${columns}, sealed, created_us
+         from agents where tenant_id = ?`,
+        tenant.tenant_id,
+      )
+    return tenant.ask('orchestrator.create_agent', { body: bodyOf('orchestrator.create_agent') })
+  },
+  'orchestrator.start_run rejected': withBody('orchestrator.start_run', { input_text: LONG }),
+  'orchestrator.start_run too_many': async ({ tenant, ids }) => {
+    const example = exampleOf('orchestrator.start_run', ids)
+    // Without a plan a tenant has 16 runs at once.
+    for (let count = 0; count < 16; count += 1) await tenant.ask('orchestrator.start_run', example)
+    return tenant.ask('orchestrator.start_run', example)
+  },
+  [`${BEGIN} agent_not_found`]: withBody(BEGIN, { agent_id: GHOSTS.agent_id }),
+  [`${BEGIN} step_not_found`]: withBody(BEGIN, { input_text: null, input_from: GHOSTS.step_id }),
+  [`${BEGIN} store_not_found`]: withBody(BEGIN, { store_id: GHOSTS.store_id }),
+  [`${BEGIN} rejected`]: withBody(BEGIN, { input_text: LONG }),
+  [`${BEGIN} budget_exhausted`]: async (world) => {
+    const run_id = await startedBy(world, {}, { budget: { tokens: 0 } })
+    return world.tenant.ask(BEGIN, { params: { run_id }, body: step })
+  },
+  [`${BEGIN} too_many`]: async (world) => {
+    const run_id = await startedBy(world, { max_steps: 1 })
+    await world.tenant.ok(BEGIN, { params: { run_id }, body: step })
+    return world.tenant.ask(BEGIN, { params: { run_id }, body: step })
+  },
+  [`${BEGIN} too_many_sources`]: async (world) => {
+    const inherited = Array.from({ length: runLimits.sources + 1 }, (_, i) => 700_000 + i)
+    const sources = JSON.stringify({ retrieved: [], inherited })
+    const sql = `update run_steps set sources = '${sources}' where step_id = ?`
+    await runSql(world.tenant.service, sql, world.ids.step_id)
+    return askWith(world, BEGIN)
+  },
+  [`${BEGIN} policy_denied`]: underGate(BEGIN, 'inference', 'deny'),
+  [`${BEGIN} approval_required`]: underGate(BEGIN, 'memory.retrieve', 'escalate'),
+  [`${CALL} tool_refused`]: async (world) => {
+    const run_id = await startedBy(world, { tools: ['one'] })
+    const { step_id } = await world.tenant.ok(BEGIN, { params: { run_id }, body: step })
+    return world.tenant.ask(CALL, { params: { run_id, step_id }, body: { tool: 'two' } })
+  },
+  [`${CALL} too_many`]: async ({ tenant, ids }) => {
+    const example = exampleOf(CALL, ids)
+    for (let count = 0; count < runLimits.calls_per_step; count += 1) await tenant.ok(CALL, example)
+    return tenant.ask(CALL, example)
+  },
+  [`${CALL} rejected`]: withBody(CALL, { args: { text: LONG } }),
+  [`${CALL} policy_denied`]: underGate(CALL, 'tool_execution', 'deny'),
+  [`${COMPLETE} rejected`]: withBody(COMPLETE, {
+    calls: [{ call_id: GHOSTS.step_id, result: 'x' }],
+  }),
+  [`${COMPLETE} policy_denied`]: underGate(COMPLETE, 'output_check', 'deny'),
+  [`${COMPLETE} approval_required`]: underGate(COMPLETE, 'output_check', 'escalate'),
+}

@@ -1,0 +1,99 @@
+// Canaries through agents and runs: their texts are sealed and bound to the memories they quote.
+
+import { marks, refused, type SendParts, twice } from './send-parts.ts'
+
+const PATH = '/v1/orchestrator'
+
+export async function sendRuns(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const store_id = made.stores[0]
+  const agent = marks(parts, 'orchestrator.create_agent')
+  const { agent_id } = await twice(
+    parts,
+    { status: 201, path: `${PATH}/agents` },
+    {
+      body: {
+        name: agent.label('body.name'),
+        description: agent.label('body.description'),
+        model_id: agent.label('body.model_id'),
+        system_prompt: agent.text('body.system_prompt'),
+        memory_stores: [store_id, agent.label('body.memory_stores[]')],
+        tools: [agent.label('body.tools[]')],
+      },
+      headers: agent.headers(),
+    },
+  )
+  const open = { name: `open ${agent_id}`, model_id: 'model-a' }
+  const plain = await client.ok('POST', `${PATH}/agents`, { body: open })
+  const start = marks(parts, 'orchestrator.start_run')
+  const run = await twice(
+    parts,
+    { status: 201, path: `${PATH}/runs` },
+    {
+      body: { agent_id: plain.agent_id, input_text: start.text('body.input_text') },
+      headers: start.headers(),
+    },
+  )
+  const begin = marks(parts, 'orchestrator.begin_step')
+  const steps = `${PATH}/runs/${run.run_id}/steps`
+  const { step_id } = await twice(
+    parts,
+    { status: 201, path: steps },
+    {
+      body: {
+        input_text: begin.text('body.input_text'),
+        model_id: begin.label('body.model_id'),
+        query: begin.text('body.query'),
+        store_id,
+        budget_tokens: 64,
+      },
+      headers: begin.headers(),
+    },
+  )
+  const call = marks(parts, 'orchestrator.call_tool')
+  const { call_id } = await twice(
+    parts,
+    { status: 201, path: `${steps}/${step_id}/calls` },
+    {
+      body: { tool: call.label('body.tool'), args: call.json('body.args') },
+      headers: call.headers(),
+    },
+  )
+  const complete = marks(parts, 'orchestrator.complete_step')
+  const { step } = await twice(
+    parts,
+    { status: 200, path: `${steps}/${step_id}/complete` },
+    {
+      body: {
+        output: complete.text('body.output'),
+        calls: [{ call_id, result: complete.text('body.calls[].result') }],
+        model_version: complete.label('body.model_version'),
+        tokens_in: 1,
+        tokens_out: 1,
+      },
+      headers: complete.headers(),
+    },
+  )
+  made.decisions.push(step.decision_id)
+  const unknown = { input_text: 'of no store', store_id: begin.label('body.store_id') }
+  await refused(parts, steps, { body: unknown })
+  await sendDecisions(parts, steps)
+}
+
+/** What people say who decide about waiting steps. */
+async function sendDecisions(parts: SendParts, steps: string): Promise<void> {
+  const { client } = parts
+  const config = { operations: ['inference'] }
+  const policy = { name: 'a person first', policy_type: 'hitl_required', config }
+  const { policy_id } = await client.ok('POST', '/v1/governance/policies', { body: policy })
+  const body = { input_text: 'may it go on?', budget_tokens: 0 }
+  for (const verb of ['approve', 'reject'] as const) {
+    const { label, text, headers } = marks(parts, `orchestrator.${verb}_action`)
+    const { detail } = await client.ok('POST', steps, { body })
+    await client.ok('POST', `${PATH}/actions/${detail.action_id}/${verb}`, {
+      body: { approver: label('body.approver'), reason: text('body.reason') },
+      headers: headers(),
+    })
+  }
+  await client.ok('DELETE', `/v1/governance/policies/${policy_id}`)
+}

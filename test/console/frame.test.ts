@@ -1,0 +1,37 @@
+// The frame of the console: navigation, palette, colours, sizes.
+
+import assert from 'node:assert/strict'
+import { consoleScene } from './testing/scene.ts'
+
+const scene = consoleScene()
+
+for (const theme of ['light', 'dark'] as const)
+  scene(
+    `the frame has no barrier in ${theme} colours, wide, narrow and at 200 %`,
+    async ({ visit }) => {
+      for (const options of [{}, { width: 390 }, { zoom: 2 }]) {
+        const { accessible, fits, end } = await visit('/', { theme, ...options })
+        await accessible()
+        await fits()
+        await end()
+      }
+    },
+  )
+
+scene('the keyboard alone reaches a screen by the palette', async ({ visit }) => {
+  const { page, accessible, end } = await visit('/')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Screen, store or id' }).fill('over')
+  await accessible()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  await end()
+})
+
+scene('an address that no screen has says so', async ({ visit, local }) => {
+  const { page, end } = await visit('/')
+  await page.goto(`${local.url}/console/nowhere`)
+  await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+  await end()
+})

@@ -1,0 +1,52 @@
+// Signing in with a key, and what a key may see.
+
+import assert from 'node:assert/strict'
+import { consoleScene, type Scene } from './testing/scene.ts'
+
+const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
+const scene = consoleScene({ CUSTOS_AUTH: 'required' })
+
+async function newKey(local: Scene['local'], body: object): Promise<string> {
+  const send = async (path: string, key: string, sent: object) => {
+    const response = await fetch(`${local.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(sent),
+    })
+    assert.equal(response.status, 201)
+    return (await response.json()) as { readonly api_key: string }
+  }
+  const tenant = await send('/v1/cloud/tenants', OPERATOR_KEY, { name: 'harbour' })
+  return (await send('/v1/keys', tenant.api_key, body)).api_key
+}
+
+scene("a person signs in by keyboard with 'identity.sign_in', and out again", async (given) => {
+  const key = await newKey(given.local, { name: 'whole', class: 'tenant' })
+  const { page, accessible, end } = await given.visit('/', { statuses: [401] })
+  await accessible()
+  await page.getByLabel('API key').focus()
+  await page.keyboard.type('cst_t_wrong')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('unauthenticated').waitFor()
+  await page.getByLabel('API key').fill(key)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  const stored = await page.evaluate<string>(
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+  )
+  assert.ok(!stored.includes(key))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in to Custos' }).waitFor()
+  await end()
+})
+
+scene('a read-only key sees screens without the buttons it may not use', async (given) => {
+  const key = await newKey(given.local, { name: 'reader', class: 'read_only' })
+  const { page, end } = await given.visit('/stores', { statuses: [401] })
+  await page.getByLabel('API key').fill(key)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Stores' }).waitFor()
+  await page.getByText('No stores yet').or(page.getByRole('table')).first().waitFor()
+  assert.equal(await page.getByRole('button', { name: 'New store' }).count(), 0)
+  await end()
+})

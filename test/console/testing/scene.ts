@@ -1,0 +1,168 @@
+// The console as a person meets it: a real service, a real browser. Every console message, every
+// report of the page's policy and every failed request fails the test.
+
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { type LocalService, serveLocally } from '../../../packages/cli/src/testing/serve-locally.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
+const CONSOLE = join(ROOT, 'packages/console')
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-sync']
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+const WIDE = { width: 1440, height: 900 }
+
+/** Names that would break a page that takes text for HTML, or that is too narrow for it. */
+export const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  '‮gnp.exe‬ שלום עולם',
+  'W'.repeat(256),
+  '"; DROP TABLE memories; --',
+]
+
+/** The console that was built must be the one of the sources. */
+function assertBuilt(): void {
+  const page = join(CONSOLE, 'dist/index.html')
+  const sources = globSync('{src/**/*.*,index.html,build.ts}', { cwd: CONSOLE })
+  const newest = Math.max(...sources.map((path) => statSync(join(CONSOLE, path)).mtimeMs))
+  const built = existsSync(page) && statSync(page).mtimeMs >= newest
+  assert.ok(built, 'the console is older than its sources: npm run build:console')
+}
+
+interface VisitOptions {
+  /** Of the window; default 1440. */
+  readonly width?: number
+  readonly theme?: 'light' | 'dark'
+  /** Share of the default size of everything, as a browser's zoom has it. */
+  readonly zoom?: number
+  /** Statuses of answers that the test expects, for example 404. */
+  readonly statuses?: readonly number[]
+}
+
+export interface Visit {
+  readonly page: Page
+  /** Asserts that axe finds nothing to complain about. */
+  accessible(): Promise<void>
+  /** Asserts that nothing is wider than the window. */
+  fits(): Promise<void>
+  /** Asserts that the page complained of nothing, and closes it. */
+  end(): Promise<void>
+}
+
+export interface Scene {
+  readonly local: LocalService
+  /** Opens a path below /console. */
+  visit(path: string, options?: VisitOptions): Promise<Visit>
+}
+
+/** Looks at a path in both colours and at phone width: nothing may be wrong or too wide. */
+export async function checkLooks({ visit }: Scene, path: string): Promise<void> {
+  const { page, accessible, fits, end } = await visit(path)
+  await page.locator('[role=status][class*=loading]').first().waitFor({ state: 'detached' })
+  await accessible()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await accessible()
+  await page.setViewportSize({ width: 390, height: WIDE.height })
+  await accessible()
+  await fits()
+  await end()
+}
+
+/** Registers the service and the browser of a test file; returns how to write its tests. */
+export function consoleScene(env: object = {}) {
+  const ends: (() => void | Promise<void>)[] = []
+  let browser: Browser | null = null
+  let local: LocalService
+  before(async () => {
+    assertBuilt()
+    const executablePath = BROWSERS.find((path) => existsSync(path))
+    if (executablePath) browser = await chromium.launch({ executablePath, args: QUIET })
+    local = await serveLocally({ after: (end) => void ends.push(end) }, { env })
+  })
+  after(async () => {
+    await browser?.close()
+    for (const end of ends.reverse()) await end()
+  })
+  return (title: string, run: (scene: Scene) => Promise<void>) =>
+    test(title, async (t: TestContext) => {
+      const opened = browser
+      if (opened)
+        return run({ local, visit: (path, options) => visit(opened, local.url, path, options) })
+      // Continuous integration installs a browser: there its absence is a failure.
+      assert.equal(process.env['CI'], undefined, 'no Chromium found for the console tests')
+      return t.diagnostic('no Chromium on this machine: the console was not opened')
+    })
+}
+
+async function visit(
+  browser: Browser,
+  url: string,
+  path: string,
+  { width = WIDE.width, theme = 'light', zoom = 1, statuses = [] }: VisitOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({
+    viewport: { width: Math.round(width / zoom), height: Math.round(WIDE.height / zoom) },
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  const complaints = listen(page, url, statuses)
+  await page.goto(`${url}/console${path === '/' ? '' : path}`)
+  await page.locator('h1').first().waitFor()
+  return {
+    page,
+    async accessible() {
+      await page.evaluate(AXE)
+      const options = JSON.stringify({ runOnly: RULES })
+      const found = await page.evaluate<AxeFindings>(`axe.run(document, ${options})`)
+      assert.deepEqual(found.violations.map(describe), [])
+    },
+    async fits() {
+      const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      assert.equal(await page.evaluate<number>(over), 0, `${path} is too wide`)
+    },
+    async end() {
+      assert.deepEqual(complaints, [])
+      await context.close()
+    },
+  }
+}
+
+interface AxeFindings {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+  }[]
+}
+
+const describe = ({ id, nodes }: AxeFindings['violations'][number]): string =>
+  `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary ?? ''}`).join('; ')}`
+
+function listen(page: Page, url: string, statuses: readonly number[]): string[] {
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // The browser reports each refused request in words of its own.
+    const isStatus = statuses.some((status) => message.text().includes(`status of ${status}`))
+    if (!isStatus) complaints.push(`${message.type()}: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    if (!/^data:|^blob:/.test(request.url()) && !request.url().startsWith(url))
+      complaints.push(`left for ${request.url()}`)
+  })
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText ?? ''
+    // A screen that is left stops its own reads.
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()} failed: ${reason}`)
+  })
+  page.on('response', (response) => {
+    if (response.status() >= 400 && !statuses.includes(response.status()))
+      complaints.push(`${response.status()} ${response.url()}`)
+  })
+  return complaints
+}
