@@ -138,7 +138,7 @@ function kindOf({ id, reply_type, file_types, path }: OperationSpec): Kind {
   if (reply_type === 'application/x-ndjson') return 'lines'
   if (reply_type === 'text/event-stream') return 'events'
   const everyFormat = file_types?.includes('application/json; charset=utf-8') === true
-  if (everyFormat) return 'file'
+  if (everyFormat || reply_type === 'application/octet-stream') return 'file'
   if (file_types !== undefined && !file_types.includes('application/pdf'))
     throw new Error(`${id} (${path}) has files of types that the client does not know`)
   return 'json'

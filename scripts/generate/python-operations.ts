@@ -16,7 +16,10 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
 export function pythonOperations(operations: readonly OperationSpec[]): string {
   const plain = operations.filter(
     ({ raw_body, body_type, reply_type }) =>
-      !raw_body && body_type !== 'application/x-ndjson' && reply_type !== 'text/event-stream',
+      !raw_body &&
+      body_type !== 'application/x-ndjson' &&
+      reply_type !== 'text/event-stream' &&
+      reply_type !== 'application/octet-stream',
   )
   const rows = plain.map((operation) => {
     const { id, method, path, idempotent = false, safe = false, query } = operation

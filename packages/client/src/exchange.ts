@@ -260,9 +260,12 @@ function waitBefore(attempt: number, error: unknown, limit: Limit): number | und
 const passes = (status: number, code: string): boolean =>
   status === 502 || status === 504 || (status === 503 && PASSING.test(code))
 
+/** Pictures and signed notes. */
+const TEXT_TYPES = /^(?:image\/|text\/plain)/
+
 async function readJson(response: Response, url: string): Promise<unknown> {
   const text = await response.text()
-  if (response.headers.get('content-type')?.startsWith('image/')) return text
+  if (TEXT_TYPES.test(response.headers.get('content-type') ?? '')) return text
   try {
     return JSON.parse(text)
   } catch {

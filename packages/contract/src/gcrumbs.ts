@@ -56,6 +56,15 @@ const Consistency = Type.Object(
   { description: 'Proof that the audit log of the previous checkpoint is a prefix of this one' },
 )
 
+const Cosignature = Type.Object(
+  {
+    witness: text('Key of the witness as a C2SP vkey'),
+    signed_at: time('When the witness says it signed'),
+    line: text('Its line of the signed note, without the line feed'),
+  },
+  { title: 'Cosignature', description: 'The signature of a witness on a checkpoint' },
+)
+
 /** A signed checkpoint in C2SP form. */
 export const Epoch = Type.Object(
   {
@@ -66,6 +75,12 @@ export const Epoch = Type.Object(
     root_hash: about(Hex32, 'Merkle root over those entries'),
     checkpoint: text('The signed checkpoint in C2SP form'),
     consistency: Nullable(Consistency),
+    cosignatures: Type.Array(Cosignature, {
+      description: 'Signatures of witnesses on this checkpoint, in the order they were obtained',
+    }),
+    witnessed: Nullable(
+      boolean('Whether enough witnesses cosigned it; null: the operator has no witnesses'),
+    ),
     created_at: Timestamp,
     rolled: Type.Optional(boolean('Whether this request signed it')),
     merkle_root: about(Hex32, 'Same as `root_hash`'),
@@ -312,6 +327,34 @@ export const gcrumbs = {
     status: 200,
     reply: Verification,
     refuses: [],
+  }),
+  checkpoint: operation({
+    ...read,
+    id: 'gcrumbs.checkpoint',
+    path: '/v1/log/checkpoint',
+    summary: 'Returns the last signed checkpoint with its cosignatures, as a signed note',
+    description:
+      'Use it with `/v1/log` as the prefix of a C2SP tlog-tiles log, to follow the audit log with ' +
+      'any monitor. See `docs/witnesses.md`.',
+    reply: Type.String(),
+    reply_type: 'text/plain',
+    refuses: ['epoch_not_found'],
+  }),
+  tile: operation({
+    ...read,
+    id: 'gcrumbs.tile',
+    path: '/v1/log/tile/{tile}',
+    greedy: true,
+    summary: 'Returns one tile of the audit log in the form of C2SP tlog-tiles',
+    description:
+      'Use it to recompute roots and proofs from hashes (`tile/<L>/<N>`) and to read entries ' +
+      '(`tile/entries/<N>`), 256 in a tile; a part of one ends in `.p/<W>`. Only what a ' +
+      'checkpoint signs is there. An entry is the canonical JSON of which its leaf is the hash.',
+    params: Type.Object({ tile: text('`<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`') }),
+    reply: Type.String({ description: 'Hashes of 32 bytes, or entries after their length' }),
+    reply_type: 'application/octet-stream',
+    cache_control: 'private, max-age=31536000, immutable',
+    refuses: ['tile_not_found'],
   }),
   stats: operation({
     ...read,

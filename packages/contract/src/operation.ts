@@ -65,13 +65,15 @@ export interface OperationSpec {
   readonly preview?: TSchema
   /**
    * NDJSON replies are streams, and their schema describes one line; that of an event stream
-   * describes the data of one frame; a picture is a text.
+   * describes the data of one frame; a picture is a text, and bytes are a file.
    */
   readonly reply_type?:
     | 'application/json'
     | 'application/x-ndjson'
+    | 'application/octet-stream'
     | 'image/svg+xml'
     | 'text/event-stream'
+    | 'text/plain'
   /** The reply may also be a file of one of these types: see FileReply. */
   readonly file_types?: readonly FileType[]
   /** The reply may also be a stream of NDJSON lines: see StreamReply. */
@@ -214,6 +216,7 @@ export interface EventStreamReply {
 export type FileType =
   | 'application/json; charset=utf-8'
   | 'text/html; charset=utf-8'
+  | 'application/octet-stream'
   | 'application/pdf'
 
 /** A reply as a file. */
@@ -255,7 +258,9 @@ export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'applicat
   ? StreamReply | FileOf<S>
   : S['reply_type'] extends 'text/event-stream'
     ? EventStreamReply
-    : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
+    : S['reply_type'] extends 'application/octet-stream'
+      ? FileReply
+      : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
 
 export type RefusalOf<S extends OperationSpec> =
   | S['refuses'][number]

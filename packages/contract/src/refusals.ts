@@ -49,6 +49,7 @@ export const refusals = {
   decision_not_found: { status: 404, title: 'No such decision' },
   certificate_not_found: { status: 404, title: 'No such certificate' },
   epoch_not_found: { status: 404, title: 'No such epoch' },
+  tile_not_found: { status: 404, title: 'No such tile' },
   job_not_found: { status: 404, title: 'No such job' },
   policy_not_found: { status: 404, title: 'No such policy' },
   landing_not_found: { status: 404, title: 'No such landing certificate' },

@@ -303,8 +303,12 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'List the certificates: `GET /v1/erasure`.',
   },
   epoch_not_found: {
-    when: 'The audit log of the tenant has no checkpoint with this number.',
+    when: 'The audit log of the tenant has no checkpoint with this number, or none at all.',
     advice: 'List the checkpoints: `GET /v1/gcrumbs/epochs`.',
+  },
+  tile_not_found: {
+    when: 'The last checkpoint of the audit log has no such tile, or the path names none.',
+    advice: 'Read `GET /v1/log/checkpoint`: its tree size says which tiles there are.',
   },
   job_not_found: {
     when: 'The tenant has no such job.',

@@ -7,6 +7,7 @@ import { isObject } from './core/shape.ts'
 import type { Check, Verdict } from './core/verdict.ts'
 import { detectEnvelope, type Envelope } from './envelope.ts'
 import { type Breadcrumb, breadcrumbId, isBreadcrumb } from './log/breadcrumb.ts'
+import { appendLines, checkWitnesses } from './log/cosignature.ts'
 import { verifyInclusion } from './log/merkle-path.ts'
 import { type Checkpoint, verifyCheckpoint } from './log/note.ts'
 import { parseTlogProof } from './log/tlog-proof.ts'
@@ -86,6 +87,8 @@ export type TrustedInputs = {
   readonly keys: readonly PublishedKey[]
   /** The log entry that a tlog-proof proves: such a proof names the entry by position only. */
   readonly entry: unknown
+  /** Witnesses that must have cosigned each checkpoint: their vkeys, and how many of them. */
+  readonly witnesses?: { readonly keys: readonly string[]; readonly required?: number | undefined }
 }
 
 /** The verdict on one document; malformed documents are invalid, they do not throw. */
@@ -93,6 +96,35 @@ export async function verifySavedDocument(
   document: SavedDocument,
   trust: TrustedInputs,
 ): Promise<Verdict> {
+  const verdict = await verifyDocument(document, trust)
+  if (!trust.witnesses) return verdict
+  const note = cosignedNote(document)
+  if (note === null)
+    return { ...verdict, not_checked: [...verdict.not_checked, 'cosignatures: not a checkpoint'] }
+  const { type, checks, not_checked, valid_with } = verdict
+  const witnessed = await checkWitnesses(note, trust.witnesses)
+  return { ...toVerdict(type, [...checks, ...witnessed], valid_with), not_checked }
+}
+
+/** The checkpoint of a document with the cosignatures that are shown beside it, or null. */
+function cosignedNote(document: SavedDocument): string | null {
+  if (document.kind === 'checkpoint') return document.text
+  if (document.kind === 'tlog_proof') return document.text.slice(document.text.indexOf('\n\n') + 2)
+  if (document.kind !== 'json' || document.envelope.type !== 'epoch') return null
+  const { epoch } = document.envelope
+  if (!isObject(epoch)) return null
+  const shown = Array.isArray(epoch['cosignatures']) ? epoch['cosignatures'] : []
+  const lines = shown.map((each) => (isObject(each) ? `${String(each['line'])}\n` : ''))
+  const checkpoint = String(epoch['checkpoint'])
+  try {
+    return appendLines(checkpoint, lines.join(''))
+  } catch {
+    // What is shown as cosignatures is none.
+    return checkpoint
+  }
+}
+
+function verifyDocument(document: SavedDocument, trust: TrustedInputs): Promise<Verdict> | Verdict {
   switch (document.kind) {
     case 'json':
       return verifyEnvelope(document.envelope, { keys: trust.keys })

@@ -42,6 +42,7 @@ async function runFsckCommand(args: readonly string[]): Promise<number> {
 const COLUMNS = [
   ['entries', 'log'],
   ['epochs', 'epochs'],
+  ['witnessed', 'witnessed'],
   ['stores', 'stores'],
   ['facts', 'facts'],
   ['tombstones', 'erased'],

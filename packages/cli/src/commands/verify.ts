@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
 import {
   type PublishedKey,
+  parseWitnessKey,
   readKeyList,
   readSavedDocuments,
   type TrustedInputs,
@@ -18,7 +19,7 @@ import { startProgress } from '../output.ts'
 const FILE_BYTES_MAX = 400 * 1024 * 1024
 
 export const verify: Command = {
-  usage: 'FILE… [--keys FILE | --key HEX…] [--entry FILE] [--json]',
+  usage: 'FILE… [--keys FILE | --key HEX…] [--entry FILE] [--witness-key VKEY…] [--json]',
   help: `Checks certificates, manifests with their certificates, decisions, receipts, memories,
 signed records, log entries, checkpoints, inclusion and consistency proofs, bundles of runs. FILE is
 JSON as the API answers it, one document per line (NDJSON), or the text of a checkpoint or
@@ -28,6 +29,9 @@ tlog-proof. FILE - reads standard input. Nothing is sent anywhere.
                 from the operator in a way you trust, not from the sender of FILE
   --key HEX     one public key to trust, for every purpose and time; may be repeated
   --entry FILE  the log entry that a tlog-proof proves
+  --witness-key VKEY  key of a witness (name+id+base64) that must have cosigned each checkpoint and
+                epoch; may be repeated
+  --witnesses N how many of these witnesses are enough; default: all
   --json        print the verdicts as JSON, one per line
 
 Exit status 0: everything is valid. 1: something is invalid or signed by an unknown key.`,
@@ -39,13 +43,17 @@ async function runVerify(args: readonly string[]): Promise<number> {
     keys: { type: 'string' },
     key: { type: 'string', multiple: true },
     entry: { type: 'string' },
+    'witness-key': { type: 'string', multiple: true },
+    witnesses: { type: 'string' },
     json: { type: 'boolean' },
   })
   if (positionals.length === 0) throw new UsageError('name a file to verify, or - for stdin')
   const keys = await readTrusted(values.keys, values.key ?? [])
   const entry = values.entry === undefined ? undefined : await readEntry(values.entry)
+  const witnesses = readWitnesses(values['witness-key'] ?? [], values.witnesses)
+  const trust = { keys, entry, ...(witnesses && { witnesses }) }
   const verdicts: DocumentVerdict[] = []
-  for (const file of positionals) verdicts.push(...(await verifyFile(file, { keys, entry })))
+  for (const file of positionals) verdicts.push(...(await verifyFile(file, trust)))
   if (values.json)
     for (const { file, where, verdict } of verdicts)
       console.log(JSON.stringify({ file, where, ...verdict }))
@@ -73,6 +81,22 @@ function keysOfFile(text: string, path: string): readonly PublishedKey[] {
 function keysOfHex(hex: string): readonly PublishedKey[] {
   if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw new UsageError('--key takes 64 hex digits')
   return trustedKeys(hex)
+}
+
+/** Undefined: no witness is asked for. */
+function readWitnesses(keys: readonly string[], count: string | undefined) {
+  for (const key of keys) {
+    try {
+      parseWitnessKey(key)
+    } catch {
+      throw new UsageError(`--witness-key takes a vkey of signature type 4, not ${key}`)
+    }
+  }
+  const required = count === undefined ? keys.length : Number(count)
+  const possible = /^[0-9]{1,3}$/.test(count ?? '1') && required >= 1 && required <= keys.length
+  if (keys.length === 0 && count === undefined) return undefined
+  if (!possible) throw new UsageError('--witnesses takes a number from 1 to that of --witness-key')
+  return { keys, required }
 }
 
 async function readEntry(file: string): Promise<unknown> {

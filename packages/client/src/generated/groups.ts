@@ -590,6 +590,13 @@ export interface GcrumbsGroup {
    */
   readonly breadcrumbs: PagedMethod<[query?: types.GcrumbsBreadcrumbsQuery, options?: CallOptions], types.GcrumbsBreadcrumbsReply, types.GcrumbsBreadcrumbsReply['breadcrumbs'][number]>
   /**
+   * Returns the last signed checkpoint with its cosignatures, as a signed note.
+   *
+   * Use it with `/v1/log` as the prefix of a C2SP tlog-tiles log, to follow the audit log with any
+   * monitor. See `docs/witnesses.md`.
+   */
+  checkpoint(options?: CallOptions): Pending<types.GcrumbsCheckpointReply>
+  /**
    * Returns the proof that an earlier checkpoint is a prefix of this one.
    *
    * Use it to check that nothing before a checkpoint you hold was changed.
@@ -632,6 +639,14 @@ export interface GcrumbsGroup {
    * Use it to see whether the last checkpoint covers the latest entries.
    */
   stats(options?: CallOptions): Pending<types.GcrumbsStatsReply>
+  /**
+   * Returns one tile of the audit log in the form of C2SP tlog-tiles.
+   *
+   * Use it to recompute roots and proofs from hashes (`tile/<L>/<N>`) and to read entries
+   * (`tile/entries/<N>`), 256 in a tile; a part of one ends in `.p/<W>`. Only what a checkpoint
+   * signs is there. An entry is the canonical JSON of which its leaf is the hash.
+   */
+  tile(tile: string, options?: CallOptions): Pending<FileReply>
   /**
    * Recomputes the audit log from its entries and verifies every checkpoint.
    *

@@ -644,6 +644,13 @@ export const gcrumbsBreadcrumbs: Operation<[query?: types.GcrumbsBreadcrumbsQuer
   items: 'breadcrumbs',
 }
 
+/** Returns the last signed checkpoint with its cosignatures, as a signed note. */
+export const gcrumbsCheckpoint: Operation<[options?: CallOptions], Pending<types.GcrumbsCheckpointReply>> = {
+  id: 'gcrumbs.checkpoint',
+  method: 'GET',
+  path: '/v1/log/checkpoint',
+}
+
 /** Returns the proof that an earlier checkpoint is a prefix of this one. */
 export const gcrumbsConsistency: Operation<[epochNumber: number, query: types.GcrumbsConsistencyQuery, options?: CallOptions], Pending<types.GcrumbsConsistencyReply>> = {
   id: 'gcrumbs.consistency',
@@ -698,6 +705,14 @@ export const gcrumbsStats: Operation<[options?: CallOptions], Pending<types.Gcru
   id: 'gcrumbs.stats',
   method: 'GET',
   path: '/v1/gcrumbs/stats',
+}
+
+/** Returns one tile of the audit log in the form of C2SP tlog-tiles. */
+export const gcrumbsTile: Operation<[tile: string, options?: CallOptions], Pending<FileReply>> = {
+  id: 'gcrumbs.tile',
+  method: 'GET',
+  path: '/v1/log/tile/{tile}',
+  answer: file,
 }
 
 /** Recomputes the audit log from its entries and verifies every checkpoint. */
@@ -2032,6 +2047,7 @@ export const OPERATIONS: readonly object[] = [
   erasureStats,
   erasureVerify,
   gcrumbsBreadcrumbs,
+  gcrumbsCheckpoint,
   gcrumbsConsistency,
   gcrumbsEpoch,
   gcrumbsEpochs,
@@ -2039,6 +2055,7 @@ export const OPERATIONS: readonly object[] = [
   gcrumbsPublicKey,
   gcrumbsRoll,
   gcrumbsStats,
+  gcrumbsTile,
   gcrumbsVerify,
   gcrumbsVerifyEnvelope,
   gcrumbsVerifyKey,

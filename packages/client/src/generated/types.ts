@@ -38,6 +38,7 @@ export type RefusalCode =
   | 'decision_not_found'
   | 'certificate_not_found'
   | 'epoch_not_found'
+  | 'tile_not_found'
   | 'job_not_found'
   | 'policy_not_found'
   | 'landing_not_found'
@@ -449,6 +450,9 @@ export interface Refusals {
   'gcrumbs.breadcrumbs':
     | CommonRefusal
     | 'rejected'
+  'gcrumbs.checkpoint':
+    | CommonRefusal
+    | 'epoch_not_found'
   'gcrumbs.consistency':
     | CommonRefusal
     | 'epoch_not_found'
@@ -471,6 +475,9 @@ export interface Refusals {
     | 'no_signing_key'
   'gcrumbs.stats':
     | CommonRefusal
+  'gcrumbs.tile':
+    | CommonRefusal
+    | 'tile_not_found'
   'gcrumbs.verify':
     | CommonRefusal
   'gcrumbs.verify_envelope':
@@ -1930,6 +1937,16 @@ export type Corpus = {
   clearance: "cleared"
 }
 
+/** The signature of a witness on a checkpoint */
+export type Cosignature = {
+  /** Key of the witness as a C2SP vkey */
+  witness: string
+  /** When the witness says it signed */
+  signed_at: string
+  /** Its line of the signed note, without the line feed */
+  line: string
+}
+
 /** Counts by key; keys with a count of 0 may be absent */
 export type Counts = { [key: string]: number }
 
@@ -2080,6 +2097,10 @@ export type Epoch = {
     /** Consistency proof (RFC 9162, section 2.1.4) */
     path: string[]
   } | null
+  /** Signatures of witnesses on this checkpoint, in the order they were obtained */
+  cosignatures: Cosignature[]
+  /** Whether enough witnesses cosigned it; null: the operator has no witnesses */
+  witnessed: boolean | null
   /** When it was created */
   created_at: string
   /** Whether this request signed it */
@@ -5312,6 +5333,9 @@ export type GcrumbsBreadcrumbsReply = {
   next_cursor: string | null
 }
 
+/** The reply of `gcrumbs.checkpoint`. */
+export type GcrumbsCheckpointReply = string
+
 /** The query of `gcrumbs.consistency`. */
 export type GcrumbsConsistencyQuery = {
   /** Number of the earlier checkpoint */
@@ -5440,6 +5464,9 @@ export type GcrumbsStatsReply = {
   /** The last signed checkpoint */
   last_epoch: Epoch | null
 }
+
+/** The reply of `gcrumbs.tile`. */
+export type GcrumbsTileReply = string
 
 /** The query of `gcrumbs.verify`. */
 export type GcrumbsVerifyQuery = {

@@ -1,10 +1,20 @@
 // Checkpoints as C2SP signed notes (c2sp.org/signed-note, c2sp.org/tlog-checkpoint).
 import { sha256 } from '../core/digest.ts'
-import { concatBytes, equalBytes, fromBase64, toBase64, toHex, utf8 } from '../core/encoding.ts'
+import {
+  concatBytes,
+  equalBytes,
+  fromBase64,
+  fromHex,
+  toBase64,
+  toHex,
+  utf8,
+} from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
 import { verifyEd25519 } from '../core/signature.ts'
 
 const ED25519_TYPE = 0x01
+/** The signature type of cosignatures (c2sp.org/tlog-cosignature). */
+export const COSIGNATURE_TYPE = 0x04
 // The specification asks verifiers to accept at least 16 and to have a limit.
 const SIGNATURES_MAX = 64
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for them
@@ -28,16 +38,43 @@ export type Checkpoint = Note & {
   readonly root: Uint8Array
 }
 
-/** SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key)[:4]. */
-export function noteKeyHash(name: string, publicKey: Uint8Array): Uint8Array {
-  const typed = Uint8Array.of(0x0a, ED25519_TYPE)
-  return sha256(concatBytes(utf8(name), typed, publicKey)).slice(0, 4)
+/** SHA-256(name ‖ 0x0A ‖ type ‖ public key)[:4]. */
+export function noteKeyHash(
+  name: string,
+  publicKey: Uint8Array,
+  type: number = ED25519_TYPE,
+): Uint8Array {
+  return sha256(concatBytes(utf8(name), Uint8Array.of(0x0a, type), publicKey)).slice(0, 4)
 }
 
-/** The form other tools take a log's key in: `name+hash+base64(0x01 ‖ public key)`. */
-export function verifierKey(name: string, publicKey: Uint8Array): string {
-  const encoded = toBase64(concatBytes(Uint8Array.of(ED25519_TYPE), publicKey))
-  return `${requireName(name)}+${toHex(noteKeyHash(name, publicKey))}+${encoded}`
+/** The form other tools take a key in, the vkey: `name+hash+base64(type ‖ public key)`. */
+export function verifierKey(
+  name: string,
+  publicKey: Uint8Array,
+  type: number = ED25519_TYPE,
+): string {
+  const encoded = toBase64(concatBytes(Uint8Array.of(type), publicKey))
+  return `${requireName(name)}+${toHex(noteKeyHash(name, publicKey, type))}+${encoded}`
+}
+
+export type VerifierKey = {
+  readonly name: string
+  /** Four bytes. */
+  readonly keyHash: Uint8Array
+  readonly type: number
+  readonly publicKey: Uint8Array
+}
+
+/** Reads a vkey of an Ed25519 key. Throws ProofError `malformed_note` for any other text. */
+export function parseVerifierKey(text: string): VerifierKey {
+  // The base64 of the key may have a plus sign of its own.
+  const [name = '', hash = '', ...rest] = text.split('+')
+  const typed = decodeBase64(rest.join('+'))
+  const [type = 0] = typed
+  const publicKey = typed.slice(1)
+  if (publicKey.length !== 32) throw malformedNote('not the key of an Ed25519 signature')
+  if (verifierKey(name, publicKey, type) !== text) throw malformedNote('the key id does not match')
+  return { name, keyHash: fromHex(hash), type, publicKey }
 }
 
 /** The text to sign: origin, size and base64 root, a line each. */

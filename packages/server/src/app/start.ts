@@ -25,6 +25,7 @@ import {
   stopPayments,
 } from '../slices/billing/index.ts'
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
+import { registerLogJobs } from '../slices/gcrumbs/index.ts'
 import { flushEvaluations } from '../slices/governance/index.ts'
 import {
   flushRetrievedFacts,
@@ -153,6 +154,7 @@ async function stopInOrder(kernel: Kernel, { server, timers, close }: RunningPar
 }
 
 function registerJobs(kernel: Kernel): void {
+  registerLogJobs(kernel)
   registerErasureJobs(kernel)
   registerRetentionJobs(kernel)
   registerOffboardingJobs(kernel)

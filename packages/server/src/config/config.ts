@@ -3,6 +3,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { AllowedHosts } from '../platform/egress/addresses.ts'
+import type { WitnessPolicy } from '../platform/kernel/kernel.ts'
 import {
   type BillingConfig,
   DEFAULT_PLANS,
@@ -12,6 +13,7 @@ import type { LogLevel } from '../platform/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
 import { billingConfig, origins, planTable } from './plans.ts'
+import { witnessPolicy } from './witnesses.ts'
 
 export interface Config {
   readonly host: string
@@ -41,6 +43,8 @@ export interface Config {
   readonly billing: BillingConfig | null
   /** Whether the verify page is served. */
   readonly pages: boolean
+  /** Null: checkpoints are offered to nobody. */
+  readonly witnesses: WitnessPolicy | null
   /** Origins of consoles: their sessions may write, pages of payment may lead back to them. */
   readonly console_origins: readonly string[]
   /** How long a session lasts without a request, and at most. */
@@ -103,6 +107,7 @@ export function parseConfig(env: Environment): Config {
     plans: planTable(env) ?? (billing === null ? null : DEFAULT_PLANS),
     billing,
     pages: pagesOn(env),
+    witnesses: witnessPolicy(env),
     session_idle_minutes: integer(env, 'CUSTOS_SESSION_IDLE'),
     session_hours: integer(env, 'CUSTOS_SESSION_HOURS'),
     console_origins: origins(env, 'CUSTOS_CONSOLE_ORIGINS'),

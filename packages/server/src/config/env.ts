@@ -160,7 +160,7 @@ export const SETTINGS = [
     flag: 'egress-allow',
     value: 'LIST',
     fallback: 'none',
-    help: 'private networks and host names that webhooks may reach, separated by commas',
+    help: 'private networks and host names that webhooks and witnesses may be at, by commas',
   },
   {
     name: 'CUSTOS_EGRESS_PROXY',
@@ -168,7 +168,7 @@ export const SETTINGS = [
     flag: 'egress-proxy',
     value: 'URL',
     fallback: 'none; proxy variables of the environment are ignored',
-    help: 'HTTP proxy for webhooks, http://host:port; it resolves names and checks addresses',
+    help: 'HTTP proxy for webhooks and witnesses, http://host:port; it checks addresses',
   },
   {
     name: 'CUSTOS_MASTER_KEY',
@@ -194,6 +194,14 @@ export const SETTINGS = [
     fallback: '3600',
     help: 'seconds between checkpoints, signed only if the log has grown; 0 never',
     range: { min: 0, max: 86_400 * 365 },
+  },
+  {
+    name: 'CUSTOS_WITNESSES',
+    topic: 'Keys, audit log and erasure',
+    flag: 'witnesses',
+    value: 'FILE',
+    fallback: 'none: checkpoints are offered to nobody',
+    help: 'JSON file with the witnesses of checkpoints, and how many of them have to cosign one',
   },
   {
     name: 'CUSTOS_LEDGER_COPY',

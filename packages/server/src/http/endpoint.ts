@@ -55,6 +55,7 @@ interface ArrivedRequest {
 
 const NDJSON_TYPE = 'application/x-ndjson'
 const SVG_TYPE = 'image/svg+xml'
+const TEXT_TYPE = 'text/plain'
 const EVENTS_TYPE = 'text/event-stream'
 /** A picture opened as a page runs nothing and loads nothing. */
 const INERT = { 'content-security-policy': "default-src 'none'; sandbox" }
@@ -229,7 +230,9 @@ export class Endpoint {
     if (hasKind(reply)) return this.#sendKind(response, answering, { reply, trace })
     const picture = operation.reply_type === SVG_TYPE
     if (picture) Object.assign(answering, INERT)
-    const text = picture ? String(reply) : textOf(reply)
+    const plain = operation.reply_type === TEXT_TYPE
+    if (plain) answering['content-type'] = `${TEXT_TYPE}; charset=utf-8`
+    const text = picture || plain ? String(reply) : textOf(reply)
     trace.bytes = sendText(response, operation.status, answering, text)
     return operation.status
   }

@@ -83,6 +83,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "erasure.stats": ("GET", "/v1/erasure/stats", True, False, ()),
     "erasure.verify": ("GET", "/v1/erasure/{certificate_id}/verify", True, False, ()),
     "gcrumbs.breadcrumbs": ("GET", "/v1/gcrumbs/breadcrumbs", True, False, ("limit", "offset", "cursor",)),
+    "gcrumbs.checkpoint": ("GET", "/v1/log/checkpoint", True, False, ()),
     "gcrumbs.consistency": ("GET", "/v1/gcrumbs/epochs/{epoch_number}/consistency", True, False, ("from",)),
     "gcrumbs.epoch": ("GET", "/v1/gcrumbs/epochs/{epoch_number}", True, False, ()),
     "gcrumbs.epochs": ("GET", "/v1/gcrumbs/epochs", True, False, ("limit", "offset", "cursor",)),

@@ -56,6 +56,8 @@ export interface LedgerState {
 export interface Counts {
   entries: number
   epochs: number
+  /** Epochs that enough witnesses cosigned. */
+  witnessed: number
   stores: number
   facts: number
   tombstones: number

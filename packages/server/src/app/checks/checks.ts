@@ -13,6 +13,7 @@ import { compareMemoryCount, findExcess } from '../../slices/tenants/index.ts'
 import { checkAudits } from './check-audits.ts'
 import { checkCertificates, checkDestroyed } from './check-certificates.ts'
 import type { Check, CheckContext, CheckFinding } from './check-context.ts'
+import { checkCosignatures } from './check-cosignatures.ts'
 import { checkFacts } from './check-facts.ts'
 import { checkLog } from './check-log.ts'
 import { checkManifests } from './check-manifests.ts'
@@ -25,6 +26,7 @@ import { chooseSample } from './sample.ts'
 /** In the order in which they run, all after `summariseLog`. */
 export const CHECKS: readonly Check[] = [
   { kind: 'log', part: 'chain', run: checkLog },
+  { kind: 'log', part: 'chain', run: checkCosignatures },
   {
     kind: 'store',
     part: 'seals',

@@ -149,6 +149,7 @@ const emptySummary = (): LogSummary => ({
 const noCounts = (): Counts => ({
   entries: 0,
   epochs: 0,
+  witnessed: 0,
   stores: 0,
   facts: 0,
   tombstones: 0,

@@ -74,6 +74,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
       session_idle_us: config.session_idle_minutes * MINUTE_US,
       session_us: config.session_hours * 60 * MINUTE_US,
       pages: config.pages,
+      witnesses: config.witnesses,
     },
     clock,
     ids: systemIds,

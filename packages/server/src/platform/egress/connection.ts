@@ -8,9 +8,14 @@ import { hostOf, portOf } from './addresses.ts'
 /** Words of a closed list: nothing that a peer said is part of a fault. */
 type EgressFault = 'refused_address' | 'dns' | 'connect' | 'tls' | 'timeout' | 'redirect'
 
-/** The body of the answer is neither kept nor shown. */
+/** The body of the answer is kept only where the request asks for it. */
 export type EgressReply =
-  | { readonly status: number; readonly retry_after_s: number | null }
+  | {
+      readonly status: number
+      readonly retry_after_s: number | null
+      /** Absent: it was not asked for, was longer, or did not arrive in time. */
+      readonly text?: string
+    }
   | { readonly fault: EgressFault }
 
 export interface HostAddress {
@@ -22,6 +27,8 @@ export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Whether the text of the answer is kept, up to 4 KB. */
+  readonly keep_text?: boolean
 }
 
 interface Route {
@@ -161,7 +168,7 @@ async function settled(
 /** Sends the request and reads the head of its answer; the connection is closed. */
 export async function exchange(
   socket: Socket,
-  { url, method, headers, body }: OutgoingRequest & { readonly url: URL },
+  { url, method, headers, body, keep_text }: OutgoingRequest & { readonly url: URL },
   signal: AbortSignal,
 ): Promise<EgressReply> {
   const sending = requestHttp({
@@ -178,10 +185,11 @@ export async function exchange(
   sending.end(body)
   try {
     const response = await abortable(answered, signal, 'connect')
-    await readBounded(response)
+    const text = await readBounded(response)
     const { statusCode: status = 0, headers: replied } = response
     if (status >= 300 && status < 400) throw new EgressError('redirect')
-    return { status, retry_after_s: retryAfter(replied['retry-after']) }
+    const retry_after_s = retryAfter(replied['retry-after'])
+    return keep_text && text !== null ? { status, retry_after_s, text } : { status, retry_after_s }
   } finally {
     sending.destroy()
     socket.destroy()
@@ -190,18 +198,22 @@ export async function exchange(
 
 /**
  * A receiver that is still writing when the connection closes would report an error. The status is
- * known by now, so that nothing that goes wrong here matters.
+ * known by now, so that nothing that goes wrong here matters. Null: not all of it arrived.
  */
-async function readBounded(response: IncomingMessage): Promise<void> {
+async function readBounded(response: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
   let bytes = 0
   const late = setTimeout(() => response.destroy(), BODY_MS)
   try {
     for await (const chunk of response) {
       bytes += chunk.length
-      if (bytes > BODY_BYTES_MAX) return
+      if (bytes > BODY_BYTES_MAX) return null
+      chunks.push(chunk)
     }
+    return Buffer.concat(chunks).toString()
   } catch {
     // Cut off by the peer or by the time limit.
+    return null
   } finally {
     clearTimeout(late)
   }

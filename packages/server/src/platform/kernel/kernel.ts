@@ -13,6 +13,14 @@ import type { Tracer } from '../telemetry/tracer.ts'
 import type { Tokenizer, TokenizerName } from '../tokens/tokenizer.ts'
 import type { BillingConfig, PlanTable } from './plan-limits.ts'
 
+/** Who has to cosign checkpoints. */
+export interface WitnessPolicy {
+  /** An epoch counts as witnessed when so many of them cosigned it. */
+  readonly required: number
+  /** `key`: a vkey of signature type 4; `url`: add-checkpoint is appended to it. */
+  readonly witnesses: readonly { readonly key: string; readonly url: string }[]
+}
+
 interface KernelSettings {
   /** Origin of checkpoints, without tenant. */
   readonly origin: string
@@ -35,6 +43,8 @@ interface KernelSettings {
   readonly session_us: number
   /** Whether the verify page is served. */
   readonly pages: boolean
+  /** Null: checkpoints are offered to nobody. */
+  readonly witnesses: WitnessPolicy | null
 }
 
 export interface Kernel {

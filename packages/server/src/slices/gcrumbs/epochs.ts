@@ -24,8 +24,8 @@ import {
   findHead,
   findLastEpoch,
   type HeadRow,
-  insertEpoch,
 } from './chain.sql.ts'
+import { showCosignatures, storeEpoch } from './cosignatures.ts'
 import { prefixPath } from './tree.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -53,6 +53,7 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
     root_hash: root,
     checkpoint: row.checkpoint,
     consistency: consistency ?? null,
+    ...(await showCosignatures(kernel, db, row.epoch_number)),
     created_at: formatTime(row.created_us),
     merkle_root: root,
     n_leaves: row.tree_size,
@@ -109,7 +110,7 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   await republishOf(kernel, tenant_id, { head, stored })
   const last_number = last?.epoch_number ?? 0
   const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
-  await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, epoch))
+  await kernel.db.transact(tenant_id, (tx) => storeEpoch(kernel, tx, epoch))
   return show(kernel, tenant_id, epoch, true)
 }
 
@@ -134,7 +135,9 @@ export async function republish(
   if (known) return
   const root_hash = Buffer.from(stored.root_hash, 'hex')
   const row = { epoch_number, generation, tree_size, root_hash, checkpoint }
-  await kernel.db.transact(tenant_id, (tx) => insertEpoch(tx, { ...row, created_us: tx.now() }))
+  await kernel.db.transact(tenant_id, (tx) =>
+    storeEpoch(kernel, tx, { ...row, created_us: tx.now() }),
+  )
 }
 
 interface CheckpointDraft {

@@ -4,6 +4,7 @@ import type { gcrumbs } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { roll } from './epochs.ts'
 import * as reads from './reads.ts'
+import { checkpoint, tile } from './tiles.ts'
 
 export { appendCrumb, nextSeq, sha256 } from './append.ts'
 export {
@@ -14,8 +15,11 @@ export {
   listCrumbs,
   listLeaves,
 } from './chain.sql.ts'
+export { type CosignatureRow, listCosignaturesAfter } from './cosignatures.sql.ts'
+export { isWitnessed } from './cosignatures.ts'
 export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
+export { registerLogJobs } from './offer-epoch.ts'
 export { proveEntry } from './reads.ts'
 export { fitsHead, fitsLog, generationAt, reconcileLog, restoredGeneration } from './restore.ts'
 export { seqAt, treeRoot } from './tree.ts'
@@ -32,5 +36,7 @@ export const gcrumbsHandlers = {
   consistency: reads.consistency,
   verify: reads.verify,
   verify_envelope: reads.verifyAny,
+  checkpoint,
+  tile,
   stats: reads.stats,
 } satisfies HandlersOf<typeof gcrumbs>

@@ -24,6 +24,7 @@ export const KEPT_TABLES: readonly string[] = [
   'breadcrumbs',
   'chain_nodes',
   'epochs',
+  'cosignatures',
   'certificates',
   'tombstones',
   'usage',

@@ -33,6 +33,16 @@ export const logTables = {
     checkpoint: text('composed', 'signed note over origin, size and root'),
     created_us: integer,
   },
+  cosignatures: {
+    tenant_id: tenantId,
+    epoch_number: integer,
+    witness: text('minted', 'key of a witness from the settings of the service'),
+    generation: integer,
+    tree_size: integer,
+    signature: blob('digest', 'time and Ed25519 signature over the checkpoint'),
+    signed_s: integer,
+    created_us: integer,
+  },
   usage: {
     tenant_id: tenantId,
     period: text('minted', 'month'),

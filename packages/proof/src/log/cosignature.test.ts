@@ -1,0 +1,136 @@
+// Cosignatures and requests to witnesses, against this project's vectors and published keys.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { toHex, utf8 } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { readSavedDocuments, verifySavedDocument } from '../saved-file.ts'
+import { readVector, seededKey } from '../testing/fixtures.ts'
+import { formatAddCheckpoint, parseAddCheckpoint } from './add-checkpoint.ts'
+import {
+  addSignatures,
+  checkWitnesses,
+  cosignCheckpoint,
+  cosignedMessage,
+  parseWitnessKey,
+  verifyCosignatures,
+} from './cosignature.ts'
+import { parseNote, parseVerifierKey, verifierKey } from './note.ts'
+
+type WitnessVector = { name: string; seed_byte: number; key: string; timestamp: number }
+const vectors = readVector<{
+  witnesses: [WitnessVector, WitnessVector]
+  message: string
+  checkpoint: string
+  cosigned: string
+  mutated: { mutation: string; note: string; reason: string }[]
+}>('cosignature.json')
+const checkpoints = readVector<{ keys: never[] }>('checkpoint.json')
+const [first, second] = vectors.witnesses
+const { body } = parseNote(vectors.checkpoint)
+
+test('cosignatures are assembled byte for byte as in the vectors, and verify', async () => {
+  const lines = vectors.witnesses.map(({ name, seed_byte, key, timestamp }) => {
+    const { publicKey, sign } = seededKey(seed_byte)
+    assert.equal(verifierKey(name, publicKey, 4), key)
+    return cosignCheckpoint(body, { name, publicKey, timestamp, sign })
+  })
+  assert.deepEqual(cosignedMessage(body, first.timestamp), utf8(vectors.message))
+  assert.equal(addSignatures(vectors.checkpoint, lines), vectors.cosigned)
+  // A line that is there is not added again.
+  assert.equal(addSignatures(vectors.cosigned, lines), vectors.cosigned)
+  const found = await verifyCosignatures(vectors.cosigned, [second.key, first.key])
+  assert.deepEqual(
+    found.map(({ ok, timestamp }) => [ok, timestamp]),
+    [
+      [true, second.timestamp],
+      [true, first.timestamp],
+    ],
+  )
+})
+
+for (const { mutation, note, reason } of vectors.mutated)
+  test(`a cosignature with ${mutation} does not verify: ${reason}`, async () => {
+    const [found] = await verifyCosignatures(note, [first.key])
+    assert.deepEqual([found?.ok, found?.reason], [false, reason])
+  })
+
+test('a quorum counts valid cosignatures, and one that is forged fails by itself', async () => {
+  const keys = [first.key, second.key]
+  const failed = async (note: string, required?: number) =>
+    (await checkWitnesses(note, { keys, required })).filter(({ ok }) => !ok).map(({ name }) => name)
+  assert.deepEqual(await failed(vectors.cosigned), [])
+  const [line] = parseNote(vectors.cosigned).signatures.slice(1)
+  assert.ok(line)
+  const single = addSignatures(vectors.checkpoint, [line])
+  assert.deepEqual(await failed(single), ['witnessed'])
+  assert.deepEqual(await failed(single, 1), [])
+  const [flipped] = vectors.mutated
+  assert.deepEqual(await failed(flipped?.note ?? '', 0), ['cosignature witness.example/w1'])
+})
+
+test('a saved checkpoint or epoch is checked for witnesses, another document says it was not', async () => {
+  const [document] = readSavedDocuments(vectors.cosigned)
+  assert.ok(document)
+  const verify = (keys: readonly string[]) =>
+    verifySavedDocument(document, { keys: checkpoints.keys, entry: undefined, witnesses: { keys } })
+  const good = await verify([first.key, second.key])
+  assert.ok(good.valid, good.reason)
+  const other = verifierKey('witness.example/w3', seededKey(0x46).publicKey, 4)
+  assert.match((await verify([other])).reason ?? '', /^witnessed: 0 of the 1 required/)
+  const [decision] = readSavedDocuments('{"decision_id": "", "query": "", "timestamp": ""}')
+  assert.ok(decision)
+  const witnesses = { keys: [first.key] }
+  const verdict = await verifySavedDocument(decision, { keys: [], entry: undefined, witnesses })
+  assert.ok(verdict.not_checked.includes('cosignatures: not a checkpoint'))
+})
+
+test('vkeys that other logs publish are read, and no altered one is', () => {
+  for (const [vkey, name] of [
+    ['sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8', 'sum.golang.org'],
+    ['PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW', 'PeterNeumann'],
+  ] as const) {
+    const key = parseVerifierKey(vkey)
+    assert.deepEqual([key.name, toHex(key.keyHash)], [name, vkey.split('+')[1]])
+    assert.throws(() => parseVerifierKey(vkey.replace('+0', '+1').replace('+c', '+d')), ProofError)
+    assert.throws(() => parseVerifierKey(vkey.slice(0, -4)), ProofError)
+    // The key of a log is not that of a witness.
+    assert.throws(() => parseWitnessKey(vkey), ProofError)
+  }
+  for (const text of ['', '+', 'a+b', 'a+00000000+', first.key.replace('w1', 'w 1')])
+    assert.throws(() => parseVerifierKey(text), ProofError, text)
+})
+
+test('the body of add-checkpoint is read back as it was written', () => {
+  const hash = fc.uint8Array({ minLength: 32, maxLength: 32 })
+  const request = fc.record({
+    oldSize: fc.nat(),
+    path: fc.array(hash, { maxLength: 63 }),
+    checkpoint: fc.constant(vectors.cosigned),
+  })
+  fc.assert(
+    fc.property(request, (given) => {
+      assert.deepEqual(parseAddCheckpoint(formatAddCheckpoint(given)), { ...given })
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a body of add-checkpoint in another form is refused', () => {
+  const hash = 'A'.repeat(43).concat('=')
+  const refused = [
+    ['no old size', `\n\n${vectors.checkpoint}`],
+    ['leading zero', `old 01\n\n${vectors.checkpoint}`],
+    ['negative', `old -1\n\n${vectors.checkpoint}`],
+    ['no number', `old x\n\n${vectors.checkpoint}`],
+    ['beyond a safe integer', `old 9007199254740993\n\n${vectors.checkpoint}`],
+    ['a hash of 33 bytes', `old 1\n${'A'.repeat(44)}\n\n${vectors.checkpoint}`],
+    ['no base64', `old 1\n!\n\n${vectors.checkpoint}`],
+    ['carriage returns', `old 1\r\n${hash}\r\n\n${vectors.checkpoint}`],
+    ['64 hashes', `old 1\n${`${hash}\n`.repeat(64)}\n${vectors.checkpoint}`],
+    ['no empty line', `old 1\n${hash}\n`],
+  ] as const
+  for (const [what, text] of refused)
+    assert.throws(() => parseAddCheckpoint(text), ProofError, what)
+  assert.equal(parseAddCheckpoint(`old 1\n${`${hash}\n`.repeat(63)}\nx\n`).path.length, 63)
+})

@@ -1,0 +1,161 @@
+// Cosignatures of witnesses on checkpoints: cosignature/v1 (c2sp.org/tlog-cosignature).
+import { concatBytes, equalBytes, utf8 } from '../core/encoding.ts'
+import { ProofError } from '../core/errors.ts'
+import { verifyEd25519 } from '../core/signature.ts'
+import type { Check } from '../core/verdict.ts'
+import {
+  assembleNote,
+  COSIGNATURE_TYPE,
+  type NoteSignature,
+  noteKeyHash,
+  parseNote,
+  parseVerifierKey,
+  type VerifierKey,
+} from './note.ts'
+
+/** Seconds since 1970, big-endian, before the Ed25519 signature. */
+const TIME_BYTES = 8
+const SIGNATURE_BYTES = TIME_BYTES + 64
+
+/** What a witness signs: two lines before the whole text of the checkpoint. */
+export function cosignedMessage(body: string, timestamp: number): Uint8Array {
+  if (!Number.isSafeInteger(timestamp) || timestamp < 0)
+    throw new ProofError('malformed_note', 'the time of a cosignature is whole seconds')
+  return utf8(`cosignature/v1\ntime ${timestamp}\n${body}`)
+}
+
+/** The signature line of a witness. `sign` makes an Ed25519 signature with its key. */
+export function cosignCheckpoint(
+  body: string,
+  witness: {
+    readonly name: string
+    readonly publicKey: Uint8Array
+    readonly timestamp: number
+    readonly sign: (message: Uint8Array) => Uint8Array
+  },
+): NoteSignature {
+  const { name, publicKey, timestamp, sign } = witness
+  const time = new Uint8Array(TIME_BYTES)
+  new DataView(time.buffer).setBigUint64(0, BigInt(timestamp))
+  const signature = concatBytes(time, sign(cosignedMessage(body, timestamp)))
+  return { name, keyHash: noteKeyHash(name, publicKey, COSIGNATURE_TYPE), signature }
+}
+
+/** Reads the vkey of a witness. Throws ProofError `malformed_note` for any other text. */
+export function parseWitnessKey(text: string): VerifierKey {
+  const key = parseVerifierKey(text)
+  if (key.type === COSIGNATURE_TYPE) return key
+  throw new ProofError('malformed_note', 'not the key of a witness (signature type 4)')
+}
+
+export type CosignatureVerdict = {
+  /** The vkey it was asked for. */
+  readonly witness: string
+  readonly ok: boolean
+  readonly reason?: 'malformed' | 'no_cosignature' | 'cosignature_invalid'
+  /** Seconds since 1970 at which the witness says it signed. */
+  readonly timestamp?: number
+  readonly line?: NoteSignature
+}
+
+/**
+ * For each witness key, whether the signed note has its cosignature. A line in the name of the
+ * witness and of its key that does not verify makes the verdict `cosignature_invalid`, whatever
+ * stands beside it. Never throws for a note; throws ProofError for a text that is no witness key.
+ */
+export async function verifyCosignatures(
+  note: string,
+  witnesses: readonly string[],
+): Promise<CosignatureVerdict[]> {
+  const keys = witnesses.map((text) => ({ text, key: parseWitnessKey(text) }))
+  const read = tryParseNote(note)
+  if (read === null)
+    return keys.map(({ text }) => ({ witness: text, ok: false, reason: 'malformed' }))
+  const verdicts = keys.map(({ text, key }) => verifyOne(read, text, key))
+  return Promise.all(verdicts)
+}
+
+async function verifyOne(
+  { body, signatures }: ReturnType<typeof parseNote>,
+  witness: string,
+  { name, keyHash, publicKey }: VerifierKey,
+): Promise<CosignatureVerdict> {
+  const own = signatures.filter((line) => line.name === name && equalBytes(line.keyHash, keyHash))
+  const [first] = own
+  if (first === undefined) return { witness, ok: false, reason: 'no_cosignature' }
+  let newest = { witness, ok: true, timestamp: -1, line: first }
+  for (const line of own) {
+    const timestamp = timestampOf(line.signature)
+    const held =
+      timestamp !== null &&
+      (await verifyEd25519(
+        publicKey,
+        cosignedMessage(body, timestamp),
+        line.signature.slice(TIME_BYTES),
+      ))
+    if (!held) return { witness, ok: false, reason: 'cosignature_invalid' }
+    if (timestamp > newest.timestamp) newest = { ...newest, timestamp, line }
+  }
+  return newest
+}
+
+function timestampOf(signature: Uint8Array): number | null {
+  if (signature.length !== SIGNATURE_BYTES) return null
+  const view = new DataView(signature.buffer, signature.byteOffset, TIME_BYTES)
+  const seconds = view.getBigUint64(0)
+  return seconds <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seconds) : null
+}
+
+function tryParseNote(note: string): ReturnType<typeof parseNote> | null {
+  try {
+    return parseNote(note)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Whether at least `required` of the witnesses cosigned the note, as checks of a verdict. One whose
+ * line does not verify fails by itself; one without a line only does not count.
+ */
+export async function checkWitnesses(
+  note: string,
+  { keys, required = keys.length }: { keys: readonly string[]; required?: number | undefined },
+): Promise<Check[]> {
+  const verdicts = await verifyCosignatures(note, keys)
+  const checks = verdicts.flatMap(({ witness, ok, reason }) =>
+    ok || reason === 'cosignature_invalid'
+      ? [
+          {
+            name: `cosignature ${parseWitnessKey(witness).name}`,
+            ok,
+            ...(ok ? {} : { detail: reason }),
+          },
+        ]
+      : [],
+  )
+  const count = verdicts.filter(({ ok }) => ok).length
+  const detail = `${count} of the ${required} required witnesses cosigned it`
+  const enough = count >= required
+  return [...checks, { name: 'witnessed', ok: enough, ...(enough ? {} : { detail }) }]
+}
+
+/**
+ * The note followed by lines that somebody else wrote. Throws ProofError `malformed_note` where
+ * they are not signature lines: another text could stand in the place of the one that was signed.
+ */
+export function appendLines(note: string, lines: string): string {
+  if (!/^(?:— [^\n]+\n)*$/.test(lines))
+    throw new ProofError('malformed_note', 'not signature lines')
+  return `${note}${lines}`
+}
+
+/** The note with signature lines after its own, each of them once. */
+export function addSignatures(note: string, lines: readonly NoteSignature[]): string {
+  const { body, signatures } = parseNote(note)
+  const added = lines.filter((line) => !signatures.some((known) => isSameLine(known, line)))
+  return assembleNote(body, [...signatures, ...added])
+}
+
+const isSameLine = (a: NoteSignature, b: NoteSignature): boolean =>
+  a.name === b.name && equalBytes(a.keyHash, b.keyHash) && equalBytes(a.signature, b.signature)

@@ -1,0 +1,60 @@
+// SQL of cosignatures: what witnesses signed of a tenant's checkpoints.
+
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import { statement } from '../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+
+export type CosignatureRow = Omit<Tables['cosignatures'], 'tenant_id'>
+
+const COLUMNS = [
+  'epoch_number',
+  'witness',
+  'generation',
+  'tree_size',
+  'signature',
+  'signed_s',
+  'created_us',
+] as const
+
+const ofEpochStatement = statement<{ epoch_number: number }>()((k, p) =>
+  k
+    .selectFrom('cosignatures')
+    .select(COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('epoch_number', '=', p.epoch_number)
+    .orderBy('created_us')
+    .orderBy('witness'),
+)
+
+export const listCosignatures = (db: TenantDb, epoch_number: number) =>
+  db.allOf(ofEpochStatement, { epoch_number })
+
+/** The newest cosignature of a witness on the log of one generation. */
+export const findLastCosignature = (db: TenantDb, witness: string, generation: number) =>
+  db.first(
+    from(db, 'cosignatures')
+      .select(COLUMNS)
+      .where('witness', '=', witness)
+      .where('generation', '=', generation)
+      .orderBy('epoch_number', 'desc')
+      .limit(1),
+  )
+
+/** Cosignatures of epochs after this one, at most `limit`, in the order of their epochs. */
+export const listCosignaturesAfter = (db: TenantDb, epoch_number: number, limit: number) =>
+  db.all(
+    from(db, 'cosignatures')
+      .select(COLUMNS)
+      .where('epoch_number', '>', epoch_number)
+      .orderBy('epoch_number')
+      .orderBy('witness')
+      .limit(limit),
+  )
+
+/** Of two cosignatures of one witness on one epoch the first is kept. */
+export const insertCosignature = (tx: Tx, row: CosignatureRow) =>
+  tx.run(
+    insertInto(tx, 'cosignatures', row).onConflict((c) =>
+      c.columns(['tenant_id', 'epoch_number', 'witness']).doNothing(),
+    ),
+  )
