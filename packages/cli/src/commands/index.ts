@@ -25,6 +25,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./verify.ts')).verify,
   },
   {
+    name: 'witness',
+    summary: 'cosign checkpoints of logs that only ever grow',
+    load: async () => (await import('./log/witness.ts')).witness,
+  },
+  {
+    name: 'monitor',
+    summary: 'follow an audit log and report a fork or a missing certificate',
+    load: async () => (await import('./log/monitor.ts')).monitor,
+  },
+  {
     name: 'conformance',
     summary: 'test the capabilities a server declares and sign the result',
     load: async () => (await import('./conformance.ts')).conformance,

@@ -1,0 +1,83 @@
+// Reads a log over HTTP as C2SP tlog-tiles, and certificates of erasures; nothing read is trusted.
+
+import { formatTilePath, isObject, type TileName } from '@custos/proof'
+import { CommandError } from '../../command.ts'
+
+const TIMEOUT_MS = 30_000
+/** 256 entries of 64 KB. */
+const BYTES_MAX = 17 * 1024 * 1024
+
+/** The log could not be read now: this says nothing about what it holds. */
+export class LogUnreadable extends CommandError {}
+
+export class TileReader {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+
+  constructor({ url, apiKey }: { readonly url: string; readonly apiKey: string | undefined }) {
+    this.#url = url
+    this.#headers = {
+      // A cache between could have tiles of the log before a restore.
+      'cache-control': 'no-cache',
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    }
+  }
+
+  /** Null: the log has no checkpoint. */
+  async checkpoint(): Promise<string | null> {
+    const bytes = await this.#get('/v1/log/checkpoint')
+    return bytes && new TextDecoder().decode(bytes)
+  }
+
+  /** Null: the log does not serve it. */
+  tile(name: TileName): Promise<Uint8Array | null> {
+    return this.#get(`/v1/log/tile/${formatTilePath(name)}`)
+  }
+
+  /** The signed bytes of a certificate; null: there is none. */
+  async certificate(certificate_id: string): Promise<Uint8Array | null> {
+    const bytes = await this.#get(`/v1/erasure/${encodeURIComponent(certificate_id)}`)
+    if (bytes === null) return null
+    try {
+      const found: unknown = JSON.parse(new TextDecoder().decode(bytes))
+      const text = isObject(found) ? found['signed_bytes'] : undefined
+      return Buffer.from(String(text), 'base64')
+    } catch {
+      return null
+    }
+  }
+
+  async #get(path: string): Promise<Uint8Array | null> {
+    let response: Response
+    try {
+      response = await fetch(`${this.#url}${path}`, {
+        headers: this.#headers,
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      if (response.ok) return await readBounded(response)
+      await response.body?.cancel()
+    } catch (error) {
+      if (error instanceof LogUnreadable) throw error
+      const reason = error instanceof Error ? error.message : 'no answer'
+      throw new LogUnreadable(`${path}: ${reason}`)
+    }
+    if (response.status === 404) return null
+    const advice =
+      response.status === 401 || response.status === 403
+        ? ': set CUSTOS_API_KEY to a key with the scopes gcrumbs:read and erasure:read'
+        : ''
+    throw new LogUnreadable(`${path}: status ${response.status}${advice}`)
+  }
+}
+
+async function readBounded(response: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > BYTES_MAX) throw new LogUnreadable('an answer is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,148 @@
+// An operator who holds every key rewrites or cuts the log: monitor, witness and client notice.
+
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ProofError } from '@custos/client'
+import { runCustos } from '../../packages/cli/src/testing/run.ts'
+import { embeddedTest } from '../../packages/server/src/testing/test-data.ts'
+import { openWitnessScene, WITNESS_VKEY, type WitnessScene } from './testing/scene.ts'
+
+function memoryStorage() {
+  const kept = new Map<string, string>()
+  return {
+    get: (name: string) => kept.get(name),
+    set: (n: string, v: string) => void kept.set(n, v),
+  }
+}
+
+// The address of the service changes when it is started again; that of the log does not.
+async function watch(scene: WitnessScene, storage: ReturnType<typeof memoryStorage>) {
+  const { get, set } = storage
+  const plain = (name: string) => name.split(' ')[0] ?? ''
+  return scene.client().witness({
+    get: (name) => get(plain(name)),
+    set: (name, value) => set(plain(name), value),
+  })
+}
+
+test('an honest log is witnessed, followed and verified with the key of the witness', async (t) => {
+  const scene = await openWitnessScene(t)
+  const none = await scene.monitor()
+  assert.deepEqual([none.status, none.stdout], [0, 'no checkpoint yet\n'])
+  await scene.write('one', 'two', 'three')
+  const { witnessed, cosignatures } = await scene.roll()
+  assert.deepEqual([witnessed, cosignatures], [false, []])
+  const epoch = await scene.witnessed()
+  assert.equal(epoch.cosignatures[0].witness, WITNESS_VKEY)
+
+  // The same shows everywhere an epoch is shown, and on the checkpoint of the tiles.
+  const listed = (await scene.ok('GET', '/v1/gcrumbs/epochs')).epochs.at(-1)
+  assert.deepEqual(listed, epoch)
+  const { text, headers } = await scene.service.request('GET', '/v1/log/checkpoint')
+  assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
+  assert.equal(text, `${epoch.checkpoint}${epoch.cosignatures[0].line}\n`)
+
+  const file = (name: string, content: string) => {
+    writeFileSync(join(scene.dir, name), content)
+    return join(scene.dir, name)
+  }
+  const keys = file('keys.json', JSON.stringify(await scene.ok('GET', '/v1/gcrumbs/public_key')))
+  const saved = [file('epoch.json', JSON.stringify(epoch)), file('checkpoint.txt', text)]
+  const verify = (...args: string[]) => runCustos(['verify', ...args, '--keys', keys])
+  const good = await verify(...saved, '--witness-key', WITNESS_VKEY)
+  assert.equal(good.status, 0, good.stdout)
+  assert.match(good.stdout, /ok {4}cosignature witness\.example\/w1\n {2}ok {4}witnessed/)
+  const bare = file('bare.txt', epoch.checkpoint)
+  const without = await verify(bare, '--witness-key', WITNESS_VKEY)
+  assert.equal(without.status, 1)
+  assert.match(without.stdout, /FAIL {2}witnessed: 0 of the 1 required witnesses cosigned it/)
+  const line = epoch.cosignatures[0].line.replace(/.(?=.{10}$)/, (c: string) =>
+    c === 'A' ? 'B' : 'A',
+  )
+  const forged = { ...epoch, cosignatures: [{ ...epoch.cosignatures[0], line }] }
+  const altered = await verify(
+    file('forged.json', JSON.stringify(forged)),
+    '--witness-key',
+    WITNESS_VKEY,
+  )
+  assert.match(altered.stdout, /FAIL {2}cosignature witness\.example\/w1: cosignature_invalid/)
+  assert.equal((await verify(bare, '--witness-key', 'x+y')).status, 2)
+  assert.equal((await verify(bare, '--witness-key', WITNESS_VKEY, '--witnesses', '2')).status, 2)
+
+  const first = await scene.monitor()
+  assert.equal(first.status, 0, first.stdout)
+  assert.match(first.stdout, /entries, \d+ new\n$/)
+  const again = await scene.monitor()
+  assert.match(again.stdout, /entries, 0 new\n$/)
+})
+
+/** Everybody has seen a log of more entries than the copy of the data has. */
+async function openSwapped(scene: WitnessScene) {
+  const storage = memoryStorage()
+  await scene.write('one', 'two')
+  await scene.roll()
+  await scene.restart((data_dir) => scene.copy(data_dir))
+  await scene.write('three', 'four')
+  await scene.roll()
+  await scene.witnessed()
+  assert.equal((await scene.monitor()).status, 0)
+  await watch(scene, storage)
+  // Keys, checkpoints and ledger go back with the data: the service itself cannot know.
+  await scene.restart((data_dir) => scene.putBack(data_dir))
+  return storage
+}
+
+const evidenceOf = ({ dir }: WitnessScene) =>
+  JSON.parse(readFileSync(join(dir, 'monitor-state.evidence'), 'utf8'))
+
+embeddedTest('a log that was cut and signed again is noticed by all', async (t) => {
+  const scene = await openWitnessScene(t)
+  const storage = await openSwapped(scene)
+  const truncated = await scene.monitor()
+  assert.equal(truncated.status, 1, truncated.stdout)
+  assert.match(truncated.stdout, /^truncated: the log had \d+ entries, now \d+\n$/)
+  // The two checkpoints, both signed by the operator, are the proof.
+  const { kept, shown } = evidenceOf(scene)
+  assert.notEqual(kept, shown)
+  await assert.rejects(watch(scene, storage), ProofError)
+})
+
+embeddedTest('a log that was forked is noticed by all, and is never witnessed', async (t) => {
+  const scene = await openWitnessScene(t)
+  const storage = await openSwapped(scene)
+  await scene.write('another three', 'another four', 'another five')
+  const { tree_size } = await scene.roll()
+  const forked = await scene.monitor()
+  assert.equal(forked.status, 1, forked.stdout)
+  assert.match(forked.stdout, /^fork: entry \d+ does not follow the entry before it\n$/)
+  assert.equal(evidenceOf(scene).kind, 'fork')
+  await assert.rejects(watch(scene, storage), ProofError)
+  for (let waits = 0; waits < 100 && scene.evidence.length === 0; waits += 1) await delay(50)
+  // The witness has the fork and what it cosigned before: both signed by the operator.
+  assert.ok(scene.evidence[0]?.includes(`\n${tree_size}\n`), scene.evidence[0])
+  assert.equal((await scene.ok('GET', '/v1/gcrumbs/stats')).last_epoch.witnessed, false)
+  // The state of the monitor was not moved: the same is found again.
+  assert.equal((await scene.monitor()).status, 1)
+})
+
+test('a log whose key is not the known one is not followed', async (t) => {
+  const scene = await openWitnessScene(t)
+  await scene.write('one')
+  await scene.roll()
+  const state = join(scene.dir, 'other-state')
+  const args = ['monitor', '--url', scene.url, '--state', state, '--once']
+  const other = await runCustos([...args, '--key', '11'.repeat(32)])
+  assert.match(other.stdout, /^not_signed: /)
+  assert.equal(other.status, 1)
+  const { public_key } = await scene.ok('GET', '/v1/gcrumbs/public_key')
+  writeFileSync(state, '{"custos_monitor": 1}')
+  const damaged = await runCustos([...args, '--key', public_key])
+  assert.match(damaged.stderr, /is not the state of a monitor, or damaged\n$/)
+  const away = ['monitor', '--url', 'http://127.0.0.1:9', '--key', public_key, '--once']
+  const unread = await runCustos([...away, '--state', join(scene.dir, 'away')])
+  assert.equal(unread.status, 2)
+  assert.match(unread.stderr, /the log cannot be read/)
+})
