@@ -46,7 +46,12 @@ const factsIn = async ({ store_id }: Ids): Promise<number> =>
   (await owner.ok('memory.stats', { params: { store_id } })).facts
 
 // The log is proven as a whole: its entries cannot be left out, and say ids and digests only.
-const SHOWS_STORE_IDS = new Set(['gcrumbs.breadcrumbs', 'gcrumbs.proof', 'streams.events'])
+const SHOWS_STORE_IDS = new Set([
+  'gcrumbs.breadcrumbs',
+  'gcrumbs.proof',
+  'gcrumbs.tile',
+  'streams.events',
+])
 
 describe('a key limited to one store', () => {
   for (const operation of operations) {

@@ -143,6 +143,9 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'gcrumbs.consistency': (ids) => ({ ...epoch(ids), query: { from: ids.epoch_number - 1 } }),
   'gcrumbs.verify': () => ({ query: { full: true } }),
   'gcrumbs.verify_envelope': nothing,
+  'gcrumbs.checkpoint': nothing,
+  // The tile that ends with the entry.
+  'gcrumbs.tile': ({ seq }) => ({ params: { tile: `entries/000.p/${seq + 1}` } }),
   'gcrumbs.stats': nothing,
 
   'streams.events': () => ({ query: { from: 'start', events: 'tenant.created,memory.written' } }),

@@ -84,6 +84,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
   ],
   index_building: ['memory.retrieve', 'items.search', 'items.batch'],
   chain_empty: ['gcrumbs.roll'],
+  epoch_not_found: ['gcrumbs.checkpoint'],
   tenant_not_found: ['tenants.current_usage'],
   wrong_state: ['offboarding.destroy_key', 'tenants.update'],
 }
@@ -142,6 +143,11 @@ describe('a declared refusal', () => {
       const answer = await provoke(await worldFor(provoke))
       assertRefusal(answer, codeOf(pair).code, pair)
     })
+
+  test('gcrumbs.checkpoint answers epoch_not_found before the first checkpoint', async () => {
+    const tenant = await newTenant(service)
+    assertRefusal(await tenant.ask('gcrumbs.checkpoint'), 'epoch_not_found', 'gcrumbs.checkpoint')
+  })
 
   test('gcrumbs.roll answers chain_empty when the log has no entry', async () => {
     const tenant = await newTenant(service)

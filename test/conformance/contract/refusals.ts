@@ -405,6 +405,7 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   },
   'gcrumbs.breadcrumbs rejected': asking('gcrumbs.breadcrumbs', () => ({ query: BAD_CURSOR })),
   'gcrumbs.epochs rejected': asking('gcrumbs.epochs', () => ({ query: BAD_CURSOR })),
+  'gcrumbs.tile tile_not_found': asking('gcrumbs.tile', () => ({ params: { tile: '0/999' } })),
   'gcrumbs.consistency rejected': asking('gcrumbs.consistency', ({ epoch_number }) => ({
     params: { epoch_number: epoch_number - 1 },
     query: { from: epoch_number },

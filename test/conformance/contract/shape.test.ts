@@ -35,8 +35,13 @@ test('every operation has an example, and every example an operation', () => {
 })
 
 function linesOf(operation: OperationSpec, { text, headers }: Answer): unknown[] {
-  if (operation.reply_type === 'image/svg+xml') {
-    assert.equal(headers.get('content-type'), 'image/svg+xml')
+  const { reply_type } = operation
+  if (reply_type === 'image/svg+xml' || reply_type === 'application/octet-stream') {
+    assert.equal(headers.get('content-type'), reply_type)
+    return [text]
+  }
+  if (reply_type === 'text/plain') {
+    assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
     return [text]
   }
   if (operation.reply_type === 'text/event-stream') {

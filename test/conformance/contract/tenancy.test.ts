@@ -52,6 +52,8 @@ async function everythingOf({ tenant, ids }: World): Promise<string> {
     ['erasure.list', {}],
     ['gcrumbs.breadcrumbs', { query: { limit: 1000 } }],
     ['gcrumbs.epochs', {}],
+    ['gcrumbs.checkpoint', {}],
+    ['gcrumbs.tile', { params: { tile: 'entries/000.p/1' } }],
     ['reports.get', { params: { report_id: ids.report_id } }],
     ['subjects.list', {}],
     ['subjects.manifest', { params: { request_id: ids.subject_id } }],

@@ -43,7 +43,10 @@ export interface WitnessScene {
 
 type TestAnswer = Awaited<ReturnType<TestService['request']>>['body']
 
-export async function openWitnessScene(t: TestContext): Promise<WitnessScene> {
+export async function openWitnessScene(
+  t: TestContext,
+  step: (name: string) => void | Promise<void> = () => {},
+): Promise<WitnessScene> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-witness-'))
   const ends: (() => void | Promise<void>)[] = [() => rmSync(dir, { recursive: true, force: true })]
   t.after(async () => {
@@ -55,7 +58,8 @@ export async function openWitnessScene(t: TestContext): Promise<WitnessScene> {
   const witness = await startWitness(join(dir, 'witness-state'), logs, evidence)
   ends.push(witness.close)
   const policy = { required: 1, witnesses: [{ key: WITNESS_VKEY, url: witness.url }] }
-  const start = () => startTestService({ data_dir, config: { auth: 'local', witnesses: policy } })
+  const start = () =>
+    startTestService({ data_dir, config: { auth: 'local', witnesses: policy }, step })
   let service = await start()
   ends.push(() => service.stop({ keep: true }))
   const ok: WitnessScene['ok'] = async (method, path, body) => {
