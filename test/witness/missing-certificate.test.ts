@@ -72,10 +72,12 @@ test('an erasure with its certificate is followed; without it, it is a finding',
 test('an erasure whose certificate does not come is a finding once it is due', async (t) => {
   const reached = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
-  const scene = await openWitnessScene(t, (name) => {
-    if (name !== 'erasure:applied') return
-    reached.resolve()
-    return goOn.promise
+  const scene = await openWitnessScene(t, {
+    step: (name) => {
+      if (name !== 'erasure:applied') return
+      reached.resolve()
+      return goOn.promise
+    },
   })
   await scene.write('Elsa keeps bees')
   const erasing = scene.ok('POST', '/v1/erasure/issue', { fact_ref: 1 })

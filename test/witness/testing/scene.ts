@@ -10,7 +10,7 @@ import { Custos } from '@custos/client'
 import { COSIGNATURE_TYPE, verifierKey } from '@custos/proof'
 import { serveWitness } from '../../../packages/cli/src/commands/log/witness.ts'
 import { WitnessJournal } from '../../../packages/cli/src/commands/log/witness-journal.ts'
-import { Witness } from '../../../packages/cli/src/commands/log/witness-log.ts'
+import { Witness, type WitnessedLogs } from '../../../packages/cli/src/commands/log/witness-log.ts'
 import { runCustos } from '../../../packages/cli/src/testing/run.ts'
 import { seededKey } from '../../../packages/proof/src/testing/fixtures.ts'
 import { startTestService, type TestService } from '../../../packages/server/src/testing/harness.ts'
@@ -25,6 +25,7 @@ export interface WitnessScene {
   readonly url: string
   readonly service: TestService
   readonly dir: string
+  readonly witness_url: string
   /** Checkpoints that contradict each other, as the witness reported them. */
   readonly evidence: readonly string[]
   ok(method: string, path: string, body?: unknown): Promise<TestAnswer>
@@ -43,9 +44,18 @@ export interface WitnessScene {
 
 type TestAnswer = Awaited<ReturnType<TestService['request']>>['body']
 
+interface SceneOptions {
+  readonly origin?: string
+  /** Further witnesses, which have to cosign too. */
+  readonly witnesses?: readonly { readonly key: string; readonly url: string }[]
+  /** Further logs that the witness follows. */
+  readonly followed?: readonly WitnessedLogs[]
+  readonly step?: (name: string) => void | Promise<void>
+}
+
 export async function openWitnessScene(
   t: TestContext,
-  step: (name: string) => void | Promise<void> = () => {},
+  { origin = 'custos.example', witnesses = [], followed = [], step }: SceneOptions = {},
 ): Promise<WitnessScene> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-witness-'))
   const ends: (() => void | Promise<void>)[] = [() => rmSync(dir, { recursive: true, force: true })]
@@ -54,12 +64,19 @@ export async function openWitnessScene(
   })
   const data_dir = join(dir, 'data')
   const evidence: string[] = []
-  const logs: { origin_prefix: string; keys: Uint8Array[] }[] = []
+  const logs: WitnessedLogs[] = [...followed]
   const witness = await startWitness(join(dir, 'witness-state'), logs, evidence)
   ends.push(witness.close)
-  const policy = { required: 1, witnesses: [{ key: WITNESS_VKEY, url: witness.url }] }
+  const policy = {
+    required: 1 + witnesses.length,
+    witnesses: [{ key: WITNESS_VKEY, url: witness.url }, ...witnesses],
+  }
   const start = () =>
-    startTestService({ data_dir, config: { auth: 'local', witnesses: policy }, step })
+    startTestService({
+      data_dir,
+      config: { auth: 'local', witnesses: policy, origin },
+      ...(step && { step }),
+    })
   let service = await start()
   ends.push(() => service.stop({ keep: true }))
   const ok: WitnessScene['ok'] = async (method, path, body) => {
@@ -67,7 +84,7 @@ export async function openWitnessScene(
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
     return answer.body
   }
-  const { public_key, origin } = await ok('GET', '/v1/gcrumbs/public_key')
+  const { public_key } = await ok('GET', '/v1/gcrumbs/public_key')
   logs.push({ origin_prefix: `${origin}/`, keys: [Buffer.from(public_key, 'hex')] })
   const lastEpoch = async () => (await ok('GET', '/v1/gcrumbs/stats')).last_epoch
   return {
@@ -78,6 +95,7 @@ export async function openWitnessScene(
       return service
     },
     dir,
+    witness_url: witness.url,
     evidence,
     ok,
     async write(...contents) {
@@ -112,11 +130,7 @@ export async function openWitnessScene(
   }
 }
 
-async function startWitness(
-  state: string,
-  logs: { origin_prefix: string; keys: Uint8Array[] }[],
-  evidence: string[],
-) {
+async function startWitness(state: string, logs: readonly WitnessedLogs[], evidence: string[]) {
   const journal = new WitnessJournal(state)
   const { publicKey: public_key, sign } = WITNESS_KEY
   const now_s = () => Math.floor(Date.now() / 1_000)
