@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ProofError } from '@custos/client/verify'
 import { runCustos } from '../../packages/cli/src/testing/run.ts'
+import { rawSql } from '../../packages/server/src/testing/raw-sql.ts'
 import { embeddedTest } from '../../packages/server/src/testing/test-data.ts'
 import { openWitnessScene, WITNESS_VKEY, type WitnessScene } from './testing/scene.ts'
 
@@ -84,14 +85,14 @@ async function openSwapped(scene: WitnessScene) {
   const storage = memoryStorage()
   await scene.write('one', 'two')
   await scene.roll()
-  await scene.restart((data_dir) => scene.copy(data_dir))
+  await scene.restart('copy')
   await scene.write('three', 'four')
   await scene.roll()
   await scene.witnessed()
   assert.equal((await scene.monitor()).status, 0)
   await watch(scene, storage)
   // Keys, checkpoints and ledger go back with the data: the service itself cannot know.
-  await scene.restart((data_dir) => scene.putBack(data_dir))
+  await scene.restart('put_back')
   return storage
 }
 
@@ -127,6 +128,29 @@ embeddedTest('a log that was forked is noticed by all, and is never witnessed', 
   // The state of the monitor was not moved: the same is found again.
   assert.equal((await scene.monitor()).status, 1)
 })
+
+embeddedTest(
+  'fsck counts witnessed epochs, and finds a cosignature that does not hold',
+  async (t) => {
+    const scene = await openWitnessScene(t)
+    for (const content of ['one', 'two']) {
+      await scene.write(content)
+      await scene.roll()
+      await scene.witnessed()
+    }
+    const good = await scene.fsck()
+    assert.equal(good.status, 0, good.stdout + good.stderr)
+    assert.match(good.stdout, /epochs {2}witnessed[\s\S]*local +\d+ +2 +2 /)
+    const sql = 'update cosignatures set signed_s = signed_s + 1 where epoch_number = ?'
+    await rawSql(scene.service, `${sql} returning epoch_number`, [1])
+    const bad = await scene.fsck()
+    assert.equal(bad.status, 1)
+    assert.match(
+      bad.stdout,
+      /local +\d+ +2 +1 [\s\S]*local: log epoch 1: has an invalid cosignature\n/,
+    )
+  },
+)
 
 test('a log whose key is not the known one is not followed', async (t) => {
   const scene = await openWitnessScene(t)

@@ -1,5 +1,5 @@
-// The packages aics-tlog and aics-witness of PyPI, written by others: their verifier reads tiles and
-// cosignatures of a service, their witness cosigns for it, and their log is cosigned by ours.
+// The packages aics-tlog and aics-witness of PyPI, which others wrote: their verifier reads tiles
+// and cosignatures of a service, their witness cosigns for it, and our witness cosigns their log.
 
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { checkWitnesses, verifierKey } from '@custos/proof'
 import { seededKey } from '../../packages/proof/src/testing/fixtures.ts'
-import { openWitnessScene, WITNESS_VKEY } from './testing/scene.ts'
+import { openWitnessScene, WITNESS_VKEY, type WitnessScene } from './testing/scene.ts'
 
 const PACKAGES = ['aics-tlog==0.2.1', 'aics-witness==0.1.0']
 const FEED = join(import.meta.dirname, 'testing/feed.py')
@@ -66,53 +66,67 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-test('a verifier, a witness and a log of others work with ours', async (t) => {
-  const python = await installPackages(t)
-  if (python === null) return
-  const dir = mkdtempSync(join(tmpdir(), 'custos-interop-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
+/** Their witness with a directory of its own; it serves once the log is added. */
+async function prepareWitness(t: TestContext, python: string, dir: string) {
   const config = join(dir, 'witness.json')
-  const port = await freePort()
-  const theirs = (...args: string[]) =>
+  const url = `http://127.0.0.1:${await freePort()}`
+  const run = (...args: string[]) =>
     execute(python, ['-m', 'aics_witness', ...args, '--config', config])
-  const name = 'witness.example/aics'
-  const made = await theirs('init', '--name', name, '--listen', `127.0.0.1:${port}`)
-  const their_vkey = /witness\.example\/aics\+\S+/.exec(made.stdout)?.[0] ?? ''
-  assert.notEqual(their_vkey, '', made.stdout)
-
-  const scene = await openWitnessScene(t, {
-    origin: ORIGIN,
-    witnesses: [{ key: their_vkey, url: `http://127.0.0.1:${port}` }],
-    followed: [{ origin: OTHER_ORIGIN, keys: [seededKey(SEED_BYTE).publicKey] }],
-  })
-  const origin = `${ORIGIN}/local`
-  const { public_key } = await scene.ok('GET', '/v1/gcrumbs/public_key')
-  const log_vkey = verifierKey(origin, Buffer.from(public_key, 'hex'))
-  await theirs('add-log', '--origin', origin, '--vkey', log_vkey)
-  const serving = spawn(python, ['-m', 'aics_witness', 'serve', '--config', config], {
-    stdio: 'ignore',
-  })
-  t.after(async () => {
-    const ended = new Promise((resolve) => serving.once('close', resolve))
-    serving.kill('SIGTERM')
-    await ended
-  })
-  for (let waits = 0; waits < 100; waits += 1) {
-    const up = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
-    if (up?.ok) break
-    await delay(100)
+  const made = await run('init', '--name', 'witness.example/aics', '--listen', url.slice(7))
+  const key = /witness\.example\/aics\+\S+/.exec(made.stdout)?.[0] ?? ''
+  assert.notEqual(key, '', made.stdout)
+  return {
+    key,
+    url,
+    async serve(origin: string, vkey: string) {
+      await run('add-log', '--origin', origin, '--vkey', vkey)
+      const args = ['-m', 'aics_witness', 'serve', '--config', config]
+      const serving = spawn(python, args, { stdio: 'ignore' })
+      t.after(async () => {
+        const ended = new Promise((resolve) => serving.once('close', resolve))
+        serving.kill('SIGTERM')
+        await ended
+      })
+      for (let waits = 0; waits < 100; waits += 1) {
+        if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return
+        await delay(100)
+      }
+      assert.fail('their witness did not start')
+    },
   }
+}
 
-  // Their witness cosigns what a service sends, from nothing and with a consistency proof.
+/** More than a tile of entries in two checkpoints; returns the first as it was served. */
+async function fillLog(scene: WitnessScene): Promise<string> {
   const items = Array.from({ length: 40 }, (_, i) => ({ content: `note ${i}` }))
   for (let rounds = 0; rounds < 3; rounds += 1)
     await scene.ok('POST', '/v1/stores/default/write_batch', { items })
   await scene.roll()
   await scene.witnessed()
-  const old = join(dir, 'old.txt')
-  writeFileSync(old, (await scene.service.request('GET', '/v1/log/checkpoint')).text)
-  for (let rounds = 0; rounds < 260; rounds += 1) await scene.write(`more ${rounds}`)
+  const { text } = await scene.service.request('GET', '/v1/log/checkpoint')
+  await Promise.all(Array.from({ length: 260 }, (_, i) => scene.write(`more ${i}`)))
   await scene.roll()
+  return text
+}
+
+test('a verifier, a witness and a log that others wrote work with ours', async (t) => {
+  const python = await installPackages(t)
+  if (python === null) return
+  const dir = mkdtempSync(join(tmpdir(), 'custos-interop-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  const theirs = await prepareWitness(t, python, dir)
+  const scene = await openWitnessScene(t, {
+    origin: ORIGIN,
+    witnesses: [{ key: theirs.key, url: theirs.url }],
+    followed: [{ origin: OTHER_ORIGIN, keys: [seededKey(SEED_BYTE).publicKey] }],
+  })
+  const origin = `${ORIGIN}/local`
+  const log_vkey = verifierKey(origin, Buffer.from(scene.public_key, 'hex'))
+  await theirs.serve(origin, log_vkey)
+
+  // Their witness cosigns what a service sends, from nothing and with a consistency proof.
+  const old = join(dir, 'old.txt')
+  writeFileSync(old, await fillLog(scene))
   const epoch = await scene.witnessed()
   assert.equal(epoch.cosignatures.length, 2)
   assert.ok(epoch.tree_size > 256)
@@ -121,30 +135,19 @@ test('a verifier, a witness and a log of others work with ours', async (t) => {
   const verify = (command: string, ...args: string[]) =>
     execute(python, [
       ...['-m', 'aics_tlog', command, '--tiles', `${scene.url}/v1/log`, '--log-key', log_vkey],
-      ...['--witness-key', their_vkey, '--witness-key', WITNESS_VKEY, '--quorum', '2'],
+      ...['--witness-key', theirs.key, '--witness-key', WITNESS_VKEY, '--quorum', '2'],
       ...['--origin', origin, ...args],
     ])
   await verify('verify-checkpoint')
-  const entry = join(dir, 'entry.json')
-  const { breadcrumb } = await scene.ok(
-    'GET',
-    `/v1/gcrumbs/epochs/${epoch.epoch_number}/proof?seq=200`,
-  )
-  await verify(
-    'verify-inclusion',
-    '--index',
-    '200',
-    '--leaf-hash',
-    breadcrumb.breadcrumb_id,
-    '--entry-out',
-    entry,
-  )
-  const { breadcrumb_id: _, ...record } = breadcrumb
-  assert.deepEqual(JSON.parse(readFileSync(entry, 'utf8')), record)
   await verify('verify-consistency', '--old-checkpoint', old)
-  await assert.rejects(
-    verify('verify-inclusion', '--index', '199', '--leaf-hash', breadcrumb.breadcrumb_id),
-  )
+  const proof = `/v1/gcrumbs/epochs/${epoch.epoch_number}/proof?seq=200`
+  const { breadcrumb_id, ...record } = (await scene.ok('GET', proof)).breadcrumb
+  const entry = join(dir, 'entry.json')
+  const inclusion = (index: string) =>
+    verify('verify-inclusion', '--index', index, '--leaf-hash', breadcrumb_id, '--entry-out', entry)
+  await inclusion('200')
+  assert.deepEqual(JSON.parse(readFileSync(entry, 'utf8')), record)
+  await assert.rejects(inclusion('199'))
 
   // Our witness cosigns a log of theirs, and refuses its fork.
   const seed = Buffer.alloc(32, SEED_BYTE).toString('hex')

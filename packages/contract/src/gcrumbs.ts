@@ -334,8 +334,8 @@ export const gcrumbs = {
     path: '/v1/log/checkpoint',
     summary: 'Returns the last signed checkpoint with its cosignatures, as a signed note',
     description:
-      'Use it with `/v1/log` as the prefix of a C2SP tlog-tiles log, to follow the audit log with ' +
-      'any monitor. See `docs/witnesses.md`.',
+      'Use it with `/v1/log` as the prefix of a C2SP tlog-tiles log, to follow the audit log ' +
+      'with any monitor. See `docs/witnesses.md`.',
     reply: Type.String(),
     reply_type: 'text/plain',
     refuses: ['epoch_not_found'],

@@ -24,6 +24,12 @@ export * from './log/merkle-path.ts'
 export * from './log/note.ts'
 export * from './log/tiles.ts'
 export * from './log/tlog-proof.ts'
+export {
+  COSIGNATURE_TYPE,
+  noteKeyHash,
+  parseVerifierKey,
+  verifierKey,
+} from './log/verifier-key.ts'
 export * from './records/action.ts'
 export type { AgentActionRequest } from './records/agent-action.ts'
 export * from './records/approval.ts'

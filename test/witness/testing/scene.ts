@@ -1,7 +1,7 @@
 // A service whose operator may swap its data for an older copy, a witness, and those who watch.
 
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -21,29 +21,6 @@ export const WITNESS_VKEY = verifierKey(WITNESS_NAME, WITNESS_KEY.publicKey, COS
 const WAITS_MAX = 200
 const WAIT_MS = 50
 
-export interface WitnessScene {
-  readonly url: string
-  readonly service: TestService
-  readonly dir: string
-  readonly witness_url: string
-  /** Checkpoints that contradict each other, as the witness reported them. */
-  readonly evidence: readonly string[]
-  ok(method: string, path: string, body?: unknown): Promise<TestAnswer>
-  write(...contents: readonly string[]): Promise<void>
-  roll(): Promise<TestAnswer>
-  /** The last epoch once the witness cosigned it. */
-  witnessed(): Promise<TestAnswer>
-  monitor(...more: readonly string[]): ReturnType<typeof runCustos>
-  client(): Custos
-  /** Stops the service, calls `change` with the data directory, and starts it again. */
-  restart(change: (data_dir: string) => void): Promise<void>
-  /** Copies the data directory aside, or puts such a copy in its place: both while it is stopped. */
-  copy(data_dir: string): void
-  putBack(data_dir: string): void
-}
-
-type TestAnswer = Awaited<ReturnType<TestService['request']>>['body']
-
 interface SceneOptions {
   readonly origin?: string
   /** Further witnesses, which have to cosign too. */
@@ -62,71 +39,119 @@ export async function openWitnessScene(
   t.after(async () => {
     for (const end of ends.reverse()) await end()
   })
-  const data_dir = join(dir, 'data')
-  const evidence: string[] = []
   const logs: WitnessedLogs[] = [...followed]
+  const evidence: string[] = []
   const witness = await startWitness(join(dir, 'witness-state'), logs, evidence)
   ends.push(witness.close)
   const policy = {
     required: 1 + witnesses.length,
     witnesses: [{ key: WITNESS_VKEY, url: witness.url }, ...witnesses],
   }
+  writeFileSync(join(dir, 'witnesses.json'), JSON.stringify(policy))
   const start = () =>
     startTestService({
-      data_dir,
+      data_dir: join(dir, 'data'),
       config: { auth: 'local', witnesses: policy, origin },
       ...(step && { step }),
     })
-  let service = await start()
-  ends.push(() => service.stop({ keep: true }))
-  const ok: WitnessScene['ok'] = async (method, path, body) => {
-    const answer = await service.request(method, path, body === undefined ? {} : { body })
+  const scene = new WitnessScene({ dir, start, evidence, witness_url: witness.url, origin })
+  await scene.begin()
+  ends.push(() => scene.service.stop({ keep: true }))
+  logs.push({ origin_prefix: `${origin}/`, keys: [Buffer.from(scene.public_key, 'hex')] })
+  return scene
+}
+
+type TestAnswer = Awaited<ReturnType<TestService['request']>>['body']
+
+export class WitnessScene {
+  readonly dir: string
+  readonly witness_url: string
+  readonly origin: string
+  /** Checkpoints that contradict each other, as the witness reported them. */
+  readonly evidence: readonly string[]
+  readonly #start: () => Promise<TestService>
+  #service: TestService | undefined
+  public_key = ''
+
+  constructor({
+    dir,
+    start,
+    evidence,
+    witness_url,
+    origin,
+  }: Pick<WitnessScene, 'dir' | 'evidence' | 'witness_url' | 'origin'> & {
+    start: () => Promise<TestService>
+  }) {
+    this.dir = dir
+    this.evidence = evidence
+    this.witness_url = witness_url
+    this.origin = origin
+    this.#start = start
+  }
+
+  async begin(): Promise<void> {
+    this.#service = await this.#start()
+    this.public_key = (await this.ok('GET', '/v1/gcrumbs/public_key')).public_key
+  }
+
+  get service(): TestService {
+    assert.ok(this.#service)
+    return this.#service
+  }
+
+  get url(): string {
+    return this.service.url
+  }
+
+  async ok(method: string, path: string, body?: unknown): Promise<TestAnswer> {
+    const answer = await this.service.request(method, path, body === undefined ? {} : { body })
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
     return answer.body
   }
-  const { public_key } = await ok('GET', '/v1/gcrumbs/public_key')
-  logs.push({ origin_prefix: `${origin}/`, keys: [Buffer.from(public_key, 'hex')] })
-  const lastEpoch = async () => (await ok('GET', '/v1/gcrumbs/stats')).last_epoch
-  return {
-    get url() {
-      return service.url
-    },
-    get service() {
-      return service
-    },
-    dir,
-    witness_url: witness.url,
-    evidence,
-    ok,
-    async write(...contents) {
-      for (const content of contents) await ok('POST', '/v1/stores/default/write', { content })
-    },
-    roll: () => ok('POST', '/v1/gcrumbs/roll', {}),
-    async witnessed() {
-      for (let waits = 0; waits < WAITS_MAX; waits += 1) {
-        const epoch = await lastEpoch()
-        if (epoch.witnessed) return epoch
-        await delay(WAIT_MS)
-      }
-      return assert.fail('the checkpoint was not witnessed')
-    },
-    monitor: (...more) =>
-      runCustos([
-        'monitor',
-        ...['--url', service.url, '--key', public_key],
-        ...['--state', join(dir, 'monitor-state'), '--once', ...more],
-      ]),
-    client: () => new Custos({ url: service.url, retries: 0 }),
-    async restart(change) {
-      await service.stop({ keep: true })
-      change(data_dir)
-      service = await start()
-    },
-    copy: (from) => cpSync(from, join(dir, 'copy'), { recursive: true }),
-    putBack(to) {
-      rmSync(to, { recursive: true })
-      cpSync(join(dir, 'copy'), to, { recursive: true })
-    },
+
+  async write(...contents: readonly string[]): Promise<void> {
+    for (const content of contents) await this.ok('POST', '/v1/stores/default/write', { content })
+  }
+
+  roll(): Promise<TestAnswer> {
+    return this.ok('POST', '/v1/gcrumbs/roll', {})
+  }
+
+  /** The last epoch once enough witnesses cosigned it. */
+  async witnessed(): Promise<TestAnswer> {
+    for (let waits = 0; waits < WAITS_MAX; waits += 1) {
+      const { last_epoch } = await this.ok('GET', '/v1/gcrumbs/stats')
+      if (last_epoch.witnessed) return last_epoch
+      await delay(WAIT_MS)
+    }
+    return assert.fail('the checkpoint was not witnessed')
+  }
+
+  monitor(...more: readonly string[]) {
+    const args = ['--url', this.url, '--key', this.public_key, '--once', ...more]
+    return runCustos(['monitor', ...args, '--state', join(this.dir, 'monitor-state')])
+  }
+
+  fsck() {
+    const env = { CUSTOS_WITNESSES: join(this.dir, 'witnesses.json') }
+    const data_dir = join(this.dir, 'data')
+    return runCustos(['fsck', '--data-dir', data_dir, '--origin', this.origin], { env })
+  }
+
+  client(): Custos {
+    return new Custos({ url: this.url, retries: 0 })
+  }
+
+  /** Stops the service, copies its directory or puts such a copy in its place, starts it again. */
+  async restart(change: 'copy' | 'put_back'): Promise<void> {
+    await this.service.stop({ keep: true })
+    const [data, copy] = [join(this.dir, 'data'), join(this.dir, 'copy')]
+    if (change === 'copy') cpSync(data, copy, { recursive: true })
+    else {
+      rmSync(data, { recursive: true })
+      cpSync(copy, data, { recursive: true })
+    }
+    await this.begin()
   }
 }
 

@@ -15,7 +15,8 @@ import {
   parseWitnessKey,
   verifyCosignatures,
 } from './cosignature.ts'
-import { parseNote, parseVerifierKey, verifierKey } from './note.ts'
+import { parseNote } from './note.ts'
+import { parseVerifierKey, verifierKey } from './verifier-key.ts'
 
 type WitnessVector = { name: string; seed_byte: number; key: string; timestamp: number }
 const vectors = readVector<{
@@ -69,7 +70,7 @@ test('a quorum counts valid cosignatures, and one that is forged fails by itself
   assert.deepEqual(await failed(flipped?.note ?? '', 0), ['cosignature witness.example/w1'])
 })
 
-test('a saved checkpoint or epoch is checked for witnesses, another document says it was not', async () => {
+test('a saved checkpoint is checked for witnesses, another document says it was not', async () => {
   const [document] = readSavedDocuments(vectors.cosigned)
   assert.ok(document)
   const verify = (keys: readonly string[]) =>

@@ -3,15 +3,13 @@ import { concatBytes, equalBytes, utf8 } from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
 import { verifyEd25519 } from '../core/signature.ts'
 import type { Check } from '../core/verdict.ts'
+import { assembleNote, type NoteSignature, parseNote } from './note.ts'
 import {
-  assembleNote,
   COSIGNATURE_TYPE,
-  type NoteSignature,
   noteKeyHash,
-  parseNote,
   parseVerifierKey,
   type VerifierKey,
-} from './note.ts'
+} from './verifier-key.ts'
 
 /** Seconds since 1970, big-endian, before the Ed25519 signature. */
 const TIME_BYTES = 8

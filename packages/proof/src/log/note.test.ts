@@ -7,12 +7,11 @@ import { readVector, seededKey } from '../testing/fixtures.ts'
 import {
   assembleNote,
   formatCheckpointBody,
-  noteKeyHash,
   parseCheckpoint,
   parseNote,
-  verifierKey,
   verifyCheckpoint,
 } from './note.ts'
+import { noteKeyHash, verifierKey } from './verifier-key.ts'
 
 type Vectors = {
   public_key: string

@@ -13,6 +13,7 @@ import {
   sha256,
   TILE_WIDTH,
   toHex,
+  type UnnamedBreadcrumb,
   verifyCheckpoint,
   widthOfLevel,
 } from '@custos/proof'
@@ -107,27 +108,13 @@ function requireCertificates(open: readonly OpenErasure[], due_at: string, note:
   )
 }
 
-interface LogEntry {
-  readonly seq: number
-  readonly event_type: string
-  readonly subject: string
-  readonly payload: Readonly<Record<string, unknown>>
-  readonly prev_id: string
-  readonly created_at: string
-}
-
-interface TreeNode {
-  readonly index: number
-  readonly hash: Uint8Array
-}
-
 /** The entries after the kept checkpoint, one after the other. */
 class LogWalk {
   readonly #options: FollowOptions & { readonly note: string }
   readonly #open: Map<string, OpenErasure>
   readonly #certified = new Map<string, { readonly seq: number; readonly digest: string }>()
   /** New hashes of the levels of tiles. */
-  readonly #nodes = new Map<number, TreeNode[]>()
+  readonly #nodes = new Map<number, { index: number; hash: Uint8Array }[]>()
   #frontier: Frontier
   #last_id: string
   #last_at: string
@@ -204,15 +191,15 @@ class LogWalk {
     this.#followErasure(entry)
   }
 
-  #note(level: number, node: TreeNode): void {
+  #note(level: number, node: { index: number; hash: Uint8Array }): void {
     const nodes = this.#nodes.get(level) ?? []
     this.#nodes.set(level, nodes)
     nodes.push(node)
   }
 
-  #followErasure({ seq, event_type, subject, payload, created_at }: LogEntry): void {
+  #followErasure({ seq, event_type, subject, payload, created_at }: UnnamedBreadcrumb): void {
     if (event_type === 'erasure.certified') {
-      this.#certified.set(subject, { seq, digest: String(payload['digest']) })
+      this.#certified.set(String(subject), { seq, digest: String(payload['digest']) })
       this.#open.delete(`the text of certificate ${subject}`)
       if (payload['subject_kind'] === 'fact') this.#open.delete(`memory ${payload['ref']}`)
     }
@@ -269,11 +256,12 @@ class LogWalk {
   }
 }
 
-function parseEntry(bytes: Uint8Array): LogEntry | null {
+function parseEntry(bytes: Uint8Array): UnnamedBreadcrumb | null {
   try {
     const read: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
     if (!isObject(read) || !isObject(read['payload'])) return null
     return {
+      tenant_id: String(read['tenant_id']),
       seq: Number(read['seq']),
       event_type: String(read['event_type']),
       subject: String(read['subject']),

@@ -44,7 +44,7 @@ export interface MonitorState {
   readonly open: readonly OpenErasure[]
 }
 
-export const NEW_STATE: MonitorState = {
+const NEW_STATE: MonitorState = {
   checkpoint: null,
   frontier: EMPTY_FRONTIER,
   last_id: GENESIS_PREV_ID,

@@ -88,7 +88,7 @@ function roundLine(
   return `${origin}: ${frontier.size} entries, ${frontier.size - before.size} new${waiting}`
 }
 
-// The two signed checkpoints are the proof: the file is for whoever is to judge it.
+// The two signed checkpoints are the proof: the file is for the person who judges it.
 function report(path: string, { checkpoint: kept }: MonitorState, finding: LogFinding): void {
   const { kind, message, shown } = finding
   const evidence = { kind, message, kept, shown }

@@ -1,7 +1,7 @@
 // What a witness remembers: an append-only file of the checkpoints that it cosigned.
 //
-// One line for each, its digest in front; the last line of an origin is its state. A line is durable
-// before its cosignature leaves, and one that was cut off by a crash was never answered.
+// One line for each, its digest in front; the last line of an origin is its state. A line is
+// durable before its cosignature leaves, and one that a crash cut off was never answered.
 
 import { hash } from 'node:crypto'
 import {
@@ -19,7 +19,7 @@ import { parseCheckpoint } from '@custos/proof'
 import { CommandError } from '../../command.ts'
 import { replaceFile, syncDirectory } from './monitor-state.ts'
 
-export interface WitnessedHead {
+interface WitnessedHead {
   readonly size: number
   readonly root: Uint8Array
   /** The signed checkpoint as the log sent it. */

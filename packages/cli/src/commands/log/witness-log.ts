@@ -65,10 +65,8 @@ export class Witness {
     return this.#decide(request, checkpoint)
   }
 
-  #decide(
-    { oldSize, path, checkpoint: note }: ReturnType<typeof parseAddCheckpoint>,
-    checkpoint: Checkpoint,
-  ): WitnessReply {
+  #decide(request: ReturnType<typeof parseAddCheckpoint>, checkpoint: Checkpoint): WitnessReply {
+    const { oldSize, checkpoint: note } = request
     const { origin, size, root, body } = checkpoint
     const last = this.#parts.journal.find(origin)
     const known = last?.size ?? 0
@@ -77,8 +75,8 @@ export class Witness {
     if (last && size === known && !equalBytes(root, last.root))
       return { ...sizeReply(known), evidence }
     if (oldSize !== known) return sizeReply(known)
-    const holds = extendsTree({ oldSize, oldRoot: last?.root, size, root, path })
-    if (!holds) return { ...refusal(422, 'the proof does not verify'), evidence }
+    if (!extendsTree(checkpoint, request, last?.root))
+      return { ...refusal(422, 'the proof does not verify'), evidence }
     const { name, public_key: publicKey, journal, now_s, sign } = this.#parts
     if (!last || size > known) journal.append(note)
     const line = cosignCheckpoint(body, { name, publicKey, timestamp: now_s(), sign })
@@ -94,15 +92,11 @@ async function isSigned(note: string, keys: readonly Uint8Array[]): Promise<bool
   return verdicts.some(({ ok }) => ok)
 }
 
-interface TreeClaim {
-  readonly oldSize: number
-  readonly oldRoot: Uint8Array | undefined
-  readonly size: number
-  readonly root: Uint8Array
-  readonly path: readonly Uint8Array[]
-}
-
-function extendsTree({ oldSize, oldRoot, size, root, path }: TreeClaim): boolean {
+function extendsTree(
+  { size, root }: Checkpoint,
+  { oldSize, path }: ReturnType<typeof parseAddCheckpoint>,
+  oldRoot: Uint8Array | undefined,
+): boolean {
   // Every tree extends the empty one, and only an empty proof says so.
   if (oldSize === 0) return path.length === 0 && (size > 0 || equalBytes(root, emptyRoot()))
   if (oldRoot === undefined) return false

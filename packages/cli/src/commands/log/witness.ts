@@ -80,17 +80,10 @@ const stopSignal = (): Promise<void> =>
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
 
-interface WitnessServerOptions {
-  readonly host: string
-  readonly port: number
-  /** Takes signed checkpoints that contradict each other. */
-  onEvidence(checkpoints: string): void
-}
-
-/** Throws a listen error. */
+/** `onEvidence` takes signed checkpoints that contradict each other. Throws a listen error. */
 export async function serveWitness(
   judge: Witness,
-  { host, port, onEvidence }: WitnessServerOptions,
+  { host, port, onEvidence }: { host: string; port: number; onEvidence(checkpoints: string): void },
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => {
     const answered = answer(judge, request, response).then((reply) => {

@@ -1,7 +1,16 @@
-// The log: re-derived whole, then read for what it says the other tables must hold.
+// The log and its cosignatures: re-derived whole, then read for what it says the other tables
+// must hold.
 
-import { RECORD_KINDS } from '@custos/proof'
-import { UNVERIFIED, verifyLog } from '../../slices/gcrumbs/index.ts'
+import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
+import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
+import { cosignatures } from '../../platform/db/migrations/0036-cosignatures.ts'
+import {
+  type CosignatureRow,
+  isWitnessed,
+  listCosignaturesAfter,
+  UNVERIFIED,
+  verifyLog,
+} from '../../slices/gcrumbs/index.ts'
 import type { CheckContext, CheckFinding, LogSummary } from './check-context.ts'
 import { findEpochCheckpoint, listRecords } from './fsck.sql.ts'
 
@@ -27,6 +36,48 @@ export async function* checkLog(check: CheckContext): AsyncGenerator<CheckFindin
     id: epoch_number === undefined ? `entry ${at_seq ?? 0}` : `epoch ${epoch_number}`,
     what: `${reason.replaceAll('_', ' ')}${hint}`,
     whole_log: true,
+  }
+}
+
+const COSIGNATURES_PAGE = 500
+
+/** Also counts the epochs that enough witnesses of the present policy cosigned. */
+export async function* checkCosignatures(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const { kernel, db, counts } = check
+  // Data of an earlier version, which has none, are checked before they are migrated.
+  if (!(await listAppliedMigrations(db)).includes(cosignatures.name)) return
+  for await (const [epoch_number, rows] of byEpoch(check)) {
+    const epoch = await findEpochCheckpoint(db, epoch_number)
+    const sound: CosignatureRow[] = []
+    for (const row of rows)
+      if (epoch && (await isSound(epoch.checkpoint, row))) sound.push(row)
+      else yield { kind: 'log', id: `epoch ${epoch_number}`, what: 'has an invalid cosignature' }
+    if (isWitnessed(kernel.settings.witnesses, sound)) counts.witnessed += 1
+  }
+}
+
+async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, CosignatureRow[]]> {
+  for (let after = 0; ; ) {
+    const rows = await listCosignaturesAfter(db, after, COSIGNATURES_PAGE)
+    const groups = [...Map.groupBy(rows, (row) => row.epoch_number)]
+    // The last epoch of a full page may have more rows: it comes again with the next.
+    const whole =
+      rows.length < COSIGNATURES_PAGE || groups.length === 1 ? groups : groups.slice(0, -1)
+    yield* whole
+    if (rows.length < COSIGNATURES_PAGE) return
+    after = whole.at(-1)?.[0] ?? after
+  }
+}
+
+async function isSound(checkpoint: string, row: CosignatureRow): Promise<boolean> {
+  try {
+    const { name, keyHash } = parseWitnessKey(row.witness)
+    const note = addSignatures(checkpoint, [{ name, keyHash, signature: row.signature }])
+    const [verdict] = await verifyCosignatures(note, [row.witness])
+    return verdict?.ok === true && verdict.timestamp === row.signed_s
+  } catch {
+    // A row is untrusted data: its key may be none.
+    return false
   }
 }
 

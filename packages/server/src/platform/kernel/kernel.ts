@@ -15,7 +15,7 @@ import type { BillingConfig, PlanTable } from './plan-limits.ts'
 
 /** Who has to cosign checkpoints. */
 export interface WitnessPolicy {
-  /** An epoch counts as witnessed when so many of them cosigned it. */
+  /** How many of them have to cosign an epoch before it counts as witnessed. */
   readonly required: number
   /** `key`: a vkey of signature type 4; `url`: add-checkpoint is appended to it. */
   readonly witnesses: readonly { readonly key: string; readonly url: string }[]

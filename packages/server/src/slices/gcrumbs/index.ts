@@ -4,7 +4,6 @@ import type { gcrumbs } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { roll } from './epochs.ts'
 import * as reads from './reads.ts'
-import { checkpoint, tile } from './tiles.ts'
 
 export { appendCrumb, nextSeq, sha256 } from './append.ts'
 export {
@@ -36,7 +35,7 @@ export const gcrumbsHandlers = {
   consistency: reads.consistency,
   verify: reads.verify,
   verify_envelope: reads.verifyAny,
-  checkpoint,
-  tile,
+  checkpoint: reads.checkpoint,
+  tile: reads.tile,
   stats: reads.stats,
 } satisfies HandlersOf<typeof gcrumbs>

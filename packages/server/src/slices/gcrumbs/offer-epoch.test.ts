@@ -14,11 +14,7 @@ import {
   verifyConsistency,
 } from '@custos/proof'
 import { seededKey } from '../../../../proof/src/testing/fixtures.ts'
-import { runFsck } from '../../app/checks/fsck.ts'
-import { parseConfig } from '../../config/config.ts'
 import { startTestService } from '../../testing/harness.ts'
-import { rawSql } from '../../testing/raw-sql.ts'
-import { openTestData } from '../../testing/test-data.ts'
 
 const NAMES = ['witness.example/w1', 'witness.example/w2'] as const
 const KEYS = [seededKey(0x71), seededKey(0x72)] as const
@@ -170,7 +166,7 @@ const LIES: readonly (readonly [string, Answer])[] = [
   ['cuts the connection', (_, r) => r.destroy()],
 ]
 
-test('a witness that lies, fails or is away changes nothing and keeps nobody waiting', async (t) => {
+test('a witness that lies, fails or is away changes nothing and stops no roll', async (t) => {
   const one = await startWitness(t, 0)
   const { service, roll, last } = await openScene(t, [one], 1)
   for (const [what, answer] of LIES) {
@@ -180,7 +176,8 @@ test('a witness that lies, fails or is away changes nothing and keeps nobody wai
     await until(() => one.received.length > before)
     await delay(30)
     const { epoch_number, witnessed, cosignatures } = await last()
-    assert.deepEqual([epoch_number, witnessed, cosignatures], [epoch.epoch_number, false, []], what)
+    assert.equal(epoch_number, epoch.epoch_number)
+    assert.deepEqual([witnessed, cosignatures], [false, []], what)
   }
   // One that never answers: rolls go on, and a stop does not wait for it.
   one.own.answer = () => {}
@@ -192,34 +189,4 @@ test('a witness that lies, fails or is away changes nothing and keeps nobody wai
   assert.ok(performance.now() - started < 5_000)
   const { status } = await service.request('GET', '/v1/gcrumbs/verify?full=true')
   assert.equal(status, 200)
-})
-
-test('fsck counts witnessed epochs, and finds a cosignature that does not verify', async (t) => {
-  const data = await openTestData('custos-witnessed-')
-  t.after(data.remove)
-  const one = await startWitness(t, 0)
-  const policy = { required: 1, witnesses: [{ key: one.key, url: one.url }] }
-  const service = await startTestService({
-    data_dir: data.data_dir,
-    config: { auth: 'local', witnesses: policy },
-  })
-  for (let n = 1; n <= 2; n += 1) {
-    await service.request('POST', '/v1/stores/default/write', { body: { content: `note ${n}` } })
-    await service.request('POST', '/v1/gcrumbs/roll', { body: {} })
-    await until(() => one.received.length === n)
-    await service.kernel.jobs.idle()
-  }
-  const config = { ...parseConfig(data.env), witnesses: policy }
-  const check = async () => (await runFsck(config, { tenant_id: 'local' }))[0]
-  const good = await check()
-  assert.deepEqual([good?.counts.witnessed, good?.findings], [2, []])
-  const sql = 'update cosignatures set signed_s = signed_s + 1 where epoch_number = ?'
-  await rawSql(service, `${sql} returning epoch_number`, [1])
-  const bad = await check()
-  assert.equal(bad?.counts.witnessed, 1)
-  assert.deepEqual(
-    bad?.findings.map(({ kind, id, what }) => [kind, id, what]),
-    [['log', 'epoch 1', 'has an invalid cosignature']],
-  )
-  await service.stop({ keep: true })
 })

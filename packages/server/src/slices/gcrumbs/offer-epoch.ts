@@ -1,7 +1,7 @@
 // Offers the newest checkpoint of a tenant to each witness (C2SP tlog-witness, add-checkpoint).
 //
-// One standing job for each tenant, in the queue of outbound work: whatever a witness does, it keeps
-// nobody waiting but this job.
+// One standing job for each tenant, in the queue of outbound work: a witness keeps nothing waiting
+// but this job.
 
 import {
   appendLines,
@@ -25,12 +25,10 @@ const TRIES_MAX = 3
 const AHEAD_S_MAX = 600
 const SECOND_US = 1_000_000
 
-type Witness = WitnessPolicy['witnesses'][number]
-
 interface EpochOffer {
   readonly tenant_id: string
   readonly epoch: EpochRow
-  readonly witness: Witness
+  readonly witness: WitnessPolicy['witnesses'][number]
   readonly signal: AbortSignal
 }
 
@@ -72,7 +70,7 @@ async function offer(kernel: Kernel, given: EpochOffer): Promise<boolean> {
   return false
 }
 
-/** Null: it is stored. Otherwise why not, in a word of ours. */
+/** Null: it is stored. Otherwise the reason, one of a closed list of words. */
 async function sendOffer(kernel: Kernel, given: EpochOffer): Promise<string | null> {
   const { tenant_id, epoch, witness, signal } = given
   const last = await kernel.db.read(tenant_id, (db) =>
