@@ -97,7 +97,7 @@ test('an erasure whose certificate does not come is a finding once it is due', a
   assert.doesNotMatch(done.stdout, /wait/)
 })
 
-test('parts that are missing, cut or of another tree are findings and change no state', async (t) => {
+test('parts that are missing, cut or of another tree are findings; the state stays', async (t) => {
   const scene = await openWitnessScene(t)
   await eraseOne(scene)
   const liar = await startLiar(t, scene)

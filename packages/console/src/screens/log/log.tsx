@@ -74,16 +74,26 @@ const EPOCH_COLUMNS: readonly Column<Epoch>[] = [
     grow: true,
     cell: ({ root_hash: root }) => <Id value={root} copy={false} />,
   },
+  {
+    id: 'witnesses',
+    header: 'Cosignatures',
+    optional: true,
+    cell: ({ cosignatures, witnessed }) =>
+      witnessed === null
+        ? '–'
+        : `${cosignatures.length}, ${witnessed ? 'enough' : 'not enough yet'}`,
+  },
   { id: 'origin', header: 'Name of the log', optional: true, cell: ({ origin }) => origin },
   { id: 'file', header: 'File', cell: (epoch) => <CheckpointFile {...epoch} /> },
 ]
 
-function CheckpointFile({ checkpoint, epoch_number: n }: Epoch) {
+function CheckpointFile({ checkpoint, cosignatures, epoch_number: n }: Epoch) {
+  const lines = cosignatures.map(({ line }) => `${line}\n`)
   return (
     <IconButton
       label={`Download checkpoint ${n}`}
       icon={Download}
-      onClick={() => saveBlob(new Blob([checkpoint]), `checkpoint-${n}.txt`)}
+      onClick={() => saveBlob(new Blob([checkpoint, ...lines]), `checkpoint-${n}.txt`)}
     />
   )
 }

@@ -66,6 +66,11 @@ function Seen({ result: { epoch, previous } }: { readonly result: WitnessResult 
         ['Newest checkpoint', `${epoch.epoch_number}, ${epoch.tree_size} entries`],
         ['Signed', <Time key="t" value={epoch.created_at} />],
         [
+          'Witnesses',
+          epoch.witnessed !== null &&
+            `${epoch.cosignatures.length} cosigned it, ${epoch.witnessed ? '' : 'not yet '}enough`,
+        ],
+        [
           'Verified',
           previous
             ? `extends checkpoint ${previous.epoch_number}, which this browser kept`
