@@ -229,7 +229,7 @@ describe('fsck', () => {
     const before = listing(local.data_dir)
     const ran = await runCustos(['fsck', '--data-dir', local.data_dir])
     assert.equal(ran.status, 0, ran.stdout + ran.stderr)
-    assert.match(ran.stdout, /local +\d+ +2 +1 +3 +1 +1 +1 +0\nnothing found\n$/)
+    assert.match(ran.stdout, /local +\d+ +2 +0 +1 +3 +1 +1 +1 +0\nnothing found\n$/)
     assert.deepEqual(listing(local.data_dir), before)
     assert.deepEqual(await findIn(() => {}), [])
   })
