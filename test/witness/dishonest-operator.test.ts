@@ -1,7 +1,7 @@
 // An operator who holds every key rewrites or cuts the log: monitor, witness and client notice.
 
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -81,7 +81,7 @@ test('an honest log is witnessed, followed and verified with the key of the witn
 })
 
 /** Everybody has seen a log of more entries than the copy of the data has. */
-async function openSwapped(scene: WitnessScene) {
+async function openSwapped(scene: WitnessScene, swap: 'put_back' | 'restore' = 'put_back') {
   const storage = memoryStorage()
   await scene.write('one', 'two')
   await scene.roll()
@@ -91,8 +91,8 @@ async function openSwapped(scene: WitnessScene) {
   await scene.witnessed()
   assert.equal((await scene.monitor()).status, 0)
   await watch(scene, storage)
-  // Keys, checkpoints and ledger go back with the data: the service itself cannot know.
-  await scene.restart('put_back')
+  // Where keys, checkpoints and ledger go back with the data, the service itself cannot know.
+  await scene.restart(swap)
   return storage
 }
 
@@ -127,6 +127,21 @@ embeddedTest('a log that was forked is noticed by all, and is never witnessed', 
   assert.equal((await scene.ok('GET', '/v1/gcrumbs/stats')).last_epoch.witnessed, false)
   // The state of the monitor was not moved: the same is found again.
   assert.equal((await scene.monitor()).status, 1)
+})
+
+embeddedTest('a restored backup is a log of another name, which is witnessed too', async (t) => {
+  const scene = await openWitnessScene(t)
+  await openSwapped(scene, 'restore')
+  const { origin, generation } = await scene.witnessed()
+  assert.equal(generation, 1)
+  const restored = await scene.monitor()
+  assert.equal(restored.status, 1)
+  assert.match(restored.stdout, /^restored: the log was custos\.example\/local and is now /)
+  assert.ok(restored.stdout.includes(`${origin}: it was restored from a backup`))
+  rmSync(join(scene.dir, 'monitor-state'))
+  const followed = await scene.monitor()
+  assert.equal(followed.status, 0, followed.stdout)
+  assert.equal(scene.evidence.length, 0)
 })
 
 embeddedTest(

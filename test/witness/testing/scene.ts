@@ -142,11 +142,15 @@ export class WitnessScene {
     return new Custos({ url: this.url, retries: 0 })
   }
 
-  /** Stops the service, copies its directory or puts such a copy in its place, starts it again. */
-  async restart(change: 'copy' | 'put_back'): Promise<void> {
+  /**
+   * Stops the service, copies its directory or puts such a copy in its place, starts it again.
+   * `restore`: only the data, as from a backup; the keyring remembers what it signed.
+   */
+  async restart(change: 'copy' | 'put_back' | 'restore'): Promise<void> {
     await this.service.stop({ keep: true })
     const [data, copy] = [join(this.dir, 'data'), join(this.dir, 'copy')]
     if (change === 'copy') cpSync(data, copy, { recursive: true })
+    else if (change === 'restore') cpSync(join(copy, 'custos.db'), join(data, 'custos.db'))
     else {
       rmSync(data, { recursive: true })
       cpSync(copy, data, { recursive: true })
