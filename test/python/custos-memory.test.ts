@@ -62,7 +62,7 @@ async function exportAndImport(python: string, cwd: string, env: NodeJS.ProcessE
   const custos = (...args: string[]) =>
     execute(process.execPath, [join(ROOT, 'packages/cli/bin/custos.js'), ...args], { cwd, env })
   const { stdout: help } = await custos('import', '--help')
-  const printed = /^ {2}import json\n[^]*?items\.jsonl"\)\n/m.exec(help)?.[0]
+  const printed = /^ {2}import json\n[\s\S]*?items\.jsonl"\)\n/m.exec(help)?.[0]
   const script = printed?.replaceAll(/^ {2}/gm, '')
   assert.ok(script && script.trim().split('\n').length <= 12, script)
   const store = `from langgraph.store.memory import InMemoryStore

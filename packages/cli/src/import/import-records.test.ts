@@ -7,9 +7,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { CustosStore } from '@custos/adapters/langgraph'
-import { Custos } from '@custos/client'
-import { InMemoryStore } from '@langchain/langgraph-checkpoint'
 import fc from 'fast-check'
 import { runCustos, spawnCustos, type TestCleanup, tempDirectory } from '../testing/run.ts'
 import { type LocalService, serveLocally } from '../testing/serve-locally.ts'
@@ -194,7 +191,7 @@ for (const [kind, line] of [
   ['mem0', mem0Line],
   ['langgraph', itemLine],
 ] as const)
-  test(`${kind}: killed in the middle and started again, an import ends as one that was not`, async () => {
+  test(`${kind}: killed in the middle and started again, it ends as one that was not`, async () => {
     const [killed, whole] = [await newStore(), await newStore()]
     const lines = Array.from({ length: 2600 }, (_, i) => line(i))
     const file = fileOf(`large-${kind}.jsonl`, lines.join(''))
@@ -213,25 +210,6 @@ for (const [kind, line] of [
     assert.equal((await run('--from', kind, file, '--store', whole)).status, 0)
     assert.deepEqual(await contents(killed), await contents(whole))
   })
-
-test('an exported store of LangGraph answers after its import as it did before', async () => {
-  const theirs = new InMemoryStore()
-  await theirs.put(['users', 'ana'], 'food', { note: 'allergic to nuts', since: 2019 })
-  await theirs.put(['users'], 'count', { n: 2 })
-  const items = await theirs.search([], { limit: 10 })
-  const file = fileOf('items.jsonl', items.map((item) => `${JSON.stringify(item)}\n`).join(''))
-  const store = await newStore()
-  assert.equal((await run('--from', 'langgraph', file, '--store', store)).status, 0)
-  const ours = new CustosStore({ client: new Custos({ url: local.url }), store })
-  for (const { namespace, key, value } of items)
-    assert.deepEqual((await ours.get(namespace, key))?.value, value)
-  await theirs.put(['users'], 'count', { n: 3 })
-  const later = await theirs.search([], { limit: 10 })
-  const more = fileOf('later.jsonl', later.map((item) => `${JSON.stringify(item)}\n`).join(''))
-  const ran = await run('--from', 'langgraph', more, '--store', store)
-  assert.match(ran.stdout, /^1 memories imported/)
-  assert.deepEqual((await ours.get(['users'], 'count'))?.value, { n: 3 })
-})
 
 /** Passes requests on to the service; `answers` says whether the caller hears of the result. */
 async function startProxy(answers: (requests: number) => boolean) {
