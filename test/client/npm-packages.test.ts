@@ -149,7 +149,6 @@ import { Custos, isRefusal } from '@custos/client'
 import { call, Client } from '@custos/client/core'
 import { memoryRetrieve } from '@custos/client/operations'
 import { verify } from '@custos/client/verify'
-import { serveOverStdio } from '@custos/mcp'
 import { verifyEnvelope } from '@custos/proof'
 
 const [url = '', apiKey = ''] = process.argv.slice(2)
@@ -166,7 +165,7 @@ const altered = await verifyEnvelope(changed, { keys: keys.keys })
 const refused = await custos.memory.memory('default', 999).catch((error: unknown) =>
   isRefusal(error, 'memory_not_found'),
 )
-console.log(JSON.stringify([found.memories.length, verdict.valid, altered.valid, refused, typeof serveOverStdio]))
+console.log(JSON.stringify([found.memories.length, verdict.valid, altered.valid, refused]))
 `
 
 /** In the long form other versions come from npm: what they are named here has been released. */
@@ -195,7 +194,8 @@ function nodes(): string[] {
 }
 
 test('installed packages remember, forget and verify under each Node of the machine', async (t) => {
-  const { code } = await transform(PROGRAM, { loader: 'ts', target: 'es2022' })
+  const mcp = "console.log(typeof (await import('@custos/mcp')).serveOverStdio)"
+  const { code } = await transform(`${PROGRAM}${mcp}`, { loader: 'ts', target: 'es2022' })
   writeFileSync(join(project(), 'program.js'), code)
   for (const node of nodes()) {
     const { api_key } = await service.createTenant()
@@ -203,7 +203,7 @@ test('installed packages remember, forget and verify under each Node of the mach
     const { stdout } = await execute(node, args, { cwd: project() })
     const { stdout: version } = await execute(node, ['--version'])
     t.diagnostic(`${version.trim()}: ${stdout.trim()}`)
-    assert.deepEqual(JSON.parse(stdout), [1, true, false, true, 'function'])
+    assert.equal(stdout, '[1,true,false,true]\nfunction\n')
   }
 })
 
@@ -222,7 +222,7 @@ for (const version of TYPESCRIPTS)
       ['bundler', 'esnext'],
     ]) {
       const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022']
-      const libraries = ['--lib', 'es2022,dom,dom.iterable', '--types', '']
+      const libraries = ['--lib', 'es2022,dom,dom.iterable']
       const modules = ['--module', `${module}`, '--moduleResolution', `${resolution}`]
       const args = [tsc, ...options, ...libraries, ...modules, 'program.ts']
       const { status, stdout } = spawnSync(process.execPath, args, {
