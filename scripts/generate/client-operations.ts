@@ -107,7 +107,7 @@ function takes({ body, raw_body, query }: OperationSpec): 'body' | 'query' | 'bo
 }
 
 function bodyArgument(operation: OperationSpec): string {
-  if (operation.raw_body) return 'body: Uint8Array<ArrayBuffer> | string'
+  if (operation.raw_body) return 'body: Uint8Array | string'
   const type = `types.${typeOf(operation, 'Body')}`
   if (operation.body_type === 'application/x-ndjson') return `lines: LineSource<${type}>`
   return `body${operation.body_optional ? '?' : ''}: ${type}`

@@ -222,7 +222,8 @@ for (const version of TYPESCRIPTS)
       ['bundler', 'esnext'],
     ]) {
       const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022']
-      const libraries = ['--lib', 'es2022,dom,dom.iterable']
+      // Without the types of the folders above.
+      const libraries = ['--lib', 'es2022,dom,dom.iterable', '--typeRoots', 'none']
       const modules = ['--module', `${module}`, '--moduleResolution', `${resolution}`]
       const args = [tsc, ...options, ...libraries, ...modules, 'program.ts']
       const { status, stdout } = spawnSync(process.execPath, args, {

@@ -258,7 +258,7 @@ export interface BillingGroup {
    * The provider calls it, with `Payment-Signature` or `Stripe-Signature`: `t=<unix
    * seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">`. An event is a hint to fetch what it is about.
    */
-  webhook(body: Uint8Array<ArrayBuffer> | string, options?: CallOptions): Pending<types.BillingWebhookReply>
+  webhook(body: Uint8Array | string, options?: CallOptions): Pending<types.BillingWebhookReply>
 }
 
 /** The operations `cgr.*`. */
