@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -85,6 +85,8 @@ async function runWith(packages: readonly string[], source: string, tenant: stri
     writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}')
     const install = ['i', '--no-audit', '--no-fund', '--ignore-scripts', ...packages]
     await execute('npm', install, { cwd })
+    mkdirSync(join(cwd, 'node_modules/@custos'))
+    symlinkSync(join(ROOT, 'packages/client'), join(cwd, 'node_modules/@custos/client'))
     cpSync(join(ROOT, 'packages/adapters/src'), join(cwd, 'adapters'), { recursive: true })
     writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(TSCONFIG))
     writeFileSync(join(cwd, 'program.ts'), source)
@@ -92,9 +94,7 @@ async function runWith(packages: readonly string[], source: string, tenant: stri
     const checked = execute(process.execPath, [tsc, '--pretty', 'false', '-p', cwd], { cwd })
     await checked.catch((error: { stdout: string }) => assert.fail(error.stdout))
 
-    const face = join(ROOT, 'packages/client/src/index.ts')
-    const file = join(cwd, 'run.ts')
-    writeFileSync(file, source.replace('@custos/client', face))
+    const file = join(cwd, 'program.ts')
     const { api_key } = await service.createTenant(tenant)
     const { stdout } = await execute(process.execPath, [file, service.url, api_key], { cwd })
     return JSON.parse(stdout)
