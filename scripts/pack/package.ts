@@ -6,9 +6,11 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -35,6 +37,7 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, string>>
   readonly bin?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 // The members named here have these types in every package of the workspace.
@@ -86,11 +89,11 @@ type Paths = Readonly<Record<string, readonly string[]>>
  * Compiles the package, after the packages that it uses, whose declarations it needs.
  * @returns where TypeScript finds the declarations of this package and of those
  */
-function build(folder: string, { name, dependencies, exports }: Manifest): Paths {
+function build(folder: string, manifest: Manifest): Paths {
   const paths: Record<string, readonly string[]> = {}
-  for (const used of Object.keys(dependencies ?? {})) {
+  for (const used of usedBy(manifest)) {
     const its = join(folder, '..', basename(used))
-    if (used.startsWith('@custos/')) Object.assign(paths, build(its, sourceManifest(its)))
+    Object.assign(paths, useBuilt(its, sourceManifest(its)))
   }
   const dist = join(folder, 'dist')
   rmSync(dist, { recursive: true, force: true })
@@ -102,10 +105,39 @@ function build(folder: string, { name, dependencies, exports }: Manifest): Paths
   )
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', config], { stdio: ['ignore', 2, 2] })
-  if (status !== 0) throw new Error(`${name} does not compile`)
+  if (status !== 0) throw new Error(`${manifest.name} does not compile`)
   rmSync(config)
-  for (const [entry, source] of Object.entries(exports ?? {}))
-    paths[`${name}${entry.slice(1)}`] = [join(folder, inDist(source, 'd.ts'))]
+  return { ...paths, ...declarationsOf(folder, manifest) }
+}
+
+/** Packages of the workspace. */
+const usedBy = ({ dependencies, peerDependencies }: Manifest): string[] =>
+  Object.keys({ ...dependencies, ...peerDependencies }).filter((name) =>
+    name.startsWith('@custos/'),
+  )
+
+const declarationsOf = (folder: string, { name, exports }: Manifest) =>
+  Object.fromEntries(
+    Object.entries(exports ?? {}).map(([entry, source]): [string, string[]] => [
+      `${name}${entry.slice(1)}`,
+      [join(folder, inDist(source, 'd.ts'))],
+    ]),
+  )
+
+/** Where the declarations of a package are, which is compiled unless nothing of it has changed. */
+function useBuilt(folder: string, manifest: Manifest): Paths {
+  const times = (part: string): number[] =>
+    readdirSync(join(folder, part), { recursive: true, encoding: 'utf8' }).map(
+      (path) => statSync(join(folder, part, path)).mtimeMs,
+    )
+  const isCurrent =
+    existsSync(join(folder, 'dist')) && Math.min(...times('dist')) > Math.max(...times('src'))
+  if (!isCurrent) return build(folder, manifest)
+  const paths: Record<string, readonly string[]> = declarationsOf(folder, manifest)
+  for (const used of usedBy(manifest)) {
+    const its = join(folder, '..', basename(used))
+    Object.assign(paths, useBuilt(its, sourceManifest(its)))
+  }
   return paths
 }
 

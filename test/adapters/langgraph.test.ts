@@ -1,7 +1,12 @@
 // The LangGraph store beside LangGraph's own in-memory store, and an agent that uses it.
 
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { CustosStore, itemsAsData } from '@custos/adapters/langgraph'
 import { ApiError, Custos, isRefusal } from '@custos/client'
 import { verify } from '@custos/client/verify'
@@ -16,6 +21,8 @@ import { InMemoryStore, type Operation } from '@langchain/langgraph-checkpoint'
 import fc from 'fast-check'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
 import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
+
+const CUSTOS = join(import.meta.dirname, '../../packages/cli/bin/custos.js')
 
 let service: TestService
 let client: Custos
@@ -198,6 +205,28 @@ describe('CustosStore', () => {
     assert.deepEqual(plain(results[150]), { namespace: ['n'], key: 'k0', value: { old: true } })
     assert.equal(results[151], null)
     assert.equal((await store.search(['n'], { limit: 200 })).length, 150)
+  })
+
+  test('has after an import what another store has exported', async () => {
+    const theirs = new InMemoryStore()
+    await theirs.put(['users', 'ana'], 'food', { note: 'allergic to nuts', since: 2019 })
+    await theirs.put(['users'], 'count', { n: 2 })
+    const { api_key } = await service.createTenant('imported')
+    const file = join(mkdtempSync(join(tmpdir(), 'custos-items-')), 'items.jsonl')
+    const load = async () => {
+      const items = await theirs.search([], { limit: 10 })
+      writeFileSync(file, items.map((item) => `${JSON.stringify(item)}\n`).join(''))
+      const args = ['import', '--from', 'langgraph', file, '--url', service.url]
+      const env = { ...process.env, CUSTOS_API_KEY: api_key }
+      return (await promisify(execFile)(process.execPath, [CUSTOS, ...args], { env })).stdout
+    }
+    assert.match(await load(), /^2 memories imported/)
+    await theirs.put(['users'], 'count', { n: 3 })
+    assert.match(await load(), /^1 memories imported/)
+    rmSync(dirname(file), { recursive: true })
+    const ours = new CustosStore({ client: new Custos({ url: service.url, apiKey: api_key }) })
+    for (const { namespace, key, value } of await theirs.search([], { limit: 10 }))
+      assert.deepEqual((await ours.get(namespace, key))?.value, value)
   })
 
   test('what is wrong is told in one sentence', async () => {

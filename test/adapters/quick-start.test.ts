@@ -75,3 +75,20 @@ test('the programs of LangChain and OpenAI Agents show what was said', async () 
     await service.stop()
   }
 })
+
+test('the program of Mastra saves a memory by a tool', async () => {
+  const service = await startTestService()
+  try {
+    const { api_key } = await service.createTenant('mastra')
+    const printed = await runProgram('## Mastra', MODEL, service, api_key)
+    assert.match(printed, /^true\nI will remember\./)
+    const custos = new Custos({ url: service.url, apiKey: api_key })
+    const { memories } = await custos.memory.memories('default', { namespace: 'ana' })
+    assert.deepEqual(
+      memories.map(({ content }) => content),
+      ['Ana lives in Porto'],
+    )
+  } finally {
+    await service.stop()
+  }
+})

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -85,6 +85,8 @@ async function runWith(packages: readonly string[], source: string, tenant: stri
     writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}')
     const install = ['i', '--no-audit', '--no-fund', '--ignore-scripts', ...packages]
     await execute('npm', install, { cwd })
+    mkdirSync(join(cwd, 'node_modules/@custos'))
+    symlinkSync(join(ROOT, 'packages/client'), join(cwd, 'node_modules/@custos/client'))
     cpSync(join(ROOT, 'packages/adapters/src'), join(cwd, 'adapters'), { recursive: true })
     writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(TSCONFIG))
     writeFileSync(join(cwd, 'program.ts'), source)
@@ -92,9 +94,7 @@ async function runWith(packages: readonly string[], source: string, tenant: stri
     const checked = execute(process.execPath, [tsc, '--pretty', 'false', '-p', cwd], { cwd })
     await checked.catch((error: { stdout: string }) => assert.fail(error.stdout))
 
-    const face = join(ROOT, 'packages/client/src/index.ts')
-    const file = join(cwd, 'run.ts')
-    writeFileSync(file, source.replace('@custos/client', face))
+    const file = join(cwd, 'program.ts')
     const { api_key } = await service.createTenant(tenant)
     const { stdout } = await execute(process.execPath, [file, service.url, api_key], { cwd })
     return JSON.parse(stdout)
@@ -126,3 +126,73 @@ for (const version of ['1.2.1', '1.2.2'])
     const packages = [`@langchain/langgraph-checkpoint@${version}`, '@langchain/core@^1.1.48']
     assert.deepEqual(await runWith(packages, GRAPH, `graph-${version}`), [{ city: 'Porto' }, 1])
   })
+
+const SAID = `
+import { HumanMessage } from '@langchain/core/messages'
+import { CustosChatHistory, CustosRetriever } from './adapters/langchain/index.ts'
+import { Custos } from '@custos/client'
+
+const client = new Custos({ url: process.argv[2] ?? '', apiKey: process.argv[3] ?? '' })
+await client.memory.write('default', { content: 'Ana drinks tea' })
+const history = new CustosChatHistory({ client, sessionId: 'ana-1' })
+await history.addMessage(new HumanMessage('I like tea'))
+const [found] = await new CustosRetriever({ client }).invoke('what does Ana drink')
+console.log(JSON.stringify([(await history.getMessages()).length, found?.pageContent]))
+`
+
+for (const version of ['1.1.48', '1.4.0'])
+  test(`@langchain/core ${version}`, async () => {
+    const printed = await runWith([`@langchain/core@${version}`], SAID, `chain-${version}`)
+    assert.deepEqual(printed, [1, 'Ana drinks tea'])
+  })
+
+const SESSION = `
+import { CustosSession } from './adapters/openai-agents/index.ts'
+import { Custos } from '@custos/client'
+
+const client = new Custos({ url: process.argv[2] ?? '', apiKey: process.argv[3] ?? '' })
+const session = new CustosSession({ client, sessionId: 'ana-1' })
+await session.addItems([{ type: 'message', role: 'user', content: 'I like tea' }])
+console.log(JSON.stringify([(await session.getItems()).length]))
+`
+
+test('@openai/agents-core 0.20.0', async () => {
+  const packages = ['@openai/agents-core@0.20.0', 'zod@^4.1.8']
+  assert.deepEqual(await runWith(packages, SESSION, 'session'), [1])
+})
+
+/** Two agents with memory of their own, one after the other, on one thread. */
+const THREADS = `
+import { CustosMemoryStorage } from './adapters/mastra/index.ts'
+import { Custos } from '@custos/client'
+import { Agent } from '@mastra/core/agent'
+import { InMemoryStore, MastraCompositeStore } from '@mastra/core/storage'
+import { createMockModel } from '@mastra/core/test-utils/llm-mock'
+import { Memory } from '@mastra/memory'
+
+const client = new Custos({ url: process.argv[2] ?? '', apiKey: process.argv[3] ?? '' })
+const seen: string[] = []
+async function say(text: string) {
+  const domains = { memory: new CustosMemoryStorage({ client }) }
+  const storage = new MastraCompositeStore({ id: 'custos', default: new InMemoryStore(), domains })
+  const spyGenerate = (prompt: unknown) => seen.push(JSON.stringify(prompt))
+  // The mock's types are those of other options of the compiler.
+  const model: object = createMockModel({ mockText: 'Noted.', version: 'v2', spyGenerate })
+  const memory = new Memory({ storage, options: { lastMessages: 10 } })
+  const named = { id: 'helper', name: 'helper', instructions: 'Help.' }
+  const agent: Agent = Reflect.construct(Agent, [{ ...named, model, memory }])
+  return await agent.generate(text, { memory: { thread: 't1', resource: 'ana' } })
+}
+await say('I live in Porto.')
+const { text } = await say('Where do I live?')
+const storage = new CustosMemoryStorage({ client })
+const { messages } = await storage.listMessages({ threadId: 't1' })
+const recalled = /I live in Porto/.test(seen.at(-1) ?? '')
+console.log(JSON.stringify([text, recalled, messages.map(({ role }) => role)]))
+`
+
+test('@mastra/core 1.71.0 with @mastra/memory 1.31.0', async () => {
+  const packages = ['@mastra/core@1.71.0', '@mastra/memory@1.31.0', 'zod@^4.1.8']
+  const roles = ['user', 'assistant', 'user', 'assistant']
+  assert.deepEqual(await runWith(packages, THREADS, 'threads'), ['Noted.', true, roles])
+})

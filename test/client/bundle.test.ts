@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createContext, runInContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
-import { bundle, bundleForPage, launchBrowser } from './testing/browser.ts'
+import { bundle, bundleForPage, launchBrowser, runOnWebGlobals } from './testing/browser.ts'
 
 let service: TestService
 
@@ -72,23 +71,7 @@ function assertRan(printed: string): void {
 
 test('the bundled client writes, retrieves and lists with web globals alone', async () => {
   const { api_key: key } = await service.createTenant()
-  const { fetch, Headers, URL, URLSearchParams, AbortController, TextDecoder, TextEncoder } =
-    globalThis
-  const { crypto, performance, setTimeout, clearTimeout } = globalThis
-  const context = createContext({
-    fetch,
-    Headers,
-    URL,
-    URLSearchParams,
-    AbortController,
-    TextDecoder,
-    TextEncoder,
-    crypto,
-    performance,
-    setTimeout,
-    clearTimeout,
-  })
-  runInContext(await bundleForPage(PROGRAM), context)
+  const context = await runOnWebGlobals(PROGRAM)
   assertRan(await context['run'](service.url, key))
 })
 

@@ -19,11 +19,37 @@ import { delimiter, dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { transform } from 'esbuild'
+import { publint } from 'publint'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const PACKAGES = ['proof', 'client']
 const UNPACKED_BYTES_MAX = 600 * 1024
+
+interface PublishedManifest {
+  readonly private?: boolean
+  readonly files?: readonly string[]
+  readonly exports?: Readonly<Record<string, string | Entry>>
+}
+
+interface Entry {
+  readonly types: string
+  readonly default: string
+}
+
+const manifestOf = (path: string): PublishedManifest & Record<string, unknown> =>
+  JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+
+/** What is published: every package that is not private. */
+const PACKAGES = readdirSync(join(ROOT, 'packages')).filter(
+  (name) => manifestOf(join(ROOT, 'packages', name)).private !== true,
+)
+/** The others have a web page instead of modules. */
+const LIBRARIES = PACKAGES.filter((name) => name !== 'verify-page')
+/** What an install brings besides: no framework. */
+const THIRD_PARTIES = ['@modelcontextprotocol', '@noble', 'typebox', 'zod']
+
+const execute = promisify(execFile)
 
 let folder: string
 let service: TestService
@@ -56,7 +82,9 @@ before(async () => {
   tarballs = PACKAGES.map((name) => {
     const cwd = join(folder, 'packages', name)
     const original = readFileSync(join(cwd, 'package.json'))
-    const packed = JSON.parse(npm(['pack', '--json', '--pack-destination', folder], cwd))
+    const printed = npm(['pack', '--json', '--pack-destination', folder], cwd)
+    // The script of a package may print before.
+    const packed = JSON.parse(printed.slice(printed.search(/^[[{]/m)))
     assert.deepEqual(readFileSync(join(cwd, 'package.json')), original)
     const [{ filename, unpackedSize }] = Object.values(packed) as [
       { filename: string; unpackedSize: number },
@@ -81,37 +109,40 @@ function project(): string {
 
 const installed = (name: string) => join(project(), 'node_modules/@custos', name)
 
+test('everything that can be published is packed, and no framework is installed with it', () => {
+  assert.deepEqual(PACKAGES, ['adapters', 'client', 'mcp', 'proof', 'verify-page'])
+  const found = readdirSync(join(project(), 'node_modules')).filter((name) => name[0] !== '.')
+  assert.deepEqual(found.sort(), ['@custos', ...THIRD_PARTIES].sort())
+  const page = readFileSync(join(installed('verify-page'), 'dist/verify.html'), 'utf8')
+  assert.match(page, /^<!doctype html>/i)
+})
+
 test('a packed package has JavaScript, declarations and no sources', () => {
-  for (const name of PACKAGES) {
-    const manifest = JSON.parse(readFileSync(join(installed(name), 'package.json'), 'utf8'))
-    assert.equal(manifest.scripts, undefined)
-    assert.equal(manifest.devDependencies, undefined)
-    assert.equal(manifest.sideEffects, false)
-    assert.equal(manifest.engines.node, '>=20')
+  for (const name of LIBRARIES) {
+    const manifest = manifestOf(installed(name))
+    const { scripts, devDependencies, sideEffects, engines } = manifest
+    assert.deepEqual([scripts, devDependencies, sideEffects], [undefined, undefined, false], name)
+    assert.deepEqual(engines, { node: '>=20' })
     const files = readdirSync(installed(name), { recursive: true, encoding: 'utf8' })
     assert.ok(files.includes('LICENSE'))
     assert.deepEqual(
       files.filter((path) => /(?<!\.d)\.ts$|\.test\.|testing|tsconfig/.test(path)),
       [],
     )
-    for (const { types, default: code } of Object.values(manifest.exports) as Entry[])
-      for (const path of [types, code]) assert.ok(files.includes(path.slice(2)), path)
+    for (const entry of Object.values(manifest.exports ?? {}))
+      for (const path of typeof entry === 'string' ? [entry] : [entry.types, entry.default])
+        assert.ok(files.includes(path.slice(2)), path)
   }
 })
 
 test('every package has the files that its manifest names', () => {
   for (const name of readdirSync(join(ROOT, 'packages'))) {
     const path = join(ROOT, 'packages', name)
-    const { files = [] } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-    const missing = files.filter((file: string) => file !== 'dist' && !existsSync(join(path, file)))
+    const { files = [] } = manifestOf(path)
+    const missing = files.filter((file) => file !== 'dist' && !existsSync(join(path, file)))
     assert.deepEqual(missing, [], name)
   }
 })
-
-interface Entry {
-  readonly types: string
-  readonly default: string
-}
 
 const PROGRAM = `
 import { Custos, isRefusal } from '@custos/client'
@@ -137,45 +168,84 @@ const refused = await custos.memory.memory('default', 999).catch((error: unknown
 console.log(JSON.stringify([found.memories.length, verdict.valid, altered.valid, refused]))
 `
 
+/** In the long form other versions come from npm: what they are named here has been released. */
+const OTHER_NODES = casesOf(['22.23.3', '26.10.0'], 0)
+const TYPESCRIPTS = ['this', ...casesOf(['5.4.5', '7.0.2'], 0)]
+
+/** A folder with one package of npm. */
+function installAlone(name: string, version: string): string {
+  const cwd = join(folder, `${name}-${version}`)
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'package.json'), '{ "private": true }\n')
+  npm(['install', '--prefer-offline', '--no-audit', '--no-fund', `${name}@${version}`], cwd)
+  return join(cwd, 'node_modules', name)
+}
+
 /** Each Node of this machine that the packages support: that of the tests, and the system's. */
 function nodes(): string[] {
   const found = [process.execPath, '/usr/bin/node', '/usr/local/bin/node']
-  return found.filter((path) => {
+  const others = OTHER_NODES.map((version) =>
+    join(installAlone(`node-${process.platform}-${process.arch}`, version), 'bin/node'),
+  )
+  return [...found, ...others].filter((path) => {
     const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
     return Number(/^v(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= 20
   })
 }
 
 test('installed packages remember, forget and verify under each Node of the machine', async (t) => {
-  const { code } = await transform(PROGRAM, { loader: 'ts', target: 'es2022' })
+  const mcp = "console.log(typeof (await import('@custos/mcp')).serveOverStdio)"
+  const { code } = await transform(`${PROGRAM}${mcp}`, { loader: 'ts', target: 'es2022' })
   writeFileSync(join(project(), 'program.js'), code)
   for (const node of nodes()) {
     const { api_key } = await service.createTenant()
     const args = [join(project(), 'program.js'), service.url, api_key]
-    const { stdout } = await promisify(execFile)(node, args, { cwd: project() })
-    t.diagnostic(`${node}: ${stdout.trim()}`)
-    assert.deepEqual(JSON.parse(stdout), [1, true, false, true])
+    const { stdout } = await execute(node, args, { cwd: project() })
+    const { stdout: version } = await execute(node, ['--version'])
+    t.diagnostic(`${version.trim()}: ${stdout.trim()}`)
+    assert.equal(stdout, '[1,true,false,true]\nfunction\n')
   }
 })
 
-for (const [resolution, module] of [
-  ['nodenext', 'nodenext'],
-  ['bundler', 'esnext'],
-])
-  test(`a program with the installed types compiles under ${resolution}`, () => {
+const tscOf = (version: string): string =>
+  version === 'this'
+    ? createRequire(import.meta.url).resolve('typescript/bin/tsc')
+    : join(installAlone('typescript', version), 'bin/tsc')
+
+for (const version of TYPESCRIPTS)
+  test(`a program with the installed types compiles with ${version} TypeScript`, () => {
     const argument = 'declare const process: { readonly argv: string[] }\n'
     writeFileSync(join(project(), 'program.ts'), `${PROGRAM}${argument}export {}\n`)
-    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-    const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022']
-    const libraries = ['--lib', 'es2022,dom,dom.iterable']
-    const modules = ['--module', `${module}`, '--moduleResolution', `${resolution}`]
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      [tsc, ...options, ...libraries, ...modules, 'program.ts'],
-      { cwd: project(), encoding: 'utf8' },
-    )
-    assert.equal(status, 0, stdout)
+    const tsc = tscOf(version)
+    for (const [resolution, module] of [
+      ['nodenext', 'nodenext'],
+      ['bundler', 'esnext'],
+    ]) {
+      const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022']
+      // Without the types of the folders above.
+      const libraries = ['--lib', 'es2022,dom,dom.iterable', '--typeRoots', 'none']
+      const modules = ['--module', `${module}`, '--moduleResolution', `${resolution}`]
+      const args = [tsc, ...options, ...libraries, ...modules, 'program.ts']
+      const { status, stdout } = spawnSync(process.execPath, args, {
+        cwd: project(),
+        encoding: 'utf8',
+      })
+      assert.equal(status, 0, `${resolution}: ${stdout}`)
+    }
   })
+
+test('publint and Are The Types Wrong find nothing to say', async () => {
+  const judged = casesOf(LIBRARIES, 1)
+  for (const [i, name] of PACKAGES.entries()) {
+    const { messages } = await publint({ pkgDir: installed(name), strict: true, pack: false })
+    assert.deepEqual(messages, [], name)
+    if (!judged.includes(name)) continue
+    const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+    const args = [attw, `${tarballs[i]}`, '--profile', 'esm-only', '--no-definitely-typed']
+    const ran = execute(process.execPath, [...args, '--format', 'ascii'], { cwd: folder })
+    await ran.catch((error: { stdout: string }) => assert.fail(`${name}: ${error.stdout}`))
+  }
+})
 
 test('a package that was left switched is put back by the next step', () => {
   const cwd = join(folder, 'packages/proof')

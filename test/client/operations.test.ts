@@ -5,11 +5,13 @@ import { after, before, describe, test } from 'node:test'
 import { Custos } from '@custos/client'
 import type { OperationSpec } from '@custos/contract'
 import type { TestService } from '../../packages/server/src/testing/harness.ts'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 import { exampleOf } from '../conformance/contract/examples.ts'
 import { CONSUMING } from '../conformance/contract/testing/consuming.ts'
 import { startContractService } from '../conformance/contract/testing/payments.ts'
 import { operations, type Sent } from '../conformance/contract/testing/table.ts'
 import { buildWorld, type World } from '../conformance/contract/testing/world.ts'
+import { runOnWebGlobals } from './testing/browser.ts'
 
 let service: TestService
 let shared: World
@@ -55,16 +57,32 @@ async function callByMethod(custos: Custos, operation: OperationSpec, sent: Sent
 const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
+async function callExample(operation: OperationSpec, newClient: typeof newCustos): Promise<void> {
+  const own = CONSUMING.has(operation.id) ? await buildWorld(service) : shared
+  const { tenant, ids } = own
+  const apiKey = operation.access.startsWith('operator') ? service.operator_key : tenant.api_key
+  const custos = newClient({ url: service.url, apiKey })
+  const result = await callByMethod(custos, operation, exampleOf(operation.id, ids))
+  assert.ok(result !== undefined && result !== null, operation.id)
+  if (Array.isArray(result) && operation.reply_type !== undefined)
+    assert.ok(result.length > 0, `${operation.id} streamed nothing`)
+}
+
+const newCustos = (options: { url: string; apiKey: string }): Custos => new Custos(options)
+
 describe('every operation can be called by its method', () => {
-  for (const operation of operations)
-    test(operation.id, async () => {
-      const own = CONSUMING.has(operation.id) ? await buildWorld(service) : shared
-      const { tenant, ids } = own
-      const apiKey = operation.access.startsWith('operator') ? service.operator_key : tenant.api_key
-      const custos = new Custos({ url: service.url, apiKey })
-      const result = await callByMethod(custos, operation, exampleOf(operation.id, ids))
-      assert.ok(result !== undefined && result !== null, operation.id)
-      if (Array.isArray(result) && operation.reply_type !== undefined)
-        assert.ok(result.length > 0, `${operation.id} streamed nothing`)
-    })
+  for (const operation of operations) test(operation.id, () => callExample(operation, newCustos))
+})
+
+describe('bundled, with web globals alone, operations can be called by their methods', () => {
+  let bundled: typeof newCustos
+  before(async () => {
+    // The calls above have used up what the first one had.
+    shared = await buildWorld(service)
+    const program = `import { Custos } from '@custos/client'
+      globalThis.newCustos = (options) => new Custos(options)`
+    bundled = (await runOnWebGlobals(program))['newCustos']
+  })
+  for (const operation of casesOf(operations, 24))
+    test(operation.id, () => callExample(operation, bundled))
 })

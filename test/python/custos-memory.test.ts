@@ -7,10 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { Custos } from '@custos/client'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
 
-const PACKAGE = join(import.meta.dirname, '../../python/custos-memory')
+const ROOT = join(import.meta.dirname, '../..')
+const PACKAGE = join(ROOT, 'python/custos-memory')
 const execute = promisify(execFile)
 
 test('the Python client, its LangGraph store and its verifier', async (t) => {
@@ -46,6 +48,7 @@ test('the Python client, its LangGraph store and its verifier', async (t) => {
       const { stderr } = await execute(python, ['-B', ...args], { env, timeout: 280_000 })
       t.diagnostic(stderr.trim().split('\n').slice(-3).join(' '))
       assert.match(stderr, /\nOK\s*$/)
+      await exportAndImport(python, dir, env)
     } finally {
       await service.stop()
     }
@@ -53,3 +56,24 @@ test('the Python client, its LangGraph store and its verifier', async (t) => {
     rmSync(dir, { recursive: true, force: true })
   }
 })
+
+/** The script that `custos import --help` prints, on a store of LangGraph, and what it is for. */
+async function exportAndImport(python: string, cwd: string, env: NodeJS.ProcessEnv) {
+  const custos = (...args: string[]) =>
+    execute(process.execPath, [join(ROOT, 'packages/cli/bin/custos.js'), ...args], { cwd, env })
+  const { stdout: help } = await custos('import', '--help')
+  const printed = /^ {2}import json\n[\s\S]*?items\.jsonl"\)\n/m.exec(help)?.[0]
+  const script = printed?.replaceAll(/^ {2}/gm, '')
+  assert.ok(script && script.trim().split('\n').length <= 12, script)
+  const store = `from langgraph.store.memory import InMemoryStore
+store = InMemoryStore()
+store.put(("users", "ana"), "food", {"note": "Ana is allergic to nuts"})
+store.put(("users",), "count", {"n": 2})
+`
+  await execute(python, ['-c', store + script], { cwd })
+  const { stdout } = await custos('import', '--from', 'langgraph', 'items.jsonl')
+  assert.match(stdout, /^2 memories imported into default/)
+  const client = new Custos({ url: `${env['CUSTOS_URL']}`, apiKey: `${env['CUSTOS_API_KEY']}` })
+  const { item } = await client.items.get('default', { namespace: ['users', 'ana'], key: 'food' })
+  assert.deepEqual(item?.value, { note: 'Ana is allergic to nuts' })
+}

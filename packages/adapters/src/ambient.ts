@@ -7,4 +7,12 @@ export const newId = (): string =>
   ).join('')
 
 /** @param time ISO 8601 */
-export const dateOf = (time: string): Date => new Date(time)
+export const dateOf = (time: string | Date): Date => new Date(time)
+
+export const now = (): Date => new Date()
+
+/** The present, or one millisecond after a time that is not before it. */
+export const laterThan = (time: Date): Date => {
+  const present = new Date()
+  return present > time ? present : new Date(time.getTime() + 1)
+}

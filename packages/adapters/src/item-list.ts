@@ -23,11 +23,12 @@ export class ItemList {
     this.#place = place
   }
 
-  async read(): Promise<{ key: string; value: Json }[]> {
+  /** @param filter what top-level members of the values equal; default: all values */
+  async read(filter?: Json): Promise<{ key: string; value: Json }[]> {
     const { client, store, namespace } = this.#place
     const found: { key: string; value: Json }[] = []
     for (let offset = 0; ; offset += PAGE) {
-      const page = { namespace_prefix: namespace, limit: PAGE, offset }
+      const page = { namespace_prefix: namespace, limit: PAGE, offset, ...(filter && { filter }) }
       const { items } = await client.items.search(store, page)
       for (const { key, value } of items) found.push({ key, value })
       if (items.length < PAGE) return found

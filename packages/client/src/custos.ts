@@ -8,7 +8,6 @@ import type { KeysCreateTokenBody, KeysCreateTokenReply } from './generated/type
 import { MemoryOf, type MemoryOfOptions } from './memory-of.ts'
 import { StoreHandle } from './store-handle.ts'
 import type { PinnedKeys, WitnessResult, WitnessStorage } from './verify.ts'
-import { waitForApproval, waitForJob } from './waits.ts'
 
 /** Answers are verified with these keys before they are returned. */
 export interface VerifyOptions {
@@ -38,8 +37,9 @@ export class Custos extends Groups {
   constructor(options: CustosOptions) {
     super(options)
     this.#verify = options.verify
-    Object.assign(this.approvals, { wait: waitForApproval(this) })
-    Object.assign(this.jobs, { wait: waitForJob(this) })
+    this.approvals.wait = async (id, given) =>
+      (await import('./waits.ts')).waitForApproval(this, id, given)
+    this.jobs.wait = async (id, given) => (await import('./waits.ts')).waitForJob(this, id, given)
     const { events } = this.streams
     this.streams.events = ({ signal, ...query } = {}, given = {}) =>
       events(query, signal ? { ...given, signal } : given)

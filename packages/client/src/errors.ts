@@ -1,6 +1,6 @@
 // What the client throws: one class for each kind of failure, with the service's error code.
 
-import type { RefusalCode } from './generated/types.ts'
+import type { ApprovalsRequestReply, JobsGetReply, RefusalCode } from './generated/types.ts'
 
 export class CustosError extends Error {
   override get name(): string {
@@ -84,4 +84,15 @@ export function isRefusal<const C extends RefusalCode>(
   ...codes: readonly C[]
 ): error is ApiError & { readonly code: C } {
   return error instanceof ApiError && codes.some((code) => code === error.code)
+}
+
+/** What was waited for did not happen: it was denied, expired, failed or cancelled. */
+export class NotCompletedError extends CustosError {
+  /** The last state of the approval request or job. */
+  readonly last: ApprovalsRequestReply | JobsGetReply
+
+  constructor(message: string, last: ApprovalsRequestReply | JobsGetReply) {
+    super(message)
+    this.last = last
+  }
 }

@@ -24,7 +24,7 @@ export interface CallOptions {
 
 /** A body as fetch takes it, with its content type. */
 export interface SentBody {
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array>
   readonly type: string
   /** The body can be read once only, so the request cannot be repeated. */
   readonly once?: boolean

@@ -1,23 +1,72 @@
-// The methods of a group, from the rows of the operation table.
+// The methods of a client, from the text of the operation table.
 
 import type { Pending } from './call-result.ts'
 import type { Client } from './client.ts'
-import type { Operation } from './exchange.ts'
-import { call } from './exchange.ts'
+import { call, type Exchange, type Operation } from './exchange.ts'
 import { items, pages } from './page-iterators.ts'
+import { eventFrames } from './reply-events.ts'
+import { file } from './reply-file.ts'
+import { lines, sendLines } from './reply-lines.ts'
 
 type Row = Operation<readonly unknown[], Pending<Record<string, unknown>>>
 
-/** The operations whose ids begin with `name`, as methods in camelCase. */
-export function groupOf<T>(client: Client, table: readonly object[], name: string): T {
-  const methods: Record<string, unknown> = {}
-  for (const row of table as readonly Row[]) {
-    const [group, verb = ''] = row.id.split('.')
-    if (group === name)
-      methods[verb.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())] = methodOf(client, row)
+const camel = (words: string): string => words.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())
+
+/**
+ * Adds a member for each group of the table, with its operations as methods in camelCase. A line is
+ * the name of a group, or a row of it: `path METHOD verb flags .items format=flag`, where `~` in
+ * the path stands for the verb and what comes after the verb is optional.
+ */
+export function addGroups(client: Client, table: string): void {
+  let group = ''
+  let methods: Record<string, unknown> = {}
+  for (const line of table.split('\n')) {
+    const [first = '', method, verb = '', ...words] = line.split(' ')
+    if (method) {
+      const end = first.replace('~', `/${verb.replaceAll('_', '-')}`)
+      const path = end[0] === '/' ? end : `/v1/${end}`
+      // The generated table names methods and members that a row has.
+      const row = { id: `${group}.${verb}`, method, path, ...membersOf(words) } as Row
+      methods[camel(verb)] = methodOf(client, row)
+    } else {
+      group = first
+      methods = {}
+      Object.assign(client, { [camel(group)]: methods })
+    }
   }
-  // The generated interface names exactly these methods.
-  return methods as T
+}
+
+/** The members of a row besides its id, method and path. */
+function membersOf(words: readonly string[]): object {
+  const members: Record<string, unknown> = {}
+  for (const word of words) {
+    const [format = '', flag] = word.split('=')
+    if (flag) members['formats'] = Object.assign({ [format]: ANSWERS[flag] }, members['formats'])
+    else if (word[0] === '.') members['items'] = word.slice(1)
+    else for (const letter of word) Object.assign(members, MEMBERS[letter])
+  }
+  return members
+}
+
+/** How an answer is read. */
+const ANSWERS: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
+  l: lines,
+  e: eventFrames,
+  f: file,
+}
+
+/** What a flag stands for. */
+const MEMBERS: Readonly<Record<string, object>> = {
+  b: { takes: 'body' },
+  q: { takes: 'query' },
+  2: { takes: 'both' },
+  i: { idempotent: true },
+  s: { safe: true },
+  n: { send: sendLines },
+  r: { raw: true },
+  l: { answer: lines },
+  e: { answer: eventFrames },
+  f: { answer: file },
 }
 
 function methodOf(client: Client, row: Row) {

@@ -10,6 +10,7 @@ export {
   ConnectionError,
   CustosError,
   isRefusal,
+  NotCompletedError,
   NotFoundError,
   PermissionError,
   RateLimitError,
@@ -26,4 +27,4 @@ export type { EventFrame, EventFrames } from './reply-events.ts'
 export type { FileReply } from './reply-file.ts'
 export type { LineSource, Lines } from './reply-lines.ts'
 export type { StoreHandle } from './store-handle.ts'
-export { NotCompletedError, type WaitOptions } from './waits.ts'
+export type { WaitOptions } from './waits.ts'

@@ -1,6 +1,7 @@
 // The memories of one namespace in few words: remember, recall, correct, forget.
 
-import type { Pending } from './call-result.ts'
+import { Pending } from './call-result.ts'
+import { CustosError, isRefusal } from './errors.ts'
 import type { CallOptions } from './exchange.ts'
 import type { Groups } from './generated/groups.ts'
 import type * as types from './generated/types.ts'
@@ -83,11 +84,18 @@ export class MemoryOf {
     query?: types.MemoryHistoryQuery,
     options?: CallOptions,
   ): Pending<types.MemoryHistoryReply> {
-    return this.#client.memory.history(this.#store, ref, query, options)
+    const answer = this.#client.memory.history(this.#store, ref, query, options).withResponse()
+    return new Pending(
+      answer.then((found) => {
+        for (const { memory } of found.data.versions) if (memory) this.#require(memory, ref)
+        return found
+      }),
+    )
   }
 
   /**
-   * Erases a memory from every copy and certifies it.
+   * Erases a memory from every copy and certifies it. With a namespace, one of another namespace is
+   * not touched; to see that, the credential needs `memory:read`.
    * @param reason the legal basis: it stays in the certificate, so it must name no person
    */
   forget(
@@ -96,12 +104,32 @@ export class MemoryOf {
     options?: CallOptions,
   ): Pending<types.MemoryDeleteReply> {
     const body = { ref, ...(reason === undefined ? {} : { legal_basis: reason }) }
-    return this.#client.memory.delete(this.#store, body, options)
+    const erase = () => this.#client.memory.delete(this.#store, body, options)
+    if (this.#namespace === undefined) return erase()
+    return new Pending(this.#requireOwn(ref, options).then(() => erase().withResponse()))
   }
 
   /** The memories of the store as NDJSON lines; those of a limited key are of its namespace. */
   export(options?: CallOptions): Lines<types.MemoryExportReply> {
     return this.#client.memory.export(this.#store, options)
+  }
+
+  async #requireOwn(ref: number, options: CallOptions | undefined): Promise<void> {
+    const read = { ...options, idempotencyKey: undefined }
+    try {
+      this.#require(await this.#client.memory.memory(this.#store, ref, read), ref)
+    } catch (error) {
+      // To erase it again is no error.
+      if (!isRefusal(error, 'memory_not_found')) throw error
+    }
+  }
+
+  /** Throws CustosError for a memory of another namespace. */
+  #require({ tenant_id }: types.Memory, ref: number): void {
+    const namespace = this.#namespace
+    if (namespace === undefined || tenant_id === namespace) return
+    if (tenant_id.slice(tenant_id.indexOf('/') + 1) !== namespace || !tenant_id.includes('/'))
+      throw new CustosError(`there is no memory ${ref} in the namespace ${namespace}`)
   }
 
   #place(): { namespace?: string } {

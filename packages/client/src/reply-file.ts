@@ -8,7 +8,7 @@ export interface FileReply {
   readonly filename: string
   /** Its media type. */
   readonly type: string
-  bytes(): Uint8Array<ArrayBuffer>
+  bytes(): Uint8Array
   text(): string
   blob(): Blob
 }

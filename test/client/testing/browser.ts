@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { type Context, createContext, runInContext } from 'node:vm'
 import { build } from 'esbuild'
 import { type Browser, chromium } from 'playwright-core'
 
@@ -26,6 +27,21 @@ export const bundle = (contents: string, format: 'esm' | 'iife') =>
 export async function bundleForPage(contents: string): Promise<string> {
   const { outputFiles } = await bundle(contents, 'iife')
   return outputFiles.map(({ text }) => text).join('')
+}
+
+/** What browsers and edge runtimes have and the language does not. */
+const WEB_GLOBALS = [
+  ...['fetch', 'Headers', 'URL', 'URLSearchParams', 'AbortController', 'AbortSignal', 'Blob'],
+  ...['TextDecoder', 'TextEncoder', 'ReadableStream', 'TransformStream', 'TextDecoderStream'],
+  ...['crypto', 'performance', 'setTimeout', 'clearTimeout', 'DOMException'],
+]
+
+/** Runs a program that finds nothing of Node; returns its globals. */
+export async function runOnWebGlobals(contents: string): Promise<Context> {
+  const globals = WEB_GLOBALS.map((name) => [name, Reflect.get(globalThis, name)])
+  const context = createContext(Object.fromEntries(globals))
+  runInContext(await bundleForPage(contents), context)
+  return context
 }
 
 /** Chromium; null where there is none, which is a failure in continuous integration. */

@@ -39,6 +39,20 @@ async function runExport(args: readonly string[]): Promise<number> {
   return 0
 }
 
+/** Items have their own `dict()`, with the times as texts. */
+const LANGGRAPH_EXPORT = `import json
+
+def export(store, path):
+    with open(path, "w", encoding="utf-8") as file:
+        done = 0
+        while page := store.search((), limit=1000, offset=done):
+            done += len(page)
+            for item in page:
+                file.write(json.dumps(item.dict(), ensure_ascii=False) + "\\n")
+
+export(store, "items.jsonl")
+`
+
 export const importStore: Command = {
   usage: 'STORE FILE [options] | --from KIND FILE [--store STORE] [options]',
   help: `Reads a file of custos export, or lines with at least {"content": "…"}. FILE - reads
@@ -47,8 +61,9 @@ Lines that the store has already are left out: the same content, namespace and o
 
   --allow-duplicates  import them as well
   --from KIND         memories of another system: mem0, zep (Graphiti too), chatgpt (the ZIP of an
-                      export, or its conversations.json) or memory-jsonl (the file of the official
-                      memory server of MCP); ndjson: as without --from
+                      export, or its conversations.json), langgraph (what the script below writes)
+                      or memory-jsonl (the file of the official memory server of MCP);
+                      ndjson: as without --from
   --store STORE       with --from: where to (default: default)
   --namespace NAME    with --from: one namespace for all (default: that of the memory, or the root)
   --roles LIST        with --from chatgpt: whose messages (default: user)
@@ -57,6 +72,9 @@ Lines that the store has already are left out: the same content, namespace and o
 An import with --from may be started again after anything that stopped it: what is there already is
 not imported twice.
 
+This Python script writes the file for --from langgraph from any store of LangGraph:
+
+${LANGGRAPH_EXPORT.replaceAll(/^(?=.)/gm, '  ')}
 ${CLIENT_HELP}`,
   run: runImport,
 }
@@ -80,8 +98,7 @@ async function runImport(args: readonly string[]): Promise<number> {
     const wrong = (['namespace', 'roles', 'dry-run'] as const).find((name) => given[name])
     if (from === undefined && values.store !== undefined)
       throw new UsageError('--store needs --from')
-    if (wrong !== undefined)
-      throw new UsageError(`--${wrong} needs --from mem0, zep, chatgpt or memory-jsonl`)
+    if (wrong !== undefined) throw new UsageError(`--${wrong} needs --from another system`)
     const target = from === undefined ? positionals : [store, ...positionals]
     requirePositionals(target, 'STORE', 'FILE')
     const [into = '', file = ''] = target
@@ -90,7 +107,8 @@ async function runImport(args: readonly string[]): Promise<number> {
   if (given['allow-duplicates']) throw new UsageError('--allow-duplicates is not for --from')
   requirePositionals(positionals, 'FILE')
   const system = Object.hasOwn(MEMORY_SYSTEMS, from) ? MEMORY_SYSTEMS[from] : undefined
-  if (!system) throw new UsageError('--from takes mem0, zep, chatgpt, memory-jsonl or ndjson')
+  if (!system)
+    throw new UsageError(`--from takes ${Object.keys(MEMORY_SYSTEMS).join(', ')} or ndjson`)
   const roles = (given.roles ?? 'user').split(',').map((role) => role.trim())
   const options = { namespace: given.namespace, roles }
   const plan = { kind: from, system, file: positionals[0] ?? '', store, options }

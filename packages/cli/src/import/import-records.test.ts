@@ -69,6 +69,8 @@ for (const [kind, file, ...more] of [
   ['zep', 'zep.jsonl'],
   ['chatgpt', 'chatgpt.json'],
   ['chatgpt', 'chatgpt.json', '--roles', 'user,assistant', '--namespace', 'talks'],
+  ['langgraph', 'langgraph.jsonl'],
+  ['langgraph', 'langgraph.jsonl', '--namespace', 'team'],
   ['memory-jsonl', 'memory.jsonl'],
   ['memory-jsonl', 'memory.jsonl', '--namespace', 'team'],
 ] as const)
@@ -98,6 +100,15 @@ test('a dry run prints counts and three memories, and sends nothing', async () =
   )
 })
 
+test('a dry run shows items as they would be imported', async () => {
+  const preview = ['--from', 'langgraph', golden('langgraph.jsonl'), '--dry-run']
+  const ran = await runCustos(['import', ...preview, '--url', 'http://127.0.0.1:9'])
+  assert.equal(ran.status, 0, ran.stderr)
+  const [counts, first = ''] = ran.stdout.trim().split('\n')
+  assert.equal(counts, '4 records, 4 memories; nothing was sent')
+  assert.deepEqual(JSON.parse(first).item, { namespace: ['users', 'ines'], key: 'food' })
+})
+
 test('a ZIP gives the conversations in it, and one without them is refused', async () => {
   const store = await newStore()
   const json = readFileSync(golden('chatgpt.json'))
@@ -123,6 +134,7 @@ test('a file of another kind is one sentence, and changes nothing', async () => 
     ['mem0', 'chatgpt.json'],
     ['chatgpt', 'zep.jsonl'],
     ['memory-jsonl', 'mem0.json'],
+    ['langgraph', 'memory.jsonl'],
   ] as const) {
     const ran = await run('--from', kind, golden(file), '--store', store)
     assert.equal(ran.status, 1)
@@ -146,6 +158,15 @@ const oneMemory = (i: number) => ({
   created_at: '2025-01-01T00:00:00Z',
 })
 
+const itemLine = (i: number): string =>
+  `${JSON.stringify({
+    namespace: ['users', `u${i % 7}`],
+    key: `k${i}`,
+    value: { text: `item ${i}` },
+    created_at: '2025-01-01T00:00:00+00:00',
+    updated_at: '2025-01-02T00:00:00+00:00',
+  })}\n`
+
 test('a malformed line is named, with how much was kept; mended, the rest follows', async () => {
   const store = await newStore()
   const lines = Array.from({ length: 1200 }, (_, i) => mem0Line(i))
@@ -166,25 +187,29 @@ test('a malformed line is named, with how much was kept; mended, the rest follow
   )
 })
 
-test('killed in the middle and started again, an import ends as one that was not', async () => {
-  const [killed, whole] = [await newStore(), await newStore()]
-  const lines = Array.from({ length: 2600 }, (_, i) => mem0Line(i))
-  const file = fileOf('large.jsonl', lines.join(''))
-  const abort = new AbortController()
-  // The third block is committed, and nobody is told.
-  const proxy = await startProxy((requests) => {
-    if (requests === 3) abort.abort()
-    return requests < 3
+for (const [kind, line] of [
+  ['mem0', mem0Line],
+  ['langgraph', itemLine],
+] as const)
+  test(`${kind}: killed in the middle and started again, it ends as one that was not`, async () => {
+    const [killed, whole] = [await newStore(), await newStore()]
+    const lines = Array.from({ length: 2600 }, (_, i) => line(i))
+    const file = fileOf(`large-${kind}.jsonl`, lines.join(''))
+    const abort = new AbortController()
+    // The third block is committed, and nobody is told.
+    const proxy = await startProxy((requests) => {
+      if (requests === 3) abort.abort()
+      return requests < 3
+    })
+    const args = ['import', '--from', kind, file, '--store', killed, '--url', proxy.url]
+    await assert.rejects(spawnCustos(args, { signal: abort.signal }), { name: 'AbortError' })
+    await proxy.stop()
+    const there = (await contents(killed)).length
+    assert.equal(there, 1500)
+    assert.equal((await run('--from', kind, file, '--store', killed)).status, 0)
+    assert.equal((await run('--from', kind, file, '--store', whole)).status, 0)
+    assert.deepEqual(await contents(killed), await contents(whole))
   })
-  const args = ['import', '--from', 'mem0', file, '--store', killed, '--url', proxy.url]
-  await assert.rejects(spawnCustos(args, { signal: abort.signal }), { name: 'AbortError' })
-  await proxy.stop()
-  const there = (await contents(killed)).length
-  assert.equal(there, 1500)
-  assert.equal((await run('--from', 'mem0', file, '--store', killed)).status, 0)
-  assert.equal((await run('--from', 'mem0', file, '--store', whole)).status, 0)
-  assert.deepEqual(await contents(killed), await contents(whole))
-})
 
 /** Passes requests on to the service; `answers` says whether the caller hears of the result. */
 async function startProxy(answers: (requests: number) => boolean) {

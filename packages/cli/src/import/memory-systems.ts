@@ -1,5 +1,5 @@
-// What the records of other memory systems become here: mem0, Zep and Graphiti, ChatGPT, and the
-// official memory server of MCP.
+// What the records of other memory systems become here: mem0, Zep and Graphiti, ChatGPT, stores of
+// LangGraph, and the official memory server of MCP.
 
 import type { MemoryImportBody } from '@custos/client/types'
 import { graphLines } from '@custos/mcp/graph-records'
@@ -188,6 +188,27 @@ function messageLine(
 const secondsTime = (value: unknown): string | undefined =>
   typeof value === 'number' && value > 0 ? formatTime(Math.round(value * 1_000_000)) : undefined
 
+const langgraph: MemorySystem = {
+  expected:
+    'items of a LangGraph store: {"namespace": […], "key", "value": {…}, "created_at", ' +
+    '"updated_at"} a line, as the script of custos import --help writes them',
+  members: ['items'],
+  map(record, { namespace }) {
+    const { namespace: labels, key, value } = record
+    if (!isLabels(labels) || typeof key !== 'string' || !isRecord(value)) return null
+    const created = timeOf(record['created_at'] ?? record['createdAt'])
+    const written_at = timeOf(record['updated_at'] ?? record['updatedAt']) ?? created
+    return mapped({
+      content: JSON.stringify(value),
+      item: { namespace: [...(namespace === undefined ? [] : [namespace]), ...labels], key },
+      ...(written_at === undefined ? {} : { written_at }),
+    })
+  },
+}
+
+const isLabels = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((label) => typeof label === 'string')
+
 const memoryFile: MemorySystem = {
   expected:
     'a memory file of the official memory server of MCP: {"type": "entity", "name", ' +
@@ -203,5 +224,6 @@ export const MEMORY_SYSTEMS: Readonly<Record<string, MemorySystem>> = {
   mem0,
   zep,
   chatgpt,
+  langgraph,
   'memory-jsonl': memoryFile,
 }

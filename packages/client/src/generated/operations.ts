@@ -283,7 +283,7 @@ export const billingSubscription: Operation<[tenantId: string, options?: CallOpt
 }
 
 /** Takes an event of the payment provider. */
-export const billingWebhook: Operation<[body: Uint8Array<ArrayBuffer> | string, options?: CallOptions], Pending<types.BillingWebhookReply>> = {
+export const billingWebhook: Operation<[body: Uint8Array | string, options?: CallOptions], Pending<types.BillingWebhookReply>> = {
   id: 'billing.webhook',
   method: 'POST',
   path: '/v1/cloud/billing/webhook',

@@ -1,0 +1,371 @@
+// Mastra's storage of threads, messages and resources, kept in the service.
+
+import { type MastraDBMessage, MessageList } from '@mastra/core/agent/message-list'
+import type { StorageThreadType } from '@mastra/core/memory'
+import {
+  jsonValueEquals,
+  MemoryStorage,
+  normalizePerPage,
+  type StorageCloneThreadInput,
+  type StorageCopyThreadOutput,
+  type StorageListMessagesByResourceIdInput,
+  type StorageListMessagesInput,
+  type StorageListMessagesOutput,
+  type StorageListThreadsInput,
+  type StorageListThreadsOutput,
+  type StorageResourceType,
+} from '@mastra/core/storage'
+import { dateOf, laterThan, newId, now } from '../ambient.ts'
+import { type MemoryScope, requireClient, storeOf } from '../scope.ts'
+import { ItemTables } from './item-tables.ts'
+import { contextOf, filterMessages, messagePage, pageBounds, sortByDate } from './pages.ts'
+import { jsonOf, mergeContent, messageOf, resourceOf, threadOf } from './rows.ts'
+
+export type CustosStorageOptions = Pick<MemoryScope, 'client' | 'store'>
+
+/** A message takes up to three operations, and the thread that it belongs to one. */
+const MESSAGES_OF_BATCH = 25
+const THREADS_PER_PAGE = 100
+const ERASED_MAX = 10_000
+
+/**
+ * `domains: { memory: new CustosMemoryStorage({ client }) }` of a `MastraCompositeStore`. What is
+ * deleted is erased in every version, with certificates. Refusals of the service are thrown as they
+ * are (`ApiError`).
+ */
+export class CustosMemoryStorage extends MemoryStorage {
+  override readonly supportsPartialThreadUpdate = true
+  readonly #tables: ItemTables
+  readonly #certificates = new Map<string, readonly string[]>()
+
+  constructor(options: CustosStorageOptions) {
+    super()
+    requireClient('CustosMemoryStorage', options?.client)
+    this.#tables = new ItemTables(options.client, storeOf(options))
+  }
+
+  /** Ids of the erasure certificates of a thread or message that this object has deleted. */
+  certificates(id: string): readonly string[] {
+    return this.#certificates.get(id) ?? []
+  }
+
+  override async dangerouslyClearAll(): Promise<void> {
+    await this.#tables.clear()
+  }
+
+  override async getThreadById({
+    threadId,
+    resourceId,
+  }: Parameters<MemoryStorage['getThreadById']>[0]): Promise<StorageThreadType | null> {
+    const row = await this.#tables.get('threads', threadId)
+    if (!row) return null
+    const thread = threadOf(row.value)
+    return resourceId === undefined || thread.resourceId === resourceId ? thread : null
+  }
+
+  override async saveThread({
+    thread,
+  }: Parameters<MemoryStorage['saveThread']>[0]): Promise<StorageThreadType> {
+    await this.#tables.change([this.#tables.put('threads', thread.id, jsonOf(thread))])
+    return thread
+  }
+
+  override async updateThread({
+    id,
+    title,
+    metadata,
+  }: Parameters<MemoryStorage['updateThread']>[0]): Promise<StorageThreadType> {
+    return await this.#tables.untilUnchanged(async () => {
+      const row = await this.#tables.get('threads', id)
+      if (!row) throw new Error(`Thread with id ${id} not found`)
+      const before = threadOf(row.value)
+      const thread = {
+        ...before,
+        ...(title !== undefined && { title }),
+        metadata: { ...before.metadata, ...metadata },
+        updatedAt: now(),
+      }
+      await this.#tables.change([this.#tables.put('threads', id, jsonOf(thread), row.ref)])
+      return thread
+    })
+  }
+
+  /** Its messages first: a deletion that was cut short is finished by another one. */
+  override async deleteThread({
+    threadId,
+  }: Parameters<MemoryStorage['deleteThread']>[0]): Promise<void> {
+    const certificates: string[] = []
+    for (const part of partsOf(await this.#messagesOf(threadId))) {
+      const operations = part.flatMap(({ id }) => this.#tables.deleteMessage(id, threadId))
+      certificates.push(...(await this.#tables.change(operations)).flat())
+    }
+    if (await this.#tables.get('threads', threadId)) {
+      const [ids = []] = await this.#tables.change([this.#tables.delete('threads', threadId)])
+      certificates.push(...ids)
+    }
+    this.#note(threadId, certificates)
+  }
+
+  override async listThreads(args: StorageListThreadsInput): Promise<StorageListThreadsOutput> {
+    const { page = 0, perPage: input, filter } = args
+    const { field, direction } = this.parseOrderBy(args.orderBy)
+    this.validatePaginationInput(page, input ?? THREADS_PER_PAGE)
+    this.validateMetadataKeys(filter?.metadata)
+    const size = normalizePerPage(input, THREADS_PER_PAGE)
+    const { resourceId, metadata = {} } = filter ?? {}
+    const rows = await this.#tables.list('threads', resourceId ? { resourceId } : undefined)
+    const wanted = Object.entries(metadata)
+    const found = rows.map(threadOf).filter(({ metadata: own }) => {
+      if (wanted.length === 0) return true
+      return own !== undefined && wanted.every(([key, value]) => jsonValueEquals(own[key], value))
+    })
+    const offset = input === false ? 0 : page * size
+    const threads = sortByDate(found, field, direction).slice(offset, offset + size)
+    const perPage = input === false ? false : size
+    return { threads, total: found.length, page, perPage, hasMore: offset + size < found.length }
+  }
+
+  override async listMessages(args: StorageListMessagesInput): Promise<StorageListMessagesOutput> {
+    const threadIds = [args.threadId].flat()
+    if (threadIds.length === 0 || threadIds.some((id) => !id.trim()))
+      throw new Error('threadId must be a non-empty string or array of non-empty strings')
+    const { direction } = this.parseOrderBy(args.orderBy, 'ASC')
+    pageBounds(args)
+    const resourceId = args.resourceId || undefined
+    const threads = await Promise.all([...new Set(threadIds)].map((id) => this.#messagesOf(id)))
+    const all = threads.flat().filter((one) => !resourceId || one.resourceId === resourceId)
+    const found = sortByDate(filterMessages(all, args.filter), 'createdAt', direction)
+    const included = await this.#included(args.include, resourceId)
+    return messagePage({ found, included, direction }, args)
+  }
+
+  /** Reads the messages of all threads. */
+  override async listMessagesByResourceId(
+    args: StorageListMessagesByResourceIdInput,
+  ): Promise<StorageListMessagesOutput> {
+    const { direction } = this.parseOrderBy(args.orderBy, 'ASC')
+    pageBounds(args)
+    const all = (await this.#tables.messagesOfResource(args.resourceId)).map(messageOf)
+    const found = sortByDate(filterMessages(all, args.filter), 'createdAt', direction)
+    const included = await this.#included(args.include, args.resourceId)
+    return messagePage({ found, included, direction }, args)
+  }
+
+  async #included(
+    include: StorageListMessagesInput['include'] = [],
+    resourceId: string | undefined,
+  ): Promise<MastraDBMessage[]> {
+    const places = await this.#tables.threadsOf(include.map(({ id }) => id))
+    const found = new Map<string, MastraDBMessage>()
+    for (const wanted of include) {
+      const threadId = places.get(wanted.id)
+      if (threadId === undefined) continue
+      const own = await this.#messagesOf(threadId)
+      const visible = own.filter((one) => resourceId === undefined || one.resourceId === resourceId)
+      for (const message of contextOf(sortByDate(visible, 'createdAt', 'ASC'), wanted))
+        found.set(message.id, message)
+    }
+    return [...found.values()]
+  }
+
+  override async listMessagesById({
+    messageIds,
+  }: Parameters<MemoryStorage['listMessagesById']>[0]): Promise<{ messages: MastraDBMessage[] }> {
+    const places = await this.#tables.threadsOf(messageIds)
+    const threads = new Map<string, MastraDBMessage[]>()
+    for (const threadId of new Set(places.values()))
+      threads.set(threadId, await this.#messagesOf(threadId))
+    const found = messageIds.flatMap((id) => {
+      const message = threads.get(places.get(id) ?? '')?.find((one) => one.id === id)
+      return message ? [message] : []
+    })
+    return { messages: asMastraAnswers(found) }
+  }
+
+  /** A message with the id of one that is there takes its place. */
+  override async saveMessages({
+    messages,
+  }: Parameters<MemoryStorage['saveMessages']>[0]): Promise<{ messages: MastraDBMessage[] }> {
+    const last = [...new Map(messages.map((message) => [message.id, message])).values()]
+    for (const { id, threadId } of last)
+      if (!threadId) throw new TypeError(`the message ${id} has no threadId`)
+    for (const part of partsOf(last))
+      await this.#tables.untilUnchanged(async () => {
+        const places = await this.#tables.threadsOf(part.map(({ id }) => id))
+        await this.#tables.change([
+          ...part.flatMap((message) =>
+            this.#tables.putMessage(message, message.threadId ?? '', places.get(message.id)),
+          ),
+          ...(await this.#touched(part.map(({ threadId = '' }) => threadId))),
+        ])
+      })
+    return { messages: asMastraAnswers(messages) }
+  }
+
+  override async updateMessages({
+    messages,
+  }: Parameters<MemoryStorage['updateMessages']>[0]): Promise<MastraDBMessage[]> {
+    const updated: MastraDBMessage[] = []
+    for (const update of messages) {
+      const message = await this.#tables.untilUnchanged(() => this.#updateMessage(update))
+      if (message) updated.push(message)
+    }
+    return updated
+  }
+
+  /** Null: there is no message of this id. */
+  async #updateMessage({
+    content,
+    ...update
+  }: Parameters<MemoryStorage['updateMessages']>[0]['messages'][number]) {
+    const place = (await this.#tables.threadsOf([update.id])).get(update.id)
+    if (place === undefined) return null
+    const before = (await this.#messagesOf(place)).find(({ id }) => id === update.id)
+    if (!before) return null
+    const given = Object.entries(update).filter(([, value]) => value !== undefined)
+    const threadId = update.threadId || place
+    const message: MastraDBMessage = {
+      ...before,
+      ...Object.fromEntries(given),
+      threadId,
+      content: content === undefined ? before.content : mergeContent(before.content, content),
+    }
+    await this.#tables.change([
+      ...this.#tables.putMessage(message, threadId, place),
+      ...(await this.#touched([place, threadId])),
+    ])
+    const isKnown = message.role === 'user' || message.role === 'assistant'
+    return { ...message, role: isKnown ? message.role : 'user' }
+  }
+
+  override async deleteMessages(messageIds: string[]): Promise<void> {
+    const places = [...(await this.#tables.threadsOf(messageIds ?? []))]
+    for (const part of partsOf(places))
+      await this.#tables.untilUnchanged(async () => {
+        const touched = await this.#touched(part.map(([, threadId]) => threadId))
+        const operations = part.map(([id, place]) => this.#tables.deleteMessage(id, place))
+        const certificates = await this.#tables.change([...operations.flat(), ...touched])
+        for (const [i, [id]] of part.entries())
+          this.#note(id, certificates.slice(2 * i, 2 * i + 2).flat())
+      })
+  }
+
+  /** The id of the copy is new; its messages come first, so that no half of a copy is a thread. */
+  override async copyThread(args: StorageCloneThreadInput): Promise<StorageCopyThreadOutput> {
+    const { sourceThreadId, newThreadId = newId(), title, metadata, options } = args
+    const source = await this.getThreadById({ threadId: sourceThreadId })
+    if (!source) throw new Error(`Source thread with id ${sourceThreadId} not found`)
+    if (await this.getThreadById({ threadId: newThreadId }))
+      throw new Error(`Thread with id ${newThreadId} already exists`)
+    const chosen = chooseMessages(await this.#messagesOf(sourceThreadId), options)
+    const resourceId = args.resourceId || source.resourceId
+    const copies = chosen.map((message) => ({
+      ...message,
+      id: newId(),
+      threadId: newThreadId,
+      ...(args.resourceId && { resourceId }),
+    }))
+    for (const part of partsOf(copies))
+      await this.#tables.change(
+        part.flatMap((message) => this.#tables.putMessage(message, newThreadId, undefined)),
+      )
+    const time = now()
+    const last = chosen.at(-1)
+    const clone = { sourceThreadId, clonedAt: time, ...(last && { lastMessageId: last.id }) }
+    const name = title || (source.title ? `Clone of ${source.title}` : undefined)
+    const thread = {
+      id: newThreadId,
+      resourceId,
+      ...(name !== undefined && { title: name }),
+      metadata: { ...metadata, clone },
+      createdAt: time,
+      updatedAt: time,
+    }
+    await this.saveThread({ thread })
+    const messageIdMap = Object.fromEntries(chosen.map(({ id }, i) => [id, copies[i]?.id ?? '']))
+    return { thread, messageIdMap }
+  }
+
+  override async getResourceById({
+    resourceId,
+  }: Parameters<MemoryStorage['getResourceById']>[0]): Promise<StorageResourceType | null> {
+    const row = await this.#tables.get('resources', resourceId)
+    return row && resourceOf(row.value)
+  }
+
+  override async saveResource({
+    resource,
+  }: Parameters<MemoryStorage['saveResource']>[0]): Promise<StorageResourceType> {
+    await this.#tables.change([this.#tables.put('resources', resource.id, jsonOf(resource))])
+    return resource
+  }
+
+  override async updateResource({
+    resourceId,
+    workingMemory,
+    metadata,
+  }: Parameters<MemoryStorage['updateResource']>[0]): Promise<StorageResourceType> {
+    return await this.#tables.untilUnchanged(async () => {
+      const row = await this.#tables.get('resources', resourceId)
+      const time = now()
+      const before = row ? resourceOf(row.value) : { id: resourceId, createdAt: time }
+      const resource = {
+        ...before,
+        ...(workingMemory !== undefined && { workingMemory }),
+        metadata: { ...(row && resourceOf(row.value).metadata), ...metadata },
+        updatedAt: time,
+      }
+      const value = jsonOf(resource)
+      await this.#tables.change([this.#tables.put('resources', resourceId, value, row?.ref)])
+      return resource
+    })
+  }
+
+  async #messagesOf(threadId: string): Promise<MastraDBMessage[]> {
+    return (await this.#tables.messagesOf(threadId)).map(messageOf)
+  }
+
+  /** Puts that note the time of a change at its threads, if nobody changes them meanwhile. */
+  async #touched(threadIds: readonly string[]) {
+    const rows = await this.#tables.getMany('threads', threadIds)
+    return [...rows].map(([id, { value, ref }]) => {
+      const thread = threadOf(value)
+      const changed = { ...thread, updatedAt: laterThan(thread.updatedAt) }
+      return this.#tables.put('threads', id, jsonOf(changed), ref)
+    })
+  }
+
+  #note(id: string, certificates: readonly string[]): void {
+    if (certificates.length === 0) return
+    this.#certificates.delete(id)
+    this.#certificates.set(id, certificates)
+    const [first] = this.#certificates.keys()
+    if (first !== undefined && this.#certificates.size > ERASED_MAX)
+      this.#certificates.delete(first)
+  }
+}
+
+/** Parts of a list that fit into one request. */
+function* partsOf<T>(list: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < list.length; at += MESSAGES_OF_BATCH)
+    yield list.slice(at, at + MESSAGES_OF_BATCH)
+}
+
+/** Of several messages with one id the last one, as Mastra's own storage answers. */
+const asMastraAnswers = (messages: readonly MastraDBMessage[]): MastraDBMessage[] =>
+  new MessageList().add([...messages], 'memory').get.all.db()
+
+function chooseMessages(
+  messages: readonly MastraDBMessage[],
+  options: StorageCloneThreadInput['options'] = {},
+): MastraDBMessage[] {
+  const { messageLimit = 0, messageFilter = {} } = options
+  const { startDate, endDate, messageIds = [] } = messageFilter
+  const found = sortByDate(messages, 'createdAt', 'ASC').filter(
+    ({ id, createdAt }) =>
+      (messageIds.length === 0 || messageIds.includes(id)) &&
+      (!startDate || createdAt >= dateOf(startDate)) &&
+      (!endDate || createdAt <= dateOf(endDate)),
+  )
+  return messageLimit > 0 ? found.slice(-messageLimit) : found
+}
