@@ -193,35 +193,33 @@ export const placeAfter = (seq: number): SealPlace => ({
   ref: Number.MAX_SAFE_INTEGER,
 })
 
-type SincePage = SealPlace & { readonly store_id: string; readonly limit: number }
-
-const sealedAfter = (k: Builder, p: SincePage & { readonly tenant_id: string }) =>
-  k
-    .selectFrom('facts')
-    .select(['facts.ref', 'facts.sealed_seq'])
-    .where('facts.tenant_id', '=', p.tenant_id)
-    .where('facts.store_id', '=', p.store_id)
-    // The first bound alone is one that an index finds.
-    .where('facts.sealed_seq', '>=', p.sealed_seq)
-    .where((e) => e.or([e('facts.sealed_seq', '>', p.sealed_seq), e('facts.ref', '>', p.ref)]))
-    .orderBy('facts.sealed_seq')
-    .orderBy('facts.ref')
-    .limit(p.limit)
-
 // Ordered by ref alone, an engine reads the whole store to find that there is nothing new.
-export const sinceStatement = statement<SincePage>()(
+export const sinceStatement = statement<SealPlace & Omit<PageStatementQuery, 'after'>>()(
   (k, p) =>
     currentFacts(k, p.tenant_id)
       .select(FACT_COLUMNS)
       .where('facts.store_id', '=', p.store_id)
+      // This bound alone is one that an index finds.
       .where('facts.sealed_seq', '>=', p.sealed_seq)
       .where((e) => e.or([e('facts.sealed_seq', '>', p.sealed_seq), e('facts.ref', '>', p.ref)]))
       .orderBy('facts.sealed_seq')
       .orderBy('facts.ref')
       .limit(p.limit),
   (k, p) =>
-    lateralByRef(k, sealedAfter(k, p).as('wanted'), (ref) =>
-      currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
+    lateralByRef(
+      k,
+      k
+        .selectFrom('facts')
+        .select('ref')
+        .where('tenant_id', '=', p.tenant_id)
+        .where('store_id', '=', p.store_id)
+        .where('sealed_seq', '>=', p.sealed_seq)
+        .where((e) => e.or([e('sealed_seq', '>', p.sealed_seq), e('ref', '>', p.ref)]))
+        .orderBy('sealed_seq')
+        .orderBy('ref')
+        .limit(p.limit)
+        .as('wanted'),
+      (ref) => currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
     )
       .orderBy('found.sealed_seq')
       .orderBy('found.ref'),

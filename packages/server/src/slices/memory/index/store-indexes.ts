@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Language } from '@custos/contract'
-import { semaphore } from '../../../platform/concurrency.ts'
+import { semaphore, waitAtMost } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { indexSnapshotPolicy, type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -492,17 +492,4 @@ const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${
 
 function refuseBuilding(): never {
   throw new Refusal('index_building', undefined, { retry_after_s: RETRY_AFTER_S })
-}
-
-/** The result of `work`, or of `otherwise` when `work` takes longer than `ms`. */
-export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () => T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, ms))
-  }).then(otherwise)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
