@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { EventStreamReply, FileReply, StreamReply } from '@custos/contract'
+import { yieldBetweenChunks } from '../platform/yield-between-chunks.ts'
 
 export type Headers = Record<string, string | number>
 
@@ -82,11 +83,14 @@ export async function sendStream(
   raw.writeHead(200, headers)
   try {
     let waiting = ''
+    const pace = yieldBetweenChunks()
     while (!next.done && !raw.destroyed && !isHeadersOnly(raw)) {
       waiting += next.value
       if (waiting.length >= STREAM_CHUNK_CHARS) {
         await write(raw, waiting)
         waiting = ''
+        // A client that keeps up does not make a stream wait, nor does a database in this process.
+        await pace()
       }
       next = await iterator.next()
     }

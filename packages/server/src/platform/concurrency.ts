@@ -1,4 +1,4 @@
-// Optimistic retries, queues by key and semaphores.
+// Optimistic retries, queues by key, semaphores and bounded waits.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from './refusal.ts'
@@ -108,5 +108,18 @@ export function semaphore(permits: number): Semaphore {
         else free += 1
       }
     },
+  }
+}
+
+/** The result of `work`, or of `otherwise` when `work` takes longer than `ms`. */
+export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, ms))
+  }).then(otherwise)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }

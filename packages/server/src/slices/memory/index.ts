@@ -37,6 +37,8 @@ export {
   listFactsSince,
   listRefsOfStore,
   listRefsWithin,
+  placeAfter,
+  type SealPlace,
 } from './facts/facts.sql.ts'
 export { digestName } from './facts/item-name.ts'
 export {

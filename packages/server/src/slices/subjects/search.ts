@@ -20,6 +20,8 @@ import {
   listFactsSince,
   type OpenedFact,
   openStoredFacts,
+  placeAfter,
+  type SealPlace,
 } from '../memory/index.ts'
 import type { Matcher } from './matcher.ts'
 import type { TextItem } from './show.ts'
@@ -73,6 +75,7 @@ export interface SearchResult {
 const FACTS_AT_ONCE = 200
 const DECISIONS_AT_ONCE = 50
 const HEADS_AT_ONCE = 200
+const BEFORE_ALL: SealPlace = { sealed_seq: -1, ref: -1 }
 
 /** How many items one request may have; tests set less. */
 export const itemLimit: (kernel: Kernel) => { items_max: number } = perKernel(() => ({
@@ -132,12 +135,12 @@ async function* scanStore(
 ): AsyncGenerator<{ fits: FactHead[]; scanned: number }> {
   const pace = yieldBetweenChunks()
   const limit = FACTS_AT_ONCE
-  for (let after = -1; ; ) {
+  for (let after = since_seq < 0 ? BEFORE_ALL : placeAfter(since_seq); ; ) {
     const at = after
     const rows = await kernel.db.read(tenant_id, (db) =>
       since_seq < 0
-        ? listFactsAfter(db, { store_id }, { after: at, limit })
-        : listFactsSince(db, store_id, { seq: since_seq, after: at, limit }),
+        ? listFactsAfter(db, { store_id }, { after: at.ref, limit })
+        : listFactsSince(db, store_id, at, limit),
     )
     const seen = rows.filter((row) => namespace === undefined || row.namespace === namespace)
     const opened = await openStoredFacts(kernel, tenant_id, seen)
@@ -149,7 +152,7 @@ async function* scanStore(
     yield { fits, scanned: opened.length }
     const last = rows.at(-1)
     if (!last || rows.length < limit) return
-    after = last.ref
+    after = last
   }
 }
 

@@ -1,11 +1,21 @@
-// PostgreSQL finds facts by ref through an index, even without statistics of the tables.
+// Facts are found through an index: by ref on PostgreSQL without statistics, and new ones anywhere.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withPostgres } from '../../../platform/db/postgres/connection.ts'
+import { SqliteConnection } from '../../../platform/db/sqlite/connection.ts'
+import { migrateSqlite } from '../../../platform/db/sqlite/migrate.ts'
 import { rowsRead } from '../../../platform/db/testing/rows-read.ts'
 import { openPostgres } from '../../../testing/postgres.ts'
-import { findFactHeads, findFactStates, findFacts, findTombstones } from './facts.sql.ts'
+import {
+  findFactHeads,
+  findFactStates,
+  findFacts,
+  findTombstones,
+  listFactsSince,
+  placeAfter,
+  sinceStatement,
+} from './facts.sql.ts'
 
 const FACTS = 5_000
 /** More than one statement's worth. */
@@ -56,5 +66,52 @@ test('facts are found by ref without reading others, even without statistics', a
     }
   } finally {
     await close()
+  }
+})
+
+/** Facts of one log entry, and pages that end within one. */
+const TOGETHER = 10
+const PAGE = 7
+
+test('what is new in a store is found without reading the rest of it, in whole pages', async () => {
+  const { db, url, close } = await openPostgres({ connections: 1 })
+  try {
+    await withPostgres(url, (connection) => connection.step(FILL))
+    const batches = `update facts set sealed_seq = ref / ${TOGETHER}`
+    await withPostgres(url, (connection) => connection.step(batches))
+    const since = FACTS - 3 * TOGETHER
+    const { found, rows } = await db.read('t1', async (r) => {
+      const before = await rowsRead(r, TABLES)
+      const found: number[] = []
+      for (let place = placeAfter(since / TOGETHER - 1); ; ) {
+        const page = await listFactsSince(r, 's', place, PAGE)
+        found.push(...page.map(({ ref }) => ref))
+        const last = page.at(-1)
+        if (last === undefined || page.length < PAGE) break
+        place = last
+      }
+      return { found, rows: (await rowsRead(r, TABLES)) - before }
+    })
+    assert.deepEqual(
+      found,
+      Array.from({ length: FACTS - since + 1 }, (_, at) => since + at),
+    )
+    assert.ok(rows < FACTS / 10, `${rows} rows read`)
+  } finally {
+    await close()
+  }
+})
+
+test('the embedded engine finds what is new in a store by an index', () => {
+  const connection = new SqliteConnection(':memory:', 'write')
+  try {
+    migrateSqlite(connection)
+    const page = { store_id: 's', ...placeAfter(7), limit: PAGE }
+    const values = sinceStatement.bind('t1', page)
+    const plan = connection.all(`explain query plan ${sinceStatement.sql}`, values)
+    const details = plan.map((row) => String(Object(row).detail)).join('\n')
+    assert.match(details, /SEARCH facts USING INDEX facts_by_store_id_sealed_seq .*sealed_seq>/)
+  } finally {
+    connection.close()
   }
 })

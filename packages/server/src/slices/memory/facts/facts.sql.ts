@@ -1,6 +1,5 @@
 // SQL of facts, each joined with its current validity, and of tombstones.
 
-import { sql } from 'kysely'
 import type { Builder } from '../../../platform/db/builder.ts'
 import {
   firstItems,
@@ -141,7 +140,11 @@ const byRefs = async <T>(
   query: (some: readonly number[]) => Promise<T[]>,
 ): Promise<T[]> => (await runInBatches(refs, REFS_AT_ONCE, query)).flat()
 
-type PageStatementQuery = Omit<FactPageQuery, 'seq'>
+interface PageStatementQuery {
+  readonly store_id: string
+  readonly after: number
+  readonly limit: number
+}
 
 /** The statements of pages in one order: of a store, its root, and a namespace. */
 function pageStatements(newest: boolean) {
@@ -178,54 +181,57 @@ export function listFactsAfter(
   return db.allOf(statements.namespace, { store_id, namespace, ...page })
 }
 
-interface FactPageQuery {
-  readonly store_id: string
-  readonly seq: number
-  readonly after: number
-  readonly limit: number
+/** A place among the facts of a store, ordered by the log position of their seal, then by ref. */
+export interface SealPlace {
+  readonly sealed_seq: number
+  readonly ref: number
 }
 
-// With `order by ref` PostgreSQL would scan the whole store to find the few new facts; `offset 0`
-// keeps the inner query apart.
-const firstSince = (k: Builder, p: FactPageQuery & { readonly tenant_id: string }) =>
-  k
-    .selectFrom(
+/** Before every fact that was written or embedded after log position `seq`. */
+export const placeAfter = (seq: number): SealPlace => ({
+  sealed_seq: seq,
+  ref: Number.MAX_SAFE_INTEGER,
+})
+
+// Ordered by ref alone, an engine reads the whole store to find that there is nothing new.
+export const sinceStatement = statement<SealPlace & Omit<PageStatementQuery, 'after'>>()(
+  (k, p) =>
+    currentFacts(k, p.tenant_id)
+      .select(FACT_COLUMNS)
+      .where('facts.store_id', '=', p.store_id)
+      // This bound alone is one that an index finds.
+      .where('facts.sealed_seq', '>=', p.sealed_seq)
+      .where((e) => e.or([e('facts.sealed_seq', '>', p.sealed_seq), e('facts.ref', '>', p.ref)]))
+      .orderBy('facts.sealed_seq')
+      .orderBy('facts.ref')
+      .limit(p.limit),
+  (k, p) =>
+    lateralByRef(
+      k,
       k
         .selectFrom('facts')
         .select('ref')
         .where('tenant_id', '=', p.tenant_id)
         .where('store_id', '=', p.store_id)
-        .where('sealed_seq', '>', p.seq)
-        .offset(sql.lit(0))
-        .as('fresh'),
+        .where('sealed_seq', '>=', p.sealed_seq)
+        .where((e) => e.or([e('sealed_seq', '>', p.sealed_seq), e('ref', '>', p.ref)]))
+        .orderBy('sealed_seq')
+        .orderBy('ref')
+        .limit(p.limit)
+        .as('wanted'),
+      (ref) => currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
     )
-    .select('ref')
-    .where('ref', '>', p.after)
-    .orderBy('ref')
-    .limit(p.limit)
-    .as('wanted')
-
-const sinceStatement = statement<FactPageQuery>()(
-  (k, p) =>
-    currentFacts(k, p.tenant_id)
-      .select(FACT_COLUMNS)
-      .where('facts.store_id', '=', p.store_id)
-      .where('facts.sealed_seq', '>', p.seq)
-      .where('facts.ref', '>', p.after)
-      .orderBy('facts.ref')
-      .limit(p.limit),
-  (k, p) =>
-    lateralByRef(k, firstSince(k, p), (ref) =>
-      currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', ref),
-    ).orderBy('found.ref'),
+      .orderBy('found.sealed_seq')
+      .orderBy('found.ref'),
 )
 
-/** Facts of a store written or embedded after log position `seq` with ref > `after`, ascending. */
+/** Facts of a store in any state behind a place, in the order of places. */
 export const listFactsSince = (
   db: TenantDb,
   store_id: string,
-  page: { seq: number; after: number; limit: number },
-): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, ...page })
+  { sealed_seq, ref }: SealPlace,
+  limit: number,
+): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, sealed_seq, ref, limit })
 
 /** The live fact at `offset` of those that have not expired at `at_us`, by ref or newest first. */
 export function findRefAtOffset(

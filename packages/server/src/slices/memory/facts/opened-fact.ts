@@ -205,7 +205,7 @@ export const openStoredFacts = (
 ): Promise<FactWithVector[]> => openFactRows(kernel, tenant_id, rows, { states: [LIVE, ERASING] })
 
 /** Memories read on one snapshot at most. */
-export const PAGE_MEMORIES = 500
+export const PAGE_MEMORIES = 128
 
 export interface MemoryPage {
   readonly memories: Memory[]
@@ -222,6 +222,7 @@ export async function pageMemories(
 ): Promise<MemoryPage> {
   const memories: Memory[] = []
   const now_us = kernel.clock.now()
+  const pace = yieldBetweenChunks()
   let from = after
   for (;;) {
     const rowsMax = Math.min(PAGE_MEMORIES, limit - memories.length)
@@ -233,5 +234,6 @@ export async function pageMemories(
     if (!last || rows.length < rowsMax) return { memories, next: null }
     if (memories.length >= limit) return { memories, next: last.ref }
     from = last.ref
+    await pace()
   }
 }

@@ -47,7 +47,7 @@ test('an observer is told only of memories whose score a term raises', () => {
   const partition = filled()
   partition.analysePending()
   const scratch = takeScratch(partition.columns.used)
-  const visible = findVisible(partition, requestFor(''), scratch)
+  const visible = finish(findVisible(partition, requestFor(''), scratch))
   const watched = new Uint8Array(partition.columns.used).fill(1)
   let told = 0
   const onGain = () => {

@@ -94,7 +94,7 @@ export function explainScores(
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   const scratch = takeScratch(partition.columns.used)
   try {
-    const visible = findVisible(partition, options, scratch)
+    const visible = finish(findVisible(partition, options, scratch))
     const observer = new ExplainedGains(partition, { refs, named })
     const { similar, now_us } = options
     const input = { visible, now_us, scratch, similar }

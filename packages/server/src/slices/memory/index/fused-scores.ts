@@ -67,8 +67,8 @@ export interface ScoreParts {
   readonly recency: number
 }
 
-/** Scores are bounded where more than one in this number of facts has a word of the query. */
-const WORDED_MIN = 16
+/** To find which slots are likely the best pays where there are so many for each. */
+const SLOTS_A_LIKELY = 64
 
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
 const MENTIONS = 1
@@ -99,8 +99,8 @@ const sumScores = (scores: LexicalScores, slot: number): number =>
   (scores.lexical[slot] ?? 0) + (scores.neighbour[slot] ?? 0)
 
 /**
- * No score is above `factor` times the sum of its words and `perDot` for each unit of a positive
- * dot product, plus `rest`; and no share of a session is above `bonusMax`.
+ * No score alone is above `factor` times the sum of its words and `perDot` for each unit of a
+ * positive dot product, plus `rest`; and no share of a session is above `bonusMax`.
  */
 interface ScoreBounds {
   readonly factor: number
@@ -108,6 +108,9 @@ interface ScoreBounds {
   readonly rest: number
   readonly bonusMax: number
 }
+
+/** Bounds before any are known. */
+const UNBOUNDED: ScoreBounds = { factor: 1, perDot: 0, rest: Infinity, bonusMax: 0 }
 
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
@@ -138,6 +141,7 @@ export class FusedScores {
   readonly #isCalibrated: boolean
   /** By session: what its facts get of the best of their scores. Below 0: not computed. */
   readonly #sessionBonus: Float64Array
+  #bounds = UNBOUNDED
 
   constructor(partition: Partition, scored: FusionInput) {
     this.#partition = partition
@@ -188,43 +192,11 @@ export class FusedScores {
     return vector === null || bestLogit < unrelatedLogit(facts)
   }
 
-  /** The best `limit` visible slots by score, then by ref. */
-  *findBest(limit: number): Steps<TopK> {
-    // Where hardly a fact has a word of the query, bounds of scores leave out too few of them.
-    const isWorded = this.#scored.scores.matched.size * WORDED_MIN > this.#partition.columns.used
-    return yield* isWorded ? this.#findBestByBounds(limit) : this.#findBestOfAll(limit)
-  }
-
-  *#findBestOfAll(limit: number): Steps<TopK> {
-    const { refs, used } = this.#partition.columns
-    const [visible, alone, bonuses] = [this.#visible, this.#alone, this.#sessionBonus]
-    yield* overSlots(used, (from, to) => {
-      for (let slot = from; slot < to; slot++) {
-        if (visible[slot] === 0) continue
-        const bonus = shareOf(this.#scoreAlone(slot), SESSION)
-        const session = this.#sessions[slot] ?? NO_SESSION
-        if (session !== NO_SESSION && bonus > (bonuses[session] ?? 0)) bonuses[session] = bonus
-      }
-    })
-    const best = new TopK(limit)
-    let lowest = Number.NEGATIVE_INFINITY
-    yield* overSlots(used, (from, to) => {
-      for (let slot = from; slot < to; slot++) {
-        if (visible[slot] === 0) continue
-        const bound = (alone[slot] ?? 0) + this.#sessionBonusOf(slot)
-        if (bound < lowest) continue
-        best.offer(bound - this.#messageLoss(slot), refs[slot] ?? 0, slot)
-        if (best.full) lowest = best.lowest
-      }
-    })
-    return best
-  }
-
   /**
-   * One pass leaves out the slots whose score is surely below the lowest of `limit` others; the
-   * scores of those left are computed.
+   * The best `limit` visible slots by score, then by ref. One pass leaves out the slots whose score
+   * is surely below the lowest of `limit` others; the scores of those left are computed.
    */
-  *#findBestByBounds(limit: number): Steps<TopK> {
+  *findBest(limit: number): Steps<TopK> {
     const { candidates, rests } = this.#scored.scratch
     const { refs } = this.#partition.columns
     const { lowest, bonusMax } = yield* this.#findCandidates(limit)
@@ -246,51 +218,75 @@ export class FusedScores {
     const { candidates, rests } = scratch
     const { refs, used } = this.#partition.columns
     const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
-    const { factor, perDot, rest, bonusMax } = yield* this.#boundScores()
+    let lowest = this.#findLeast(yield* this.#boundScores(limit), limit)
+    const { factor, perDot, rest, bonusMax } = this.#bounds
+    // A unit more than the exact bounds: they are computed with rounding.
+    const most = rest + bonusMax + 1
     const least = new TopK(limit)
-    let lowest = Number.NEGATIVE_INFINITY
     yield* overSlots(used, (from, to) => {
       for (let slot = from; slot < to; slot++) {
         if (visible[slot] === 0) continue
         const dot = dots[slot] ?? 0
         const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
-        if (factor * (dot > 0 ? words + perDot * dot : words) + rest < lowest) continue
+        if (factor * (dot > 0 ? words + perDot * dot : words) + most < lowest) continue
         const alone = this.#scoreAlone(slot)
         if (alone + bonusMax < lowest) continue
         const own = alone - this.#messageLoss(slot)
         rests[candidates.size] = own
         candidates.push(slot)
         least.offer(own + shareOf(alone, SESSION), refs[slot] ?? 0, slot)
-        if (least.full) lowest = least.lowest
+        if (least.full && least.lowest > lowest) lowest = least.lowest
       }
     })
     return { lowest, bonusMax }
   }
 
-  *#boundScores(): Steps<ScoreBounds> {
+  /** What `limit` of the slots reach at least; minus infinity for fewer. */
+  #findLeast(slots: TopK, limit: number): number {
+    const least = new TopK(limit)
+    for (const { slot } of slots.drain()) {
+      const alone = this.#scoreAlone(slot)
+      least.offer(alone - this.#messageLoss(slot) + shareOf(alone, SESSION), 0, slot)
+    }
+    return least.full ? least.lowest : Number.NEGATIVE_INFINITY
+  }
+
+  /** Sets the bounds; returns the `limit` slots that are likely the best, none of few slots. */
+  *#boundScores(limit: number): Steps<TopK> {
     const { dates, visible } = this.#scored
-    const { used } = this.#partition.columns
+    const { refs, used } = this.#partition.columns
     const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
     const perDot = (this.#perDot * LENT_LIKENESS.denominator) / LIKENESS_DIVISOR
-    let [dotMax, sumMax] = [0, 0]
+    const likely = new TopK(limit * SLOTS_A_LIKELY > used ? 0 : limit)
+    let [dotMax, sumMax, lowest] = [0, 0, Number.NEGATIVE_INFINITY]
     yield* overSlots(used, (from, to) => {
       for (let slot = from; slot < to; slot++) {
         if (visible[slot] === 0) continue
         const dot = dots[slot] ?? 0
         const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
         const sum = dot > 0 ? words + perDot * dot : words
-        if (sum > sumMax) sumMax = sum
         if (dot > dotMax) dotMax = dot
+        if (sum <= lowest) continue
+        if (sum > sumMax) sumMax = sum
+        likely.offer(sum, refs[slot] ?? 0, slot)
+        if (likely.full) lowest = likely.lowest
       }
     })
     const shares = [...(this.#isAnyNamed ? [SPOKEN] : []), ...(dates.length > 0 ? [DATED] : [])]
     const factor = shares.reduce((sum, one) => sum + one.numerator / one.denominator, 1)
     const aroundMax = (this.#perDot * LENT_LIKENESS.numerator * dotMax) / LIKENESS_DIVISOR
     const datedMax = dates.length > 0 ? shareOf(this.bestScore, DATED) : 0
-    const aloneRest = factor * aroundMax + datedMax + 1
-    const bonusMax = shareOf(factor * sumMax + aloneRest, SESSION) + 1
-    // A unit more than the exact bounds: they are computed with rounding.
-    return { factor, perDot, rest: aloneRest + bonusMax + 1, bonusMax }
+    const rest = factor * aroundMax + datedMax + 1
+    const bonusMax = shareOf(factor * sumMax + rest, SESSION) + 1
+    this.#bounds = { factor, perDot, rest, bonusMax }
+    return likely
+  }
+
+  #boundAlone(slot: number): number {
+    const { factor, perDot, rest } = this.#bounds
+    const dot = this.#dots[slot] ?? 0
+    const words = this.#wordsOf(slot)
+    return factor * (dot > 0 ? words + perDot * dot : words) + rest
   }
 
   /** Whether a visible fact is of a day that the query names. */
@@ -447,7 +443,8 @@ export class FusedScores {
     let best = 0
     for (const links of [this.#before, this.#after])
       for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT)
-        if (this.#visible[next] !== 0) best = Math.max(best, this.#scoreAlone(next))
+        if (this.#visible[next] !== 0 && this.#boundAlone(next) >= best)
+          best = Math.max(best, this.#scoreAlone(next))
     return best
   }
 

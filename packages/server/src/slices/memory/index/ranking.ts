@@ -2,7 +2,7 @@
 
 import { listMetadataFeatures } from './analysis.ts'
 import { NO_REF } from './columns/slot-columns.ts'
-import { finish, type Steps } from './columns/steps.ts'
+import { finish, overSlots, type Steps } from './columns/steps.ts'
 import { readSlot } from './columns/term-index.ts'
 import { TopK } from './columns/top-k.ts'
 import { findDateRanges } from './date-expressions.ts'
@@ -80,7 +80,9 @@ export function* rankInSteps(
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
   if (vector !== null) partition.vectors.assertSameSpace(vector)
   try {
-    const visible = holdVisible(partition, findVisible(partition, options, scratch), scratch)
+    const { used } = partition.columns
+    const found = yield* findVisible(partition, options, scratch)
+    const visible = holdVisible(found, used, scratch)
     if (terms.length === 0 && vector === null) return rankByRecency(partition, options, visible)
     const { similar, now_us } = options
     const scores = yield* scoreTerms(partition, terms, { visible, now_us, scratch, similar })
@@ -106,11 +108,11 @@ export const hasRoom = ({ capacity }: SearchScratch, { columns }: Partition): bo
 
 /** Flags that no other search changes, and none for slots of facts that are put meanwhile. */
 function holdVisible(
-  partition: Partition,
   visible: Uint8Array,
+  used: number,
   { valid, filtered }: SearchScratch,
 ): Uint8Array {
-  const flags = visible.subarray(0, partition.columns.used)
+  const flags = visible.subarray(0, used)
   const held = visible === valid ? filtered : valid
   held.set(flags)
   return held.fill(0, flags.length, flags.length + SLOTS_PUT_MAX)
@@ -138,12 +140,12 @@ function* rankScored(
 }
 
 /** By slot: 1 where the fact is valid at the time and passes the filter. */
-export function findVisible(
+export function* findVisible(
   partition: Partition,
   options: SearchOptions,
   { valid, filtered }: SearchScratch,
-): Uint8Array {
-  let visible = findValid(partition, options, valid)
+): Steps<Uint8Array> {
+  let visible = yield* findValid(partition, options, valid)
   for (const feature of listMetadataFeatures(options.filter ?? {})) {
     const both = visible === filtered ? valid : filtered
     both.fill(0, 0, partition.columns.used)
@@ -157,20 +159,26 @@ export function findVisible(
   return visible
 }
 
-function findValid(
+function* findValid(
   partition: Partition,
   { visible, at_us, now_us }: SearchOptions,
   valid: Uint8Array,
-): Uint8Array {
-  if (visible === null) return partition.visibility.at(at_us, now_us)
-  valid.fill(0, 0, partition.columns.used)
-  for (const [ref, { valid_from_us, valid_until_us }] of visible) {
-    const slot = partition.findSlot(ref)
-    if (slot === undefined || (partition.columns.expires[slot] ?? 0) <= now_us) continue
-    if (valid_from_us <= at_us && at_us < (valid_until_us ?? Number.POSITIVE_INFINITY)) {
-      valid[slot] = 1
+): Steps<Uint8Array> {
+  const { columns, visibility } = partition
+  if (visible === null) return visibility.at(at_us, now_us)
+  // A slot may be taken by another fact between two steps.
+  const refs = columns.refs.slice(0, columns.used)
+  yield* overSlots(refs.length, (from, to) => {
+    for (let slot = from; slot < to; slot++) {
+      const known = visible.get(refs[slot] ?? NO_REF)
+      const isValid =
+        known !== undefined &&
+        known.valid_from_us <= at_us &&
+        at_us < (known.valid_until_us ?? Number.POSITIVE_INFINITY) &&
+        (columns.expires[slot] ?? 0) > now_us
+      valid[slot] = isValid ? 1 : 0
     }
-  }
+  })
   return valid
 }
 

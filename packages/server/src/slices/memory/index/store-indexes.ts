@@ -2,13 +2,21 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Language } from '@custos/contract'
-import { semaphore } from '../../../platform/concurrency.ts'
+import { semaphore, waitAtMost } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { indexSnapshotPolicy, type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
-import { ERASING, type FactRow, LIVE, listErasedSince, listFactsSince } from '../facts/facts.sql.ts'
+import {
+  ERASING,
+  type FactRow,
+  LIVE,
+  listErasedSince,
+  listFactsSince,
+  placeAfter,
+  type SealPlace,
+} from '../facts/facts.sql.ts'
 import { searchedText } from '../facts/item-name.ts'
 import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
 import { openedFactCache } from '../facts/opened-fact-cache.ts'
@@ -317,9 +325,9 @@ export class StoreIndexes {
     let { index } = entry
     const seq = index.head_seq
     const pace = yieldBetweenChunks(STRETCH_MS)
-    const read = (after: number) =>
+    const read = (after: SealPlace) =>
       this.#kernel.db.read(tenant_id, (r) => readPage(r, store_id, { seq, after }))
-    let upcoming = read(NEVER)
+    let upcoming = read(placeAfter(seq))
     let store: StoreRow | undefined
     let missing = 0
     for (let pages = 1; ; pages += 1) {
@@ -421,12 +429,12 @@ export class StoreIndexes {
   }
 }
 
-/** Changes of a store after a log position, in the order of refs. */
+/** Changes of a store after a log position, in the order of the log. */
 interface ChangePage {
   readonly store: StoreRow | undefined
   readonly rows: readonly FactRow[]
-  /** The ref to continue after; null: the last page. */
-  readonly next: number | null
+  /** The place to continue after; null: the last page. */
+  readonly next: SealPlace | null
   /** On the last page only: versions that changed, and refs that were erased. */
   readonly changed: readonly ValidityRow[]
   readonly erased: readonly number[]
@@ -435,16 +443,16 @@ interface ChangePage {
 async function readPage(
   db: TenantDb,
   store_id: string,
-  { seq, after }: { seq: number; after: number },
+  { seq, after }: { seq: number; after: SealPlace },
 ): Promise<ChangePage> {
   // Sent together: one round trip to a remote database.
   const [store, rows] = await Promise.all([
     findStore(db, store_id),
-    listFactsSince(db, store_id, { seq, after, limit: CHUNK }),
+    listFactsSince(db, store_id, after, CHUNK),
   ])
   const page = { store, rows, next: null, changed: [], erased: [] }
   const last = rows.at(-1)
-  if (last && rows.length === CHUNK) return { ...page, next: last.ref }
+  if (last && rows.length === CHUNK) return { ...page, next: last }
   // Rows come with their current validity: a first build has nothing to change.
   if (seq === NEVER) return page
   const [changed, erased] = await Promise.all([
@@ -484,17 +492,4 @@ const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${
 
 function refuseBuilding(): never {
   throw new Refusal('index_building', undefined, { retry_after_s: RETRY_AFTER_S })
-}
-
-/** The result of `work`, or of `otherwise` when `work` takes longer than `ms`. */
-export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () => T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, ms))
-  }).then(otherwise)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

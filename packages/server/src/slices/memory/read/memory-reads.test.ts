@@ -35,6 +35,14 @@ test('the audit shows every memory of every namespace once, superseded ones too'
   for (const { source } of memories) assert.equal(typeof source.write_id, 'string')
 })
 
+test('the audit is written as JSON.stringify writes it, whole and in pages', async () => {
+  for (const query of ['', '?limit=3', '?offset=500']) {
+    const { text, body } = await scene.api('GET', `${base}/audit${query}`)
+    assert.equal(text, JSON.stringify(body))
+    assert.deepEqual(Object.keys(body), ['memories', 'count', 'next_cursor'])
+  }
+})
+
 test('pages of any size add up to the whole, by cursor and by offset', async () => {
   for (const list of ['memories', 'audit']) {
     for (const limit of [1, 5, 23, 24, 1000]) {

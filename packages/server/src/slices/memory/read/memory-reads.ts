@@ -1,6 +1,6 @@
 // Reads of memories: the audit, pages, one memory, the export stream, and a store's past state.
 
-import type { Memory, memory } from '@custos/contract'
+import type { memory } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Call, type Handler, streamed } from '../../../platform/kernel/call.ts'
@@ -12,7 +12,9 @@ import {
   type StorePart,
 } from '../../../platform/namespace.ts'
 import { pageOf } from '../../../platform/page.ts'
+import { rawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { showMemory } from '../facts/fact-document.ts'
 import { findFact, findRefAtOffset } from '../facts/facts.sql.ts'
 import {
@@ -69,7 +71,8 @@ export function readCursor(cursor: string): number {
 const EMPTY: MemoryPage = { memories: [], next: null }
 
 // GMP requires everything in one reply; with a limit there are pages. Each chunk is read on its own
-// snapshot: a long audit blocks neither other readers nor the checkpoints of the database.
+// snapshot and written as JSON at once: a long audit blocks neither other requests nor the
+// checkpoints of the database.
 export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
   const { kernel } = call
   const start = await call.read(async (db) => {
@@ -78,15 +81,20 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
     return findPageStart(db, params, query, kernel.clock.now())
   })
   const limit = query.limit ?? Number.MAX_SAFE_INTEGER
-  const memories: Memory[] = []
+  const pace = yieldBetweenChunks()
+  const texts: string[] = []
   let next = start
-  while (next !== null && memories.length < limit) {
-    const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - memories.length) }
+  while (next !== null && texts.length < limit) {
+    const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - texts.length) }
     const page: MemoryPage = await call.read((db) => pageMemories(kernel, db, params, chunk))
-    for (const shown of page.memories) memories.push(shown)
+    for (const shown of page.memories) texts.push(JSON.stringify(shown))
     next = page.next
+    await pace()
   }
-  return { memories, count: memories.length, next_cursor: writeCursor(next) }
+  const end = { count: texts.length, next_cursor: writeCursor(next) }
+  return rawJson(`{"memories":[${texts.join(',')}],${JSON.stringify(end).slice(1)}`, {
+    count: texts.length,
+  })
 }
 
 export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>

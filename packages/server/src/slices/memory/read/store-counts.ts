@@ -1,7 +1,7 @@
 // Counts of a store's current facts that take long: computed from its index, kept while they are
 // valid.
 
-import { semaphore } from '../../../platform/concurrency.ts'
+import { semaphore, waitAtMost } from '../../../platform/concurrency.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -9,7 +9,7 @@ import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { listRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
 import type { NearDuplicateCount } from '../index/near-duplicates.ts'
 import type { StoreIndex } from '../index/store-index.ts'
-import { storeIndexes, waitAtMost } from '../index/store-indexes.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
 
 /** Other requests wait this long. */

@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { embedQuery } from '../facts/embeddings.ts'
-import { listFactsSince } from '../facts/facts.sql.ts'
+import { listFactsSince, placeAfter } from '../facts/facts.sql.ts'
 import { openFactRows } from '../facts/opened-fact.ts'
 import { analyse } from '../index/analysis.ts'
 import { StoreIndex } from '../index/store-index.ts'
@@ -47,11 +47,10 @@ export async function measureBuildCosts(
   const index = new StoreIndex(new Uint8Array(32).fill(1))
   const spent = { read: 0, open: 0, analyse: 0, put: 0 }
   let facts = 0
-  for (let after = -1; facts < count; ) {
+  for (let after = placeAfter(-1); facts < count; ) {
+    const place = after
     const marks = [spentMs()]
-    const rows = await kernel.db.read(TENANT, (db) =>
-      listFactsSince(db, store_id, { seq: -1, after, limit: PAGE }),
-    )
+    const rows = await kernel.db.read(TENANT, (db) => listFactsSince(db, store_id, place, PAGE))
     marks.push(spentMs())
     const opened = await openFactRows(kernel, TENANT, rows)
     marks.push(spentMs())
@@ -67,7 +66,7 @@ export async function measureBuildCosts(
     facts += rows.length
     const last = rows.at(-1)
     if (!last || rows.length < PAGE) break
-    after = last.ref
+    after = last
   }
   const each = (ms: number) => (ms * 1_000) / Math.max(1, facts)
   const analyse_us = each(spent.analyse)
