@@ -85,6 +85,13 @@ export const Namespace = label({
   maxLength: limits.label_chars + 1 + limits.namespace_chars,
 })
 
+export const DigestAfter = integer(
+  'Seconds without a new memory after which a session gets a digest: a memory of its central ' +
+    'sentences, names and days, made without a language model. A session is what memories with ' +
+    'the same `session_id` in their metadata are in one namespace',
+  { minimum: limits.digest_after_s.min, maximum: limits.digest_after_s.max },
+)
+
 export const StoreState = Type.Enum(['active', 'deleting'])
 
 /** The id of a new store, as a caller chooses it. */
@@ -103,6 +110,7 @@ export const storeFields = {
   tokenizer: Tokenizer,
   embedder: Embedder,
   languages: Languages,
+  digest_after_s: Nullable(about(DigestAfter, 'When a session gets a digest; null: never')),
   created_at: Nullable(time('When it was created; null for `default` before its first write')),
   state: Type.Enum(['active', 'deleting', 'deleted'], { description: 'State of the store' }),
 }
@@ -170,6 +178,18 @@ export const ItemName = Type.Object(
 )
 export type ItemName = Static<typeof ItemName>
 
+/** Written by the service alone: no request and no line of an import has this member. */
+const SessionDigest = Type.Object(
+  {
+    session_id: Type.Union([Type.String(), Type.Number()], { description: 'The session' }),
+    sources: Type.Array(Ref, {
+      description: 'The memories it was made from; erasing one of them erases the digest first',
+    }),
+  },
+  { title: 'SessionDigest', description: 'What a digest of a session was made from' },
+)
+export type SessionDigest = Static<typeof SessionDigest>
+
 const memoryFields = {
   ref: Ref,
   content: Type.String(),
@@ -183,6 +203,9 @@ const memoryFields = {
   source: about(MemorySource, 'Who wrote it, with a signature'),
   token_count: Count,
   item: Type.Optional(about(ItemName, 'The name, where the memory is a version of an item')),
+  digest: Type.Optional(
+    about(SessionDigest, 'Where the memory is a digest that the service made of a session'),
+  ),
 }
 
 export const Memory = Type.Object(memoryFields, {

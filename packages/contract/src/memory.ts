@@ -26,6 +26,7 @@ import { memoryHistory } from './memory-history.ts'
 import {
   Capabilities,
   CompactMemory,
+  DigestAfter,
   Embedder,
   ExportHeader,
   ImportLine,
@@ -129,6 +130,9 @@ export const memory = {
       embedder: OptionalNullable(about(Embedder, 'Embedder; default: that of the service')),
       languages: OptionalNullable(
         about(Languages, 'Languages of the memories, the main one first; default: English'),
+      ),
+      digest_after_s: OptionalNullable(
+        about(DigestAfter, 'Rest of a session in seconds before its digest; default: no digests'),
       ),
       self_test: Type.Optional(
         boolean(
@@ -395,7 +399,9 @@ export const memory = {
     namespaced: true,
     path: '/v1/stores/{store_id}/export',
     summary: 'Streams a header line and then every memory of a store by number, as NDJSON',
-    description: 'Use it to move a store elsewhere with `import`, or to keep a copy.',
+    description:
+      'Use it to move a store elsewhere with `import`, or to keep a copy. Digests of sessions are ' +
+      'left out: a store that makes digests makes them again.',
     reply: Type.Union([ExportHeader, Memory]),
     reply_type: 'application/x-ndjson',
     refuses: ['store_not_found'],

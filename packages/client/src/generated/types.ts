@@ -2654,6 +2654,8 @@ export type Memory = {
   token_count: number
   /** The name, where the memory is a version of an item */
   item?: ItemName
+  /** Where the memory is a digest that the service made of a session */
+  digest?: SessionDigest
 }
 
 /** A memory as it was on record at the decision */
@@ -2908,6 +2910,8 @@ export type RankedMemory = {
   token_count: number
   /** The name, where the memory is a version of an item */
   item?: ItemName
+  /** Where the memory is a digest that the service made of a session */
+  digest?: SessionDigest
   /** Score in this retrieval */
   score: number
   /** The parts of `score`, which add up to it exactly */
@@ -3409,6 +3413,14 @@ export type Score = {
   log_seq: number | null
 }
 
+/** What a digest of a session was made from */
+export type SessionDigest = {
+  /** The session */
+  session_id: string | number
+  /** The memories it was made from; erasing one of them erases the digest first */
+  sources: number[]
+}
+
 /** What a step may use, and what it was given */
 export type StepPermit = {
   /** The step */
@@ -3449,6 +3461,8 @@ export type Store = {
   tokenizer: Tokenizer
   embedder: Embedder
   languages: Languages
+  /** When a session gets a digest; null: never */
+  digest_after_s: number | null
   /** When it was created; null for `default` before its first write */
   created_at: string | null
   /** State of the store */
@@ -6636,6 +6650,8 @@ export type MemoryCreateStoreBody = {
   embedder?: Embedder | null
   /** Languages of the memories, the main one first; default: English */
   languages?: Languages | null
+  /** Rest of a session in seconds before its digest; default: no digests */
+  digest_after_s?: number | null
   /**
    * For a test of the service: reports and statistics of erasures leave the store out, and
    * certificates of its memories name a self-test as their basis
@@ -6711,6 +6727,8 @@ export type MemoryGetStoreReply = {
   tokenizer: Tokenizer
   embedder: Embedder
   languages: Languages
+  /** When a session gets a digest; null: never */
+  digest_after_s: number | null
   /** When it was created; null for `default` before its first write */
   created_at: string | null
   /** State of the store */

@@ -11,7 +11,12 @@ import { reconcileBilling } from '../slices/billing/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
 import { sweepSessions } from '../slices/identity/index.ts'
-import { flushRetrievedFacts, purgeErased, saveIndexes } from '../slices/memory/index.ts'
+import {
+  flushRetrievedFacts,
+  makeDueDigests,
+  purgeErased,
+  saveIndexes,
+} from '../slices/memory/index.ts'
 import { resumeDestructions } from '../slices/offboarding/index.ts'
 import { settleDueRuns } from '../slices/orchestrator/index.ts'
 import { expireApprovals } from '../slices/records/index.ts'
@@ -66,6 +71,8 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'recovery', every_ms: MINUTE_MS, where: 'one_process', run: recoverAll },
   // How long after its expiry a request may still be stored as pending.
   { name: 'expiry', every_ms: 30_000, where: 'one_process', run: expireApprovals },
+  // How late a session that has rested gets its digest.
+  { name: 'digests', every_ms: 10_000, where: 'one_process', run: makeDueDigests },
   // How late a permit ends, and a run whose memory was erased.
   { name: 'runs', every_ms: 5_000, where: 'one_process', run: settleDueRuns },
   // Also where a service never runs for an hour, data past its retention goes within the hour.
