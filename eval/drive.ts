@@ -27,7 +27,7 @@ export interface Settings {
   readonly embedder?: string | undefined
   /** Facts are written without their `session_id`. */
   readonly without_session?: boolean
-  /** Every store makes digests of sessions that rest for so many seconds; absent: it makes none. */
+  /** Every store makes digests of sessions that rest for that long; absent: it makes none. */
   readonly digest_after_s?: number | undefined
 }
 
@@ -262,7 +262,7 @@ async function ask(
   },
 ): Promise<Outcome> {
   const ranking = await retrieve(store, question.text, { budget: UNLIMITED, top_k: RANKED })
-  const packed: Retrieved[] = []
+  const packed: QuotedResult[] = []
   for (const budget of BUDGETS) packed.push(await retrieve(store, question.text, { budget }))
   const quoted = Object.assign({}, ...[ranking, ...packed].map(({ quotes }) => quotes))
   const shown = new Set([
@@ -283,7 +283,7 @@ async function ask(
   }
 }
 
-interface Retrieved extends BudgetResult {
+interface QuotedResult extends BudgetResult {
   /** The keys of what each digest quotes. */
   readonly quotes: Readonly<Record<string, readonly string[]>>
 }
@@ -292,7 +292,7 @@ async function retrieve(
   { post, keys, contents }: Store,
   query: string,
   { budget, top_k }: { budget: number; top_k?: number },
-): Promise<Retrieved> {
+): Promise<QuotedResult> {
   const { body, ms } = await post('retrieve', { query, budget_tokens: budget, top_k })
   const { memories, tokens_used, ranking = null } = readRetrieved(body)
   const digests = memories.filter(({ digest }) => digest !== undefined)

@@ -48,7 +48,7 @@ const { values } = parseArgs({
     'without-session': { type: 'boolean', default: false },
     /** Questions asked of each conversation; a quick look, not a result. */
     limit: { type: 'string' },
-    /** Stores make digests of sessions after so many seconds of rest. */
+    /** Stores make digests of sessions after this rest in seconds. */
     digest: { type: 'string' },
     /** The embedder stores are created with. */
     embedder: { type: 'string' },

@@ -59,7 +59,7 @@ export const Embedder = Type.Enum(EMBEDDERS, {
   title: 'Embedder',
   description: 'What computes the vectors of a store; `none` means search by words alone',
 })
-export const Languages = Type.Array(
+const Languages = Type.Array(
   Type.Enum(LANGUAGES, { title: 'Language', description: 'A language by its ISO 639-1 code' }),
   {
     title: 'Languages',
@@ -85,7 +85,7 @@ export const Namespace = label({
   maxLength: limits.label_chars + 1 + limits.namespace_chars,
 })
 
-export const DigestAfter = integer(
+const DigestAfter = integer(
   'Seconds without a new memory after which a session gets a digest: a memory of its central ' +
     'sentences, names and days, made without a language model. A session is what memories with ' +
     'the same `session_id` in their metadata are in one namespace',
@@ -95,11 +95,18 @@ export const DigestAfter = integer(
 export const StoreState = Type.Enum(['active', 'deleting'])
 
 /** The id of a new store, as a caller chooses it. */
-export const NewStoreId = text(
+const NewStoreId = text(
   'Id of the store; default: a random one. It appears in the audit log, so choose no personal ' +
     'data. An id is never used twice, also not after the store was deleted.',
   { pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' },
 )
+
+/** Settings of a new store that no other operation takes. */
+export const newStoreFields = {
+  store_id: OptionalNullable(NewStoreId),
+  languages: OptionalNullable(about(Languages, 'Languages, the main one first; default: English')),
+  digest_after_s: OptionalNullable(about(DigestAfter, 'When to digest a session; default: never')),
+}
 
 export const storeFields = {
   store_id: Type.String(),
@@ -203,9 +210,7 @@ const memoryFields = {
   source: about(MemorySource, 'Who wrote it, with a signature'),
   token_count: Count,
   item: Type.Optional(about(ItemName, 'The name, where the memory is a version of an item')),
-  digest: Type.Optional(
-    about(SessionDigest, 'Where the memory is a digest that the service made of a session'),
-  ),
+  digest: Type.Optional(about(SessionDigest, 'Where the memory is a digest of a session')),
 }
 
 export const Memory = Type.Object(memoryFields, {

@@ -2654,7 +2654,7 @@ export type Memory = {
   token_count: number
   /** The name, where the memory is a version of an item */
   item?: ItemName
-  /** Where the memory is a digest that the service made of a session */
+  /** Where the memory is a digest of a session */
   digest?: SessionDigest
 }
 
@@ -2910,7 +2910,7 @@ export type RankedMemory = {
   token_count: number
   /** The name, where the memory is a version of an item */
   item?: ItemName
-  /** Where the memory is a digest that the service made of a session */
+  /** Where the memory is a digest of a session */
   digest?: SessionDigest
   /** Score in this retrieval */
   score: number
@@ -6636,6 +6636,10 @@ export type MemoryCreateStoreBody = {
    * data. An id is never used twice, also not after the store was deleted.
    */
   store_id?: string | null
+  /** Languages, the main one first; default: English */
+  languages?: Languages | null
+  /** When to digest a session; default: never */
+  digest_after_s?: number | null
   /** Name of the store */
   name?: string | null
   /** Stored as given and not interpreted */
@@ -6648,10 +6652,6 @@ export type MemoryCreateStoreBody = {
   tokenizer?: Tokenizer | null
   /** Embedder; default: that of the service */
   embedder?: Embedder | null
-  /** Languages of the memories, the main one first; default: English */
-  languages?: Languages | null
-  /** Rest of a session in seconds before its digest; default: no digests */
-  digest_after_s?: number | null
   /**
    * For a test of the service: reports and statistics of erasures leave the store out, and
    * certificates of its memories name a self-test as their basis

@@ -52,12 +52,7 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
   // How long a returned memory may count as never retrieved in other processes.
   { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
-  {
-    name: 'indexes',
-    every_ms: MINUTE_MS,
-    where: 'each_process',
-    run: (kernel) => saveIndexes(kernel),
-  },
+  { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
   // An erased fact leaves the memory of every process within a second.
   { name: 'purge', every_ms: 500, where: 'shared', run: purgeErased },
   {
@@ -146,6 +141,8 @@ async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<vo
   if (where === 'one_process') await runIfLeaseFree(kernel, `timer/${name}`, work)
   else await work()
 }
+
+const saveDueIndexes = (kernel: Kernel): Promise<void> => saveIndexes(kernel)
 
 async function recoverAll(kernel: Kernel): Promise<void> {
   await recoverErasures(kernel)

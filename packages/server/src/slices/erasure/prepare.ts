@@ -189,8 +189,8 @@ const DIGESTS_MAX = 500
 
 /**
  * Hides digests made from marked memories, to be erased on the same grounds before them: what a
- * digest says of a memory is gone once that memory is certified as erased. No digest is made of
- * what is marked. The last call finds none.
+ * digest says of a memory is gone once that memory is certified as erased. No digest uses what is
+ * marked. The last call finds none.
  */
 export async function markDigests(
   kernel: Kernel,
@@ -220,15 +220,10 @@ export async function markDigests(
   })
 }
 
-interface UndoneErasure {
-  readonly marked: readonly MarkedSubject[]
-  readonly parts: LedgerParts | null
-}
-
 export const undoErasure = (
   kernel: Kernel,
   tenant_id: string,
-  undone: UndoneErasure,
+  undone: Parameters<typeof undoMarks>[2],
 ): Promise<void> =>
   undoMarks(kernel, tenant_id, undone).catch((failure: unknown) => {
     // Another process has the lease: it undoes the marks, now or a minute later.
@@ -319,7 +314,7 @@ async function recordPlans(
 async function undoMarks(
   kernel: Kernel,
   tenant_id: string,
-  { marked, parts }: UndoneErasure,
+  { marked, parts }: { marked: readonly MarkedSubject[]; parts: LedgerParts | null },
 ): Promise<void> {
   await kernel.step('erasure:undo')
   if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)

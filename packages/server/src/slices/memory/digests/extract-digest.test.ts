@@ -1,3 +1,5 @@
+// The digest of a session: what it quotes, and that it depends on the session alone.
+
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ENGLISH } from '../index/analysis.ts'
@@ -26,7 +28,7 @@ const SESSION = [
   said('Ana', 'We should repaint the kitchen before the guests arrive in August.'),
 ]
 
-test('a digest has the days, the names and the sentences that others have most in common with', () => {
+test('a digest has the days, the names and the most central sentences', () => {
   const digest = extractDigest(SESSION, options)
   assert.ok(digest)
   const [heading, ...sentences] = digest.content.split('\n')

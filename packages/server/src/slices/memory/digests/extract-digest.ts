@@ -8,7 +8,7 @@ import { findStatedDay } from '../index/date-expressions.ts'
 import { MONTH_BY_NAME } from '../index/language-rules.ts'
 
 /** Of fewer memories there is no digest: they are as short as one. */
-export const DIGEST_MEMORIES_MIN = 4
+const DIGEST_MEMORIES_MIN = 4
 /** Of all of a digest; and it has no more than this share of the tokens of its session. */
 const DIGEST_TOKENS_MAX = 128
 const TOKENS_SHARE = 1 / 3
@@ -37,12 +37,6 @@ interface DigestOptions {
   readonly capitals: boolean
 }
 
-export interface ExtractedDigest {
-  readonly content: string
-  /** The last day that the session names, `2023-05-07`; null: none. */
-  readonly date: string | null
-}
-
 interface Sentence {
   /** Position of its memory, then in it: the order of the digest. */
   readonly order: number
@@ -52,11 +46,14 @@ interface Sentence {
   readonly likeness: number
 }
 
-/** Null: the session has too little for a digest. Depends on nothing but its arguments. */
+/**
+ * The text, and the last day that the session names, `2023-05-07`. Null: the session has too little
+ * for a digest. Depends on nothing but its arguments.
+ */
 export function extractDigest(
   memories: readonly SessionMemory[],
   options: DigestOptions,
-): ExtractedDigest | null {
+): { content: string; date: string | null } | null {
   if (memories.length < DIGEST_MEMORIES_MIN) return null
   const { countTokens } = options
   const total = memories.reduce((sum, { content }) => sum + countTokens(content), 0)
@@ -130,10 +127,13 @@ function chooseSentences(
   const chosen: Sentence[] = []
   const left = new Set(sentences)
   while (left.size > 0) {
-    let [best, most] = [undefined as Sentence | undefined, 0]
+    let best: Sentence | undefined
+    let most = 0
     for (const sentence of left) {
       const score = scoreOf(sentence)
-      if (score > most) [best, most] = [sentence, score]
+      if (score <= most) continue
+      best = sentence
+      most = score
     }
     if (best === undefined) break
     left.delete(best)

@@ -5,7 +5,6 @@ import test from 'node:test'
 import type { Memory } from '@custos/contract'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { movedClock } from '../../../testing/skewed-clock.ts'
-import { runDueRetention } from '../../retention/index.ts'
 import { makeDueDigests } from './make-digests.ts'
 
 const SECOND_US = 1_000_000
@@ -36,15 +35,16 @@ async function openDigestScene(
   const clock = movedClock()
   const first = await openScene({ clock, ...(step && { step }) })
   const { store_id } = (await first.api('POST', '/v1/stores', settings)).body
-  const { service, tenant_id, api_key } = first
-  const { api, decide, issue, stop } = first
+  const { api } = first
   const ok = async (verb: string, body: unknown) => {
     const answer = await api('POST', `/v1/stores/${store_id}/${verb}`, body)
     assert.ok(answer.status < 300, answer.text)
     return answer.body.ref
   }
   return {
-    ...{ service, tenant_id, api_key, store_id, clock, api, decide, issue, stop },
+    ...first,
+    store_id,
+    clock,
     write: (content, options = {}) => ok('write', { content, options }),
     supersede: (old_ref, content) =>
       ok('supersede', { old_ref, content, metadata: { session_id: 's1' } }),
@@ -81,7 +81,7 @@ async function findCurrent(scene: Scene, more: object = {}): Promise<Memory[]> {
   return memories.filter(({ digest }: Memory) => digest !== undefined)
 }
 
-test('memory.create_store with digest_after_s: a session that has rested gets one digest', async () => {
+test('memory.create_store with digest_after_s: a rested session gets one digest', async () => {
   const scene = await openDigestScene()
   try {
     const shown = (await scene.api('GET', path(scene, ''))).body
@@ -188,7 +188,7 @@ test('erasing a source erases every digest made from it first, and another is ma
   }
 })
 
-test('a source that is superseded ends the digest at once, and the next one has the new version', async () => {
+test('superseding a source ends the digest at once; the next has the new version', async () => {
   const scene = await openDigestScene()
   try {
     const [source = 0] = await talk(scene)
@@ -248,29 +248,7 @@ test('no caller makes or changes a digest, and an export leaves it out', async (
   }
 })
 
-test('a digest expires with the first of its sources', async () => {
-  const scene = await openDigestScene()
-  try {
-    await talk(scene)
-    const metadata = { session_id: 's1', speaker: 'Ana' }
-    const short = await scene.write('The marathon code is 4711.', { metadata, ttl_s: 600 })
-    await rest(scene)
-    const [digest] = await findCurrent(scene)
-    assert.ok(digest !== undefined)
-    assert.ok(digest.digest?.sources.includes(short))
-    scene.clock.forward(600 * SECOND_US)
-    assert.deepEqual(await findCurrent(scene), [])
-    await runDueRetention(scene.service.kernel)
-    await scene.service.kernel.jobs.idle()
-    assert.equal((await scene.api('GET', `/v1/erasure/fact/${digest.ref}`)).status, 200)
-    assert.equal(await makeDueDigests(scene.service.kernel), 1)
-    assert.ok(!(await findCurrent(scene))[0]?.digest?.sources.includes(short))
-  } finally {
-    await scene.stop()
-  }
-})
-
-test('a hold keeps a digest as it keeps what it was made from; deleting the store takes both', async () => {
+test('a hold keeps a digest with its sources; deleting the store takes both', async () => {
   const scene = await openDigestScene()
   try {
     const [source = 0] = await talk(scene)
@@ -312,7 +290,7 @@ test('work that breaks off leaves no digest or one, never of what is being erase
   }
 })
 
-test('an erasure that fails after that of the digest shows the memory again, and succeeds later', async () => {
+test('an erasure that fails after that of the digest shows the memory again', async () => {
   let fails = false
   let rounds = 0
   const scene = await openDigestScene(async (name) => {

@@ -4,8 +4,7 @@
 // A digest is a memory like any other, with its sources in its sealed document and in rows. An
 // erasure of a source erases the digest first, so that it is never alone in telling of it.
 
-import type { JsonObject } from '@custos/contract'
-import { limits } from '@custos/contract'
+import { type JsonObject, limits } from '@custos/contract'
 import { listTenantIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
@@ -16,7 +15,7 @@ import { findSession } from '../facts/conversation.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { findFact, findFactStates, findFacts, LIVE } from '../facts/facts.sql.ts'
 import { type FactWithVector, isExpired, openFactRows } from '../facts/opened-fact.ts'
-import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
+import { prepareFacts } from '../facts/prepare-facts.ts'
 import {
   anyDueStatement,
   findSessionRow,
@@ -28,7 +27,7 @@ import {
 } from '../facts/session-digests.sql.ts'
 import { makeAnalyser } from '../index/analysis.ts'
 import type { StoreSettings } from '../stores/store-settings.ts'
-import { loadTargetHead, loadWriteTarget, type WriteTarget } from '../stores/write-target.ts'
+import { loadTargetHead, loadWriteTarget } from '../stores/write-target.ts'
 import { insertFacts } from '../write/insert-facts.ts'
 import { linkSuccessor } from '../write/link-successor.ts'
 import { extractDigest } from './extract-digest.ts'
@@ -87,7 +86,8 @@ async function digestSession(
       await updateSession(tx, session, next)
       return false
     }
-    await insertDigest(kernel, tx, { target, head, current, fact, valid_until_us })
+    const interval = { valid_from_us: null, valid_until_us }
+    await insertDigest(kernel, tx, current.digest_ref, { head, fact, interval })
     tx.gather(
       insertDigestSources,
       facts.map(({ ref }) => ({ ref, digest_ref: fact.ref })),
@@ -97,25 +97,17 @@ async function digestSession(
   })
 }
 
-interface NewDigest {
-  readonly target: WriteTarget
-  readonly head: Awaited<ReturnType<typeof loadTargetHead>>
-  readonly current: SessionRow
-  readonly fact: PreparedFact
-  readonly valid_until_us: number | null
-}
-
 /** As the next version of the last digest of the session, where there is one. */
 async function insertDigest(
   kernel: Kernel,
   tx: Tx,
-  { head, current, fact, valid_until_us }: NewDigest,
+  digest_ref: number | null,
+  digest: Omit<Parameters<typeof linkSuccessor>[2], 'old'>,
 ): Promise<void> {
-  const interval = { valid_from_us: null, valid_until_us }
-  const old = current.digest_ref === null ? undefined : await findFact(tx, current.digest_ref)
+  const old = digest_ref === null ? undefined : await findFact(tx, digest_ref)
   if (old?.state === LIVE && old.superseded_by === null)
-    await linkSuccessor(kernel, tx, { head, old, fact, interval })
-  else await insertFacts(kernel, tx, head, [{ fact, interval }])
+    await linkSuccessor(kernel, tx, { ...digest, old })
+  else await insertFacts(kernel, tx, digest.head, [digest])
 }
 
 async function areLive(tx: Tx, facts: readonly FactWithVector[]): Promise<boolean> {

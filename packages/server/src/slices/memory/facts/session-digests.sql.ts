@@ -13,25 +13,24 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
-
-export type SessionRow = Row<'digest_sessions'>
+export type SessionRow = Omit<Tables['digest_sessions'], 'tenant_id'>
 type SessionKey = Pick<SessionRow, 'store_id' | 'session_mac'>
 
 const COLUMNS = ['store_id', 'session_mac', 'changed_seq', 'due_us', 'digest_ref'] as const
 
-export const insertSessionFacts = insertRowsStatement<Row<'session_facts'>>((k, rows, tenant_id) =>
-  k.insertInto('session_facts').values(
-    rows.map((row) => ({
-      tenant_id,
-      ref: row.ref,
-      store_id: row.store_id,
-      session_mac: row.session_mac,
-    })),
-  ),
+export const insertSessionFacts = insertRowsStatement<Omit<Tables['session_facts'], 'tenant_id'>>(
+  (k, rows, tenant_id) =>
+    k.insertInto('session_facts').values(
+      rows.map((row) => ({
+        tenant_id,
+        ref: row.ref,
+        store_id: row.store_id,
+        session_mac: row.session_mac,
+      })),
+    ),
 )
 
-export const insertDigestSources = insertRowsStatement<Row<'digest_sources'>>(
+export const insertDigestSources = insertRowsStatement<Omit<Tables['digest_sources'], 'tenant_id'>>(
   (k, rows, tenant_id) =>
     k
       .insertInto('digest_sources')
