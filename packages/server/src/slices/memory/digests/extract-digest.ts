@@ -13,7 +13,7 @@ const DIGEST_MEMORIES_MIN = 4
 const DIGEST_TOKENS_MAX = 128
 const TOKENS_SHARE = 1 / 3
 /** Shorter sentences say little, longer ones are lists or logs. */
-const SENTENCE_TERMS = { min: 3, max: 40 }
+const SENTENCE_TERMS = { min: 5, max: 40 }
 /** Sentences are looked for in the first units of a memory. */
 const SCANNED_UNITS = 4_096
 const NAMES_MAX = 8
