@@ -62,8 +62,6 @@ export const limits = {
   retain_days: { min: 1, max: 36_500 },
   /** Of the rest of a session before its digest. */
   digest_after_s: { min: 1, max: 2_592_000 },
-  /** The newest memories of a session; a digest is made from no others. */
-  digest_sources: 500,
   /** In force at the same time. */
   holds_per_store: 100,
   assurance_schedules: 100,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Memory } from '@custos/contract'
+import { limits, type Memory } from '@custos/contract'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { movedClock } from '../../../testing/skewed-clock.ts'
 import { makeDueDigests } from './make-digests.ts'
@@ -124,6 +124,8 @@ test('a store makes no digests unless it was created so', async () => {
       const { status } = await scene.api('POST', '/v1/stores', { digest_after_s })
       assert.equal(status, 422, String(digest_after_s))
     }
+    for (const digest_after_s of Object.values(limits.digest_after_s))
+      assert.equal((await scene.api('POST', '/v1/stores', { digest_after_s })).status, 200)
   } finally {
     await scene.stop()
   }

@@ -4,7 +4,7 @@
 // A digest is a memory like any other, with its sources in its sealed document and in rows. An
 // erasure of a source erases the digest first, so that it is never alone in telling of it.
 
-import { type JsonObject, limits } from '@custos/contract'
+import type { JsonObject } from '@custos/contract'
 import { listTenantIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
@@ -34,6 +34,9 @@ import { extractDigest } from './extract-digest.ts'
 
 /** Sessions that one tenant gets digests of at one run of the timer. */
 const SESSIONS_AT_ONCE = 200
+
+/** The newest memories of a session: a digest is made from no others. */
+const SOURCES_MAX = 500
 
 /** In place of a credential in the source of a digest. */
 const AUTHOR = 'service'
@@ -125,7 +128,7 @@ async function loadSources(
   session: SessionRow,
 ): Promise<FactWithVector[]> {
   const rows = await kernel.db.read(tenant_id, async (db) =>
-    findFacts(db, await listNewestRefs(db, session, limits.digest_sources)),
+    findFacts(db, await listNewestRefs(db, session, SOURCES_MAX)),
   )
   const now_us = kernel.clock.now()
   const facts = await openFactRows(kernel, tenant_id, rows)
